@@ -1,0 +1,168 @@
+# cospec: build, test, install, reproduce.
+#
+#   make            build the program and the library into build/release (installs nothing)
+#   make test       install missing packages (deps), build, run all tests
+#   make reproduce  the main job: install what is missing, build, run every audit, write results/report.html
+#   make help       the other targets
+#
+# CONFIG=release|debug|asan picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
+# CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
+
+VERSION := 0.1.0
+CONFIG ?= release
+WERROR ?= $(if $(CI),1,0)
+PREFIX ?= /usr/local
+DESTDIR ?=
+PYTHON ?= /usr/bin/python3
+B := build/$(CONFIG)
+
+# --- flags -------------------------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+ifeq ($(WERROR),1)
+WARN += -Werror
+endif
+OPT_release := -O2 -g
+OPT_debug := -O0 -g3
+OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT := $(OPT_$(CONFIG))
+ifeq ($(OPT),)
+$(error CONFIG=$(CONFIG) is not release, debug or asan)
+endif
+PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
+CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
+LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
+LIBS := -llapacke $(PKG_LIBS) -larpack -lm -pthread -ldl
+comma := ,
+
+# --- sources -----------------------------------------------------------------------------------------------
+LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c toy/*.c analysis/*.c))
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
+TEST_SRC := $(sort $(wildcard tests/test_*.c))
+TEST_SUPPORT := $(sort $(filter-out $(TEST_SRC),$(wildcard tests/*.c)))
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
+TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
+TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
+HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h toy/*.h analysis/*.h))
+
+.PHONY: all help deps probe test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce bench clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: probe $(B)/cospec $(B)/libcospec.so
+
+help:
+	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
+	@echo "other targets: deps probe unit cli-test oracle asan valgrind layers tidy format format-check docs install uninstall bench clean"
+
+deps:
+	@sh tests/deps.sh
+
+# What the compiler and linker can find; a missing required library stops here, with its Debian package's name.
+probe:
+	@CC='$(CC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
+
+# --- build ---------------------------------------------------------------------------------------------------
+$(B)/%.o: %.c $(B)/flags | probe
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Rebuild when flags or compiler change.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' > $@
+FORCE:
+
+# Version and commit for manifests; rewritten only when they change.
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty)
+$(B)/generated/version.h: FORCE
+	@mkdir -p $(@D)
+	@{ echo '#define CS_VERSION "$(VERSION)"'; echo '#define CS_COMMIT "$(COMMIT)"'; \
+	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; echo '#define CS_SHARE_INSTALL "$(PREFIX)/share/cospec"'; } > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(CLI_OBJ) $(B)/src/text/prepare.o: $(B)/generated/version.h
+
+$(B)/libcospec.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/libcospec.so: $(LIB_OBJ)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.0 -o $@ $^ $(LIBS)
+
+$(B)/cospec: $(CLI_OBJ) $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d)
+
+# --- tests ---------------------------------------------------------------------------------------------------
+test: deps
+	$(MAKE) all unit-programs
+	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers
+
+unit-programs: $(TESTS)
+
+unit: all $(TESTS)
+	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit
+
+cli-test: all
+	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh cli
+
+asan:
+	$(MAKE) CONFIG=asan unit
+
+# Against libraries that are not ours (scipy, scikit-learn); needs $(PYTHON) with them, a development aid.
+oracle: all
+	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) sh tests/oracle/run.sh
+
+layers:
+	@sh tests/layers.sh
+
+tidy:
+	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) -std=gnu11
+
+format:
+	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h)
+
+format-check:
+	clang-format --dry-run --Werror $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h)
+
+# --- the main job ----------------------------------------------------------------------------------------------
+reproduce: deps
+	$(MAKE) all
+	$(B)/cospec reproduce -o results --resume
+
+bench: all
+	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) sh tests/bench/run.sh
+
+# --- docs and install ------------------------------------------------------------------------------------------
+docs: all
+	$(B)/cospec help --markdown > docs/cli.md
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
+	install -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
+	install -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
+	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
+	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
+	for h in $(HEADERS:src/%=%); do install -D -m 644 $$( [ -f src/$$h ] && echo src/$$h || echo $$h ) $(DESTDIR)$(PREFIX)/include/cospec/$$h; done
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc
+	$(B)/cospec help --man > $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1
+	$(B)/cospec help --completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
+	install -m 755 data/*.sh $(DESTDIR)$(PREFIX)/share/cospec/data/
+	install -m 644 data/*.tsv data/*.awk $(DESTDIR)$(PREFIX)/share/cospec/data/ 2>/dev/null || true
+	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/cospec/plots/
+
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
+	  $(DESTDIR)$(PREFIX)/include/cospec $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1 \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec
+
+clean:
+	rm -rf build

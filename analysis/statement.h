@@ -1,0 +1,73 @@
+/* Statements: what a theorem says, evaluated on an input, with a verdict.
+ *
+ *   lhs <= rhs (or lhs = rhs, kind), margin = rhs - lhs (or -|lhs - rhs|), error = bound on the
+ * numerical error of the margin.
+ *
+ * PASS          holds beyond the numerical error
+ * FAIL          violated beyond the numerical error; `counterexample` says on what
+ * VACUOUS       true, but the right side is no better than the trivial bound
+ * INCONCLUSIVE  |margin| is below the numerical error, or an assumption could not be checked
+ * UNSPECIFIED   the paper leaves a constant open, so the statement cannot fail; measured values
+ * stand in the details
+ */
+#ifndef CS_ANALYSIS_STATEMENT_H
+#define CS_ANALYSIS_STATEMENT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum { CS_PASS, CS_FAIL, CS_VACUOUS, CS_INCONCLUSIVE, CS_UNSPECIFIED } cs_verdict;
+typedef enum { CS_PRINTED, CS_CORRECTED } cs_form;
+typedef enum { CS_RELATION_EQUAL, CS_RELATION_AT_MOST } cs_relation;
+
+const char *cs_verdict_name(cs_verdict verdict); /* "PASS", ... */
+
+typedef struct {
+    char id[40]; /* "4.1", "4.1-gap", "4.2-ar-ones" */
+    cs_form form;
+    cs_relation relation;
+    char *text;  /* the statement in symbols, one line */
+    char *input; /* on what it was evaluated */
+    double lhs, rhs;
+    double error;   /* numerical error bound of lhs - rhs */
+    double trivial; /* the trivial bound (at most): VACUOUS when rhs >= trivial; NaN: none */
+    cs_verdict verdict;
+    char *counterexample; /* NULL unless FAIL */
+    json_t *assumptions;  /* array of {"text":., "holds":true|false|null, "value":.}, or NULL */
+    json_t *details;      /* object of measured values, or NULL */
+} cs_statement;
+
+typedef struct {
+    int64_t count, room;
+    cs_statement *item;
+} cs_statements;
+
+void cs_statements_free(cs_statements *list);
+
+/* Appends a zeroed statement and returns it (NULL when out of memory); text and input are copied.
+ */
+cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_form form,
+                                cs_relation relation, const char *text,
+                                const char *input) CS_MUST_CHECK;
+
+/* Sets lhs, rhs, error and the verdict that follows from them (and from `trivial`, set before; NaN
+ * by default). */
+void cs_statement_judge(cs_statement *s, double lhs, double rhs, double error);
+
+cs_status cs_statement_assume(cs_statement *s, const char *text, bool holds,
+                              double value) CS_MUST_CHECK;
+cs_status cs_statement_detail(cs_statement *s, const char *key,
+                              json_t *value) CS_MUST_CHECK; /* steals value */
+cs_status cs_statement_counterexample(cs_statement *s, const char *format, ...)
+    CS_PRINTF(2, 3) CS_MUST_CHECK;
+
+/* {"statements": [{"id", "form", "relation", "verdict", "statement", "input", "lhs", "rhs",
+ * "margin", "error", "assumptions", "counterexample", "details"}, ...]} */
+json_t *cs_statements_json(const cs_statements *list);
+
+/* True when a corrected statement FAILed: exit code 1. */
+bool cs_statements_failed(const cs_statements *list);
+
+#endif

@@ -1,0 +1,32 @@
+/* Hashes: XXH3 128-bit for keys inside a run, SHA-256 for the identity of files. */
+#ifndef CS_BASE_HASH_H
+#define CS_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct {
+    uint64_t high, low;
+} cs_hash128;
+
+/* XXH3-128 of `size` bytes under a seed. */
+cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed);
+
+/* Order on hashes: <0, 0, >0. */
+static inline int cs_hash_compare(cs_hash128 a, cs_hash128 b)
+{
+    if (a.high != b.high) {
+        return a.high < b.high ? -1 : 1;
+    }
+    return a.low < b.low ? -1 : a.low > b.low;
+}
+
+/* SHA-256 of a whole file as 64 hex digits and a NUL. CS_ERR_IO when it cannot be read. */
+cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
+
+/* SHA-256 of bytes in memory. */
+void cs_sha256(const void *bytes, size_t size, char hex[65]);
+
+#endif

@@ -1,0 +1,44 @@
+/* Counter-based random numbers (Philox 4x32-10, Salmon et al., SC 2011).
+ *
+ * A generator is a pure function of (seed, stream, index): no state is saved or shared, any thread
+ * may draw the numbers of any document, and a seed reproduces bits. `stream` names the purpose (the
+ * enum below), `index` the item (document, row, draw).
+ */
+#ifndef CS_BASE_RNG_H
+#define CS_BASE_RNG_H
+
+#include <stdint.h>
+
+typedef enum {
+    CS_STREAM_PLAN = 1, /* plans drawn for a sequence */
+    CS_STREAM_SOLVER,   /* start vectors */
+    CS_STREAM_PROBE,    /* certificate probes, Hutchinson vectors */
+    CS_STREAM_ROTATION, /* random rotations of degenerate spaces */
+    CS_STREAM_AUDIT,    /* random f, W of Theorem 3.1, random labellings */
+    CS_STREAM_SPLIT,    /* train/test splits, document blocks */
+    CS_STREAM_TEST,     /* tests only */
+} cs_stream;
+
+typedef struct {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t block[4];
+    int used; /* words of `block` already handed out */
+} cs_rng;
+
+cs_rng cs_rng_at(uint64_t seed, cs_stream stream, uint64_t index);
+uint64_t cs_rng_u64(cs_rng *rng);
+
+/* Uniform in [0, 1), 53 bits. */
+double cs_rng_uniform(cs_rng *rng);
+
+/* Uniform integer in 0..n-1, unbiased; n >= 1. */
+int64_t cs_rng_below(cs_rng *rng, int64_t n);
+
+/* Standard normal (Box-Muller). */
+double cs_rng_normal(cs_rng *rng);
+
+/* Uniform permutation of the n values in place (Fisher-Yates). */
+void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values);
+
+#endif

@@ -1,0 +1,48 @@
+/* Thread-local reason of the first failure; fixed buffer, so that reporting an out-of-memory never
+ * allocates. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REASON_SIZE = 1024 };
+
+static _Thread_local char reason[REASON_SIZE];
+
+cs_status cs_fail(cs_status code, const char *format, ...)
+{
+    if (reason[0] == '\0') {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(reason, sizeof reason, format, args);
+        va_end(args);
+    }
+    return code;
+}
+
+cs_status cs_blame(cs_status code, const char *format, ...)
+{
+    if (code != CS_OK) {
+        char held[REASON_SIZE];
+        memcpy(held, reason, sizeof held);
+        va_list args;
+        va_start(args, format);
+        int used = vsnprintf(reason, sizeof reason, format, args);
+        va_end(args);
+        if (used >= 0 && used < REASON_SIZE) {
+            (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %s", held);
+        }
+    }
+    return code;
+}
+
+const char *cs_reason(void)
+{
+    return reason;
+}
+
+void cs_reason_clear(void)
+{
+    reason[0] = '\0';
+}

@@ -1,0 +1,37 @@
+/* A parallel loop over independent items, and the interrupt flag.
+ *
+ * Determinism: items are handed out dynamically, so a result may depend on the item's number but
+ * never on the worker's. Sums are formed per item and added in item order by the caller; the number
+ * of items must not depend on the number of threads.
+ */
+#ifndef CS_BASE_THREADS_H
+#define CS_BASE_THREADS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Work on one item; `worker` in 0..threads-1 selects scratch space. */
+typedef cs_status (*cs_item_fn)(void *ctx, int64_t item, int worker);
+
+/* Runs fn for items 0..items-1 on `threads` threads (0: cs_threads()). Stops handing out items
+ * after the first failure or interrupt; returns the failure of the lowest failed item with its
+ * reason. */
+cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
+
+/* The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the online
+ * cores. */
+int cs_threads(void);
+
+/* Sets it for this library and OpenBLAS; 0 restores the default. */
+void cs_threads_set(int threads);
+
+/* The interrupt flag: set from a signal handler, polled by long loops, which then return
+ * CS_ERR_INTERRUPT. */
+void cs_interrupt_set(void);
+bool cs_interrupted(void);
+
+/* CS_OK, or CS_ERR_INTERRUPT with its reason. */
+cs_status cs_interrupt_check(void) CS_MUST_CHECK;
+
+#endif

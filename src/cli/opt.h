@@ -1,0 +1,83 @@
+/* One table of options gives parsing, --help, the man page, shell completion, the manifest, and
+ * --config FILE.json.
+ *
+ * A command lists the option groups it takes (plan options, corpus options, ...): a group is
+ * written once, next to the function that turns it into the library's struct (cli/groups.c), and
+ * shared by all commands that need it.
+ */
+#ifndef CS_CLI_OPT_H
+#define CS_CLI_OPT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum {
+    CS_OPT_FLAG,
+    CS_OPT_INT,
+    CS_OPT_REAL,
+    CS_OPT_TEXT,
+    CS_OPT_CHOICE,
+    CS_OPT_SIZE /* bytes with K M G */
+} cs_opt_kind;
+
+typedef struct {
+    const char *name; /* "max-length"; NULL ends a group */
+    char letter;      /* 'k' for -k, 0 for none */
+    cs_opt_kind kind;
+    const char *argument; /* "N" in help; for CS_OPT_CHOICE the choices "token|mask" */
+    const char *fallback; /* default as text, NULL: unset */
+    double low, high;     /* INT, REAL: inclusive range; both 0: any */
+    const char *help;     /* one or two sentences */
+    bool repeated;        /* may be given several times */
+} cs_opt;
+
+typedef struct cs_args cs_args;
+
+typedef struct {
+    const char *name;            /* "cooc" */
+    const char *summary;         /* one line */
+    const char *description;     /* paragraphs for help and man page; formulas welcome */
+    const char *positional;      /* "FILE|DIR", "[CORPUS]", "DIR..."; NULL: none */
+    const cs_opt *const *groups; /* NULL-terminated list of option groups */
+    const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
+                             tests */
+    cs_status (*run)(cs_args *args);
+} cs_command;
+
+/* Values of a parsed command line. An unknown name is a bug (assert). */
+bool cs_args_given(const cs_args *args, const char *name); /* on the command line or in --config */
+bool cs_args_flag(const cs_args *args, const char *name);
+int64_t cs_args_int(const cs_args *args, const char *name); /* INT, SIZE; INT64_MIN when unset */
+double cs_args_real(const cs_args *args, const char *name); /* NaN when unset */
+const char *cs_args_text(const cs_args *args, const char *name); /* TEXT, CHOICE; NULL when unset */
+int cs_args_count(const cs_args *args, const char *name);        /* of a repeated option */
+const char *cs_args_text_at(const cs_args *args, const char *name, int index);
+int cs_args_positionals(const cs_args *args);
+const char *cs_args_positional(const cs_args *args, int index);
+const cs_command *cs_args_command(const cs_args *args);
+
+/* Parses argv[0..argc-1] (after the command's name) and --config; CS_ERR_USAGE names the option and
+ * value, and suggests the nearest known name. Flags on the command line win over the config file.
+ */
+cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
+                        cs_args **out) CS_MUST_CHECK;
+void cs_args_free(cs_args **args);
+
+/* All resolved options as a JSON object, for the manifest. */
+json_t *cs_args_json(const cs_args *args);
+
+/* Generators from the same tables. */
+cs_status cs_opt_help(const cs_command *command, char **out) CS_MUST_CHECK;
+cs_status cs_opt_man(const cs_command *const *commands,
+                     char **out) CS_MUST_CHECK; /* cospec.1, roff */
+cs_status cs_opt_completion(const cs_command *const *commands, char **out) CS_MUST_CHECK; /* bash */
+cs_status cs_opt_markdown(const cs_command *const *commands,
+                          char **out) CS_MUST_CHECK; /* docs/cli.md */
+
+/* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
+ * --resume --force --quiet --help. */
+extern const cs_opt cs_opt_common[];
+
+#endif

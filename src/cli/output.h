@@ -1,0 +1,37 @@
+/* What a command leaves behind: data on stdout, files in -o DIR, manifest.json, progress on stderr.
+ */
+#ifndef CS_CLI_OUTPUT_H
+#define CS_CLI_OUTPUT_H
+
+#include <jansson.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "cli/opt.h"
+#include "io/table.h"
+
+/* Progress on stderr: a bar on a TTY, silent otherwise or under --quiet. Static lifetime; NULL when
+ * silent. */
+const cs_progress *cs_output_progress(const cs_args *args);
+
+/* A line on stderr, unless --quiet. */
+void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
+
+/* Prints the result: `json` with --json, `table` as CSV with --csv, else the table as aligned text.
+ * Either may be NULL when that form does not exist. With -o DIR also writes DIR/<name>.json and
+ * DIR/<name>.csv (refusing to overwrite without --force). */
+cs_status cs_output_result(const cs_args *args, const char *name, json_t *json,
+                           const cs_table *table) CS_MUST_CHECK;
+
+/* Fails with CS_ERR_USAGE when DIR/<file> exists and neither --force nor --resume is given: called
+ * before long work. */
+cs_status cs_output_claim(const cs_args *args, const char *file) CS_MUST_CHECK;
+
+/* Remembers an input file or directory; its SHA-256 goes into the manifest. */
+cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
+
+/* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
+ * kernel, threads, seed, inputs, wall time); called by main() after a successful run with -o. */
+cs_status cs_output_manifest(const cs_args *args, double wall_seconds) CS_MUST_CHECK;
+
+#endif

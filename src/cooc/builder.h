@@ -1,0 +1,66 @@
+/* Builds the co-occurrence matrix of a corpus: any objective x any context mode, in parallel,
+ * within a memory budget.
+ *
+ * Contributions (row key, column, class, integer weight) are collected a thread at a time, sorted
+ * and added up; when the budget is full, sorted runs go to disk and are merged at the end. Weights
+ * are integers over a common denominator where one exists (exact = true), else fixed point with
+ * 2^-k units, so every sum is the same for any number of threads, any budget, any order. Rows are
+ * in ascending order of their 128-bit keys.
+ */
+#ifndef CS_COOC_BUILDER_H
+#define CS_COOC_BUILDER_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "cooc/context.h"
+#include "cooc/labelled.h"
+#include "text/corpus.h"
+
+typedef enum { CS_SPLIT_ALL, CS_SPLIT_TRAIN, CS_SPLIT_TEST } cs_split;
+
+typedef struct {
+    cs_objective objective;
+    cs_context context;
+    int64_t max_length, stride; /* see sequences.h */
+    bool weight_by_document;    /* sequences count equally instead of by their number of predicted
+                                   tokens */
+    cs_split split;
+    int64_t draws;
+    uint64_t seed;
+    int64_t memory_budget; /* bytes for contributions; 0: a quarter of free memory; below 1 MiB is
+                              refused */
+    const char *scratch;   /* directory of the runs; NULL: $TMPDIR or /tmp */
+    int threads;
+    const cs_progress *progress;
+} cs_cooc_options;
+
+typedef struct {
+    cs_labelled
+        matrix; /* a.val: integer units when exact, else mass in predicted tokens (or documents) */
+    bool exact;
+    double unit;     /* mass of one unit, in predicted tokens: 1 / D when exact */
+    cs_hash128 *key; /* rows */
+    int64_t
+        *witness_sequence; /* rows: the lowest (sequence, ordinal) that contributed to the row */
+    int64_t *witness_ordinal;
+    int64_t sequences, skipped_sequences; /* skipped: too short for the objective */
+    int64_t contributions;                /* emitted */
+    double mass, dropped_mass; /* in predicted tokens (or documents): kept, and lost to empty
+                                  windows or rounding */
+    int64_t runs;              /* sorted runs spilled to disk */
+} cs_cooc;
+
+void cs_cooc_free(cs_cooc *cooc);
+
+/* CS_ERR_USAGE/INPUT as for plans and corpora; CS_ERR_IO when a run cannot be written (the runs are
+ * removed). */
+cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
+                        cs_cooc *out) CS_MUST_CHECK;
+
+/* Estimated contributions and bytes of a build, for --dry-run. */
+cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
+                           double *contributions, double *bytes) CS_MUST_CHECK;
+
+#endif

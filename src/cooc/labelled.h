@@ -1,0 +1,26 @@
+/* A co-occurrence matrix with the class masses of its rows and columns: what the theorems need,
+ * whether it comes from the toy model, a corpus or a file.
+ *
+ * row_label is rows x labels: mass of row X that comes from documents of each class (sums to the
+ * row sum of A over the labelled part); col_label is cols x labels. Both have 0 columns when
+ * nothing is labelled.
+ */
+#ifndef CS_COOC_LABELLED_H
+#define CS_COOC_LABELLED_H
+
+#include "linalg/csr.h"
+
+typedef struct {
+    cs_csr a; /* counts or probabilities, any scale */
+    int64_t labels;
+    cs_csr row_label;
+    cs_csr col_label;
+} cs_labelled;
+
+void cs_labelled_free(cs_labelled *m);
+
+/* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled. n =
+ * mass.rows values. */
+void cs_majority(const cs_csr *mass, int32_t *label);
+
+#endif

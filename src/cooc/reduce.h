@@ -1,0 +1,45 @@
+/* Exact reductions of a co-occurrence matrix before any solver (theory 2).
+ *
+ * Components: the connected components of the bipartite graph of A, by union-find. The SVD of Abar
+ * is the union of the SVDs of its components, and the multiplicity of sigma = 1 equals their
+ * number.
+ *
+ * Lumping: rows with the same conditional distribution P(. | X), i.e. proportional rows of A, are
+ * added into one; then proportional columns. Abar^T Abar is unchanged by the first and Abar Abar^T
+ * by the second, so all nonzero sigma are; vectors come back as U[X] = sqrt(P_C(X) / P_C(lump))
+ * U[lump], the same for V.
+ */
+#ifndef CS_COOC_REDUCE_H
+#define CS_COOC_REDUCE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "linalg/csr.h"
+
+typedef struct {
+    int64_t count;        /* components with at least one nonzero, numbered by their first row */
+    int64_t *row;         /* component of each row, -1 for an empty row */
+    int64_t *col;         /* component of each column, -1 for an empty column */
+    int64_t *rows, *cols; /* count: sizes */
+} cs_components;
+
+cs_status cs_components_of(const cs_csr *a, cs_components *out) CS_MUST_CHECK;
+void cs_components_free(cs_components *components);
+
+typedef struct {
+    cs_csr a;          /* the lumped matrix, empty rows and columns dropped */
+    int64_t *row_lump; /* rows of the original: lump, -1 for an empty row */
+    int64_t *col_lump;
+    int64_t rows, cols; /* of the original */
+} cs_lumping;
+
+/* Lumps proportional rows, then proportional columns of the result. Two rows are proportional when,
+ * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13; integer counts are
+ * compared exactly by cross products). The lump of a row is numbered by first appearance.
+ * Candidates are found by hashing the pattern and the leading digits; no pair is lumped without a
+ * full comparison, so the reduction is exact. */
+cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
+void cs_lumping_free(cs_lumping *lumping);
+
+#endif

@@ -1,0 +1,89 @@
+/* The normalised SVD of a co-occurrence matrix, with reductions before and certificates after
+ * (theory 2).
+ *
+ * A (rows X, columns X+; counts or probabilities, any scale) -> Abar = A / sqrt(P_C P_G). Rows and
+ * columns of zero mass are dropped. Then: components (closed-form sigma = 1 triplets), exact
+ * lumping, small components dense in batches, large ones by the sparse solver on the deflated
+ * operator, merge, lift back, residuals through the full Abar, moments, certificates.
+ */
+#ifndef CS_COOC_SPECTRUM_H
+#define CS_COOC_SPECTRUM_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "linalg/csr.h"
+#include "linalg/svd.h"
+
+typedef struct {
+    int64_t k;       /* triplets wanted; 0: all. More than min(rows, cols) is CS_ERR_USAGE */
+    bool normalised; /* the matrix is Abar already: nothing is divided; sigma_1 of a component comes
+                        from the solver */
+    bool no_reduction; /* neither components nor lumping: one solver call on the whole matrix (a
+                          cross-check) */
+    bool values_only;  /* drop u and v from the result (they are computed all the same for the
+                          residuals) */
+    cs_solver solver;
+    double tol; /* relative residual wanted; 0: 1e-12 */
+    int64_t max_iterations;
+    uint64_t seed;
+    int threads;
+    bool probe;   /* run the random-start probe certificate on truncated results */
+    bool moment4; /* compute sum sigma^4 (exact when affordable, else Hutchinson) */
+    const cs_progress *progress;
+} cs_spectrum_options;
+
+typedef enum { CS_CERT_NOT_RUN, CS_CERT_PASSED, CS_CERT_FAILED } cs_cert_state;
+
+typedef struct {
+    cs_cert_state state;
+    double value, bound; /* meaning by certificate, below */
+} cs_certificate;
+
+typedef struct {
+    int64_t rows, cols;           /* of the input */
+    int64_t zero_rows, zero_cols; /* dropped */
+    int64_t nnz;
+    double mass; /* sum of A */
+    int64_t components;
+    int64_t lumped_rows, lumped_cols; /* sizes after lumping */
+    int64_t rank;                     /* nonzero singular values when all were computed, else -1 */
+    int64_t k;                        /* nonzero triplets returned */
+    int64_t zeros;                    /* wanted, but zero: counted apart */
+    double *sigma;                    /* k descending */
+    double *residual;                 /* k, through the full Abar */
+    cs_dense u, v; /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
+                      empty if values_only */
+    double *row_mass,
+        *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
+    bool converged;
+    cs_solver solver;                    /* of the largest component */
+    double floor;                        /* values below it are counted as zero */
+    double sum_sigma2;                   /* ||Abar||_F^2 */
+    double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
+    /* components: value = number of returned sigma within 1e-9 of 1 (min with k), bound =
+     * components; moments:    full spectrum: value = |sum sigma_j^2 - ||Abar||^2|, bound = its
+     * rounding bound. Truncated: value = upper bound on sigma_{k+1} from sum sigma^4, bound =
+     * sigma_k; passed when value <= bound (1 + 1e-9); probe:      value = largest Ritz value of the
+     * doubly deflated operator from a random start, bound = sigma_k; probe_failure = probability
+     * that a missed sigma > 1.01 sigma_k escapes (Kuczynski-Wozniakowski bound). */
+    cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
+    double probe_failure;
+} cs_spectrum;
+
+void cs_spectrum_free(cs_spectrum *spectrum);
+
+cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
+                         cs_spectrum *out) CS_MUST_CHECK;
+
+/* Abar of A with its marginals: row_mass/col_mass (either NULL) sum to 1. Zero rows and columns
+ * stay, empty. */
+cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
+                       double *col_mass) CS_MUST_CHECK;
+
+/* Groups values closer than 1e-9 to one: (sigma, multiplicity) pairs; arrays of k, returns their
+ * number. */
+int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity);
+
+#endif

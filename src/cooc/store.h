@@ -1,0 +1,41 @@
+/* A built matrix as a directory that stands on its own:
+ *
+ *   matrix.npz   scipy CSR; int64 units when exact, else float64        matrix.json  sidecar:
+ * objective, context, unit, sums, ... rows.npz     key (rows x 2 uint64), witness_sequence,
+ * witness_ordinal row_labels.npz, col_labels.npz  scipy CSR class masses (absent when unlabelled)
+ *   corpus.npz   token, doc_ptr, label, held_out                        vocab.txt    a word a line
+ *
+ * With it a row's text, a held-out document's contexts and every audit are at hand without the
+ * corpus' source.
+ */
+#ifndef CS_COOC_STORE_H
+#define CS_COOC_STORE_H
+
+#include "base/status.h"
+#include "cooc/builder.h"
+#include "io/json.h"
+
+typedef struct {
+    cs_corpus corpus;
+    cs_cooc_options options; /* as built; options.objective.file points into `plan_file` when the
+                                objective came from one */
+    struct cs_plan_file *plan_file;
+    cs_cooc cooc;
+    json_t *sidecar;
+} cs_cooc_store;
+
+/* Writes all files, matrix.json last, so that its presence means the rest is complete. mtx: also
+ * matrix.mtx. Refuses a directory that holds a matrix.json unless force. */
+cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
+                        const cs_cooc *cooc, bool mtx, bool force) CS_MUST_CHECK;
+
+cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
+void cs_cooc_store_free(cs_cooc_store *store);
+
+/* The row's text: "the _ of" in the manner of its context mode; fresh memory. */
+cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) CS_MUST_CHECK;
+
+/* The row with this key, -1 if there is none. Rows ascend by key. */
+int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key);
+
+#endif

@@ -1,0 +1,49 @@
+/* Files that appear whole or not at all.
+ *
+ * A cs_outfile is written beside its destination under a temporary name and renamed into place by
+ * commit; abort (or a failure) leaves the destination untouched. A destination that exists and is
+ * not a regular file (a device, a directory) is refused.
+ */
+#ifndef CS_IO_FILE_H
+#define CS_IO_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+typedef struct {
+    FILE *stream;  /* write here; NULL when zeroed, committed or aborted */
+    char *path;    /* destination */
+    char *partial; /* temporary name */
+} cs_outfile;
+
+/* Opens a temporary file in the directory of `path`. CS_ERR_IO names the path and errno. */
+cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
+
+/* Flushes, checks, fsyncs, closes and renames. On failure the partial file is removed. Frees. */
+cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
+
+/* Closes and removes the partial file; accepts a zeroed or committed object. */
+void cs_outfile_abort(cs_outfile *file);
+
+/* Writes a whole buffer atomically. */
+cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MUST_CHECK;
+
+/* Reads a whole file of at most `limit` bytes into *out (NUL-terminated, *size excludes the NUL).
+ * Refuses a larger one (CS_ERR_INPUT). */
+cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size) CS_MUST_CHECK;
+
+/* mkdir -p. */
+cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
+
+bool cs_path_exists(const char *path);
+bool cs_path_is_dir(const char *path);
+
+/* "dir/name" in fresh memory, NULL when out of memory. */
+char *cs_path_join(const char *dir, const char *name) CS_MUST_CHECK;
+
+/* The text ends with the suffix (".npz"). */
+bool cs_has_suffix(const char *text, const char *suffix);
+
+#endif

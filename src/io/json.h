@@ -1,0 +1,34 @@
+/* JSON results (Jansson), with file and line in every parse error, and numbers that survive a round
+ * trip.
+ *
+ * Numbers are written with 17 significant digits; NaN and infinities, which JSON lacks, become
+ * null.
+ */
+#ifndef CS_IO_JSON_H
+#define CS_IO_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* A finite double, or null. Never NULL unless out of memory. */
+json_t *cs_json_number(double x);
+
+/* Arrays of numbers. NULL when out of memory. */
+json_t *cs_json_numbers(int64_t n, const double *x);
+json_t *cs_json_integers(int64_t n, const int64_t *x);
+
+/* Sets object[key] = value, stealing the value (as json_object_set_new); CS_ERR_MEMORY when value
+ * is NULL. */
+cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;
+
+/* Reads a file; CS_ERR_INPUT "FILE:LINE:COLUMN: text". */
+cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
+
+/* Writes pretty JSON atomically / to an open stream. */
+cs_status cs_json_write(const char *path, const json_t *value) CS_MUST_CHECK;
+cs_status cs_json_print(FILE *stream, const json_t *value) CS_MUST_CHECK;
+
+#endif

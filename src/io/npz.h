@@ -1,0 +1,45 @@
+/* NPZ archives: zip files of NPY members (libzip). scipy.sparse.save_npz and numpy.savez write
+ * them.
+ *
+ * Reading is guarded against zip bombs and truncation: a member's declared size must match its
+ * content, its NPY header must match its size, and the sum of all members read must stay below
+ * `limit`.
+ */
+#ifndef CS_IO_NPZ_H
+#define CS_IO_NPZ_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "io/npy.h"
+
+typedef struct cs_npz cs_npz; /* an archive open for reading */
+
+/* limit: most bytes that all members read may unpack to (0: 80% of free memory). */
+cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out) CS_MUST_CHECK;
+void cs_npz_close(cs_npz *npz); /* accepts NULL */
+
+/* Whether member "<name>.npy" exists. */
+bool cs_npz_has(const cs_npz *npz, const char *name);
+
+/* Reads member "<name>.npy"; CS_ERR_INPUT names archive and member when it is missing or bad. */
+cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;
+
+typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomically */
+
+cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out) CS_MUST_CHECK;
+
+/* Adds a member from memory; `data` is borrowed until commit. */
+cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
+                     const int64_t *shape, const void *data) CS_MUST_CHECK;
+
+/* Adds a member whose data bytes stand in a file (headerless, C order), read at commit: constant
+ * memory. */
+cs_status cs_npz_add_file(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
+                          const int64_t *shape, const char *data_path) CS_MUST_CHECK;
+
+/* Writes and renames into place; consumes the writer (sets *w NULL). */
+cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
+void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */
+
+#endif

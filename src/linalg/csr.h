@@ -1,0 +1,53 @@
+/* Compressed sparse rows. Rows and nonzeros are counted in int64; column indices are int32
+ * (vocabularies are below 2^31). Columns of a row ascend, without repeats.
+ */
+#ifndef CS_LINALG_CSR_H
+#define CS_LINALG_CSR_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "linalg/dense.h"
+
+typedef struct {
+    int64_t rows, cols;
+    int64_t *ptr; /* rows + 1 */
+    int32_t *col; /* ptr[rows] */
+    double *val;  /* ptr[rows] */
+} cs_csr;
+
+static inline int64_t cs_csr_nnz(const cs_csr *a)
+{
+    return a->ptr ? a->ptr[a->rows] : 0;
+}
+
+/* Room for nnz entries; ptr zeroed. */
+cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz) CS_MUST_CHECK;
+void cs_csr_free(cs_csr *a);
+
+/* From n triplets in any order; repeats are added (in the order given), zeros are kept out. */
+cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int64_t *row,
+                               const int64_t *col, const double *val, cs_csr *out) CS_MUST_CHECK;
+cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out) CS_MUST_CHECK;
+cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out) CS_MUST_CHECK;
+
+/* A^T. O(nnz + rows + cols). CS_ERR_INPUT when rows do not fit int32. */
+cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
+
+/* Rows row[0..rows-1] and the columns with col_map[j] >= 0, renumbered to col_map[j] (monotone
+ * where order matters); NULL row: all rows in order; NULL col_map: all columns. */
+cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
+                        int64_t cols, cs_csr *out) CS_MUST_CHECK;
+
+/* Row sums (rows values) and column sums (cols values), each either NULL. */
+void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
+
+/* Entries finite, ptr monotone, columns in range and ascending; non-negative when asked.
+ * CS_ERR_INPUT "row 3, column 7: value -1 is negative". */
+cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
+
+/* Y = A X (X cols x k, Y rows x k) and Y = A^T X, threaded, the same bits for any thread count. The
+ * transposed product takes the transposed matrix, so that it is a row loop too. */
+cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,39 @@
+/* Dense column-major matrices and the few LAPACK/BLAS calls the toolkit needs, with int64 sizes
+ * checked once against the library's int. Entry (i, j) is data[i + j * ld].
+ */
+#ifndef CS_LINALG_DENSE_H
+#define CS_LINALG_DENSE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct {
+    int64_t rows, cols, ld;
+    double *data;
+} cs_dense;
+
+/* rows x cols zeros, ld = max(rows, 1). */
+cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols) CS_MUST_CHECK;
+void cs_dense_free(cs_dense *a);
+
+/* Narrowing to a BLAS int, in one place: CS_ERR_INPUT names `what` when it does not fit. */
+cs_status cs_blas_int(int64_t value, const char *what, int *out) CS_MUST_CHECK;
+
+/* C = alpha op(A) op(B) + beta C. */
+cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
+                  double beta, cs_dense *c) CS_MUST_CHECK;
+
+/* Thin SVD A = U diag(s) V^T by gesdd, gesvd when gesdd fails to converge; A is destroyed. p =
+ * min(rows, cols); u rows x p, vt p x cols, or both NULL for values only; sigma p values,
+ * descending. */
+cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS_MUST_CHECK;
+
+/* Symmetric eigenproblem by syevd: values ascending; a becomes the vectors (or is destroyed when
+ * values_only). */
+cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
+
+/* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR. */
+cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;
+
+#endif

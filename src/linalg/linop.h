@@ -1,0 +1,52 @@
+/* A matrix is what it does to a block of vectors. Solvers see only this interface; compositions
+ * (normalised, deflated, transposed) are built from it.
+ *
+ *   apply:    Y = A X      X cols x k, Y rows x k
+ *   apply_t:  Y = A^T X    X rows x k, Y cols x k
+ */
+#ifndef CS_LINALG_LINOP_H
+#define CS_LINALG_LINOP_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "linalg/csr.h"
+#include "linalg/dense.h"
+
+typedef struct cs_linop {
+    int64_t rows, cols;
+    cs_status (*apply)(void *ctx, const cs_dense *x, cs_dense *y);
+    cs_status (*apply_t)(void *ctx, const cs_dense *x, cs_dense *y);
+    void *ctx; /* owned by the composition struct that made the operator */
+} cs_linop;
+
+/* A sparse matrix; keeps both A and A^T. a and at are borrowed. */
+typedef struct {
+    const cs_csr *a, *at;
+    int threads;
+} cs_linop_csr_ctx;
+cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads);
+
+/* D_r A D_c: rows scaled by r (rows values), columns by c (cols values); either NULL for 1. */
+typedef struct {
+    const cs_linop *inner;
+    const double *r, *c;
+    cs_dense scratch_rows, scratch_cols; /* grown as needed; freed by cs_linop_scaled_free */
+} cs_linop_scaled_ctx;
+cs_linop cs_linop_scaled(cs_linop_scaled_ctx *ctx, const cs_linop *inner, const double *r,
+                         const double *c);
+void cs_linop_scaled_free(cs_linop_scaled_ctx *ctx);
+
+/* A - U diag(s) V^T: known triplets removed. U rows x p, V cols x p, s p values; borrowed. */
+typedef struct {
+    const cs_linop *inner;
+    const cs_dense *u, *v;
+    const double *s;
+} cs_linop_deflated_ctx;
+cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
+                           const double *s, const cs_dense *v);
+
+/* A^T. */
+cs_linop cs_linop_transposed(const cs_linop *inner);
+
+#endif

@@ -1,0 +1,67 @@
+/* Truncated singular value decomposition of an operator, by a named solver, never trusted: the
+ * residuals are recomputed here through the operator, whatever the solver claims.
+ *
+ *   A v_j = sigma_j u_j,  A^T u_j = sigma_j v_j,  residual_j = max(||A v_j - sigma_j u_j||_2, ||A^T
+ * u_j - sigma_j v_j||_2)
+ *
+ * lapack  dense gesdd; every singular value, relative floor max(m, n) eps
+ * arpack  ARPACK-NG dsaupd on the smaller side of A^T A / A A^T; values below sqrt(eps) sigma_1 are
+ * lost in rounding (stated in `floor`). ARPACK keeps global state: one caller at a time (a lock
+ * inside).
+ */
+#ifndef CS_LINALG_SVD_H
+#define CS_LINALG_SVD_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "linalg/dense.h"
+#include "linalg/linop.h"
+
+typedef enum { CS_SOLVER_AUTO, CS_SOLVER_LAPACK, CS_SOLVER_ARPACK } cs_solver;
+
+cs_status cs_solver_by_name(const char *name,
+                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack" */
+const char *cs_solver_name(cs_solver solver);
+
+typedef struct {
+    int64_t k; /* triplets wanted, 1..min(rows, cols); fewer come back when the rank is smaller */
+    cs_solver solver;
+    double tol;             /* wanted residual relative to sigma_1; 0: 1e-12 */
+    int64_t max_iterations; /* 0: solver's default */
+    uint64_t seed;          /* start vector */
+    int64_t dense_limit;    /* most elements of a dense copy; 0: 2^27 (1 GiB) or a quarter of free
+                               memory */
+    const cs_progress *progress;
+} cs_svd_options;
+
+typedef struct {
+    int64_t k;        /* triplets returned */
+    double *sigma;    /* k, descending */
+    double *residual; /* k, absolute, two-sided, recomputed */
+    cs_dense u, v;    /* rows x k, cols x k */
+    cs_solver solver; /* the one that ran */
+    double floor;     /* singular values below it cannot be told from 0 by this solver */
+    bool converged;   /* all wanted triplets reached tol; otherwise these are the best ones known */
+    int64_t iterations, applications; /* solver iterations; operator columns applied */
+} cs_svd;
+
+void cs_svd_free(cs_svd *svd);
+
+/* The k largest triplets. Not converged is not a failure: *out holds the partial result with
+ * converged = false. */
+cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
+                         cs_svd *out) CS_MUST_CHECK;
+
+/* Recomputes residuals of given triplets (used on merged and lifted results too). */
+cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
+                           const cs_dense *v, double *residual) CS_MUST_CHECK;
+
+/* One file per solver; called through cs_svd_compute. */
+cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
+                        cs_svd *out) CS_MUST_CHECK;
+cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
+                        cs_svd *out) CS_MUST_CHECK;
+
+#endif

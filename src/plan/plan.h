@@ -1,0 +1,46 @@
+/* Group plans: the one idea behind all objectives.
+ *
+ * A plan gives each position i of a sequence of length s a group f(i) in 0..K, and each position a
+ * weight (0: not predicted). Group 0 is given; a token of group k >= 1 is predicted from all
+ * earlier groups, tokens of one group independently of each other (GVP Eq. 5 with z_{<=n_{k-1}}; LA
+ * Eq. 6). theory.md 1.
+ */
+#ifndef CS_PLAN_PLAN_H
+#define CS_PLAN_PLAN_H
+
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "plan/objective.h"
+
+typedef struct {
+    int64_t length;
+    int64_t groups; /* K: groups are 0..K */
+    int32_t *group; /* f(i), length values */
+    double *weight; /* weight of the event "position i is predicted", length values */
+} cs_plan;
+
+cs_status cs_plan_init(cs_plan *plan, int64_t length) CS_MUST_CHECK;
+void cs_plan_free(cs_plan *plan);
+
+/* Draws a plan of the objective at plan->length into an initialised plan. Under `token` weights
+ * every predicted token has weight 1 (batch mean divides by their number), under `mask` the weights
+ * sum to 1; one-token-a-prefix objectives (diverse-ar, offset-ar) draw the prefix uniformly and one
+ * target by its weight. The expected weight of each (S, k), normalised, is cs_pairs_of(). */
+cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+
+/* Every plan of the objective with its probability, for small lengths: calls visit(ctx, plan,
+ * probability). Refuses more than `limit` plans (CS_ERR_USAGE with the number). Probabilities sum
+ * to 1. */
+typedef cs_status (*cs_plan_visit)(void *ctx, const cs_plan *plan, double probability);
+cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
+                            cs_plan_visit visit, void *ctx) CS_MUST_CHECK;
+
+/* Attention as rank masks: row i sees column j iff vis[j] <= lim[i]. Content stream: lim = f(i);
+ * query stream: lim = f(i) - 1 (LA Eq. 24). vis is the same for both. Arrays of plan->length. A
+ * query row of group 0 sees nothing. */
+void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim,
+                        int32_t *query_lim);
+
+#endif

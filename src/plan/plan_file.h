@@ -1,0 +1,29 @@
+/* Objectives of the user's own: plans with probabilities from a JSON file.
+ *
+ *   {"plans": [{"probability": 0.5, "groups": [0, 0, 1, 2], "weights": [0, 0, 1, 1]}, ...]}
+ *
+ * `groups` are f(i) >= 0, every group 0..K used (group 0 may be empty only with an empty prefix);
+ * `weights` default to 1 for groups >= 1 and 0 for group 0 (a positive weight in group 0 is an
+ * error). Plans of several lengths may stand in one file; probabilities are normalised per length.
+ * Under --event-weight token the weights count as they are; under mask every plan's weights are
+ * scaled to sum to 1.
+ */
+#ifndef CS_PLAN_PLAN_FILE_H
+#define CS_PLAN_PLAN_FILE_H
+
+#include "base/status.h"
+#include "plan/plan.h"
+
+typedef struct cs_plan_file {
+    char *path;
+    int64_t plans;
+    cs_plan *plan;       /* plans */
+    double *probability; /* plans; sums to 1 over the plans of each length */
+} cs_plan_file;
+
+/* CS_ERR_INPUT names the file, the plan's number, and the value ("plan 3: weight -1 is negative").
+ */
+cs_status cs_plan_file_read(const char *path, cs_plan_file *out) CS_MUST_CHECK;
+void cs_plan_file_free(cs_plan_file *file);
+
+#endif

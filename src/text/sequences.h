@@ -1,0 +1,28 @@
+/* Sequences: the pieces of documents that plans act on.
+ *
+ * Whole documents are cut into consecutive pieces of at most max_length tokens (0: no cut). With
+ * stride > 0, sliding windows of max_length tokens every `stride` tokens; a document shorter than
+ * the window is one shorter sequence, and a last window that would run over the end is not made (so
+ * stride 1 gives n - L + 1 windows).
+ */
+#ifndef CS_TEXT_SEQUENCES_H
+#define CS_TEXT_SEQUENCES_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/corpus.h"
+
+typedef struct {
+    int64_t count;
+    int64_t *start;    /* count: first token, index into corpus->token */
+    int32_t *length;   /* count */
+    int64_t *document; /* count */
+} cs_sequences;
+
+/* Sequences shorter than min_length are left out and counted in *skipped (may be NULL). */
+cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t stride,
+                          int64_t min_length, cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
+void cs_sequences_free(cs_sequences *sequences);
+
+#endif

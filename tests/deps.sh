@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, and says which. Needs root or sudo only when something is missing.
+set -eu
+packages="build-essential pkg-config git libopenblas-dev liblapacke-dev libarpack2-dev libjansson-dev libzip-dev libxxhash-dev
+libutf8proc-dev nettle-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide manpages manpages-dev man-db dictzip"
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "deps: not a Debian system; install these libraries by hand (Debian package names): $packages" >&2
+    exit 0
+fi
+missing=
+for p in $packages; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $p"
+done
+if [ -z "$missing" ]; then
+    echo "deps: all packages are installed"
+    exit 0
+fi
+echo "deps: installing$missing"
+sudo=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null 2>&1 || { echo "deps: not root and no sudo; run as root: apt-get install$missing" >&2; exit 1; }
+    sudo=sudo
+fi
+# shellcheck disable=SC2086 # word splitting is wanted
+$sudo apt-get update -q
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Dependencies point one way: fails on an #include that runs against the layers of docs/architecture.md.
+set -eu
+awk '
+BEGIN {
+    allow["base"] = "base"
+    allow["io"] = "base io"
+    allow["plan"] = "base io plan"
+    allow["text"] = "base io text"
+    allow["linalg"] = "base io linalg"
+    allow["cooc"] = "base io plan text linalg cooc"
+    allow["toy"] = "base io plan linalg cooc toy"
+    allow["analysis"] = "base io plan text linalg cooc toy analysis"
+    allow["cli"] = "base io plan text linalg cooc toy analysis cli"
+}
+FNR == 1 { room = FILENAME; sub(/^src\//, "", room); sub(/\/.*/, "", room) }
+/^#include "/ {
+    split($0, part, "\""); target = part[2]
+    if (target !~ /\//) next
+    sub(/\/.*/, "", target)
+    if ((" " allow[room] " ") !~ (" " target " ")) { print FILENAME ":" FNR ": " room " must not include " target; bad = 1 }
+}
+/^#include <(cuda|cublas|cusolver|cusparse)/ && room != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
+/^#include <mpi\.h>/ && room != "mpi" { print FILENAME ":" FNR ": MPI headers only in src/mpi"; bad = 1 }
+END { exit bad }
+' $(find src analysis toy -name '*.[ch]')

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Compiles and links one line against each library; says what is off and why. usage: probe.sh BUILD_DIR
+set -eu
+dir=$1/probe
+stamp=$dir/ok
+if [ -f "$stamp" ] && [ "$stamp" -nt tests/probe.sh ] && [ "$(cat "$stamp")" = "${CC:-cc} ${CUDA:-auto} ${MPI:-auto}" ]; then exit 0; fi
+mkdir -p "$dir"
+missing=
+try() { # try PACKAGE HEADER CALL LIBS
+    printf '#include <stdio.h>\n#include <%s>\nint main(void) { return (int)(sizeof(int) + (size_t)&%s) == 0; }\n' "$2" "$3" > "$dir/t.c"
+    # shellcheck disable=SC2086
+    if ! ${CC:-cc} -D_GNU_SOURCE $(pkg-config --cflags openblas lapacke 2>/dev/null) "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
+        echo "probe: cannot compile and link against <$2> ($4): install $1 (Debian), see $dir/$1.log" >&2
+        cp "$dir/log" "$dir/$1.log"
+        missing="$missing $1"
+    fi
+}
+command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+try libopenblas-dev cblas.h openblas_set_num_threads -lopenblas
+try liblapacke-dev lapacke.h LAPACKE_dgesdd -llapacke
+try libarpack2-dev arpack/arpack.h dsaupd_c -larpack
+try libjansson-dev jansson.h json_object -ljansson
+try libzip-dev zip.h zip_open -lzip
+try libxxhash-dev xxhash.h XXH3_128bits_withSeed -lxxhash
+try libutf8proc-dev utf8proc.h utf8proc_iterate -lutf8proc
+try nettle-dev nettle/sha2.h nettle_sha256_init -lnettle
+if [ -n "$missing" ]; then
+    echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
+    exit 1
+fi
+optional() { # optional NAME SETTING COMMAND
+    case "$2" in
+        0) echo "probe: $1 off (asked)" ;;
+        *) if command -v "$3" >/dev/null 2>&1; then
+               echo "probe: $1 found ($3); nothing is built with it yet"
+           elif [ "$2" = 1 ]; then
+               echo "probe: $1=1 but $3 is not on PATH" >&2; exit 1
+           else
+               echo "probe: $1 off ($3 is not on PATH)"
+           fi ;;
+    esac
+}
+optional CUDA "${CUDA:-auto}" nvcc
+optional MPI "${MPI:-auto}" mpicc
+echo "${CC:-cc} ${CUDA:-auto} ${MPI:-auto}" > "$stamp"

@@ -1,0 +1,63 @@
+/* The toy model of LA 4.1.2 and its exact spectra by three roads (theory 5).
+ *
+ * r classes, s positions, T tokens for each (class, position); the class is uniform and the tokens
+ * are independent and uniform given it. Token sets: `disjoint` k T r + (y-1) T + j, or `literal` k
+ * T r + y j as printed, which collide between classes.
+ *
+ *   enumerate   the full matrix over all contents, its SVD: what the theorem is about
+ *   reduce      Abar = D B D'^T per class with orthonormal D, D': the nonzero singular values are
+ * those of the matrix B over (S, k), P(S,k) / sqrt(P(S) P(k)), each r times; an empty S shared by
+ * all classes couples them: sigma(B), plus r-1 copies of sigma(B without its empty row, not
+ * renormalised). Any r and T closed      formulas, where there is one
+ */
+#ifndef CS_TOY_TOY_H
+#define CS_TOY_TOY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "cooc/labelled.h"
+#include "plan/objective.h"
+
+typedef struct {
+    cs_objective objective;          /* its empty_prefix applies */
+    int64_t classes, length, tokens; /* r, s, T */
+    bool literal;                    /* token sets as printed */
+    bool given;                      /* target position part of X */
+} cs_toy;
+
+/* A spectrum as (value, multiplicity), values descending and apart by more than 1e-9; zeros are not
+ * listed. */
+typedef struct {
+    int64_t values;
+    double *sigma;
+    int64_t *multiplicity;
+    double sum_sigma2, sum_sigma4; /* with multiplicities */
+    int64_t rank;                  /* sum of multiplicities */
+    double residual;               /* largest residual of the solver that ran; 0 for closed forms */
+    char source[160]; /* closed: the formula and where it comes from; else the method and sizes */
+} cs_toy_spectrum;
+
+void cs_toy_spectrum_free(cs_toy_spectrum *spectrum);
+
+cs_status cs_toy_check(const cs_toy *toy) CS_MUST_CHECK;
+
+/* Rows, columns and nonzeros of the full matrix before any memory is used (double: they may be
+ * astronomic); exact for disjoint sets, an upper bound for literal ones. */
+cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz) CS_MUST_CHECK;
+
+/* The joint distribution A (sums to 1) over all contents, with class masses of rows and columns.
+ * Rows are keyed by their contents alone (and k if given, and the class if the empty prefix is
+ * class-tagged). CS_ERR_MEMORY with sizes when nnz exceeds `limit` (0: 2^27). */
+cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out) CS_MUST_CHECK;
+
+cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *out) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE for literal token sets (classes are coupled), or a length too large (fixed order:
+ * 2,000). */
+cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE when no closed form is known for these parameters. */
+cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
+
+#endif
