@@ -1,0 +1,71 @@
+/* Connectivity of a co-occurrence matrix: what LA 4.1.1 reads off feature similarities (its Figure
+ * 2), read off the matrix itself.
+ *
+ * The bipartite graph of A joins conditional texts X and target tokens X+ with weight A[X, X+]. Per
+ * connected component, A renormalised to sum 1, with second singular value sigma_2 (0 if rank 1)
+ * and volume vol(S u S') = P_C(S) + P_G(S') (total 2):
+ *
+ *   h = min cut(S u S') / min(vol, 2 - vol),      (1 - sigma_2) / 2 <= h <= sqrt(1 - sigma_2^2)
+ *
+ * The sweep over (u_2 / sqrt(P_C), v_2 / sqrt(P_G)) finds a cut below the upper bound (Chung 1997,
+ * for the bipartite double cover).
+ */
+#ifndef CS_ANALYSIS_CONNECTIVITY_H
+#define CS_ANALYSIS_CONNECTIVITY_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "cooc/spectrum.h"
+#include "linalg/csr.h"
+#include "text/corpus.h"
+
+/* The sweep cut of one component. */
+typedef struct {
+    int64_t rows, cols;             /* of the component */
+    double mass;                    /* its share of all mass */
+    double sigma2, residual;        /* second singular value; 0 if rank 1 */
+    double lower, upper;            /* Cheeger bounds of h */
+    double sweep;                   /* h of the sweep cut: lower <= h <= sweep <= upper */
+    double sweep_volume;            /* of its smaller side, of 2 */
+    int64_t sweep_rows, sweep_cols; /* nodes on that side */
+} cs_cut;
+
+typedef struct {
+    int64_t k; /* singular values below 1 wanted; 0: 32 */
+    uint64_t seed;
+    int threads;
+    const cs_progress *progress;
+} cs_connectivity_options;
+
+typedef struct {
+    cs_spectrum spectrum; /* values only: the ones (a component each) and then k more */
+    double giant_mass;    /* share of mass of the heaviest component */
+    double
+        gap; /* 1 - the largest singular value that is not a component's 1; 1 when there is none */
+    cs_cut cut; /* of the heaviest component */
+} cs_connectivity;
+
+void cs_connectivity_free(cs_connectivity *c);
+
+/* Components, spectrum, moments, gap and the sweep cut of the heaviest component of a matrix of
+ * counts or probabilities. Cost: one truncated SVD of k + components triplets, one of 2 on the
+ * heaviest component, O(nnz log) for the sweep. */
+cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
+                             cs_connectivity *out) CS_MUST_CHECK;
+
+/* The sweep cut of a connected matrix (exactly one component; CS_ERR_INPUT otherwise). `side_row`,
+ * `side_col` (either NULL) receive 1 for nodes on the smaller side. */
+cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
+                    uint8_t *side_row, uint8_t *side_col) CS_MUST_CHECK;
+
+/* Delete-block jackknife over documents: `metrics` values of a corpus, and their standard errors
+ * from leaving out each of `blocks` blocks in turn: se^2 = (B-1)/B sum_b (theta_b - mean)^2. Blocks
+ * are fixed by seed and document number. */
+typedef cs_status (*cs_corpus_metrics)(void *ctx, const cs_corpus *corpus, double *values);
+cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed, int64_t metrics,
+                       cs_corpus_metrics fn, void *ctx, double *value,
+                       double *standard_error) CS_MUST_CHECK;
+
+#endif
