@@ -28,14 +28,21 @@ void cs_csr_free(cs_csr *a);
 /* From n triplets in any order; repeats are added (in the order given), zeros are kept out. */
 cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int64_t *row,
                                const int64_t *col, const double *val, cs_csr *out) CS_MUST_CHECK;
+
+/* Repairs rows whose columns are out of order or repeat: sorts them, adds repeats in the order
+ * given and drops zeros, in place. Columns must be in range. O(nnz) when nothing is out of order.
+ */
+cs_status cs_csr_tidy(cs_csr *a) CS_MUST_CHECK;
+
 cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out) CS_MUST_CHECK;
 cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out) CS_MUST_CHECK;
 
 /* A^T. O(nnz + rows + cols). CS_ERR_INPUT when rows do not fit int32. */
 cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 
-/* Rows row[0..rows-1] and the columns with col_map[j] >= 0, renumbered to col_map[j] (monotone
- * where order matters); NULL row: all rows in order; NULL col_map: all columns. */
+/* Rows row[0..rows-1] and the columns with col_map[j] >= 0, renumbered to col_map[j] < cols; rows
+ * are sorted where the map is not monotone, and columns mapped to one are added. NULL row: all rows
+ * in order; NULL col_map: all columns. Indices out of range are bugs (asserted). */
 cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
                         int64_t cols, cs_csr *out) CS_MUST_CHECK;
 
@@ -46,8 +53,9 @@ void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
  * CS_ERR_INPUT "row 3, column 7: value -1 is negative". */
 cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
 
-/* Y = A X (X cols x k, Y rows x k) and Y = A^T X, threaded, the same bits for any thread count. The
- * transposed product takes the transposed matrix, so that it is a row loop too. */
+/* Y = A X: X cols x k, Y rows x k with its room made by the caller; threaded (0: cs_threads()), the
+ * same bits for any thread count. For A^T X pass the transposed matrix, so that it is a row loop
+ * too. O(nnz k) time, 64 cols bytes of scratch. CS_ERR_USAGE names shapes that do not fit. */
 cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads) CS_MUST_CHECK;
 
 #endif

@@ -20,20 +20,25 @@ void cs_dense_free(cs_dense *a);
 /* Narrowing to a BLAS int, in one place: CS_ERR_INPUT names `what` when it does not fit. */
 cs_status cs_blas_int(int64_t value, const char *what, int *out) CS_MUST_CHECK;
 
-/* C = alpha op(A) op(B) + beta C. */
+/* C = alpha op(A) op(B) + beta C; room made by the caller. CS_ERR_USAGE names shapes that do not
+ * fit.
+ */
 cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
                   double beta, cs_dense *c) CS_MUST_CHECK;
 
-/* Thin SVD A = U diag(s) V^T by gesdd, gesvd when gesdd fails to converge; A is destroyed. p =
- * min(rows, cols); u rows x p, vt p x cols, or both NULL for values only; sigma p values,
- * descending. */
+/* Thin SVD A = U diag(s) V^T by gesdd, gesvd when gesdd fails to converge; A is destroyed (a copy
+ * is kept for gesvd: memory 2 rows cols + 4 p^2). p = min(rows, cols); u rows x p and vt p x cols,
+ * whose room the caller made (cs_dense_init), or both NULL for values only; sigma p values,
+ * descending. CS_ERR_INPUT names an entry that is not finite, or a size beyond LAPACK's int (p
+ * about 23,000); CS_ERR_CONVERGE when both fail. */
 cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS_MUST_CHECK;
 
 /* Symmetric eigenproblem by syevd: values ascending; a becomes the vectors (or is destroyed when
  * values_only). */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
 
-/* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR. */
+/* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR: the columns come
+ * out orthonormal whatever A's rank, and span its range when the rank is full. */
 cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;
 
 #endif

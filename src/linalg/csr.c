@@ -1,0 +1,348 @@
+/* Building, repairing and reshaping sparse matrices.
+ *
+ * Methods: triplets are bucketed by row, stably; a row is sorted by (column, order given) only when
+ * it is not ascending already; transposition by counting (Gustavson 1978).
+ * Limits: column indices are int32, so at most 2^31 - 1 columns (and rows, to transpose).
+ */
+#include "linalg/csr.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
+{
+    *a = (cs_csr){0};
+    if (rows < 0 || rows == INT64_MAX || cols < 0 || nnz < 0) {
+        return cs_fail(CS_ERR_USAGE, "sparse matrix of %lld x %lld with %lld entries",
+                       (long long)rows, (long long)cols, (long long)nnz);
+    }
+    if (cols > INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%lld columns: more than 2^31 - 1", (long long)cols);
+    }
+    cs_csr b = {.rows = rows, .cols = cols};
+    b.ptr = cs_calloc(rows + 1, sizeof *b.ptr);
+    b.col = b.ptr ? cs_alloc(nnz, sizeof *b.col) : NULL;
+    b.val = b.col ? cs_alloc(nnz, sizeof *b.val) : NULL;
+    if (!b.val) {
+        cs_csr_free(&b);
+        return cs_blame(CS_ERR_MEMORY, "sparse matrix of %lld x %lld with %lld entries",
+                        (long long)rows, (long long)cols, (long long)nnz);
+    }
+    *a = b;
+    return CS_OK;
+}
+
+void cs_csr_free(cs_csr *a)
+{
+    cs_free(a->ptr);
+    cs_free(a->col);
+    cs_free(a->val);
+    *a = (cs_csr){0};
+}
+
+/* An entry of a row being sorted; `order` makes the sort stable. */
+typedef struct {
+    int64_t order;
+    double val;
+    int32_t col;
+} entry;
+
+static int compare_entries(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    if (a->col != b->col) {
+        return a->col < b->col ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static bool ascending(const int32_t *col, int64_t n)
+{
+    for (int64_t p = 1; p < n; ++p) {
+        if (col[p] < col[p - 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sort_row(int32_t *col, double *val, int64_t n, entry *scratch)
+{
+    for (int64_t p = 0; p < n; ++p) {
+        scratch[p] = (entry){.order = p, .val = val[p], .col = col[p]};
+    }
+    qsort(scratch, (size_t)n, sizeof *scratch, compare_entries);
+    for (int64_t p = 0; p < n; ++p) {
+        col[p] = scratch[p].col;
+        val[p] = scratch[p].val;
+    }
+}
+
+/* The longest row that is out of order, 0 if none is. */
+static int64_t longest_unsorted(const cs_csr *a)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        int64_t n = a->ptr[i + 1] - a->ptr[i];
+        if (n > longest && !ascending(a->col + a->ptr[i], n)) {
+            longest = n;
+        }
+    }
+    return longest;
+}
+
+cs_status cs_csr_tidy(cs_csr *a)
+{
+    int64_t longest = longest_unsorted(a);
+    entry *scratch = NULL;
+    if (longest > 0) {
+        scratch = cs_alloc(longest, sizeof *scratch);
+        if (!scratch) {
+            return CS_ERR_MEMORY;
+        }
+    }
+    int64_t kept = 0, begin = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        int64_t end = a->ptr[i + 1];
+        if (!ascending(a->col + begin, end - begin)) {
+            sort_row(a->col + begin, a->val + begin, end - begin, scratch);
+        }
+        for (int64_t p = begin; p < end;) {
+            int32_t col = a->col[p];
+            double sum = a->val[p++];
+            while (p < end && a->col[p] == col) {
+                sum += a->val[p++];
+            }
+            if (sum != 0) {
+                a->col[kept] = col;
+                a->val[kept++] = sum;
+            }
+        }
+        begin = end;
+        a->ptr[i + 1] = kept;
+    }
+    cs_free(scratch);
+    return CS_OK;
+}
+
+cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int64_t *row,
+                               const int64_t *col, const double *val, cs_csr *out)
+{
+    cs_csr a;
+    cs_status status = cs_csr_init(&a, rows, cols, n);
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t t = 0; t < n; ++t) {
+        if (row[t] < 0 || row[t] >= rows || col[t] < 0 || col[t] >= cols) {
+            status =
+                cs_fail(CS_ERR_INPUT, "entry %lld: row %lld, column %lld is outside %lld x %lld",
+                        (long long)t, (long long)row[t], (long long)col[t], (long long)rows,
+                        (long long)cols);
+            goto done;
+        }
+        a.ptr[row[t] + 1] += 1;
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        a.ptr[i + 1] += a.ptr[i];
+    }
+    /* ptr[i] runs over row i while it is filled, and is row i + 1's start when done. */
+    for (int64_t t = 0; t < n; ++t) {
+        int64_t p = a.ptr[row[t]]++;
+        a.col[p] = (int32_t)col[t];
+        a.val[p] = val[t];
+    }
+    memmove(a.ptr + 1, a.ptr, (size_t)rows * sizeof *a.ptr);
+    a.ptr[0] = 0;
+    status = cs_csr_tidy(&a);
+done:
+    if (status != CS_OK) {
+        cs_csr_free(&a);
+        return status;
+    }
+    *out = a;
+    return CS_OK;
+}
+
+cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out)
+{
+    int64_t nnz = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            nnz += a->data[i + j * a->ld] != 0;
+        }
+    }
+    cs_csr b;
+    cs_status status = cs_csr_init(&b, a->rows, a->cols, nnz);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t p = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t j = 0; j < a->cols; ++j) {
+            double x = a->data[i + j * a->ld];
+            if (x != 0) {
+                b.col[p] = (int32_t)j;
+                b.val[p++] = x;
+            }
+        }
+        b.ptr[i + 1] = p;
+    }
+    *out = b;
+    return CS_OK;
+}
+
+cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out)
+{
+    cs_dense b;
+    cs_status status = cs_dense_init(&b, a->rows, a->cols);
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            b.data[i + a->col[p] * b.ld] = a->val[p];
+        }
+    }
+    *out = b;
+    return CS_OK;
+}
+
+cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
+{
+    cs_csr b;
+    if (a->rows > INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%lld rows: more than 2^31 - 1, cannot be transposed",
+                       (long long)a->rows);
+    }
+    cs_status status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t p = 0; p < cs_csr_nnz(a); ++p) {
+        b.ptr[a->col[p] + 1] += 1;
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        b.ptr[j + 1] += b.ptr[j];
+    }
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            int64_t q = b.ptr[a->col[p]]++;
+            b.col[q] = (int32_t)i;
+            b.val[q] = a->val[p];
+        }
+    }
+    memmove(b.ptr + 1, b.ptr, (size_t)a->cols * sizeof *b.ptr);
+    b.ptr[0] = 0;
+    *out = b;
+    return CS_OK;
+}
+
+cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
+                        int64_t cols, cs_csr *out)
+{
+    assert(row || rows == a->rows);
+    assert(col_map || cols == a->cols);
+    int64_t nnz = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+        int64_t i = row ? row[r] : r;
+        assert(i >= 0 && i < a->rows);
+        if (!col_map) {
+            nnz += a->ptr[i + 1] - a->ptr[i];
+            continue;
+        }
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            nnz += col_map[a->col[p]] >= 0;
+        }
+    }
+    cs_csr b;
+    cs_status status = cs_csr_init(&b, rows, cols, nnz);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t q = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+        int64_t i = row ? row[r] : r;
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            int32_t j = col_map ? col_map[a->col[p]] : a->col[p];
+            if (j >= 0) {
+                assert(j < cols);
+                b.col[q] = j;
+                b.val[q++] = a->val[p];
+            }
+        }
+        b.ptr[r + 1] = q;
+    }
+    status = cs_csr_tidy(&b);
+    if (status != CS_OK) {
+        cs_csr_free(&b);
+        return status;
+    }
+    *out = b;
+    return CS_OK;
+}
+
+void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum)
+{
+    if (col_sum) {
+        memset(col_sum, 0, (size_t)a->cols * sizeof *col_sum);
+    }
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double sum = 0;
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            sum += a->val[p];
+            if (col_sum) {
+                col_sum[a->col[p]] += a->val[p];
+            }
+        }
+        if (row_sum) {
+            row_sum[i] = sum;
+        }
+    }
+}
+
+static cs_status check_row(const cs_csr *a, int64_t i, bool non_negative)
+{
+    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+        long long row = (long long)i, col = (long long)a->col[p];
+        if (col < 0 || col >= a->cols) {
+            return cs_fail(CS_ERR_INPUT, "row %lld: column %lld not in 0..%lld", row, col,
+                           (long long)a->cols - 1);
+        }
+        if (p > a->ptr[i] && a->col[p] <= a->col[p - 1]) {
+            return cs_fail(CS_ERR_INPUT, "row %lld: column %lld does not come after column %lld",
+                           row, col, (long long)a->col[p - 1]);
+        }
+        if (!isfinite(a->val[p])) {
+            return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is not finite", row, col,
+                           a->val[p]);
+        }
+        if (non_negative && a->val[p] < 0) {
+            return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is negative", row, col,
+                           a->val[p]);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_csr_check(const cs_csr *a, bool non_negative)
+{
+    if (a->ptr[0] != 0) {
+        return cs_fail(CS_ERR_INPUT, "row pointers start at %lld, not 0", (long long)a->ptr[0]);
+    }
+    for (int64_t i = 0; i < a->rows; ++i) {
+        if (a->ptr[i + 1] < a->ptr[i]) {
+            return cs_fail(CS_ERR_INPUT, "row %lld ends at %lld before its start %lld",
+                           (long long)i, (long long)a->ptr[i + 1], (long long)a->ptr[i]);
+        }
+    }
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
+        status = check_row(a, i, non_negative);
+    }
+    return status;
+}

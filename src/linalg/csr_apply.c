@@ -1,0 +1,192 @@
+/* Sparse matrix times a block of vectors.
+ *
+ * Method: columns of X are taken in tiles of 8, 4, 2 or 1; a tile is packed with its columns
+ * interleaved, so that a nonzero of A costs one contiguous read of X (a cache line for a tile of
+ * 8); rows are dealt to threads in chunks of about equal work. Each entry of Y is summed in the
+ * order of its row by one thread, so the bits depend neither on threads nor on chunks, nor on the
+ * tile a column falls in, except that a tile of one column sums each row in four interleaved
+ * parts, to hide the latency of the addition.
+ * Limits: a row is never split, so one row that holds most of the matrix runs on one thread. No
+ * fused multiply-add is used (-ffp-contract=off), hence the same bits on every x86-64 machine.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/csr.h"
+
+/* One function body for several instruction sets, chosen when the program starts. Off under
+ * sanitizers, whose run time is not ready when the choice is made. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CS_CLONES
+#endif
+
+enum {
+    TILE = 8,              /* doubles of one 64-byte cache line */
+    SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
+    CHUNK_WORK = 1 << 17,  /* nonzeros and rows, times the tile's width, that make a chunk */
+    MAX_CHUNKS = 256
+};
+
+typedef double v2 __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double v8 __attribute__((vector_size(64), aligned(8), may_alias));
+
+typedef struct {
+    const cs_csr *a;
+    const cs_dense *x;
+    cs_dense *y;
+    double *packed; /* cols x width, a row of the tile contiguous */
+    int64_t first;  /* column of X and Y the tile begins with */
+    int64_t width, chunks;
+} product;
+
+/* First row of a chunk: rows and nonzeros before it reach its share of both. */
+static int64_t chunk_start(const cs_csr *a, int64_t chunk, int64_t chunks)
+{
+    int64_t total = a->rows + cs_csr_nnz(a);
+    int64_t target = total / chunks * chunk + total % chunks * chunk / chunks;
+    int64_t low = 0, high = a->rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (middle + a->ptr[middle] < target) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+#define ROWS_OF_WIDTH(name, vector, width)                                                         \
+    CS_CLONES static void name(const cs_csr *a, const double *restrict x, double *restrict y,      \
+                               int64_t ld, int64_t begin, int64_t end)                             \
+    {                                                                                              \
+        const int32_t *restrict col = a->col;                                                      \
+        const double *restrict val = a->val;                                                       \
+        for (int64_t i = begin; i < end; ++i) {                                                    \
+            vector sum = {0};                                                                      \
+            for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {                                  \
+                sum += val[p] * *(const vector *)(x + (int64_t)col[p] * (width));                  \
+            }                                                                                      \
+            for (int64_t j = 0; j < (width); ++j) {                                                \
+                y[i + j * ld] = sum[j];                                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+ROWS_OF_WIDTH(rows_of_2, v2, 2)
+ROWS_OF_WIDTH(rows_of_4, v4, 4)
+ROWS_OF_WIDTH(rows_of_8, v8, 8)
+
+static void rows_of_1(const cs_csr *a, const double *restrict x, double *restrict y, int64_t begin,
+                      int64_t end)
+{
+    const int32_t *restrict col = a->col;
+    const double *restrict val = a->val;
+    for (int64_t i = begin; i < end; ++i) {
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        int64_t p = a->ptr[i], stop = a->ptr[i + 1];
+        for (; p + 4 <= stop; p += 4) {
+            s0 += val[p] * x[col[p]];
+            s1 += val[p + 1] * x[col[p + 1]];
+            s2 += val[p + 2] * x[col[p + 2]];
+            s3 += val[p + 3] * x[col[p + 3]];
+        }
+        for (; p < stop; ++p) {
+            s0 += val[p] * x[col[p]];
+        }
+        y[i] = (s0 + s1) + (s2 + s3);
+    }
+}
+
+static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
+{
+    (void)worker;
+    const product *t = ctx;
+    int64_t begin = chunk_start(t->a, chunk, t->chunks);
+    int64_t end = chunk + 1 == t->chunks ? t->a->rows : chunk_start(t->a, chunk + 1, t->chunks);
+    double *y = t->y->data + t->first * t->y->ld;
+    switch (t->width) {
+    case 8:
+        rows_of_8(t->a, t->packed, y, t->y->ld, begin, end);
+        break;
+    case 4:
+        rows_of_4(t->a, t->packed, y, t->y->ld, begin, end);
+        break;
+    case 2:
+        rows_of_2(t->a, t->packed, y, t->y->ld, begin, end);
+        break;
+    default:
+        rows_of_1(t->a, t->x->data + t->first * t->x->ld, y, begin, end);
+    }
+    return CS_OK;
+}
+
+static cs_status pack_chunk(void *ctx, int64_t chunk, int worker)
+{
+    (void)worker;
+    const product *t = ctx;
+    int64_t cols = t->a->cols, width = t->width;
+    int64_t begin = cols / t->chunks * chunk + cols % t->chunks * chunk / t->chunks;
+    int64_t end = cols / t->chunks * (chunk + 1) + cols % t->chunks * (chunk + 1) / t->chunks;
+    const double *x = t->x->data + t->first * t->x->ld;
+    for (int64_t i = begin; i < end; ++i) {
+        for (int64_t j = 0; j < width; ++j) {
+            t->packed[i * width + j] = x[i + j * t->x->ld];
+        }
+    }
+    return CS_OK;
+}
+
+static int64_t chunks_for(int64_t work, int64_t width)
+{
+    int64_t chunks = work / (CHUNK_WORK / width);
+    return chunks < 1 ? 1 : chunks > MAX_CHUNKS ? MAX_CHUNKS : chunks;
+}
+
+static cs_status multiply_tile(product *t, bool serial, int threads)
+{
+    cs_status status = CS_OK;
+    threads = serial ? 1 : threads;
+    if (t->width > 1) {
+        t->chunks = serial ? 1 : chunks_for(t->a->cols, t->width);
+        status = cs_parallel(t->chunks, threads, pack_chunk, t);
+    }
+    if (status == CS_OK) {
+        t->chunks = serial ? 1 : chunks_for(t->a->rows + cs_csr_nnz(t->a), t->width);
+        status = cs_parallel(t->chunks, threads, multiply_chunk, t);
+    }
+    return status;
+}
+
+cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads)
+{
+    if (x->rows != a->cols || y->rows != a->rows || x->cols != y->cols) {
+        return cs_fail(CS_ERR_USAGE, "%lld x %lld times %lld x %lld does not give %lld x %lld",
+                       (long long)a->rows, (long long)a->cols, (long long)x->rows,
+                       (long long)x->cols, (long long)y->rows, (long long)y->cols);
+    }
+    product t = {.a = a, .x = x, .y = y};
+    void *room = NULL;
+    if (x->cols > 1) {
+        room = cs_alloc(a->cols + 1, TILE * sizeof(double));
+        if (!room) {
+            return CS_ERR_MEMORY;
+        }
+        /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
+        t.packed = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
+    }
+    bool serial = (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < SERIAL_BELOW;
+    cs_status status = CS_OK;
+    for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
+        t.width = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        status = multiply_tile(&t, serial, threads);
+        t.first += t.width;
+    }
+    cs_free(room);
+    return status;
+}

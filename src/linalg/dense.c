@@ -1,0 +1,268 @@
+/* Dense matrices over CBLAS and LAPACKE.
+ *
+ * Methods: thin SVD by divide and conquer (dgesdd; Gu and Eisenstat 1995), which reduces a very
+ * tall or wide matrix by its own QR first, and by implicit QR (dgesvd; Demmel and Kahan 1990) when
+ * that fails; symmetric eigenproblem by dsyevd; Householder QR by dgeqrf and dorgqr.
+ * Limits: LAPACK's sizes and workspaces are 32-bit ints, which holds the smaller side of an SVD
+ * below about 23,000 and of an eigenproblem below about 32,000; larger ones are refused. Bits may
+ * depend on the number of BLAS threads and on the BLAS kernel.
+ */
+#include "linalg/dense.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include "base/mem.h"
+
+cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
+{
+    *a = (cs_dense){0};
+    if (rows < 0 || cols < 0) {
+        return cs_fail(CS_ERR_USAGE, "dense matrix of %lld x %lld", (long long)rows,
+                       (long long)cols);
+    }
+    if (cols > 0 && rows > INT64_MAX / cols) {
+        return cs_fail(CS_ERR_MEMORY, "dense matrix of %lld x %lld is too large", (long long)rows,
+                       (long long)cols);
+    }
+    double *data = cs_calloc(rows * cols, sizeof *data);
+    if (!data) {
+        return cs_blame(CS_ERR_MEMORY, "dense matrix of %lld x %lld", (long long)rows,
+                        (long long)cols);
+    }
+    *a = (cs_dense){.rows = rows, .cols = cols, .ld = rows > 1 ? rows : 1, .data = data};
+    return CS_OK;
+}
+
+void cs_dense_free(cs_dense *a)
+{
+    cs_free(a->data);
+    *a = (cs_dense){0};
+}
+
+cs_status cs_blas_int(int64_t value, const char *what, int *out)
+{
+    if (value < 0 || value > INT_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%s %lld does not fit the linear algebra library's int", what,
+                       (long long)value);
+    }
+    *out = (int)value;
+    return CS_OK;
+}
+
+/* The three numbers that BLAS wants of a matrix. */
+typedef struct {
+    int rows, cols, ld;
+} blas_shape;
+
+static cs_status shape_of(const cs_dense *a, const char *name, blas_shape *out)
+{
+    cs_status status = cs_blas_int(a->rows, "number of rows", &out->rows);
+    if (status == CS_OK) {
+        status = cs_blas_int(a->cols, "number of columns", &out->cols);
+    }
+    if (status == CS_OK) {
+        status = cs_blas_int(a->ld > 1 ? a->ld : 1, "leading dimension", &out->ld);
+    }
+    return cs_blame(status, "%s", name);
+}
+
+cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
+                  double beta, cs_dense *c)
+{
+    int64_t m = trans_a ? a->cols : a->rows, inner = trans_a ? a->rows : a->cols;
+    int64_t inner_b = trans_b ? b->cols : b->rows, n = trans_b ? b->rows : b->cols;
+    if (inner != inner_b || m != c->rows || n != c->cols) {
+        return cs_fail(CS_ERR_USAGE,
+                       "product of %lld x %lld and %lld x %lld does not give %lld x %lld",
+                       (long long)m, (long long)inner, (long long)inner_b, (long long)n,
+                       (long long)c->rows, (long long)c->cols);
+    }
+    blas_shape sa, sb, sc;
+    cs_status status = shape_of(a, "left factor", &sa);
+    if (status == CS_OK) {
+        status = shape_of(b, "right factor", &sb);
+    }
+    if (status == CS_OK) {
+        status = shape_of(c, "product", &sc);
+    }
+    if (status != CS_OK || m == 0 || n == 0) {
+        return status;
+    }
+    cblas_dgemm(CblasColMajor, trans_a ? CblasTrans : CblasNoTrans,
+                trans_b ? CblasTrans : CblasNoTrans, sc.rows, sc.cols, trans_a ? sa.rows : sa.cols,
+                alpha, a->data, sa.ld, b->data, sb.ld, beta, c->data, sc.ld);
+    return CS_OK;
+}
+
+/* LAPACK may loop or return nonsense on NaN and infinity. */
+static cs_status all_finite(const cs_dense *a)
+{
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            double x = a->data[i + j * a->ld];
+            if (!isfinite(x)) {
+                return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is not finite",
+                               (long long)i, (long long)j, x);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* A LAPACKE return value as a status. */
+static cs_status lapack_status(lapack_int info, const char *routine, int64_t rows, int64_t cols)
+{
+    if (info == 0) {
+        return CS_OK;
+    }
+    if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) {
+        return cs_fail(CS_ERR_MEMORY, "%s of %lld x %lld: no memory for its workspace", routine,
+                       (long long)rows, (long long)cols);
+    }
+    if (info > 0) {
+        return cs_fail(CS_ERR_CONVERGE, "%s of %lld x %lld did not converge (info %d)", routine,
+                       (long long)rows, (long long)cols, (int)info);
+    }
+    return cs_fail(CS_ERR_USAGE, "%s of %lld x %lld: argument %d is bad", routine, (long long)rows,
+                   (long long)cols, (int)-info);
+}
+
+static void copy_into(const cs_dense *from, cs_dense *to)
+{
+    for (int64_t j = 0; j < from->cols; ++j) {
+        memcpy(to->data + j * to->ld, from->data + j * from->ld,
+               (size_t)from->rows * sizeof *to->data);
+    }
+}
+
+static cs_status svd_with_fallback(cs_dense *a, const blas_shape *s, double *sigma, cs_dense *u,
+                                   cs_dense *vt)
+{
+    double unused = 0;
+    double *pu = u ? u->data : &unused, *pv = vt ? vt->data : &unused;
+    int ldu = u ? (int)u->ld : 1, ldvt = vt ? (int)vt->ld : 1;
+    char job = u ? 'S' : 'N';
+    cs_dense kept; /* gesdd destroys A before it is known to fail */
+    double *superb = NULL;
+    int p = s->rows < s->cols ? s->rows : s->cols;
+    cs_status status = cs_dense_init(&kept, a->rows, a->cols);
+    if (status != CS_OK) {
+        return status;
+    }
+    copy_into(a, &kept);
+    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, s->rows, s->cols, a->data, s->ld, sigma,
+                                     pu, ldu, pv, ldvt);
+    if (info <= 0) {
+        status = lapack_status(info, "gesdd", a->rows, a->cols);
+        goto done;
+    }
+    superb = cs_alloc(p, sizeof *superb);
+    if (!superb) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    copy_into(&kept, a);
+    info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, job, job, s->rows, s->cols, a->data, s->ld, sigma, pu,
+                          ldu, pv, ldvt, superb);
+    status = lapack_status(info, "gesvd", a->rows, a->cols);
+done:
+    cs_free(superb);
+    cs_dense_free(&kept);
+    return status;
+}
+
+cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
+{
+    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    if (!u != !vt) {
+        return cs_fail(CS_ERR_USAGE, "left and right singular vectors are wanted together or not");
+    }
+    if (u && (u->rows != a->rows || u->cols != p || vt->rows != p || vt->cols != a->cols)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "singular vectors of %lld x %lld are given room as %lld x %lld and "
+                       "%lld x %lld",
+                       (long long)a->rows, (long long)a->cols, (long long)u->rows,
+                       (long long)u->cols, (long long)vt->rows, (long long)vt->cols);
+    }
+    if (p == 0) {
+        return CS_OK;
+    }
+    blas_shape s, side;
+    int work;
+    cs_status status = shape_of(a, "matrix", &s);
+    if (status == CS_OK && u) {
+        status = shape_of(u, "left vectors", &side);
+    }
+    if (status == CS_OK && vt) {
+        status = shape_of(vt, "right vectors", &side);
+    }
+    if (status == CS_OK) {
+        status = cs_blas_int(4 * p * p + 7 * p, "gesdd workspace", &work);
+    }
+    if (status == CS_OK) {
+        status = all_finite(a);
+    }
+    return status == CS_OK ? svd_with_fallback(a, &s, sigma, u, vt) : status;
+}
+
+cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
+{
+    if (a->rows != a->cols) {
+        return cs_fail(CS_ERR_USAGE, "eigenproblem of %lld x %lld: not square", (long long)a->rows,
+                       (long long)a->cols);
+    }
+    if (a->rows == 0) {
+        return CS_OK;
+    }
+    blas_shape s;
+    int work;
+    cs_status status = shape_of(a, "matrix", &s);
+    if (status == CS_OK) {
+        status = cs_blas_int(1 + 6 * a->rows + 2 * a->rows * a->rows, "syevd workspace", &work);
+    }
+    if (status == CS_OK) {
+        status = all_finite(a);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
+                                     a->data, s.ld, values);
+    return lapack_status(info, "syevd", a->rows, a->cols);
+}
+
+cs_status cs_dense_orthonormalise(cs_dense *a)
+{
+    if (a->rows < a->cols) {
+        return cs_fail(CS_ERR_USAGE, "%lld columns of %lld rows cannot be orthonormal",
+                       (long long)a->cols, (long long)a->rows);
+    }
+    if (a->cols == 0) {
+        return CS_OK;
+    }
+    blas_shape s;
+    cs_status status = shape_of(a, "matrix", &s);
+    if (status == CS_OK) {
+        status = all_finite(a);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    double *tau = cs_alloc(a->cols, sizeof *tau);
+    if (!tau) {
+        return CS_ERR_MEMORY;
+    }
+    lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, s.rows, s.cols, a->data, s.ld, tau);
+    status = lapack_status(info, "geqrf", a->rows, a->cols);
+    if (status == CS_OK) {
+        info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, s.rows, s.cols, s.cols, a->data, s.ld, tau);
+        status = lapack_status(info, "orgqr", a->rows, a->cols);
+    }
+    cs_free(tau);
+    return status;
+}

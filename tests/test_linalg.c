@@ -1,0 +1,520 @@
+/* linalg: dense LAPACK wrappers, sparse matrices, their product, composed operators. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "linalg/csr.h"
+#include "linalg/dense.h"
+
+#define OK(call) assert_int_equal((call), CS_OK)
+
+static void expect_reason(const char *part)
+{
+    if (!strstr(cs_reason(), part)) {
+        fail_msg("reason \"%s\" lacks \"%s\"", cs_reason(), part);
+    }
+    cs_reason_clear();
+}
+
+static double max_abs_difference(const cs_dense *a, const cs_dense *b)
+{
+    double worst = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            worst = fmax(worst, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld]));
+        }
+    }
+    return worst;
+}
+
+static void fill_normal(cs_dense *a, uint64_t index)
+{
+    cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, index);
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            a->data[i + j * a->ld] = cs_rng_normal(&rng);
+        }
+    }
+}
+
+/* About density * rows * cols entries. */
+static cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
+{
+    cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
+    int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
+    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    double *val = cs_alloc(n, sizeof *val);
+    assert_true(row && col && val);
+    for (int64_t t = 0; t < n; ++t) {
+        row[t] = cs_rng_below(&rng, rows);
+        col[t] = cs_rng_below(&rng, cols);
+        val[t] = cs_rng_normal(&rng);
+    }
+    cs_csr a;
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, val, &a));
+    cs_free(row);
+    cs_free(col);
+    cs_free(val);
+    return a;
+}
+
+static void sizes_are_checked(void **state)
+{
+    (void)state;
+    cs_dense d;
+    cs_csr a;
+    int narrow;
+    assert_int_equal(cs_dense_init(&d, -1, 2), CS_ERR_USAGE);
+    expect_reason("-1 x 2");
+    assert_int_equal(cs_dense_init(&d, INT64_MAX, 2), CS_ERR_MEMORY);
+    expect_reason("too large");
+    assert_int_equal(cs_blas_int(3000000000, "number of rows", &narrow), CS_ERR_INPUT);
+    expect_reason("number of rows 3000000000");
+    assert_int_equal(cs_csr_init(&a, 1, 3000000000, 0), CS_ERR_INPUT);
+    expect_reason("3000000000 columns");
+    assert_int_equal(cs_csr_init(&a, 1, 1, -2), CS_ERR_USAGE);
+    expect_reason("-2 entries");
+    assert_null(a.ptr);
+    cs_csr tall = {.rows = 3000000000};
+    assert_int_equal(cs_csr_transpose(&tall, &a), CS_ERR_INPUT);
+    expect_reason("3000000000 rows");
+}
+
+static void gemm_agrees_with_the_definition(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 4; ++form) {
+        bool ta = form & 1, tb = form & 2;
+        cs_dense a, b, c, want;
+        OK(cs_dense_init(&a, ta ? 4 : 3, ta ? 3 : 4));
+        OK(cs_dense_init(&b, tb ? 5 : 4, tb ? 4 : 5));
+        OK(cs_dense_init(&c, 3, 5));
+        OK(cs_dense_init(&want, 3, 5));
+        fill_normal(&a, 1);
+        fill_normal(&b, 2);
+        fill_normal(&c, 3);
+        for (int64_t i = 0; i < 3; ++i) {
+            for (int64_t j = 0; j < 5; ++j) {
+                double sum = 0;
+                for (int64_t l = 0; l < 4; ++l) {
+                    sum += (ta ? a.data[l + i * a.ld] : a.data[i + l * a.ld]) *
+                           (tb ? b.data[j + l * b.ld] : b.data[l + j * b.ld]);
+                }
+                want.data[i + j * 3] = 2 * sum - 0.5 * c.data[i + j * 3];
+            }
+        }
+        OK(cs_gemm(ta, tb, 2, &a, &b, -0.5, &c));
+        /* Sums of four products of numbers below 5: far below 100 eps. */
+        assert_true(max_abs_difference(&c, &want) < 1000 * DBL_EPSILON);
+        cs_dense_free(&c);
+        OK(cs_dense_init(&c, 4, 5));
+        assert_int_equal(cs_gemm(ta, tb, 1, &a, &b, 0, &c), CS_ERR_USAGE);
+        expect_reason("does not give 4 x 5");
+        cs_dense_free(&a);
+        cs_dense_free(&b);
+        cs_dense_free(&c);
+        cs_dense_free(&want);
+    }
+}
+
+/* ||U^T U - I||_max of the columns. */
+static double orthonormality(const cs_dense *u)
+{
+    cs_dense gram;
+    OK(cs_dense_init(&gram, u->cols, u->cols));
+    OK(cs_gemm(true, false, 1, u, u, 0, &gram));
+    double worst = 0;
+    for (int64_t j = 0; j < gram.cols; ++j) {
+        for (int64_t i = 0; i < gram.rows; ++i) {
+            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
+        }
+    }
+    cs_dense_free(&gram);
+    return worst;
+}
+
+static void svd_of_shape(int64_t m, int64_t n)
+{
+    int64_t p = m < n ? m : n;
+    cs_dense a, kept, u, vt;
+    double *sigma = cs_alloc(p, sizeof *sigma), *alone = cs_alloc(p, sizeof *alone);
+    assert_true(sigma && alone);
+    OK(cs_dense_init(&a, m, n));
+    OK(cs_dense_init(&kept, m, n));
+    OK(cs_dense_init(&u, m, p));
+    OK(cs_dense_init(&vt, p, n));
+    fill_normal(&a, 4);
+    memcpy(kept.data, a.data, (size_t)(m * n) * sizeof *a.data);
+    OK(cs_dense_svd(&a, sigma, &u, &vt));
+    memcpy(a.data, kept.data, (size_t)(m * n) * sizeof *a.data);
+    OK(cs_dense_svd(&a, alone, NULL, NULL));
+    double scale = p > 0 ? sigma[0] : 0, tolerance = 10 * (double)(m + n) * DBL_EPSILON;
+    for (int64_t j = 0; j < p; ++j) {
+        assert_true(fabs(sigma[j] - alone[j]) <= tolerance * scale);
+        assert_true(j == 0 || sigma[j] <= sigma[j - 1]);
+    }
+    assert_true(p == 0 || orthonormality(&u) < tolerance);
+    for (int64_t j = 0; j < p; ++j) {
+        for (int64_t i = 0; i < m; ++i) {
+            u.data[i + j * u.ld] *= sigma[j];
+        }
+    }
+    OK(cs_gemm(false, false, -1, &u, &vt, 1, &kept));
+    for (int64_t i = 0; i < m * n; ++i) {
+        assert_true(fabs(kept.data[i]) <= tolerance * scale);
+    }
+    cs_free(sigma);
+    cs_free(alone);
+    cs_dense_free(&a);
+    cs_dense_free(&kept);
+    cs_dense_free(&u);
+    cs_dense_free(&vt);
+}
+
+static void svd_rebuilds_its_matrix(void **state)
+{
+    (void)state;
+    static const int64_t shape[][2] = {{1, 1},   {1, 7},   {7, 1},   {6, 4}, {4, 6},
+                                       {300, 3}, {3, 300}, {40, 40}, {0, 3}, {3, 0}};
+    for (size_t s = 0; s < sizeof shape / sizeof *shape; ++s) {
+        svd_of_shape(shape[s][0], shape[s][1]);
+    }
+}
+
+static void bad_dense_input_is_named(void **state)
+{
+    (void)state;
+    cs_dense a, u, vt;
+    double sigma[3];
+    OK(cs_dense_init(&a, 3, 4));
+    OK(cs_dense_init(&u, 3, 3));
+    OK(cs_dense_init(&vt, 4, 4));
+    assert_int_equal(cs_dense_svd(&a, sigma, &u, &vt), CS_ERR_USAGE);
+    expect_reason("3 x 3 and 4 x 4");
+    assert_int_equal(cs_dense_svd(&a, sigma, &u, NULL), CS_ERR_USAGE);
+    expect_reason("together");
+    a.data[2 + 1 * 3] = NAN;
+    assert_int_equal(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_INPUT);
+    expect_reason("row 2, column 1");
+    assert_int_equal(cs_dense_eigh(&a, sigma, false), CS_ERR_USAGE);
+    expect_reason("3 x 4");
+    assert_int_equal(cs_dense_orthonormalise(&a), CS_ERR_USAGE);
+    expect_reason("4 columns of 3 rows");
+    u.data[0] = INFINITY;
+    assert_int_equal(cs_dense_eigh(&u, sigma, false), CS_ERR_INPUT);
+    expect_reason("row 0, column 0: value inf");
+    assert_int_equal(cs_dense_orthonormalise(&u), CS_ERR_INPUT);
+    expect_reason("not finite");
+    cs_dense huge = {.rows = 30000, .cols = 30000, .ld = 30000};
+    assert_int_equal(cs_dense_svd(&huge, sigma, NULL, NULL), CS_ERR_INPUT);
+    expect_reason("gesdd workspace");
+    huge.rows = huge.cols = huge.ld = 40000;
+    assert_int_equal(cs_dense_eigh(&huge, sigma, true), CS_ERR_INPUT);
+    expect_reason("syevd workspace");
+    cs_dense_free(&a);
+    cs_dense_free(&u);
+    cs_dense_free(&vt);
+}
+
+/* The path graph's second difference: eigenvalues 2 - 2 cos(j pi / (n + 1)). */
+static void eigh_of_the_second_difference(void **state)
+{
+    (void)state;
+    enum { N = 25 };
+    double values[N], alone[N];
+    cs_dense a, b;
+    OK(cs_dense_init(&a, N, N));
+    OK(cs_dense_init(&b, N, N));
+    for (int i = 0; i < N; ++i) {
+        a.data[i + i * N] = b.data[i + i * N] = 2;
+        if (i + 1 < N) {
+            a.data[i + 1 + i * N] = a.data[i + (i + 1) * N] = -1;
+            b.data[i + 1 + i * N] = b.data[i + (i + 1) * N] = -1;
+        }
+    }
+    OK(cs_dense_eigh(&a, values, false));
+    OK(cs_dense_eigh(&b, alone, true));
+    for (int j = 0; j < N; ++j) {
+        double want = 2 - 2 * cos((j + 1) * M_PI / (N + 1));
+        assert_true(fabs(values[j] - want) < 100 * DBL_EPSILON);
+        assert_true(fabs(alone[j] - want) < 100 * DBL_EPSILON);
+    }
+    assert_true(orthonormality(&a) < 100 * DBL_EPSILON);
+    cs_dense_free(&a);
+    cs_dense_free(&b);
+}
+
+static void orthonormalise_survives_low_rank(void **state)
+{
+    (void)state;
+    cs_dense a, empty;
+    OK(cs_dense_init(&a, 50, 6));
+    fill_normal(&a, 5);
+    memcpy(a.data + 3 * 50, a.data, 50 * sizeof *a.data); /* column 3 = column 0 */
+    memset(a.data + 4 * 50, 0, 2 * 50 * sizeof *a.data);  /* columns 4 and 5 = 0 */
+    OK(cs_dense_orthonormalise(&a));
+    assert_true(orthonormality(&a) < 100 * DBL_EPSILON);
+    cs_dense_free(&a);
+    OK(cs_dense_init(&empty, 5, 0));
+    OK(cs_dense_orthonormalise(&empty));
+    cs_dense_free(&empty);
+}
+
+static void triplets_become_rows(void **state)
+{
+    (void)state;
+    const int64_t row[] = {2, 0, 2, 0, 2, 1, 1}, col[] = {1, 3, 0, 3, 1, 2, 2};
+    const double val[] = {5, 1, 4, 2, 0.5, 3, -3};
+    cs_csr a;
+    OK(cs_csr_from_triplets(3, 4, 7, row, col, val, &a));
+    /* (1, 2) adds to zero and is kept out. */
+    assert_int_equal(cs_csr_nnz(&a), 3);
+    assert_int_equal(a.ptr[1], 1);
+    assert_int_equal(a.ptr[2], 1);
+    assert_int_equal(a.col[0], 3);
+    assert_true(a.val[0] == 3);
+    assert_int_equal(a.col[1], 0);
+    assert_true(a.val[1] == 4);
+    assert_int_equal(a.col[2], 1);
+    assert_true(a.val[2] == 5.5);
+    OK(cs_csr_check(&a, true));
+    cs_csr_free(&a);
+
+    const int64_t bad_row[] = {0, 3}, bad_col[] = {0, -1};
+    assert_int_equal(cs_csr_from_triplets(3, 4, 2, bad_row, row, val, &a), CS_ERR_INPUT);
+    expect_reason("entry 1: row 3");
+    assert_int_equal(cs_csr_from_triplets(3, 4, 2, row, bad_col, val, &a), CS_ERR_INPUT);
+    expect_reason("column -1");
+    OK(cs_csr_from_triplets(0, 0, 0, row, col, val, &a));
+    assert_int_equal(cs_csr_nnz(&a), 0);
+    cs_csr_free(&a);
+}
+
+static void reshaping_agrees_with_dense(void **state)
+{
+    (void)state;
+    cs_csr a = random_sparse(13, 9, 0.3, 1), b, t, s;
+    cs_dense d, dt, ds;
+    OK(cs_csr_to_dense(&a, &d));
+    OK(cs_csr_from_dense(&d, &b));
+    assert_int_equal(cs_csr_nnz(&b), cs_csr_nnz(&a));
+    assert_memory_equal(a.col, b.col, (size_t)cs_csr_nnz(&a) * sizeof *a.col);
+    assert_memory_equal(a.val, b.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
+    OK(cs_csr_transpose(&a, &t));
+    OK(cs_csr_check(&t, false));
+    OK(cs_csr_to_dense(&t, &dt));
+    /* Column j goes to 8 - j, odd ones away: a map that reverses the order. */
+    int32_t map[9];
+    for (int32_t j = 0; j < 9; ++j) {
+        map[j] = j % 2 ? -1 : 8 - j;
+    }
+    const int64_t rows[] = {5, 0, 12};
+    OK(cs_csr_select(&a, 3, rows, map, 9, &s));
+    OK(cs_csr_check(&s, false));
+    OK(cs_csr_to_dense(&s, &ds));
+    double row_sum[13], col_sum[9];
+    cs_csr_sums(&a, row_sum, col_sum);
+    for (int64_t j = 0; j < 9; ++j) {
+        double sum = 0;
+        for (int64_t i = 0; i < 13; ++i) {
+            assert_true(d.data[i + j * d.ld] == dt.data[j + i * dt.ld]);
+            sum += d.data[i + j * d.ld];
+        }
+        assert_true(fabs(sum - col_sum[j]) < 100 * DBL_EPSILON);
+        for (int64_t r = 0; r < 3; ++r) {
+            double want = (8 - j) % 2 ? 0 : d.data[rows[r] + (8 - j) * d.ld];
+            assert_true(ds.data[r + j * ds.ld] == want);
+        }
+    }
+    for (int64_t i = 0; i < 13; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < 9; ++j) {
+            sum += d.data[i + j * d.ld];
+        }
+        assert_true(fabs(sum - row_sum[i]) < 100 * DBL_EPSILON);
+    }
+    cs_csr_free(&s);
+    OK(cs_csr_select(&a, 13, NULL, NULL, 9, &s));
+    assert_memory_equal(a.val, s.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
+    cs_csr_free(&a);
+    cs_csr_free(&b);
+    cs_csr_free(&t);
+    cs_csr_free(&s);
+    cs_dense_free(&d);
+    cs_dense_free(&dt);
+    cs_dense_free(&ds);
+}
+
+static void check_names_the_entry(void **state)
+{
+    (void)state;
+    int64_t ptr[] = {0, 2, 3};
+    int32_t col[] = {0, 2, 1};
+    double val[] = {1, -1, 2};
+    cs_csr a = {.rows = 2, .cols = 3, .ptr = ptr, .col = col, .val = val};
+    OK(cs_csr_check(&a, false));
+    assert_int_equal(cs_csr_check(&a, true), CS_ERR_INPUT);
+    expect_reason("row 0, column 2: value -1 is negative");
+    val[2] = NAN;
+    assert_int_equal(cs_csr_check(&a, false), CS_ERR_INPUT);
+    expect_reason("row 1, column 1: value nan");
+    col[1] = 3;
+    assert_int_equal(cs_csr_check(&a, false), CS_ERR_INPUT);
+    expect_reason("row 0: column 3 not in 0..2");
+    col[1] = 0;
+    assert_int_equal(cs_csr_check(&a, false), CS_ERR_INPUT);
+    expect_reason("column 0 does not come after column 0");
+    ptr[1] = 4;
+    assert_int_equal(cs_csr_check(&a, false), CS_ERR_INPUT);
+    expect_reason("row 1 ends at 3 before its start 4");
+    ptr[0] = 1;
+    assert_int_equal(cs_csr_check(&a, false), CS_ERR_INPUT);
+    expect_reason("start at 1");
+}
+
+static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
+{
+    cs_dense x, y, again, want;
+    OK(cs_dense_init(&x, a->cols, k));
+    OK(cs_dense_init(&y, a->rows, k));
+    OK(cs_dense_init(&again, a->rows, k));
+    OK(cs_dense_init(&want, a->rows, k));
+    fill_normal(&x, 6);
+    for (int64_t i = 0; i < a->rows * k; ++i) {
+        y.data[i] = NAN; /* must be overwritten, not added to */
+    }
+    OK(cs_csr_apply(a, &x, &y, 1));
+    OK(cs_csr_apply(a, &x, &again, 2));
+    assert_memory_equal(y.data, again.data, (size_t)(a->rows * k) * sizeof *y.data);
+    OK(cs_csr_apply(a, &x, &again, 5));
+    assert_memory_equal(y.data, again.data, (size_t)(a->rows * k) * sizeof *y.data);
+    if (d) {
+        OK(cs_gemm(false, false, 1, d, &x, 0, &want));
+        /* n terms below 5 * 5 each: n * 25 eps, n <= 60 here. */
+        assert_true(max_abs_difference(&y, &want) < 60 * 25 * DBL_EPSILON);
+    }
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    cs_dense_free(&again);
+    cs_dense_free(&want);
+}
+
+static void product_is_right_for_every_width(void **state)
+{
+    (void)state;
+    cs_csr a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
+    cs_dense d;
+    OK(cs_csr_to_dense(&a, &d));
+    for (int64_t k = 0; k <= 19; ++k) {
+        product_with(&a, &d, k);
+    }
+    memset(empty.ptr, 0, 6 * sizeof *empty.ptr);
+    product_with(&empty, NULL, 3);
+    cs_dense x, y;
+    OK(cs_dense_init(&x, 60, 2));
+    OK(cs_dense_init(&y, 70, 3));
+    assert_int_equal(cs_csr_apply(&a, &x, &y, 1), CS_ERR_USAGE);
+    expect_reason("70 x 60 times 60 x 2 does not give 70 x 3");
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    cs_dense_free(&d);
+    cs_csr_free(&a);
+    cs_csr_free(&empty);
+}
+
+/* Large enough for many chunks; skewed rows, so that chunks differ in their number of rows. */
+static void product_has_the_same_bits_for_any_threads(void **state)
+{
+    (void)state;
+    cs_csr a = random_sparse(5000, 3000, 0.04, 4), t, long_row;
+    OK(cs_csr_transpose(&a, &t));
+    static const int64_t width[] = {1, 2, 7, 8, 15};
+    for (size_t w = 0; w < sizeof width / sizeof *width; ++w) {
+        product_with(&a, NULL, width[w]);
+        product_with(&t, NULL, width[w]);
+    }
+    /* All the work in 400 rows in the middle. */
+    static double ones[1000 * 3000];
+    for (int64_t j = 0; j < 3000; ++j) {
+        for (int64_t i = 300; i < 700; ++i) {
+            ones[i + j * 1000] = 1.0 / (double)(j + 1);
+        }
+    }
+    cs_dense skewed = {.rows = 1000, .cols = 3000, .ld = 1000, .data = ones};
+    OK(cs_csr_from_dense(&skewed, &long_row));
+    product_with(&long_row, NULL, 8);
+    cs_csr_free(&a);
+    cs_csr_free(&t);
+    cs_csr_free(&long_row);
+}
+
+static cs_status all_sparse_steps(void)
+{
+    const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};
+    const double val[] = {1, 2, 3};
+    cs_csr a = {0}, t = {0}, s = {0}, b = {0};
+    cs_dense d = {0}, x = {0}, y = {0};
+    cs_status status = cs_csr_from_triplets(2, 3, 3, row, col, val, &a);
+    status = status ? status : cs_csr_transpose(&a, &t);
+    status = status ? status : cs_csr_select(&a, 2, NULL, NULL, 3, &s);
+    status = status ? status : cs_csr_to_dense(&a, &d);
+    status = status ? status : cs_csr_from_dense(&d, &b);
+    status = status ? status : cs_dense_init(&x, 3, 8);
+    status = status ? status : cs_dense_init(&y, 2, 8);
+    status = status ? status : cs_csr_apply(&a, &x, &y, 1);
+    double sigma[2];
+    status = status ? status : cs_dense_svd(&d, sigma, NULL, NULL);
+    cs_dense two = {.rows = 3, .cols = 2, .ld = 3, .data = x.data};
+    status = status ? status : cs_dense_orthonormalise(&two);
+    cs_csr_free(&a);
+    cs_csr_free(&t);
+    cs_csr_free(&s);
+    cs_csr_free(&b);
+    cs_dense_free(&d);
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    (void)cs_mem_fail_at(0);
+    OK(all_sparse_steps());
+    int64_t count = cs_mem_fail_at(0);
+    assert_true(count > 10);
+    for (int64_t n = 1; n <= count; ++n) {
+        (void)cs_mem_fail_at(n);
+        assert_int_equal(all_sparse_steps(), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+    }
+    (void)cs_mem_fail_at(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(gemm_agrees_with_the_definition),
+        cmocka_unit_test(svd_rebuilds_its_matrix),
+        cmocka_unit_test(bad_dense_input_is_named),
+        cmocka_unit_test(eigh_of_the_second_difference),
+        cmocka_unit_test(orthonormalise_survives_low_rank),
+        cmocka_unit_test(triplets_become_rows),
+        cmocka_unit_test(reshaping_agrees_with_dense),
+        cmocka_unit_test(check_names_the_entry),
+        cmocka_unit_test(product_is_right_for_every_width),
+        cmocka_unit_test(product_has_the_same_bits_for_any_threads),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
+}
