@@ -1,0 +1,245 @@
+/* Connectivity: Cheeger bounds against all subsets, known cuts, the document jackknife, principal
+ * angles. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/connectivity.h"
+#include "analysis/subspace.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum { MOST = 8 };
+
+/* A dense array as CSR. */
+static cs_csr sparse(int64_t rows, int64_t cols, const double *row_major)
+{
+    int64_t row[MOST * MOST], col[MOST * MOST];
+    double val[MOST * MOST];
+    int64_t n = 0;
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+            if (row_major[i * cols + j] != 0.0) {
+                row[n] = i;
+                col[n] = j;
+                val[n++] = row_major[i * cols + j];
+            }
+        }
+    }
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_from_triplets(rows, cols, n, row, col, val, &a), CS_OK);
+    return a;
+}
+
+/* min over all subsets of nodes of cut / min(vol, 2 - vol), by brute force. */
+static double true_conductance(int64_t rows, int64_t cols, const double *a)
+{
+    double total = 0.0, best = INFINITY;
+    for (int64_t p = 0; p < rows * cols; ++p) {
+        total += a[p];
+    }
+    int64_t nodes = rows + cols;
+    for (uint64_t set = 1; set + 1 < (uint64_t)1 << nodes; ++set) {
+        double cut = 0.0, volume = 0.0;
+        for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < cols; ++j) {
+                int in_row = (int)(set >> i & 1), in_col = (int)(set >> (rows + j) & 1);
+                cut += in_row != in_col ? a[i * cols + j] / total : 0.0;
+                volume += (in_row + in_col) * a[i * cols + j] / total;
+            }
+        }
+        double smaller = fmin(volume, 2.0 - volume);
+        if (smaller > 1e-12) {
+            best = fmin(best, cut / smaller);
+        }
+    }
+    return best;
+}
+
+/* (1 - sigma_2)/2 <= h <= sweep <= sqrt(1 - sigma_2^2) on random connected graphs, h from all
+ * subsets. Rounding of the sums is below 1e-13; the singular value enters with its residual, 1e-12.
+ */
+static void sweep_lies_between_the_true_minimum_and_cheeger(void **state)
+{
+    (void)state;
+    for (uint64_t trial = 0; trial < 200; ++trial) {
+        cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, trial);
+        int64_t rows = 1 + cs_rng_below(&rng, 5), cols = 1 + cs_rng_below(&rng, 5);
+        double a[25];
+        for (int64_t p = 0; p < rows * cols; ++p) {
+            a[p] = cs_rng_uniform(&rng) < 0.5 ? 0.0 : 1.0 + (double)cs_rng_below(&rng, 9);
+        }
+        for (int64_t j = 0; j < cols; ++j) { /* the first row and column make it connected */
+            a[j] += 0.5;
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+            a[i * cols] += 0.5;
+        }
+        cs_csr m = sparse(rows, cols, a);
+        cs_cut cut;
+        cs_connectivity_options options = {0};
+        uint8_t side_row[5], side_col[5];
+        assert_int_equal(cs_cut_of(&m, &options, &cut, side_row, side_col), CS_OK);
+        double h = true_conductance(rows, cols, a);
+        assert_true(cut.lower <= h + 1e-11);
+        assert_true(h <= cut.sweep + 1e-11);
+        assert_true(cut.sweep <= cut.upper + 1e-11);
+
+        /* The marked side has the volume and the cut that are reported. */
+        double total = 0.0, volume = 0.0, crossing = 0.0;
+        for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < cols; ++j) {
+                double x = a[i * cols + j];
+                total += x;
+                volume += (side_row[i] + side_col[j]) * x;
+                crossing += side_row[i] != side_col[j] ? x : 0.0;
+            }
+        }
+        assert_true(fabs(volume / total - cut.sweep_volume) < 1e-12);
+        assert_true(fabs(crossing / total / cut.sweep_volume - cut.sweep) < 1e-11);
+        cs_csr_free(&m);
+    }
+}
+
+/* group-ar, t = 2, s = 6: B is 5 x 5 with sigma_j = cos(j pi / 9), bounds 0.03015 and 0.34202
+ * (theory). Events of the group plans with first group 1 and 2: prefixes 1, 3, 5 and 2, 4 predict
+ * their next two tokens. */
+static void group_ar_has_the_known_gap(void **state)
+{
+    (void)state;
+    double a[25] = {0};
+    for (int i = 0; i < 5; ++i) { /* row: prefix i + 1, column: target i + 2 and i + 3 */
+        a[i * 5 + i] = 1.0;
+        if (i < 4) {
+            a[i * 5 + i + 1] = 1.0;
+        }
+    }
+    cs_csr m = sparse(5, 5, a);
+    cs_connectivity c = {0};
+    cs_connectivity_options options = {0};
+    assert_int_equal(cs_connectivity_of(&m, &options, &c), CS_OK);
+    double sigma2 = cos(M_PI / 9);
+    assert_true(fabs(c.cut.sigma2 - sigma2) < 1e-12);
+    assert_true(fabs(c.cut.sigma2 - 0.93969) < 5e-6);
+    assert_true(fabs(c.cut.lower - 0.03015) < 5e-6);
+    assert_true(fabs(c.cut.upper - 0.34202) < 5e-6);
+    assert_true(fabs(c.gap - (1.0 - sigma2)) < 1e-12);
+    assert_int_equal(c.spectrum.components, 1);
+    assert_true(c.giant_mass == 1.0);
+    cs_connectivity_free(&c);
+    cs_csr_free(&m);
+}
+
+static void two_components_report_the_heavier(void **state)
+{
+    (void)state;
+    const double a[16] = {3, 1, 0, 0, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
+    cs_csr m = sparse(4, 4, a);
+    cs_connectivity c = {0};
+    cs_connectivity_options options = {0};
+    assert_int_equal(cs_connectivity_of(&m, &options, &c), CS_OK);
+    assert_int_equal(c.spectrum.components, 2);
+    assert_true(fabs(c.giant_mass - 8.0 / 9.0) < 1e-15);
+    assert_true(fabs(c.cut.sigma2 - 0.5) < 1e-12); /* [[3,1],[1,3]]/8: correlation 1/2 */
+    assert_true(fabs(c.gap - 0.5) < 1e-12);
+    cs_connectivity_free(&c);
+    cs_cut cut;
+    assert_int_equal(cs_cut_of(&m, &options, &cut, NULL, NULL), CS_ERR_INPUT);
+    cs_reason_clear();
+    cs_csr_free(&m);
+}
+
+static cs_status count_tokens(void *ctx, const cs_corpus *corpus, double *values)
+{
+    (void)ctx;
+    values[0] = (double)corpus->tokens;
+    values[1] = (double)corpus->documents;
+    return CS_OK;
+}
+
+/* For a sum over documents the leave-one-block-out values are total - block, so se^2 = (B-1)/B sum
+ * (block - mean)^2. */
+static void jackknife_of_a_sum_has_its_closed_form(void **state)
+{
+    (void)state;
+    enum { DOCUMENTS = 40, BLOCKS = 5 };
+    int64_t ptr[DOCUMENTS + 1] = {0};
+    int32_t token[DOCUMENTS * DOCUMENTS] = {0}, label[DOCUMENTS];
+    uint8_t held_out[DOCUMENTS] = {0};
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        ptr[d + 1] = ptr[d] + d % 7;
+        label[d] = -1;
+    }
+    char word_text[] = "a";
+    char *word[1] = {word_text};
+    char name[] = "made";
+    cs_corpus corpus = {.name = name,
+                        .path = name,
+                        .documents = DOCUMENTS,
+                        .tokens = ptr[DOCUMENTS],
+                        .doc_ptr = ptr,
+                        .token = token,
+                        .label = label,
+                        .held_out = held_out,
+                        .vocab = 1,
+                        .word = word};
+    double value[2], se[2], block[BLOCKS] = {0}, mean = 0.0, square = 0.0;
+    assert_int_equal(cs_jackknife(&corpus, BLOCKS, 3, 2, count_tokens, NULL, value, se), CS_OK);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        cs_rng rng = cs_rng_at(3, CS_STREAM_SPLIT, (uint64_t)d);
+        block[cs_rng_below(&rng, BLOCKS)] += d % 7;
+    }
+    for (int b = 0; b < BLOCKS; ++b) {
+        mean += block[b] / BLOCKS;
+    }
+    for (int b = 0; b < BLOCKS; ++b) {
+        square += (block[b] - mean) * (block[b] - mean);
+    }
+    assert_true(value[0] == (double)ptr[DOCUMENTS] && value[1] == DOCUMENTS);
+    assert_true(fabs(se[0] - sqrt(square * (BLOCKS - 1) / BLOCKS)) < 1e-10);
+    assert_int_equal(cs_jackknife(&corpus, 41, 3, 2, count_tokens, NULL, value, se), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "41"));
+    cs_reason_clear();
+}
+
+/* Planes spanned by (e1, e3) and by e1, e3 turned by known angles in their own coordinate planes.
+ */
+static void principal_angles_are_exact_at_both_ends(void **state)
+{
+    (void)state;
+    const double wanted[3] = {1e-9, 0.7, M_PI / 2};
+    cs_dense a = {0}, b = {0};
+    assert_int_equal(cs_dense_init(&a, 8, 3), CS_OK);
+    assert_int_equal(cs_dense_init(&b, 8, 3), CS_OK);
+    for (int64_t j = 0; j < 3; ++j) {
+        a.data[2 * j + j * a.ld] = 2.0; /* scale must not matter */
+        b.data[2 * j + j * b.ld] = cos(wanted[j]);
+        b.data[2 * j + 1 + j * b.ld] = sin(wanted[j]);
+    }
+    b.data[0 + 1 * b.ld] += 0.3 * cos(wanted[0]); /* nor the basis */
+    b.data[1 + 1 * b.ld] += 0.3 * sin(wanted[0]);
+    double angle[3];
+    assert_int_equal(cs_principal_angles(&a, &b, angle), CS_OK);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(fabs(angle[i] - wanted[i]) < 1e-14);
+    }
+    cs_dense_free(&a);
+    cs_dense_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweep_lies_between_the_true_minimum_and_cheeger),
+        cmocka_unit_test(group_ar_has_the_known_gap),
+        cmocka_unit_test(two_components_report_the_heavier),
+        cmocka_unit_test(jackknife_of_a_sum_has_its_closed_form),
+        cmocka_unit_test(principal_angles_are_exact_at_both_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
