@@ -1,0 +1,16 @@
+/* The files that come with the program: scripts that prepare corpora (data/), figures and the
+ * report's text (plots/).
+ *
+ * Looked for under $COSPEC_SHARE, then the installed share/cospec beside the program's prefix, then
+ * the source tree it was built from.
+ */
+#ifndef CS_IO_SHARE_H
+#define CS_IO_SHARE_H
+
+#include "base/status.h"
+
+/* The path of a shared file ("plots/style.gp") in fresh memory; CS_ERR_IO names the places where it
+ * was looked for. */
+cs_status cs_share_path(const char *relative, char **out) CS_MUST_CHECK;
+
+#endif
