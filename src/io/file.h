@@ -2,7 +2,8 @@
  *
  * A cs_outfile is written beside its destination under a temporary name and renamed into place by
  * commit; abort (or a failure) leaves the destination untouched. A destination that exists and is
- * not a regular file (a device, a directory) is refused.
+ * not a regular file (a device, a directory) is refused; a symbolic link is followed, so that the
+ * file it names is replaced and the link stays.
  */
 #ifndef CS_IO_FILE_H
 #define CS_IO_FILE_H
@@ -18,7 +19,8 @@ typedef struct {
     char *partial; /* temporary name */
 } cs_outfile;
 
-/* Opens a temporary file in the directory of `path`. CS_ERR_IO names the path and errno. */
+/* Opens a temporary file in the directory of `path`. CS_ERR_IO names the path and errno, or says
+ * that the destination is not a regular file. */
 cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
 
 /* Flushes, checks, fsyncs, closes and renames. On failure the partial file is removed. Frees. */
@@ -31,10 +33,14 @@ void cs_outfile_abort(cs_outfile *file);
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MUST_CHECK;
 
 /* Reads a whole file of at most `limit` bytes into *out (NUL-terminated, *size excludes the NUL).
- * Refuses a larger one (CS_ERR_INPUT). */
+ * Refuses a larger one (CS_ERR_INPUT) before memory is taken for it; also bounds pipes. */
 cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size) CS_MUST_CHECK;
 
-/* mkdir -p. */
+/* CS_ERR_INPUT when the bytes that `name` begins with are those of a Git LFS pointer: its
+ * repository was cloned without the data. */
+cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size) CS_MUST_CHECK;
+
+/* mkdir -p. CS_ERR_IO names the first directory that cannot be made. */
 cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
 
 bool cs_path_exists(const char *path);

@@ -1,8 +1,8 @@
 /* JSON results (Jansson), with file and line in every parse error, and numbers that survive a round
  * trip.
  *
- * Numbers are written with 17 significant digits; NaN and infinities, which JSON lacks, become
- * null.
+ * Reals are written with 17 significant digits and a '.', whatever the locale; NaN and infinities,
+ * which JSON lacks, become null.
  */
 #ifndef CS_IO_JSON_H
 #define CS_IO_JSON_H
@@ -24,7 +24,8 @@ json_t *cs_json_integers(int64_t n, const int64_t *x);
  * is NULL. */
 cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;
 
-/* Reads a file; CS_ERR_INPUT "FILE:LINE:COLUMN: text". */
+/* Reads a file of at most 256 MiB; CS_ERR_INPUT "FILE:LINE:COLUMN: text", also for a key given
+ * twice. Any JSON value may stand at the top. */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 
 /* Writes pretty JSON atomically / to an open stream. */

@@ -1,5 +1,7 @@
 /* Tidy long tables as CSV (RFC 4180): one observation a row, a header of names, numbers with 17
- * digits. The same rows can be printed as an aligned text table for people.
+ * digits and a '.', whatever the locale. Lines end in LF, not the CRLF of the RFC, so that awk and
+ * gnuplot read them; the reader takes both. The same rows can be printed as an aligned text table
+ * for people.
  */
 #ifndef CS_IO_TABLE_H
 #define CS_IO_TABLE_H
@@ -13,10 +15,11 @@ typedef struct cs_table {
     int columns;
     char **name; /* columns */
     int64_t rows, room;
-    char **cell; /* rows x columns, row-major, owned text */
+    char **cell; /* rows x columns, row-major, owned text, never NULL ("" when empty) */
 } cs_table;
 
-/* names: comma-separated ("objective,sigma,multiplicity"). */
+/* names: comma-separated ("objective,sigma,multiplicity"). CS_ERR_USAGE when a name is empty or
+ * given twice. */
 cs_status cs_table_init(cs_table *table, const char *names) CS_MUST_CHECK;
 void cs_table_free(cs_table *table);
 
@@ -34,10 +37,12 @@ cs_status cs_table_print_csv(const cs_table *table, FILE *stream) CS_MUST_CHECK;
 cs_status cs_table_print_text(const cs_table *table,
                               FILE *stream) CS_MUST_CHECK; /* aligned, numbers in %.6g */
 
-/* Reads a CSV with a header (RFC 4180 quoting); errors name FILE:LINE. */
+/* Reads a CSV of at most 1 GiB with a header (RFC 4180 quoting; LF or CRLF; a byte order mark is
+ * skipped). CS_ERR_INPUT names FILE:LINE: a row whose fields are not as many as the header's, a
+ * quote left open or misplaced, a column named twice, a NUL byte. */
 cs_status cs_table_read_csv(const char *path, cs_table *out) CS_MUST_CHECK;
 
-/* Column number of a name, -1 if absent. */
+/* Column number of a name, -1 if absent; O(columns). */
 int cs_table_column(const cs_table *table, const char *name);
 
 #endif

@@ -1,0 +1,303 @@
+/* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
+ * file system, so the temporary file stands in the destination's own directory).
+ *
+ * Limits: the directory is not fsynced, so after a power cut the old file may be back, whole. A
+ * process that is killed leaves its ".partial" file behind. */
+#include "io/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
+
+static cs_status io_error(const char *path, const char *what)
+{
+    return cs_fail(CS_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* Refuses a destination that a rename would destroy though it is no file of ours to replace. */
+static cs_status check_destination(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return errno == ENOENT ? CS_OK : io_error(path, "cannot write");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is a directory, not a file to write", path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is a device or pipe, which renaming would replace", path);
+    }
+    return CS_OK;
+}
+
+/* The destination behind symbolic links (/dev/stdout), in fresh memory. */
+static cs_status resolve(const char *path, char **out)
+{
+    struct stat st;
+    char *target = NULL;
+    if (path[0] == '\0') {
+        return cs_fail(CS_ERR_IO, "cannot write a file with an empty name");
+    }
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        target = realpath(path, NULL);
+        if (!target) {
+            return io_error(path, "cannot follow the link");
+        }
+    }
+    char *copy = cs_strdup(target ? target : path);
+    free(target);
+    if (!copy) {
+        return CS_ERR_MEMORY;
+    }
+    *out = copy;
+    return CS_OK;
+}
+
+/* Creates "<path>.<pid>-<n>.partial" with the user's mask; O_EXCL keeps two writers apart. */
+static cs_status create_partial(const char *path, char **partial, int *fd)
+{
+    for (int n = 0; n < PARTIAL_TRIES; ++n) {
+        char *name = cs_format("%s.%ld-%d.partial", path, (long)getpid(), n);
+        if (!name) {
+            return CS_ERR_MEMORY;
+        }
+        *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0) {
+            *partial = name;
+            return CS_OK;
+        }
+        cs_free(name);
+        if (errno != EEXIST) {
+            return io_error(path, "cannot write");
+        }
+    }
+    return cs_fail(CS_ERR_IO, "%s: %d partial files stand beside it", path, PARTIAL_TRIES);
+}
+
+cs_status cs_outfile_open(const char *path, cs_outfile *out)
+{
+    cs_outfile f = {0};
+    int fd = -1;
+    cs_status status = resolve(path, &f.path);
+    if (status == CS_OK) {
+        status = check_destination(f.path);
+    }
+    if (status == CS_OK) {
+        status = create_partial(f.path, &f.partial, &fd);
+    }
+    if (status == CS_OK && !(f.stream = fdopen(fd, "w+b"))) {
+        status = io_error(path, "cannot write");
+        (void)close(fd);
+    }
+    if (status != CS_OK) {
+        cs_outfile_abort(&f);
+        return status;
+    }
+    *out = f;
+    return CS_OK;
+}
+
+static cs_status flush_to_disk(cs_outfile *file)
+{
+    if (ferror(file->stream)) {
+        /* The write that failed is long past, and errno with it. */
+        return cs_fail(CS_ERR_IO, "%s: a write failed (disk full?)", file->path);
+    }
+    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) {
+        return io_error(file->path, "cannot write");
+    }
+    return CS_OK;
+}
+
+cs_status cs_outfile_commit(cs_outfile *file)
+{
+    assert(file->stream);
+    cs_status status = flush_to_disk(file);
+    if (fclose(file->stream) != 0 && status == CS_OK) {
+        status = io_error(file->path, "cannot write");
+    }
+    file->stream = NULL;
+    if (status == CS_OK) {
+        status = check_destination(file->path);
+    }
+    if (status == CS_OK && rename(file->partial, file->path) != 0) {
+        status = io_error(file->path, "cannot rename into place");
+    }
+    if (status == CS_OK) {
+        cs_free(file->partial);
+        file->partial = NULL;
+    }
+    cs_outfile_abort(file);
+    return status;
+}
+
+void cs_outfile_abort(cs_outfile *file)
+{
+    if (file->stream) {
+        (void)fclose(file->stream); /* its bytes are thrown away */
+    }
+    if (file->partial) {
+        (void)unlink(file->partial);
+    }
+    cs_free(file->partial);
+    cs_free(file->path);
+    *file = (cs_outfile){0};
+}
+
+cs_status cs_file_write(const char *path, const void *bytes, int64_t size)
+{
+    cs_outfile f = {0};
+    if (size < 0) {
+        return cs_fail(CS_ERR_USAGE, "%s: cannot write %lld bytes", path, (long long)size);
+    }
+    cs_status status = cs_outfile_open(path, &f);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (size > 0 && fwrite(bytes, 1, (size_t)size, f.stream) != (size_t)size) {
+        status = io_error(path, "cannot write");
+        cs_outfile_abort(&f);
+        return status;
+    }
+    return cs_outfile_commit(&f);
+}
+
+static cs_status too_large(const char *path, int64_t limit)
+{
+    return cs_fail(CS_ERR_INPUT, "%s: larger than the limit of %lld bytes", path, (long long)limit);
+}
+
+/* Reads to the end of the stream into a buffer that starts with `room` bytes and doubles. */
+static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room, char **out,
+                          int64_t *size)
+{
+    int64_t used = 0;
+    char *text = cs_alloc(room + 1, 1);
+    if (!text) {
+        return CS_ERR_MEMORY;
+    }
+    for (;;) {
+        used += (int64_t)fread(text + used, 1, (size_t)(room - used), f);
+        int next = used == room ? getc(f) : EOF; /* a buffer exactly full: is there more? */
+        if (ferror(f)) {
+            cs_status status = io_error(path, "cannot read");
+            cs_free(text);
+            return status;
+        }
+        if (next == EOF) {
+            break;
+        }
+        if (used == limit) {
+            cs_free(text);
+            return too_large(path, limit);
+        }
+        room = room > limit / 2 - READ_STEP ? limit : 2 * room + READ_STEP;
+        char *grown = cs_realloc(text, room + 1, 1);
+        if (!grown) {
+            cs_free(text);
+            return CS_ERR_MEMORY;
+        }
+        text = grown;
+        text[used++] = (char)next;
+    }
+    text[used] = '\0';
+    *out = text;
+    *size = used;
+    return CS_OK;
+}
+
+cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size)
+{
+    struct stat st;
+    cs_status status = CS_OK;
+    if (limit < 0 || limit == INT64_MAX) {
+        return cs_fail(CS_ERR_USAGE, "%s: bad limit of %lld bytes", path, (long long)limit);
+    }
+    FILE *f = fopen(path, "rbe");
+    if (!f || fstat(fileno(f), &st) != 0) {
+        status = io_error(path, "cannot read");
+    } else if (S_ISDIR(st.st_mode)) {
+        status = cs_fail(CS_ERR_IO, "%s: is a directory, not a file to read", path);
+    } else if (S_ISREG(st.st_mode) && st.st_size > limit) {
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld bytes, more than the limit of %lld", path,
+                         (long long)st.st_size, (long long)limit);
+    } else {
+        /* One byte more than the size, so that an unchanged file ends within the buffer. */
+        int64_t room = S_ISREG(st.st_mode) ? (int64_t)st.st_size + 1 : READ_STEP;
+        status = read_all(f, path, limit, room < limit ? room : limit, out, size);
+    }
+    if (f) {
+        (void)fclose(f); /* opened for reading: nothing to lose */
+    }
+    return status;
+}
+
+cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
+{
+    static const char mark[] = "version https://git-lfs";
+    const size_t length = sizeof mark - 1;
+    if (size >= (int64_t)length && memcmp(bytes, mark, length) == 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: is a Git LFS pointer, fetch the data with 'git lfs pull'",
+                       name);
+    }
+    return CS_OK;
+}
+
+static cs_status make_one(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && cs_path_is_dir(path))) {
+        return CS_OK;
+    }
+    return io_error(path, "cannot make directory");
+}
+
+cs_status cs_dir_make(const char *path)
+{
+    cs_status status = CS_OK;
+    char *prefix = cs_strdup(path);
+    if (!prefix) {
+        return CS_ERR_MEMORY;
+    }
+    for (char *p = prefix; *p != '\0' && status == CS_OK; ++p) {
+        if (*p == '/' && p > prefix && p[-1] != '/') {
+            *p = '\0';
+            status = make_one(prefix);
+            *p = '/';
+        }
+    }
+    cs_free(prefix);
+    return status == CS_OK ? make_one(path) : status;
+}
+
+bool cs_path_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool cs_path_is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *cs_path_join(const char *dir, const char *name)
+{
+    size_t length = strlen(dir);
+    const char *slash = length == 0 || dir[length - 1] == '/' ? "" : "/";
+    return cs_format("%s%s%s", dir, slash, name);
+}
+
+bool cs_has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && memcmp(text + n - m, suffix, m) == 0;
+}

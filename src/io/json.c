@@ -1,0 +1,123 @@
+/* JSON by Jansson (2.14), which keeps the order of keys and names the place of a parse error.
+ *
+ * Limits: Jansson allocates with malloc by itself, so its allocations are checked but not counted;
+ * integers beyond 64 bits are refused. Jansson swaps one byte for the locale's decimal point, which
+ * fails where that is a longer character: all calls run in the C locale. */
+#include "io/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/number.h"
+
+static const int64_t READ_LIMIT = (int64_t)256 << 20;
+
+json_t *cs_json_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* Appends a new value; on failure frees the array and yields NULL. */
+static json_t *append(json_t *array, json_t *value)
+{
+    if (array && json_array_append_new(array, value) != 0) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+json_t *cs_json_numbers(int64_t n, const double *x)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < n && array; ++i) {
+        array = append(array, cs_json_number(x[i]));
+    }
+    return array;
+}
+
+json_t *cs_json_integers(int64_t n, const int64_t *x)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < n && array; ++i) {
+        array = append(array, json_integer(x[i]));
+    }
+    return array;
+}
+
+cs_status cs_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (!value) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for JSON key '%s'", key);
+    }
+    if (json_object_set_new(object, key, value) != 0) {
+        return cs_fail(CS_ERR_MEMORY, "cannot set JSON key '%s' (out of memory or not UTF-8)", key);
+    }
+    return CS_OK;
+}
+
+static cs_status parse_failure(const char *path, const json_error_t *error)
+{
+    if (json_error_code(error) == json_error_out_of_memory) {
+        return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
+    }
+    return cs_fail(CS_ERR_INPUT, "%s:%d:%d: %s", path, error->line, error->column, error->text);
+}
+
+cs_status cs_json_read(const char *path, json_t **out)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
+    if (status != CS_OK) {
+        return status;
+    }
+    status = cs_lfs_check(path, text, size);
+    if (status == CS_OK) {
+        json_error_t error;
+        locale_t before = cs_locale_enter();
+        json_t *value =
+            json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+        cs_locale_leave(before);
+        if (value) {
+            *out = value;
+        } else {
+            status = parse_failure(path, &error);
+        }
+    }
+    cs_free(text);
+    return status;
+}
+
+cs_status cs_json_print(FILE *stream, const json_t *value)
+{
+    locale_t before = cs_locale_enter();
+    errno = 0;
+    int failed =
+        json_dumpf(value, stream, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    cs_locale_leave(before);
+    if ((failed || fputc('\n', stream) == EOF) && ferror(stream)) {
+        return cs_fail(CS_ERR_IO, "cannot write JSON: %s", strerror(errno));
+    }
+    return failed
+               ? cs_fail(CS_ERR_MEMORY, "cannot write JSON: out of memory, or a value holds itself")
+               : CS_OK;
+}
+
+cs_status cs_json_write(const char *path, const json_t *value)
+{
+    cs_outfile f = {0};
+    cs_status status = cs_outfile_open(path, &f);
+    if (status != CS_OK) {
+        return status;
+    }
+    status = cs_json_print(f.stream, value);
+    if (status != CS_OK) {
+        cs_outfile_abort(&f);
+        return cs_blame(status, "%s", path);
+    }
+    return cs_outfile_commit(&f);
+}

@@ -1,0 +1,82 @@
+/* Numbers in the C locale: the thread's locale is switched for the call (POSIX uselocale), which,
+ * unlike setlocale, is invisible to other threads. glibc hands out one static object for "C", so
+ * the switch does not allocate. */
+#include "io/number.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+locale_t cs_locale_enter(void)
+{
+    /* uselocale(0) only asks: should newlocale ever fail, the locale stays as it is. */
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+void cs_locale_leave(locale_t before)
+{
+    locale_t ours = uselocale(before);
+    if (ours != before && ours != LC_GLOBAL_LOCALE) {
+        freelocale(ours);
+    }
+}
+
+void cs_real_format(double x, int digits, char out[CS_REAL_TEXT])
+{
+    assert(digits >= 1 && digits <= 17);
+    if (isnan(x)) {
+        (void)snprintf(out, CS_REAL_TEXT, "nan"); /* never "-nan" */
+        return;
+    }
+    locale_t before = cs_locale_enter();
+    (void)snprintf(out, CS_REAL_TEXT, "%.*g", digits, x);
+    cs_locale_leave(before);
+}
+
+bool cs_real_scan(const char *text, double *out)
+{
+    /* The set of characters keeps out what strtod also takes: blanks, hexadecimal, "nan(...)". */
+    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eEinfaINFA")] != '\0') {
+        return false;
+    }
+    char *end = NULL;
+    int held = errno;
+    locale_t before = cs_locale_enter();
+    errno = 0;
+    double x = strtod(text, &end);
+    bool over = errno == ERANGE && isinf(x);
+    cs_locale_leave(before);
+    errno = held;
+    if (*end != '\0' || over) {
+        return false;
+    }
+    *out = x;
+    return true;
+}
+
+cs_status cs_real_parse(const char *text, double *out)
+{
+    return cs_real_scan(text, out)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "'%s' is not a number in the range of a double", text);
+}
+
+cs_status cs_int_parse(const char *text, int64_t *out)
+{
+    size_t sign = text[0] == '-' || text[0] == '+';
+    size_t digits = strspn(text + sign, "0123456789");
+    if (digits == 0 || text[sign + digits] != '\0') {
+        return cs_fail(CS_ERR_INPUT, "'%s' is not an integer", text);
+    }
+    errno = 0;
+    intmax_t x = strtoimax(text, NULL, 10);
+    if (errno == ERANGE || x < INT64_MIN || x > INT64_MAX) {
+        return cs_fail(CS_ERR_INPUT, "'%s' is beyond 64 bits", text);
+    }
+    *out = (int64_t)x;
+    return CS_OK;
+}

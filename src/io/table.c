@@ -1,0 +1,283 @@
+/* Tidy tables in memory, and their printed forms.
+ *
+ * Every cell is its own small string: tables hold results (up to some 10^6 cells), not data. The
+ * reader of CSV stands in table_read.c. */
+#include "io/table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/number.h"
+
+static cs_status split_names(cs_table *t, char *names)
+{
+    int columns = 1;
+    for (const char *p = names; *p != '\0'; ++p) {
+        columns += *p == ',';
+    }
+    t->name = cs_calloc(columns, sizeof *t->name);
+    if (!t->name) {
+        return CS_ERR_MEMORY;
+    }
+    char *rest = names;
+    for (char *name = strsep(&rest, ","); name; name = strsep(&rest, ",")) {
+        if (name[0] == '\0') {
+            return cs_fail(CS_ERR_USAGE, "column %d has an empty name", t->columns + 1);
+        }
+        if (cs_table_column(t, name) >= 0) {
+            return cs_fail(CS_ERR_USAGE, "two columns are named '%s'", name);
+        }
+        if (!(t->name[t->columns] = cs_strdup(name))) {
+            return CS_ERR_MEMORY;
+        }
+        t->columns += 1;
+    }
+    return CS_OK;
+}
+
+cs_status cs_table_init(cs_table *table, const char *names)
+{
+    cs_table t = {0};
+    char *copy = cs_strdup(names);
+    cs_status status = copy ? split_names(&t, copy) : CS_ERR_MEMORY;
+    cs_free(copy);
+    if (status != CS_OK) {
+        cs_table_free(&t);
+        return status;
+    }
+    *table = t;
+    return CS_OK;
+}
+
+void cs_table_free(cs_table *table)
+{
+    for (int64_t i = 0; i < table->rows * table->columns; ++i) {
+        cs_free(table->cell[i]);
+    }
+    for (int c = 0; c < table->columns; ++c) {
+        cs_free(table->name[c]);
+    }
+    cs_free(table->cell);
+    cs_free(table->name);
+    *table = (cs_table){0};
+}
+
+static cs_status make_room(cs_table *t)
+{
+    if (t->rows < t->room) {
+        return CS_OK;
+    }
+    int64_t room = t->room + t->room / 2 + 16;
+    char **cell = cs_realloc(t->cell, room, (size_t)t->columns * sizeof *cell);
+    if (!cell) {
+        return CS_ERR_MEMORY;
+    }
+    t->cell = cell;
+    t->room = room;
+    return CS_OK;
+}
+
+cs_status cs_table_row(cs_table *table)
+{
+    cs_status status = make_room(table);
+    if (status != CS_OK) {
+        return status;
+    }
+    char **cell = table->cell + table->rows * table->columns;
+    for (int c = 0; c < table->columns; ++c) {
+        cell[c] = cs_strdup("");
+        if (!cell[c]) {
+            while (c > 0) {
+                cs_free(cell[--c]);
+            }
+            return CS_ERR_MEMORY;
+        }
+    }
+    table->rows += 1;
+    return CS_OK;
+}
+
+int cs_table_column(const cs_table *table, const char *name)
+{
+    for (int c = 0; c < table->columns; ++c) {
+        if (strcmp(table->name[c], name) == 0) {
+            return c;
+        }
+    }
+    return -1;
+}
+
+cs_status cs_table_text(cs_table *table, const char *column, const char *text)
+{
+    int c = cs_table_column(table, column);
+    assert(c >= 0 && table->rows > 0);
+    char *copy = cs_strdup(text);
+    if (!copy) {
+        return CS_ERR_MEMORY;
+    }
+    char **cell = &table->cell[(table->rows - 1) * table->columns + c];
+    cs_free(*cell);
+    *cell = copy;
+    return CS_OK;
+}
+
+cs_status cs_table_real(cs_table *table, const char *column, double x)
+{
+    char text[CS_REAL_TEXT] = "";
+    if (!isnan(x)) {
+        cs_real_format(x, 17, text);
+    }
+    return cs_table_text(table, column, text);
+}
+
+cs_status cs_table_int(cs_table *table, const char *column, int64_t x)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%" PRId64, x);
+    return cs_table_text(table, column, text);
+}
+
+/* One field; quoted when it holds a separator, or is alone and empty (readers skip blank lines). */
+static void print_field(FILE *f, const char *text, bool alone)
+{
+    if (!strpbrk(text, ",\"\r\n") && !(alone && text[0] == '\0')) {
+        (void)fputs(text, f);
+        return;
+    }
+    (void)fputc('"', f);
+    for (const char *p = text; *p != '\0'; ++p) {
+        if (*p == '"') {
+            (void)fputc('"', f);
+        }
+        (void)fputc(*p, f);
+    }
+    (void)fputc('"', f);
+}
+
+/* The stream's error flag is sticky: one check after the last write sees every failure. */
+static cs_status check_stream(FILE *stream)
+{
+    return ferror(stream) ? cs_fail(CS_ERR_IO, "cannot write table: %s", strerror(errno)) : CS_OK;
+}
+
+cs_status cs_table_print_csv(const cs_table *table, FILE *stream)
+{
+    errno = 0;
+    for (int64_t r = -1; r < table->rows && !ferror(stream); ++r) {
+        char **field = r < 0 ? table->name : table->cell + r * table->columns;
+        for (int c = 0; c < table->columns; ++c) {
+            if (c > 0) {
+                (void)fputc(',', stream);
+            }
+            print_field(stream, field[c], table->columns == 1);
+        }
+        (void)fputc('\n', stream);
+    }
+    return check_stream(stream);
+}
+
+cs_status cs_table_write_csv(const cs_table *table, const char *path)
+{
+    cs_outfile f = {0};
+    cs_status status = cs_outfile_open(path, &f);
+    if (status != CS_OK) {
+        return status;
+    }
+    status = cs_table_print_csv(table, f.stream);
+    if (status != CS_OK) {
+        cs_outfile_abort(&f);
+        return cs_blame(status, "%s", path);
+    }
+    return cs_outfile_commit(&f);
+}
+
+/* --- aligned text ------------------------------------------------------------------------------
+ */
+
+/* Columns on screen, taking one a code point: right for Latin and Greek, not for wide scripts. */
+static int text_width(const char *text)
+{
+    int width = 0;
+    for (const char *p = text; *p != '\0'; ++p) {
+        width += ((unsigned char)*p & 0xC0) != 0x80;
+    }
+    return width;
+}
+
+/* Whether a cell is a number; `brief` gets its short form: integers as they are, reals in %.6g. */
+static bool brief_number(const char *text, char brief[CS_REAL_TEXT])
+{
+    double x = 0;
+    if (strlen(text) >= CS_REAL_TEXT || !cs_real_scan(text, &x)) {
+        return false;
+    }
+    if (strpbrk(text, ".eEnN")) {
+        cs_real_format(x, 6, brief);
+    } else {
+        (void)strcpy(brief, text);
+    }
+    return true;
+}
+
+static const char *shown(const char *text, char brief[CS_REAL_TEXT])
+{
+    return brief_number(text, brief) ? brief : text;
+}
+
+/* Width of a column, and whether all its filled cells are numbers (set to the right). */
+static int measure(const cs_table *t, int column, bool *numeric)
+{
+    char brief[CS_REAL_TEXT];
+    int width = text_width(t->name[column]);
+    *numeric = t->rows > 0;
+    for (int64_t r = 0; r < t->rows; ++r) {
+        const char *text = t->cell[r * t->columns + column];
+        int w = text_width(shown(text, brief));
+        width = w > width ? w : width;
+        *numeric = *numeric && (text[0] == '\0' || brief_number(text, brief));
+    }
+    return width;
+}
+
+static void print_padded(FILE *f, const char *text, int width, bool right, bool last)
+{
+    int pad = width - text_width(text);
+    if (right) {
+        (void)fprintf(f, "%*s%s", pad, "", text);
+    } else {
+        (void)fprintf(f, "%s%*s", text, last ? 0 : pad, "");
+    }
+    (void)fputs(last ? "\n" : "  ", f);
+}
+
+cs_status cs_table_print_text(const cs_table *table, FILE *stream)
+{
+    int *width = cs_calloc(table->columns, sizeof *width);
+    bool *right = cs_calloc(table->columns, sizeof *right);
+    cs_status status = width && right ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK) {
+        goto done;
+    }
+    errno = 0;
+    for (int c = 0; c < table->columns; ++c) {
+        width[c] = measure(table, c, &right[c]);
+    }
+    for (int64_t r = -1; r < table->rows; ++r) {
+        char **field = r < 0 ? table->name : table->cell + r * table->columns;
+        for (int c = 0; c < table->columns; ++c) {
+            char brief[CS_REAL_TEXT];
+            print_padded(stream, r < 0 ? field[c] : shown(field[c], brief), width[c], right[c],
+                         c == table->columns - 1);
+        }
+    }
+    status = check_stream(stream);
+done:
+    cs_free(width);
+    cs_free(right);
+    return status;
+}

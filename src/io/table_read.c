@@ -1,0 +1,214 @@
+/* CSV reader (RFC 4180): one pass over the file in memory, fields unquoted in place.
+ *
+ * Stricter than the many dialects: a quote opens a field or is doubled inside a quoted one,
+ * anything else is an error at its line, because guessing moves columns silently. */
+#include "io/table.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+
+static const int64_t READ_LIMIT = (int64_t)1 << 30;
+
+typedef struct {
+    const char *path;
+    char *at, *end; /* unread text */
+    int64_t line;   /* of `at`, from 1 */
+    char **field;   /* of the current record; point into the text */
+    int fields, room;
+} reader;
+
+/* Reads a quoted field: *at stands after the opening quote, and behind the closing one afterwards.
+ */
+static cs_status read_quoted(reader *r, char **out)
+{
+    int64_t opened = r->line;
+    char *put = *out = r->at;
+    while (r->at < r->end) {
+        char c = *r->at++;
+        if (c == '"') {
+            if (r->at == r->end || *r->at != '"') {
+                *put = '\0';
+                return CS_OK;
+            }
+            r->at += 1;
+        }
+        r->line += c == '\n';
+        *put++ = c;
+    }
+    return cs_fail(CS_ERR_INPUT, "%s:%lld: a quote opened here is never closed", r->path,
+                   (long long)opened);
+}
+
+static cs_status read_plain(reader *r, char **out)
+{
+    *out = r->at;
+    while (r->at < r->end && !strchr(",\r\n", *r->at)) {
+        if (*r->at == '"') {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: a quote inside the unquoted field '%.*s'",
+                           r->path, (long long)r->line, (int)(r->at - *out), *out);
+        }
+        r->at += 1;
+    }
+    return CS_OK;
+}
+
+static cs_status push_field(reader *r, char *field)
+{
+    if (r->fields == r->room) {
+        if (r->room > INT_MAX / 4) {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: too many fields", r->path, (long long)r->line);
+        }
+        int room = 2 * r->room + 16;
+        char **grown = cs_realloc(r->field, room, sizeof *grown);
+        if (!grown) {
+            return CS_ERR_MEMORY;
+        }
+        r->field = grown;
+        r->room = room;
+    }
+    r->field[r->fields++] = field;
+    return CS_OK;
+}
+
+/* Reads one record, up to and with its line end; *at < *end on entry. */
+static cs_status read_record(reader *r)
+{
+    r->fields = 0;
+    for (;;) {
+        char *field = NULL;
+        bool quoted = r->at < r->end && *r->at == '"';
+        r->at += quoted;
+        cs_status status = quoted ? read_quoted(r, &field) : read_plain(r, &field);
+        if (status == CS_OK) {
+            status = push_field(r, field);
+        }
+        if (status != CS_OK) {
+            return status;
+        }
+        char c = r->at < r->end ? *r->at : '\n';
+        if (c == '\r' && r->at + 1 < r->end && r->at[1] == '\n') {
+            *r->at++ = '\0';
+            c = '\n';
+        }
+        if (c != ',' && c != '\n') {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: %s", r->path, (long long)r->line,
+                           c == '\r' ? "a carriage return without a line feed"
+                                     : "text after a closing quote");
+        }
+        if (r->at < r->end) {
+            *r->at++ = '\0'; /* also ends the field */
+        }
+        if (c == '\n') {
+            r->line += 1;
+            return CS_OK;
+        }
+    }
+}
+
+static cs_status read_header(reader *r, cs_table *t)
+{
+    cs_status status = read_record(r);
+    if (status != CS_OK) {
+        return status;
+    }
+    t->name = cs_calloc(r->fields, sizeof *t->name);
+    if (!t->name) {
+        return CS_ERR_MEMORY;
+    }
+    for (int c = 0; c < r->fields; ++c) {
+        if (cs_table_column(t, r->field[c]) >= 0) {
+            return cs_fail(CS_ERR_INPUT, "%s:1: two columns are named '%s'", r->path, r->field[c]);
+        }
+        if (!(t->name[c] = cs_strdup(r->field[c]))) {
+            return CS_ERR_MEMORY;
+        }
+        t->columns += 1;
+    }
+    return CS_OK;
+}
+
+static cs_status set_cell(char **cell, const char *text)
+{
+    char *copy = cs_strdup(text);
+    if (!copy) {
+        return CS_ERR_MEMORY;
+    }
+    cs_free(*cell);
+    *cell = copy;
+    return CS_OK;
+}
+
+static cs_status read_rows(reader *r, cs_table *t)
+{
+    while (r->at < r->end) {
+        int64_t line = r->line;
+        cs_status status = read_record(r);
+        if (status == CS_OK && r->fields != t->columns) {
+            status = cs_fail(CS_ERR_INPUT, "%s:%lld: %d fields, but the header has %d", r->path,
+                             (long long)line, r->fields, t->columns);
+        }
+        if (status == CS_OK) {
+            status = cs_table_row(t);
+        }
+        for (int c = 0; c < t->columns && status == CS_OK; ++c) {
+            status = set_cell(&t->cell[(t->rows - 1) * t->columns + c], r->field[c]);
+        }
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+    return CS_OK;
+}
+
+/* What no CSV holds: nothing at all, a pointer file, a NUL byte (a binary file, or UTF-16). */
+static cs_status check_text(const char *path, const char *text, int64_t size)
+{
+    cs_status status = cs_lfs_check(path, text, size);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (size == 0) {
+        return cs_fail(CS_ERR_INPUT, "%s:1: empty, a table needs a header", path);
+    }
+    const char *nul = memchr(text, '\0', (size_t)size);
+    if (nul) {
+        int64_t line = 1;
+        for (const char *p = text; p < nul; ++p) {
+            line += *p == '\n';
+        }
+        return cs_fail(CS_ERR_INPUT, "%s:%lld: a NUL byte: not a text file", path, (long long)line);
+    }
+    return CS_OK;
+}
+
+cs_status cs_table_read_csv(const char *path, cs_table *out)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    cs_table t = {0};
+    reader r = {.path = path, .line = 1};
+    cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
+    if (status == CS_OK) {
+        status = check_text(path, text, size);
+    }
+    if (status == CS_OK) {
+        bool marked = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+        r.at = text + (marked ? 3 : 0);
+        r.end = text + size;
+        status = read_header(&r, &t);
+    }
+    if (status == CS_OK) {
+        status = read_rows(&r, &t);
+    }
+    cs_free(r.field);
+    cs_free(text);
+    if (status != CS_OK) {
+        cs_table_free(&t);
+        return status;
+    }
+    *out = t;
+    return CS_OK;
+}

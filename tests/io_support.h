@@ -1,0 +1,49 @@
+/* What the tests of src/io share: a fresh directory for each test, failures with their reasons, a
+ * full disk, a locale with a decimal comma, every allocation failed in turn. Include after
+ * cmocka.h.
+ */
+#ifndef CS_TESTS_IO_SUPPORT_H
+#define CS_TESTS_IO_SUPPORT_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* A test that runs in its own empty directory, removed afterwards. */
+#define TEST_IN_DIR(test) cmocka_unit_test_setup_teardown(test, io_dir_make, io_dir_remove)
+
+int io_dir_make(void **state);
+int io_dir_remove(void **state);
+
+/* "<directory of the test>/name", valid until the eighth next call. */
+const char *in_dir(void **state, const char *name);
+
+/* Number of files in the directory of the test. */
+int entries(void **state);
+
+/* Asserts the status and that the reason contains `part`; clears the reason. */
+#define assert_fails(call, code, part)                                                             \
+    do {                                                                                           \
+        cs_reason_clear();                                                                         \
+        assert_int_equal(call, code);                                                              \
+        if (!strstr(cs_reason(), part)) {                                                          \
+            fail_msg("'%s' lacks '%s'", cs_reason(), part);                                        \
+        }                                                                                          \
+        cs_reason_clear();                                                                         \
+    } while (0)
+
+/* Asserts the bytes of a text file. */
+void assert_content(const char *path, const char *text);
+
+/* The status of fn(path) in a child process that may write no more than 1000 bytes to a file, or -1
+ * when its reason lacks `part`. */
+int on_full_disk(cs_status (*fn)(const char *path), const char *path, const char *part);
+
+/* Sets a numeric locale with a decimal comma; false when none is installed. */
+bool comma_locale(void);
+
+/* Calls fn with the 1st, 2nd, ... allocation failing, until it succeeds; each failure must be
+ * CS_ERR_MEMORY with a reason. */
+void fail_each_allocation(cs_status (*fn)(const char *path), const char *path);
+
+#endif

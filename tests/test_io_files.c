@@ -1,0 +1,438 @@
+/* io: atomic files, whole-file reads, directories, numbers as text, JSON. */
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/number.h"
+#include "io_support.h"
+
+static void whole_file_round_trip(void **state)
+{
+    const char *path = in_dir(state, "a.bin");
+    char *text = NULL;
+    int64_t size = 0;
+    assert_int_equal(cs_file_write(path, "ab\0cd", 5), CS_OK);
+    assert_int_equal(cs_file_read(path, 5, &text, &size), CS_OK);
+    assert_int_equal(size, 5);
+    assert_memory_equal(text, "ab\0cd", 6); /* with the NUL that is added */
+    cs_free(text);
+    assert_int_equal(cs_file_write(path, NULL, 0), CS_OK);
+    assert_int_equal(cs_file_read(path, 0, &text, &size), CS_OK);
+    assert_int_equal(size, 0);
+    cs_free(text);
+    assert_int_equal(entries(state), 1);
+}
+
+static void files_above_the_limit_are_refused(void **state)
+{
+    const char *path = in_dir(state, "a.bin");
+    char *text = NULL;
+    int64_t size = -7;
+    assert_int_equal(cs_file_write(path, "abcdef", 6), CS_OK);
+    assert_fails(cs_file_read(path, 5, &text, &size), CS_ERR_INPUT,
+                 "6 bytes, more than the limit of 5");
+    assert_fails(cs_file_read("/dev/zero", 100000, &text, &size), CS_ERR_INPUT,
+                 "/dev/zero: larger than the limit of 100000");
+    assert_fails(cs_file_read(path, -1, &text, &size), CS_ERR_USAGE, "limit of -1");
+    assert_null(text);
+    assert_int_equal(size, -7);
+}
+
+/* A file without a size of its own is read by growth: 200000 bytes through a pipe. */
+static void pipes_are_read_to_their_end(void **state)
+{
+    const char *path = in_dir(state, "fifo");
+    enum { SIZE = 200000 };
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        FILE *f = fopen(path, "wb");
+        for (int i = 0; f && i < SIZE; ++i) {
+            (void)fputc(i % 251, f);
+        }
+        _exit(f && fclose(f) == 0 ? 0 : 1);
+    }
+    char *text = NULL;
+    int64_t size = 0;
+    assert_int_equal(cs_file_read(path, SIZE, &text, &size), CS_OK);
+    assert_int_equal(size, SIZE);
+    for (int i = 0; i < SIZE; ++i) {
+        assert_int_equal((unsigned char)text[i], i % 251);
+    }
+    cs_free(text);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void unreadable_paths_are_named(void **state)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    assert_fails(cs_file_read(in_dir(state, "absent"), 10, &text, &size), CS_ERR_IO,
+                 "absent: cannot read: No such file");
+    assert_fails(cs_file_read(in_dir(state, ""), 10, &text, &size), CS_ERR_IO, "is a directory");
+}
+
+static void abort_leaves_the_destination(void **state)
+{
+    const char *path = in_dir(state, "kept");
+    cs_outfile f = {0};
+    assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_true(fputs("new", f.stream) >= 0);
+    assert_int_equal(entries(state), 2);
+    cs_outfile_abort(&f);
+    cs_outfile_abort(&f); /* zeroed by the first */
+    assert_int_equal(entries(state), 1);
+    assert_content(path, "old");
+}
+
+static void two_writers_do_not_mix(void **state)
+{
+    const char *path = in_dir(state, "both");
+    cs_outfile f = {0}, g = {0};
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_int_equal(cs_outfile_open(path, &g), CS_OK);
+    assert_true(fputs("first", f.stream) >= 0 && fputs("second", g.stream) >= 0);
+    assert_int_equal(cs_outfile_commit(&f), CS_OK);
+    assert_content(path, "first");
+    assert_int_equal(cs_outfile_commit(&g), CS_OK);
+    assert_content(path, "second");
+    assert_int_equal(entries(state), 1);
+}
+
+static void new_files_obey_the_mask(void **state)
+{
+    const char *path = in_dir(state, "mode");
+    struct stat st;
+    mode_t before = umask(027);
+    cs_status status = cs_file_write(path, "x", 1);
+    (void)umask(before);
+    assert_int_equal(status, CS_OK);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void links_are_followed(void **state)
+{
+    char *target = cs_strdup(in_dir(state, "target"));
+    char *link = cs_strdup(in_dir(state, "link"));
+    char *lost = cs_strdup(in_dir(state, "lost"));
+    struct stat st;
+    assert_int_equal(cs_file_write(target, "old", 3), CS_OK);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(symlink("nowhere", lost), 0);
+    assert_int_equal(cs_file_write(link, "new", 3), CS_OK);
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_content(target, "new");
+    assert_fails(cs_file_write(lost, "x", 1), CS_ERR_IO, "lost: cannot follow the link");
+    cs_free(target);
+    cs_free(link);
+    cs_free(lost);
+}
+
+static void devices_are_not_replaced(void **state)
+{
+    struct stat st;
+    (void)state;
+    assert_fails(cs_file_write("/dev/null", "x", 1), CS_ERR_IO, "/dev/null: is a device");
+    assert_fails(cs_file_write("/dev/full", "x", 1), CS_ERR_IO, "/dev/full: is a device");
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+}
+
+static void impossible_destinations_are_named(void **state)
+{
+    assert_int_equal(cs_file_write(in_dir(state, "plain"), "x", 1), CS_OK);
+    assert_fails(cs_file_write(in_dir(state, ""), "x", 1), CS_ERR_IO, "is a directory");
+    assert_fails(cs_file_write(in_dir(state, "plain/below"), "x", 1), CS_ERR_IO,
+                 "plain/below: cannot write: Not a directory");
+    assert_fails(cs_file_write(in_dir(state, "no/such/dir"), "x", 1), CS_ERR_IO,
+                 "no/such/dir: cannot write: No such file");
+    assert_fails(cs_file_write("", "x", 1), CS_ERR_IO, "empty name");
+    assert_fails(cs_file_write(in_dir(state, "b"), "x", -3), CS_ERR_USAGE, "-3 bytes");
+    assert_int_equal(entries(state), 1);
+}
+
+/* A destination that turns into a directory while it is written is found by commit. */
+static void commit_looks_again(void **state)
+{
+    const char *path = in_dir(state, "late");
+    cs_outfile f = {0};
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_fails(cs_outfile_commit(&f), CS_ERR_IO, "late: is a directory");
+    assert_int_equal(entries(state), 1);
+}
+
+static cs_status write_much(const char *path)
+{
+    static const char block[1 << 16];
+    cs_outfile f = {0};
+    cs_status status = cs_outfile_open(path, &f);
+    for (int i = 0; i < 4 && status == CS_OK; ++i) {
+        (void)fwrite(block, 1, sizeof block, f.stream); /* commit sees the error flag */
+    }
+    return status == CS_OK ? cs_outfile_commit(&f) : status;
+}
+
+static cs_status write_little(const char *path)
+{
+    cs_outfile f = {0};
+    cs_status status = cs_outfile_open(path, &f);
+    if (status == CS_OK) {
+        (void)fprintf(f.stream, "%2000d", 1); /* stays in the buffer until commit */
+        status = cs_outfile_commit(&f);
+    }
+    return status;
+}
+
+static cs_status write_whole(const char *path)
+{
+    static const char block[1 << 16];
+    return cs_file_write(path, block, sizeof block);
+}
+
+static void full_disk_is_an_error(void **state)
+{
+    const char *path = in_dir(state, "big");
+    assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
+    assert_int_equal(on_full_disk(write_much, path, "big"), CS_ERR_IO);
+    assert_int_equal(on_full_disk(write_little, path, "File too large"), CS_ERR_IO);
+    assert_int_equal(on_full_disk(write_whole, path, "big: cannot write: File too large"),
+                     CS_ERR_IO);
+    assert_content(path, "old");
+    assert_int_equal(entries(state), 1);
+}
+
+static void directories_are_made_with_their_parents(void **state)
+{
+    assert_int_equal(cs_dir_make(in_dir(state, "a//b/c/")), CS_OK);
+    assert_int_equal(cs_dir_make(in_dir(state, "a/b/c")), CS_OK);
+    assert_true(cs_path_is_dir(in_dir(state, "a/b/c")));
+    assert_int_equal(cs_file_write(in_dir(state, "f"), "x", 1), CS_OK);
+    assert_false(cs_path_is_dir(in_dir(state, "f")));
+    assert_true(cs_path_exists(in_dir(state, "f")));
+    assert_false(cs_path_exists(in_dir(state, "g")));
+    assert_fails(cs_dir_make(in_dir(state, "f")), CS_ERR_IO, "f: cannot make directory");
+    assert_fails(cs_dir_make(in_dir(state, "f/g/h")), CS_ERR_IO, "f: cannot make directory");
+    assert_fails(cs_dir_make(""), CS_ERR_IO, "cannot make directory");
+}
+
+static void paths_are_joined(void **state)
+{
+    (void)state;
+    const char *want[][3] = {
+        {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"/", "b", "/b"}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
+        char *joined = cs_path_join(want[i][0], want[i][1]);
+        assert_string_equal(joined, want[i][2]);
+        cs_free(joined);
+    }
+    assert_true(cs_has_suffix("x.npz", ".npz"));
+    assert_false(cs_has_suffix("npz", ".npz"));
+    assert_true(cs_has_suffix("x", ""));
+}
+
+static void numbers_are_text_both_ways(void **state)
+{
+    (void)state;
+    const double x[] = {0.1, -1e-300, 1.7976931348623157e308, 4.9e-324, INFINITY, -INFINITY, -0.0};
+    char text[CS_REAL_TEXT];
+    double y = 0;
+    for (size_t i = 0; i < sizeof x / sizeof *x; ++i) {
+        cs_real_format(x[i], 17, text);
+        assert_int_equal(cs_real_parse(text, &y), CS_OK);
+        assert_memory_equal(&x[i], &y, sizeof y);
+    }
+    cs_real_format(-NAN, 17, text);
+    assert_string_equal(text, "nan");
+    assert_true(cs_real_scan("nan", &y) && isnan(y));
+    const char *bad[] = {"", " 1", "1 ", "1,5", "0x10", "1e999", "e", "1.2.3", "infinite", "--1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_fails(cs_real_parse(bad[i], &y), CS_ERR_INPUT, bad[i]);
+    }
+    int64_t k = 0;
+    assert_int_equal(cs_int_parse("-9223372036854775808", &k), CS_OK);
+    assert_true(k == INT64_MIN);
+    const char *no_int[] = {"", "-", "1.0", " 1", "1e3", "9223372036854775808", "1x"};
+    for (size_t i = 0; i < sizeof no_int / sizeof *no_int; ++i) {
+        assert_fails(cs_int_parse(no_int[i], &k), CS_ERR_INPUT, no_int[i]);
+    }
+}
+
+/* With a comma for the decimal point, where such a locale is installed. */
+static void numbers_ignore_the_locale(void **state)
+{
+    if (!comma_locale()) {
+        skip();
+    }
+    char text[CS_REAL_TEXT];
+    double y = 0;
+    const char *path = in_dir(state, "x.json");
+    json_t *json = json_pack("[f]", 0.5), *back = NULL;
+    cs_real_format(0.5, 17, text);
+    cs_status parsed = cs_real_parse("0.25", &y);
+    cs_status written = cs_json_write(path, json);
+    cs_status read = cs_json_read(path, &back);
+    double z = json_real_value(json_array_get(back, 0));
+    (void)setlocale(LC_NUMERIC, "C");
+    json_decref(json);
+    json_decref(back);
+    assert_string_equal(text, "0.5");
+    assert_int_equal(parsed, CS_OK);
+    assert_true(y == 0.25);
+    assert_int_equal(written, CS_OK);
+    assert_int_equal(read, CS_OK);
+    assert_true(z == 0.5);
+    assert_content(path, "[\n  0.5\n]\n");
+}
+
+static void json_round_trip(void **state)
+{
+    const char *path = in_dir(state, "r.json");
+    const double x[] = {0.1, NAN, 1e300, INFINITY, -0.0, 3};
+    const int64_t k[] = {INT64_MIN, 0, INT64_MAX};
+    json_t *root = json_object();
+    assert_int_equal(cs_json_set(root, "z", cs_json_numbers(6, x)), CS_OK);
+    assert_int_equal(cs_json_set(root, "a", cs_json_integers(3, k)), CS_OK);
+    assert_int_equal(cs_json_write(path, root), CS_OK);
+    json_t *back = NULL;
+    assert_int_equal(cs_json_read(path, &back), CS_OK);
+    const json_t *z = json_object_get(back, "z"), *a = json_object_get(back, "a");
+    for (size_t i = 0; i < 6; ++i) {
+        const json_t *v = json_array_get(z, i);
+        assert_true(isfinite(x[i]) ? json_real_value(v) == x[i] : json_is_null(v));
+    }
+    for (size_t i = 0; i < 3; ++i) {
+        assert_true(json_integer_value(json_array_get(a, i)) == k[i]);
+    }
+    /* Keys keep the order in which they were set. */
+    assert_string_equal(json_object_iter_key(json_object_iter(back)), "z");
+    json_decref(back);
+    json_decref(root);
+}
+
+static void json_errors_name_their_place(void **state)
+{
+    const char *path = in_dir(state, "bad.json");
+    const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", "bad.json:3:10: "},
+        {"{\"a\": 1, \"a\": 2}", "bad.json:1:"},
+        {"", "bad.json:1:0: "},
+        {"[1, 2", "bad.json:1:5: "},
+        {"[1] x", "bad.json:1:"},
+        {"[99999999999999999999]", "too big integer"},
+        {"\"\xff\"", "bad.json:1:"},
+        {"version https://git-lfs.github.com/spec/v1\n", "bad.json: is a Git LFS pointer"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        json_t *value = NULL;
+        assert_int_equal(cs_file_write(path, bad[i].text, (int64_t)strlen(bad[i].text)), CS_OK);
+        assert_fails(cs_json_read(path, &value), CS_ERR_INPUT, bad[i].reason);
+        assert_null(value);
+    }
+    json_t *value = NULL;
+    assert_fails(cs_json_read(in_dir(state, "none.json"), &value), CS_ERR_IO, "none.json");
+}
+
+static cs_status write_json(const char *path)
+{
+    double x[2000] = {0};
+    json_t *value = cs_json_numbers(2000, x);
+    cs_status status = cs_json_write(path, value);
+    json_decref(value);
+    return status;
+}
+
+static void json_that_cannot_be_written(void **state)
+{
+    const char *path = in_dir(state, "w.json");
+    json_t *loop = json_array(), *object = json_object();
+    assert_int_equal(on_full_disk(write_json, path, "w.json"), CS_ERR_IO);
+    assert_int_equal(json_array_append(loop, object), 0);
+    assert_int_equal(json_object_set(object, "self", loop), 0);
+    assert_fails(cs_json_write(path, loop), CS_ERR_MEMORY, "w.json: cannot write JSON");
+    assert_int_equal(entries(state), 0);
+    assert_int_equal(json_array_clear(loop), 0);
+    json_decref(loop);
+    json_decref(object);
+    json_t *holder = json_object();
+    assert_fails(cs_json_set(holder, "key", NULL), CS_ERR_MEMORY, "JSON key 'key'");
+    json_decref(holder);
+}
+
+static cs_status use_all(const char *path)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    json_t *value = NULL;
+    cs_status status = cs_file_write(path, "[1]", 3);
+    if (status == CS_OK) {
+        status = cs_file_read(path, 100, &text, &size);
+    }
+    if (status == CS_OK) {
+        status = cs_json_read(path, &value);
+    }
+    if (status == CS_OK) {
+        status = cs_json_write(path, value);
+    }
+    json_decref(value);
+    cs_free(text);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    fail_each_allocation(use_all, in_dir(state, "m.json"));
+    assert_true(entries(state) <= 1); /* no partial file stays */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(whole_file_round_trip),
+        TEST_IN_DIR(files_above_the_limit_are_refused),
+        TEST_IN_DIR(pipes_are_read_to_their_end),
+        TEST_IN_DIR(unreadable_paths_are_named),
+        TEST_IN_DIR(abort_leaves_the_destination),
+        TEST_IN_DIR(two_writers_do_not_mix),
+        TEST_IN_DIR(new_files_obey_the_mask),
+        TEST_IN_DIR(links_are_followed),
+        TEST_IN_DIR(devices_are_not_replaced),
+        TEST_IN_DIR(impossible_destinations_are_named),
+        TEST_IN_DIR(commit_looks_again),
+        TEST_IN_DIR(full_disk_is_an_error),
+        TEST_IN_DIR(directories_are_made_with_their_parents),
+        TEST_IN_DIR(paths_are_joined),
+        TEST_IN_DIR(numbers_are_text_both_ways),
+        TEST_IN_DIR(numbers_ignore_the_locale),
+        TEST_IN_DIR(json_round_trip),
+        TEST_IN_DIR(json_errors_name_their_place),
+        TEST_IN_DIR(json_that_cannot_be_written),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* io: tidy tables as CSV and as aligned text. */
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/table.h"
+#include "io_support.h"
+
+static void assert_cell(const cs_table *t, int64_t row, const char *column, const char *text)
+{
+    int c = cs_table_column(t, column);
+    assert_true(c >= 0);
+    assert_string_equal(t->cell[row * t->columns + c], text);
+}
+
+static cs_status fill(cs_table *t)
+{
+    cs_status status = cs_table_init(t, "name,value,count");
+    if (status == CS_OK && (status = cs_table_row(t)) == CS_OK &&
+        (status = cs_table_text(t, "name", "plain")) == CS_OK &&
+        (status = cs_table_real(t, "value", 0.1)) == CS_OK) {
+        status = cs_table_int(t, "count", INT64_MIN);
+    }
+    if (status == CS_OK && (status = cs_table_row(t)) == CS_OK &&
+        (status = cs_table_text(t, "name", "a \"b\", c\nd\r\ne")) == CS_OK) {
+        status = cs_table_real(t, "value", NAN);
+    }
+    if (status == CS_OK && (status = cs_table_row(t)) == CS_OK &&
+        (status = cs_table_real(t, "value", -INFINITY)) == CS_OK) {
+        status = cs_table_int(t, "count", 123456789);
+    }
+    return status;
+}
+
+static void csv_is_exact(void **state)
+{
+    const char *path = in_dir(state, "t.csv");
+    cs_table t = {0};
+    assert_int_equal(fill(&t), CS_OK);
+    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
+    assert_content(path, "name,value,count\n"
+                         "plain,0.10000000000000001,-9223372036854775808\n"
+                         "\"a \"\"b\"\", c\nd\r\ne\",,\n"
+                         ",-inf,123456789\n");
+    cs_table_free(&t);
+    cs_table_free(&t); /* zeroed by the first */
+}
+
+static void csv_round_trip(void **state)
+{
+    const char *path = in_dir(state, "t.csv");
+    cs_table t = {0}, back = {0};
+    assert_int_equal(fill(&t), CS_OK);
+    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
+    assert_int_equal(cs_table_read_csv(path, &back), CS_OK);
+    assert_int_equal(back.columns, t.columns);
+    assert_int_equal(back.rows, t.rows);
+    for (int c = 0; c < t.columns; ++c) {
+        assert_string_equal(back.name[c], t.name[c]);
+        for (int64_t r = 0; r < t.rows; ++r) {
+            assert_cell(&back, r, t.name[c], t.cell[r * t.columns + c]);
+        }
+    }
+    cs_table_free(&t);
+    cs_table_free(&back);
+}
+
+/* An empty cell of a table of one column is a line of its own, which some readers skip. */
+static void lone_column_round_trip(void **state)
+{
+    const char *path = in_dir(state, "one.csv");
+    cs_table t = {0}, back = {0};
+    assert_int_equal(cs_table_init(&t, "x"), CS_OK);
+    assert_int_equal(cs_table_row(&t), CS_OK);
+    assert_int_equal(cs_table_row(&t), CS_OK);
+    assert_int_equal(cs_table_int(&t, "x", 5), CS_OK);
+    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
+    assert_content(path, "x\n\"\"\n5\n");
+    assert_int_equal(cs_table_read_csv(path, &back), CS_OK);
+    assert_int_equal(back.rows, 2);
+    assert_cell(&back, 0, "x", "");
+    assert_cell(&back, 1, "x", "5");
+    cs_table_free(&t);
+    cs_table_free(&back);
+}
+
+static void other_writers_are_read(void **state)
+{
+    const char *path = in_dir(state, "o.csv");
+    const char text[] = "\xEF\xBB\xBF"
+                        "a,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
+    cs_table t = {0};
+    assert_int_equal(cs_file_write(path, text, sizeof text - 1), CS_OK);
+    assert_int_equal(cs_table_read_csv(path, &t), CS_OK);
+    assert_int_equal(t.columns, 2);
+    assert_int_equal(t.rows, 2);
+    assert_cell(&t, 0, "a", "1");
+    assert_cell(&t, 0, "b \"q\"", "x\r\ny");
+    assert_cell(&t, 1, "a", "");
+    assert_cell(&t, 1, "b \"q\"", " "); /* the last line lacks its end */
+    assert_int_equal(cs_table_column(&t, "c"), -1);
+    cs_table_free(&t);
+}
+
+static void csv_errors_name_their_line(void **state)
+{
+    const char *path = in_dir(state, "bad.csv");
+    const struct {
+        const char *text;
+        int64_t size;
+        const char *reason;
+    } bad[] = {
+        {"a,b\n1,2\n3\n", 10, "bad.csv:3: 1 fields, but the header has 2"},
+        {"a,b\n\"x\ny\",2\n1,2,3\n", 18, "bad.csv:4: 3 fields"},
+        {"a,b\n1,2\n\n", 9, "bad.csv:3: 1 fields"},
+        {"a,b\n1,2\n3,\"open\n\n", 17, "bad.csv:3: a quote opened here"},
+        {"a,b\n1,x\"y\"\n", 11, "bad.csv:2: a quote inside the unquoted field 'x'"},
+        {"a,b\n\"x\"y,2\n", 11, "bad.csv:2: text after a closing quote"},
+        {"a,b\r1,2\r", 8, "bad.csv:1: a carriage return"},
+        {"a,b,a\n", 6, "bad.csv:1: two columns are named 'a'"},
+        {"a\n1\n\0\n", 6, "bad.csv:3: a NUL byte"},
+        {"", 0, "bad.csv:1: empty"},
+        {"version https://git-lfs.github.com/spec/v1\n", 43, "bad.csv: is a Git LFS pointer"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        cs_table t = {0};
+        assert_int_equal(cs_file_write(path, bad[i].text, bad[i].size), CS_OK);
+        assert_fails(cs_table_read_csv(path, &t), CS_ERR_INPUT, bad[i].reason);
+        assert_null(t.name);
+    }
+}
+
+static void bad_headers_are_refused(void **state)
+{
+    (void)state;
+    cs_table t = {0};
+    assert_fails(cs_table_init(&t, "a,b,a"), CS_ERR_USAGE, "two columns are named 'a'");
+    assert_fails(cs_table_init(&t, "a,,b"), CS_ERR_USAGE, "column 2 has an empty name");
+    assert_fails(cs_table_init(&t, ""), CS_ERR_USAGE, "column 1 has an empty name");
+    assert_null(t.name);
+}
+
+static void text_is_aligned(void **state)
+{
+    const char *path = in_dir(state, "t.txt");
+    cs_table t = {0};
+    assert_int_equal(cs_table_init(&t, "name,\xCF\x83,count"), CS_OK);
+    assert_int_equal(cs_table_row(&t), CS_OK);
+    assert_int_equal(cs_table_text(&t, "name", "\xC3\xA9t\xC3\xA9"), CS_OK);
+    assert_int_equal(cs_table_real(&t, "\xCF\x83", 1.0 / 3), CS_OK);
+    assert_int_equal(cs_table_int(&t, "count", 123456789), CS_OK);
+    assert_int_equal(cs_table_row(&t), CS_OK);
+    assert_int_equal(cs_table_text(&t, "name", "longer"), CS_OK);
+    assert_int_equal(cs_table_real(&t, "\xCF\x83", -1e-10), CS_OK);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(cs_table_print_text(&t, f), CS_OK);
+    assert_int_equal(fclose(f), 0);
+    assert_content(path, "name           \xCF\x83      count\n"
+                         "\xC3\xA9t\xC3\xA9     0.333333  123456789\n"
+                         "longer    -1e-10           \n");
+    cs_table_free(&t);
+}
+
+static cs_status write_long_table(const char *path)
+{
+    cs_table t = {0};
+    cs_status status = cs_table_init(&t, "x");
+    for (int i = 0; i < 5000 && status == CS_OK; ++i) {
+        status = cs_table_row(&t);
+    }
+    if (status == CS_OK) {
+        status = cs_table_write_csv(&t, path);
+    }
+    cs_table_free(&t);
+    return status;
+}
+
+static cs_status print_to_full(const char *path)
+{
+    cs_table t = {0};
+    FILE *f = fopen(path, "w");
+    cs_status status = f ? fill(&t) : CS_ERR_IO;
+    if (status == CS_OK) {
+        (void)setvbuf(f, NULL, _IONBF, 0);
+        status = cs_table_print_text(&t, f);
+    }
+    cs_table_free(&t);
+    if (f) {
+        (void)fclose(f);
+    }
+    return status;
+}
+
+static void failed_writes_are_errors(void **state)
+{
+    const char *path = in_dir(state, "t.csv");
+    assert_int_equal(on_full_disk(write_long_table, path, "t.csv: cannot write table: File too"),
+                     CS_ERR_IO);
+    assert_int_equal(entries(state), 0);
+    assert_fails(print_to_full("/dev/full"), CS_ERR_IO, "cannot write table: No space left");
+}
+
+static void tables_ignore_the_locale(void **state)
+{
+    if (!comma_locale()) {
+        skip();
+    }
+    const char *path = in_dir(state, "t.csv");
+    cs_table t = {0};
+    cs_status status = cs_table_init(&t, "x");
+    if (status == CS_OK) {
+        status = cs_table_row(&t);
+    }
+    if (status == CS_OK) {
+        status = cs_table_real(&t, "x", 0.5);
+    }
+    if (status == CS_OK) {
+        status = cs_table_write_csv(&t, path);
+    }
+    (void)setlocale(LC_NUMERIC, "C");
+    cs_table_free(&t);
+    assert_int_equal(status, CS_OK);
+    assert_content(path, "x\n0.5\n");
+}
+
+static cs_status use_all(const char *path)
+{
+    cs_table t = {0}, back = {0};
+    FILE *f = NULL;
+    cs_status status = fill(&t);
+    if (status == CS_OK) {
+        status = cs_table_write_csv(&t, path);
+    }
+    if (status == CS_OK) {
+        status = cs_table_read_csv(path, &back);
+    }
+    if (status == CS_OK && (f = fopen("/dev/null", "w"))) {
+        status = cs_table_print_text(&back, f);
+        (void)fclose(f);
+    }
+    cs_table_free(&t);
+    cs_table_free(&back);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    fail_each_allocation(use_all, in_dir(state, "m.csv"));
+    assert_true(entries(state) <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(csv_is_exact),
+        TEST_IN_DIR(csv_round_trip),
+        TEST_IN_DIR(lone_column_round_trip),
+        TEST_IN_DIR(other_writers_are_read),
+        TEST_IN_DIR(csv_errors_name_their_line),
+        TEST_IN_DIR(bad_headers_are_refused),
+        TEST_IN_DIR(text_is_aligned),
+        TEST_IN_DIR(failed_writes_are_errors),
+        TEST_IN_DIR(tables_ignore_the_locale),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
