@@ -83,7 +83,7 @@ $(B)/generated/version.h: FORCE
 	@{ echo '#define CS_VERSION "$(VERSION)"'; echo '#define CS_COMMIT "$(COMMIT)"'; \
 	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; echo '#define CS_SHARE_INSTALL "$(PREFIX)/share/cospec"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(CLI_OBJ) $(B)/src/io/share.o $(B)/src/text/prepare.o: $(B)/generated/version.h
+$(CLI_OBJ) $(B)/src/io/share.o: $(B)/generated/version.h
 
 $(B)/libcospec.a: $(LIB_OBJ)
 	@rm -f $@

@@ -1,0 +1,301 @@
+/* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
+ * one pass over the text, 4 bytes a token, the result independent of hash and threads. Words of
+ * dropped documents do not count towards the vocabulary; those of held-out documents do. */
+#include "text/corpus_builder.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+static const char unknown_word[] = "<unk>";
+
+cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_options *out)
+{
+    cs_corpus_options o = options ? *options : (cs_corpus_options){.test_share = -1};
+    if (o.vocab_size < -1) {
+        return cs_fail(CS_ERR_USAGE, "vocabulary size %lld is neither positive nor -1 (all words)",
+                       (long long)o.vocab_size);
+    }
+    if (o.vocab_size >= INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE, "vocabulary size %lld is above %d", (long long)o.vocab_size,
+                       INT32_MAX - 1);
+    }
+    if (o.min_tokens < 0) {
+        return cs_fail(CS_ERR_USAGE, "smallest number of tokens %lld is negative",
+                       (long long)o.min_tokens);
+    }
+    if (o.label_column < -1 || o.text_column < 0) {
+        return cs_fail(CS_ERR_USAGE, "label column %lld or text column %lld is out of range",
+                       (long long)o.label_column, (long long)o.text_column);
+    }
+    if (!(o.test_share < 1)) {
+        return cs_fail(CS_ERR_USAGE, "test share %g is not below 1", o.test_share);
+    }
+    o.vocab_size = o.vocab_size == 0 ? 8000 : o.vocab_size;
+    o.min_tokens = o.min_tokens == 0 ? 1 : o.min_tokens;
+    o.label_column = o.label_column == 0 ? 1 : o.label_column;
+    o.text_column = o.text_column == 0 ? 2 : o.text_column;
+    o.test_share = o.test_share < 0 ? 0.2 : o.test_share;
+    *out = o;
+    return CS_OK;
+}
+
+bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int64_t size)
+{
+    uint64_t hash = cs_hash(key, (size_t)size, options->seed).high;
+    return (double)(hash >> 11) * 0x1p-53 < options->test_share;
+}
+
+void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resolved)
+{
+    *b = (cs_corpus_builder){.options = *resolved, .tokenizer = {.kind = resolved->tokenizer}};
+}
+
+void cs_corpus_builder_free(cs_corpus_builder *b)
+{
+    cs_tokenizer_free(&b->tokenizer);
+    cs_word_table_free(&b->words);
+    cs_word_table_free(&b->labels);
+    cs_free(b->token);
+    cs_free(b->doc_ptr);
+    cs_free(b->label);
+    cs_free(b->held_out);
+    memset(b, 0, sizeof *b);
+}
+
+static cs_status grow_tokens(cs_corpus_builder *b)
+{
+    int64_t room = b->token_room > 0 ? b->token_room + b->token_room / 2 : 1 << 12;
+    int32_t *token = cs_realloc(b->token, room, sizeof *token);
+    if (!token) {
+        return CS_ERR_MEMORY;
+    }
+    b->token = token;
+    b->token_room = room;
+    return CS_OK;
+}
+
+static cs_status grow_documents(cs_corpus_builder *b)
+{
+    int64_t room = b->doc_room > 0 ? b->doc_room + b->doc_room / 2 : 1 << 8;
+    int64_t *doc_ptr = cs_realloc(b->doc_ptr, room + 1, sizeof *doc_ptr);
+    if (!doc_ptr) {
+        return CS_ERR_MEMORY;
+    }
+    b->doc_ptr = doc_ptr;
+    int32_t *label = cs_realloc(b->label, room, sizeof *label);
+    if (!label) {
+        return CS_ERR_MEMORY;
+    }
+    b->label = label;
+    uint8_t *held_out = cs_realloc(b->held_out, room, sizeof *held_out);
+    if (!held_out) {
+        return CS_ERR_MEMORY;
+    }
+    b->held_out = held_out;
+    b->doc_ptr[0] = 0;
+    b->doc_room = room;
+    return CS_OK;
+}
+
+/* Appends the document's tokens and counts their words. */
+static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
+{
+    cs_tokenizer_start(&b->tokenizer, document->text, document->size);
+    for (;;) {
+        bool found = false;
+        cs_status status = cs_tokenizer_next(&b->tokenizer, &found);
+        if (status != CS_OK || !found) {
+            return status;
+        }
+        if (b->tokens == b->token_room) {
+            status = grow_tokens(b);
+        }
+        int32_t word = 0;
+        if (status == CS_OK) {
+            status = cs_word_table_find(&b->words, b->tokenizer.token, b->tokenizer.size, &word);
+        }
+        if (status != CS_OK) {
+            return status;
+        }
+        b->words.count[word] += 1;
+        b->token[b->tokens++] = word;
+    }
+}
+
+static bool held_out(const cs_corpus_builder *b, const cs_document *document)
+{
+    if (document->split != CS_SPLIT_HASH) {
+        return document->split == CS_SPLIT_TEST;
+    }
+    if (document->key_size > 0) {
+        return cs_corpus_holds_out(&b->options, document->key, document->key_size);
+    }
+    int64_t number = b->documents + b->dropped;
+    return cs_corpus_holds_out(&b->options, &number, sizeof number);
+}
+
+cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *document)
+{
+    cs_status status = b->documents == b->doc_room ? grow_documents(b) : CS_OK;
+    int64_t first = b->tokens;
+    if (status == CS_OK) {
+        status = tokenize(b, document);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    if (b->tokens - first < b->options.min_tokens) {
+        for (int64_t i = first; i < b->tokens; ++i) {
+            b->words.count[b->token[i]] -= 1;
+        }
+        b->tokens = first;
+        b->dropped += 1;
+        return CS_OK;
+    }
+    int32_t label = -1;
+    if (document->label_size > 0) {
+        status = cs_word_table_find(&b->labels, document->label, document->label_size, &label);
+        if (status != CS_OK) {
+            return status;
+        }
+        b->labels.count[label] += 1;
+    }
+    b->label[b->documents] = label;
+    b->held_out[b->documents] = held_out(b, document);
+    b->documents += 1;
+    b->doc_ptr[b->documents] = b->tokens;
+    return CS_OK;
+}
+
+/* The first `kept` ranked words as text, from index `from` of fresh memory. */
+static cs_status word_texts(const cs_word_table *table, const int32_t *ranked, int64_t kept,
+                            int64_t from, char **text)
+{
+    for (int64_t i = 0; i < kept; ++i) {
+        text[from + i] = cs_word_table_text(table, ranked[i]);
+        if (!text[from + i]) {
+            return CS_ERR_MEMORY;
+        }
+    }
+    return CS_OK;
+}
+
+/* Ids 1.. by rank; words past the vocabulary, and a literal <unk> in the text, become 0. */
+static cs_status rank_words(const cs_corpus_builder *b, cs_corpus *out)
+{
+    int32_t *ranked = NULL, *id = NULL;
+    int64_t count = 0, kept = 0;
+    cs_status status = cs_word_table_rank(&b->words, false, &ranked, &count);
+    if (status != CS_OK) {
+        return status;
+    }
+    id = cs_calloc(b->words.words, sizeof *id);
+    if (!id) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        const cs_word_table *t = &b->words;
+        const int64_t *start = t->start + ranked[i];
+        bool unknown = start[1] - start[0] == (int64_t)sizeof unknown_word - 1 &&
+                       memcmp(t->text + *start, unknown_word, sizeof unknown_word - 1) == 0;
+        if (!unknown && (b->options.vocab_size < 0 || kept < b->options.vocab_size)) {
+            ranked[kept++] = ranked[i];
+            id[ranked[kept - 1]] = (int32_t)kept;
+        }
+    }
+    for (int64_t i = 0; i < b->tokens; ++i) {
+        b->token[i] = id[b->token[i]];
+        out->unknown_tokens += b->token[i] == 0;
+    }
+    out->word = cs_calloc(kept + 1, sizeof *out->word);
+    if (!out->word) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    out->vocab = kept + 1;
+    out->word[0] = cs_strdup(unknown_word);
+    status = out->word[0] ? word_texts(&b->words, ranked, kept, 1, out->word) : CS_ERR_MEMORY;
+done:
+    cs_free(ranked);
+    cs_free(id);
+    return status;
+}
+
+static cs_status rank_labels(const cs_corpus_builder *b, cs_corpus *out)
+{
+    int32_t *ranked = NULL, *id = NULL;
+    int64_t count = 0;
+    cs_status status = cs_word_table_rank(&b->labels, true, &ranked, &count);
+    if (status != CS_OK) {
+        return status;
+    }
+    id = cs_calloc(b->labels.words, sizeof *id);
+    out->label_name = cs_calloc(count, sizeof *out->label_name);
+    if (!id || !out->label_name) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    out->labels = count;
+    for (int64_t i = 0; i < count; ++i) {
+        id[ranked[i]] = (int32_t)i;
+    }
+    for (int64_t d = 0; d < b->documents; ++d) {
+        b->label[d] = b->label[d] < 0 ? -1 : id[b->label[d]];
+    }
+    status = word_texts(&b->labels, ranked, count, 0, out->label_name);
+done:
+    cs_free(ranked);
+    cs_free(id);
+    return status;
+}
+
+/* Gives back the room that growth left over. */
+static void trim(void **p, int64_t count, size_t size)
+{
+    void *smaller = cs_realloc(*p, count, size);
+    if (smaller) {
+        *p = smaller;
+    } else {
+        cs_reason_clear(); /* the larger block serves as well */
+    }
+}
+
+cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
+{
+    if (b->documents == 0) {
+        return b->dropped == 0
+                   ? cs_fail(CS_ERR_INPUT, "no documents (empty)")
+                   : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
+                             (long long)b->dropped, (long long)b->options.min_tokens);
+    }
+    cs_corpus made = {0};
+    cs_status status = rank_words(b, &made);
+    if (status == CS_OK) {
+        status = rank_labels(b, &made);
+    }
+    if (status != CS_OK) {
+        cs_corpus_free(&made);
+        return status;
+    }
+    trim((void **)&b->token, b->tokens, sizeof *b->token);
+    trim((void **)&b->doc_ptr, b->documents + 1, sizeof *b->doc_ptr);
+    trim((void **)&b->label, b->documents, sizeof *b->label);
+    trim((void **)&b->held_out, b->documents, sizeof *b->held_out);
+    made.documents = b->documents;
+    made.tokens = b->tokens;
+    made.dropped_documents = b->dropped;
+    made.token = b->token;
+    made.doc_ptr = b->doc_ptr;
+    made.label = b->label;
+    made.held_out = b->held_out;
+    b->token = NULL;
+    b->doc_ptr = NULL;
+    b->label = NULL;
+    b->held_out = NULL;
+    *out = made;
+    return CS_OK;
+}

@@ -1,0 +1,143 @@
+/* A directory of documents: a subdirectory a class and a file a document, or plain files without
+ * classes. Names are read in byte order, so the corpus does not depend on the file system; names
+ * that start with a dot are passed over. The split hashes the path below the directory. */
+#include "text/corpus_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "text/utf8.h"
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void free_entries(struct dirent **entry, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static cs_status list(const char *path, struct dirent ***entry, int *count)
+{
+    *count = scandir(path, entry, is_visible, by_bytes);
+    if (*count < 0) {
+        return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", path,
+                       strerror(errno));
+    }
+    return CS_OK;
+}
+
+/* label NULL: no class. */
+static cs_status add_file(const char *path, const char *label, const char *key,
+                          cs_corpus_builder *builder)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return cs_fail(CS_ERR_INPUT, "%s: %s where a document was wanted", path,
+                       S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
+    }
+    char *bytes = NULL;
+    cs_document document = {.label = label,
+                            .label_size = label ? (int64_t)strlen(label) : 0,
+                            .key = key,
+                            .key_size = (int64_t)strlen(key)};
+    cs_status status = cs_interrupt_check();
+    if (status == CS_OK) {
+        status = cs_text_read(path, &bytes, &document.text, &document.size);
+    }
+    if (status == CS_OK) {
+        status = cs_corpus_builder_add(builder, &document);
+    }
+    cs_free(bytes);
+    return status;
+}
+
+static cs_status add_class(const char *path, const char *label, cs_corpus_builder *builder)
+{
+    struct dirent **entry = NULL;
+    int count = 0;
+    /* A label is printed and written to JSON, which takes UTF-8 only. */
+    cs_status status = cs_utf8_check(path, label, (int64_t)strlen(label));
+    if (status == CS_OK) {
+        status = list(path, &entry, &count);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int i = 0; status == CS_OK && i < count; ++i) {
+        char *file = cs_path_join(path, entry[i]->d_name);
+        char *key = cs_path_join(label, entry[i]->d_name);
+        status = file && key ? add_file(file, label, key, builder) : CS_ERR_MEMORY;
+        cs_free(file);
+        cs_free(key);
+    }
+    free_entries(entry, count);
+    return status;
+}
+
+static cs_status add_entries(const char *path, struct dirent **entry, int count,
+                             cs_corpus_builder *builder)
+{
+    int classes = 0;
+    cs_status status = CS_OK;
+    for (int i = 0; status == CS_OK && i < count; ++i) {
+        char *below = cs_path_join(path, entry[i]->d_name);
+        if (!below) {
+            return CS_ERR_MEMORY;
+        }
+        bool is_class = cs_path_is_dir(below);
+        classes += is_class;
+        if (classes != 0 && classes != i + 1) {
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: \"%s\" is a %s and \"%s\" is not: wanted a directory per class, "
+                             "or files alone",
+                             path, entry[i]->d_name, is_class ? "directory" : "file",
+                             entry[i - 1]->d_name);
+        } else if (is_class) {
+            status = add_class(below, entry[i]->d_name, builder);
+        } else {
+            status = add_file(below, NULL, entry[i]->d_name, builder);
+        }
+        cs_free(below);
+        cs_progress_report(builder->options.progress, "entries of the directory", i + 1, count);
+    }
+    return status;
+}
+
+cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
+                                   cs_corpus *out)
+{
+    struct dirent **entry = NULL;
+    int count = 0;
+    cs_status status = list(path, &entry, &count);
+    if (status != CS_OK) {
+        return status;
+    }
+    cs_corpus_builder builder;
+    cs_corpus_builder_init(&builder, options);
+    status = add_entries(path, entry, count, &builder);
+    if (status == CS_OK) {
+        status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
+    }
+    cs_corpus_builder_free(&builder);
+    free_entries(entry, count);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* Token ids from NumPy: a 1-D array is one document, a 2-D array a document a row, whose end may be
+ * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>. */
+#include "text/corpus_read.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/npy.h"
+
+/* Reads row r into out->token; the row's length goes to *length. */
+static cs_status read_row(const char *path, const cs_array *array, int64_t r, int64_t columns,
+                          int32_t *token, int64_t *length)
+{
+    *length = 0;
+    for (int64_t c = 0; c < columns; ++c) {
+        int64_t id = 0;
+        cs_status status = cs_array_i64(array, r * columns + c, &id);
+        if (status != CS_OK) {
+            return cs_blame(status, "%s", path);
+        }
+        if (id == -1 && array->ndim == 2) {
+            continue;
+        }
+        if (id < 0 || id >= INT32_MAX) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: token id %lld at row %lld, column %lld is not in 0..%d", path,
+                           (long long)id, (long long)r, (long long)c, INT32_MAX - 1);
+        }
+        if (*length < c) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: padding -1 at row %lld, column %lld stands before token id %lld",
+                           path, (long long)r, (long long)*length, (long long)id);
+        }
+        token[(*length)++] = (int32_t)id;
+    }
+    return CS_OK;
+}
+
+static cs_status allocate(cs_corpus *out, int64_t rows, int64_t items)
+{
+    out->doc_ptr = cs_calloc(rows + 1, sizeof *out->doc_ptr);
+    out->token = cs_alloc(items, sizeof *out->token);
+    out->label = cs_alloc(rows, sizeof *out->label);
+    out->held_out = cs_alloc(rows, sizeof *out->held_out);
+    return out->doc_ptr && out->token && out->label && out->held_out ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status read_rows(const char *path, const cs_array *array,
+                           const cs_corpus_options *options, cs_corpus *out)
+{
+    int64_t rows = array->ndim == 2 ? array->shape[0] : 1;
+    int64_t columns = array->shape[array->ndim - 1];
+    cs_status status = allocate(out, rows, array->size);
+    for (int64_t r = 0; status == CS_OK && r < rows; ++r) {
+        int64_t length = 0;
+        int32_t *token = out->token + out->tokens;
+        status = read_row(path, array, r, columns, token, &length);
+        if (status != CS_OK) {
+            break;
+        }
+        if (length < options->min_tokens) {
+            out->dropped_documents += 1;
+            continue;
+        }
+        for (int64_t i = 0; i < length; ++i) {
+            if (token[i] >= out->vocab) {
+                out->vocab = (int64_t)token[i] + 1;
+            }
+        }
+        out->tokens += length;
+        out->label[out->documents] = -1;
+        out->held_out[out->documents] = cs_corpus_holds_out(options, &r, sizeof r);
+        out->documents += 1;
+        out->doc_ptr[out->documents] = out->tokens;
+    }
+    if (status == CS_OK && out->documents == 0) {
+        status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
+                         path, (long long)rows, (long long)options->min_tokens);
+    }
+    return status;
+}
+
+cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options, cs_corpus *out)
+{
+    cs_array array = {0};
+    cs_corpus made = {0};
+    cs_status status = cs_npy_read(path, 0, &array);
+    if (status != CS_OK) {
+        return status;
+    }
+    if ((array.ndim != 1 && array.ndim != 2) || array.dtype == CS_UNICODE ||
+        array.dtype == CS_BYTES) {
+        status = cs_fail(CS_ERR_INPUT, "%s: wanted a 1-D or 2-D array of token ids, found %d-D%s",
+                         path, array.ndim, array.dtype >= CS_UNICODE ? " of strings" : "");
+        goto done;
+    }
+    if (array.size == 0) {
+        status = cs_fail(CS_ERR_INPUT, "%s: no documents (empty)", path);
+        goto done;
+    }
+    status = read_rows(path, &array, options, &made);
+    if (status == CS_OK) {
+        status = cs_sha256_file(path, made.sha256);
+    }
+    if (status == CS_OK) {
+        *out = made;
+        memset(&made, 0, sizeof made);
+    }
+done:
+    cs_array_free(&array);
+    cs_corpus_free(&made);
+    return status;
+}

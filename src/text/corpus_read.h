@@ -1,0 +1,34 @@
+/* The readers of each kind of corpus. All take resolved options and leave name and path of *out to
+ * the caller. */
+#ifndef CS_TEXT_CORPUS_READ_H
+#define CS_TEXT_CORPUS_READ_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/corpus.h"
+#include "text/corpus_builder.h"
+
+/* 1-based columns of a tab-separated file; 0: absent. */
+typedef struct {
+    int64_t label, text, key, split;
+} cs_tsv_columns;
+
+/* The layout that the scripts in data/ write (docs/formats.md). */
+static const cs_tsv_columns cs_prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
+
+cs_status cs_corpus_read_tsv(const char *path, const cs_corpus_options *options,
+                             const cs_tsv_columns *columns, cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_text(const char *path, const cs_corpus_options *options,
+                              cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
+                                   cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
+                             cs_corpus *out) CS_MUST_CHECK;
+
+/* A whole file of UTF-8 text without its byte order mark, NUL-terminated: *text points into *bytes,
+ * which the caller frees. */
+cs_status cs_text_read(const char *path, char **bytes, const char **text,
+                       int64_t *size) CS_MUST_CHECK;
+
+#endif

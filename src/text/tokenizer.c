@@ -1,0 +1,122 @@
+/* Three tokenizers over Unicode characters (utf8proc: general categories and simple lower-casing).
+ * Limits: no normalisation and no full case folding (German sharp s, final sigma stay as they are);
+ * scripts written without spaces become one word per run: use `char` for them. */
+#include "text/tokenizer.h"
+
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "base/mem.h"
+
+cs_status cs_tokenizer_by_name(const char *name, cs_tokenizer_kind *out)
+{
+    static const struct {
+        const char *name;
+        cs_tokenizer_kind kind;
+    } known[] = {{"word", CS_TOKENIZER_WORD},
+                 {"whitespace", CS_TOKENIZER_WHITESPACE},
+                 {"char", CS_TOKENIZER_CHAR}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (strcmp(name, known[i].name) == 0) {
+            *out = known[i].kind;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "tokenizer \"%s\" is not word, whitespace or char", name);
+}
+
+void cs_tokenizer_start(cs_tokenizer *t, const char *text, int64_t size)
+{
+    t->at = (const uint8_t *)text;
+    t->end = t->at + size;
+    t->size = 0;
+}
+
+static bool is_letter(utf8proc_int32_t c)
+{
+    if (c < 0x80) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    }
+    utf8proc_category_t category = utf8proc_category(c);
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ME;
+}
+
+static bool is_space(utf8proc_int32_t c)
+{
+    if (c < 0x80) {
+        return c == ' ' || (c >= '\t' && c <= '\r');
+    }
+    utf8proc_category_t category = utf8proc_category(c);
+    return c == 0x85 || category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
+           category == UTF8PROC_CATEGORY_ZP;
+}
+
+static bool belongs(cs_tokenizer_kind kind, utf8proc_int32_t c)
+{
+    switch (kind) {
+    case CS_TOKENIZER_WORD:
+        return is_letter(c);
+    case CS_TOKENIZER_WHITESPACE:
+        return !is_space(c);
+    default:
+        return true;
+    }
+}
+
+/* Lower-cases for `word`; a character's lower case may be longer in bytes than itself. */
+static cs_status append(cs_tokenizer *t, utf8proc_int32_t c)
+{
+    enum { LONGEST = 4 }; /* bytes of a character in UTF-8 */
+    if (t->size + LONGEST > t->room) {
+        int64_t room = t->room > 0 ? 2 * t->room : 64;
+        char *token = cs_realloc(t->token, room, 1);
+        if (!token) {
+            return CS_ERR_MEMORY;
+        }
+        t->token = token;
+        t->room = room;
+    }
+    if (c < 0x80) {
+        bool upper = t->kind == CS_TOKENIZER_WORD && c >= 'A' && c <= 'Z';
+        t->token[t->size++] = (char)(upper ? c + ('a' - 'A') : c);
+        return CS_OK;
+    }
+    if (t->kind == CS_TOKENIZER_WORD) {
+        c = utf8proc_tolower(c);
+    }
+    t->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)t->token + t->size);
+    return CS_OK;
+}
+
+cs_status cs_tokenizer_next(cs_tokenizer *t, bool *found)
+{
+    t->size = 0;
+    while (t->at < t->end) {
+        utf8proc_int32_t c = *t->at;
+        utf8proc_ssize_t length = 1;
+        if (c >= 0x80) {
+            length = utf8proc_iterate(t->at, t->end - t->at, &c);
+        }
+        if (belongs(t->kind, c)) {
+            cs_status status = append(t, c);
+            if (status != CS_OK) {
+                return status;
+            }
+        } else if (t->size > 0) {
+            break;
+        }
+        t->at += length;
+        if (t->kind == CS_TOKENIZER_CHAR) {
+            break;
+        }
+    }
+    *found = t->size > 0;
+    return CS_OK;
+}
+
+void cs_tokenizer_free(cs_tokenizer *t)
+{
+    cs_free(t->token);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,181 @@
+/* A hash table with linear probing over XXH3, words kept end to end in one block. Its result does
+ * not depend on the hash: words are numbered by first appearance and ranked by count and bytes. */
+#include "text/vocab.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { FIRST_ROOM = 1024, FIRST_TEXT = 16384 };
+
+static cs_status grow_words(cs_word_table *t)
+{
+    int64_t room = t->room > 0 ? 2 * t->room : FIRST_ROOM;
+    int64_t *start = cs_realloc(t->start, room + 1, sizeof *start);
+    if (!start) {
+        return CS_ERR_MEMORY;
+    }
+    t->start = start;
+    int64_t *count = cs_realloc(t->count, room, sizeof *count);
+    if (!count) {
+        return CS_ERR_MEMORY;
+    }
+    t->count = count;
+    uint64_t *hash = cs_realloc(t->hash, room, sizeof *hash);
+    if (!hash) {
+        return CS_ERR_MEMORY;
+    }
+    t->hash = hash;
+    t->start[t->words] = t->text_size;
+    t->room = room;
+    return CS_OK;
+}
+
+static cs_status grow_text(cs_word_table *t, int64_t size)
+{
+    int64_t room = t->text_room > 0 ? t->text_room : FIRST_TEXT;
+    while (room - t->text_size < size) {
+        room *= 2;
+    }
+    char *text = cs_realloc(t->text, room, 1);
+    if (!text) {
+        return CS_ERR_MEMORY;
+    }
+    t->text = text;
+    t->text_room = room;
+    return CS_OK;
+}
+
+/* At most half of the slots are taken: short probes. */
+static cs_status grow_slots(cs_word_table *t)
+{
+    int64_t slots = t->slots > 0 ? 2 * t->slots : 2 * FIRST_ROOM;
+    int32_t *slot = cs_calloc(slots, sizeof *slot);
+    if (!slot) {
+        return CS_ERR_MEMORY;
+    }
+    uint64_t mask = (uint64_t)slots - 1;
+    for (int64_t w = 0; w < t->words; ++w) {
+        uint64_t s = t->hash[w] & mask;
+        while (slot[s] != 0) {
+            s = (s + 1) & mask;
+        }
+        slot[s] = (int32_t)w + 1;
+    }
+    cs_free(t->slot);
+    t->slot = slot;
+    t->slots = slots;
+    return CS_OK;
+}
+
+static cs_status make_room(cs_word_table *t, int64_t size)
+{
+    cs_status status = CS_OK;
+    if (t->words >= INT32_MAX - 1) {
+        return cs_fail(CS_ERR_INPUT, "more than %d distinct words", INT32_MAX - 1);
+    }
+    if (t->words == t->room) {
+        status = grow_words(t);
+    }
+    if (status == CS_OK && (!t->text || t->text_room - t->text_size < size)) {
+        status = grow_text(t, size);
+    }
+    if (status == CS_OK && 2 * (t->words + 1) > t->slots) {
+        status = grow_slots(t);
+    }
+    return status;
+}
+
+cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, int32_t *out)
+{
+    uint64_t hash = cs_hash(word, (size_t)size, 0).low;
+    /* Room first, so that the free slot found below is the one to fill. */
+    cs_status status = make_room(t, size);
+    if (status != CS_OK) {
+        return status;
+    }
+    uint64_t mask = (uint64_t)t->slots - 1;
+    uint64_t s = hash & mask;
+    for (; t->slot[s] != 0; s = (s + 1) & mask) {
+        int32_t w = t->slot[s] - 1;
+        if (t->hash[w] == hash && t->start[w + 1] - t->start[w] == size &&
+            memcmp(t->text + t->start[w], word, (size_t)size) == 0) {
+            *out = w;
+            return CS_OK;
+        }
+    }
+    int32_t w = (int32_t)t->words;
+    memcpy(t->text + t->text_size, word, (size_t)size);
+    t->text_size += size;
+    t->words += 1;
+    t->start[t->words] = t->text_size;
+    t->count[w] = 0;
+    t->hash[w] = hash;
+    t->slot[s] = w + 1;
+    *out = w;
+    return CS_OK;
+}
+
+char *cs_word_table_text(const cs_word_table *t, int64_t w)
+{
+    int64_t size = t->start[w + 1] - t->start[w];
+    char *text = cs_alloc(size + 1, 1);
+    if (text) {
+        memcpy(text, t->text + t->start[w], (size_t)size);
+        text[size] = '\0';
+    }
+    return text;
+}
+
+int cs_word_table_compare(const cs_word_table *t, int64_t a, int64_t b)
+{
+    int64_t size_a = t->start[a + 1] - t->start[a], size_b = t->start[b + 1] - t->start[b];
+    int order = memcmp(t->text + t->start[a], t->text + t->start[b],
+                       (size_t)(size_a < size_b ? size_a : size_b));
+    return order != 0 ? order : (size_a > size_b) - (size_a < size_b);
+}
+
+static int by_byte_order(const void *a, const void *b, void *table)
+{
+    return cs_word_table_compare(table, *(const int32_t *)a, *(const int32_t *)b);
+}
+
+static int by_falling_count(const void *a, const void *b, void *table)
+{
+    const cs_word_table *t = table;
+    int64_t count_a = t->count[*(const int32_t *)a], count_b = t->count[*(const int32_t *)b];
+    return count_a != count_b ? (count_a < count_b ? 1 : -1) : by_byte_order(a, b, table);
+}
+
+cs_status cs_word_table_rank(const cs_word_table *t, bool by_bytes, int32_t **out, int64_t *ranked)
+{
+    int32_t *word = cs_alloc(t->words, sizeof *word);
+    if (!word) {
+        return CS_ERR_MEMORY;
+    }
+    int64_t count = 0;
+    for (int64_t w = 0; w < t->words; ++w) {
+        if (t->count[w] > 0) {
+            word[count++] = (int32_t)w;
+        }
+    }
+    /* qsort_r orders distinct words without ties, so an unstable sort gives one result. */
+    qsort_r(word, (size_t)count, sizeof *word, by_bytes ? by_byte_order : by_falling_count,
+            (void *)(uintptr_t)t);
+    *out = word;
+    *ranked = count;
+    return CS_OK;
+}
+
+void cs_word_table_free(cs_word_table *t)
+{
+    cs_free(t->text);
+    cs_free(t->start);
+    cs_free(t->count);
+    cs_free(t->hash);
+    cs_free(t->slot);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,39 @@
+/* Distinct words with their counts, and their ranking into a vocabulary. */
+#ifndef CS_TEXT_VOCAB_H
+#define CS_TEXT_VOCAB_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Words in order of first appearance. Zero-initialise; the table grows as needed. */
+typedef struct {
+    char *text; /* the words, end to end */
+    int64_t text_size, text_room;
+    int64_t *start; /* words + 1 offsets into text */
+    int64_t *count; /* words */
+    uint64_t *hash; /* words */
+    int64_t words, room;
+    int32_t *slot; /* open addressing: word + 1, 0 when free */
+    int64_t slots; /* a power of two */
+} cs_word_table;
+
+/* The number of the word (added when new, with count 0). Words of equal bytes are one. CS_ERR_INPUT
+ * past 2^31 - 2 words. Expected cost: O(size). */
+cs_status cs_word_table_find(cs_word_table *table, const char *word, int64_t size,
+                             int32_t *out) CS_MUST_CHECK;
+
+/* Word w in fresh memory, NULL when out of memory. */
+char *cs_word_table_text(const cs_word_table *table, int64_t w) CS_MUST_CHECK;
+
+/* Order by bytes: <0, 0, >0. */
+int cs_word_table_compare(const cs_word_table *table, int64_t a, int64_t b);
+
+/* The words of positive count, by falling count (ties by byte order) or, with by_bytes, by byte
+ * order alone: their numbers in fresh memory. Cost O(w log w). */
+cs_status cs_word_table_rank(const cs_word_table *table, bool by_bytes, int32_t **out,
+                             int64_t *ranked) CS_MUST_CHECK;
+
+void cs_word_table_free(cs_word_table *table);
+
+#endif
