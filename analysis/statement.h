@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/table.h"
 
 typedef enum { CS_PASS, CS_FAIL, CS_VACUOUS, CS_INCONCLUSIVE, CS_UNSPECIFIED } cs_verdict;
 typedef enum { CS_PRINTED, CS_CORRECTED } cs_form;
@@ -46,14 +47,17 @@ typedef struct {
 
 void cs_statements_free(cs_statements *list);
 
-/* Appends a zeroed statement and returns it (NULL when out of memory); text and input are copied.
- */
+/* Appends a statement without numbers (INCONCLUSIVE until judged) and returns it, NULL when out of
+ * memory; the pointer is good until the next one is added. text and input (NULL: "") are copied. */
 cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_form form,
                                 cs_relation relation, const char *text,
                                 const char *input) CS_MUST_CHECK;
 
+/* rhs - lhs for an inequality, -|lhs - rhs| for an equality; NaN when a side is. */
+double cs_statement_margin(const cs_statement *s);
+
 /* Sets lhs, rhs, error and the verdict that follows from them (and from `trivial`, set before; NaN
- * by default). */
+ * by default). An equality passes when |lhs - rhs| <= error, an inequality when margin >= error. */
 void cs_statement_judge(cs_statement *s, double lhs, double rhs, double error);
 
 cs_status cs_statement_assume(cs_statement *s, const char *text, bool holds,
@@ -67,7 +71,13 @@ cs_status cs_statement_counterexample(cs_statement *s, const char *format, ...)
  * "margin", "error", "assumptions", "counterexample", "details"}, ...]} */
 json_t *cs_statements_json(const cs_statements *list);
 
-/* True when a corrected statement FAILed: exit code 1. */
+/* A row a statement: id, form, verdict, lhs, relation, rhs, margin, error, statement, input,
+ * counterexample. */
+cs_status cs_statements_table(const cs_statements *list, cs_table *out) CS_MUST_CHECK;
+
+/* True when a corrected statement FAILed (exit code 1), or is INCONCLUSIVE (exit code 4 when none
+ * failed). */
 bool cs_statements_failed(const cs_statements *list);
+bool cs_statements_inconclusive(const cs_statements *list);
 
 #endif
