@@ -1,0 +1,32 @@
+/* Private to Theorem 3.1: the pieces that theorem_31.c and theorem_31_symmetric.c share. */
+#ifndef CS_ANALYSIS_THEOREM_31_H
+#define CS_ANALYSIS_THEOREM_31_H
+
+#include <stdint.h>
+
+#include "analysis/theorems.h"
+#include "linalg/dense.h"
+
+/* A without its empty rows and columns, divided by its sum, and its marginals. */
+typedef struct {
+    cs_csr a;                    /* joint probabilities */
+    cs_csr abar;                 /* A / sqrt(P_C P_G) */
+    double *root_row, *root_col; /* sqrt(P_C), sqrt(P_G) */
+    double abar2;                /* ||Abar||_F^2 */
+    int64_t longest_row;         /* most nonzeros of a row */
+} cs_31_problem;
+
+/* A constant that a statement claims to be the same for all f and W, and its numerical error. */
+typedef struct {
+    double lhs, rhs, error;
+} cs_31_sides;
+
+/* out(i, j) standard normal; `index` numbers the draw. */
+void cs_31_normal(uint64_t seed, uint64_t index, cs_dense *out);
+
+/* Eq. 7 on a problem small enough for P_T; *done tells whether it was. Appends its statements. */
+cs_status cs_31_symmetric(const cs_31_problem *problem, const char *input,
+                          const cs_theorem_31_options *options, cs_statements *out,
+                          bool *done) CS_MUST_CHECK;
+
+#endif
