@@ -16,17 +16,30 @@
 /* ||A||_F^2, compensated; `abar` is an already normalised matrix. */
 double cs_moment2(const cs_csr *abar);
 
-/* Multiply-adds that the exact fourth moment costs on the cheaper side. */
+/* Multiply-adds that the exact fourth moment costs on the cheaper side: half of sum_j d_j (d_j + 1)
+ * over the columns (Gram matrix of the rows) or over the rows (Gram matrix of the columns), d_j the
+ * number of entries. */
 double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t);
 
-/* Exact, row by row of the Gram matrix with one dense accumulator a thread; same bits for any
- * thread count. */
+/* Exact, row by row of the Gram matrix with one dense accumulator a thread (9 bytes x the Gram
+ * matrix' order); same bits for any thread count. abar_t is the transpose. Entries may be negative.
+ * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_moment4(const cs_csr *abar, const cs_csr *abar_t, int threads,
                      const cs_progress *progress, double *out) CS_MUST_CHECK;
 
-/* Hutchinson estimate from `samples` sign vectors and its standard error. */
+/* Hutchinson estimate from `samples` >= 2 sign vectors and its standard error (Hutchinson, Commun.
+ * Stat. Simul. 18, 1989). Sample i depends on (seed, i) alone. Cost 2 nnz multiply-adds a sample;
+ * memory 16 vectors of either side. CS_ERR_USAGE for fewer samples, CS_ERR_MEMORY. */
 cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t, int64_t samples,
                               uint64_t seed, int threads, double *mean,
                               double *standard_error) CS_MUST_CHECK;
+
+/* The same with known right singular vectors taken out of the sample vectors:
+ *   sum sigma^4 = sum_known sigma_j^4 + E ||Abar^T Abar (I - V V^T) z||^2,
+ * whose variance is that of the unknown tail alone. v: cols x p orthonormal, sigma: p values; the
+ * mean includes the known part. */
+cs_status cs_moment4_estimate_tail(const cs_csr *abar, const cs_csr *abar_t, const cs_dense *v,
+                                   const double *sigma, int64_t samples, uint64_t seed, int threads,
+                                   double *mean, double *standard_error) CS_MUST_CHECK;
 
 #endif

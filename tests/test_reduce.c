@@ -1,0 +1,360 @@
+/* cooc/reduce, cooc/labelled: components against breadth-first search, lumping against brute-force
+ * pairwise comparison and against the Gram matrix it must leave unchanged. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "cooc/labelled.h"
+#include "cooc/reduce.h"
+#include "cooc_matrices.h"
+
+/* Components by flooding a dense copy of the matrix. */
+static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < d->rows; ++i) {
+        row[i] = -1;
+    }
+    for (int64_t j = 0; j < d->cols; ++j) {
+        col[j] = -1;
+    }
+    for (int64_t start = 0; start < d->rows; ++start) {
+        bool any = false;
+        for (int64_t j = 0; j < d->cols; ++j) {
+            any = any || d->data[start + j * d->ld] != 0;
+        }
+        if (!any || row[start] >= 0) {
+            continue;
+        }
+        row[start] = count;
+        for (bool grew = true; grew;) {
+            grew = false;
+            for (int64_t i = 0; i < d->rows; ++i) {
+                for (int64_t j = 0; j < d->cols; ++j) {
+                    bool edge = d->data[i + j * d->ld] != 0;
+                    if (edge && (row[i] == count) != (col[j] == count)) {
+                        row[i] = col[j] = count;
+                        grew = true;
+                    }
+                }
+            }
+        }
+        ++count;
+    }
+    return count;
+}
+
+static void components_match_flooding(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; ++seed) {
+        cs_csr a = untidy_matrix((int64_t)seed, 48, 40, seed);
+        cs_dense d = {0};
+        cs_components c = {0};
+        int64_t row[48], col[40];
+        assert_int_equal(cs_csr_to_dense(&a, &d), CS_OK);
+        assert_int_equal(cs_components_of(&a, &c), CS_OK);
+        assert_int_equal(c.count, flood(&d, row, col));
+        int64_t rows = 0, cols = 0;
+        for (int64_t i = 0; i < a.rows; ++i) {
+            assert_int_equal(c.row[i], row[i]);
+            rows += c.row[i] >= 0;
+        }
+        for (int64_t j = 0; j < a.cols; ++j) {
+            assert_int_equal(c.col[j], col[j]);
+            cols += c.col[j] >= 0;
+        }
+        for (int64_t p = 0; p < c.count; ++p) {
+            rows -= c.rows[p];
+            cols -= c.cols[p];
+        }
+        assert_int_equal(rows, 0);
+        assert_int_equal(cols, 0);
+        cs_components_free(&c);
+        cs_dense_free(&d);
+        cs_csr_free(&a);
+    }
+}
+
+/* A path r0 - c0 - r1 - c1 - ... joined from its far end, the longest chain a forest can meet. */
+static void components_of_a_long_path(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_init(&a, N, N + 1, 2 * N), CS_OK);
+    for (int64_t i = 0; i < N; ++i) {
+        a.col[2 * i] = (int32_t)(N - 1 - i);
+        a.col[2 * i + 1] = (int32_t)(N - i);
+        a.val[2 * i] = a.val[2 * i + 1] = 1;
+        a.ptr[i + 1] = 2 * (i + 1);
+    }
+    cs_components c = {0};
+    assert_int_equal(cs_components_of(&a, &c), CS_OK);
+    assert_int_equal(c.count, 1);
+    assert_int_equal(c.rows[0], N);
+    assert_int_equal(c.cols[0], N + 1);
+    cs_components_free(&c);
+    cs_csr_free(&a);
+}
+
+static void stored_zeros_are_no_edges(void **state)
+{
+    (void)state;
+    cs_csr a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
+    a.val[1] = a.val[2] = 0;
+    cs_components c = {0};
+    cs_lumping l = {0};
+    assert_int_equal(cs_components_of(&a, &c), CS_OK);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(cs_lump(&a, 0, &l), CS_OK);
+    assert_int_equal(cs_csr_nnz(&l.a), 2);
+    cs_lumping_free(&l);
+    cs_components_free(&c);
+    cs_csr_free(&a);
+}
+
+/* Rows i and j of d are proportional, by exact cross products of small integers. */
+static bool proportional(const cs_dense *d, int64_t i, int64_t j, bool columns)
+{
+    int64_t n = columns ? d->rows : d->cols;
+    int64_t step = columns ? 1 : d->ld, lead = columns ? d->ld : 1;
+    double sum_i = 0, sum_j = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        sum_i += d->data[i * lead + k * step];
+        sum_j += d->data[j * lead + k * step];
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        if (d->data[i * lead + k * step] * sum_j != d->data[j * lead + k * step] * sum_i) {
+            return false;
+        }
+    }
+    return sum_i > 0 && sum_j > 0;
+}
+
+static void check_lumps(const cs_dense *d, const int64_t *lump, int64_t n, bool columns)
+{
+    int64_t next = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        assert_true(lump[i] <= next); /* numbered by first appearance */
+        next += lump[i] == next;
+        for (int64_t j = 0; j < i; ++j) {
+            bool same = lump[i] >= 0 && lump[i] == lump[j];
+            assert_int_equal(same, proportional(d, i, j, columns));
+        }
+    }
+}
+
+/* scale != 1 makes the counts non-integer, which takes the tolerance path; the answer is the same.
+ */
+static void check_lumping(cs_csr *a, double scale)
+{
+    cs_dense d = {0};
+    cs_lumping l = {0};
+    assert_int_equal(cs_csr_to_dense(a, &d), CS_OK);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            a->val[e] *= scale * (scale == 1 ? 1 : 1 + 0.37 * (double)i);
+        }
+    }
+    assert_int_equal(cs_lump(a, 0, &l), CS_OK);
+    assert_int_equal(l.rows, a->rows);
+    assert_int_equal(l.cols, a->cols);
+    check_lumps(&d, l.row_lump, a->rows, false);
+    check_lumps(&d, l.col_lump, a->cols, true);
+    double mass = 0, lumped = 0;
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        mass += a->val[e];
+    }
+    for (int64_t e = 0; e < cs_csr_nnz(&l.a); ++e) {
+        lumped += l.a.val[e];
+    }
+    assert_true(fabs(mass - lumped) <= 1e-12 * mass);
+    assert_int_equal(cs_csr_check(&l.a, true), CS_OK);
+    cs_lumping_free(&l);
+    cs_dense_free(&d);
+}
+
+static void lumping_finds_exactly_the_proportional_rows(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        cs_csr a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
+        check_lumping(&a, 1);
+        cs_csr_free(&a);
+        a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
+        /* A factor a row changes no row's distribution, and twin columns stay twins. */
+        check_lumping(&a, 1.0 / 3);
+        cs_csr_free(&a);
+    }
+}
+
+/* Entries near 2^53 differ in their last unit: cross products in double could not tell. */
+static void large_counts_compare_exactly(void **state)
+{
+    (void)state;
+    double big = 9007199254740990.0;
+    cs_csr a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
+    cs_lumping l = {0};
+    assert_int_equal(cs_lump(&a, 0, &l), CS_OK);
+    assert_int_equal(l.row_lump[0], 0);
+    assert_int_equal(l.row_lump[1], 0);
+    assert_int_equal(l.row_lump[2], 1);
+    cs_lumping_free(&l);
+    cs_csr_free(&a);
+}
+
+/* Values whose leading digits straddle a decimal or binary boundary agree all the same. */
+static void no_bucket_boundary_parts_rows(void **state)
+{
+    (void)state;
+    double up = nextafter(0.1, 1), down = nextafter(0.1, 0);
+    cs_csr a = matrix_of(4, 3,
+                         (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
+                                    0.1 * (1 + 1e-9), 0.3, 0.6});
+    cs_lumping l = {0};
+    assert_int_equal(cs_lump(&a, 0, &l), CS_OK);
+    assert_int_equal(l.row_lump[1], 0);
+    assert_int_equal(l.row_lump[2], 0);
+    assert_int_equal(l.row_lump[3], 1); /* 1e-9 apart is another distribution */
+    cs_lumping_free(&l);
+    assert_int_equal(cs_lump(&a, 1e-6, &l), CS_OK);
+    assert_int_equal(l.row_lump[3], 0); /* unless the caller says so */
+    cs_lumping_free(&l);
+    cs_csr_free(&a);
+}
+
+/* 200,000 rows of one entry each lump into one row a column, in linear time. */
+static void single_entry_rows_lump(void **state)
+{
+    (void)state;
+    enum { ROWS = 200000, COLS = 10 };
+    for (int real = 0; real < 2; ++real) {
+        cs_csr a = {0};
+        cs_lumping l = {0};
+        assert_int_equal(cs_csr_init(&a, ROWS, COLS, ROWS), CS_OK);
+        for (int64_t i = 0; i < ROWS; ++i) {
+            a.col[i] = (int32_t)(i % COLS);
+            a.val[i] = (double)(i % 77 + 1) * (real ? 0.1 : 1);
+            a.ptr[i + 1] = i + 1;
+        }
+        assert_int_equal(cs_lump(&a, 0, &l), CS_OK);
+        assert_int_equal(l.a.rows, COLS);
+        assert_int_equal(l.a.cols, COLS);
+        cs_lumping_free(&l);
+        cs_csr_free(&a);
+    }
+}
+
+static void bad_matrices_are_refused(void **state)
+{
+    (void)state;
+    cs_lumping l = {0};
+    cs_csr a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
+    assert_int_equal(cs_lump(&a, -1, &l), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "-1"));
+    cs_reason_clear();
+    assert_int_equal(cs_lump(&a, NAN, &l), CS_ERR_USAGE);
+    cs_reason_clear();
+    a.val[3] = -4;
+    assert_int_equal(cs_lump(&a, 0, &l), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "-4"));
+    cs_reason_clear();
+    a.val[2] = a.val[3] = 1.7e308;
+    assert_int_equal(cs_lump(&a, 0, &l), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "row 1"));
+    cs_reason_clear();
+    assert_null(l.row_lump);
+    cs_csr_free(&a);
+}
+
+static void an_empty_matrix_reduces_to_nothing(void **state)
+{
+    (void)state;
+    cs_csr a = {0};
+    cs_components c = {0};
+    cs_lumping l = {0};
+    assert_int_equal(cs_csr_init(&a, 3, 2, 0), CS_OK);
+    assert_int_equal(cs_components_of(&a, &c), CS_OK);
+    assert_int_equal(c.count, 0);
+    assert_int_equal(c.row[2], -1);
+    assert_int_equal(c.col[1], -1);
+    assert_int_equal(cs_lump(&a, 0, &l), CS_OK);
+    assert_int_equal(l.a.rows, 0);
+    assert_int_equal(l.a.cols, 0);
+    assert_int_equal(l.row_lump[0], -1);
+    cs_lumping_free(&l);
+    cs_components_free(&c);
+    cs_csr_free(&a);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    for (int real = 0; real < 2; ++real) {
+        cs_csr a = untidy_matrix(2, 24, 20, 5);
+        a.val[0] += real ? 0.5 : 0;
+        cs_status status = CS_ERR_MEMORY;
+        for (int64_t n = 1; status != CS_OK; ++n) {
+            cs_components c = {0};
+            cs_lumping l = {0};
+            (void)cs_mem_fail_at(n);
+            status = cs_components_of(&a, &c);
+            if (status == CS_OK) {
+                status = cs_lump(&a, 0, &l);
+            }
+            assert_true(n < 100);
+            if (status != CS_OK) {
+                assert_int_equal(status, CS_ERR_MEMORY);
+                assert_null(l.row_lump);
+                cs_reason_clear();
+            }
+            cs_components_free(&c);
+            cs_lumping_free(&l);
+        }
+        (void)cs_mem_fail_at(0);
+        cs_csr_free(&a);
+    }
+}
+
+static void majority_takes_the_lowest_class_on_ties(void **state)
+{
+    (void)state;
+    cs_labelled m = {.labels = 3};
+    m.row_label = matrix_of(4, 3, (double[]){1, 2, 2, 0, 0, 0, 5, 4, 5, 0, 0, 1});
+    int32_t label[4];
+    cs_majority(&m.row_label, label);
+    assert_int_equal(label[0], 1);
+    assert_int_equal(label[1], -1);
+    assert_int_equal(label[2], 0);
+    assert_int_equal(label[3], 2);
+    cs_labelled_free(&m);
+    cs_labelled_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(components_match_flooding),
+        cmocka_unit_test(components_of_a_long_path),
+        cmocka_unit_test(stored_zeros_are_no_edges),
+        cmocka_unit_test(lumping_finds_exactly_the_proportional_rows),
+        cmocka_unit_test(large_counts_compare_exactly),
+        cmocka_unit_test(no_bucket_boundary_parts_rows),
+        cmocka_unit_test(single_entry_rows_lump),
+        cmocka_unit_test(bad_matrices_are_refused),
+        cmocka_unit_test(an_empty_matrix_reduces_to_nothing),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(majority_takes_the_lowest_class_on_ties),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
