@@ -33,9 +33,9 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
+comma := ,
 LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
 LIBS := -llapacke $(PKG_LIBS) -larpack -lm -pthread -ldl
-comma := ,
 
 # --- sources -----------------------------------------------------------------------------------------------
 LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c toy/*.c analysis/*.c))
