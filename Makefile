@@ -137,8 +137,11 @@ reproduce: deps
 	$(MAKE) all
 	$(B)/cospec reproduce -o results --resume
 
-bench: all
-	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) sh tests/bench/run.sh
+bench: all $(B)/tests/bench/bench
+	@BUILD=$(B) PYTHON=$(PYTHON) sh tests/bench/run.sh
+
+$(B)/tests/bench/bench: $(B)/tests/bench/bench.o $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # --- docs and install ------------------------------------------------------------------------------------------
 docs: all

@@ -1,0 +1,128 @@
+"""Ours against scipy on the same input in the same run: medians and ratios, to docs/results/bench.md and bench.json.
+
+usage: bench.py BENCH_PROGRAM OUT_DIR [--small]      (a development aid; wants numpy and scipy, says so when they are absent)
+"""
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import scipy
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+import scipy.sparse.linalg
+
+program, out_dir = sys.argv[1], sys.argv[2]
+small = "--small" in sys.argv
+rng = np.random.default_rng(20261121)
+
+
+def ours(*args):
+    return json.loads(subprocess.run([program, *map(str, args)], check=True, capture_output=True, text=True).stdout)
+
+
+def timed(fn, repeats):
+    seconds, value = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        value = fn()
+        seconds.append(time.perf_counter() - start)
+    return seconds, value
+
+
+def topic_matrix(rows, cols, draws, topics):
+    """Zipf rows and columns, each row half drawn from one of `topics` column sets: a slowly decaying spectrum."""
+    row_p = (np.arange(rows) + 50.0) ** -0.8
+    row = np.concatenate([rng.choice(rows, draws, p=row_p / row_p.sum()), np.repeat(np.arange(rows), 6)])
+    col_cdf = np.cumsum((np.arange(cols) + 2.7) ** -0.9)
+    common = np.searchsorted(col_cdf / col_cdf[-1], rng.random(len(row)))
+    topic = rng.integers(0, topics, rows)
+    order = np.array([rng.permutation(cols) for _ in range(topics)], dtype=np.int32)
+    own = order[topic[row], (rng.random(len(row)) ** 2 * rng.integers(200, min(4000, cols), topics)[topic[row]]).astype(np.int64)]
+    use = rng.random(len(row)) < rng.uniform(0.05, 0.7, topics)[topic[row]]
+    a = sp.coo_matrix((np.ones(len(row)), (row, np.where(use, own, np.minimum(common, cols - 1)))), shape=(rows, cols)).tocsr()
+    a.sum_duplicates()
+    a = a[:, np.asarray(a.sum(0)).ravel() > 0]
+    p, q = np.asarray(a.sum(1)).ravel(), np.asarray(a.sum(0)).ravel()
+    return a, (sp.diags(p**-0.5) @ a @ sp.diags(q**-0.5)).tocsr()
+
+
+def zipf_documents(documents, length, vocabulary):
+    p = (np.arange(vocabulary) + 2.7) ** -1.05
+    return rng.choice(vocabulary, size=(documents, length), p=p / p.sum()).astype(np.int32)
+
+
+def scipy_count(ids, window, vocabulary):
+    """AR contexts within `window`: the event of target i shares weight 1 among min(window, i) tokens before it."""
+    total = sp.csr_matrix((vocabulary, vocabulary))
+    share = 1.0 / np.minimum(window, np.maximum(np.arange(ids.shape[1]), 1))
+    for d in range(1, window + 1):
+        context, target = ids[:, :-d].ravel(), ids[:, d:].ravel()
+        weight = np.broadcast_to(share[d:], (ids.shape[0], ids.shape[1] - d)).ravel()
+        total = total + sp.coo_matrix((weight, (context, target)), shape=(vocabulary, vocabulary)).tocsr()
+    return total
+
+
+results = []
+
+
+def report(workload, our_seconds, peer, peer_seconds, note):
+    a, b = statistics.median(our_seconds), statistics.median(peer_seconds)
+    results.append({"workload": workload, "ours_median_s": a, "peer": peer, "peer_median_s": b, "ratio_peer_over_ours": b / a,
+                    "ours_s": our_seconds, "peer_s": peer_seconds, "note": note})
+    print(f"{workload}: ours {a:.4g} s, {peer} {b:.4g} s, ratio {b / a:.2f}   {note}", flush=True)
+
+
+with tempfile.TemporaryDirectory() as work:
+    rows, cols, draws = (20_000, 4_000, 400_000) if small else (200_000, 30_000, 10_200_000)
+    counts, normalised = topic_matrix(rows, cols, draws, 60 if small else 300)
+    path = os.path.join(work, "matrix.npz")
+    sp.save_npz(path, normalised, compressed=False)
+    shape = f"{normalised.shape[0]} x {normalised.shape[1]}, {normalised.nnz} nonzeros"
+
+    mine = ours("components", path, 5)
+    n, m = normalised.shape
+
+    def scipy_components():
+        graph = sp.bmat([[None, normalised], [normalised.T, None]], format="csr")
+        return scipy.sparse.csgraph.connected_components(graph, directed=False)[0]
+
+    seconds, value = timed(scipy_components, 5)
+    assert value == mine["components"], (value, mine["components"])
+    report(f"components of the bipartite graph, {shape}", mine["seconds"], "scipy connected_components (graph built)", seconds, f"{value} components, both")
+
+    repeats = 3
+    k = 16 if small else 64
+    mine = ours("svd", path, repeats, k)
+    seconds, (u, s, vt) = timed(lambda: scipy.sparse.linalg.svds(normalised, k=k, tol=1e-12, return_singular_vectors=True), repeats)
+    residual = max(np.linalg.norm(normalised @ vt.T - u * s, axis=0).max(), np.linalg.norm(normalised.T @ u - vt.T * s, axis=0).max())
+    difference = np.abs(np.sort(s)[::-1] - np.array(mine["sigma"])).max()
+    assert difference < 1e-9, difference
+    report(f"SVD k={k}, {shape}", mine["seconds"], "scipy svds (ARPACK)", seconds,
+           f"residual ours {mine['residual']:.1e}, scipy {residual:.1e}; largest difference of sigma {difference:.1e}; ours includes certificates")
+
+    documents, length, vocabulary, window = (200, 500, 5000, 10) if small else (2000, 500, 50_000, 10)
+    ids = zipf_documents(documents, length, vocabulary)
+    path = os.path.join(work, "ids.npy")
+    np.save(path, ids)
+    mine = ours("count", path, repeats, window)
+    seconds, value = timed(lambda: scipy_count(ids, window, vocabulary), repeats)
+    assert value.nnz == mine["nnz"] and abs(value.sum() - mine["mass"]) < 1e-6 * value.sum(), (value.nnz, mine)
+    report(f"windowed co-occurrence, {ids.size} tokens, window {window}, {value.nnz} nonzeros", mine["seconds"], "numpy/scipy coo sums", seconds,
+           f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
+
+versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, {os.cpu_count()} cores"
+os.makedirs(out_dir, exist_ok=True)
+with open(os.path.join(out_dir, "bench.json"), "w") as f:
+    json.dump({"versions": versions, "date": time.strftime("%Y-%m-%d"), "small": small, "results": results}, f, indent=1)
+with open(os.path.join(out_dir, "bench.md"), "w") as f:
+    f.write(f"# Benchmarks\n\nOurs and the peer on the same input in the same run; medians of {repeats} to 5; {versions}; {time.strftime('%Y-%m-%d')}"
+            f"{'; small sizes' if small else ''}. Ratios carry over between machines, times do not. Written by `make bench`.\n\n"
+            "| workload | ours (s) | peer | peer (s) | peer / ours | note |\n|---|---|---|---|---|---|\n")
+    for r in results:
+        f.write(f"| {r['workload']} | {r['ours_median_s']:.4g} | {r['peer']} | {r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f} | {r['note']} |\n")

@@ -1,0 +1,10 @@
+#!/bin/sh
+# make bench: builds the timing program, runs it beside its peers. BENCH_ARGS=--small for a quick look.
+set -eu
+: "${BUILD:?}" "${PYTHON:?}"
+if ! "$PYTHON" -c 'import numpy, scipy' 2>/dev/null; then
+    echo "bench: numpy and scipy are not installed for $PYTHON (Debian: python3-numpy python3-scipy); nothing measured" >&2
+    exit 1
+fi
+# shellcheck disable=SC2086
+exec "$PYTHON" tests/bench/bench.py "$BUILD/tests/bench/bench" docs/results ${BENCH_ARGS:-}
