@@ -1,0 +1,25 @@
+/* Small exact combinatorics shared by the plan files. */
+#ifndef CS_PLAN_COUNT_H
+#define CS_PLAN_COUNT_H
+
+#include <stdint.h>
+
+/* C(n, k), 0 outside 0 <= k <= n: exact below 2^53, else to a few units in the last place, infinity
+ * when it does not fit a double. O(min(k, n - k)). */
+double cs_binomial(int64_t n, int64_t k);
+
+/* Greatest common divisor of non-negative integers. */
+int64_t cs_gcd(int64_t a, int64_t b);
+
+/* Products and least common multiples of positive integers that give up at 2^40: 0 stands for "too
+ * large", and stays 0 through further factors. */
+int64_t cs_small_product(int64_t a, int64_t b);
+int64_t cs_small_lcm(int64_t a, int64_t b);
+
+/* C(n, k) as such an integer. */
+int64_t cs_small_binomial(int64_t n, int64_t k);
+
+/* lcm(1, ..., n) as such an integer. */
+int64_t cs_small_lcm_to(int64_t n);
+
+#endif
