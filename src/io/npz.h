@@ -15,30 +15,40 @@
 
 typedef struct cs_npz cs_npz; /* an archive open for reading */
 
-/* limit: most bytes that all members read may unpack to (0: 80% of free memory). */
+/* limit: most bytes that all members read may unpack to (0: 80% of free memory). CS_ERR_IO when the
+ * file cannot be read, CS_ERR_INPUT when it is no zip archive, is truncated or is a Git LFS
+ * pointer. */
 cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out) CS_MUST_CHECK;
 void cs_npz_close(cs_npz *npz); /* accepts NULL */
 
 /* Whether member "<name>.npy" exists. */
 bool cs_npz_has(const cs_npz *npz, const char *name);
 
-/* Reads member "<name>.npy"; CS_ERR_INPUT names archive and member when it is missing or bad. */
+/* Reads member "<name>.npy" (stored or deflated); CS_ERR_INPUT names archive and member when it is
+ * missing or bad: sizes that lie, a wrong checksum, encryption, a bad NPY, more than the limit. */
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;
 
 typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomically */
 
+/* The bytes written depend on the members alone: all dates are 1980-01-01. Members above 4 GiB make
+ * a zip64 archive. */
 cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out) CS_MUST_CHECK;
 
-/* Adds a member from memory; `data` is borrowed until commit. */
+/* Adds a member from memory; `data` is borrowed until commit. CS_ERR_USAGE when the name is taken
+ * or the dtype is text. */
 cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
                      const int64_t *shape, const void *data) CS_MUST_CHECK;
 
+/* Adds a scalar byte string ("|S3" for "csr"), as scipy.sparse writes "format"; copied. */
+cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
+
 /* Adds a member whose data bytes stand in a file (headerless, C order), read at commit: constant
- * memory. */
+ * memory. CS_ERR_INPUT when the file's size is not that of the shape. */
 cs_status cs_npz_add_file(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
                           const int64_t *shape, const char *data_path) CS_MUST_CHECK;
 
-/* Writes and renames into place; consumes the writer (sets *w NULL). */
+/* Writes and renames into place; consumes the writer (sets *w NULL) even when it fails. An archive
+ * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt. */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
 void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */
 

@@ -1,0 +1,133 @@
+/* Items of an array as double, int64 or text, whatever they are stored as. */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/npy.h"
+
+/* IEEE 754 binary16: sign, 5 bits of exponent (bias 15), 10 of fraction. */
+static double decode_half(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double x = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+               : exponent == 0 ? ldexp(fraction, -24)
+                               : ldexp(fraction + 1024, exponent - 25);
+    return bits & 0x8000 ? -x : x;
+}
+
+/* Loads one item of type T: members of archives and views need not be aligned. */
+#define ITEM(T, array, index)                                                                      \
+    (*(T *)memcpy(&(T){0}, (const char *)(array)->data + (size_t)(index) * sizeof(T), sizeof(T)))
+
+double cs_array_f64(const cs_array *array, int64_t index)
+{
+    assert(index >= 0 && index < array->size);
+    switch (array->dtype) {
+    case CS_BOOL:
+        return ITEM(uint8_t, array, index) != 0;
+    case CS_I8:
+        return ITEM(int8_t, array, index);
+    case CS_U8:
+        return ITEM(uint8_t, array, index);
+    case CS_I16:
+        return ITEM(int16_t, array, index);
+    case CS_U16:
+        return ITEM(uint16_t, array, index);
+    case CS_I32:
+        return ITEM(int32_t, array, index);
+    case CS_U32:
+        return ITEM(uint32_t, array, index);
+    case CS_I64:
+        return (double)ITEM(int64_t, array, index);
+    case CS_U64:
+        return (double)ITEM(uint64_t, array, index);
+    case CS_F16:
+        return decode_half(ITEM(uint16_t, array, index));
+    case CS_F32:
+        return (double)ITEM(float, array, index);
+    case CS_F64:
+        return ITEM(double, array, index);
+    case CS_UNICODE:
+    case CS_BYTES:
+        break;
+    }
+    return NAN;
+}
+
+cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
+{
+    assert(index >= 0 && index < array->size);
+    if (array->dtype == CS_I64) {
+        *out = ITEM(int64_t, array, index);
+        return CS_OK;
+    }
+    if (array->dtype == CS_U64) {
+        uint64_t x = ITEM(uint64_t, array, index);
+        if (x > INT64_MAX) {
+            return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is %" PRIu64 ", beyond int64", index, x);
+        }
+        *out = (int64_t)x;
+        return CS_OK;
+    }
+    if (cs_dtype_size(array->dtype) == 0) {
+        return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is text, not an integer", index);
+    }
+    /* All other types fit into a double exactly. */
+    double x = cs_array_f64(array, index);
+    if (!(x >= -0x1p63 && x < 0x1p63) || x != floor(x)) {
+        return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is %.17g, not an integer of 64 bits", index,
+                       x);
+    }
+    *out = (int64_t)x;
+    return CS_OK;
+}
+
+/* Appends a code point as UTF-8; 0 when it is none. */
+static int encode(uint32_t c, char out[4])
+{
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+        return 0;
+    }
+    int tail = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = {0, 0xC0, 0xE0, 0xF0};
+    out[0] = (char)(lead[tail] | c >> (6 * tail));
+    for (int i = 1; i <= tail; ++i) {
+        out[i] = (char)(0x80 | (c >> (6 * (tail - i)) & 0x3F));
+    }
+    return tail + 1;
+}
+
+cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
+{
+    assert(index >= 0 && index < array->size);
+    if (array->dtype != CS_UNICODE && array->dtype != CS_BYTES) {
+        return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is a number, not text", index);
+    }
+    const char *item = (const char *)array->data + index * array->item_size;
+    char *text = cs_calloc(array->item_size + 1, 1); /* UTF-8 never takes more than UCS-4 */
+    if (!text) {
+        return CS_ERR_MEMORY;
+    }
+    if (array->dtype == CS_BYTES) {
+        memcpy(text, item, (size_t)array->item_size);
+        *out = text;
+        return CS_OK;
+    }
+    char *put = text;
+    for (int64_t i = 0; i < array->item_size; i += 4) {
+        uint32_t c = 0;
+        memcpy(&c, item + i, 4);
+        int n = encode(c, put);
+        if (n == 0) {
+            cs_free(text);
+            return cs_fail(CS_ERR_INPUT, "item %" PRId64 " holds U+%" PRIX32 ", not Unicode", index,
+                           c);
+        }
+        put += n;
+    }
+    *out = text;
+    return CS_OK;
+}
