@@ -1,0 +1,338 @@
+/* Tokenizers, UTF-8 places, word tables, sequences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "text/corpus.h"
+#include "text/sequences.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+#include "text/vocab.h"
+
+/* The tokens of a text, each followed by '|'. */
+static void tokens_of(cs_tokenizer_kind kind, const char *text, char *out, size_t room)
+{
+    cs_tokenizer t = {.kind = kind};
+    cs_tokenizer_start(&t, text, (int64_t)strlen(text));
+    size_t used = 0;
+    for (;;) {
+        bool found = false;
+        assert_int_equal(cs_tokenizer_next(&t, &found), CS_OK);
+        if (!found) {
+            break;
+        }
+        assert_true(used + (size_t)t.size + 2 < room);
+        memcpy(out + used, t.token, (size_t)t.size);
+        used += (size_t)t.size;
+        out[used++] = '|';
+    }
+    out[used] = '\0';
+    cs_tokenizer_free(&t);
+}
+
+static void tokenizers_split_as_documented(void **state)
+{
+    (void)state;
+    static const struct {
+        cs_tokenizer_kind kind;
+        const char *text, *tokens;
+    } cases[] = {
+        {CS_TOKENIZER_WORD, "It's 3 O'CLOCK-ish.", "it|s|o|clock|ish|"},
+        {CS_TOKENIZER_WORD, "", ""},
+        {CS_TOKENIZER_WORD, " .,;12 ", ""},
+        {CS_TOKENIZER_WORD, "last", "last|"},
+        /* Latin, Greek, Cyrillic capitals; a combining acute (U+0301) stays with its letter. */
+        {CS_TOKENIZER_WORD, "\xC3\x89T\xC3\x89 \xCE\xA9 \xD0\x96!e\xCC\x81x",
+         "\xC3\xA9t\xC3\xA9|\xCF\x89|\xD0\xB6|e\xCC\x81x|"},
+        /* U+023A (2 bytes) has the lower case U+2C65 (3 bytes). */
+        {CS_TOKENIZER_WORD, "\xC8\xBA", "\xE2\xB1\xA5|"},
+        {CS_TOKENIZER_WHITESPACE, " It's\t3\r\nO'CLOCK ", "It's|3|O'CLOCK|"},
+        /* No-break space U+00A0 and ideographic space U+3000 separate. */
+        {CS_TOKENIZER_WHITESPACE,
+         "a\xC2\xA0"
+         "b\xE3\x80\x80"
+         "c",
+         "a|b|c|"},
+        {CS_TOKENIZER_CHAR, "aB \xC3\xA9", "a|B| |\xC3\xA9|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char out[256];
+        tokens_of(cases[i].kind, cases[i].text, out, sizeof out);
+        assert_string_equal(out, cases[i].tokens);
+    }
+}
+
+static void long_words_are_kept_whole(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    char *text = cs_alloc(N + 1, 1);
+    assert_non_null(text);
+    memset(text, 'A', N);
+    text[N] = '\0';
+    cs_tokenizer t = {.kind = CS_TOKENIZER_WORD};
+    cs_tokenizer_start(&t, text, N);
+    bool found = false;
+    assert_int_equal(cs_tokenizer_next(&t, &found), CS_OK);
+    assert_true(found && t.size == N);
+    for (int64_t i = 0; i < N; ++i) {
+        assert_true(t.token[i] == 'a');
+    }
+    cs_tokenizer_free(&t);
+    cs_free(text);
+}
+
+static void tokenizer_names(void **state)
+{
+    (void)state;
+    cs_tokenizer_kind kind;
+    assert_int_equal(cs_tokenizer_by_name("whitespace", &kind), CS_OK);
+    assert_int_equal(kind, CS_TOKENIZER_WHITESPACE);
+    assert_int_equal(cs_tokenizer_by_name("bpe", &kind), CS_ERR_USAGE);
+    assert_string_equal(cs_reason(), "tokenizer \"bpe\" is not word, whitespace or char");
+    cs_reason_clear();
+}
+
+static void bad_utf8_is_placed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        int64_t size;
+        const char *reason; /* NULL: valid */
+    } cases[] = {
+        {"", 0, NULL},
+        {"plain\nascii\n", 12, NULL},
+        {"\xF0\x9F\x98\x80", 4, NULL},
+        {"ab\nc\xC3\x28", 6, "f:2: byte 2: invalid UTF-8 (0xC3 0x28)"},
+        {"\xFF", 1, "f:1: byte 1: invalid UTF-8 (0xFF)"},
+        {"\x80z", 2, "f:1: byte 1: invalid UTF-8 (0x80)"},
+        {"x\xE2\x82", 3, "f:1: byte 2: invalid UTF-8 (0xE2 0x82)"},         /* cut short */
+        {"\xC0\x80", 2, "f:1: byte 1: invalid UTF-8 (0xC0 0x80)"},          /* overlong NUL */
+        {"\xED\xA0\x80", 3, "f:1: byte 1: invalid UTF-8 (0xED 0xA0 0x80)"}, /* surrogate */
+        {"\xF4\x90\x80\x80", 4, "f:1: byte 1: invalid UTF-8 (0xF4 0x90 0x80 0x80)"},
+        {"a\n\nb\0c", 6, "f:3: byte 2: NUL byte, not text"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_status status = cs_utf8_check("f", cases[i].bytes, cases[i].size);
+        assert_int_equal(status, cases[i].reason ? CS_ERR_INPUT : CS_OK);
+        assert_string_equal(cs_reason(), cases[i].reason ? cases[i].reason : "");
+        cs_reason_clear();
+    }
+}
+
+/* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are
+ * what was put in. More words than the first table has room for. */
+static void word_table_finds_what_it_holds(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    cs_word_table table = {0};
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < N; ++i) {
+            char word[16];
+            int size = snprintf(word, sizeof word, "%d", i);
+            int32_t found = -1;
+            assert_int_equal(cs_word_table_find(&table, word, size, &found), CS_OK);
+            assert_int_equal(found, i);
+            table.count[found] += i % 3;
+        }
+    }
+    assert_int_equal(table.words, N);
+    char *text = cs_word_table_text(&table, 12345);
+    assert_string_equal(text, "12345");
+    cs_free(text);
+
+    int32_t *ranked = NULL;
+    int64_t count = 0;
+    assert_int_equal(cs_word_table_rank(&table, false, &ranked, &count), CS_OK);
+    assert_int_equal(count, N - (N + 2) / 3); /* multiples of 3 have count 0 */
+    for (int64_t i = 1; i < count; ++i) {
+        int64_t before = table.count[ranked[i - 1]], now = table.count[ranked[i]];
+        assert_true(before > now ||
+                    (before == now && cs_word_table_compare(&table, ranked[i - 1], ranked[i]) < 0));
+    }
+    cs_free(ranked);
+    cs_word_table_free(&table);
+}
+
+static void byte_order_puts_prefixes_first(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"b", "ab", "a", "\xC3\xA9", "Z"};
+    static const char *const order[] = {"Z", "a", "ab", "b", "\xC3\xA9"};
+    cs_word_table table = {0};
+    for (int i = 0; i < 5; ++i) {
+        int32_t w = 0;
+        assert_int_equal(cs_word_table_find(&table, words[i], (int64_t)strlen(words[i]), &w),
+                         CS_OK);
+        table.count[w] = 1 + i;
+    }
+    int32_t *ranked = NULL;
+    int64_t count = 0;
+    assert_int_equal(cs_word_table_rank(&table, true, &ranked, &count), CS_OK);
+    assert_int_equal(count, 5);
+    for (int i = 0; i < 5; ++i) {
+        char *text = cs_word_table_text(&table, ranked[i]);
+        assert_string_equal(text, order[i]);
+        cs_free(text);
+    }
+    cs_free(ranked);
+    cs_word_table_free(&table);
+}
+
+/* --- sequences ------------------------------------------------------------------------------- */
+
+/* Documents of 7, 3 and 1 tokens. */
+static int64_t doc_ptr[] = {0, 7, 10, 11};
+static const cs_corpus three = {.documents = 3, .tokens = 11, .doc_ptr = doc_ptr};
+
+typedef struct {
+    int64_t max_length, stride, min_length;
+    int64_t count, skipped;
+    int64_t start[16], length[16], document[16];
+} cut_case;
+
+static void sequences_cut_as_documented(void **state)
+{
+    (void)state;
+    static const cut_case cases[] = {
+        {0, 0, 0, 3, 0, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
+        {3, 0, 0, 5, 0, {0, 3, 6, 7, 10}, {3, 3, 1, 3, 1}, {0, 0, 0, 1, 2}},
+        {3, 0, 2, 3, 2, {0, 3, 7}, {3, 3, 3}, {0, 0, 1}},
+        {7, 0, 0, 3, 0, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
+        /* n - L + 1 windows; shorter documents are one sequence. */
+        {4, 1, 0, 6, 0, {0, 1, 2, 3, 7, 10}, {4, 4, 4, 4, 3, 1}, {0, 0, 0, 0, 1, 2}},
+        {4, 1, 4, 4, 2, {0, 1, 2, 3}, {4, 4, 4, 4}, {0, 0, 0, 0}},
+        /* A last window that would run over the end is not made. */
+        {4, 2, 0, 4, 0, {0, 2, 7, 10}, {4, 4, 3, 1}, {0, 0, 1, 2}},
+        {2, 5, 2, 3, 1, {0, 5, 7}, {2, 2, 2}, {0, 0, 1}},
+        {3, 0, 9, 0, 5, {0}, {0}, {0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const cut_case *c = &cases[i];
+        cs_sequences out = {0};
+        int64_t skipped = -1;
+        assert_int_equal(
+            cs_sequences_of(&three, c->max_length, c->stride, c->min_length, &out, &skipped),
+            CS_OK);
+        assert_int_equal(out.count, c->count);
+        assert_int_equal(skipped, c->skipped);
+        for (int64_t k = 0; k < out.count; ++k) {
+            assert_int_equal(out.start[k], c->start[k]);
+            assert_int_equal(out.length[k], c->length[k]);
+            assert_int_equal(out.document[k], c->document[k]);
+        }
+        cs_sequences_free(&out);
+        cs_sequences_free(&out); /* accepts a zeroed object */
+    }
+}
+
+/* Without stride the pieces tile every document; with it each window lies inside its document. */
+static void sequences_cover_random_documents(void **state)
+{
+    (void)state;
+    enum { DOCUMENTS = 50 };
+    int64_t ptr[DOCUMENTS + 1] = {0};
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        ptr[d + 1] = ptr[d] + 1 + cs_rng_below(&rng, 40);
+    }
+    cs_corpus corpus = {.documents = DOCUMENTS, .tokens = ptr[DOCUMENTS], .doc_ptr = ptr};
+    for (int64_t length = 1; length < 12; ++length) {
+        cs_sequences out = {0};
+        assert_int_equal(cs_sequences_of(&corpus, length, 0, 0, &out, NULL), CS_OK);
+        int64_t next = 0;
+        for (int64_t k = 0; k < out.count; ++k) {
+            assert_int_equal(out.start[k], next);
+            next += out.length[k];
+            assert_true(next <= ptr[out.document[k] + 1]);
+        }
+        assert_int_equal(next, corpus.tokens);
+        cs_sequences_free(&out);
+        for (int64_t stride = 1; stride < 5; ++stride) {
+            int64_t wanted = 0;
+            for (int d = 0; d < DOCUMENTS; ++d) {
+                int64_t n = ptr[d + 1] - ptr[d];
+                wanted += n <= length ? 1 : (n - length) / stride + 1;
+            }
+            assert_int_equal(cs_sequences_of(&corpus, length, stride, 0, &out, NULL), CS_OK);
+            assert_int_equal(out.count, wanted);
+            for (int64_t k = 0; k < out.count; ++k) {
+                assert_true(out.start[k] >= ptr[out.document[k]]);
+                assert_true(out.start[k] + out.length[k] <= ptr[out.document[k] + 1]);
+            }
+            cs_sequences_free(&out);
+        }
+    }
+}
+
+static void sequences_refuse_bad_cuts(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t max_length, stride, min_length;
+        const char *named;
+    } cases[] = {{-1, 0, 0, "-1"}, {3, -2, 0, "-2"}, {3, 0, -4, "-4"}, {0, 5, 0, "stride 5"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_sequences out = {0};
+        assert_int_equal(cs_sequences_of(&three, cases[i].max_length, cases[i].stride,
+                                         cases[i].min_length, &out, NULL),
+                         CS_ERR_USAGE);
+        assert_non_null(strstr(cs_reason(), cases[i].named));
+        assert_null(out.start);
+        cs_reason_clear();
+    }
+    /* A document too long for one sequence's 32-bit length; its tokens are never read. */
+    int64_t ptr[] = {0, (int64_t)1 << 31};
+    cs_corpus huge = {.documents = 1, .tokens = ptr[1], .doc_ptr = ptr};
+    cs_sequences out = {0};
+    assert_int_equal(cs_sequences_of(&huge, 0, 0, 0, &out, NULL), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "2147483648"));
+    cs_reason_clear();
+}
+
+static void sequences_survive_failed_allocations(void **state)
+{
+    (void)state;
+    for (int64_t n = 1;; ++n) {
+        cs_sequences out = {0};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_sequences_of(&three, 3, 0, 0, &out, NULL);
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            cs_sequences_free(&out);
+            assert_int_equal(n, 4);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_null(out.start);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokenizers_split_as_documented),
+        cmocka_unit_test(long_words_are_kept_whole),
+        cmocka_unit_test(tokenizer_names),
+        cmocka_unit_test(bad_utf8_is_placed),
+        cmocka_unit_test(word_table_finds_what_it_holds),
+        cmocka_unit_test(byte_order_puts_prefixes_first),
+        cmocka_unit_test(sequences_cut_as_documented),
+        cmocka_unit_test(sequences_cover_random_documents),
+        cmocka_unit_test(sequences_refuse_bad_cuts),
+        cmocka_unit_test(sequences_survive_failed_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
