@@ -1,13 +1,17 @@
 /* Truncated singular value decomposition of an operator, by a named solver, never trusted: the
  * residuals are recomputed here through the operator, whatever the solver claims.
  *
- *   A v_j = sigma_j u_j,  A^T u_j = sigma_j v_j,  residual_j = max(||A v_j - sigma_j u_j||_2, ||A^T
- * u_j - sigma_j v_j||_2)
+ *   A v_j = sigma_j u_j,  A^T u_j = sigma_j v_j,
+ *   residual_j = max(||A v_j - sigma_j u_j||_2, ||A^T u_j - sigma_j v_j||_2)
  *
- * lapack  dense gesdd; every singular value, relative floor max(m, n) eps
- * arpack  ARPACK-NG dsaupd on the smaller side of A^T A / A A^T; values below sqrt(eps) sigma_1 are
- * lost in rounding (stated in `floor`). ARPACK keeps global state: one caller at a time (a lock
- * inside).
+ * lapack  dense gesdd, every singular value, floor max(m, n) eps sigma_1; the Gram matrix of the
+ *         smaller side when the dense copy is above the limit and that side at most 4,000, floor
+ *         sqrt(max(m, n) eps) sigma_1
+ * arpack  ARPACK-NG dsaupd on B^T B of the smaller side, then a probe for missed copies of multiple
+ *         values; floor sqrt(max(m, n) eps) sigma_1. ARPACK keeps global state: one caller at a
+ * time (a lock inside). k < min(m, n). auto    lapack when the copy is allowed and m n min(m, n) <=
+ * 4e9 or k > min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed, min(m, n) <=
+ * 4,000 and k > min(m, n) / 4; otherwise arpack
  */
 #ifndef CS_LINALG_SVD_H
 #define CS_LINALG_SVD_H
@@ -49,16 +53,21 @@ typedef struct {
 
 void cs_svd_free(cs_svd *svd);
 
-/* The k largest triplets. Not converged is not a failure: *out holds the partial result with
- * converged = false. */
+/* The k largest triplets above the solver's floor. Not converged is not a failure: *out holds the
+ * triplets that did converge (maybe none) with converged = false, also when a recomputed residual
+ * is above tol sigma_1. CS_ERR_USAGE names an option out of range, or k = min(m, n) asked of
+ * arpack; CS_ERR_INPUT a value that is not finite; CS_ERR_MEMORY a dense copy above the limit;
+ * CS_ERR_CONVERGE a solver that broke down; CS_ERR_INTERRUPT. */
 cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
                          cs_svd *out) CS_MUST_CHECK;
 
-/* Recomputes residuals of given triplets (used on merged and lifted results too). */
+/* Recomputes residuals of given triplets (used on merged and lifted results too); u and v hold at
+ * least k columns, residual has room for k. 2 k operator columns. */
 cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
                            const cs_dense *v, double *residual) CS_MUST_CHECK;
 
-/* One file per solver; called through cs_svd_compute. */
+/* One file per solver; called through cs_svd_compute, which drops values below the floor and fills
+ * in the residuals. */
 cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,

@@ -1,0 +1,156 @@
+/* Compositions of linear operators. Each holds a borrowed inner operator and adds one step around
+ * its block products.
+ *
+ * Limits: a composition with scratch (scaled) serves one caller at a time.
+ */
+#include "linalg/linop.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static cs_status csr_apply(void *context, const cs_dense *x, cs_dense *y)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply(ctx->a, x, y, ctx->threads);
+}
+
+static cs_status csr_apply_t(void *context, const cs_dense *x, cs_dense *y)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply(ctx->at, x, y, ctx->threads);
+}
+
+cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads)
+{
+    *ctx = (cs_linop_csr_ctx){.a = a, .at = at, .threads = threads};
+    return (cs_linop){
+        .rows = a->rows, .cols = a->cols, .apply = csr_apply, .apply_t = csr_apply_t, .ctx = ctx};
+}
+
+/* *scratch becomes at least rows x cols and views as exactly that. */
+static cs_status scratch_of(cs_dense *scratch, int64_t rows, int64_t cols)
+{
+    if (scratch->rows != rows || scratch->cols < cols) {
+        cs_dense_free(scratch);
+        return cs_dense_init(scratch, rows, cols);
+    }
+    return CS_OK;
+}
+
+/* Y = diag(d) X; X may be Y. */
+static void scale_rows(const double *d, const cs_dense *x, cs_dense *y)
+{
+    for (int64_t j = 0; j < x->cols; ++j) {
+        const double *from = x->data + j * x->ld;
+        double *to = y->data + j * y->ld;
+        for (int64_t i = 0; i < x->rows; ++i) {
+            to[i] = d[i] * from[i];
+        }
+    }
+}
+
+/* Y = diag(left) op(diag(right) X), either diagonal NULL for 1. */
+static cs_status scaled_product(cs_linop_scaled_ctx *ctx, bool transposed, const cs_dense *x,
+                                cs_dense *y)
+{
+    const double *left = transposed ? ctx->c : ctx->r, *right = transposed ? ctx->r : ctx->c;
+    cs_dense *scratch = transposed ? &ctx->scratch_rows : &ctx->scratch_cols;
+    cs_dense view = *x;
+    cs_status status = CS_OK;
+    if (right) {
+        status = scratch_of(scratch, x->rows, x->cols);
+        if (status != CS_OK) {
+            return status;
+        }
+        view = *scratch;
+        view.cols = x->cols;
+        scale_rows(right, x, &view);
+    }
+    status = transposed ? ctx->inner->apply_t(ctx->inner->ctx, &view, y)
+                        : ctx->inner->apply(ctx->inner->ctx, &view, y);
+    if (status == CS_OK && left) {
+        scale_rows(left, y, y);
+    }
+    return status;
+}
+
+static cs_status scaled_apply(void *context, const cs_dense *x, cs_dense *y)
+{
+    return scaled_product(context, false, x, y);
+}
+
+static cs_status scaled_apply_t(void *context, const cs_dense *x, cs_dense *y)
+{
+    return scaled_product(context, true, x, y);
+}
+
+cs_linop cs_linop_scaled(cs_linop_scaled_ctx *ctx, const cs_linop *inner, const double *r,
+                         const double *c)
+{
+    *ctx = (cs_linop_scaled_ctx){.inner = inner, .r = r, .c = c};
+    return (cs_linop){.rows = inner->rows,
+                      .cols = inner->cols,
+                      .apply = scaled_apply,
+                      .apply_t = scaled_apply_t,
+                      .ctx = ctx};
+}
+
+void cs_linop_scaled_free(cs_linop_scaled_ctx *ctx)
+{
+    cs_dense_free(&ctx->scratch_rows);
+    cs_dense_free(&ctx->scratch_cols);
+}
+
+/* Y = op(A) X - L diag(s) R^T X. */
+static cs_status deflated_product(const cs_linop_deflated_ctx *ctx, bool transposed,
+                                  const cs_dense *x, cs_dense *y)
+{
+    const cs_dense *l = transposed ? ctx->v : ctx->u, *r = transposed ? ctx->u : ctx->v;
+    cs_dense inner_products;
+    cs_status status = cs_dense_init(&inner_products, r->cols, x->cols);
+    if (status != CS_OK) {
+        return status;
+    }
+    status = transposed ? ctx->inner->apply_t(ctx->inner->ctx, x, y)
+                        : ctx->inner->apply(ctx->inner->ctx, x, y);
+    if (status == CS_OK) {
+        status = cs_gemm(true, false, 1, r, x, 0, &inner_products);
+    }
+    if (status == CS_OK) {
+        scale_rows(ctx->s, &inner_products, &inner_products);
+        status = cs_gemm(false, false, -1, l, &inner_products, 1, y);
+    }
+    cs_dense_free(&inner_products);
+    return status;
+}
+
+static cs_status deflated_apply(void *context, const cs_dense *x, cs_dense *y)
+{
+    return deflated_product(context, false, x, y);
+}
+
+static cs_status deflated_apply_t(void *context, const cs_dense *x, cs_dense *y)
+{
+    return deflated_product(context, true, x, y);
+}
+
+cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
+                           const double *s, const cs_dense *v)
+{
+    *ctx = (cs_linop_deflated_ctx){.inner = inner, .u = u, .v = v, .s = s};
+    return (cs_linop){.rows = inner->rows,
+                      .cols = inner->cols,
+                      .apply = deflated_apply,
+                      .apply_t = deflated_apply_t,
+                      .ctx = ctx};
+}
+
+cs_linop cs_linop_transposed(const cs_linop *inner)
+{
+    return (cs_linop){.rows = inner->cols,
+                      .cols = inner->rows,
+                      .apply = inner->apply_t,
+                      .apply_t = inner->apply,
+                      .ctx = inner->ctx};
+}

@@ -1,0 +1,226 @@
+/* Choice of a solver, residuals, and what is common to the solvers.
+ *
+ * auto: dense when the copy is allowed and either cheap (rows cols min(rows, cols) below 4e9, a
+ * second or two of LAPACK) or the better deal (k above a quarter of the smaller side, where a
+ * Krylov basis of 2 k vectors stops paying); the Gram matrix when the copy is not allowed but the
+ * smaller side is at most 4,000 and k is that large (see svd_lapack.c); ARPACK otherwise. Residuals
+ * are recomputed through the operator, so that they hold whatever a solver claims.
+ */
+#include "linalg/svd.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include <cblas.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/svd_private.h"
+
+enum { RESIDUAL_BLOCK = 32 };
+static const double CHEAP_DENSE_WORK = 4e9;
+
+static const char *const solver_name[] = {"auto", "lapack", "arpack"};
+
+cs_status cs_solver_by_name(const char *name, cs_solver *out)
+{
+    for (int s = 0; s < (int)(sizeof solver_name / sizeof *solver_name); ++s) {
+        if (strcmp(name, solver_name[s]) == 0) {
+            *out = (cs_solver)s;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack or arpack", name);
+}
+
+const char *cs_solver_name(cs_solver solver)
+{
+    return solver_name[solver];
+}
+
+void cs_svd_free(cs_svd *svd)
+{
+    cs_free(svd->sigma);
+    cs_free(svd->residual);
+    cs_dense_free(&svd->u);
+    cs_dense_free(&svd->v);
+    *svd = (cs_svd){0};
+}
+
+void cs_svd_swap_sides(cs_svd *svd)
+{
+    cs_dense held = svd->u;
+    svd->u = svd->v;
+    svd->v = held;
+}
+
+int64_t cs_svd_dense_limit(const cs_svd_options *options)
+{
+    if (options->dense_limit > 0) {
+        return options->dense_limit;
+    }
+    int64_t limit = (int64_t)1 << 27;
+    int64_t quarter = cs_mem_available() / 4 / (int64_t)sizeof(double);
+    return quarter > 0 && quarter < limit ? quarter : limit;
+}
+
+cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
+{
+    int64_t p = v->cols;
+    cs_dense w = {0}, u = {0}, qt = {0}, rotated = {0};
+    double *sigma = cs_alloc(p, sizeof *sigma);
+    cs_status status = sigma ? CS_OK : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_orthonormalise(v);
+    status = status ? status : cs_dense_init(&w, b->rows, p);
+    status = status ? status : b->apply(b->ctx, v, &w);
+    status = status ? status : cs_dense_init(&u, b->rows, p);
+    status = status ? status : cs_dense_init(&qt, p, p);
+    status = status ? status : cs_dense_svd(&w, sigma, &u, &qt);
+    status = status ? status : cs_dense_init(&rotated, b->cols, p);
+    status = status ? status : cs_gemm(false, true, 1, v, &qt, 0, &rotated);
+    cs_dense_free(v);
+    cs_dense_free(&w);
+    cs_dense_free(&qt);
+    if (status != CS_OK) {
+        cs_free(sigma);
+        cs_dense_free(&u);
+        cs_dense_free(&rotated);
+        return status;
+    }
+    u.cols = rotated.cols = k;
+    out->k = k;
+    out->sigma = sigma;
+    out->u = u;
+    out->v = rotated;
+    out->applications += p;
+    return CS_OK;
+}
+
+static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
+{
+    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
+}
+
+/* residual_j = max(residual_j, ||op(A) x_j - sigma_j y_j||). */
+static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *x,
+                           const cs_dense *y, double *residual)
+{
+    int64_t block = k < RESIDUAL_BLOCK ? k : RESIDUAL_BLOCK;
+    cs_dense product;
+    int rows;
+    cs_status status = cs_blas_int(a->rows, "number of rows", &rows);
+    if (status == CS_OK) {
+        status = cs_dense_init(&product, a->rows, block);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t first = 0; first < k && status == CS_OK; first += block) {
+        product.cols = k - first < block ? k - first : block;
+        cs_dense xs = columns_of(x, first, product.cols);
+        status = a->apply(a->ctx, &xs, &product);
+        for (int64_t j = 0; j < product.cols && status == CS_OK; ++j) {
+            double *column = product.data + j * product.ld;
+            cblas_daxpy(rows, -sigma[first + j], y->data + (first + j) * y->ld, 1, column, 1);
+            double norm = cblas_dnrm2(rows, column, 1);
+            if (!(norm <= residual[first + j])) { /* also when it is NaN */
+                residual[first + j] = norm;
+            }
+        }
+    }
+    cs_dense_free(&product);
+    return status;
+}
+
+cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
+                           const cs_dense *v, double *residual)
+{
+    if (k < 0 || u->rows != a->rows || v->rows != a->cols || u->cols < k || v->cols < k) {
+        return cs_fail(CS_ERR_USAGE,
+                       "residuals of %lld triplets of %lld x %lld: vectors are %lld x %lld and "
+                       "%lld x %lld",
+                       (long long)k, (long long)a->rows, (long long)a->cols, (long long)u->rows,
+                       (long long)u->cols, (long long)v->rows, (long long)v->cols);
+    }
+    memset(residual, 0, (size_t)k * sizeof *residual);
+    cs_linop transposed = cs_linop_transposed(a);
+    cs_status status = one_sided(a, k, sigma, v, u, residual);
+    return status == CS_OK ? one_sided(&transposed, k, sigma, u, v, residual) : status;
+}
+
+static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
+{
+    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    if (o->k < 1 || o->k > p) {
+        return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted of %lld x %lld: not in 1..%lld",
+                       (long long)o->k, (long long)a->rows, (long long)a->cols, (long long)p);
+    }
+    if (!(o->tol >= 0 && o->tol < 1)) {
+        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
+    }
+    if (o->max_iterations < 0) {
+        return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
+                       (long long)o->max_iterations);
+    }
+    if (o->dense_limit < 0) {
+        return cs_fail(CS_ERR_USAGE, "dense limit %lld is negative", (long long)o->dense_limit);
+    }
+    return CS_OK;
+}
+
+static cs_solver choose(const cs_linop *a, const cs_svd_options *o)
+{
+    if (o->solver != CS_SOLVER_AUTO) {
+        return o->solver;
+    }
+    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    double elements = (double)a->rows * (double)a->cols;
+    bool many = o->k > p / 4;
+    bool dense_allowed = elements <= (double)cs_svd_dense_limit(o);
+    if (dense_allowed ? many || elements * (double)p <= CHEAP_DENSE_WORK
+                      : many && p <= CS_SVD_GRAM_LIMIT) {
+        return CS_SOLVER_LAPACK;
+    }
+    return CS_SOLVER_ARPACK;
+}
+
+/* Drops values that are zero to this solver, recomputes residuals and judges them. */
+static cs_status finish(const cs_linop *a, const cs_svd_options *o, cs_svd *svd)
+{
+    while (svd->k > 0 && !(svd->sigma[svd->k - 1] > svd->floor)) {
+        svd->k -= 1;
+    }
+    svd->u.cols = svd->v.cols = svd->k;
+    svd->residual = cs_alloc(svd->k, sizeof *svd->residual);
+    if (!svd->residual) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = cs_svd_residuals(a, svd->k, svd->sigma, &svd->u, &svd->v, svd->residual);
+    svd->applications += 2 * svd->k;
+    double tol = o->tol > 0 ? o->tol : 1e-12;
+    for (int64_t j = 0; j < svd->k; ++j) {
+        svd->converged = svd->converged && svd->residual[j] <= tol * svd->sigma[0];
+    }
+    return status;
+}
+
+cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
+{
+    *out = (cs_svd){0};
+    cs_svd svd = {0};
+    cs_status status = check_options(a, options);
+    if (status == CS_OK) {
+        status = choose(a, options) == CS_SOLVER_LAPACK ? cs_svd_lapack(a, options, &svd)
+                                                        : cs_svd_arpack(a, options, &svd);
+    }
+    if (status == CS_OK) {
+        status = finish(a, options, &svd);
+    }
+    if (status != CS_OK) {
+        cs_svd_free(&svd);
+        return status;
+    }
+    *out = svd;
+    return CS_OK;
+}

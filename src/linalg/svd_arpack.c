@@ -1,0 +1,398 @@
+/* Truncated SVD by ARPACK-NG.
+ *
+ * Method: the implicitly restarted Lanczos method (dsaupd, dseupd; Lehoucq, Sorensen, Yang 1998) on
+ * B^T B, B the operator with its smaller side as columns, scaled by a power of two so that sigma_1
+ * is about 1 (ARPACK's stopping rule has an absolute part). Then Rayleigh-Ritz on the vectors found
+ * (svd.c), which makes both sides orthonormal to rounding.
+ *
+ * Multiple values: a Krylov space of one start vector holds one copy of a multiple value; more come
+ * only through rounding. So a probe follows: a short run from a fresh start, with the vectors found
+ * projected out. While its Ritz value (a lower bound) lies above the smallest value found, copies
+ * are missing: they are computed in the projected space and merged. A probe that finds nothing is
+ * strong evidence, not proof.
+ *
+ * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about eps sigma_1^2 /
+ * sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
+ *
+ * Limits: ARPACK keeps its state in static variables, hence the lock; when its Krylov space ends
+ * early (invariant subspace) it draws fresh vectors from a generator of its own that goes on from
+ * call to call, so in that case repeated calls agree to rounding, not in bits. k < min(rows, cols).
+ */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <arpack/arpack.h>
+#include <cblas.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "linalg/svd_private.h"
+
+enum { NORM_STEPS = 4, PROBE_ITERATIONS = 10, DEFAULT_ITERATIONS = 3000 };
+static const double PROBE_TOLERANCE = 1e-2; /* the probe compares; it need not resolve */
+static const double MISSED = 1e-8;          /* relative excess that proves a missed copy */
+
+static pthread_mutex_t arpack_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* P B^T B P / scale^2 on vectors of n entries, P projecting out the columns of `known`. */
+typedef struct {
+    const cs_linop *b;
+    int n, rows;
+    double scale;
+    const cs_dense *known; /* orthonormal columns, or NULL */
+    cs_dense half;         /* rows x 1 */
+    cs_dense inside;       /* n x 1 */
+    double *coefficient;   /* known->cols */
+    const cs_svd_options *options;
+    int64_t applications, iterations;
+} normal;
+
+/* Eigenpairs of one run. */
+typedef struct {
+    int64_t count;
+    double *value;   /* of the scaled operator, not sorted */
+    cs_dense vector; /* n x count */
+    double best;     /* largest Ritz value, converged or not: a lower bound of the largest value */
+    bool complete;   /* all that were asked for */
+} eigenpairs;
+
+static void eigenpairs_free(eigenpairs *e)
+{
+    cs_free(e->value);
+    cs_dense_free(&e->vector);
+    *e = (eigenpairs){0};
+}
+
+static void project(const normal *w, double *x)
+{
+    if (w->known && w->known->cols > 0) {
+        int p = (int)w->known->cols, ld = (int)w->known->ld;
+        cblas_dgemv(CblasColMajor, CblasTrans, w->n, p, 1, w->known->data, ld, x, 1, 0,
+                    w->coefficient, 1);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, w->n, p, -1, w->known->data, ld, w->coefficient, 1,
+                    1, x, 1);
+    }
+}
+
+/* y = P B^T B P x / scale^2. */
+static cs_status normal_apply(normal *w, const double *x, double *y)
+{
+    cs_dense out = {.rows = w->n, .cols = 1, .ld = w->n, .data = y};
+    memcpy(w->inside.data, x, (size_t)w->n * sizeof *x);
+    project(w, w->inside.data);
+    cs_status status = cs_interrupt_check();
+    status = status ? status : w->b->apply(w->b->ctx, &w->inside, &w->half);
+    if (status == CS_OK) {
+        cblas_dscal(w->rows, 1 / w->scale, w->half.data, 1);
+        status = w->b->apply_t(w->b->ctx, &w->half, &out);
+    }
+    if (status == CS_OK) {
+        cblas_dscal(w->n, 1 / w->scale, y, 1);
+        project(w, y);
+    }
+    w->applications += 2;
+    cs_progress_report(w->options->progress, "ARPACK products", w->applications / 2, 0);
+    return status;
+}
+
+/* Seeded standard normal vector number `run`, in the range of P. */
+static void start_vector(const normal *w, uint64_t run, double *x)
+{
+    cs_rng rng = cs_rng_at(w->options->seed, CS_STREAM_SOLVER, run);
+    for (int i = 0; i < w->n; ++i) {
+        x[i] = cs_rng_normal(&rng);
+    }
+    project(w, x);
+}
+
+/* scale = power of two above a power-method estimate of sigma_1; 0 when B is zero. */
+static cs_status estimate_scale(normal *w)
+{
+    cs_dense x;
+    cs_status status = cs_dense_init(&x, w->n, 1);
+    if (status != CS_OK) {
+        return status;
+    }
+    start_vector(w, 0, x.data);
+    double norm = cblas_dnrm2(w->n, x.data, 1), largest = 0;
+    for (int step = 0; step < NORM_STEPS && status == CS_OK && norm > 0; ++step) {
+        cblas_dscal(w->n, 1 / norm, x.data, 1);
+        status = w->b->apply(w->b->ctx, &x, &w->half);
+        norm = cblas_dnrm2(w->rows, w->half.data, 1);
+        if (status != CS_OK || !isfinite(norm) || norm == 0) {
+            largest = isfinite(norm) ? largest : norm;
+            break;
+        }
+        largest = fmax(largest, norm);
+        cblas_dscal(w->rows, 1 / norm, w->half.data, 1);
+        status = w->b->apply_t(w->b->ctx, &w->half, &x);
+        norm = cblas_dnrm2(w->n, x.data, 1);
+        largest = isfinite(norm) ? fmax(largest, norm) : norm;
+        w->applications += 2;
+        if (!isfinite(norm)) {
+            break;
+        }
+    }
+    cs_dense_free(&x);
+    if (status == CS_OK && !isfinite(largest)) {
+        return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
+                       (long long)w->b->rows, (long long)w->b->cols, largest);
+    }
+    w->scale = largest > 0 ? ldexp(1, ilogb(largest) + 1) : 0;
+    return status;
+}
+
+/* The arrays of one dsaupd run, named as in its manual. */
+typedef struct {
+    int n, nev, ncv, lworkl, iparam[11], ipntr[11], *select;
+    double tol, *resid, *v, *workd, *workl, *d;
+} arrays;
+
+static void arrays_free(arrays *r)
+{
+    cs_free(r->select);
+    cs_free(r->resid);
+    cs_free(r->v);
+    cs_free(r->workd);
+    cs_free(r->workl);
+    cs_free(r->d);
+}
+
+static cs_status arrays_init(arrays *r, int n, int64_t nev, double tol, int64_t iterations)
+{
+    int64_t ncv = 2 * nev + 1 > 20 ? 2 * nev + 1 : 20;
+    ncv = ncv < n ? ncv : n;
+    *r = (arrays){.n = n, .nev = (int)nev, .ncv = (int)ncv, .tol = tol};
+    r->iparam[0] = 1; /* exact shifts */
+    r->iparam[6] = 1; /* ordinary eigenproblem */
+    cs_status status = cs_blas_int(iterations, "iteration limit", &r->iparam[2]);
+    status = status ? status : cs_blas_int(ncv * (ncv + 8), "ARPACK workspace", &r->lworkl);
+    if (status != CS_OK) {
+        return status;
+    }
+    r->select = cs_calloc(ncv, sizeof *r->select);
+    r->resid = cs_calloc(n, sizeof *r->resid);
+    r->v = cs_calloc(n * ncv, sizeof *r->v);
+    r->workd = cs_calloc(3 * (int64_t)n, sizeof *r->workd);
+    r->workl = cs_calloc(r->lworkl, sizeof *r->workl);
+    r->d = cs_calloc(nev, sizeof *r->d);
+    bool made = r->select && r->resid && r->v && r->workd && r->workl && r->d;
+    return made ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Reverse communication, then the vectors, which overwrite the first columns of v. Called under
+ * the lock. */
+static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
+{
+    int ido = 0, info = 1; /* info 1: resid holds the start vector */
+    cs_status status = CS_OK;
+    do {
+        dsaupd_c(&ido, "I", r->n, "LA", r->nev, r->tol, r->resid, r->ncv, r->v, r->n, r->iparam,
+                 r->ipntr, r->workd, r->workl, r->lworkl, &info);
+        if (ido == 1 || ido == -1) {
+            status = normal_apply(w, r->workd + r->ipntr[0] - 1, r->workd + r->ipntr[1] - 1);
+        }
+    } while (status == CS_OK && (ido == 1 || ido == -1));
+    if (status != CS_OK) {
+        return status;
+    }
+    w->iterations += r->iparam[2];
+    /* 1: iteration limit; 3: no shifts could be applied. Both leave what has converged. */
+    if (info < 0 || info == 2 || info > 3) {
+        return cs_fail(CS_ERR_CONVERGE, "ARPACK's dsaupd failed (info %d) on %lld x %lld, k = %d",
+                       info, (long long)w->b->rows, (long long)w->b->cols, r->nev);
+    }
+    e->best = -INFINITY;
+    for (int j = 0; j < r->ncv; ++j) {
+        e->best = fmax(e->best, r->workl[r->ipntr[5] - 1 + j]);
+    }
+    e->complete = info == 0 && r->iparam[4] >= r->nev;
+    *found = r->iparam[4] < r->nev ? r->iparam[4] : r->nev;
+    if (*found == 0) {
+        return CS_OK;
+    }
+    dseupd_c(1, "A", r->select, r->d, r->v, r->n, 0, "I", r->n, "LA", r->nev, r->tol, r->resid,
+             r->ncv, r->v, r->n, r->iparam, r->ipntr, r->workd, r->workl, r->lworkl, &info);
+    return info == 0 ? CS_OK : cs_fail(CS_ERR_CONVERGE, "ARPACK's dseupd failed (info %d)", info);
+}
+
+/* The nev largest eigenpairs of the operator from start vector number `run`. */
+static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations, uint64_t run,
+                         eigenpairs *out)
+{
+    arrays r;
+    eigenpairs e = {0};
+    int found = 0;
+    cs_status status = arrays_init(&r, w->n, nev, tol, iterations);
+    if (status == CS_OK) {
+        start_vector(w, run, r.resid);
+        (void)pthread_mutex_lock(&arpack_lock);
+        status = iterate(w, &r, &e, &found);
+        (void)pthread_mutex_unlock(&arpack_lock);
+    }
+    status = status ? status : cs_dense_init(&e.vector, w->n, found);
+    if (status == CS_OK) {
+        e.count = found;
+        memcpy(e.vector.data, r.v, (size_t)w->n * (size_t)found * sizeof *r.v);
+        e.value = r.d;
+        r.d = NULL;
+    }
+    arrays_free(&r);
+    if (status != CS_OK) {
+        eigenpairs_free(&e);
+        return status;
+    }
+    *out = e;
+    return CS_OK;
+}
+
+static double smallest(const eigenpairs *e)
+{
+    double least = INFINITY;
+    for (int64_t j = 0; j < e->count; ++j) {
+        least = fmin(least, e->value[j]);
+    }
+    return least;
+}
+
+/* The k largest of both sets into *all; `more` is freed. */
+static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
+{
+    int64_t n = all->vector.rows, total = all->count + more->count;
+    int64_t keep = total < k ? total : k;
+    eigenpairs best = {.count = keep, .complete = all->complete && more->complete};
+    best.value = cs_alloc(keep, sizeof *best.value);
+    cs_status status = best.value ? CS_OK : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&best.vector, n, keep);
+    for (int64_t j = 0; j < keep && status == CS_OK; ++j) {
+        const eigenpairs *from = all;
+        int64_t at = -1;
+        for (int64_t i = 0; i < total; ++i) {
+            const eigenpairs *set = i < all->count ? all : more;
+            int64_t l = i < all->count ? i : i - all->count;
+            if (at < 0 || set->value[l] > from->value[at]) {
+                from = set;
+                at = l;
+            }
+        }
+        best.value[j] = from->value[at];
+        memcpy(best.vector.data + j * n, from->vector.data + at * n, (size_t)n * sizeof(double));
+        from->value[at] = -INFINITY; /* taken */
+    }
+    eigenpairs_free(more);
+    if (status != CS_OK) {
+        eigenpairs_free(&best);
+        return status;
+    }
+    eigenpairs_free(all);
+    *all = best;
+    return CS_OK;
+}
+
+/* Whether a fresh start orthogonal to what is known finds a larger value than the smallest known.
+ */
+static cs_status probe(normal *w, const eigenpairs *all, uint64_t run, bool *missed)
+{
+    eigenpairs top = {0};
+    double floor = (double)w->rows * DBL_EPSILON; /* the square of the floor, sigma_1 about 1 */
+    cs_status status = lanczos(w, 1, PROBE_TOLERANCE, PROBE_ITERATIONS, run, &top);
+    *missed = status == CS_OK && top.best > fmax(smallest(all), floor) * (1 + MISSED);
+    eigenpairs_free(&top);
+    return status;
+}
+
+/* Probes and merges until nothing larger is found. Each round that finds something adds at least
+ * one value, so k rounds are enough. */
+static cs_status complete_copies(normal *w, eigenpairs *all, double tol, int64_t iterations)
+{
+    int64_t k = w->options->k, rounds = 0;
+    int64_t batch = k / 4 > 8 ? k / 4 : k < 8 ? k : 8;
+    bool missed = true;
+    cs_status status = CS_OK;
+    w->coefficient = cs_alloc(k, sizeof *w->coefficient);
+    if (!w->coefficient) {
+        return CS_ERR_MEMORY;
+    }
+    while (status == CS_OK && all->complete && rounds <= k) {
+        eigenpairs more = {0};
+        w->known = &all->vector;
+        status = probe(w, all, (uint64_t)(2 + 2 * rounds), &missed);
+        if (status != CS_OK || !missed) {
+            break;
+        }
+        status = lanczos(w, batch, tol, iterations, (uint64_t)(3 + 2 * rounds), &more);
+        status = status ? status : merge(all, &more, k);
+        rounds += 1;
+    }
+    all->complete = all->complete && !missed;
+    w->known = NULL;
+    return status;
+}
+
+static cs_status solve(normal *w, cs_svd *svd)
+{
+    const cs_svd_options *o = w->options;
+    double tol = o->tol > 0 ? o->tol : 1e-12;
+    /* ||B^T B v - lambda v|| <= tol lambda / 4 makes the triplet's residual, which is that norm
+     * over sigma, at most tol sigma / 4. */
+    tol = fmax(tol / 4, DBL_EPSILON);
+    int64_t iterations = o->max_iterations > 0 ? o->max_iterations : DEFAULT_ITERATIONS;
+    eigenpairs all = {0};
+    cs_status status = cs_dense_init(&w->half, w->rows, 1);
+    status = status ? status : cs_dense_init(&w->inside, w->n, 1);
+    status = status ? status : estimate_scale(w);
+    if (status == CS_OK && w->scale > 0) {
+        status = lanczos(w, o->k, tol, iterations, 1, &all);
+        status = status ? status : complete_copies(w, &all, tol, iterations);
+    } else {
+        all.complete = true; /* B is zero: no value above the floor */
+    }
+    svd->converged = all.complete;
+    if (status == CS_OK && all.count > 0) {
+        status = cs_svd_ritz(w->b, &all.vector, all.count, svd);
+    }
+    if (status == CS_OK && all.count > 0) {
+        svd->floor = sqrt((double)w->rows * DBL_EPSILON) * svd->sigma[0];
+    }
+    svd->iterations = w->iterations;
+    svd->applications += w->applications;
+    eigenpairs_free(&all);
+    return status;
+}
+
+cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
+{
+    bool wide = a->rows < a->cols;
+    cs_linop b = wide ? cs_linop_transposed(a) : *a;
+    if (options->k >= b.cols) {
+        return cs_fail(CS_ERR_USAGE,
+                       "ARPACK finds fewer than min(rows, cols) = %lld triplets, %lld are wanted: "
+                       "use the solver lapack",
+                       (long long)b.cols, (long long)options->k);
+    }
+    normal w = {.b = &b, .options = options};
+    cs_svd svd = {.solver = CS_SOLVER_ARPACK};
+    cs_status status = cs_blas_int(b.rows, "number of rows", &w.rows);
+    status = status ? status : cs_blas_int(b.cols, "number of columns", &w.n);
+    status = status ? status : solve(&w, &svd);
+    cs_dense_free(&w.half);
+    cs_dense_free(&w.inside);
+    cs_free(w.coefficient);
+    if (status == CS_OK && svd.k == 0) {
+        status = cs_dense_init(&svd.u, b.rows, 0);
+        status = status ? status : cs_dense_init(&svd.v, b.cols, 0);
+    }
+    if (status != CS_OK) {
+        cs_svd_free(&svd);
+        return status;
+    }
+    if (wide) {
+        cs_svd_swap_sides(&svd);
+    }
+    *out = svd;
+    return CS_OK;
+}
