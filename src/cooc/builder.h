@@ -29,6 +29,7 @@ typedef struct {
     cs_split split;
     int64_t draws;
     uint64_t seed;
+    double tail;           /* see context.h; 0: 2^-50 */
     int64_t memory_budget; /* bytes for contributions; 0: a quarter of free memory; below 1 MiB is
                               refused */
     const char *scratch;   /* directory of the runs; NULL: $TMPDIR or /tmp */

@@ -4,12 +4,13 @@
  * An objective gives events (S, k); a context mode gives each event its row(s). The same for every
  * objective:
  *
- *   all          the whole conditioning set with positions and tokens; `given` adds k
- *   nearest:n    the n conditioning positions nearest to the target (left first on ties), as
- * (offset, token), padded with a boundary mark where fewer exist; `given` by construction each:w
- * every conditioning token within w of the target is its own row, the event's weight shared equally
- * among them; `given` adds the offset; an event with an empty window is dropped and counted
- *   document     the document; `given` adds k
+ * - all: the whole conditioning set with positions and tokens; `given` adds k;
+ * - nearest:n: the n conditioning positions nearest to the target (left first on ties), as (offset,
+ *   token), padded with a boundary mark where fewer exist; `given` by construction;
+ * - each:w: every conditioning token within w of the target is its own row, the event's weight
+ *   shared equally among them; `given` adds the offset; an event with an empty window is dropped
+ * and counted;
+ * - document: the document; `given` adds k.
  *
  * Permutation-invariant objectives are never sampled under nearest and each. Order the positions
  * other than k by nearness, p_1, p_2, ...; with m = |S| of s, n of them with p_i the farthest are
@@ -50,12 +51,12 @@ typedef struct {
     cs_hash128 key;
     int32_t token;  /* column */
     int32_t target; /* k */
-    double
-        weight; /* share of the sequence's weight; a sequence's weights and dropped mass sum to 1 */
-    int64_t ordinal; /* number of this contribution within its sequence: with the sequence, a
-                        witness of the row */
-    int64_t items;   /* (position or offset, token) pairs that make up the row, boundary marks as
-                        token -1 */
+    double weight; /* share of the sequence's weight; a sequence's weights and dropped mass sum to 1
+                      (under draws of plans with varying numbers of tokens: in expectation) */
+    int64_t ordinal; /* names this contribution within its sequence (unique, with gaps): with the
+                        sequence, a witness of the row */
+    int64_t items;   /* (position or offset, token) pairs that make up the row in no particular
+                        order, boundary marks as token -1 */
     const int32_t *position;
     const int32_t *content;
 } cs_contribution;
@@ -68,7 +69,10 @@ typedef struct {
     int64_t draws; /* 0: exact; > 0: that many sampled plans a sequence (only where exact is out of
                       reach) */
     uint64_t seed;
-    int64_t max_events; /* exact enumeration refuses more events a sequence; 0: 2^20 */
+    int64_t max_events; /* exact enumeration refuses more events a sequence, and nearest more than
+                           a sixteenth of that a target; 0: 2^20 */
+    double tail; /* nearest drops the far patterns that hold less than this share of an event; 0:
+                    2^-50 */
 } cs_context_options;
 
 /* Prepares the tables for every length in `sequences`. CS_ERR_USAGE when exact enumeration is out

@@ -1,0 +1,103 @@
+/* The sequences of a build: those of the documents of the split, at the lengths where the objective
+ * exists. The store calls this too, so a witness keeps its meaning.
+ */
+#include "base/mem.h"
+#include "cooc/builder_private.h"
+
+static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
+{
+    bool test = corpus->held_out && corpus->held_out[document];
+    return split == CS_SPLIT_ALL || test == (split == CS_SPLIT_TEST);
+}
+
+/* Whether the objective exists at lengths 0..longest. */
+static cs_status lengths_of(const cs_objective *objective, const cs_sequences *s, int32_t *longest,
+                            bool **exists)
+{
+    *longest = 0;
+    for (int64_t i = 0; i < s->count; ++i) {
+        *longest = s->length[i] > *longest ? s->length[i] : *longest;
+    }
+    bool *seen = cs_calloc((int64_t)*longest + 1, sizeof *seen);
+    if (!seen) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < s->count; ++i) {
+        seen[s->length[i]] = true;
+    }
+    for (int64_t l = 0; l <= *longest; ++l) {
+        if (seen[l] && cs_objective_check_length(objective, l) != CS_OK) {
+            cs_reason_clear(); /* such sequences are left out and counted */
+            seen[l] = false;
+        }
+    }
+    *exists = seen;
+    return CS_OK;
+}
+
+cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
+                            cs_sequences *out, int64_t *skipped)
+{
+    cs_sequences s = {0};
+    bool *exists = NULL;
+    int32_t longest = 0;
+    int64_t kept = 0, of_split = 0;
+    cs_status status = cs_objective_check(&options->objective);
+    if (status == CS_OK && corpus->documents == 0) {
+        status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents",
+                         corpus->name ? corpus->name : "given");
+    }
+    if (status == CS_OK) {
+        status = cs_sequences_of(corpus, options->max_length, options->stride, 1, &s, NULL);
+    }
+    if (status == CS_OK) {
+        status = lengths_of(&options->objective, &s, &longest, &exists);
+    }
+    if (status != CS_OK) {
+        goto done;
+    }
+    longest = 0;
+    for (int64_t i = 0; i < s.count; ++i) {
+        if (!in_split(corpus, options->split, s.document[i])) {
+            continue;
+        }
+        ++of_split;
+        longest = s.length[i] > longest ? s.length[i] : longest;
+        if (exists[s.length[i]]) {
+            s.start[kept] = s.start[i];
+            s.length[kept] = s.length[i];
+            s.document[kept++] = s.document[i];
+        }
+    }
+    s.count = kept;
+    if (of_split == 0) {
+        status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents in the %s split",
+                         corpus->name ? corpus->name : "given",
+                         options->split == CS_SPLIT_TEST ? "test" : "training");
+    } else if (kept == 0) {
+        status = cs_objective_check_length(&options->objective, longest);
+        if (status == CS_OK) { /* a plan file that skips this length but has another */
+            status = cs_fail(CS_ERR_INPUT, "none of %lld sequences fits", (long long)of_split);
+        }
+        status = cs_blame(CS_ERR_INPUT, "no sequence is long enough, the longest has %d tokens",
+                          (int)longest);
+    }
+done:
+    cs_free(exists);
+    if (status != CS_OK) {
+        cs_sequences_free(&s);
+        return status;
+    }
+    *out = s;
+    *skipped = of_split - kept;
+    return CS_OK;
+}
+
+cs_context_options cs_cooc_context_options(const cs_cooc_options *options)
+{
+    return (cs_context_options){.objective = &options->objective,
+                                .context = options->context,
+                                .draws = options->draws,
+                                .seed = options->seed,
+                                .tail = options->tail};
+}

@@ -1,0 +1,403 @@
+/* The build: sequences are cut into blocks of about BLOCK contributions, blocks are handed to
+ * workers, each worker adds up its contributions in a collector, and what the collectors hold (or
+ * have spilled) is merged into the matrix.
+ *
+ * Why the result does not depend on threads or budget: each contribution is rounded to integer
+ * units by itself; integer sums, and minima of witnesses, commute; what is dropped is a double
+ * summed within a block, then over blocks in order, and blocks depend on the corpus alone.
+ *
+ * Units: weight x D is an integer where a common denominator D below 2^40 exists and the whole
+ * matrix holds fewer than 2^53 units, so that every sum is exact also as a double. Otherwise a unit
+ * is 2^-e, as small as keeps the total below 2^61.
+ */
+#include "cooc/builder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/builder_private.h"
+#include "cooc/context_private.h"
+
+enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
+
+/* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
+typedef struct {
+    int64_t first, last, from, to;
+    double dropped; /* filled by the worker */
+} block;
+
+typedef struct {
+    int64_t sequence;
+    double scale; /* units per unit of weight */
+    double lost;  /* units that rounded to nothing */
+    int64_t contributions, units;
+    bool overflow;
+    int32_t label;
+    cs_collector *collector;
+} emitter;
+
+typedef struct {
+    cs_context_walker walker;
+    cs_collector collector;
+    emitter emitter;
+} worker;
+
+typedef struct {
+    const cs_corpus *corpus;
+    const cs_cooc_options *options;
+    cs_sequences sequences;
+    int64_t skipped;
+    cs_context_plan *plan;
+    bool exact;
+    double scale; /* units per predicted token (or document) */
+    int64_t blocks, room;
+    block *block;
+    int workers;
+    worker *worker;
+    cs_runs runs;
+    int64_t budget;
+    pthread_mutex_t lock; /* guards `done` and the listener */
+    int64_t done;
+} build;
+
+void cs_cooc_free(cs_cooc *cooc)
+{
+    cs_labelled_free(&cooc->matrix);
+    cs_free(cooc->key);
+    cs_free(cooc->witness_sequence);
+    cs_free(cooc->witness_ordinal);
+    memset(cooc, 0, sizeof *cooc);
+}
+
+/* --- blocks ------------------------------------------------------------------------
+ */
+
+static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, int64_t to)
+{
+    if (b->blocks == b->room) {
+        int64_t room = 2 * b->room + 64;
+        block *more = cs_realloc(b->block, room, sizeof *more);
+        if (!more) {
+            return CS_ERR_MEMORY;
+        }
+        b->block = more;
+        b->room = room;
+    }
+    b->block[b->blocks++] = (block){.first = first, .last = last, .from = from, .to = to};
+    return CS_OK;
+}
+
+/* Sequences of few contributions share a block, one of many is cut by its outer items. */
+static cs_status cut_blocks(build *b)
+{
+    cs_status status = CS_OK;
+    int64_t first = 0;
+    double held = 0;
+    for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
+        const cs_context_table *t = cs_context_table_of(b->plan, b->sequences.length[i]);
+        if (t->contributions < 2 * BLOCK) {
+            held += t->contributions + 1;
+            if (held >= BLOCK) {
+                status = add_block(b, first, i + 1, 0, 0);
+                first = i + 1;
+                held = 0;
+            }
+            continue;
+        }
+        if (first < i) {
+            status = add_block(b, first, i, 0, 0);
+        }
+        int64_t step = (int64_t)((double)t->outer * BLOCK / t->contributions);
+        step = step > 0 ? step : 1;
+        for (int64_t from = 0; from < t->outer && status == CS_OK; from += step) {
+            int64_t to = from + step < t->outer ? from + step : t->outer;
+            status = add_block(b, i, i + 1, from, to);
+        }
+        first = i + 1;
+        held = 0;
+    }
+    if (status == CS_OK && first < b->sequences.count) {
+        status = add_block(b, first, b->sequences.count, 0, 0);
+    }
+    return status;
+}
+
+/* --- units
+ * ---------------------------------------------------------------------------------------- */
+
+static double weight_of(const build *b, int64_t length)
+{
+    return b->options->weight_by_document ? 1 : cs_context_predicted(b->plan, length);
+}
+
+static void choose_units(build *b)
+{
+    double total = 0;
+    for (int64_t i = 0; i < b->sequences.count; ++i) {
+        total += weight_of(b, b->sequences.length[i]);
+    }
+    /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
+     * plan files, where the overflow of the total is caught. */
+    double room = b->options->draws > 0 ? 8 : 1;
+    int64_t d = cs_context_denominator_of(b->plan, b->options->weight_by_document);
+    b->exact = d > 0 && total * (double)d * room < 0x1p53;
+    b->scale = b->exact ? (double)d : exp2(floor(61 - log2(total * room)));
+}
+
+/* --- collecting
+ * ------------------------------------------------------------------------------------ */
+
+static cs_status emit(void *ctx, const cs_contribution *c)
+{
+    emitter *e = ctx;
+    double exact = c->weight * e->scale;
+    int64_t units = llrint(exact);
+    ++e->contributions;
+    if (units <= 0) {
+        e->lost += exact;
+        return CS_OK;
+    }
+    e->overflow |= __builtin_add_overflow(e->units, units, &e->units);
+    cs_record record = {.key = c->key,
+                        .col = c->token,
+                        .label = e->label,
+                        .units = units,
+                        .sequence = e->sequence,
+                        .ordinal = c->ordinal};
+    return cs_collector_add(e->collector, &record);
+}
+
+static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64_t to,
+                      double *dropped)
+{
+    const cs_sequences *s = &b->sequences;
+    int64_t length = s->length[sequence], document = s->document[sequence];
+    double weight = weight_of(b, length);
+    emitter *e = &w->emitter;
+    e->sequence = sequence;
+    e->scale = weight * b->scale;
+    e->lost = 0;
+    e->label = b->corpus->labels > 0 ? b->corpus->label[document] : -1;
+    w->walker.dropped = 0;
+    cs_status status =
+        cs_context_walk(&w->walker, sequence, s->start[sequence], length, document, from, to);
+    *dropped += w->walker.dropped * weight + e->lost / b->scale;
+    return status;
+}
+
+static cs_status run_block(void *ctx, int64_t item, int number)
+{
+    build *b = ctx;
+    block *k = &b->block[item];
+    worker *w = &b->worker[number];
+    cs_status status = CS_OK;
+    if (k->to > 0) {
+        status = walk(b, w, k->first, k->from, k->to, &k->dropped);
+    }
+    for (int64_t i = k->first; k->to == 0 && i < k->last && status == CS_OK; ++i) {
+        int64_t outer = cs_context_table_of(b->plan, b->sequences.length[i])->outer;
+        status = walk(b, w, i, 0, outer, &k->dropped);
+    }
+    if (status == CS_OK && b->options->progress) {
+        (void)pthread_mutex_lock(&b->lock);
+        cs_progress_report(b->options->progress, "blocks of sequences", ++b->done, b->blocks);
+        (void)pthread_mutex_unlock(&b->lock);
+    }
+    return status;
+}
+
+static cs_status start_workers(build *b)
+{
+    int asked = b->options->threads > 0 ? b->options->threads : cs_threads();
+    b->workers = asked < MAX_WORKERS ? asked : MAX_WORKERS;
+    b->worker = cs_calloc(b->workers, sizeof *b->worker);
+    if (!b->worker) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; i < b->workers && status == CS_OK; ++i) {
+        worker *w = &b->worker[i];
+        status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
+        if (status == CS_OK) {
+            status = cs_collector_init(&w->collector, &b->runs, b->budget / b->workers);
+        }
+        w->emitter.collector = &w->collector;
+    }
+    return status;
+}
+
+static void stop_workers(build *b)
+{
+    for (int i = 0; b->worker && i < b->workers; ++i) {
+        cs_context_walker_free(&b->worker[i].walker);
+        cs_collector_free(&b->worker[i].collector);
+    }
+    cs_free(b->worker);
+    b->worker = NULL;
+}
+
+/* --- merging
+ * --------------------------------------------------------------------------------------- */
+
+static cs_status finish_collector(void *ctx, int64_t item, int number)
+{
+    (void)number;
+    build *b = ctx;
+    return cs_collector_finish(&b->worker[item].collector);
+}
+
+static cs_status spill_collector(void *ctx, int64_t item, int number)
+{
+    (void)number;
+    build *b = ctx;
+    const cs_collector *c = &b->worker[item].collector;
+    return c->used > 0 ? cs_runs_append(&b->runs, c->slot, c->used) : CS_OK;
+}
+
+/* From memory when nothing was spilled; otherwise the rest is spilled too, which frees the budget
+ * for the merge. */
+static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
+{
+    cs_status status = cs_parallel(b->workers, b->workers, finish_collector, b);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (b->runs.count > 0) {
+        status = cs_parallel(b->workers, b->workers, spill_collector, b);
+        *runs = b->runs.count;
+        stop_workers(b);
+        return status == CS_OK ? cs_runs_merge(&b->runs, b->budget, cs_assembler_take, assembler)
+                               : status;
+    }
+    cs_span span[MAX_WORKERS];
+    for (int i = 0; i < b->workers; ++i) {
+        span[i] = (cs_span){b->worker[i].collector.slot, b->worker[i].collector.used};
+    }
+    return cs_spans_merge(span, b->workers, cs_assembler_take, assembler);
+}
+
+/* --- the whole
+ * --------------------------------------------------------------------------------------- */
+
+static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options, build *b)
+{
+    memset(b, 0, sizeof *b);
+    b->corpus = corpus;
+    b->options = options;
+    cs_runs_init(&b->runs, options->scratch);
+    (void)pthread_mutex_init(&b->lock, NULL);
+    b->budget = options->memory_budget;
+    if (b->budget == 0) {
+        b->budget = cs_mem_available() / 4;
+        b->budget = b->budget > MIB ? b->budget : MIB;
+    }
+    if (b->budget < MIB) {
+        return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
+                       (long long)options->memory_budget);
+    }
+    cs_status status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
+    if (status == CS_OK) {
+        cs_context_options context = cs_cooc_context_options(options);
+        status = cs_context_prepare(&b->sequences, &context, &b->plan);
+    }
+    return status;
+}
+
+static void release(build *b)
+{
+    stop_workers(b);
+    cs_runs_free(&b->runs);
+    cs_context_plan_free(&b->plan);
+    cs_sequences_free(&b->sequences);
+    cs_free(b->block);
+    (void)pthread_mutex_destroy(&b->lock);
+}
+
+/* Sums over workers and blocks. */
+static cs_status add_up(const build *b, cs_cooc *out)
+{
+    bool overflow = false;
+    int64_t units = 0;
+    for (int i = 0; i < b->workers; ++i) {
+        const emitter *e = &b->worker[i].emitter;
+        out->contributions += e->contributions;
+        overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
+    }
+    for (int64_t i = 0; i < b->blocks; ++i) {
+        out->dropped_mass += b->block[i].dropped;
+    }
+    if (overflow || (b->exact && units > INT64_C(1) << 53)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "sampled plans weigh far more than expected: the mass passes %g",
+                       (b->exact ? 0x1p53 : 0x1p63) / b->scale);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
+{
+    build b;
+    cs_cooc result = {0};
+    cs_assembler *assembler = NULL;
+    cs_status status = prepare(corpus, options, &b);
+    if (status == CS_OK) {
+        choose_units(&b);
+        status = cut_blocks(&b);
+    }
+    if (status == CS_OK) {
+        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, &assembler);
+    }
+    if (status == CS_OK) {
+        status = start_workers(&b);
+    }
+    if (status == CS_OK) {
+        status = cs_parallel(b.blocks, b.workers, run_block, &b);
+    }
+    if (status == CS_OK) {
+        status = add_up(&b, &result);
+    }
+    if (status == CS_OK) {
+        cs_progress_report(options->progress, "merge", 0, 0);
+        status = merge_all(&b, assembler, &result.runs);
+    }
+    if (status == CS_OK) {
+        result.sequences = b.sequences.count;
+        result.skipped_sequences = b.skipped;
+        status = cs_assembler_finish(assembler, &result);
+    }
+    if (status == CS_OK) {
+        *out = result;
+    }
+    cs_assembler_free(&assembler);
+    release(&b);
+    return status;
+}
+
+cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
+                           double *contributions, double *bytes)
+{
+    build b;
+    cs_status status = prepare(corpus, options, &b);
+    if (status == CS_OK) {
+        double count = 0;
+        for (int64_t i = 0; i < b.sequences.count; ++i) {
+            count += cs_context_table_of(b.plan, b.sequences.length[i])->contributions;
+        }
+        double collected = count * sizeof(cs_record) * 3;
+        double entries = count, vocab = (double)corpus->vocab;
+        bool token_rows = options->context.mode == CS_CONTEXT_EACH && !options->context.given;
+        if (token_rows && entries > vocab * vocab) {
+            entries = vocab * vocab;
+        }
+        double rows = token_rows && vocab < entries ? vocab : entries;
+        *contributions = count;
+        *bytes = (collected < (double)b.budget ? collected : (double)b.budget) +
+                 entries * (sizeof(int32_t) + sizeof(double)) +
+                 rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t)) +
+                 (double)corpus->labels * vocab * sizeof(int64_t);
+    }
+    release(&b);
+    return status;
+}

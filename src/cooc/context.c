@@ -1,0 +1,244 @@
+/* Context plans: one table a length, shared by all threads; and the visit of a whole sequence.
+ *
+ * Memory: under prefix objectives a table holds the events of its length (20 bytes each), so all
+ * tables together are at most proportional to the corpus; under invariant ones, and nearest or
+ * each, a few numbers a length.
+ */
+#include "cooc/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/context_private.h"
+
+enum { WIDEST = 1 << 20 };
+
+cs_status cs_context_parse(const char *text, cs_context *out)
+{
+    static const struct {
+        const char *name;
+        cs_context_mode mode;
+        bool wants_n;
+    } modes[] = {{"all", CS_CONTEXT_ALL, false},
+                 {"nearest", CS_CONTEXT_NEAREST, true},
+                 {"each", CS_CONTEXT_EACH, true},
+                 {"document", CS_CONTEXT_DOCUMENT, false}};
+    size_t name = strcspn(text, ":");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
+        if (strlen(modes[i].name) != name || strncmp(text, modes[i].name, name) != 0) {
+            continue;
+        }
+        long long n = 1;
+        if (modes[i].wants_n) {
+            const char *digits = text[name] == ':' ? text + name + 1 : "";
+            char *end = NULL;
+            errno = 0;
+            n = strtoll(digits, &end, 10);
+            if (*digits < '0' || *digits > '9' || *end != '\0' || errno != 0 || n < 1 ||
+                n > WIDEST) {
+                return cs_fail(CS_ERR_USAGE, "context '%s': %s:N wants an integer N in 1..%d", text,
+                               modes[i].name, WIDEST);
+            }
+        } else if (text[name] != '\0') {
+            return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text, modes[i].name);
+        }
+        *out = (cs_context){.mode = modes[i].mode, .n = n, .given = false};
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown context '%s': one of all, nearest:N, each:W, document",
+                   text);
+}
+
+static cs_status check(const cs_context_options *o)
+{
+    if (o->draws < 0) {
+        return cs_fail(CS_ERR_USAGE, "%lld draws: must not be negative", (long long)o->draws);
+    }
+    if (o->max_events < 0) {
+        return cs_fail(CS_ERR_USAGE, "at most %lld events: must not be negative",
+                       (long long)o->max_events);
+    }
+    if (!(o->tail >= 0 && o->tail < 1)) {
+        return cs_fail(CS_ERR_USAGE, "tail %g not in [0, 1)", o->tail);
+    }
+    bool wants_n = o->context.mode == CS_CONTEXT_NEAREST || o->context.mode == CS_CONTEXT_EACH;
+    if (wants_n && (o->context.n < 1 || o->context.n > WIDEST)) {
+        return cs_fail(CS_ERR_USAGE, "context %s:%lld: the number must be in 1..%d",
+                       o->context.mode == CS_CONTEXT_EACH ? "each" : "nearest",
+                       (long long)o->context.n, WIDEST);
+    }
+    return cs_objective_check(o->objective);
+}
+
+/* Marks the lengths that occur and numbers their tables, shortest first. */
+static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *plan)
+{
+    for (int64_t i = 0; i < sequences->count; ++i) {
+        if (sequences->length[i] > plan->longest) {
+            plan->longest = sequences->length[i];
+        }
+    }
+    plan->table_of = cs_alloc(plan->longest + 1, sizeof *plan->table_of);
+    if (!plan->table_of) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t s = 0; s <= plan->longest; ++s) {
+        plan->table_of[s] = -1;
+    }
+    for (int64_t i = 0; i < sequences->count; ++i) {
+        plan->table_of[sequences->length[i]] = 0;
+    }
+    int32_t tables = 0;
+    for (int64_t s = 0; s <= plan->longest; ++s) {
+        if (plan->table_of[s] == 0) {
+            plan->table_of[s] = tables++;
+        }
+    }
+    plan->table = cs_calloc(tables, sizeof *plan->table);
+    plan->tables = plan->table ? tables : 0;
+    return plan->table ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Scratch room of a walker, and the positions of prefixes. */
+static cs_status plan_scratch(cs_context_plan *plan)
+{
+    bool all = plan->context.mode == CS_CONTEXT_ALL, prefixes = false, sets = plan->draws > 0;
+    for (int64_t i = 0; i < plan->tables; ++i) {
+        const cs_context_table *t = &plan->table[i];
+        prefixes = prefixes || (plan->draws == 0 && t->pairs.form == CS_PAIRS_PREFIX);
+        sets = sets || t->pairs.form == CS_PAIRS_SETS;
+        bool pads = false;
+        for (int64_t m = 1; t->padded && m < plan->context.n; ++m) {
+            pads = pads || t->padded[m] > 0;
+        }
+        int64_t reach = pads ? t->pairs.length : t->ranks + 1;
+        if (t->padded && reach > plan->hash_room) {
+            plan->hash_room = reach;
+        }
+    }
+    if (sets) {
+        plan->set_room = plan->longest + 1;
+        plan->hash_room = all ? plan->longest : plan->hash_room;
+    }
+    if (all && prefixes) {
+        plan->iota = cs_alloc(plan->longest, sizeof *plan->iota);
+        if (!plan->iota) {
+            return CS_ERR_MEMORY;
+        }
+        for (int64_t i = 0; i < plan->longest; ++i) {
+            plan->iota[i] = (int32_t)i;
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_options *options,
+                             cs_context_plan **out)
+{
+    cs_status status = check(options);
+    if (status != CS_OK) {
+        return status;
+    }
+    cs_context_plan *plan = cs_calloc(1, sizeof *plan);
+    if (!plan) {
+        return CS_ERR_MEMORY;
+    }
+    plan->objective = *options->objective;
+    plan->context = options->context;
+    if (plan->context.mode == CS_CONTEXT_ALL || plan->context.mode == CS_CONTEXT_DOCUMENT) {
+        plan->context.n = 1;
+    }
+    plan->draws = options->draws;
+    plan->seed = options->seed;
+    plan->max_events = options->max_events > 0 ? options->max_events : INT64_C(1) << 20;
+    plan->tail = options->tail > 0 ? options->tail : 0x1p-50;
+    status = number_lengths(sequences, plan);
+    for (int64_t s = 0; s <= plan->longest && status == CS_OK; ++s) {
+        if (plan->table_of[s] >= 0) {
+            status = cs_interrupt_check();
+            status = status != CS_OK
+                         ? status
+                         : cs_context_table_init(plan, s, &plan->table[plan->table_of[s]]);
+        }
+    }
+    if (status == CS_OK) {
+        status = plan_scratch(plan);
+    }
+    if (status != CS_OK) {
+        cs_context_plan_free(&plan);
+        return status;
+    }
+    *out = plan;
+    return CS_OK;
+}
+
+void cs_context_plan_free(cs_context_plan **plan)
+{
+    if (!plan || !*plan) {
+        return;
+    }
+    for (int64_t i = 0; i < (*plan)->tables; ++i) {
+        cs_context_table_free(&(*plan)->table[i]);
+    }
+    cs_free((*plan)->table);
+    cs_free((*plan)->table_of);
+    cs_free((*plan)->iota);
+    cs_free(*plan);
+    *plan = NULL;
+}
+
+const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length)
+{
+    return &plan->table[plan->table_of[length]];
+}
+
+double cs_context_predicted(const cs_context_plan *plan, int64_t length)
+{
+    return cs_context_table_of(plan, length)->predicted;
+}
+
+int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document)
+{
+    int64_t lcm = plan->tables > 0 ? 1 : 0;
+    for (int64_t i = 0; i < plan->tables && lcm > 0; ++i) {
+        const cs_context_table *t = &plan->table[i];
+        int64_t d = by_document ? t->document_denominator : t->denominator;
+        int64_t a = lcm, b = d;
+        while (b != 0) {
+            int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        int64_t factor = d / a;
+        lcm = (double)lcm * (double)factor <= 0x1p40 ? lcm * factor : 0;
+    }
+    return lcm;
+}
+
+int64_t cs_context_denominator(const cs_context_plan *plan)
+{
+    return cs_context_denominator_of(plan, false);
+}
+
+cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
+                           const cs_sequences *sequences, int64_t sequence,
+                           cs_contribution_visit visit, void *ctx, double *dropped)
+{
+    cs_context_walker w;
+    cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t length = sequences->length[sequence];
+    status =
+        cs_context_walk(&w, sequence, sequences->start[sequence], length,
+                        sequences->document[sequence], 0, cs_context_table_of(plan, length)->outer);
+    if (status == CS_OK && dropped) {
+        *dropped = w.dropped;
+    }
+    cs_context_walker_free(&w);
+    return status;
+}

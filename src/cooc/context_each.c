@@ -1,0 +1,104 @@
+/* Context `each:w`: every conditioning token within w positions of the target is its own row, the
+ * event's weight shared equally among them; the GloVe and LSA view (theory 2).
+ *
+ * Under an invariant objective a window of W positions holds none of S with probability
+ * P_0 = sum_m q(m) C(s-1-W, m) / C(s-1, m), and by symmetry each of its places gets (1 - P_0) / W.
+ * 1 - P_0 is summed from the probabilities that the first, second, ... position is the first one in
+ * S, all positive, so it keeps its digits where P_0 is near 1.
+ */
+#include "cooc/context_private.h"
+
+#include "base/mem.h"
+
+static int64_t near_end(int64_t k, int64_t w, int64_t end)
+{
+    return k + w < end ? k + w : end;
+}
+
+cs_status cs_context_each_table(const cs_context_plan *plan, cs_context_table *t)
+{
+    int64_t s = t->pairs.length, w = plan->context.n;
+    int64_t widest = w < s ? 2 * w : 2 * s; /* windows never pass the sequence */
+    t->place = cs_calloc(widest + 1, sizeof *t->place);
+    t->missed = cs_calloc(widest + 1, sizeof *t->missed);
+    if (!t->place || !t->missed) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t m = 0; m < s; ++m) {
+        double miss = t->pairs.q[m] / (double)s, hit = 0;
+        if (miss <= 0) {
+            continue;
+        }
+        t->missed[0] += miss;
+        for (int64_t size = 1; size <= widest && size < s; ++size) {
+            int64_t left = s - size; /* positions not looked at before this one */
+            int64_t free = left - m;
+            hit += miss * (double)(m < left ? m : left) / (double)left;
+            miss *= free > 0 ? (double)free / (double)left : 0;
+            t->place[size] += hit / (double)size;
+            t->missed[size] += miss;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status visit_place(cs_context_walker *w, int64_t target, int64_t position, double weight,
+                             int64_t ordinal)
+{
+    int64_t offset = position - target;
+    w->row_position[0] = (int32_t)offset;
+    w->row_content[0] = w->token[position];
+    cs_contribution c = {
+        .key = cs_key_of(CS_KEY_ITEM, w->plan->context.given ? offset : 0, w->token[position]),
+        .token = w->token[target],
+        .target = (int32_t)target,
+        .weight = weight,
+        .ordinal = ordinal,
+        .items = 1,
+        .position = w->row_position,
+        .content = w->row_content};
+    return w->visit(w->ctx, &c);
+}
+
+cs_status cs_context_each_event(cs_context_walker *w, const cs_context_event *e)
+{
+    int64_t k = e->target, width = w->plan->context.n;
+    int64_t first = k > width ? k - width : 0;
+    int64_t end = e->prefix >= 0 ? e->prefix : near_end(k, width, w->length - 1) + 1;
+    int64_t count = e->prefix >= 0 ? end - first : 0;
+    for (int64_t p = first; e->prefix < 0 && p < end; ++p) {
+        count += p != k && e->rank[p] < e->limit;
+    }
+    if (count <= 0) {
+        w->dropped += e->weight;
+        return CS_OK;
+    }
+    double share = e->weight / (double)count;
+    int64_t ordinal = e->ordinal;
+    cs_status status = CS_OK;
+    for (int64_t p = first; p < end && status == CS_OK; ++p) {
+        if (e->prefix >= 0 || (p != k && e->rank[p] < e->limit)) {
+            status = visit_place(w, k, p, share, ordinal++);
+        }
+    }
+    return status;
+}
+
+cs_status cs_context_each_targets(cs_context_walker *w, int64_t first, int64_t last)
+{
+    const cs_context_table *t = w->table;
+    int64_t width = w->plan->context.n;
+    cs_status status = CS_OK;
+    for (int64_t k = first; k < last && status == CS_OK; ++k) {
+        int64_t from = k > width ? k - width : 0, to = near_end(k, width, w->length - 1);
+        int64_t ordinal = k * t->inner;
+        double weight = t->place[to - from];
+        w->dropped += t->missed[to - from];
+        for (int64_t p = from; p <= to && status == CS_OK && weight > 0; ++p) {
+            if (p != k) {
+                status = visit_place(w, k, p, weight, ordinal++);
+            }
+        }
+    }
+    return status;
+}

@@ -1,0 +1,294 @@
+/* Context `nearest:n`: the n conditioning positions nearest to the target (theory 2).
+ *
+ * Order the s-1 positions other than k by nearness. Under an invariant objective S is a uniform
+ * m-subset of them with probability q(m), so a given set of n positions whose farthest has rank i
+ * is exactly the n nearest with probability
+ *
+ *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
+ *
+ * the same for every target; there are C(i-1, n-1) such sets. A set with m < n positions keeps all
+ * of them, wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences
+ * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor (s-1-i-(m-n)) /
+ * (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S follows from
+ * drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the enumeration stops
+ * once it is below plan->tail of a target's weight and that rest is dropped.
+ *
+ * Limits: n a handful; the patterns of one target (about (ln tail / ln rho)^n / n! for mask ratio
+ * rho) are bounded by max_events / 16, because objectives with few unmasked tokens at long lengths
+ * have a context everywhere.
+ */
+#include "cooc/context_private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MARK = -1 };
+
+static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
+
+/* --- weights of an invariant objective ----------------------------------------------------------
+ */
+
+/* The sizes m >= n with q(m) > 0: where each stands after i ranks. */
+typedef struct {
+    int64_t count, n;
+    int64_t *size;   /* count */
+    double *held;    /* count x n: r_j(i) */
+    double *pattern; /* count: q(m) C(s-1-i, m-n) / C(s-1, m) */
+} drawing;
+
+static void drawing_free(drawing *d)
+{
+    cs_free(d->size);
+    cs_free(d->held);
+    cs_free(d->pattern);
+}
+
+static cs_status drawing_init(const cs_context_table *t, int64_t n, drawing *d)
+{
+    int64_t s = t->pairs.length;
+    memset(d, 0, sizeof *d);
+    d->n = n;
+    for (int64_t m = n; m < s; ++m) {
+        d->count += t->pairs.q[m] > 0;
+    }
+    d->size = cs_alloc(d->count, sizeof *d->size);
+    d->held = cs_calloc(d->count * n, sizeof *d->held);
+    d->pattern = cs_alloc(d->count, sizeof *d->pattern);
+    if (!d->size || !d->held || !d->pattern) {
+        drawing_free(d);
+        return CS_ERR_MEMORY;
+    }
+    int64_t a = 0;
+    for (int64_t m = n; m < s; ++m) {
+        if (t->pairs.q[m] > 0) {
+            double p = t->pairs.q[m] / (double)s;
+            d->held[a * n] = p;
+            for (int64_t j = 0; j < n; ++j) {
+                p *= (double)(m - j) / (double)(s - 1 - j);
+            }
+            d->pattern[a] = p; /* i = n: the n nearest positions are all in S */
+            d->size[a++] = m;
+        }
+    }
+    return CS_OK;
+}
+
+/* From i-1 ranks to i; returns the weight beyond rank i and sets *pattern to h(i) / s. */
+static double drawing_advance(drawing *d, int64_t s, int64_t i, double *pattern)
+{
+    double beyond = 0, sum = 0;
+    int64_t n = d->n, left = s - i; /* positions not yet seen, the i-th included */
+    for (int64_t a = 0; a < d->count; ++a) {
+        double *held = d->held + a * n;
+        for (int64_t j = n - 1; j >= 0; --j) {
+            int64_t due = d->size[a] - j; /* positions of S still to come */
+            double stays = due >= left ? 0 : (double)(left - due) / (double)left;
+            double comes = j > 0 ? (double)(due + 1) / (double)left : 0;
+            held[j] = held[j] * stays + (j > 0 ? held[j - 1] * comes : 0);
+            beyond += held[j];
+        }
+        if (i >= n) {
+            sum += d->pattern[a];
+            int64_t rest = s - 1 - i, missing = rest - (d->size[a] - n);
+            d->pattern[a] *= missing > 0 ? (double)missing / (double)rest : 0;
+        }
+    }
+    *pattern = sum;
+    return beyond;
+}
+
+static cs_status too_many(const cs_context_plan *plan, int64_t s, double patterns)
+{
+    return cs_fail(
+        CS_ERR_USAGE,
+        "nearest:%lld under %s at length %lld has more than %.3g contexts a target: give "
+        "--draws or --max-length",
+        (long long)plan->context.n, cs_objective_table(plan->objective.kind)->name, (long long)s,
+        patterns);
+}
+
+/* Sets of fewer than n positions, kept whole: their number and weights. */
+static double padded_weights(const cs_context_table *t, int64_t n, double *padded)
+{
+    int64_t s = t->pairs.length;
+    double sets = 1, count = 0; /* sets = C(s-1, m) */
+    for (int64_t m = 0; m < n; ++m) {
+        padded[m] = m < s ? t->pairs.q[m] / (double)s / sets : 0;
+        count += padded[m] > 0 ? sets : 0;
+        sets = m < s - 1 ? sets * (double)(s - 1 - m) / (double)(m + 1) : 1;
+    }
+    return count;
+}
+
+cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t)
+{
+    int64_t s = t->pairs.length, n = plan->context.n, room = 64;
+    double limit = (double)plan->max_events / 16;
+    drawing d = {0};
+    t->padded = cs_calloc(n, sizeof *t->padded);
+    t->pattern = cs_calloc(room, sizeof *t->pattern);
+    if (!t->padded || !t->pattern) {
+        return CS_ERR_MEMORY;
+    }
+    double count = padded_weights(t, n, t->padded);
+    if (count > limit) {
+        return too_many(plan, s, limit);
+    }
+    cs_status status = drawing_init(t, n, &d);
+    double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
+    for (int64_t i = 1; i < s && beyond > plan->tail / (double)s && status == CS_OK; ++i) {
+        if (i >= room) {
+            double *more = cs_realloc(t->pattern, 2 * room, sizeof *more);
+            if (!more) {
+                status = CS_ERR_MEMORY;
+                break;
+            }
+            t->pattern = more;
+            room *= 2;
+        }
+        beyond = drawing_advance(&d, s, i, &t->pattern[i]);
+        if (i >= n) {
+            count += sets;
+            sets *= (double)i / (double)(i - n + 1);
+        }
+        t->ranks = i;
+        if (count > limit) {
+            status = too_many(plan, s, limit);
+        } else if ((double)i * (double)d.count > MAX_WORK) {
+            status = too_many(plan, s, (double)i);
+        }
+    }
+    t->tail = beyond;
+    t->patterns = (int64_t)count;
+    drawing_free(&d);
+    return status;
+}
+
+/* --- rows ----------------------------------------------------------------------------------------
+ */
+
+/* Completes a row of `items` items in w->row_position/row_content with marks, and visits it. */
+static cs_status visit_row(cs_context_walker *w, int64_t target, int64_t items, cs_hash128 sum,
+                           double weight, int64_t ordinal)
+{
+    int64_t n = w->plan->context.n;
+    if (items == 0) {
+        sum = cs_key_empty(w);
+    }
+    for (int64_t j = items; j < n; ++j) {
+        w->row_position[j] = 0;
+        w->row_content[j] = MARK;
+        sum = cs_key_add(sum, cs_key_of(CS_KEY_BOUNDARY, j, 0));
+    }
+    cs_contribution c = {.key = sum,
+                         .token = w->token[target],
+                         .target = (int32_t)target,
+                         .weight = weight,
+                         .ordinal = ordinal,
+                         .items = n,
+                         .position = w->row_position,
+                         .content = w->row_content};
+    return w->visit(w->ctx, &c);
+}
+
+static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, int64_t slot)
+{
+    w->row_position[slot] = (int32_t)(position - target);
+    w->row_content[slot] = w->token[position];
+    return cs_key_of(CS_KEY_ITEM, position - target, w->token[position]);
+}
+
+cs_status cs_context_nearest_event(cs_context_walker *w, const cs_context_event *e)
+{
+    int64_t n = w->plan->context.n, s = w->length, k = e->target, found = 0;
+    cs_hash128 sum = {0, 0};
+    if (e->prefix >= 0) {
+        for (int64_t p = e->prefix - 1; p >= 0 && found < n; --p) {
+            sum = cs_key_add(sum, put(w, k, p, found++));
+        }
+    } else {
+        int64_t want = e->size < n ? e->size : n;
+        for (int64_t r = 1; r < s && found < want; ++r) {
+            int64_t p = cs_near_position(k, s, r);
+            if (e->rank[p] < e->limit) {
+                sum = cs_key_add(sum, put(w, k, p, found++));
+            }
+        }
+    }
+    return visit_row(w, k, found, sum, e->weight, e->ordinal);
+}
+
+/* All ways to choose `size` of the ranks 1..top, the last one fixed to `top` when `fixed`; ranks in
+ * w->chosen ascend. Patterns are visited in a fixed order; *ordinal counts them. */
+static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t size, int64_t top,
+                                bool fixed, double weight, int64_t *ordinal)
+{
+    int64_t *chosen = w->chosen, free = size - fixed, span = top - fixed;
+    if (span < free) {
+        return CS_OK;
+    }
+    for (int64_t j = 0; j < free; ++j) {
+        chosen[j] = j + 1;
+    }
+    if (fixed) {
+        chosen[free] = top;
+    }
+    for (;;) {
+        cs_hash128 sum = {0, 0};
+        for (int64_t j = 0; j < size; ++j) {
+            int64_t p = cs_near_position(target, w->length, chosen[j]);
+            w->row_position[j] = (int32_t)(p - target);
+            w->row_content[j] = w->token[p];
+            sum = cs_key_add(sum, w->hash[chosen[j]]);
+        }
+        cs_status status = visit_row(w, target, size, sum, weight, (*ordinal)++);
+        if (status != CS_OK) {
+            return status;
+        }
+        int64_t j = free - 1; /* next combination, in lexicographic order */
+        while (j >= 0 && chosen[j] == span - free + 1 + j) {
+            --j;
+        }
+        if (j < 0) {
+            return CS_OK;
+        }
+        ++chosen[j];
+        for (int64_t l = j + 1; l < free; ++l) {
+            chosen[l] = chosen[l - 1] + 1;
+        }
+    }
+}
+
+cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first, int64_t last)
+{
+    const cs_context_table *t = w->table;
+    int64_t n = w->plan->context.n, s = w->length;
+    bool pads = false;
+    for (int64_t m = 1; m < n; ++m) {
+        pads = pads || t->padded[m] > 0;
+    }
+    int64_t reach = pads ? s - 1 : t->ranks;
+    cs_status status = CS_OK;
+    for (int64_t k = first; k < last && status == CS_OK; ++k) {
+        int64_t ordinal = k * t->inner;
+        for (int64_t r = 1; r <= reach; ++r) {
+            int64_t p = cs_near_position(k, s, r);
+            w->hash[r] = cs_key_of(CS_KEY_ITEM, p - k, w->token[p]);
+        }
+        for (int64_t m = 0; m < n && status == CS_OK; ++m) {
+            if (t->padded[m] > 0) {
+                status = visit_patterns(w, k, m, s - 1, false, t->padded[m], &ordinal);
+            }
+        }
+        for (int64_t i = n; i <= t->ranks && status == CS_OK; ++i) {
+            if (t->pattern[i] > 0) {
+                status = visit_patterns(w, k, n, i, true, t->pattern[i], &ordinal);
+            }
+        }
+        w->dropped += t->tail;
+    }
+    return status;
+}

@@ -1,0 +1,170 @@
+/* What the files of the context module share: tables per length, the walker that goes through one
+ * sequence, and the events it hands to the context modes.
+ *
+ * Two steps make a contribution. A *source* (context_walk.c) lists the events (S, k) of one
+ * sequence: prefixes, explicit sets, or sampled plans. A *mode* (context_all.c, context_nearest.c,
+ * context_each.c) turns an event into rows. Permutation-invariant objectives skip the source: their
+ * modes sum over all S in closed form.
+ */
+#ifndef CS_COOC_CONTEXT_PRIVATE_H
+#define CS_COOC_CONTEXT_PRIVATE_H
+
+#include "cooc/context.h"
+#include "plan/pairs.h"
+#include "plan/plan.h"
+
+/* What one length needs. Contributions of a sequence are numbered outer x inner + j: `outer` counts
+ * events, targets or draws, whichever the walk goes through, `inner` bounds the contributions of
+ * one. */
+typedef struct {
+    cs_pairs pairs;
+    double predicted;
+    int64_t outer, inner;
+    double contributions; /* of one sequence, an upper bound */
+    int64_t denominator;  /* weight x predicted x denominator is an integer; 0: none known */
+    int64_t document_denominator; /* the same for weight x document_denominator */
+    double draw_weight;           /* draws: expected sum of a plan's weights, x draws */
+
+    /* nearest, invariant: weights of one pattern of conditioning positions */
+    int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */
+    double *pattern;  /* ranks + 1: n places taken, the farthest of rank i */
+    double *padded;   /* n: all m < n conditioning positions, anywhere */
+    int64_t patterns; /* of one target */
+    double tail;      /* weight of one target that lies beyond `ranks` */
+
+    /* each, invariant: of one target whose window has W positions */
+    double *place;  /* 2w + 1: weight of one place */
+    double *missed; /* 2w + 1: weight of the empty window */
+} cs_context_table;
+
+struct cs_context_plan {
+    cs_objective objective;
+    cs_context context;
+    int64_t draws;
+    uint64_t seed;
+    int64_t max_events;
+    double tail;
+    int64_t longest;
+    int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
+    int64_t tables;
+    cs_context_table *table;
+    int32_t *iota;     /* longest: 0, 1, 2, ..., the positions of prefixes; NULL if not needed */
+    int64_t hash_room; /* item hashes a walker keeps */
+    int64_t set_room;  /* positions a walker keeps of an explicit set */
+};
+
+/* One event (S, k) of the sequence at hand. S is a prefix, or the positions below `limit` in
+ * `rank`. */
+typedef struct {
+    int64_t target;
+    double weight;
+    int64_t ordinal; /* of its first contribution */
+    int64_t prefix;  /* |S| of a prefix, -1 otherwise */
+    const int32_t *rank;
+    int32_t limit;
+    int64_t size;   /* |S| */
+    cs_hash128 sum; /* under `all`: sum of the items' hashes */
+    const int32_t *position, *content;
+} cs_context_event;
+
+/* The way through one sequence, with scratch space that lasts for many. */
+typedef struct {
+    const cs_context_plan *plan;
+    const cs_corpus *corpus;
+    cs_contribution_visit visit;
+    void *ctx;
+    /* the sequence at hand */
+    const cs_context_table *table;
+    const int32_t *token;
+    int64_t length, document, sequence;
+    double dropped;
+    /* scratch */
+    cs_hash128 *hash;
+    int32_t *rank, *position, *content;
+    int32_t *row_position, *row_content; /* of one row of nearest or each */
+    int64_t *chosen;                     /* nearest: ranks of the pattern at hand */
+    cs_plan sample;
+} cs_context_walker;
+
+cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
+                                 const cs_corpus *corpus, cs_contribution_visit visit,
+                                 void *ctx) CS_MUST_CHECK;
+void cs_context_walker_free(cs_context_walker *w);
+
+/* Outer items first..last-1 of a sequence that starts at `token`; `sequence` numbers its random
+ * stream. Adds what is dropped to w->dropped. */
+cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start, int64_t length,
+                          int64_t document, int64_t first, int64_t last) CS_MUST_CHECK;
+
+/* The table of a length that occurs in the plan. */
+const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length);
+
+/* Denominator under either weighting of sequences; 0 if none below 2^40. */
+int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document);
+
+/* The modes: rows of one event, and rows of the targets first..last-1 of an invariant objective. */
+cs_status cs_context_all_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
+cs_status cs_context_document_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
+cs_status cs_context_document_targets(cs_context_walker *w, int64_t first,
+                                      int64_t last) CS_MUST_CHECK;
+cs_status cs_context_nearest_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
+cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first,
+                                     int64_t last) CS_MUST_CHECK;
+cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
+cs_status cs_context_each_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
+cs_status cs_context_each_targets(cs_context_walker *w, int64_t first, int64_t last) CS_MUST_CHECK;
+cs_status cs_context_each_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
+
+/* The tables of one length, from its pair distribution. */
+cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length,
+                                cs_context_table *t) CS_MUST_CHECK;
+void cs_context_table_free(cs_context_table *t);
+
+/* --- keys ------------------------------------------------------------------------------------
+ *
+ * A row's key is the sum, modulo 2^128, of one XXH3-128 hash for each of its items (where, token),
+ * plus one for the target's position when that is part of the row. A sum does not depend on order
+ * and grows with a prefix, so a document of n tokens costs n hashes under `ar`, and the same
+ * context has the same key whichever objective it comes from. Two different sets of items differ in
+ * at least one item, whose hash is as good as uniform over 2^128 values and independent of the
+ * others, so the two sums agree with probability 2^-128: N rows collide with probability below
+ * N^2 / 2^129, 1.5e-21 for a billion. (Sums can be made to collide by someone who chooses the items
+ * to that end; corpora do not.) */
+enum { CS_KEY_ITEM = 1, CS_KEY_TARGET, CS_KEY_BOUNDARY, CS_KEY_EMPTY, CS_KEY_DOCUMENT };
+
+static inline cs_hash128 cs_key_of(uint64_t kind, int64_t where, int64_t what)
+{
+    int64_t item[2] = {where, what};
+    return cs_hash(item, sizeof item, kind);
+}
+
+static inline cs_hash128 cs_key_add(cs_hash128 a, cs_hash128 b)
+{
+    uint64_t low = a.low + b.low;
+    return (cs_hash128){.high = a.high + b.high + (low < a.low), .low = low};
+}
+
+/* Key of the empty conditioning set: one for all documents, or one a class. */
+static inline cs_hash128 cs_key_empty(const cs_context_walker *w)
+{
+    int64_t tag = 0;
+    if (w->plan->objective.empty_prefix == CS_PREFIX_CLASS && w->corpus->label) {
+        tag = 1 + (int64_t)w->corpus->label[w->document];
+    }
+    return cs_key_of(CS_KEY_EMPTY, 0, tag);
+}
+
+/* Position of nearness rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
+ * until one side ends, then the rest of the other. */
+static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)
+{
+    int64_t right = s - 1 - k;
+    int64_t both = 2 * (k < right ? k : right);
+    if (r <= both) {
+        return r % 2 ? k - (r + 1) / 2 : k + r / 2;
+    }
+    int64_t distance = r - both / 2;
+    return k > right ? k - distance : k + distance;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* The tables of one length: what a mode needs from the pair distribution, how contributions are
+ * numbered, and the common denominator of the weights.
+ *
+ * Denominators: the pair distribution names a D for which every event's weight x predicted x D is
+ * an integer. A contribution's weight is a sum of events (nearest, document) or an event's share
+ * 1/c of c places (each: D times lcm(1..c)). The multiple found so is reduced by the greatest
+ * common divisor of the integers that occur. Where a weight is not within rounding of an integer,
+ * or the integers pass 2^46 (where a double no longer tells), no denominator is claimed.
+ */
+#include "cooc/context_private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const double LARGEST_DENOMINATOR = 0x1p40;
+static const double LARGEST_INTEGER = 0x1p46;
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* lcm(1..n), or 0 when it passes 2^40. */
+static int64_t lcm_up_to(int64_t n)
+{
+    int64_t result = 1;
+    for (int64_t i = 2; i <= n; ++i) {
+        int64_t factor = i / gcd(result, i);
+        if ((double)result * (double)factor > LARGEST_DENOMINATOR) {
+            return 0;
+        }
+        result *= factor;
+    }
+    return result;
+}
+
+static bool is_integer(double x)
+{
+    return x < LARGEST_INTEGER && fabs(x - rint(x)) <= 1e-6 + x * 0x1p-50;
+}
+
+/* Collects weights that are integers over `scale`. */
+typedef struct {
+    double scale;
+    int64_t divisor; /* gcd of the integers so far */
+    bool ok;
+} divisors;
+
+static void divisors_take(divisors *d, double weight)
+{
+    double x = weight * d->scale;
+    if (!d->ok || !is_integer(x)) {
+        d->ok = false;
+        return;
+    }
+    if (d->divisor != 1) {
+        d->divisor = gcd((int64_t)llrint(x), d->divisor);
+    }
+}
+
+static void take_weights(const cs_context_plan *plan, const cs_context_table *t, divisors *d)
+{
+    int64_t s = t->pairs.length, n = plan->context.n;
+    if (t->pairs.form != CS_PAIRS_INVARIANT) {
+        for (int64_t a = 0; a < t->pairs.events && d->ok; ++a) {
+            divisors_take(d, t->pairs.weight[a]);
+        }
+    } else if (plan->context.mode == CS_CONTEXT_NEAREST) {
+        for (int64_t m = 0; m < n; ++m) {
+            divisors_take(d, t->padded[m]);
+        }
+        for (int64_t i = n; i <= t->ranks; ++i) {
+            divisors_take(d, t->pattern[i]);
+        }
+    } else if (plan->context.mode == CS_CONTEXT_EACH) {
+        for (int64_t k = 0; k <= n && k < s; ++k) {
+            int64_t left = k < n ? k : n, right = s - 1 - k < n ? s - 1 - k : n;
+            divisors_take(d, t->place[left + right]);
+        }
+    } else {
+        divisors_take(d, 1.0 / (double)s);
+    }
+}
+
+static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
+{
+    int64_t n = plan->context.n < s - 1 ? plan->context.n : s - 1;
+    int64_t both = one_sided ? n : 2 * n;
+    return plan->context.mode != CS_CONTEXT_EACH ? 1 : both < s - 1 ? both : s - 1;
+}
+
+static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
+{
+    int64_t base = t->pairs.denominator;
+    bool prefix = t->pairs.form == CS_PAIRS_PREFIX;
+    bool sums = t->pairs.form == CS_PAIRS_INVARIANT;
+    int64_t split = lcm_up_to(places(plan, t->pairs.length, prefix));
+    if (base <= 0 || split == 0 || (double)base * (double)split > LARGEST_DENOMINATOR) {
+        return;
+    }
+    /* Sums over sets carry the shares already; single events are split afterwards. */
+    int64_t whole = sums ? base * split : base;
+    double total = t->predicted * (double)whole;
+    divisors d = {.scale = total, .ok = is_integer(total)};
+    take_weights(plan, t, &d);
+    if (!d.ok) {
+        return;
+    }
+    int64_t rest = sums ? 1 : split, units = (int64_t)llrint(total);
+    t->denominator = whole / gcd(d.divisor, whole) * rest;
+    t->document_denominator = units / gcd(d.divisor, units) * rest;
+}
+
+/* Sampled plans: an event has its plan's weight over the expected weight of all draws. */
+static void set_draws(const cs_context_plan *plan, cs_context_table *t)
+{
+    const cs_objective *o = &plan->objective;
+    bool one = o->kind == CS_OBJ_DIVERSE_AR || o->kind == CS_OBJ_OFFSET_AR;
+    bool fixed =
+        one || o->kind == CS_OBJ_AR || o->kind == CS_OBJ_MASKED || o->kind == CS_OBJ_PERMUTED_AR;
+    bool token = o->event_weight == CS_EVENT_TOKEN;
+    double expected = one || !token ? 1 : t->predicted;
+    t->draw_weight = (double)plan->draws * expected;
+    t->outer = plan->draws;
+    t->inner = places(plan, t->pairs.length, false);
+    t->contributions = (double)plan->draws * t->predicted * (double)t->inner;
+    int64_t split = lcm_up_to(t->inner);
+    bool units = o->kind != CS_OBJ_FILE && (fixed || token); /* every event one unit a draw */
+    if (units && split > 0 && (!one || is_integer(t->predicted)) &&
+        (double)plan->draws * (double)split <= LARGEST_DENOMINATOR) {
+        double total = t->predicted * (double)plan->draws;
+        t->denominator = plan->draws * split;
+        t->document_denominator = is_integer(total) ? (int64_t)llrint(total) * split : 0;
+    }
+}
+
+static cs_status out_of_reach(const cs_context_plan *plan, int64_t s, double events)
+{
+    return cs_fail(CS_ERR_USAGE,
+                   "all under %s at length %lld has %.3g contexts: give --draws or --max-length",
+                   cs_objective_table(plan->objective.kind)->name, (long long)s, events);
+}
+
+static cs_status enumerate(const cs_context_plan *plan, cs_context_table *t)
+{
+    cs_pairs expanded = {0};
+    double events = cs_pairs_expand_count(&t->pairs);
+    if (events > (double)plan->max_events) {
+        return out_of_reach(plan, t->pairs.length, events);
+    }
+    cs_status status = cs_pairs_expand(&t->pairs, plan->max_events, &expanded);
+    if (status == CS_OK) {
+        cs_pairs_free(&t->pairs);
+        t->pairs = expanded;
+    }
+    return status;
+}
+
+cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_context_table *t)
+{
+    memset(t, 0, sizeof *t);
+    cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
+    if (status != CS_OK) {
+        return status;
+    }
+    t->predicted = t->pairs.predicted;
+    if (plan->draws > 0) {
+        set_draws(plan, t);
+        cs_pairs_free(&t->pairs);
+        t->pairs.length = length;
+        return CS_OK;
+    }
+    bool invariant = t->pairs.form == CS_PAIRS_INVARIANT;
+    if (invariant && plan->context.mode == CS_CONTEXT_ALL) {
+        status = enumerate(plan, t);
+        invariant = false;
+    } else if (invariant && plan->context.mode == CS_CONTEXT_NEAREST) {
+        status = cs_context_nearest_table(plan, t);
+    } else if (invariant && plan->context.mode == CS_CONTEXT_EACH) {
+        status = cs_context_each_table(plan, t);
+    }
+    if (status == CS_OK) {
+        bool nearest = plan->context.mode == CS_CONTEXT_NEAREST;
+        t->outer = invariant ? length : t->pairs.events;
+        t->inner = invariant && nearest ? t->patterns
+                                        : places(plan, length, t->pairs.form == CS_PAIRS_PREFIX);
+        t->contributions = (double)t->outer * (double)t->inner;
+        set_denominators(plan, t);
+    } else {
+        cs_context_table_free(t);
+    }
+    return status;
+}
+
+void cs_context_table_free(cs_context_table *t)
+{
+    cs_pairs_free(&t->pairs);
+    cs_free(t->pattern);
+    cs_free(t->padded);
+    cs_free(t->place);
+    cs_free(t->missed);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,234 @@
+/* The sources of events: the way through one sequence (context_private.h).
+ *
+ * Sets are handed on without being copied where they stand still (prefixes, explicit sets); a
+ * sampled plan is walked group by group, so the sum of its earlier groups' hashes grows by one
+ * addition a position.
+ */
+#include "cooc/context_private.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
+                                 const cs_corpus *corpus, cs_contribution_visit visit, void *ctx)
+{
+    memset(w, 0, sizeof *w);
+    w->plan = plan;
+    w->corpus = corpus;
+    w->visit = visit;
+    w->ctx = ctx;
+    w->hash = cs_alloc(plan->hash_room, sizeof *w->hash);
+    w->rank = cs_alloc(plan->set_room, sizeof *w->rank);
+    w->position = cs_alloc(plan->set_room, sizeof *w->position);
+    w->content = cs_alloc(plan->set_room, sizeof *w->content);
+    w->row_position = cs_alloc(plan->context.n, sizeof *w->row_position);
+    w->row_content = cs_alloc(plan->context.n, sizeof *w->row_content);
+    w->chosen = cs_alloc(plan->context.n, sizeof *w->chosen);
+    bool ok = w->hash && w->rank && w->position && w->content && w->row_position &&
+              w->row_content && w->chosen;
+    if (!ok) {
+        cs_context_walker_free(w);
+        return CS_ERR_MEMORY;
+    }
+    return CS_OK;
+}
+
+void cs_context_walker_free(cs_context_walker *w)
+{
+    cs_free(w->hash);
+    cs_free(w->rank);
+    cs_free(w->position);
+    cs_free(w->content);
+    cs_free(w->row_position);
+    cs_free(w->row_content);
+    cs_free(w->chosen);
+    cs_plan_free(&w->sample);
+    memset(w, 0, sizeof *w);
+}
+
+static cs_status mode_event(cs_context_walker *w, const cs_context_event *e)
+{
+    switch (w->plan->context.mode) {
+    case CS_CONTEXT_ALL:
+        return cs_context_all_event(w, e);
+    case CS_CONTEXT_NEAREST:
+        return cs_context_nearest_event(w, e);
+    case CS_CONTEXT_EACH:
+        return cs_context_each_event(w, e);
+    case CS_CONTEXT_DOCUMENT:
+        return cs_context_document_event(w, e);
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown context mode %d", (int)w->plan->context.mode);
+}
+
+/* Events with the conditioning set {0..i-1}, i ascending. */
+static cs_status walk_prefixes(cs_context_walker *w, int64_t first, int64_t last)
+{
+    const cs_pairs *p = &w->table->pairs;
+    bool all = w->plan->context.mode == CS_CONTEXT_ALL;
+    cs_context_event e = {.position = w->plan->iota, .content = w->token};
+    cs_status status = CS_OK;
+    int64_t summed = 0;
+    for (int64_t a = first; a < last && status == CS_OK; ++a) {
+        e.prefix = e.size = p->set[a];
+        e.target = p->target[a];
+        e.weight = p->weight[a];
+        e.ordinal = a * w->table->inner;
+        for (; all && summed < e.size; ++summed) {
+            e.sum = cs_key_add(e.sum, cs_key_of(CS_KEY_ITEM, summed, w->token[summed]));
+        }
+        status = mode_event(w, &e);
+    }
+    return status;
+}
+
+/* Takes up set number `set`: its members' tokens and the sum of their hashes, or their marks. */
+static void take_set(cs_context_walker *w, int64_t set, cs_context_event *e)
+{
+    const cs_pairs *p = &w->table->pairs;
+    const int32_t *member = p->set_pos + p->set_ptr[set];
+    e->size = p->set_ptr[set + 1] - p->set_ptr[set];
+    if (w->plan->context.mode == CS_CONTEXT_ALL) {
+        e->sum = (cs_hash128){0, 0};
+        for (int64_t j = 0; j < e->size; ++j) {
+            w->content[j] = w->token[member[j]];
+            e->sum = cs_key_add(e->sum, w->hash[member[j]]);
+        }
+        e->position = member;
+        e->content = w->content;
+    } else {
+        for (int64_t i = 0; i < w->length; ++i) {
+            w->rank[i] = 1;
+        }
+        for (int64_t j = 0; j < e->size; ++j) {
+            w->rank[member[j]] = 0;
+        }
+        e->rank = w->rank;
+        e->limit = 1;
+    }
+}
+
+static void hash_items(cs_context_walker *w)
+{
+    for (int64_t i = 0; w->plan->context.mode == CS_CONTEXT_ALL && i < w->length; ++i) {
+        w->hash[i] = cs_key_of(CS_KEY_ITEM, i, w->token[i]);
+    }
+}
+
+static cs_status walk_sets(cs_context_walker *w, int64_t first, int64_t last)
+{
+    const cs_pairs *p = &w->table->pairs;
+    cs_context_event e = {.prefix = -1};
+    cs_status status = CS_OK;
+    int64_t taken = -1;
+    hash_items(w);
+    for (int64_t a = first; a < last && status == CS_OK; ++a) {
+        if (p->set[a] != taken) {
+            taken = p->set[a];
+            take_set(w, taken, &e);
+        }
+        e.target = p->target[a];
+        e.weight = p->weight[a];
+        e.ordinal = a * w->table->inner;
+        status = mode_event(w, &e);
+    }
+    return status;
+}
+
+/* Positions by group, ascending within one, into w->position: a counting sort; w->rank is scratch
+ * for the groups' ends. */
+static void order_by_group(cs_context_walker *w, const cs_plan *plan)
+{
+    int32_t *end = w->rank;
+    memset(end, 0, (size_t)(plan->groups + 1) * sizeof *end);
+    for (int64_t i = 0; i < plan->length; ++i) {
+        ++end[plan->group[i]];
+    }
+    for (int64_t g = 1; g <= plan->groups; ++g) {
+        end[g] += end[g - 1];
+    }
+    for (int64_t i = plan->length - 1; i >= 0; --i) {
+        w->position[--end[plan->group[i]]] = (int32_t)i;
+    }
+}
+
+/* The events of one sampled plan; its weights count weight / draw_weight each. */
+static cs_status walk_plan(cs_context_walker *w, int64_t draw)
+{
+    const cs_plan *plan = &w->sample;
+    const cs_context_table *t = w->table;
+    bool all = w->plan->context.mode == CS_CONTEXT_ALL;
+    bool empty = w->plan->objective.empty_prefix != CS_PREFIX_NONE;
+    cs_context_event e = {.prefix = -1, .rank = plan->group};
+    order_by_group(w, plan);
+    for (int64_t i = 0; i < w->length; ++i) {
+        w->content[i] = w->token[w->position[i]];
+    }
+    e.position = w->position;
+    e.content = w->content;
+    cs_status status = CS_OK;
+    for (int64_t a = 0; a < w->length && status == CS_OK; ++a) {
+        int64_t k = w->position[a];
+        if (a == 0 || plan->group[k] != e.limit) {
+            e.limit = plan->group[k];
+            for (int64_t b = e.size; all && b < a; ++b) {
+                e.sum = cs_key_add(e.sum, w->hash[w->position[b]]);
+            }
+            e.size = a;
+        }
+        if (plan->weight[k] > 0 && (e.size > 0 || empty)) {
+            e.target = k;
+            e.weight = plan->weight[k] / t->draw_weight;
+            e.ordinal = (draw * w->length + k) * t->inner;
+            status = mode_event(w, &e);
+        }
+    }
+    return status;
+}
+
+static cs_status walk_draws(cs_context_walker *w, int64_t first, int64_t last)
+{
+    cs_status status = CS_OK;
+    if (w->sample.length != w->length) {
+        cs_plan_free(&w->sample);
+        status = cs_plan_init(&w->sample, w->length);
+    }
+    hash_items(w);
+    for (int64_t d = first; d < last && status == CS_OK; ++d) {
+        cs_rng rng = cs_rng_at(w->plan->seed, CS_STREAM_PLAN,
+                               (uint64_t)w->sequence * (uint64_t)w->plan->draws + (uint64_t)d);
+        status = cs_plan_sample(&w->plan->objective, &rng, &w->sample);
+        if (status == CS_OK) {
+            status = walk_plan(w, d);
+        }
+    }
+    return status;
+}
+
+cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start, int64_t length,
+                          int64_t document, int64_t first, int64_t last)
+{
+    w->table = cs_context_table_of(w->plan, length);
+    w->token = w->corpus->token + start;
+    w->length = length;
+    w->document = document;
+    w->sequence = sequence;
+    if (w->plan->draws > 0) {
+        return walk_draws(w, first, last);
+    }
+    if (w->table->pairs.form == CS_PAIRS_PREFIX) {
+        return walk_prefixes(w, first, last);
+    }
+    if (w->table->pairs.form == CS_PAIRS_SETS) {
+        return walk_sets(w, first, last);
+    }
+    switch (w->plan->context.mode) {
+    case CS_CONTEXT_NEAREST:
+        return cs_context_nearest_targets(w, first, last);
+    case CS_CONTEXT_EACH:
+        return cs_context_each_targets(w, first, last);
+    default:
+        return cs_context_document_targets(w, first, last);
+    }
+}

@@ -1,0 +1,315 @@
+/* Sorted runs on disk and their merge.
+ *
+ * All runs stand in one scratch file that is unlinked as soon as it is open, so nothing is left
+ * behind whatever happens to the program. The merge is a k-way merge with a binary heap (Knuth, The
+ * Art of Computer Programming 3, 5.4.1); when the budget cannot give every run a buffer of BUFFER
+ * records, groups of runs are merged into longer ones first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/builder_private.h"
+
+enum { BUFFER = 256, CHECKED = 1 << 16 };
+
+void cs_runs_init(cs_runs *runs, const char *dir)
+{
+    const char *chosen = dir ? dir : getenv("TMPDIR");
+    *runs = (cs_runs){
+        .dir = chosen && *chosen ? chosen : "/tmp", .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+}
+
+void cs_runs_free(cs_runs *runs)
+{
+    if (runs->fd >= 0) {
+        (void)close(runs->fd); /* without a name: its content is gone with it */
+    }
+    cs_free(runs->run);
+    (void)pthread_mutex_destroy(&runs->lock);
+    memset(runs, 0, sizeof *runs);
+    runs->fd = -1;
+}
+
+static cs_status open_scratch(cs_runs *runs)
+{
+    char *path = cs_format("%s/cospec-runs-XXXXXX", runs->dir);
+    if (!path) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    runs->fd = mkostemp(path, O_CLOEXEC);
+    if (runs->fd < 0) {
+        status = cs_fail(CS_ERR_IO, "scratch directory %s: %s", runs->dir, strerror(errno));
+    } else if (unlink(path) != 0) {
+        status = cs_fail(CS_ERR_IO, "scratch file %s: %s", path, strerror(errno));
+    }
+    cs_free(path);
+    return status;
+}
+
+/* Reserves room for a run and its entry in the list; called with the lock held. */
+static cs_status reserve(cs_runs *runs, int64_t count, int64_t *offset)
+{
+    cs_status status = runs->fd < 0 ? open_scratch(runs) : CS_OK;
+    if (status == CS_OK && runs->count == runs->room) {
+        int64_t room = runs->room > 0 ? 2 * runs->room : 16;
+        cs_run *more = cs_realloc(runs->run, room, sizeof *more);
+        if (!more) {
+            return CS_ERR_MEMORY;
+        }
+        runs->run = more;
+        runs->room = room;
+    }
+    if (status == CS_OK) {
+        *offset = runs->end;
+        runs->end += count;
+        runs->run[runs->count++] = (cs_run){.offset = *offset, .count = count};
+    }
+    return status;
+}
+
+static cs_status write_at(const cs_runs *runs, const void *bytes, int64_t size, int64_t at)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        ssize_t wrote = pwrite(runs->fd, from, (size_t)size, at);
+        if (wrote < 0 && errno == EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            return cs_fail(CS_ERR_IO, "scratch directory %s: cannot write a sorted run: %s",
+                           runs->dir, wrote < 0 ? strerror(errno) : "nothing written");
+        }
+        from += wrote;
+        size -= wrote;
+        at += wrote;
+    }
+    return CS_OK;
+}
+
+cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count)
+{
+    int64_t offset = 0;
+    (void)pthread_mutex_lock(&runs->lock);
+    cs_status status = reserve(runs, count, &offset);
+    (void)pthread_mutex_unlock(&runs->lock);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t size = (int64_t)sizeof *record;
+    return write_at(runs, record, count * size, offset * size);
+}
+
+/* --- merge
+ * ---------------------------------------------------------------------------------------- */
+
+/* One sorted run being read: from memory, or through a buffer. */
+typedef struct {
+    const cs_record *next, *end;
+    cs_record *buffer; /* NULL: all in memory */
+    int64_t room;
+    cs_run rest; /* still in the file */
+} source;
+
+static cs_status refill(const cs_runs *runs, source *s)
+{
+    int64_t count = s->rest.count < s->room ? s->rest.count : s->room;
+    int64_t size = count * (int64_t)sizeof *s->buffer;
+    int64_t at = s->rest.offset * (int64_t)sizeof *s->buffer;
+    char *to = (char *)s->buffer;
+    while (size > 0) {
+        ssize_t got = pread(runs->fd, to, (size_t)size, at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return cs_fail(CS_ERR_IO, "scratch directory %s: cannot read a sorted run: %s",
+                           runs->dir, got < 0 ? strerror(errno) : "it is shorter than written");
+        }
+        to += got;
+        size -= got;
+        at += got;
+    }
+    s->next = s->buffer;
+    s->end = s->buffer + count;
+    s->rest.offset += count;
+    s->rest.count -= count;
+    return CS_OK;
+}
+
+/* Restores the heap order below `i`; the source with the least record is heap[0]. */
+static void sift(source **heap, int64_t count, int64_t i)
+{
+    source *moving = heap[i];
+    for (;;) {
+        int64_t child = 2 * i + 1;
+        if (child >= count) {
+            break;
+        }
+        if (child + 1 < count && cs_record_compare(heap[child + 1]->next, heap[child]->next) < 0) {
+            ++child;
+        }
+        if (cs_record_compare(moving->next, heap[child]->next) <= 0) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moving;
+}
+
+static cs_status merge(const cs_runs *runs, source **heap, int64_t count, cs_record_visit visit,
+                       void *ctx)
+{
+    cs_status status = CS_OK;
+    cs_record sum = {.units = 0};
+    for (int64_t i = count / 2 - 1; i >= 0; --i) {
+        sift(heap, count, i);
+    }
+    for (int64_t taken = 0; count > 0 && status == CS_OK; ++taken) {
+        source *s = heap[0];
+        if (sum.units != 0 && cs_record_compare(&sum, s->next) == 0) {
+            cs_record_add(&sum, s->next);
+        } else {
+            status = sum.units != 0 ? visit(ctx, &sum) : CS_OK;
+            sum = *s->next;
+        }
+        ++s->next;
+        if (s->next == s->end && s->rest.count > 0 && status == CS_OK) {
+            status = refill(runs, s);
+        }
+        if (s->next == s->end) {
+            heap[0] = heap[--count];
+        }
+        if (count > 0) {
+            sift(heap, count, 0);
+        }
+        if (taken % CHECKED == 0 && status == CS_OK) {
+            status = cs_interrupt_check();
+        }
+    }
+    return status == CS_OK && sum.units != 0 ? visit(ctx, &sum) : status;
+}
+
+cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit visit, void *ctx)
+{
+    source *all = cs_calloc(spans, sizeof *all);
+    source **heap = cs_alloc(spans, sizeof *heap);
+    cs_status status = all && heap ? CS_OK : CS_ERR_MEMORY;
+    int64_t count = 0;
+    for (int64_t i = 0; i < spans && status == CS_OK; ++i) {
+        if (span[i].count > 0) {
+            all[i].next = span[i].record;
+            all[i].end = span[i].record + span[i].count;
+            heap[count++] = &all[i];
+        }
+    }
+    if (status == CS_OK) {
+        status = merge(NULL, heap, count, visit, ctx);
+    }
+    cs_free(all);
+    cs_free(heap);
+    return status;
+}
+
+/* Merges runs first..last-1 with `room` records of buffer each. */
+static cs_status merge_group(const cs_runs *runs, int64_t first, int64_t last, int64_t room,
+                             cs_record_visit visit, void *ctx)
+{
+    int64_t count = last - first;
+    source *all = cs_calloc(count, sizeof *all);
+    source **heap = cs_alloc(count, sizeof *heap);
+    cs_record *buffers = cs_alloc(count * room, sizeof *buffers);
+    cs_status status = all && heap && buffers ? CS_OK : CS_ERR_MEMORY;
+    int64_t live = 0;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        all[i] = (source){.buffer = buffers + i * room, .room = room, .rest = runs->run[first + i]};
+        status = refill(runs, &all[i]);
+        if (all[i].next < all[i].end) {
+            heap[live++] = &all[i];
+        }
+    }
+    if (status == CS_OK) {
+        status = merge(runs, heap, live, visit, ctx);
+    }
+    cs_free(all);
+    cs_free(heap);
+    cs_free(buffers);
+    return status;
+}
+
+/* Collects the records of one merged run and writes them in pieces that follow each other. */
+typedef struct {
+    cs_runs *to;
+    cs_record buffer[BUFFER];
+    int64_t held;
+} rewriter;
+
+static cs_status flush(rewriter *r)
+{
+    int64_t size = (int64_t)sizeof *r->buffer;
+    cs_status status = write_at(r->to, r->buffer, r->held * size, r->to->end * size);
+    r->to->end += r->held;
+    r->to->run[r->to->count - 1].count += r->held;
+    r->held = 0;
+    return status;
+}
+
+static cs_status rewrite(void *ctx, const cs_record *record)
+{
+    rewriter *r = ctx;
+    r->buffer[r->held++] = *record;
+    return r->held < BUFFER ? CS_OK : flush(r);
+}
+
+/* One pass: groups of `fan` runs become one run each, in a new scratch file. */
+static cs_status shorten(cs_runs *runs, int64_t fan)
+{
+    cs_runs merged;
+    cs_runs_init(&merged, runs->dir);
+    rewriter r = {.to = &merged};
+    cs_status status = CS_OK;
+    for (int64_t first = 0; first < runs->count && status == CS_OK; first += fan) {
+        int64_t last = first + fan < runs->count ? first + fan : runs->count, offset = 0;
+        status = reserve(&merged, 0, &offset);
+        if (status == CS_OK) {
+            status = merge_group(runs, first, last, BUFFER, rewrite, &r);
+        }
+        if (status == CS_OK) {
+            status = flush(&r);
+        }
+    }
+    if (status == CS_OK) { /* the old runs go with `merged`; the locks stay where they are */
+        int old_fd = runs->fd;
+        cs_run *old_run = runs->run;
+        runs->fd = merged.fd;
+        runs->end = merged.end;
+        runs->run = merged.run;
+        runs->count = merged.count;
+        runs->room = merged.room;
+        merged.fd = old_fd;
+        merged.run = old_run;
+    }
+    cs_runs_free(&merged);
+    return status;
+}
+
+cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, void *ctx)
+{
+    int64_t records = budget / (int64_t)sizeof(cs_record);
+    int64_t fan = records / BUFFER > 2 ? records / BUFFER : 2;
+    cs_status status = CS_OK;
+    while (runs->count > fan && status == CS_OK) {
+        status = shorten(runs, fan);
+    }
+    if (status != CS_OK || runs->count == 0) {
+        return status;
+    }
+    int64_t room = records / runs->count;
+    return merge_group(runs, 0, runs->count, room > BUFFER ? room : BUFFER, visit, ctx);
+}
