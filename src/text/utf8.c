@@ -6,10 +6,10 @@
 
 #include <utf8proc.h>
 
-/* Bytes that a lead byte announces. */
+/* Bytes that a lead byte announces; 0xF8 and above never lead. */
 static int announced(uint8_t lead)
 {
-    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    return lead >= 0xF8 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
 }
 
 /* The bad sequence in hexadecimal, up to the first byte that does not continue it. */
