@@ -39,8 +39,12 @@ void assert_content(const char *path, const char *text);
  * when its reason lacks `part`. */
 int on_full_disk(cs_status (*fn)(const char *path), const char *path, const char *part);
 
-/* Sets a numeric locale with a decimal comma; false when none is installed. */
-bool comma_locale(void);
+/* The same without the limit: for what must not touch this process (the interrupt flag). */
+int in_child(cs_status (*fn)(const char *path), const char *path, const char *part);
+
+/* Sets a numeric locale with a decimal comma, made in the directory of the test by localedef (part
+ * of glibc); false when that fails. Undo by setlocale(LC_NUMERIC, "C"). */
+bool comma_locale(void **state);
 
 /* Calls fn with the 1st, 2nd, ... allocation failing, until it succeeds; each failure must be
  * CS_ERR_MEMORY with a reason. */

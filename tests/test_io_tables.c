@@ -212,7 +212,7 @@ static void failed_writes_are_errors(void **state)
 
 static void tables_ignore_the_locale(void **state)
 {
-    if (!comma_locale()) {
+    if (!comma_locale(state)) {
         skip();
     }
     const char *path = in_dir(state, "t.csv");

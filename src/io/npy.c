@@ -103,10 +103,17 @@ static cs_status check_sizes(const cs_npy_source *s, const cs_npy_info *info, in
                        " follow",
                        s->name, at, info->bytes, s->size - at);
     }
-    if (info->bytes > limit) {
+    if (limit > 0 && info->bytes > limit) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: %" PRId64 " bytes of data, more than the limit of %" PRId64, s->name,
                        info->bytes, limit);
+    }
+    int64_t available = cs_mem_available(), copies = info->fortran && info->ndim > 1 ? 2 : 1;
+    if (limit == 0 && available > 0 && info->bytes > available / copies) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "%s: %" PRId64 " bytes of data (%" PRId64 " at once), more than the %" PRId64
+                       " of free memory",
+                       s->name, info->bytes, copies, available);
     }
     return CS_OK;
 }
@@ -209,7 +216,6 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
 {
     struct stat st;
     cs_status status = CS_OK;
-    int64_t available = cs_mem_available();
     if (limit < 0) {
         return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
     }
@@ -222,8 +228,7 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
         file_ctx ctx = {f, path};
         cs_npy_source source = {path, S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1, &ctx,
                                 read_stream};
-        int64_t bound = limit > 0 ? limit : available > 0 ? available : INT64_MAX;
-        status = cs_npy_load(&source, bound, out);
+        status = cs_npy_load(&source, limit, out);
     }
     if (f) {
         (void)fclose(f); /* opened for reading: nothing to lose */

@@ -43,7 +43,8 @@ typedef struct {
     cs_status (*read)(void *ctx, void *out, int64_t want, int64_t *got);
 } cs_npy_source;
 
-/* Reads one array that must fill the source exactly. `limit` bounds its data bytes. */
+/* Reads one array that must fill the source exactly. `limit` bounds its data bytes; 0: free
+ * memory does (CS_ERR_MEMORY). */
 cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out) CS_MUST_CHECK;
 
 #endif

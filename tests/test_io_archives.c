@@ -1,0 +1,510 @@
+/* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zip.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "io/npz.h"
+#include "io_support.h"
+
+/* A sparse matrix as scipy stores it, with an empty and a scalar member besides. */
+static cs_status write_sample(const char *path, bool compress)
+{
+    static const int64_t indptr[] = {0, 1, 2}, shape[] = {2, 3};
+    static const int32_t indices[] = {0, 2};
+    static const double data[] = {0.5, -1};
+    static const uint8_t seven = 7;
+    cs_npz_writer *w = NULL;
+    cs_status status = cs_npz_create(path, compress, &w);
+    if (status == CS_OK &&
+        (status = cs_npz_add(w, "indptr", CS_I64, 1, (int64_t[]){3}, indptr)) == CS_OK &&
+        (status = cs_npz_add(w, "indices", CS_I32, 1, (int64_t[]){2}, indices)) == CS_OK &&
+        (status = cs_npz_add(w, "data", CS_F64, 1, (int64_t[]){2}, data)) == CS_OK &&
+        (status = cs_npz_add(w, "shape", CS_I64, 1, (int64_t[]){2}, shape)) == CS_OK &&
+        (status = cs_npz_add_text(w, "format", "csr")) == CS_OK &&
+        (status = cs_npz_add(w, "empty", CS_F32, 2, (int64_t[]){0, 5}, NULL)) == CS_OK &&
+        (status = cs_npz_add(w, "scalar", CS_U8, 0, NULL, &seven)) == CS_OK) {
+        return cs_npz_commit(&w);
+    }
+    cs_npz_abort(&w);
+    return status;
+}
+
+static const char *const sample_names[] = {"indptr", "indices", "data",  "shape",
+                                           "format", "empty",   "scalar"};
+enum { SAMPLE = sizeof sample_names / sizeof *sample_names };
+
+/* Reads one member of an archive under a limit. */
+static cs_status read_one(const char *path, int64_t limit, const char *name, cs_array *out)
+{
+    cs_npz *npz = NULL;
+    cs_status status = cs_npz_open(path, limit, &npz);
+    if (status == CS_OK) {
+        status = cs_npz_read(npz, name, out);
+    }
+    cs_npz_close(npz);
+    return status;
+}
+
+static void archives_round_trip(void **state)
+{
+    const char *path = in_dir(state, "a.npz");
+    for (int compress = 0; compress < 2; ++compress) {
+        cs_npz *npz = NULL;
+        cs_array a = {0};
+        char *text = NULL;
+        assert_int_equal(write_sample(path, compress), CS_OK);
+        assert_int_equal(cs_npz_open(path, 0, &npz), CS_OK);
+        assert_true(cs_npz_has(npz, "shape"));
+        assert_false(cs_npz_has(npz, "shap"));
+        assert_int_equal(cs_npz_read(npz, "data", &a), CS_OK);
+        assert_int_equal(a.dtype, CS_F64);
+        assert_int_equal(a.shape[0], 2);
+        assert_true(cs_array_f64(&a, 0) == 0.5 && cs_array_f64(&a, 1) == -1);
+        cs_array_free(&a);
+        assert_int_equal(cs_npz_read(npz, "format", &a), CS_OK);
+        assert_int_equal(cs_array_text(&a, 0, &text), CS_OK);
+        assert_string_equal(text, "csr");
+        cs_free(text);
+        cs_array_free(&a);
+        assert_int_equal(cs_npz_read(npz, "empty", &a), CS_OK);
+        assert_int_equal(a.size, 0);
+        assert_int_equal(a.shape[1], 5);
+        cs_array_free(&a);
+        assert_int_equal(cs_npz_read(npz, "scalar", &a), CS_OK);
+        assert_int_equal(a.ndim, 0);
+        assert_true(cs_array_f64(&a, 0) == 7);
+        cs_array_free(&a);
+        assert_fails(cs_npz_read(npz, "absent", &a), CS_ERR_INPUT,
+                     "a.npz: has no member 'absent.npy'");
+        cs_npz_close(npz);
+    }
+    cs_npz_close(NULL);
+    assert_int_equal(entries(state), 1);
+}
+
+/* No time of day and no name of a file gets into an archive. */
+static void equal_content_gives_equal_bytes(void **state)
+{
+    const char *one = in_dir(state, "1.npz"), *two = in_dir(state, "two.npz");
+    char *a = NULL, *b = NULL;
+    int64_t n = 0, m = 0;
+    assert_int_equal(write_sample(one, true), CS_OK);
+    assert_int_equal(write_sample(two, true), CS_OK);
+    assert_int_equal(cs_file_read(one, 1 << 20, &a, &n), CS_OK);
+    assert_int_equal(cs_file_read(two, 1 << 20, &b, &m), CS_OK);
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, (size_t)n);
+    /* Time and date of the first member: midnight, 1980-01-01. */
+    assert_memory_equal(a + 10, "\0\0\x21\0", 4);
+    cs_free(a);
+    cs_free(b);
+}
+
+/* --- data from files
+ * ------------------------------------------------------------------------------ */
+
+static void members_come_from_files(void **state)
+{
+    const char *path = in_dir(state, "f.npz"), *raw = in_dir(state, "raw");
+    enum { N = 30000 };
+    static int32_t x[N];
+    for (int i = 0; i < N; ++i) {
+        x[i] = i * i;
+    }
+    assert_int_equal(cs_file_write(raw, x, sizeof x), CS_OK);
+    for (int compress = 0; compress < 2; ++compress) {
+        cs_npz_writer *w = NULL;
+        cs_array a = {0};
+        assert_int_equal(cs_npz_create(path, compress, &w), CS_OK);
+        assert_int_equal(cs_npz_add_file(w, "x", CS_I32, 2, (int64_t[]){N / 2, 2}, raw), CS_OK);
+        assert_int_equal(cs_npz_commit(&w), CS_OK);
+        assert_null(w);
+        assert_int_equal(read_one(path, 0, "x", &a), CS_OK);
+        assert_int_equal(a.shape[0], N / 2);
+        assert_memory_equal(a.data, x, sizeof x);
+        cs_array_free(&a);
+    }
+}
+
+static void files_of_the_wrong_size_are_refused(void **state)
+{
+    const char *path = in_dir(state, "f.npz"), *raw = in_dir(state, "raw");
+    cs_npz_writer *w = NULL;
+    assert_int_equal(cs_file_write(raw, "12345678", 8), CS_OK);
+    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
+    assert_fails(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){3}, raw), CS_ERR_INPUT,
+                 "raw: 8 bytes, the shape needs 12");
+    assert_fails(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){2}, in_dir(state, "none")),
+                 CS_ERR_IO, "none: cannot read");
+    /* A file that shrinks, or goes, between add and commit. */
+    assert_int_equal(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){2}, raw), CS_OK);
+    assert_int_equal(truncate(raw, 5), 0);
+    assert_fails(cs_npz_commit(&w), CS_ERR_INPUT, "raw: shorter than 8 bytes");
+    assert_null(w);
+    assert_int_equal(entries(state), 1);
+    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
+    assert_int_equal(cs_npz_add_file(w, "x", CS_U8, 1, (int64_t[]){5}, raw), CS_OK);
+    assert_int_equal(remove(raw), 0);
+    assert_fails(cs_npz_commit(&w), CS_ERR_IO, "raw: cannot read: No such file");
+    assert_int_equal(entries(state), 0);
+}
+
+/* --- foreign and hostile archives
+ * ------------------------------------------------------------------ */
+
+/* An archive whose one member x.npy is any bytes. */
+static void write_raw(const char *path, bool compress, const void *bytes, size_t size)
+{
+    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    assert_non_null(zip);
+    zip_source_t *source = zip_source_buffer(zip, bytes, size, 0);
+    zip_int64_t index = zip_file_add(zip, "x.npy", source, 0);
+    assert_true(index >= 0);
+    assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)index,
+                                              compress ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 9),
+                     0);
+    assert_int_equal(zip_close(zip), 0);
+}
+
+/* An NPY image of n zero doubles whose header says `claimed`. */
+static char *zeros(int64_t claimed, int64_t n, int64_t *size)
+{
+    char *header = NULL;
+    int64_t length = 0;
+    assert_int_equal(cs_npy_header(CS_F64, false, 1, &claimed, &header, &length), CS_OK);
+    char *image = cs_calloc(length + 8 * n, 1);
+    assert_non_null(image);
+    memcpy(image, header, (size_t)length);
+    cs_free(header);
+    *size = length + 8 * n;
+    return image;
+}
+
+/* Overwrites a little-endian field of the central directory, and of the local header when
+ * local >= 0. Offsets: .ZIP File Format Specification 4.3.7 and 4.3.12. */
+static void patch(const char *path, int central, int local, uint32_t value, int width)
+{
+    char *bytes = NULL;
+    int64_t size = 0;
+    assert_int_equal(cs_file_read(path, 1 << 26, &bytes, &size), CS_OK);
+    char *directory = memmem(bytes, (size_t)size, "PK\1\2", 4);
+    assert_non_null(directory);
+    memcpy(directory + central, &value, (size_t)width);
+    if (local >= 0) {
+        memcpy(bytes + local, &value, (size_t)width);
+    }
+    assert_int_equal(cs_file_write(path, bytes, size), CS_OK);
+    cs_free(bytes);
+}
+
+enum {
+    CENTRAL_FLAGS = 8,
+    CENTRAL_METHOD = 10,
+    CENTRAL_SIZE = 24,
+    LOCAL_FLAGS = 6,
+    LOCAL_METHOD = 8,
+    LOCAL_SIZE = 22
+};
+
+static void bombs_are_refused_before_memory(void **state)
+{
+    const char *path = in_dir(state, "bomb.npz");
+    enum { N = 1 << 22 };
+    int64_t size = 0;
+    char *image = zeros(N, N, &size);
+    cs_array a = {0};
+    write_raw(path, true, image, (size_t)size);
+    cs_free(image);
+    (void)cs_mem_fail_at(0);
+    assert_fails(read_one(path, 1 << 20, "x", &a), CS_ERR_INPUT,
+                 "bomb.npz: member x.npy: unpacks to 33554560 bytes, of the limit of 1048576");
+    assert_true(cs_mem_fail_at(0) <= 3); /* the archive, its path, the member's name */
+    assert_int_equal(read_one(path, size, "x", &a), CS_OK);
+    assert_int_equal(a.size, N);
+    cs_array_free(&a);
+    /* A directory that understates the size, so as to pass the limit. */
+    patch(path, CENTRAL_SIZE, LOCAL_SIZE, 1000, 4);
+    assert_fails(read_one(path, 1 << 20, "x", &a), CS_ERR_INPUT,
+                 "member x.npy: byte 128: the header says 33554432 bytes of data, 872 follow");
+    /* One that overstates it beyond what deflate can do. */
+    patch(path, CENTRAL_SIZE, LOCAL_SIZE, 4000000000u, 4);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
+                 "member x.npy: says it unpacks to 4000000000 bytes, impossible from");
+    assert_null(a.data);
+}
+
+/* The limit is for all members together: each takes 128 bytes of header and 24, 8, 16... of data.
+ */
+static void the_limit_is_a_sum(void **state)
+{
+    const char *path = in_dir(state, "a.npz");
+    cs_npz *npz = NULL;
+    cs_array a = {0};
+    assert_int_equal(write_sample(path, false), CS_OK);
+    assert_int_equal(cs_npz_open(path, 152 + 136, &npz), CS_OK);
+    assert_int_equal(cs_npz_read(npz, "indptr", &a), CS_OK);
+    cs_array_free(&a);
+    assert_int_equal(cs_npz_read(npz, "indices", &a), CS_OK);
+    cs_array_free(&a);
+    assert_fails(
+        cs_npz_read(npz, "scalar", &a), CS_ERR_INPUT,
+        "a.npz: member scalar.npy: unpacks to 129 bytes, of the limit of 288 only 0 are left");
+    cs_npz_close(npz);
+    assert_fails(cs_npz_open(path, -1, &npz), CS_ERR_USAGE, "limit of -1");
+}
+
+/* NPY header and directory agree on a size that the content does not have. */
+static void agreed_lies_are_found_while_unpacking(void **state)
+{
+    const char *path = in_dir(state, "lie.npz");
+    int64_t size = 0;
+    cs_array a = {0};
+    char *image = zeros(2000, 1000, &size);
+    write_raw(path, true, image, (size_t)size);
+    cs_free(image);
+    assert_fails(
+        read_one(path, 0, "x", &a), CS_ERR_INPUT,
+        "lie.npz: member x.npy: byte 128: the header says 16000 bytes of data, 8000 follow");
+    patch(path, CENTRAL_SIZE, LOCAL_SIZE, 128 + 16000, 4);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "lie.npz: member x.npy: ");
+    image = zeros(1000, 2000, &size);
+    write_raw(path, true, image, (size_t)size);
+    cs_free(image);
+    patch(path, CENTRAL_SIZE, LOCAL_SIZE, 128 + 8000, 4);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "lie.npz: member x.npy: ");
+    assert_null(a.data);
+}
+
+static void damaged_members_are_refused(void **state)
+{
+    const char *path = in_dir(state, "bad.npz");
+    int64_t size = 0, n = 0;
+    cs_array a = {0};
+    char *image = zeros(10, 10, &size), *bytes = NULL;
+    write_raw(path, false, image, (size_t)size);
+    assert_int_equal(cs_file_read(path, 1 << 20, &bytes, &n), CS_OK);
+    char *data = memmem(bytes, (size_t)n, image, (size_t)size);
+    assert_non_null(data);
+    data[200] ^= 1; /* inside the zeros: only the checksum can tell */
+    assert_int_equal(cs_file_write(path, bytes, n), CS_OK);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
+                 "bad.npz: member x.npy: cannot unpack: CRC error");
+    write_raw(path, false, image, (size_t)size);
+    patch(path, CENTRAL_FLAGS, LOCAL_FLAGS, 1, 2);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "member x.npy: is encrypted");
+    write_raw(path, false, image, (size_t)size);
+    patch(path, CENTRAL_METHOD, LOCAL_METHOD, 97, 2);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
+                 "compression method 97 is not supported");
+    write_raw(path, false, image, (size_t)size);
+    patch(path, CENTRAL_SIZE, LOCAL_SIZE, 300, 4);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
+                 "says it unpacks to 300 bytes, impossible from 208");
+    write_raw(path, true, "text", 4);
+    assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "member x.npy: ends at byte 4");
+    assert_null(a.data);
+    cs_free(image);
+    cs_free(bytes);
+}
+
+/* Reads all members; true when every one is accepted, and then it is what was written. */
+static bool sample_reads(const char *path, const cs_array want[SAMPLE])
+{
+    cs_npz *npz = NULL;
+    bool all = cs_npz_open(path, 1 << 20, &npz) == CS_OK;
+    for (int i = 0; i < SAMPLE && npz; ++i) {
+        cs_array a = {0};
+        if (cs_npz_read(npz, sample_names[i], &a) == CS_OK) {
+            assert_int_equal(a.dtype, want[i].dtype);
+            assert_memory_equal(a.shape, want[i].shape, sizeof a.shape);
+            assert_memory_equal(a.data, want[i].data, (size_t)(a.size * a.item_size));
+        } else {
+            all = false;
+        }
+        cs_array_free(&a);
+    }
+    cs_npz_close(npz);
+    cs_reason_clear();
+    return all;
+}
+
+/* Cut anywhere, an archive does not read. With any byte inverted it does not crash (ASan), and what
+ * still reads is unchanged. */
+static void damage_anywhere_is_survived(void **state)
+{
+    const char *path = in_dir(state, "a.npz"), *bad = in_dir(state, "bad.npz");
+    cs_array want[SAMPLE] = {{0}};
+    char *bytes = NULL;
+    int64_t size = 0, harmless = 0;
+    assert_int_equal(write_sample(path, true), CS_OK);
+    for (int i = 0; i < SAMPLE; ++i) {
+        assert_int_equal(read_one(path, 0, sample_names[i], &want[i]), CS_OK);
+    }
+    assert_int_equal(cs_file_read(path, 1 << 20, &bytes, &size), CS_OK);
+    for (int cut = 0; cut < 2; ++cut) {
+        for (int64_t i = 0; i < size; ++i) {
+            /* Written plainly: thousands of fsyncs would take minutes. */
+            FILE *f = fopen(bad, "wb");
+            size_t length = (size_t)(cut ? i : size);
+            assert_non_null(f);
+            bytes[i] = (char)~bytes[i];
+            assert_true(fwrite(bytes, 1, length, f) == length);
+            bytes[i] = (char)~bytes[i];
+            assert_int_equal(fclose(f), 0);
+            bool reads = sample_reads(bad, want);
+            assert_false(cut && reads);
+            harmless += reads;
+        }
+    }
+    /* Only dates, versions, attributes and the like matter to nobody. */
+    assert_true(harmless < size / 2);
+    for (int i = 0; i < SAMPLE; ++i) {
+        cs_array_free(&want[i]);
+    }
+    cs_free(bytes);
+}
+
+static void what_is_no_archive_is_named(void **state)
+{
+    const char *path = in_dir(state, "x.npz");
+    const struct {
+        const char *text;
+        int64_t size;
+        const char *reason;
+    } bad[] = {
+        {"version https://git-lfs.github.com/spec/v1\noid", 46, "x.npz: is a Git LFS pointer"},
+        {"\x93NUMPY\1\0", 8, "x.npz: is an NPY array"},
+        {"0.1 0.2\n", 8, "x.npz: not a zip archive (bad magic)"},
+        {"", 0, "x.npz: not a zip archive (bad magic)"},
+        {"PK\3\4 and so on", 14, "x.npz: truncated or damaged archive"},
+    };
+    cs_npz *npz = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_int_equal(cs_file_write(path, bad[i].text, bad[i].size), CS_OK);
+        assert_fails(cs_npz_open(path, 0, &npz), CS_ERR_INPUT, bad[i].reason);
+    }
+    assert_fails(cs_npz_open(in_dir(state, "none.npz"), 0, &npz), CS_ERR_IO,
+                 "none.npz: cannot read");
+    assert_fails(cs_npz_open(in_dir(state, ""), 0, &npz), CS_ERR_IO, "Is a directory");
+    assert_null(npz);
+}
+
+/* --- writing
+ * ---------------------------------------------------------------------------------------- */
+
+static void impossible_archives_are_refused(void **state)
+{
+    const char *path = in_dir(state, "w.npz");
+    const double x = 1;
+    cs_npz_writer *w = NULL;
+    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
+    assert_fails(cs_npz_add(w, "t", CS_BYTES, 0, NULL, "x"), CS_ERR_USAGE,
+                 "w.npz: member t.npy: dtype 13 is not numeric");
+    assert_int_equal(cs_npz_add(w, "x", CS_F64, 0, NULL, &x), CS_OK);
+    assert_fails(cs_npz_add(w, "x", CS_F64, 0, NULL, &x), CS_ERR_USAGE, "member x.npy");
+    cs_npz_abort(&w);
+    assert_null(w);
+    cs_npz_abort(&w);
+    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
+    assert_fails(cs_npz_commit(&w), CS_ERR_USAGE, "w.npz: an archive without members");
+    assert_null(w);
+    assert_fails(cs_npz_create("/dev/full", false, &w), CS_ERR_IO, "/dev/full: is a device");
+    assert_fails(cs_npz_create(in_dir(state, "no/w.npz"), false, &w), CS_ERR_IO, "no/w.npz");
+    assert_null(w);
+    assert_int_equal(entries(state), 0);
+}
+
+static cs_status write_small(const char *path)
+{
+    return write_sample(path, false);
+}
+
+static cs_status write_large(const char *path)
+{
+    static const double x[100000];
+    cs_npz_writer *w = NULL;
+    cs_status status = cs_npz_create(path, false, &w);
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "x", CS_F64, 1, (int64_t[]){100000}, x);
+    }
+    if (status == CS_OK) {
+        return cs_npz_commit(&w);
+    }
+    cs_npz_abort(&w);
+    return status;
+}
+
+static cs_status write_interrupted(const char *path)
+{
+    cs_interrupt_set();
+    return write_large(path);
+}
+
+static void failed_writes_leave_the_old_archive(void **state)
+{
+    const char *path = in_dir(state, "w.npz");
+    assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
+    assert_int_equal(on_full_disk(write_small, path, "w.npz: cannot write: File too large"),
+                     CS_ERR_IO);
+    assert_int_equal(on_full_disk(write_large, path, "w.npz: cannot write: File too large"),
+                     CS_ERR_IO);
+    assert_int_equal(in_child(write_interrupted, path, "w.npz"), CS_ERR_INTERRUPT);
+    assert_content(path, "old");
+    assert_int_equal(entries(state), 1);
+}
+
+static cs_status use_all(const char *path)
+{
+    cs_status status = write_sample(path, true);
+    for (int i = 0; i < SAMPLE && status == CS_OK; ++i) {
+        cs_array a = {0};
+        status = read_one(path, 0, sample_names[i], &a);
+        cs_array_free(&a);
+    }
+    cs_npz_writer *w = NULL;
+    if (status == CS_OK) {
+        status = cs_npz_create(path, false, &w);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add_file(w, "self", CS_U8, 1, (int64_t[]){0}, "/dev/null");
+    }
+    cs_npz_abort(&w);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    fail_each_allocation(use_all, in_dir(state, "m.npz"));
+    assert_int_equal(entries(state), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(archives_round_trip),
+        TEST_IN_DIR(equal_content_gives_equal_bytes),
+        TEST_IN_DIR(members_come_from_files),
+        TEST_IN_DIR(files_of_the_wrong_size_are_refused),
+        TEST_IN_DIR(bombs_are_refused_before_memory),
+        TEST_IN_DIR(the_limit_is_a_sum),
+        TEST_IN_DIR(agreed_lies_are_found_while_unpacking),
+        TEST_IN_DIR(damaged_members_are_refused),
+        TEST_IN_DIR(damage_anywhere_is_survived),
+        TEST_IN_DIR(what_is_no_archive_is_named),
+        TEST_IN_DIR(impossible_archives_are_refused),
+        TEST_IN_DIR(failed_writes_leave_the_old_archive),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
