@@ -57,3 +57,19 @@ int64_t cs_small_lcm_to(int64_t n)
     }
     return lcm;
 }
+
+bool cs_next_subset(int64_t s, int64_t m, int32_t *subset)
+{
+    int64_t i = m - 1;
+    while (i >= 0 && subset[i] == s - m + i) {
+        --i;
+    }
+    if (i < 0) {
+        return false;
+    }
+    ++subset[i];
+    for (int64_t j = i + 1; j < m; ++j) {
+        subset[j] = subset[j - 1] + 1;
+    }
+    return true;
+}

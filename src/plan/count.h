@@ -2,6 +2,7 @@
 #ifndef CS_PLAN_COUNT_H
 #define CS_PLAN_COUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* C(n, k), 0 outside 0 <= k <= n: exact below 2^53, else to a few units in the last place, infinity
@@ -21,5 +22,8 @@ int64_t cs_small_binomial(int64_t n, int64_t k);
 
 /* lcm(1, ..., n) as such an integer. */
 int64_t cs_small_lcm_to(int64_t n);
+
+/* The lexicographic successor of an ascending m-subset of 0..s-1 in place; false after the last. */
+bool cs_next_subset(int64_t s, int64_t m, int32_t *subset);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distance.h"
 #include "plan/gvp.h"
 #include "plan/pairs_sets.h"
 
@@ -65,69 +66,33 @@ static void add_prefix_event(cs_pairs *pairs, int64_t prefix, int64_t target, do
 /* --- one target a prefix: ar, diverse-ar, offset-ar ----------------------------------------------
  */
 
-/* The law of the distance d = 1..left: equal weights up to `window`, or d^-power, or `next` on d =
- * 1 and the rest spread over all. */
-typedef struct {
-    cs_offset_kind kind;
-    int64_t window;
-    double power, next;
-} distance_law;
-
-static distance_law distance_of(const cs_objective *o, int64_t s)
-{
-    distance_law law = {.kind = CS_OFFSET_UNIFORM, .window = 1};
-    if (o->kind == CS_OBJ_DIVERSE_AR) {
-        law.window = o->t;
-    } else if (o->kind == CS_OBJ_OFFSET_AR) {
-        bool flat = o->offset_value == 0; /* d^0, or no extra weight on the next token */
-        if (o->offset == CS_OFFSET_UNIFORM) {
-            law.window = o->offset_value < (double)s ? (int64_t)o->offset_value : s;
-        } else if (flat) {
-            law.window = s;
-        } else if (o->offset == CS_OFFSET_POWER) {
-            law = (distance_law){.kind = CS_OFFSET_POWER, .power = o->offset_value};
-        } else if (o->offset_value < 1) {
-            law = (distance_law){.kind = CS_OFFSET_MIX, .next = o->offset_value};
-        }
-    }
-    if (law.kind != CS_OFFSET_UNIFORM || law.window > s) {
-        law.window = s;
-    }
-    return law;
-}
-
 static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    distance_law law = distance_of(o, s);
+    cs_distance law = cs_distance_of(o, s);
+    bool power = law.kind == CS_OFFSET_POWER;
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     int64_t prefixes = s - first;
     int64_t window = law.window < prefixes ? law.window : prefixes;
     cs_status status = prefix_room(pairs, s, (double)prefixes * (double)window);
-    long double *total = NULL; /* sum_{d <= n} d^-power */
-    if (status == CS_OK && !(total = cs_calloc(s + 1, sizeof *total))) {
-        status = CS_ERR_MEMORY;
+    /* d^-a and its running sum: the same for every prefix. */
+    long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
+    if (!raw) {
+        return status == CS_OK ? CS_ERR_MEMORY : status;
     }
-    if (status != CS_OK) {
-        return status;
-    }
-    for (int64_t d = 1; d <= s; ++d) {
-        total[d] =
-            total[d - 1] +
-            (law.kind == CS_OFFSET_POWER ? powl((long double)d, -(long double)law.power) : 0);
+    long double *sum = raw + s + 1;
+    for (int64_t d = 1; power && d <= s; ++d) {
+        raw[d] = cs_distance_raw(&law, s, d);
+        sum[d] = sum[d - 1] + raw[d];
     }
     for (int64_t i = first; i < s; ++i) {
         int64_t left = s - i, reach = left < window ? left : window;
         for (int64_t d = 1; d <= reach; ++d) {
-            long double w = 1 / (long double)reach;
-            if (law.kind == CS_OFFSET_POWER) {
-                w = powl((long double)d, -(long double)law.power) / total[left];
-            } else if (law.kind == CS_OFFSET_MIX) {
-                w = (1 - (long double)law.next) / (long double)left + (d == 1 ? law.next : 0);
-            }
+            long double w =
+                power ? raw[d] / sum[left] : cs_distance_raw(&law, left, d) / (long double)reach;
             add_prefix_event(pairs, i, i + d - 1, (double)(w / (long double)prefixes));
         }
     }
-    cs_free(total);
+    cs_free(raw);
     pairs->predicted = (double)prefixes;
     pairs->denominator = law.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
     return CS_OK;

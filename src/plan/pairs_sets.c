@@ -80,23 +80,6 @@ static cs_status expand_prefix(const cs_pairs *pairs, cs_pairs *out)
     return status;
 }
 
-/* The lexicographic successor of an m-subset of 0..s-1, false after the last. */
-static bool next_subset(int64_t s, int64_t m, int32_t *subset)
-{
-    int64_t i = m - 1;
-    while (i >= 0 && subset[i] == s - m + i) {
-        --i;
-    }
-    if (i < 0) {
-        return false;
-    }
-    ++subset[i];
-    for (int64_t j = i + 1; j < m; ++j) {
-        subset[j] = subset[j - 1] + 1;
-    }
-    return true;
-}
-
 /* All sets of size m, each with its s - m targets. */
 static void expand_size(const cs_pairs *pairs, int64_t m, cs_pairs *out)
 {
@@ -122,7 +105,7 @@ static void expand_size(const cs_pairs *pairs, int64_t m, cs_pairs *out)
         more = m > 0 && subset[0] < s - m;
         if (more) {
             memcpy(next, subset, (size_t)m * sizeof *next);
-            more = next_subset(s, m, next);
+            more = cs_next_subset(s, m, next);
         }
         subset = next;
     }

@@ -1,0 +1,291 @@
+/* Every plan of an objective with its probability, by brute force: the definition that the closed
+ * sums of pairs.c are tested against.
+ *
+ * A permutation-invariant objective is a distribution over label sequences in order of z (0..0 1..1
+ * 2..2); given one, all distinct arrangements of its labels over the positions are equally likely.
+ * They are visited in lexicographic order by the usual next-permutation step.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "plan/count.h"
+#include "plan/distance.h"
+#include "plan/gvp.h"
+#include "plan/plan_file.h"
+#include "plan/plan_weights.h"
+
+typedef struct {
+    const cs_objective *objective;
+    cs_plan plan;
+    cs_plan_visit visit;
+    void *ctx;
+} enumeration;
+
+/* --- how many ------------------------------------------------------------------------------------
+ */
+
+/* Ordered partitions of s positions into n non-empty groups: f(s, n) = n (f(s-1, n) + f(s-1, n-1)).
+ */
+static cs_status ordered_partitions(int64_t s, int64_t n, double *count)
+{
+    double *f = cs_calloc(n + 1, sizeof *f);
+    if (!f) {
+        return CS_ERR_MEMORY;
+    }
+    f[0] = 1;
+    for (int64_t row = 1; row <= s; ++row) {
+        for (int64_t k = n; k >= 1; --k) {
+            f[k] = (double)k * (f[k] + f[k - 1]);
+        }
+        f[0] = 0;
+    }
+    *count = f[n];
+    cs_free(f);
+    return CS_OK;
+}
+
+/* s! / prod sizes!, from the group sizes of a plan's labels. */
+static double arrangements(const cs_plan *plan)
+{
+    double count = 1;
+    for (int64_t i = 0, run = 0; i < plan->length; ++i) {
+        run = i > 0 && plan->group[i] == plan->group[i - 1] ? run + 1 : 1;
+        count = count * (double)(i + 1) / (double)run;
+    }
+    return count;
+}
+
+static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
+{
+    int64_t lo = 0, hi = s, first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
+    cs_status status = CS_OK;
+    *count = 0;
+    switch (o->kind) {
+    case CS_OBJ_AR:
+        *count = 1;
+        break;
+    case CS_OBJ_GROUP_AR:
+        *count = (double)(o->t < s ? o->t : s);
+        break;
+    case CS_OBJ_DIVERSE_AR:
+    case CS_OBJ_OFFSET_AR: {
+        int64_t window = cs_distance_of(o, s).window;
+        for (int64_t i = first; i < s; ++i) {
+            *count += (double)(s - i < window ? s - i : window);
+        }
+        break;
+    }
+    case CS_OBJ_PERMUTED_AR:
+        *count = tgamma((double)s + 1);
+        break;
+    case CS_OBJ_GVP:
+        status = ordered_partitions(s, o->groups + 1, count);
+        break;
+    case CS_OBJ_FILE:
+        for (int64_t p = 0; p < o->file->plans; ++p) {
+            *count += o->file->plan[p].length == s;
+        }
+        break;
+    default:
+        status = o->kind == CS_OBJ_BERNOULLI_MASKED ? CS_OK : cs_objective_unmasked(o, s, &lo, &hi);
+        for (int64_t m = lo; m <= hi && status == CS_OK; ++m) {
+            *count += cs_binomial(s, m);
+        }
+    }
+    return status;
+}
+
+/* --- one after another ---------------------------------------------------------------------------
+ */
+
+static void swap(int32_t *a, int32_t *b)
+{
+    int32_t held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* The next arrangement in lexicographic order, false after the last. */
+static bool next_arrangement(int64_t n, int32_t *label)
+{
+    int64_t i = n - 2;
+    while (i >= 0 && label[i] >= label[i + 1]) {
+        --i;
+    }
+    if (i < 0) {
+        return false;
+    }
+    int64_t j = n - 1;
+    while (label[j] <= label[i]) {
+        --j;
+    }
+    swap(&label[i], &label[j]);
+    for (int64_t a = i + 1, b = n - 1; a < b; ++a, --b) {
+        swap(&label[a], &label[b]);
+    }
+    return true;
+}
+
+/* All arrangements of the ascending labels in e->plan, which share `probability` equally. */
+static cs_status visit_arrangements(enumeration *e, double probability)
+{
+    double each = probability / arrangements(&e->plan);
+    cs_status status = CS_OK;
+    do {
+        cs_plan_weigh(e->objective, &e->plan);
+        status = e->visit(e->ctx, &e->plan, each);
+    } while (status == CS_OK && next_arrangement(e->plan.length, e->plan.group));
+    return status;
+}
+
+static cs_status visit_offsets(enumeration *e)
+{
+    int64_t s = e->plan.length, first = e->objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
+    cs_distance law = cs_distance_of(e->objective, s);
+    cs_status status = CS_OK;
+    for (int64_t i = first; i < s; ++i) {
+        int64_t left = s - i, reach = left < law.window ? left : law.window;
+        long double sum = 0;
+        for (int64_t d = 1; d <= reach; ++d) {
+            sum += cs_distance_raw(&law, left, d);
+        }
+        for (int64_t d = 1; d <= reach && status == CS_OK; ++d) {
+            long double p = cs_distance_raw(&law, left, d) / sum / (long double)(s - first);
+            cs_plan_one_target(&e->plan, i, i + d - 1);
+            status = e->visit(e->ctx, &e->plan, (double)p);
+        }
+    }
+    return status;
+}
+
+static cs_status visit_groups(enumeration *e)
+{
+    int64_t s = e->plan.length;
+    int64_t firsts = e->objective->kind == CS_OBJ_AR ? 1 : e->objective->t;
+    firsts = firsts < s ? firsts : s;
+    cs_status status = CS_OK;
+    for (int64_t j = 1; j <= firsts && status == CS_OK; ++j) {
+        cs_plan_fixed_groups(e->objective, j, &e->plan);
+        cs_plan_weigh(e->objective, &e->plan);
+        status = e->visit(e->ctx, &e->plan, 1 / (double)firsts);
+    }
+    return status;
+}
+
+static cs_status visit_masks(enumeration *e)
+{
+    const cs_objective *o = e->objective;
+    int64_t s = e->plan.length, lo = 0, hi = s;
+    bool bernoulli = o->kind == CS_OBJ_BERNOULLI_MASKED;
+    cs_status status = bernoulli ? CS_OK : cs_objective_unmasked(o, s, &lo, &hi);
+    e->plan.groups = 1;
+    for (int64_t m = lo; m <= hi && status == CS_OK; ++m) {
+        double p = 1 / (double)(hi - lo + 1);
+        if (bernoulli) {
+            p = cs_binomial(s, m) * pow(o->mask_ratio_lo, (double)(s - m)) *
+                pow(1 - o->mask_ratio_lo, (double)m);
+        }
+        for (int64_t i = 0; i < s; ++i) {
+            e->plan.group[i] = i >= m;
+        }
+        status = visit_arrangements(e, p);
+    }
+    return status;
+}
+
+/* Labels from the ascending boundaries n_0 < ... < n_{K-1}, each one above the stored value. */
+static void labels_from(const int32_t *boundary, int64_t groups, cs_plan *plan)
+{
+    int32_t label = 0;
+    for (int64_t j = 0; j < plan->length; ++j) {
+        label += label < groups && boundary[label] + 1 == j;
+        plan->group[j] = label;
+    }
+    plan->groups = groups;
+}
+
+static cs_status visit_gvp(enumeration *e)
+{
+    const cs_objective *o = e->objective;
+    int64_t s = e->plan.length, groups = o->groups;
+    double clamped;
+    int32_t *boundary = cs_alloc(groups, sizeof *boundary); /* n_i - 1, a K-subset of 0..s-2 */
+    long double *last = cs_alloc(s + 1, sizeof *last);
+    cs_status status = boundary && last ? CS_OK : CS_ERR_MEMORY;
+    bool fixed = o->segmentation == CS_SEGMENT_FIXED;
+    for (int64_t i = 0; status == CS_OK && i < groups; ++i) {
+        boundary[i] = (int32_t)(fixed ? cs_gvp_fixed(s, groups, i) - 1 : i);
+    }
+    if (status == CS_OK && !fixed) {
+        cs_gvp_last(o, s, last, &clamped);
+    }
+    for (bool more = status == CS_OK; more && status == CS_OK;) {
+        int64_t n = (int64_t)boundary[groups - 1] + 1;
+        double p = fixed ? 1 : (double)last[n] / cs_binomial(n - 1, groups - 1);
+        labels_from(boundary, groups, &e->plan);
+        status = visit_arrangements(e, p);
+        more = !fixed && cs_next_subset(s - 1, groups, boundary);
+    }
+    cs_free(boundary);
+    cs_free(last);
+    return status;
+}
+
+static cs_status visit_file(enumeration *e)
+{
+    const cs_plan_file *file = e->objective->file;
+    cs_status status = CS_OK;
+    for (int64_t p = 0; p < file->plans && status == CS_OK; ++p) {
+        if (file->plan[p].length == e->plan.length) {
+            cs_plan_copy_weighted(e->objective, &file->plan[p], &e->plan);
+            status = e->visit(e->ctx, &e->plan, file->probability[p]);
+        }
+    }
+    return status;
+}
+
+static cs_status visit_all(enumeration *e)
+{
+    switch (e->objective->kind) {
+    case CS_OBJ_AR:
+    case CS_OBJ_GROUP_AR:
+        return visit_groups(e);
+    case CS_OBJ_DIVERSE_AR:
+    case CS_OBJ_OFFSET_AR:
+        return visit_offsets(e);
+    case CS_OBJ_FILE:
+        return visit_file(e);
+    case CS_OBJ_GVP:
+        return visit_gvp(e);
+    case CS_OBJ_PERMUTED_AR:
+        cs_plan_fixed_groups(e->objective, 1, &e->plan);
+        return visit_arrangements(e, 1);
+    default:
+        return visit_masks(e);
+    }
+}
+
+cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
+                            cs_plan_visit visit, void *ctx)
+{
+    double count = 0;
+    enumeration e = {.objective = objective, .visit = visit, .ctx = ctx};
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) {
+        status = cs_objective_check_length(objective, length);
+    }
+    if (status == CS_OK) {
+        status = count_plans(objective, length, &count);
+    }
+    if (status == CS_OK && count > (double)limit) {
+        status =
+            cs_fail(CS_ERR_USAGE, "%s at length %" PRId64 " has %.15g plans, more than %" PRId64,
+                    cs_objective_table(objective->kind)->name, length, count, limit);
+    }
+    if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
+        status = visit_all(&e);
+        cs_plan_free(&e.plan);
+    }
+    return status;
+}

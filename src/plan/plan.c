@@ -1,0 +1,227 @@
+/* Drawing plans, and their attention masks.
+ *
+ * A permutation-invariant plan is its group labels in order of z, shuffled: a uniform permutation
+ * of the labels over the positions is a uniform order z. Boundaries are drawn by selection
+ * sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S): sorted as they come, without scratch, O(s).
+ */
+#include "plan/plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/distance.h"
+#include "plan/gvp.h"
+#include "plan/plan_file.h"
+#include "plan/plan_weights.h"
+
+cs_status cs_plan_init(cs_plan *plan, int64_t length)
+{
+    if (length < 1 || length > INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE, "plan length %" PRId64 " not in 1..%d", length, INT32_MAX);
+    }
+    cs_plan local = {.length = length};
+    local.group = cs_calloc(length, sizeof *local.group);
+    local.weight = cs_calloc(length, sizeof *local.weight);
+    if (!local.group || !local.weight) {
+        cs_plan_free(&local);
+        return CS_ERR_MEMORY;
+    }
+    *plan = local;
+    return CS_OK;
+}
+
+void cs_plan_free(cs_plan *plan)
+{
+    cs_free(plan->group);
+    cs_free(plan->weight);
+    memset(plan, 0, sizeof *plan);
+}
+
+void cs_plan_weigh(const cs_objective *objective, cs_plan *plan)
+{
+    int64_t predicted = 0;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        predicted += plan->group[i] > 0;
+    }
+    bool none = objective->empty_prefix == CS_PREFIX_NONE &&
+                objective->kind == CS_OBJ_BERNOULLI_MASKED && predicted == plan->length;
+    double weight = none || predicted == 0                     ? 0
+                    : objective->event_weight == CS_EVENT_MASK ? 1 / (double)predicted
+                                                               : 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->weight[i] = plan->group[i] > 0 ? weight : 0;
+    }
+}
+
+void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target)
+{
+    plan->groups = 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = i >= prefix;
+        plan->weight[i] = i == target;
+    }
+}
+
+void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, cs_plan *plan)
+{
+    int64_t start = objective->empty_prefix != CS_PREFIX_NONE; /* group of position 0 */
+    int64_t size = objective->kind == CS_OBJ_GROUP_AR ? objective->t : 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = (int32_t)(i < first ? start : start + 1 + (i - first) / size);
+    }
+    plan->groups = plan->group[plan->length - 1];
+}
+
+static void sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
+    cs_distance law = cs_distance_of(objective, s);
+    int64_t prefix = first + cs_rng_below(rng, s - first), left = s - prefix;
+    int64_t reach = left < law.window ? left : law.window, d = 1;
+    if (law.kind == CS_OFFSET_UNIFORM) {
+        d += cs_rng_below(rng, reach);
+    } else {
+        long double sum = 0, below = 0;
+        for (int64_t x = 1; x <= reach; ++x) {
+            sum += cs_distance_raw(&law, left, x);
+        }
+        long double u = cs_rng_uniform(rng) * sum;
+        for (d = 1; d < reach && (below += cs_distance_raw(&law, left, d)) <= u; ++d) {
+        }
+    }
+    cs_plan_one_target(plan, prefix, prefix + d - 1);
+}
+
+/* Labels in order of z: 0 up to n_0 - 1, 1 up to n_1 - 1, ... for boundaries drawn at random. */
+static void draw_gvp_labels(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    int64_t s = plan->length, groups = objective->groups;
+    bool mixed = objective->segmentation == CS_SEGMENT_MIXED;
+    int64_t last = mixed ? cs_gvp_draw_last(s, groups, rng) : s;
+    int64_t needed = mixed ? groups - 1 : groups; /* distinct draws from 1..last-1 */
+    int32_t label = 0;
+    plan->group[0] = 0;
+    for (int64_t j = 1; j < s; ++j) {
+        if (j == last) {
+            ++label;
+        } else if (j < last && needed > 0 && cs_rng_below(rng, last - j) < needed) {
+            ++label;
+            --needed;
+        }
+        plan->group[j] = label;
+    }
+}
+
+static void fixed_gvp_labels(int64_t groups, cs_plan *plan)
+{
+    int32_t label = 0;
+    for (int64_t j = 0; j < plan->length; ++j) {
+        label += j == cs_gvp_fixed(plan->length, groups, label);
+        plan->group[j] = label;
+    }
+}
+
+static cs_status sample_invariant(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    int64_t s = plan->length, lo, hi;
+    plan->groups = 1;
+    if (objective->kind == CS_OBJ_BERNOULLI_MASKED) {
+        for (int64_t i = 0; i < s; ++i) {
+            plan->group[i] = cs_rng_uniform(rng) < objective->mask_ratio_lo;
+        }
+        return CS_OK;
+    }
+    if (objective->kind == CS_OBJ_PERMUTED_AR) {
+        cs_plan_fixed_groups(objective, 1, plan);
+    } else if (objective->kind == CS_OBJ_GVP) {
+        plan->groups = objective->groups;
+        if (objective->segmentation == CS_SEGMENT_FIXED) {
+            fixed_gvp_labels(objective->groups, plan);
+        } else {
+            draw_gvp_labels(objective, rng, plan);
+        }
+    } else {
+        cs_status status = cs_objective_unmasked(objective, s, &lo, &hi);
+        if (status != CS_OK) {
+            return status;
+        }
+        int64_t m = lo + cs_rng_below(rng, hi - lo + 1);
+        for (int64_t i = 0; i < s; ++i) {
+            plan->group[i] = i >= m;
+        }
+    }
+    cs_rng_shuffle(rng, s, plan->group);
+    return CS_OK;
+}
+
+static void sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    const cs_plan_file *file = objective->file;
+    double u = cs_rng_uniform(rng), below = 0;
+    const cs_plan *drawn = NULL;
+    for (int64_t p = 0; p < file->plans && below <= u; ++p) {
+        if (file->plan[p].length == plan->length) {
+            below += file->probability[p];
+            drawn = &file->plan[p]; /* the last one when probabilities sum to just below 1 */
+        }
+    }
+    cs_plan_copy_weighted(objective, drawn, plan);
+}
+
+void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        sum += from->weight[i];
+    }
+    plan->groups = from->groups;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = from->group[i];
+        plan->weight[i] =
+            objective->event_weight == CS_EVENT_MASK ? from->weight[i] / sum : from->weight[i];
+    }
+}
+
+cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) {
+        status = cs_objective_check_length(objective, plan->length);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    switch (objective->kind) {
+    case CS_OBJ_DIVERSE_AR:
+    case CS_OBJ_OFFSET_AR:
+        sample_offset(objective, rng, plan);
+        return CS_OK;
+    case CS_OBJ_FILE:
+        sample_file(objective, rng, plan);
+        return CS_OK;
+    case CS_OBJ_AR:
+        cs_plan_fixed_groups(objective, 1, plan);
+        break;
+    case CS_OBJ_GROUP_AR: {
+        int64_t firsts = objective->t < plan->length ? objective->t : plan->length;
+        cs_plan_fixed_groups(objective, 1 + cs_rng_below(rng, firsts), plan);
+        break;
+    }
+    default:
+        status = sample_invariant(objective, rng, plan);
+    }
+    if (status == CS_OK) {
+        cs_plan_weigh(objective, plan);
+    }
+    return status;
+}
+
+void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim, int32_t *query_lim)
+{
+    for (int64_t i = 0; i < plan->length; ++i) {
+        vis[i] = plan->group[i];
+        content_lim[i] = plan->group[i];
+        query_lim[i] = plan->group[i] - 1;
+    }
+}

@@ -1,0 +1,206 @@
+/* Plan files: one JSON object, every defect named by plan number (from 1) and position (from 0). */
+#include "plan/plan_file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+
+void cs_plan_file_free(cs_plan_file *file)
+{
+    for (int64_t p = 0; file->plan && p < file->plans; ++p) {
+        cs_plan_free(&file->plan[p]);
+    }
+    cs_free(file->plan);
+    cs_free(file->probability);
+    cs_free(file->path);
+    memset(file, 0, sizeof *file);
+}
+
+/* A misspelt key would silently mean the default. */
+static cs_status check_keys(json_t *object, const char *const known[], const char *names)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        bool found = false;
+        for (int i = 0; known[i] && !found; ++i) {
+            found = strcmp(key, known[i]) == 0;
+        }
+        if (!found) {
+            return cs_fail(CS_ERR_INPUT, "unknown key \"%s\" (known: %s)", key, names);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_probability(json_t *value, double *out)
+{
+    if (!json_is_number(value)) {
+        return cs_fail(CS_ERR_INPUT, "probability is %s", value ? "not a number" : "missing");
+    }
+    *out = json_number_value(value);
+    return *out > 0 && isfinite(*out)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "probability %g is not positive", *out);
+}
+
+static cs_status read_groups(json_t *list, cs_plan *plan)
+{
+    for (int64_t i = 0; i < plan->length; ++i) {
+        json_t *value = json_array_get(list, (size_t)i);
+        if (!json_is_integer(value)) {
+            return cs_fail(CS_ERR_INPUT, "group of position %" PRId64 " is not an integer", i);
+        }
+        int64_t group = json_integer_value(value);
+        if (group < 0 || group > plan->length) {
+            return cs_fail(CS_ERR_INPUT,
+                           "group %" PRId64 " of position %" PRId64 " is not in 0..%" PRId64, group,
+                           i, plan->length);
+        }
+        plan->group[i] = (int32_t)group;
+        plan->groups = group > plan->groups ? group : plan->groups;
+    }
+    /* Marks used groups in the weights, which are read afterwards. */
+    for (int64_t i = 0; i < plan->length; ++i) {
+        if (plan->group[i] > 0) {
+            plan->weight[plan->group[i] - 1] = 1;
+        }
+    }
+    for (int64_t g = 1; g <= plan->groups; ++g) {
+        if (!(plan->weight[g - 1] > 0)) {
+            return cs_fail(CS_ERR_INPUT,
+                           "group %" PRId64 " is empty, but group %" PRId64 " is used", g,
+                           plan->groups);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_weights(json_t *list, cs_plan *plan)
+{
+    if (list && (!json_is_array(list) || (int64_t)json_array_size(list) != plan->length)) {
+        return cs_fail(CS_ERR_INPUT, "weights is not an array of %" PRId64 " numbers",
+                       plan->length);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        json_t *value = list ? json_array_get(list, (size_t)i) : NULL;
+        if (list && !json_is_number(value)) {
+            return cs_fail(CS_ERR_INPUT, "weight of position %" PRId64 " is not a number", i);
+        }
+        double weight = list ? json_number_value(value) : plan->group[i] > 0;
+        if (!(weight >= 0) || !isfinite(weight)) {
+            return cs_fail(CS_ERR_INPUT, "weight %g of position %" PRId64 " is %s", weight, i,
+                           weight < 0 ? "negative" : "not finite");
+        }
+        if (weight > 0 && plan->group[i] == 0) {
+            return cs_fail(CS_ERR_INPUT,
+                           "weight %g of position %" PRId64 " in group 0, which is given", weight,
+                           i);
+        }
+        plan->weight[i] = weight;
+        sum += weight;
+    }
+    return sum > 0 && isfinite(sum) ? CS_OK : cs_fail(CS_ERR_INPUT, "weights sum to %g", sum);
+}
+
+static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
+{
+    static const char *const known[] = {"probability", "groups", "weights", NULL};
+    if (!json_is_object(object)) {
+        return cs_fail(CS_ERR_INPUT, "not an object");
+    }
+    json_t *groups = json_object_get(object, "groups");
+    cs_status status = check_keys(object, known, "probability, groups, weights");
+    if (status == CS_OK) {
+        status = read_probability(json_object_get(object, "probability"), probability);
+    }
+    if (status == CS_OK && (!json_is_array(groups) || json_array_size(groups) == 0)) {
+        status =
+            cs_fail(CS_ERR_INPUT, "groups is %s", groups ? "not an array of integers" : "missing");
+    }
+    if (status == CS_OK) {
+        status = cs_plan_init(plan, (int64_t)json_array_size(groups));
+    }
+    if (status == CS_OK) {
+        status = read_groups(groups, plan);
+    }
+    return status == CS_OK ? read_weights(json_object_get(object, "weights"), plan) : status;
+}
+
+static cs_status normalise(cs_plan_file *file)
+{
+    int64_t longest = 0;
+    for (int64_t p = 0; p < file->plans; ++p) {
+        longest = file->plan[p].length > longest ? file->plan[p].length : longest;
+    }
+    double *sum = cs_calloc(longest + 1, sizeof *sum);
+    if (!sum) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    for (int64_t p = 0; p < file->plans; ++p) {
+        sum[file->plan[p].length] += file->probability[p];
+    }
+    for (int64_t p = 0; p < file->plans && status == CS_OK; ++p) {
+        double total = sum[file->plan[p].length];
+        if (!isfinite(total)) {
+            status = cs_fail(CS_ERR_INPUT, "probabilities of length %" PRId64 " sum to %g",
+                             file->plan[p].length, total);
+        }
+        file->probability[p] /= total;
+    }
+    cs_free(sum);
+    return status;
+}
+
+static cs_status read_all(json_t *root, cs_plan_file *file)
+{
+    static const char *const known[] = {"plans", NULL};
+    json_t *list = json_object_get(root, "plans");
+    if (!json_is_object(root) || !json_is_array(list)) {
+        return cs_fail(CS_ERR_INPUT, "not an object with an array \"plans\"");
+    }
+    cs_status status = check_keys(root, known, "plans");
+    int64_t plans = (int64_t)json_array_size(list);
+    if (status == CS_OK && plans == 0) {
+        status = cs_fail(CS_ERR_INPUT, "\"plans\" is empty");
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    file->plan = cs_calloc(plans, sizeof *file->plan);
+    file->probability = cs_calloc(plans, sizeof *file->probability);
+    if (!file->plan || !file->probability) {
+        return CS_ERR_MEMORY;
+    }
+    file->plans = plans;
+    for (int64_t p = 0; p < plans && status == CS_OK; ++p) {
+        status = read_plan(json_array_get(list, (size_t)p), &file->plan[p], &file->probability[p]);
+        status = cs_blame(status, "plan %" PRId64, p + 1);
+    }
+    return status == CS_OK ? normalise(file) : status;
+}
+
+cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
+{
+    cs_plan_file file = {0};
+    json_t *root = NULL;
+    cs_status status = cs_json_read(path, &root); /* names the path itself */
+    if (status != CS_OK) {
+        return status;
+    }
+    file.path = cs_strdup(path);
+    status = file.path ? read_all(root, &file) : CS_ERR_MEMORY;
+    json_decref(root);
+    if (status != CS_OK) {
+        cs_plan_file_free(&file);
+        return cs_blame(status, "%s", path);
+    }
+    *out = file;
+    return CS_OK;
+}
