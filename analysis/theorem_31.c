@@ -512,8 +512,8 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
     if (status == CS_OK && s->verdict == CS_FAIL) {
         status = cs_statement_counterexample(s, "the SVD's own factors give %.17g", s->lhs);
     }
-    double least = INFINITY, error = 0;
-    for (int64_t i = 1; i < NOISES; ++i) {
+    double least = INFINITY, error = 0; /* the optimum is one of the pairs: the claim is tight */
+    for (int64_t i = 0; i < NOISES; ++i) {
         least = fmin(least, loss(&e[i], 2));
         error = fmax(error, e[i].loss_error);
     }
@@ -525,18 +525,18 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
         }
     }
     if (status == CS_OK) {
-        s = cs_statements_add(out, "3.1-minimum", CS_CORRECTED, CS_RELATION_AT_MOST,
-                              "-(sigma_1^2 + ... + sigma_t^2) <= L_2(f, W) for all f, W with t "
-                              "columns (rhs: the least of random ones, rescaled ones, and "
-                              "perturbed optima)",
+        s = cs_statements_add(out, "3.1-minimum", CS_CORRECTED, CS_RELATION_EQUAL,
+                              "min L_2(f, W) = -(sigma_1^2 + ... + sigma_t^2) over f, W with t "
+                              "columns (lhs: the least of random pairs, their best multiples, "
+                              "(f*, W*) and its perturbations)",
                               input);
         status = s ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) {
-        cs_statement_judge(s, minimum, least, error + shift);
+        cs_statement_judge(s, least, minimum, error + shift);
         status = s->verdict == CS_FAIL
                      ? cs_statement_counterexample(s, "a pair with L_2 = %.17g", least)
-                     : cs_statement_detail(s, "pairs", json_integer(2 * trials + NOISES - 1));
+                     : cs_statement_detail(s, "pairs", json_integer(2 * trials + NOISES));
     }
 done:
     cs_spectrum_free(&spectrum);

@@ -1,0 +1,408 @@
+/* Theorem 4.1: statements from the measured curve. theory.md 4.
+ *
+ *   E <= 2 p_max tail + 2 (1 + sigma_{t+1}^2) alpha~            sharpest
+ *     <= 2 p_max tail + 4 alpha~ <= 2 p_max tail + 8 alpha      the paper's form, c_1 = 2 p_max,
+ * c_2 = 8 E <= 2 alpha~ / (1 - sigma_{t+1}^2)                         spectral gap
+ *
+ * One statement a bound over all t: the sides are those of the t with the least room, the verdict
+ * the worst over t; VACUOUS only when every t is. Soft labels: the same constants with Y =
+ * sqrt(P_C) pi, p_max = max_c sum_X P_C pi_c >= ||Y^T Y||_2, and E against labels drawn from pi(X).
+ * For a wrong guess a and the likeliest class b, 1 - pi_a <= 2 ||g - pi||^2 + 2 (1 - ||pi||^2):
+ * with x = pi_a, y = pi_b it follows from (y - x)^2 + 2 (1 - x^2 - y (1 - x)) - (1 - x) = (1 - y)^2
+ * + x (1
+ * - x) >= 0, and 1 - ||pi||^2 is what alpha~ of soft labels holds beyond sum_j (1 - lambda_j)
+ * ||u_j^T Y||^2. A tie costs at most 1 and obeys the same inequality.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/theorem_41.h"
+#include "base/mem.h"
+#include "io/json.h"
+
+/* The right sides at one t, with their numerical errors. */
+typedef struct {
+    double rhs, error;
+} bound;
+
+typedef bound (*bound_fn)(const cs_41_curve *c, int64_t t);
+typedef double (*error_fn)(const cs_41_curve *c, int64_t t);
+
+typedef struct {
+    const char *id;
+    cs_form form;
+    const char *text;
+    error_fn lhs;
+    bound_fn rhs;
+} claim;
+
+/* 2 p_max tail + factor alpha~: value and error. */
+static bound tail_form(const cs_41_curve *c, int64_t t, double p_max, double factor, double alpha)
+{
+    double rhs = 2 * p_max * c->tail4[t] + factor * alpha;
+    double error = 2 * p_max * c->tail4_error[t] + factor * c->labels.rounding * fmax(alpha, 0) +
+                   c->perturbation[t] + 2 * CS_41_TIE * rhs + 8 * DBL_EPSILON * rhs;
+    return (bound){rhs, error};
+}
+
+static bound sharp(const cs_41_curve *c, int64_t t)
+{
+    return tail_form(c, t, c->labels.p_max, 2 * (1 + c->next[t] * c->next[t]), c->labels.alpha_t);
+}
+
+static bound tilde(const cs_41_curve *c, int64_t t)
+{
+    return tail_form(c, t, c->labels.p_max, 4, c->labels.alpha_t);
+}
+
+static bound paper(const cs_41_curve *c, int64_t t)
+{
+    return tail_form(c, t, c->labels.p_max, 8, c->labels.alpha);
+}
+
+static bound soft_sharp(const cs_41_curve *c, int64_t t)
+{
+    return tail_form(c, t, c->labels.p_max_soft, 2 * (1 + c->next[t] * c->next[t]),
+                     c->labels.alpha_t_soft);
+}
+
+static bound document_bound(const cs_41_curve *c, int64_t t)
+{
+    bound b = sharp(c, t);
+    b.rhs += c->labels.noise;
+    b.error += c->labels.rounding * c->labels.noise;
+    return b;
+}
+
+static bound gap_form(const cs_41_curve *c, int64_t t)
+{
+    double next = c->next[t], gap = (1 - next) * (1 + next);
+    double alpha = c->labels.alpha_t;
+    if (!(gap > 1e-12)) { /* sigma_{t+1} = 1 to the accuracy of any solver */
+        return (bound){INFINITY, 0};
+    }
+    double rhs = 2 * alpha / gap;
+    double error = (2 * c->labels.rounding * alpha + c->perturbation[t] +
+                    rhs * (c->perturbation[t] + 4 * DBL_EPSILON)) /
+                       gap +
+                   2 * CS_41_TIE * rhs;
+    return (bound){rhs, error};
+}
+
+static double worst_error(const cs_41_curve *c, int64_t t)
+{
+    return c->worst[t];
+}
+
+static double document_error(const cs_41_curve *c, int64_t t)
+{
+    return c->documents[t];
+}
+
+static double soft_error(const cs_41_curve *c, int64_t t)
+{
+    return c->soft[t];
+}
+
+static double unweighted_error(const cs_41_curve *c, int64_t t)
+{
+    return c->unweighted[t];
+}
+
+/* FAIL before INCONCLUSIVE before what holds. */
+static int severity(cs_verdict verdict)
+{
+    return verdict == CS_FAIL ? 2 : verdict == CS_INCONCLUSIVE ? 1 : 0;
+}
+
+/* The error of E is the rounding of a sum of masses; E = 0 is exact, and no right side is negative.
+ */
+static double total_error(const cs_41_curve *c, double lhs, bound b)
+{
+    return lhs == 0 ? 0 : b.error + c->labels.rounding * lhs;
+}
+
+static cs_status describe(const cs_41_curve *c, int64_t at, int64_t vacuous, int64_t informative,
+                          cs_statement *s)
+{
+    const cs_41_labels *l = &c->labels;
+    cs_status status = cs_statement_detail(s, "t", json_integer(at + 1));
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "t_max", json_integer(c->t_max));
+    }
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "vacuous_at", json_integer(vacuous));
+    }
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "first_informative_t",
+                                     informative < 0 ? json_null() : json_integer(informative + 1));
+    }
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "rotations", json_integer(c->rotations.rotations));
+    }
+    const struct {
+        const char *key;
+        double value;
+    } number[] = {{"alpha", l->alpha},
+                  {"alpha_tilde", l->alpha_t},
+                  {"p_max", l->p_max},
+                  {"tail_sigma4", c->tail4[at]},
+                  {"tail_error", c->tail4_error[at]},
+                  {"sigma_next", c->next[at]},
+                  {"tie_tolerance", CS_41_TIE}};
+    for (size_t i = 0; status == CS_OK && i < sizeof number / sizeof *number; ++i) {
+        status = cs_statement_detail(s, number[i].key, cs_json_number(number[i].value));
+    }
+    return status;
+}
+
+static cs_status assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_statement *s)
+{
+    double largest = 0;
+    for (int64_t j = 0; j < c->t_max; ++j) {
+        largest = fmax(largest, spectrum->residual[j]);
+    }
+    cs_status status = cs_statement_assume(s,
+                                           "every context of positive mass has a label (value: "
+                                           "mass without one, put in a class of its own)",
+                                           c->labels.unlabelled == 0, c->labels.unlabelled);
+    if (status == CS_OK) {
+        status = cs_statement_assume(s, "the triplets converged (value: largest residual)",
+                                     spectrum->converged, largest);
+    }
+    if (status == CS_OK) {
+        status = cs_statement_assume(s, "U has orthonormal columns (value: ||U^T U - I||_F)",
+                                     c->defect <= 1e-8, c->defect);
+    }
+    return status;
+}
+
+/* One claim over all t. */
+static cs_status judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const claim *k,
+                             const char *input, cs_statements *out)
+{
+    const double trivial = 1 - c->labels.p_max;
+    int64_t at = 0, vacuous = 0, informative = -1;
+    int worst = -1;
+    double least = INFINITY;
+    cs_statement *s = cs_statements_add(out, k->id, k->form, CS_RELATION_AT_MOST, k->text, input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t t = 0; t < c->t_max; ++t) {
+        bound b = k->rhs(c, t);
+        double lhs = k->lhs(c, t);
+        cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
+        int now = severity(s->verdict);
+        double margin = cs_statement_margin(s);
+        if (now > worst || (now == worst && margin < least)) {
+            worst = now;
+            least = margin;
+            at = t;
+        }
+        vacuous += b.rhs >= trivial;
+        informative = informative < 0 && b.rhs < trivial ? t : informative;
+    }
+    bound b = k->rhs(c, at);
+    double lhs = k->lhs(c, at);
+    s->trivial = vacuous == c->t_max ? trivial : NAN;
+    cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
+    s->trivial = trivial;
+    cs_status status = assume(c, spectrum, s);
+    if (status == CS_OK) {
+        status = describe(c, at, vacuous, informative, s);
+    }
+    if (status == CS_OK && s->verdict == CS_FAIL) {
+        status = cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)(at + 1),
+                                             lhs, b.rhs);
+    }
+    return status;
+}
+
+/* The printed bound leaves c_1 and c_2 open: the least c = c_1 = c_2 that would do here. */
+static cs_status unspecified(const cs_41_curve *c, const double *tail, const char *id,
+                             const char *text, const char *input, cs_statements *out)
+{
+    double least = 0, base = NAN;
+    int64_t at = 0;
+    cs_statement *s = cs_statements_add(out, id, CS_PRINTED, CS_RELATION_AT_MOST, text, input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t t = 0; t < c->t_max; ++t) {
+        double side = tail[t] + c->labels.alpha;
+        double need = c->worst[t] > 0 ? c->worst[t] / side : 0; /* infinite when side = 0 */
+        if (t == 0 || need > least) {
+            least = need;
+            base = side;
+            at = t;
+        }
+    }
+    double rhs = isinf(least) ? 0 : least * base;
+    s->trivial = 1 - c->labels.p_max;
+    cs_statement_judge(s, c->worst[at], rhs, 0);
+    cs_status status = CS_OK;
+    if (isinf(least)) { /* no constants can help: the verdict is that of E <= 0 */
+        status = cs_statement_counterexample(s, "t = %lld: tail = alpha = 0 but E = %.12g",
+                                             (long long)(at + 1), c->worst[at]);
+    } else {
+        s->verdict = CS_UNSPECIFIED;
+    }
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "least_c", cs_json_number(least));
+    }
+    return status == CS_OK ? cs_statement_detail(s, "t", json_integer(at + 1)) : status;
+}
+
+static cs_status labelling_errors(const cs_41_curve *c, const char *input, cs_statements *out)
+{
+    const cs_41_labels *l = &c->labels;
+    double error = l->alpha == 0 ? 0 : 2 * l->rounding * l->alpha;
+    cs_statement *s = cs_statements_add(out, "4.1-alpha-lower", CS_CORRECTED, CS_RELATION_AT_MOST,
+                                        "alpha <= alpha~ for y(X+) the most probable label", input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, l->alpha, l->alpha_t, error);
+    s = cs_statements_add(out, "4.1-alpha-upper", CS_CORRECTED, CS_RELATION_AT_MOST,
+                          "alpha~ <= alpha (2 - alpha)", input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, l->alpha_t, l->alpha * (2 - l->alpha), error);
+    s = cs_statements_add(out, "4.1-alpha", CS_PRINTED, CS_RELATION_AT_MOST, "alpha~ <= 2 alpha",
+                          input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, l->alpha_t, 2 * l->alpha, error);
+    return CS_OK;
+}
+
+/* sum_j (1 - lambda_j) ||u_j^T Y||^2 = 1 - sum_j lambda_j ||u_j^T Y||^2 = alpha~, when all are
+ * known.
+ */
+static cs_status identity(const cs_41_curve *c, const char *input, cs_statements *out)
+{
+    int64_t last = c->t_max - 1;
+    cs_statement *s =
+        cs_statements_add(out, "4.1-identity", CS_CORRECTED, CS_RELATION_EQUAL,
+                          "alpha~ = 1 - sum_j lambda_j ||u_j^T Y||^2 over all j", input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, c->labels.alpha_t, 1 - c->explained[last],
+                       c->perturbation[last] + 4 * c->labels.rounding);
+    return CS_OK;
+}
+
+static cs_status fill(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
+                      cs_table *table)
+{
+    cs_status status = CS_OK;
+    if (table->columns == 0) {
+        status = cs_table_init(
+            table, "input,t,sigma,sigma_next,tail_sigma4,tail_error,error,error_rotation_mean,"
+                   "error_rotation_worst,bound_sharp,bound_alpha_tilde,bound_alpha,bound_gap,"
+                   "trivial,alpha,alpha_tilde,p_max,error_documents,bound_documents,error_soft,"
+                   "bound_soft,label_noise,error_unweighted");
+    }
+    for (int64_t t = 0; status == CS_OK && t < c->t_max; ++t) {
+        const struct {
+            const char *column;
+            double value;
+        } cell[] = {{"sigma", spectrum->sigma[t]},
+                    {"sigma_next", c->next[t]},
+                    {"tail_sigma4", c->tail4[t]},
+                    {"tail_error", c->tail4_error[t]},
+                    {"error", c->error[t]},
+                    {"error_rotation_mean", c->rotations.mean[t]},
+                    {"error_rotation_worst", c->rotations.worst[t]},
+                    {"bound_sharp", sharp(c, t).rhs},
+                    {"bound_alpha_tilde", tilde(c, t).rhs},
+                    {"bound_alpha", paper(c, t).rhs},
+                    {"bound_gap", gap_form(c, t).rhs},
+                    {"trivial", 1 - c->labels.p_max},
+                    {"alpha", c->labels.alpha},
+                    {"alpha_tilde", c->labels.alpha_t},
+                    {"p_max", c->labels.p_max},
+                    {"error_documents", c->documents[t]},
+                    {"bound_documents", document_bound(c, t).rhs},
+                    {"error_soft", c->soft[t]},
+                    {"bound_soft", soft_sharp(c, t).rhs},
+                    {"label_noise", c->labels.noise},
+                    {"error_unweighted", c->unweighted ? c->unweighted[t] : NAN}};
+        status = cs_table_row(table);
+        if (status == CS_OK) {
+            status = cs_table_text(table, "input", input);
+        }
+        if (status == CS_OK) {
+            status = cs_table_int(table, "t", t + 1);
+        }
+        for (size_t i = 0; status == CS_OK && i < sizeof cell / sizeof *cell; ++i) {
+            status = cs_table_real(table, cell[i].column, cell[i].value);
+        }
+    }
+    return status;
+}
+
+cs_status cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
+                           cs_statements *out, cs_table *table)
+{
+    static const claim claims[] = {
+        {"4.1", CS_CORRECTED,
+         "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 8 alpha for every t (c_1 = 2 p_max, c_2 = 8)",
+         worst_error, paper},
+        {"4.1-tilde", CS_CORRECTED, "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 4 alpha~ for every t",
+         worst_error, tilde},
+        {"4.1-sharp", CS_CORRECTED,
+         "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ for every t",
+         worst_error, sharp},
+        {"4.1-gap", CS_CORRECTED, "E(t) <= 2 alpha~ / (1 - sigma_{t+1}^2) for every t", worst_error,
+         gap_form},
+    };
+    static const claim noisy[] = {
+        {"4.1-documents", CS_CORRECTED,
+         "E_doc(t) <= sharp bound + label noise: guesses for y(X) against the documents' own "
+         "labels",
+         document_error, document_bound},
+        {"4.1-soft", CS_CORRECTED,
+         "E_soft(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ with soft labels "
+         "pi(X) throughout",
+         soft_error, soft_sharp},
+    };
+    static const claim alike = {
+        "4.1-unweighted", CS_PRINTED,
+        "the sharp bound if the least squares weighs every context alike (the paper names no "
+        "weights)",
+        unweighted_error, sharp};
+    cs_status status = unspecified(c, c->tail4, "4.1",
+                                   "E(t) <= c_1 sum_{j>t} sigma_j^4 + c_2 alpha, sigma_j the "
+                                   "singular value, c_1 and c_2 not given (rhs: with the least "
+                                   "c_1 = c_2 that does)",
+                                   input, out);
+    if (status == CS_OK) {
+        status = unspecified(c, c->tail2, "4.1-text",
+                             "the same with sigma_j^2 the singular value, as the text says: the "
+                             "tail is then sum_{j>t} of its squares",
+                             input, out);
+    }
+    for (size_t i = 0; status == CS_OK && i < sizeof claims / sizeof *claims; ++i) {
+        status = judge_claim(c, spectrum, &claims[i], input, out);
+    }
+    for (size_t i = 0; status == CS_OK && c->labels.noise > 0 && i < sizeof noisy / sizeof *noisy;
+         ++i) {
+        status = judge_claim(c, spectrum, &noisy[i], input, out);
+    }
+    if (status == CS_OK && c->unweighted) {
+        status = judge_claim(c, spectrum, &alike, input, out);
+    }
+    if (status == CS_OK) {
+        status = labelling_errors(c, input, out);
+    }
+    if (status == CS_OK && c->full && c->t_max == spectrum->k) {
+        status = identity(c, input, out);
+    }
+    return status == CS_OK && table ? fill(c, spectrum, input, table) : status;
+}
