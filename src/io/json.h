@@ -28,7 +28,9 @@ cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CH
  * twice. Any JSON value may stand at the top. */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 
-/* Writes pretty JSON atomically / to an open stream. */
+/* Writes pretty JSON atomically / to an open stream. CS_ERR_IO when the stream fails (what is still
+ * in its buffer is seen by the caller's close), CS_ERR_MEMORY when memory is short or a value holds
+ * itself. */
 cs_status cs_json_write(const char *path, const json_t *value) CS_MUST_CHECK;
 cs_status cs_json_print(FILE *stream, const json_t *value) CS_MUST_CHECK;
 

@@ -23,7 +23,7 @@ typedef struct cs_table {
 cs_status cs_table_init(cs_table *table, const char *names) CS_MUST_CHECK;
 void cs_table_free(cs_table *table);
 
-/* Starts a row of empty cells. */
+/* Starts a row of empty cells. Amortised O(columns). */
 cs_status cs_table_row(cs_table *table) CS_MUST_CHECK;
 
 /* Fill a cell of the current row by column name; an unknown name is a bug (assert). */
@@ -32,6 +32,9 @@ cs_status cs_table_real(cs_table *table, const char *column,
                         double x) CS_MUST_CHECK; /* NaN: empty; inf: inf */
 cs_status cs_table_int(cs_table *table, const char *column, int64_t x) CS_MUST_CHECK;
 
+/* Write all rows: CS_ERR_IO when the file or stream fails (what is still in a stream's buffer is
+ * seen by the caller's close). Printing as text pads by code points and sets columns of numbers
+ * right. */
 cs_status cs_table_write_csv(const cs_table *table, const char *path) CS_MUST_CHECK; /* atomic */
 cs_status cs_table_print_csv(const cs_table *table, FILE *stream) CS_MUST_CHECK;
 cs_status cs_table_print_text(const cs_table *table,
