@@ -13,6 +13,8 @@
 
 #include "base/mem.h"
 
+enum { MANY_ROWS = 1 << 26 };
+
 cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
 {
     *a = (cs_csr){0};
@@ -22,6 +24,12 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
     }
     if (cols > INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%lld columns: more than 2^31 - 1", (long long)cols);
+    }
+    /* A header may claim any number of rows, and calloc promises memory it does not have. */
+    int64_t available = rows > MANY_ROWS ? cs_mem_available() : 0;
+    if (available > 0 && rows >= available / (int64_t)sizeof *a->ptr) {
+        return cs_fail(CS_ERR_MEMORY, "%lld rows: their pointers do not fit into free memory",
+                       (long long)rows);
     }
     cs_csr b = {.rows = rows, .cols = cols};
     b.ptr = cs_calloc(rows + 1, sizeof *b.ptr);
@@ -345,4 +353,13 @@ cs_status cs_csr_check(const cs_csr *a, bool non_negative)
         status = check_row(a, i, non_negative);
     }
     return status;
+}
+
+bool cs_csr_is_integer(const cs_csr *a)
+{
+    bool all = true;
+    for (int64_t p = 0; p < cs_csr_nnz(a) && all; ++p) {
+        all = fabs(a->val[p]) < 0x1p53 && a->val[p] == trunc(a->val[p]);
+    }
+    return all;
 }

@@ -53,6 +53,9 @@ void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
  * CS_ERR_INPUT "row 3, column 7: value -1 is negative". */
 cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
 
+/* Every value is an integer of magnitude below 2^53: what int64 and double hold alike. */
+bool cs_csr_is_integer(const cs_csr *a);
+
 /* Y = A X: X cols x k, Y rows x k with its room made by the caller; threaded (0: cs_threads()), the
  * same bits for any thread count. For A^T X pass the transposed matrix, so that it is a row loop
  * too. O(nnz k) time, 64 cols bytes of scratch. CS_ERR_USAGE names shapes that do not fit. */
