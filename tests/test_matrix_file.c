@@ -441,7 +441,7 @@ static void npz_data_type_follows_the_values(void **state)
 static void mtx_ignores_the_locale(void **state)
 {
     cs_csr a = sample(false), b;
-    bool comma = comma_locale();
+    bool comma = comma_locale(state);
     OK(cs_matrix_write_mtx(in_dir(state, "l.mtx"), &a, false));
     OK(cs_matrix_read(in_dir(state, "l.mtx"), &b));
     assert_same(&a, &b);
