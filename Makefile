@@ -78,10 +78,12 @@ FORCE:
 
 # Version and commit for manifests; rewritten only when they change.
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty)
+ARPACK_VERSION := $(or $(shell pkg-config --modversion arpack 2>/dev/null),unknown)
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define CS_VERSION "$(VERSION)"'; echo '#define CS_COMMIT "$(COMMIT)"'; \
-	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; echo '#define CS_SHARE_INSTALL "$(PREFIX)/share/cospec"'; } > $@.new
+	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; echo '#define CS_SHARE_INSTALL "$(PREFIX)/share/cospec"'; \
+	   echo '#define CS_ARPACK_VERSION "$(ARPACK_VERSION)"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(CLI_OBJ) $(B)/src/io/share.o: $(B)/generated/version.h
 

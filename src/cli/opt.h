@@ -44,6 +44,8 @@ typedef struct {
     const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
                              tests */
     cs_status (*run)(cs_args *args);
+    const char *without; /* common options that mean nothing to this command, "seed dry-run": they
+                            are refused and not listed; NULL: it takes all of them */
 } cs_command;
 
 /* Values of a parsed command line. An unknown name is a bug (assert). */
@@ -60,16 +62,36 @@ const cs_command *cs_args_command(const cs_args *args);
 
 /* Parses argv[0..argc-1] (after the command's name) and --config; CS_ERR_USAGE names the option and
  * value, and suggests the nearest known name. Flags on the command line win over the config file.
+ * Forms: --name VALUE, --name=VALUE, -k VALUE, -kVALUE; "--" ends the options.
  */
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
                         cs_args **out) CS_MUST_CHECK;
 void cs_args_free(cs_args **args);
 
-/* All resolved options as a JSON object, for the manifest. */
+/* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
+ * those that were given, as an array. NULL when out of memory. */
 json_t *cs_args_json(const cs_args *args);
+json_t *cs_args_given_json(const cs_args *args);
 
-/* Generators from the same tables. */
+/* Numbers as the command line takes them: the whole text, decimal, independent of the locale,
+ * finite, low <= x <= high. `what` names the option in the message. cs_parse_int_list reads
+ * "N1,N2,..." into fresh memory. */
+cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
+                       int64_t *out) CS_MUST_CHECK;
+cs_status cs_parse_real(const char *text, const char *what, double low, double high,
+                        double *out) CS_MUST_CHECK;
+cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUST_CHECK;
+cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
+                            int64_t *count, int64_t **out) CS_MUST_CHECK;
+
+/* The name in the NULL-terminated list nearest to `text` in edit distance (transpositions count
+ * one), NULL when none is near enough to be meant. */
+const char *cs_nearest_name(const char *text, const char *const *names);
+
+/* Generators from the same tables. A description is paragraphs parted by blank lines; a line that
+ * starts with two spaces is set as it stands. cs_opt_overview is the program's own help. */
 cs_status cs_opt_help(const cs_command *command, char **out) CS_MUST_CHECK;
+cs_status cs_opt_overview(const cs_command *const *commands, char **out) CS_MUST_CHECK;
 cs_status cs_opt_man(const cs_command *const *commands,
                      char **out) CS_MUST_CHECK; /* cospec.1, roff */
 cs_status cs_opt_completion(const cs_command *const *commands, char **out) CS_MUST_CHECK; /* bash */

@@ -18,9 +18,10 @@ const cs_progress *cs_output_progress(const cs_args *args);
 void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
 
 /* Prints the result: `json` with --json, `table` as CSV with --csv, else the table as aligned text.
- * Either may be NULL when that form does not exist. With -o DIR also writes DIR/<name>.json and
- * DIR/<name>.csv (refusing to overwrite without --force). */
-cs_status cs_output_result(const cs_args *args, const char *name, json_t *json,
+ * Either may be NULL when that form does not exist (asking for it is CS_ERR_USAGE). With -o DIR
+ * first writes DIR/<name>.json and DIR/<name>.csv (refusing to overwrite without --force). Borrows
+ * both. Call it once: --resume prints the result again from these files. */
+cs_status cs_output_result(cs_args *args, const char *name, json_t *json,
                            const cs_table *table) CS_MUST_CHECK;
 
 /* Fails with CS_ERR_USAGE when DIR/<file> exists and neither --force nor --resume is given: called
@@ -30,8 +31,21 @@ cs_status cs_output_claim(const cs_args *args, const char *file) CS_MUST_CHECK;
 /* Remembers an input file or directory; its SHA-256 goes into the manifest. */
 cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
 
+/* A corrected statement failed: the run is complete and the program exits with 1. */
+void cs_output_refuted(cs_args *args);
+bool cs_output_is_refuted(const cs_args *args);
+
+/* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. */
+cs_status cs_output_path(const cs_args *args, const char *file, char **out) CS_MUST_CHECK;
+
+/* --resume: whether DIR/manifest.json is of a finished run with the same program, options,
+ * arguments and inputs; its result is then printed again. CS_ERR_USAGE, naming the option, when it
+ * is of another run (unless --force). */
+cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
+
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
- * kernel, threads, seed, inputs, wall time); called by main() after a successful run with -o. */
+ * kernel, threads, seed, inputs, wall time); called by main() after a
+ * complete run with -o. */
 cs_status cs_output_manifest(const cs_args *args, double wall_seconds) CS_MUST_CHECK;
 
 #endif

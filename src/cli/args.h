@@ -1,0 +1,48 @@
+/* The parsed command line, private to opt*.c and output*.c. */
+#ifndef CS_CLI_ARGS_H
+#define CS_CLI_ARGS_H
+
+#include "cli/opt.h"
+
+typedef struct {
+    const cs_opt *opt;
+    bool given;  /* by the user: on the command line or in --config */
+    bool flag;   /* FLAG */
+    int count;   /* texts: 0 when unset */
+    char **text; /* count: as given, or the fallback */
+    int64_t integer;
+    double real;
+} cs_opt_value;
+
+typedef struct {
+    char *path;
+    char sha256[65];
+    int64_t bytes;
+} cs_opt_input;
+
+struct cs_args {
+    const cs_command *command;
+    int values;
+    cs_opt_value *value;
+    int positionals;
+    char **positional;
+    int argc; /* the command line as it was, for the manifest */
+    char **argv;
+    int inputs;
+    cs_opt_input *input;
+    char *result;  /* name given to cs_output_result */
+    int exit_code; /* of the finished run, for the manifest */
+    bool refuted;
+};
+
+/* The value of an option by the first `length` bytes of its name, NULL when there is none. */
+cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
+
+/* The common option is refused by this command (cs_command.without). */
+bool cs_opt_is_without(const cs_command *command, const cs_opt *opt);
+
+/* Calls visit for each option of the command in the order of its groups, then the common ones. */
+typedef cs_status (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
+cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,124 @@
+/* The table of commands, and how one is run. */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cli/args.h"
+#include "cli/output.h"
+
+#define CS_ENTER_COMMAND(name) &cs_cmd_##name,
+const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
+
+cs_status cs_command_by_name(const char *name, const cs_command **out)
+{
+    enum { COUNT = sizeof cs_commands / sizeof cs_commands[0] };
+    const char *names[COUNT] = {NULL};
+    for (int i = 0; cs_commands[i]; ++i) {
+        names[i] = cs_commands[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *out = cs_commands[i];
+            return CS_OK;
+        }
+    }
+    const char *nearest = cs_nearest_name(name, names);
+    return nearest ? cs_fail(CS_ERR_USAGE, "unknown command '%s'; did you mean %s?", name, nearest)
+                   : cs_fail(CS_ERR_USAGE, "unknown command '%s'; 'cospec help' lists them", name);
+}
+
+static int exit_code_of(cs_status status)
+{
+    switch (status) {
+    case CS_OK:
+        return 0;
+    case CS_ERR_USAGE:
+        return 2;
+    case CS_ERR_INPUT:
+    case CS_ERR_IO:
+    case CS_ERR_MEMORY:
+        return 3;
+    case CS_ERR_CONVERGE:
+        return 4;
+    case CS_ERR_DEVICE:
+        return 5;
+    case CS_ERR_INTERRUPT:
+        return 130;
+    }
+    return 3;
+}
+
+static double seconds(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static cs_status show_help(const cs_command *command)
+{
+    char *text = NULL;
+    cs_status status = cs_opt_help(command, &text);
+    if (status == CS_OK && fputs(text, stdout) == EOF) {
+        status = cs_fail(CS_ERR_IO, "standard output cannot be written");
+    }
+    cs_free(text);
+    return status;
+}
+
+static cs_status apply_common(const cs_args *args)
+{
+    const char *device = cs_args_text(args, "device");
+    if (device && strcmp(device, "cuda") == 0) {
+        return cs_fail(CS_ERR_DEVICE, "--device cuda: no GPU support in this build");
+    }
+    if (cs_args_flag(args, "json") && cs_args_flag(args, "csv")) {
+        return cs_fail(CS_ERR_USAGE, "--json and --csv are given together");
+    }
+    if (cs_args_flag(args, "resume") && !cs_args_given(args, "output")) {
+        return cs_fail(CS_ERR_USAGE, "--resume needs -o DIR");
+    }
+    if (cs_args_given(args, "threads")) {
+        cs_threads_set((int)cs_args_int(args, "threads"));
+    }
+    return CS_OK;
+}
+
+/* A run that did not converge, or whose partial result stands, is a complete run too. */
+static cs_status run(const cs_command *command, cs_args *args)
+{
+    bool kept = false;
+    double start = seconds();
+    cs_status status = apply_common(args);
+    if (status == CS_OK && cs_args_flag(args, "resume")) {
+        status = cs_output_resume(args, &kept);
+    }
+    if (status != CS_OK || kept) {
+        return status;
+    }
+    status = command->run(args);
+    args->exit_code = status == CS_OK && args->refuted ? 1 : exit_code_of(status);
+    bool complete = status == CS_OK || status == CS_ERR_CONVERGE;
+    if (complete && cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
+        cs_status written = cs_output_manifest(args, seconds() - start);
+        status = written != CS_OK ? written : status;
+    }
+    return status;
+}
+
+void cs_command_run(const cs_command *command, int argc, char **argv, int *exit_code)
+{
+    cs_args *args = NULL;
+    bool refuted = false;
+    cs_status status = cs_args_parse(command, argc, argv, &args);
+    if (status == CS_OK && cs_args_flag(args, "help")) {
+        status = show_help(command);
+    } else if (status == CS_OK) {
+        status = run(command, args);
+        refuted = cs_output_is_refuted(args);
+    }
+    cs_args_free(&args);
+    *exit_code = status == CS_OK && refuted ? 1 : exit_code_of(status);
+}

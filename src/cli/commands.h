@@ -1,0 +1,26 @@
+/* The commands. To add one: write cmd_<name>.c with a `const cs_command cs_cmd_<name>`, and add its
+ * line to COMMANDS below. */
+#ifndef CS_CLI_COMMANDS_H
+#define CS_CLI_COMMANDS_H
+
+#include "cli/opt.h"
+
+/* In the order of the help. */
+#define CS_COMMANDS(X) X(help)
+
+#define CS_DECLARE_COMMAND(name) extern const cs_command cs_cmd_##name;
+CS_COMMANDS(CS_DECLARE_COMMAND)
+#undef CS_DECLARE_COMMAND
+
+/* NULL-terminated. */
+extern const cs_command *const cs_commands[];
+
+/* CS_ERR_USAGE with the nearest known name. */
+cs_status cs_command_by_name(const char *name, const cs_command **out) CS_MUST_CHECK;
+
+/* Runs a command with its arguments (argv[0] is the first one after the command's name): parses,
+ * answers --help, keeps a finished result under --resume, runs, writes the manifest. *exit_code is
+ * the program's; the reason stays held in cs_reason(). */
+void cs_command_run(const cs_command *command, int argc, char **argv, int *exit_code);
+
+#endif

@@ -1,0 +1,20 @@
+/* Text built from the option tables, private to opt_help.c and opt_docs.c. */
+#ifndef CS_CLI_DOCS_H
+#define CS_CLI_DOCS_H
+
+#include <stdio.h>
+
+#include "cli/opt.h"
+
+/* A stream into fresh memory; finish closes it, and frees *text when anything failed. */
+FILE *cs_docs_begin(char **text, size_t *size) CS_MUST_CHECK;
+cs_status cs_docs_finish(FILE *stream, char **text) CS_MUST_CHECK;
+
+/* "-k, --rank N" */
+void cs_docs_option_form(const cs_opt *opt, char *form, size_t size);
+
+/* The first block of a description at or after `text`: a paragraph, or lines set as they stand.
+ * NULL at the end. */
+const char *cs_docs_block(const char *text, size_t *length, bool *verbatim);
+
+#endif

@@ -1,0 +1,70 @@
+/* Option groups that several commands share, each with the function that turns it into the
+ * library's struct. A command lists the groups it takes; asking for the struct of a group that it
+ * does not list is a bug (assert).
+ */
+#ifndef CS_CLI_GROUPS_H
+#define CS_CLI_GROUPS_H
+
+#include "cli/opt.h"
+#include "cli/sweep.h"
+#include "cooc/builder.h"
+#include "cooc/spectrum.h"
+#include "plan/objective.h"
+#include "plan/plan_file.h"
+#include "text/corpus.h"
+#include "toy/toy.h"
+
+/* --objective and its choices: --event-weight --empty-prefix --target-position --offset-weights
+ * --segmentation --plan-file. Goes with one of the two groups of its numbers below. */
+extern const cs_opt cs_group_plan[];
+
+/* --unmasked --mask-ratio --t --groups: one value each, or sweeps A:B:STEP. */
+extern const cs_opt cs_group_plan_numbers[];
+extern const cs_opt cs_group_plan_sweeps[];
+
+/* --classes --length --tokens (sweeps allowed) and --token-sets. */
+extern const cs_opt cs_group_toy[];
+
+/* --corpus --tokenizer --vocab --min-tokens --whole-file --label-column --text-column --test-share.
+ * The second lacks --corpus, for commands that name corpora by argument. */
+extern const cs_opt cs_group_corpus[];
+extern const cs_opt cs_group_corpus_reading[];
+
+/* --context --max-length --stride --weight --split --memory --scratch. */
+extern const cs_opt cs_group_cooc[];
+
+/* --normalised --solver --tol --max-iterations --no-reduction. */
+extern const cs_opt cs_group_solver[];
+
+/* The objective at one sweep point (sweep NULL: the options as they stand). `file` must be zeroed;
+ * it is read when the objective is `file`, and borrowed by *out. Options that the objective does
+ * not take are CS_ERR_USAGE naming the objectives that do. */
+cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                            const char *fallback_objective, cs_plan_file *file,
+                            cs_objective *out) CS_MUST_CHECK;
+
+/* The toy model at one sweep point. Reads the plan file only when `file` is still empty. */
+cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                      const char *fallback_objective, cs_plan_file *file,
+                      cs_toy *out) CS_MUST_CHECK;
+
+bool cs_args_target_given(const cs_args *args);
+
+cs_status cs_args_corpus_options(const cs_args *args, cs_corpus_options *out) CS_MUST_CHECK;
+
+/* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
+ * remembers it as an input. */
+cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
+
+/* Everything of the build but `draws`. */
+cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
+
+/* Everything of the spectrum but `k`. "block" is CS_ERR_USAGE and "cusolver" CS_ERR_DEVICE: this
+ * build does not have them. */
+cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
+
+/* --threads as the library takes it, 0 when unset; --seed. */
+int cs_args_threads(const cs_args *args);
+uint64_t cs_args_seed(const cs_args *args);
+
+#endif

@@ -1,0 +1,104 @@
+/* The program: signals, dispatch, exit codes. Results go to standard output, which is checked to
+ * the last byte; the reason of a failure goes to standard error as one line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cli/commands.h"
+#include "version.h"
+
+/* The first signal asks long loops to stop; the second ends the program at once. */
+static void on_signal(int number)
+{
+    if (cs_interrupted()) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
+    cs_interrupt_set();
+}
+
+static void set_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    /* A reader that went away, and a file over the size limit, are write errors like any other. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A standard stream that the caller closed would lend its number to the first file opened; a
+ * read-only descriptor in its place keeps writes failing. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            (void)open("/dev/null", O_RDONLY);
+        }
+    }
+}
+
+static int print_text(const char *text)
+{
+    return fputs(text, stdout) == EOF ? 3 : 0;
+}
+
+static int overview(void)
+{
+    char *text = NULL;
+    int code = cs_opt_overview(cs_commands, &text) == CS_OK ? print_text(text) : 3;
+    cs_free(text);
+    return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        (void)cs_fail(CS_ERR_USAGE, "no command; 'cospec help' lists them");
+        return 2;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        return overview();
+    }
+    if (strcmp(name, "--version") == 0) {
+        return print_text("cospec " CS_VERSION " (" CS_COMMIT ")\n");
+    }
+    const cs_command *command = NULL;
+    if (cs_command_by_name(name, &command) != CS_OK) {
+        return 2;
+    }
+    int code = 0;
+    cs_command_run(command, argc - 2, argv + 2, &code);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    set_signals();
+    int code = dispatch(argc, argv);
+    errno = 0;
+    bool lost = ferror(stdout) != 0;
+    lost = fclose(stdout) != 0 || lost;
+    if (lost && code == 0) {
+        code = 3;
+        cs_reason_clear();
+        (void)cs_fail(CS_ERR_IO, "standard output: %s",
+                      errno ? strerror(errno) : "cannot be written");
+    }
+    if (cs_reason()[0] != '\0') {
+        (void)fprintf(stderr, "cospec%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "",
+                      cs_reason());
+    }
+    if (code == 2) {
+        (void)fprintf(stderr, "see 'cospec help'\n");
+    }
+    return code;
+}

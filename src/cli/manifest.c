@@ -1,0 +1,255 @@
+/* manifest.json: what a run was, so that it can be repeated, and recognised as the same run. */
+#include <cblas.h>
+#include <errno.h>
+#include <jansson.h>
+#include <nettle/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <utf8proc.h>
+#include <xxhash.h>
+#include <zip.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cli/args.h"
+#include "cli/manifest.h"
+#include "cli/output.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "version.h"
+
+static json_t *libraries(void)
+{
+    unsigned xx = XXH_versionNumber();
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "openblas", openblas_get_config(),
+                     "openblas_kernel", openblas_get_corename(), "arpack", CS_ARPACK_VERSION,
+                     "jansson", jansson_version_str(), "libzip", zip_libzip_version(), "xxhash",
+                     json_sprintf("%u.%u.%u", xx / 10000, xx / 100 % 100, xx % 100), "utf8proc",
+                     utf8proc_version(), "nettle",
+                     json_sprintf("%d.%d", nettle_version_major(), nettle_version_minor()));
+}
+
+static json_t *words(int count, char *const *word)
+{
+    json_t *array = json_array();
+    for (int i = 0; array && i < count; ++i) {
+        /* An argument that is not UTF-8 (a file name may be) cannot stand in JSON. */
+        json_t *text = json_string(word[i]);
+        if (json_array_append_new(array, text ? text : json_string("(not UTF-8)")) != 0) {
+            json_decref(array);
+            array = NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *inputs(const cs_args *args)
+{
+    json_t *array = json_array();
+    for (int i = 0; array && i < args->inputs; ++i) {
+        const cs_opt_input *in = &args->input[i];
+        json_t *item = json_pack("{s:s, s:s, s:I}", "path", in->path, "sha256", in->sha256, "bytes",
+                                 (json_int_t)in->bytes);
+        if (json_array_append_new(array, item) != 0) {
+            json_decref(array);
+            array = NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *start_time(double wall_seconds)
+{
+    struct timespec now = {0};
+    char text[40] = "";
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    time_t start = now.tv_sec - (time_t)wall_seconds;
+    struct tm tm;
+    if (gmtime_r(&start, &tm)) {
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    }
+    return json_string(text);
+}
+
+/* The program's own bytes identify it better than a commit with changes on top. */
+static cs_status program_hash(char hex[65])
+{
+    return cs_sha256_file("/proc/self/exe", hex);
+}
+
+static json_t *numbers(const cs_args *args)
+{
+    int64_t seed = cs_args_int(args, "seed");
+    return seed == INT64_MIN ? json_null() : json_integer(seed);
+}
+
+cs_status cs_output_manifest(const cs_args *args, double wall_seconds)
+{
+    char program[65];
+    char *path = NULL, *directory = NULL;
+    json_t *m = json_object();
+    cs_status status = m ? program_hash(program) : CS_ERR_MEMORY;
+    directory = getcwd(NULL, 0);
+    const struct {
+        const char *key;
+        json_t *value;
+    } field[] = {
+        {"command", json_string(args->command->name)},
+        {"arguments", words(args->positionals, args->positional)},
+        {"options", cs_args_json(args)},
+        {"given", cs_args_given_json(args)},
+        {"argv", words(args->argc, args->argv)},
+        {"directory", directory ? json_string(directory) : json_null()},
+        {"version", json_string(CS_VERSION)},
+        {"commit", json_string(CS_COMMIT)},
+        {"program_sha256", json_string(status == CS_OK ? program : "")},
+        {"libraries", libraries()},
+        {"threads", json_integer(cs_threads())},
+        {"seed", numbers(args)},
+        {"inputs", inputs(args)},
+        {"result", args->result ? json_string(args->result) : json_null()},
+        {"exit_code", json_integer(args->exit_code)},
+        {"started", start_time(wall_seconds)},
+        {"wall_seconds", cs_json_number(wall_seconds)},
+    };
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; ++i) {
+        cs_status set = m ? cs_json_set(m, field[i].key, field[i].value) : CS_ERR_MEMORY;
+        status = status == CS_OK ? set : status;
+    }
+    if (status == CS_OK) {
+        status = cs_output_path(args, "manifest.json", &path);
+    }
+    if (status == CS_OK) {
+        status = cs_json_write(path, m);
+    }
+    json_decref(m);
+    free(directory);
+    cs_free(path);
+    return status;
+}
+
+/* --- resume
+ * ------------------------------------------------------------------------------------------- */
+
+/* Options that change where or how a result appears, not what it is. */
+static bool is_manner(const char *name)
+{
+    static const char *const manner[] = {"output", "json",   "csv",    "threads", "resume",
+                                         "force",  "quiet",  "config", "dry-run", "help",
+                                         "device", "memory", "scratch"};
+    for (size_t i = 0; i < sizeof manner / sizeof manner[0]; ++i) {
+        if (strcmp(name, manner[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir)
+{
+    json_t *now = cs_args_json(args), *position = words(args->positionals, args->positional);
+    const char *key = NULL;
+    json_t *value = NULL;
+    cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
+    const char *command = json_string_value(json_object_get(manifest, "command"));
+    if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0)) {
+        status =
+            cs_fail(CS_ERR_USAGE, "--resume: %s holds a run of '%s'", dir, command ? command : "?");
+    }
+    if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments"))) {
+        status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
+    }
+    json_object_foreach(now, key, value)
+    {
+        if (status == CS_OK && !is_manner(key) &&
+            !json_equal(value, json_object_get(json_object_get(manifest, "options"), key))) {
+            status = cs_fail(CS_ERR_USAGE,
+                             "--resume: %s holds a run with another --%s; --force starts anew", dir,
+                             key);
+        }
+    }
+    json_decref(now);
+    json_decref(position);
+    return status;
+}
+
+cs_status cs_manifest_inputs_unchanged(const json_t *manifest, bool *same)
+{
+    size_t i = 0;
+    json_t *item = NULL;
+    *same = true;
+    json_array_foreach(json_object_get(manifest, "inputs"), i, item)
+    {
+        const char *path = json_string_value(json_object_get(item, "path"));
+        const char *sha256 = json_string_value(json_object_get(item, "sha256"));
+        char hex[65];
+        int64_t bytes = 0;
+        if (!path || !sha256) {
+            return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
+        }
+        cs_status status = cs_output_hash(path, hex, &bytes);
+        if (status != CS_OK) {
+            return status;
+        }
+        if (strcmp(hex, sha256) != 0) {
+            *same = false;
+            return CS_OK;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status same_run(const cs_args *args, const json_t *manifest, const char *dir, bool *same)
+{
+    char program[65];
+    const char *recorded = json_string_value(json_object_get(manifest, "program_sha256"));
+    json_int_t code = json_integer_value(json_object_get(manifest, "exit_code"));
+    cs_status status = cs_args_flag(args, "force") ? CS_OK : compare_options(args, manifest, dir);
+    if (status == CS_OK) {
+        status = program_hash(program);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    *same = false;
+    if (cs_args_flag(args, "force") || code > 1 || !recorded || strcmp(recorded, program) != 0) {
+        return CS_OK;
+    }
+    status = cs_manifest_inputs_unchanged(manifest, same);
+    if (status == CS_ERR_IO) { /* an input that is gone is for the command to name */
+        cs_reason_clear();
+        *same = false;
+        status = CS_OK;
+    }
+    return status;
+}
+
+cs_status cs_output_resume(cs_args *args, bool *kept)
+{
+    const char *dir = cs_args_text(args, "output");
+    json_t *manifest = NULL;
+    *kept = false;
+    char *path = cs_path_join(dir, "manifest.json");
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK || !cs_path_exists(path)) {
+        goto done;
+    }
+    status = cs_json_read(path, &manifest);
+    if (status == CS_OK) {
+        status = same_run(args, manifest, dir, kept);
+    }
+    if (status == CS_OK && *kept) {
+        const char *name = json_string_value(json_object_get(manifest, "result"));
+        cs_output_note(args, "%s: finished already; kept", dir);
+        args->refuted = json_integer_value(json_object_get(manifest, "exit_code")) == 1;
+        status = name ? cs_output_again(args, name) : CS_OK;
+    }
+done:
+    json_decref(manifest);
+    cs_free(path);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* Shared by output.c, manifest.c and cmd_rerun.c. */
+#ifndef CS_CLI_MANIFEST_H
+#define CS_CLI_MANIFEST_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "cli/opt.h"
+
+/* SHA-256 of a file; of a directory: of the list of its files' names and hashes, in byte order. */
+cs_status cs_output_hash(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;
+
+/* Prints the stored result <name> of DIR (-o) in the form asked for. */
+cs_status cs_output_again(const cs_args *args, const char *name) CS_MUST_CHECK;
+
+/* Whether every input of the manifest still has its hash; CS_ERR_IO when one cannot be read. */
+cs_status cs_manifest_inputs_unchanged(const json_t *manifest, bool *same) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,416 @@
+/* Parses a command line against the option table of its command; --config FILE.json fills what the
+ * command line left out, fallbacks fill the rest. Every value is checked when it is read, so that
+ * accessors cannot fail. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/args.h"
+#include "io/json.h"
+
+const cs_opt cs_opt_common[] = {
+    {"json", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Print the result as JSON.", false},
+    {"csv", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Print the result as CSV, one observation a row.",
+     false},
+    {"output", 'o', CS_OPT_TEXT, "DIR", NULL, 0, 0,
+     "Write results and manifest.json into DIR, which is made.", false},
+    {"seed", 0, CS_OPT_INT, "N", "0", 0, 9.2e18, "Seed of everything random.", false},
+    {"threads", 0, CS_OPT_INT, "N", NULL, 1, 256,
+     "Number of threads; default: OMP_NUM_THREADS, else all cores.", false},
+    {"device", 0, CS_OPT_CHOICE, "cpu|cuda|auto", "auto", 0, 0,
+     "Where to compute. This build has no GPU support: auto is cpu, cuda is refused.", false},
+    {"config", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
+     "Read options from a JSON object {\"option\": value}; the command line wins.", false},
+    {"dry-run", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "Say what would be done, with an estimate of size and memory, and stop.", false},
+    {"resume", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "With -o: keep a finished result of the same program, options and inputs.", false},
+    {"force", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Overwrite existing results.", false},
+    {"quiet", 'q', CS_OPT_FLAG, NULL, NULL, 0, 0, "No notes and no progress on stderr.", false},
+    {"help", 'h', CS_OPT_FLAG, NULL, NULL, 0, 0, "Show the command's help.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+
+bool cs_opt_is_without(const cs_command *command, const cs_opt *opt)
+{
+    size_t length = strlen(opt->name);
+    for (const char *p = command->without; p && *p; p += strspn(p, " ")) {
+        size_t word = strcspn(p, " ");
+        if (word == length && memcmp(p, opt->name, length) == 0) {
+            return true;
+        }
+        p += word;
+    }
+    return false;
+}
+
+cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
+{
+    cs_status status = CS_OK;
+    for (const cs_opt *const *group = command->groups; group && *group; ++group) {
+        for (const cs_opt *o = *group; o->name && status == CS_OK; ++o) {
+            status = visit(ctx, o, false);
+        }
+    }
+    for (const cs_opt *o = cs_opt_common; o->name && status == CS_OK; ++o) {
+        if (!cs_opt_is_without(command, o)) {
+            status = visit(ctx, o, true);
+        }
+    }
+    return status;
+}
+
+/* --- values ------------------------------------------------------------------------------------
+ */
+
+static bool in_choices(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *p = choices; p;) {
+        size_t word = strcspn(p, "|");
+        if (word == length && memcmp(p, text, length) == 0) {
+            return true;
+        }
+        p = p[word] ? p + word + 1 : NULL;
+    }
+    return false;
+}
+
+static cs_status check_value(cs_opt_value *v, const char *text)
+{
+    const cs_opt *o = v->opt;
+    bool bounded = o->low != 0.0 || o->high != 0.0;
+    char what[72];
+    (void)snprintf(what, sizeof what, "--%s", o->name);
+    switch (o->kind) {
+    case CS_OPT_INT: {
+        cs_status status =
+            cs_parse_int(text, what, bounded ? (int64_t)o->low : INT64_MIN,
+                         bounded && o->high < 9e18 ? (int64_t)o->high : INT64_MAX, &v->integer);
+        return status;
+    }
+    case CS_OPT_SIZE:
+        return cs_parse_size(text, what, &v->integer);
+    case CS_OPT_REAL:
+        return cs_parse_real(text, what, bounded ? o->low : -INFINITY, bounded ? o->high : INFINITY,
+                             &v->real);
+    case CS_OPT_CHOICE:
+        return in_choices(o->argument, text)
+                   ? CS_OK
+                   : cs_fail(CS_ERR_USAGE, "%s: '%s' is not one of %s", what, text, o->argument);
+    case CS_OPT_FLAG:
+        v->flag = strcmp(text, "true") == 0;
+        return v->flag || strcmp(text, "false") == 0
+                   ? CS_OK
+                   : cs_fail(CS_ERR_USAGE, "%s takes no value, got '%s'", what, text);
+    case CS_OPT_TEXT:
+        return *text ? CS_OK : cs_fail(CS_ERR_USAGE, "%s: the value is empty", what);
+    }
+    return CS_OK;
+}
+
+static cs_status add_value(cs_opt_value *v, const char *text)
+{
+    cs_status status = check_value(v, text);
+    if (status != CS_OK) {
+        return status;
+    }
+    char **grown = cs_realloc(v->text, v->count + 1, sizeof *grown);
+    if (!grown) {
+        return CS_ERR_MEMORY;
+    }
+    v->text = grown;
+    v->text[v->count] = cs_strdup(text);
+    if (!v->text[v->count]) {
+        return CS_ERR_MEMORY;
+    }
+    v->count += 1;
+    return CS_OK;
+}
+
+static cs_status give_value(cs_opt_value *v, const char *text)
+{
+    if (v->given && !v->opt->repeated) {
+        return cs_fail(CS_ERR_USAGE, "--%s is given twice ('%s' and '%s')", v->opt->name,
+                       v->text[0], text);
+    }
+    v->given = true;
+    return add_value(v, text);
+}
+
+/* --- the command line ---------------------------------------------------------------------------
+ */
+
+static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
+{
+    const char **names = cs_alloc(args->values + 1, sizeof *names);
+    if (!names) {
+        return CS_ERR_MEMORY;
+    }
+    for (int i = 0; i < args->values; ++i) {
+        names[i] = args->value[i].opt->name;
+    }
+    names[args->values] = NULL;
+    const char *nearest = cs_nearest_name(name, names);
+    cs_status status =
+        nearest
+            ? cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it; did you mean %s%s?", place, name,
+                      args->command->name, place, nearest)
+            : cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it", place, name, args->command->name);
+    cs_free(names);
+    return status;
+}
+
+/* An option of another spelling that the command leaves out on purpose deserves its own sentence.
+ */
+static cs_status refuse_option(const cs_args *args, const char *name)
+{
+    for (const cs_opt *o = cs_opt_common; o->name; ++o) {
+        if (strcmp(o->name, name) == 0) {
+            return cs_fail(CS_ERR_USAGE, "--%s has no meaning for '%s'", name, args->command->name);
+        }
+    }
+    return unknown_option(args, "--", name);
+}
+
+static cs_status add_positional(cs_args *args, const char *text)
+{
+    char **grown = cs_realloc(args->positional, args->positionals + 1, sizeof *grown);
+    if (!grown) {
+        return CS_ERR_MEMORY;
+    }
+    args->positional = grown;
+    args->positional[args->positionals] = cs_strdup(text);
+    return args->positional[args->positionals++] ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Takes the option in argv[*i], moving *i over a value that stands apart. */
+static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i], *value = NULL;
+    cs_opt_value *v = NULL;
+    if (word[1] == '-') {
+        const char *name = word + 2;
+        size_t length = strcspn(name, "=");
+        value = name[length] ? name + length + 1 : NULL;
+        v = cs_args_find(args, name, length);
+        if (!v) {
+            char *copy = cs_format("%.*s", (int)length, name);
+            cs_status status = copy ? refuse_option(args, copy) : CS_ERR_MEMORY;
+            cs_free(copy);
+            return status;
+        }
+    } else {
+        for (int j = 0; j < args->values && !v; ++j) {
+            v = args->value[j].opt->letter == word[1] ? &args->value[j] : NULL;
+        }
+        if (!v) {
+            return cs_fail(CS_ERR_USAGE, "-%c: %s does not know it", word[1], args->command->name);
+        }
+        value = word[2] ? word + 2 : NULL;
+    }
+    if (v->opt->kind == CS_OPT_FLAG) {
+        return give_value(v, value ? value : "true");
+    }
+    if (!value) {
+        if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
+            return cs_fail(CS_ERR_USAGE, "--%s needs a value: %s", v->opt->name, v->opt->argument);
+        }
+        value = argv[++*i];
+    }
+    return give_value(v, value);
+}
+
+static cs_status take_words(cs_args *args, int argc, char **argv)
+{
+    bool options = true;
+    for (int i = 0; i < argc; ++i) {
+        cs_status status = CS_OK;
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
+            status = take_option(args, argc, argv, &i);
+        } else {
+            status = add_positional(args, argv[i]);
+        }
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+    return CS_OK;
+}
+
+/* Words of cs_command.positional: "FILE" one, "[NAME]" none or one, "NAME..." and "[NAME...]" any
+ * number more. */
+static cs_status check_positionals(const cs_args *args)
+{
+    const char *pattern = args->command->positional ? args->command->positional : "";
+    int least = 0, most = 0;
+    for (const char *p = pattern; *p;) {
+        size_t word = strcspn(p, " ");
+        least += p[0] != '[';
+        most += 1;
+        if (memmem(p, word, "...", 3)) {
+            most = 1 << 20;
+        }
+        p += word;
+        p += strspn(p, " ");
+    }
+    if (args->positionals < least) {
+        return cs_fail(CS_ERR_USAGE, "an argument is missing: cospec %s %s", args->command->name,
+                       pattern);
+    }
+    if (args->positionals > most) {
+        return cs_fail(CS_ERR_USAGE, "unexpected argument '%s': cospec %s takes %s",
+                       args->positional[most], args->command->name,
+                       most == 0 ? "options only" : pattern);
+    }
+    return CS_OK;
+}
+
+/* --- the config file ----------------------------------------------------------------------------
+ */
+
+static cs_status give_json(cs_opt_value *v, const json_t *value)
+{
+    char number[40];
+    const char *text = number;
+    if (json_is_string(value)) {
+        text = json_string_value(value);
+    } else if (json_is_integer(value)) {
+        (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        (void)snprintf(number, sizeof number, "%.17g", json_real_value(value));
+    } else if (json_is_boolean(value) && v->opt->kind == CS_OPT_FLAG) {
+        text = json_is_true(value) ? "true" : "false";
+    } else {
+        return cs_fail(CS_ERR_USAGE, "--%s: the value is neither text nor a number nor a flag",
+                       v->opt->name);
+    }
+    return give_value(v, text);
+}
+
+static cs_status take_config(cs_args *args, const char *path)
+{
+    json_t *config = NULL;
+    cs_status status = cs_json_read(path, &config);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (!json_is_object(config)) {
+        status = cs_fail(CS_ERR_INPUT, "not a JSON object {\"option\": value}");
+    }
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(config, key, value)
+    {
+        cs_opt_value *v = cs_args_find(args, key, strlen(key));
+        if (status != CS_OK) {
+            break;
+        }
+        if (!v || strcmp(key, "config") == 0 || strcmp(key, "help") == 0) {
+            status = v ? cs_fail(CS_ERR_USAGE, "%s cannot stand in a config file", key)
+                       : unknown_option(args, "", key);
+        } else if (v->given || json_is_null(value)) {
+            continue; /* the command line wins */
+        } else if (json_is_array(value) && v->opt->repeated) {
+            for (size_t i = 0; i < json_array_size(value) && status == CS_OK; ++i) {
+                status = give_json(v, json_array_get(value, i));
+            }
+        } else {
+            status = give_json(v, value);
+        }
+    }
+    json_decref(config);
+    return cs_blame(status, "config %s", path);
+}
+
+/* --- whole
+ * ---------------------------------------------------------------------------------------- */
+
+static cs_status count_option(void *ctx, const cs_opt *opt, bool common)
+{
+    (void)opt;
+    (void)common;
+    *(int *)ctx += 1;
+    return CS_OK;
+}
+
+static cs_status enter_option(void *ctx, const cs_opt *opt, bool common)
+{
+    cs_args *args = ctx;
+    (void)common;
+    assert(!cs_args_find(args, opt->name, strlen(opt->name)));
+    args->value[args->values++] =
+        (cs_opt_value){.opt = opt, .integer = INT64_MIN, .real = (double)NAN};
+    return CS_OK;
+}
+
+static cs_status set_fallbacks(cs_args *args)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < args->values && status == CS_OK; ++i) {
+        cs_opt_value *v = &args->value[i];
+        if (!v->given && v->opt->fallback) {
+            status = add_value(v, v->opt->fallback);
+        }
+    }
+    return status;
+}
+
+static cs_status copy_words(cs_args *args, int argc, char **argv)
+{
+    args->argv = cs_calloc(argc, sizeof *args->argv);
+    for (int i = 0; args->argv && i < argc; ++i) {
+        args->argv[i] = cs_strdup(argv[i]);
+        if (!args->argv[i]) {
+            return CS_ERR_MEMORY;
+        }
+        args->argc += 1;
+    }
+    return args->argv ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_args **out)
+{
+    cs_status status = CS_OK;
+    int options = 0;
+    cs_args *args = cs_calloc(1, sizeof *args);
+    if (!args) {
+        return CS_ERR_MEMORY;
+    }
+    args->command = command;
+    status = cs_opt_each(command, count_option, &options);
+    args->value = status == CS_OK ? cs_calloc(options, sizeof *args->value) : NULL;
+    if (!args->value) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    status = cs_opt_each(command, enter_option, args);
+    if (status == CS_OK) {
+        status = copy_words(args, argc, argv);
+    }
+    if (status == CS_OK) {
+        status = take_words(args, argc, argv);
+    }
+    bool help = status == CS_OK && cs_args_flag(args, "help");
+    if (status == CS_OK && !help) {
+        status = check_positionals(args);
+    }
+    cs_opt_value *config = cs_args_find(args, "config", strlen("config"));
+    if (status == CS_OK && !help && config && config->count > 0) {
+        status = take_config(args, config->text[0]);
+    }
+    if (status == CS_OK) {
+        status = set_fallbacks(args);
+    }
+    if (status == CS_OK) {
+        *out = args;
+        args = NULL;
+    }
+done:
+    cs_args_free(&args);
+    return status;
+}

@@ -1,0 +1,189 @@
+/* --help from the option tables: text wrapped at 80 columns, options in the order of their groups,
+ * the common ones last. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/args.h"
+#include "cli/docs.h"
+
+enum { WIDTH = 80, OPTION_INDENT = 30 };
+
+cs_status cs_docs_finish(FILE *stream, char **text)
+{
+    bool bad = ferror(stream) != 0;
+    bad = fclose(stream) != 0 || bad;
+    if (bad) {
+        free(*text);
+        *text = NULL;
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the text of the help");
+    }
+    return CS_OK;
+}
+
+FILE *cs_docs_begin(char **text, size_t *size)
+{
+    FILE *stream = open_memstream(text, size);
+    if (!stream) {
+        (void)cs_fail(CS_ERR_MEMORY, "out of memory for the text of the help");
+    }
+    return stream;
+}
+
+void cs_docs_option_form(const cs_opt *o, char *form, size_t size)
+{
+    char letter[8] = "";
+    if (o->letter) {
+        (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    }
+    (void)snprintf(form, size, "%s--%s%s%s", letter, o->name, o->kind == CS_OPT_FLAG ? "" : " ",
+                   o->kind == CS_OPT_FLAG ? "" : o->argument);
+}
+
+/* Words of text[0..length-1] from column `column` on, later lines indented. */
+static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
+{
+    const char *end = text + length;
+    bool first = true;
+    while (text < end) {
+        size_t word = 0;
+        while (text + word < end && text[word] != ' ' && text[word] != '\n') {
+            ++word;
+        }
+        if (word > 0) {
+            if (!first && column + 1 + (int)word > WIDTH) {
+                fprintf(out, "\n%*s", indent, "");
+                column = indent;
+            } else if (!first) {
+                fputc(' ', out);
+                ++column;
+            }
+            fprintf(out, "%.*s", (int)word, text);
+            column += (int)word;
+            first = false;
+        }
+        text += word;
+        text += text < end;
+    }
+    fputc('\n', out);
+}
+
+const char *cs_docs_block(const char *text, size_t *length, bool *verbatim)
+{
+    while (*text == '\n') {
+        ++text;
+    }
+    if (!*text) {
+        return NULL;
+    }
+    *verbatim = strncmp(text, "  ", 2) == 0;
+    size_t n = 0;
+    while (text[n] && !(text[n] == '\n' && (text[n + 1] == '\n' || text[n + 1] == '\0' ||
+                                            (strncmp(text + n + 1, "  ", 2) == 0) != *verbatim))) {
+        ++n;
+    }
+    *length = n;
+    return text;
+}
+
+static void print_description(FILE *out, const char *text)
+{
+    size_t length = 0;
+    bool verbatim = false;
+    while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
+        if (verbatim) {
+            fprintf(out, "%.*s\n", (int)length, text);
+        } else {
+            wrap(out, text, length, 0, 0);
+        }
+        fputc('\n', out);
+        text += length;
+    }
+}
+
+typedef struct {
+    FILE *out;
+    bool common; /* the heading of the common options is printed */
+    bool any;
+} help_list;
+
+static cs_status print_option(void *ctx, const cs_opt *o, bool common)
+{
+    help_list *list = ctx;
+    if (common && !list->common) {
+        fprintf(list->out, "%sCommon options:\n", list->any ? "\n" : "");
+        list->common = true;
+    } else if (!common && !list->any) {
+        fprintf(list->out, "Options:\n");
+    }
+    list->any = true;
+    char form[160];
+    cs_docs_option_form(o, form, sizeof form);
+    int column = fprintf(list->out, "  %s%s", o->letter ? "" : "    ", form);
+    if (column + 2 > OPTION_INDENT) {
+        fprintf(list->out, "\n%*s", OPTION_INDENT, "");
+    } else {
+        fprintf(list->out, "%*s", OPTION_INDENT - column, "");
+    }
+    char text[1024];
+    int used = snprintf(text, sizeof text, "%s", o->help);
+    if (o->fallback && used > 0 && (size_t)used < sizeof text) {
+        (void)snprintf(text + used, sizeof text - (size_t)used, " [%s]", o->fallback);
+    }
+    wrap(list->out, text, strlen(text), OPTION_INDENT, OPTION_INDENT);
+    return CS_OK;
+}
+
+cs_status cs_opt_help(const cs_command *command, char **result)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = cs_docs_begin(&text, &size);
+    if (!out) {
+        return CS_ERR_MEMORY;
+    }
+    fprintf(out, "cospec %s: %s\n\nUsage: cospec %s%s%s [options]\n\n", command->name,
+            command->summary, command->name, command->positional ? " " : "",
+            command->positional ? command->positional : "");
+    print_description(out, command->description);
+    help_list list = {.out = out};
+    cs_status status = cs_opt_each(command, print_option, &list);
+    if (command->examples) {
+        fprintf(out, "\nExamples:\n");
+        for (const char *p = command->examples; *p;) {
+            size_t line = strcspn(p, "\n");
+            fprintf(out, "  %.*s\n", (int)line, p);
+            p += line + (p[line] == '\n');
+        }
+    }
+    cs_status finished = cs_docs_finish(out, &text);
+    status = status != CS_OK ? status : finished;
+    if (status == CS_OK) {
+        *result = text;
+        text = NULL;
+    }
+    free(text);
+    return status;
+}
+
+cs_status cs_opt_overview(const cs_command *const *commands, char **result)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = cs_docs_begin(&text, &size);
+    if (!out) {
+        return CS_ERR_MEMORY;
+    }
+    fprintf(out, "cospec: spectral theory of self-supervised pretraining\n\n"
+                 "Usage: cospec COMMAND [options]\n\nCommands:\n");
+    for (const cs_command *const *c = commands; *c; ++c) {
+        int column = fprintf(out, "  %-14s", (*c)->name);
+        wrap(out, (*c)->summary, strlen((*c)->summary), column, column);
+    }
+    fprintf(out, "\n'cospec help COMMAND' shows a command's options and examples.\n");
+    cs_status status = cs_docs_finish(out, &text);
+    if (status == CS_OK) {
+        *result = text;
+    }
+    return status;
+}

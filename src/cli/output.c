@@ -1,0 +1,317 @@
+/* Results, notes and progress. Files come before standard output, so that a reader who goes away
+ * costs no result; every byte of standard output is checked. */
+#include "cli/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cli/args.h"
+#include "cli/manifest.h"
+#include "io/file.h"
+#include "io/json.h"
+
+/* --- standard error
+ * ------------------------------------------------------------------------------- */
+
+static bool bar_shown; /* a progress line stands unfinished on the terminal */
+
+static void clear_bar(void)
+{
+    if (bar_shown) {
+        (void)fputs("\r\033[K", stderr);
+        bar_shown = false;
+    }
+}
+
+static void draw_bar(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    enum { CELLS = 30, PERIOD_MS = 100 };
+    static int64_t shown;
+    (void)ctx;
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    bool last = total > 0 && done >= total;
+    if (last) {
+        clear_bar();
+        return;
+    }
+    if (ms - shown < PERIOD_MS) {
+        return;
+    }
+    shown = ms;
+    char cells[CELLS + 1];
+    int full = total > 0 ? (int)(CELLS * ((double)done / (double)total)) : 0;
+    for (int i = 0; i < CELLS; ++i) {
+        cells[i] = i < full ? '#' : '.';
+    }
+    cells[CELLS] = '\0';
+    if (total > 0) {
+        (void)fprintf(stderr, "\r\033[K[%s] %lld/%lld %s", cells, (long long)done, (long long)total,
+                      stage);
+    } else {
+        (void)fprintf(stderr, "\r\033[K%lld %s", (long long)done, stage);
+    }
+    bar_shown = true;
+}
+
+const cs_progress *cs_output_progress(const cs_args *args)
+{
+    static const cs_progress bar = {draw_bar, NULL};
+    return isatty(STDERR_FILENO) && !cs_args_flag(args, "quiet") ? &bar : NULL;
+}
+
+void cs_output_note(const cs_args *args, const char *format, ...)
+{
+    if (cs_args_flag(args, "quiet")) {
+        return;
+    }
+    clear_bar();
+    va_list list;
+    va_start(list, format);
+    (void)vfprintf(stderr, format, list);
+    va_end(list);
+    (void)fputc('\n', stderr);
+}
+
+/* --- files
+ * ------------------------------------------------------------------------------------------ */
+
+cs_status cs_output_path(const cs_args *args, const char *file, char **out)
+{
+    const char *dir = cs_args_text(args, "output");
+    if (!dir) {
+        return cs_fail(CS_ERR_USAGE, "%s needs -o DIR", cs_args_command(args)->name);
+    }
+    cs_status status = cs_dir_make(dir);
+    if (status == CS_OK) {
+        char *path = cs_path_join(dir, file);
+        status = path ? CS_OK : CS_ERR_MEMORY;
+        *out = path ? path : *out;
+    }
+    return status;
+}
+
+cs_status cs_output_claim(const cs_args *args, const char *file)
+{
+    const char *dir = cs_args_text(args, "output");
+    if (!dir || cs_args_flag(args, "force") || cs_args_flag(args, "resume")) {
+        return CS_OK;
+    }
+    char *path = cs_path_join(dir, file);
+    if (!path) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    if (cs_path_exists(path)) {
+        status = cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);
+    }
+    cs_free(path);
+    return status;
+}
+
+static cs_status write_form(const cs_args *args, const char *name, const char *suffix, json_t *json,
+                            const cs_table *table)
+{
+    char *file = cs_format("%s%s", name, suffix), *path = NULL;
+    cs_status status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_output_path(args, file, &path);
+    }
+    if (status == CS_OK) {
+        status = json ? cs_json_write(path, json) : cs_table_write_csv(table, path);
+    }
+    cs_free(path);
+    cs_free(file);
+    return status;
+}
+
+static cs_status print_forms(const cs_args *args, json_t *json, const cs_table *table)
+{
+    clear_bar();
+    cs_status status = CS_OK;
+    if (cs_args_flag(args, "json") || (!table && !cs_args_flag(args, "csv"))) {
+        status = cs_json_print(stdout, json);
+    } else if (cs_args_flag(args, "csv")) {
+        status = cs_table_print_csv(table, stdout);
+    } else {
+        status = cs_table_print_text(table, stdout);
+    }
+    if (status == CS_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+        status = cs_fail(CS_ERR_IO, "%s", strerror(errno));
+    }
+    return status == CS_ERR_IO ? cs_blame(status, "standard output") : status;
+}
+
+cs_status cs_output_result(cs_args *args, const char *name, json_t *json, const cs_table *table)
+{
+    if ((cs_args_flag(args, "json") && !json) || (cs_args_flag(args, "csv") && !table)) {
+        return cs_fail(CS_ERR_USAGE, "%s has no %s form", cs_args_command(args)->name,
+                       json ? "CSV" : "JSON");
+    }
+    cs_status status = CS_OK;
+    if (cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
+        args->result = cs_strdup(name);
+        status = args->result ? CS_OK : CS_ERR_MEMORY;
+        if (status == CS_OK && json) {
+            status = write_form(args, name, ".json", json, NULL);
+        }
+        if (status == CS_OK && table) {
+            status = write_form(args, name, ".csv", NULL, table);
+        }
+    }
+    return status == CS_OK ? print_forms(args, json, table) : status;
+}
+
+cs_status cs_output_again(const cs_args *args, const char *name)
+{
+    const char *dir = cs_args_text(args, "output");
+    json_t *json = NULL;
+    cs_table table = {0};
+    char *json_path = cs_format("%s/%s.json", dir, name);
+    char *csv_path = cs_format("%s/%s.csv", dir, name);
+    cs_status status = json_path && csv_path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(json_path)) {
+        status = cs_json_read(json_path, &json);
+    }
+    bool has_table = csv_path && cs_path_exists(csv_path);
+    if (status == CS_OK && has_table) {
+        status = cs_table_read_csv(csv_path, &table);
+    }
+    if (status == CS_OK && (json || has_table)) {
+        status = print_forms(args, json, has_table ? &table : NULL);
+    }
+    json_decref(json);
+    cs_table_free(&table);
+    cs_free(json_path);
+    cs_free(csv_path);
+    return status;
+}
+
+void cs_output_refuted(cs_args *args)
+{
+    args->refuted = true;
+}
+
+bool cs_output_is_refuted(const cs_args *args)
+{
+    return args->refuted;
+}
+
+/* --- inputs
+ * ------------------------------------------------------------------------------------------- */
+
+static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes);
+
+/* One line "<sha256>  <path below the root>" a file, in byte order of names. */
+static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t *bytes)
+{
+    struct dirent **entry = NULL;
+    int count = scandir(dir, &entry, NULL, alphasort);
+    if (count < 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", dir, strerror(errno));
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; i < count; ++i) {
+        const char *name = entry[i]->d_name;
+        if (status == CS_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+            char *path = cs_path_join(dir, name);
+            fprintf(list, "%d %s\n", depth, name);
+            status = path ? list_tree(list, path, depth + 1, bytes) : CS_ERR_MEMORY;
+            cs_free(path);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes)
+{
+    enum { DEEPEST = 64 };
+    struct stat st;
+    cs_status status = cs_interrupt_check();
+    if (status != CS_OK) {
+        return status;
+    }
+    if (stat(path, &st) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return depth < DEEPEST
+                   ? list_directory(list, path, depth, bytes)
+                   : cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return CS_OK;
+    }
+    char hex[65];
+    status = cs_sha256_file(path, hex);
+    if (status == CS_OK) {
+        fprintf(list, "%s\n", hex);
+        *bytes += st.st_size;
+    }
+    return status;
+}
+
+cs_status cs_output_hash(const char *path, char hex[65], int64_t *bytes)
+{
+    *bytes = 0;
+    if (!cs_path_is_dir(path)) {
+        struct stat st;
+        cs_status status = cs_sha256_file(path, hex);
+        *bytes = status == CS_OK && stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+        return status;
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *list = open_memstream(&text, &size);
+    if (!list) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
+    }
+    cs_status status = list_tree(list, path, 0, bytes);
+    bool bad = ferror(list) != 0;
+    bad = fclose(list) != 0 || bad;
+    if (status == CS_OK && bad) {
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
+    }
+    if (status == CS_OK) {
+        cs_sha256(text, size, hex);
+    }
+    free(text);
+    return status;
+}
+
+cs_status cs_output_input(cs_args *args, const char *path)
+{
+    for (int i = 0; i < args->inputs; ++i) {
+        if (strcmp(args->input[i].path, path) == 0) {
+            return CS_OK;
+        }
+    }
+    cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
+    if (!grown) {
+        return CS_ERR_MEMORY;
+    }
+    args->input = grown;
+    cs_opt_input input = {0};
+    cs_status status = cs_output_hash(path, input.sha256, &input.bytes);
+    if (status == CS_OK) {
+        input.path = cs_strdup(path);
+        status = input.path ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        args->input[args->inputs++] = input;
+    }
+    return status;
+}
