@@ -98,7 +98,10 @@ int main(int argc, char **argv)
                       cs_reason());
     }
     if (code == 2) {
-        (void)fprintf(stderr, "see 'cospec help'\n");
+        const cs_command *known = NULL;
+        bool found = argc > 1 && cs_command_by_name(argv[1], &known) == CS_OK;
+        (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "",
+                      found ? known->name : "");
     }
     return code;
 }
