@@ -1,0 +1,508 @@
+/* Theorem 4.2 (LA 4.1.2, A.3): spectra of autoregressive and masked pretraining on the toy model.
+ *
+ *   printed    AR: sigma_j = 1 for j <= rs, 0 after
+ *              masked, s rho > 1: 1 for j <= r, sqrt(s (1 - rho) / ((s rho)(s - 1))) < 1 for r < j
+ * <= rs true       AR: r (s-1) ones without an empty prefix, r (s-1) + 1 with a shared one, rs only
+ * with a class-tagged one; masked: as printed, for disjoint token sets and a blind X; with the
+ *              target's position given every sigma is 1, and the advantage is gone
+ *
+ * Every printed value is set against the spectrum of the enumerated matrix where that fits, else of
+ * the position reduction. Counts of sigma = 1 are exact. Values carry the solver's residuals (Weyl)
+ * and the rounding of the entries: marginals are sums of at most rows (cols) positive terms, so
+ * ||delta Abar||_2 <= (rows + cols) u.
+ */
+#include "analysis/theorem_42.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+
+static const double SAME = 1e-9;
+
+static const char *prefix_name(cs_empty_prefix prefix)
+{
+    return prefix == CS_PREFIX_NONE ? "none" : prefix == CS_PREFIX_SHARED ? "shared" : "class";
+}
+
+char *cs_42_describe(const cs_toy *toy)
+{
+    char *objective = cs_objective_describe(&toy->objective);
+    if (!objective) {
+        return NULL;
+    }
+    char *text =
+        cs_format("r=%lld s=%lld T=%lld, %s, target position %s, %s token sets, empty prefix %s",
+                  (long long)toy->classes, (long long)toy->length, (long long)toy->tokens,
+                  objective, toy->given ? "given" : "blind", toy->literal ? "literal" : "disjoint",
+                  prefix_name(toy->objective.empty_prefix));
+    cs_free(objective);
+    return text;
+}
+
+cs_toy cs_42_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix prefix)
+{
+    cs_toy other = *toy;
+    other.objective = cs_objective_default(kind);
+    other.objective.empty_prefix = prefix;
+    return other;
+}
+
+cs_toy cs_42_masked(const cs_toy *toy, int64_t m)
+{
+    cs_toy masked = cs_42_with(toy, CS_OBJ_MASKED, CS_PREFIX_NONE);
+    masked.objective.unmasked_lo = masked.objective.unmasked_hi = m;
+    return masked;
+}
+
+cs_status cs_42_fits(const cs_toy *toy, bool *fits)
+{
+    double rows, cols, nnz;
+    cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
+    *fits = status == CS_OK && nnz <= CS_42_ENTRIES && cols <= CS_42_COLUMNS;
+    return status;
+}
+
+void cs_42_case_free(cs_42_case *c)
+{
+    cs_free(c->input);
+    cs_toy_spectrum_free(&c->enumerated);
+    cs_toy_spectrum_free(&c->reduced);
+    cs_toy_spectrum_free(&c->closed);
+    memset(c, 0, sizeof *c);
+}
+
+/* A road that does not exist for these parameters is CS_ERR_USAGE: no failure of the audit. */
+static cs_status optional(cs_status status, bool *has)
+{
+    *has = status == CS_OK;
+    if (status == CS_ERR_USAGE) {
+        cs_reason_clear();
+        return CS_OK;
+    }
+    return status;
+}
+
+static cs_status all_roads(cs_42_case *c)
+{
+    double rows = 0, cols = 0, nnz;
+    bool fits = false;
+    cs_status status = cs_42_fits(&c->toy, &fits);
+    c->rounding = DBL_EPSILON * (64 + (double)c->toy.length);
+    if (status == CS_OK && fits) {
+        status = cs_toy_size(&c->toy, &rows, &cols, &nnz);
+        if (status == CS_OK) {
+            status = cs_toy_enumerate(&c->toy, 0, &c->enumerated);
+        }
+        c->has_enumerated = status == CS_OK;
+        c->rounding += DBL_EPSILON * (rows + cols);
+    }
+    if (status == CS_OK && !c->toy.literal) {
+        status = optional(cs_toy_reduce(&c->toy, &c->reduced), &c->has_reduced);
+    }
+    if (status == CS_OK && !c->toy.literal) {
+        status = optional(cs_toy_closed(&c->toy, &c->closed), &c->has_closed);
+    }
+    return status;
+}
+
+cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
+{
+    memset(out, 0, sizeof *out);
+    out->toy = *toy;
+    out->input = cs_42_describe(toy);
+    cs_status status = out->input ? cs_toy_check(toy) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = all_roads(out);
+    }
+    out->best = out->has_enumerated ? &out->enumerated
+                : out->has_reduced  ? &out->reduced
+                                    : &out->closed;
+    out->method = out->has_enumerated ? "enumerate" : out->has_reduced ? "reduce" : "closed";
+    if (status == CS_OK && !out->has_enumerated && !out->has_reduced && !out->has_closed) {
+        status = cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other road", out->input);
+    }
+    if (status != CS_OK) {
+        cs_42_case_free(out);
+    }
+    return status;
+}
+
+static cs_status record_one(const cs_42_case *c, const cs_toy_spectrum *s, const char *method,
+                            cs_table *table)
+{
+    cs_status status = CS_OK;
+    char *objective = cs_objective_describe(&c->toy.objective);
+    if (!objective) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; status == CS_OK && i < s->values; ++i) {
+        const struct {
+            const char *column, *text;
+        } words[] = {{"objective", objective},
+                     {"empty_prefix", prefix_name(c->toy.objective.empty_prefix)},
+                     {"target_position", c->toy.given ? "given" : "blind"},
+                     {"token_sets", c->toy.literal ? "literal" : "disjoint"},
+                     {"method", method}};
+        const struct {
+            const char *column;
+            int64_t value;
+        } sizes[] = {{"classes", c->toy.classes},
+                     {"length", c->toy.length},
+                     {"tokens", c->toy.tokens},
+                     {"multiplicity", s->multiplicity[i]}};
+        status = cs_table_row(table);
+        for (size_t j = 0; status == CS_OK && j < sizeof words / sizeof *words; ++j) {
+            status = cs_table_text(table, words[j].column, words[j].text);
+        }
+        for (size_t j = 0; status == CS_OK && j < sizeof sizes / sizeof *sizes; ++j) {
+            status = cs_table_int(table, sizes[j].column, sizes[j].value);
+        }
+        if (status == CS_OK) {
+            status = cs_table_real(table, "sigma", s->sigma[i]);
+        }
+        if (status == CS_OK) {
+            status = cs_table_real(table, "residual", s->residual);
+        }
+    }
+    cs_free(objective);
+    return status;
+}
+
+cs_status cs_42_record(const cs_42_case *c, cs_table *table)
+{
+    if (!table) {
+        return CS_OK;
+    }
+    cs_status status = CS_OK;
+    if (table->columns == 0) {
+        status =
+            cs_table_init(table, "classes,length,tokens,objective,empty_prefix,target_position,"
+                                 "token_sets,method,sigma,multiplicity,residual");
+    }
+    if (status == CS_OK && c->has_enumerated) {
+        status = record_one(c, &c->enumerated, "enumerate", table);
+    }
+    if (status == CS_OK && c->has_reduced) {
+        status = record_one(c, &c->reduced, "reduce", table);
+    }
+    if (status == CS_OK && c->has_closed) {
+        status = record_one(c, &c->closed, "closed", table);
+    }
+    return status;
+}
+
+cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b)
+{
+    cs_42_difference worst = {.index = 0};
+    int64_t i = 0, j = 0;
+    double left_a = a->values > 0 ? (double)a->multiplicity[0] : 0;
+    double left_b = b->values > 0 ? (double)b->multiplicity[0] : 0, index = 1;
+    while (i < a->values || j < b->values) {
+        double x = i < a->values ? a->sigma[i] : 0, y = j < b->values ? b->sigma[j] : 0;
+        if (worst.index == 0 || fabs(x - y) > fabs(worst.a - worst.b)) {
+            worst = (cs_42_difference){x, y, index};
+        }
+        double step = i >= a->values ? left_b : j >= b->values ? left_a : fmin(left_a, left_b);
+        index += step;
+        left_a -= step;
+        left_b -= step;
+        if (i < a->values && left_a <= 0) {
+            ++i;
+            left_a = i < a->values ? (double)a->multiplicity[i] : 0;
+        }
+        if (j < b->values && left_b <= 0) {
+            ++j;
+            left_b = j < b->values ? (double)b->multiplicity[j] : 0;
+        }
+    }
+    return worst;
+}
+
+double cs_42_ones(const cs_toy_spectrum *s)
+{
+    double ones = 0;
+    for (int64_t i = 0; i < s->values; ++i) {
+        ones += fabs(s->sigma[i] - 1) <= SAME ? (double)s->multiplicity[i] : 0;
+    }
+    return ones;
+}
+
+double cs_42_sigma(const cs_toy_spectrum *s, double j)
+{
+    double before = 0;
+    for (int64_t i = 0; i < s->values; ++i) {
+        before += (double)s->multiplicity[i];
+        if (j <= before) {
+            return s->sigma[i];
+        }
+    }
+    return 0;
+}
+
+cs_status cs_42_state(cs_statements *out, const char *id, cs_form form, cs_relation relation,
+                      const char *text, const char *input, double lhs, double rhs, double error)
+{
+    cs_statement *s = cs_statements_add(out, id, form, relation, text, input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, lhs, rhs, error);
+    return s->verdict == CS_FAIL
+               ? cs_statement_counterexample(s, "%s: %.12g against %.12g", input, lhs, rhs)
+               : CS_OK;
+}
+
+/* rs ones, under the three readings of the first position. */
+static cs_status autoregressive(const cs_toy *toy, cs_statements *out, cs_table *table)
+{
+    const double r = (double)toy->classes, s = (double)toy->length;
+    const struct {
+        cs_empty_prefix prefix;
+        const char *id, *text;
+        double ones;
+    } reading[] = {
+        {CS_PREFIX_NONE, "4.2-ar-ones-none", "r (s-1) ones without an empty prefix", r * (s - 1)},
+        {CS_PREFIX_SHARED, "4.2-ar-ones-shared", "r (s-1) + 1 ones with a shared empty prefix",
+         r * (s - 1) + 1},
+        {CS_PREFIX_CLASS, "4.2-ar-ones-class", "rs ones with a class-tagged empty prefix", r * s},
+    };
+    cs_status status = CS_OK;
+    for (size_t i = 0; status == CS_OK && i < sizeof reading / sizeof *reading; ++i) {
+        cs_toy ar = cs_42_with(toy, CS_OBJ_AR, reading[i].prefix);
+        ar.given = ar.literal = false;
+        cs_42_case c = {0};
+        status = cs_42_case_of(&ar, &c);
+        if (status == CS_OK) {
+            status = cs_42_state(out, reading[i].id, CS_PRINTED, CS_RELATION_EQUAL,
+                                 "AR: sigma_j = 1 for j <= rs (lhs: number of ones)", c.input,
+                                 cs_42_ones(c.best), r * s, 0);
+        }
+        if (status == CS_OK) {
+            status = cs_42_state(out, reading[i].id, CS_CORRECTED, CS_RELATION_EQUAL,
+                                 reading[i].text, c.input, cs_42_ones(c.best), reading[i].ones, 0);
+        }
+        if (status == CS_OK) {
+            status = cs_42_record(&c, table);
+        }
+        cs_42_case_free(&c);
+    }
+    return status;
+}
+
+/* The printed masked spectrum: r ones and r (s-1) values sqrt(m / ((s-m)(s-1))). */
+static cs_status formula_statement(const cs_42_case *c, int64_t m, const char *id, cs_form form,
+                                   const char *text, cs_statements *out)
+{
+    const double s = (double)c->toy.length;
+    double sigma[] = {1, sqrt((double)m / ((s - (double)m) * (s - 1)))};
+    int64_t multiplicity[] = {c->toy.classes, c->toy.classes * (c->toy.length - 1)};
+    const cs_toy_spectrum claimed = {.values = 2, .sigma = sigma, .multiplicity = multiplicity};
+    cs_42_difference d = cs_42_compare(c->best, &claimed);
+    cs_status status = cs_42_state(out, id, form, CS_RELATION_EQUAL, text, c->input, d.a, d.b,
+                                   c->best->residual + c->rounding);
+    if (status == CS_OK) {
+        cs_statement *last = &out->item[out->count - 1];
+        status = cs_statement_detail(last, "j", cs_json_number(d.index));
+        if (status == CS_OK) {
+            status = cs_statement_detail(last, "method", json_string(c->method));
+        }
+    }
+    return status;
+}
+
+static cs_status masked(const cs_toy *toy, int64_t m, cs_statements *out, cs_table *table)
+{
+    cs_toy blind = cs_42_masked(toy, m);
+    blind.given = blind.literal = false;
+    cs_42_case c = {0};
+    cs_status status = cs_42_case_of(&blind, &c);
+    if (status == CS_OK) {
+        status =
+            formula_statement(&c, m, "4.2-masked", CS_PRINTED,
+                              "masked: sigma'_j = 1 for j <= r, sqrt(s(1-rho) / ((s rho)(s-1))) "
+                              "for r < j <= rs, 0 after (sides: where they differ most)",
+                              out);
+    }
+    if (status == CS_OK) {
+        status =
+            formula_statement(&c, m, "4.2-masked", CS_CORRECTED,
+                              "the same for disjoint token sets and an X blind to the target's "
+                              "position",
+                              out);
+    }
+    if (status == CS_OK && toy->length - m > 1) {
+        status = cs_42_state(out, "4.2-strict", CS_PRINTED, CS_RELATION_AT_MOST,
+                             "sigma'_j < 1 = sigma_j for r < j <= rs when s rho > 1", c.input,
+                             cs_42_sigma(c.best, (double)toy->classes + 1), 1,
+                             c.best->residual + c.rounding);
+        if (status == CS_OK) {
+            status =
+                cs_statement_assume(&out->item[out->count - 1], "s rho > 1 (value: masked tokens)",
+                                    true, (double)(toy->length - m));
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_42_record(&c, table);
+    }
+    cs_42_case_free(&c);
+    if (status != CS_OK) {
+        return status;
+    }
+    cs_toy edge = cs_42_masked(toy, toy->length - 1);
+    edge.given = edge.literal = false;
+    status = cs_42_case_of(&edge, &c);
+    if (status == CS_OK) {
+        status =
+            cs_42_state(out, "4.2-strict-edge", CS_CORRECTED, CS_RELATION_EQUAL,
+                        "at s rho = 1, which the theorem leaves out, all rs singular values "
+                        "are 1: no gain over AR (lhs: number of ones)",
+                        c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* "The singular values of the masked SSL co-occurrence matrix decrease with a larger mask ratio."
+ */
+static cs_status monotone(const cs_toy *toy, cs_statements *out)
+{
+    double before = NAN, largest = -INFINITY, error = 0;
+    char *input = NULL;
+    cs_status status = CS_OK;
+    /* Steps through at most 64 lengths, so that a long sequence stays affordable. */
+    int64_t step = 1 + (toy->length - 2) / 64;
+    for (int64_t m = 1; status == CS_OK && m < toy->length; m += step) {
+        cs_toy masked_toy = cs_42_masked(toy, m);
+        masked_toy.given = masked_toy.literal = false;
+        cs_toy_spectrum spectrum = {0};
+        status = cs_toy_reduce(&masked_toy, &spectrum);
+        if (status == CS_OK) {
+            double now = cs_42_sigma(&spectrum, (double)toy->classes + 1);
+            largest = m > 1 ? fmax(largest, before - now) : largest;
+            before = now;
+            error = fmax(error, 2 * (spectrum.residual + DBL_EPSILON * (64 + (double)toy->length)));
+        }
+        cs_toy_spectrum_free(&spectrum);
+    }
+    if (status != CS_OK || !isfinite(largest)) {
+        return status;
+    }
+    input = cs_format("r=%lld s=%lld, masked, m = 1..s-1", (long long)toy->classes,
+                      (long long)toy->length);
+    status = input ? cs_42_state(out, "4.2-ratio", CS_PRINTED, CS_RELATION_AT_MOST,
+                                 "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 "
+                                 "for m < m' (lhs: the largest difference of neighbours)",
+                                 input, largest, 0, error)
+                   : CS_ERR_MEMORY;
+    cs_free(input);
+    return status;
+}
+
+/* The printed token sets {k T r + y j} collide between classes. */
+static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, cs_table *table)
+{
+    cs_toy model[2] = {cs_42_with(toy, CS_OBJ_AR, CS_PREFIX_NONE), cs_42_masked(toy, m)};
+    cs_status status = CS_OK;
+    for (int i = 0; status == CS_OK && i < 2; ++i) {
+        model[i].literal = true;
+        model[i].given = false;
+        bool fits = false;
+        cs_42_case c = {0};
+        status = cs_42_fits(&model[i], &fits);
+        if (status != CS_OK || !fits) {
+            continue;
+        }
+        status = cs_42_case_of(&model[i], &c);
+        if (status == CS_OK) {
+            status = i == 0 ? cs_42_state(out, "4.2-sets-ar", CS_PRINTED, CS_RELATION_EQUAL,
+                                          "AR on the printed token sets {kTr + y j}: r (s-1) ones, "
+                                          "as for disjoint sets",
+                                          c.input, cs_42_ones(c.best),
+                                          (double)toy->classes * (double)(toy->length - 1), 0)
+                            : formula_statement(&c, m, "4.2-sets-masked", CS_PRINTED,
+                                                "masked on the printed token sets {kTr + y j}: the "
+                                                "printed spectrum",
+                                                out);
+        }
+        if (status == CS_OK) {
+            status = cs_42_record(&c, table);
+        }
+        cs_42_case_free(&c);
+    }
+    return status;
+}
+
+/* A position that the model knows is part of X: each position is its own block. */
+static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out, cs_table *table)
+{
+    cs_toy given = cs_42_masked(toy, m);
+    given.literal = false;
+    given.given = true;
+    cs_42_case c = {0};
+    cs_status status = cs_42_case_of(&given, &c);
+    if (status == CS_OK) {
+        status = formula_statement(&c, m, "4.2-masked-given", CS_PRINTED,
+                                   "the printed masked spectrum for a model that knows which "
+                                   "position it fills (BERT: X = (S, x_S, k))",
+                                   out);
+    }
+    if (status == CS_OK) {
+        status =
+            cs_42_state(out, "4.2-masked-given", CS_CORRECTED, CS_RELATION_EQUAL,
+                        "with the target position given all rs singular values are 1: the gap "
+                        "to AR vanishes (lhs: number of ones)",
+                        c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0);
+    }
+    if (status == CS_OK) {
+        status = cs_42_record(&c, table);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* The number of unmasked tokens to speak of: the toy's own, else half the sequence. */
+static cs_status unmasked_of(const cs_toy *toy, int64_t *out)
+{
+    bool own =
+        toy->objective.kind == CS_OBJ_MASKED || toy->objective.kind == CS_OBJ_VARIABLE_MASKED;
+    int64_t low = toy->length / 2, high = low;
+    cs_status status =
+        own ? cs_objective_unmasked(&toy->objective, toy->length, &low, &high) : CS_OK;
+    *out = (low + high) / 2;
+    return status;
+}
+
+cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_table *table)
+{
+    int64_t m = 0;
+    cs_status status = cs_toy_check(toy);
+    if (status == CS_OK && toy->length < 2) {
+        status = cs_fail(CS_ERR_USAGE, "Theorem 4.2 needs length >= 2, got %lld",
+                         (long long)toy->length);
+    }
+    if (status == CS_OK) {
+        status = unmasked_of(toy, &m);
+    }
+    if (status == CS_OK) {
+        status = autoregressive(toy, out, table);
+    }
+    if (status == CS_OK) {
+        status = masked(toy, m, out, table);
+    }
+    if (status == CS_OK) {
+        status = monotone(toy, out);
+    }
+    if (status == CS_OK) {
+        status = literal_sets(toy, m, out, table);
+    }
+    if (status == CS_OK) {
+        status = position_given(toy, m, out, table);
+    }
+    if (status == CS_OK) {
+        status = cs_42_proof(toy, m, out);
+    }
+    return status == CS_OK ? cs_42_extension(toy, out, table) : status;
+}

@@ -1,0 +1,65 @@
+/* Private to Theorem 4.2: spectra of a toy model by all roads, and how they are compared. */
+#ifndef CS_ANALYSIS_THEOREM_42_H
+#define CS_ANALYSIS_THEOREM_42_H
+
+#include <stdint.h>
+
+#include "analysis/theorems.h"
+#include "toy/toy.h"
+
+/* Nonzeros up to which the full matrix is enumerated: seconds, not minutes. */
+#define CS_42_ENTRIES (1 << 21)
+/* Columns up to which its dense SVD is done. */
+#define CS_42_COLUMNS 1500
+
+typedef struct {
+    cs_toy toy;
+    char *input; /* "r=3 s=4 T=2 masked unmasked=2, ..." */
+    bool has_enumerated, has_reduced, has_closed;
+    cs_toy_spectrum enumerated, reduced, closed;
+    double rounding;             /* bound on the rounding of entries and marginals */
+    const cs_toy_spectrum *best; /* enumerated, else reduced, else closed */
+    const char *method;          /* of best */
+} cs_42_case;
+
+/* CS_ERR_USAGE when no road leads to this spectrum. */
+cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out) CS_MUST_CHECK;
+void cs_42_case_free(cs_42_case *c);
+
+/* Rows for each method of the case. */
+cs_status cs_42_record(const cs_42_case *c, cs_table *table) CS_MUST_CHECK;
+
+/* "r=3 s=4 T=2 masked unmasked=2 blind disjoint none", fresh memory. */
+char *cs_42_describe(const cs_toy *toy) CS_MUST_CHECK;
+
+/* The toy with another objective, its other fields kept. */
+cs_toy cs_42_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix prefix);
+
+/* masked with m unmasked, no empty prefix. */
+cs_toy cs_42_masked(const cs_toy *toy, int64_t m);
+
+/* Whether the full matrix is small enough to be enumerated. */
+cs_status cs_42_fits(const cs_toy *toy, bool *fits) CS_MUST_CHECK;
+
+/* Where two spectra (zeros appended) differ most: values there and the index j, 1-based. */
+typedef struct {
+    double a, b;
+    double index;
+} cs_42_difference;
+cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b);
+
+double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
+double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */
+
+/* One statement with its sides, error and, when it fails, a counterexample naming the input. */
+cs_status cs_42_state(cs_statements *out, const char *id, cs_form form, cs_relation relation,
+                      const char *text, const char *input, double lhs, double rhs,
+                      double error) CS_MUST_CHECK;
+
+/* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
+cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_CHECK;
+
+/* The other objectives, blind and given, and LA 5.1's equivalence of Eq. 3 and Eq. 6. */
+cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_table *table) CS_MUST_CHECK;
+
+#endif
