@@ -118,6 +118,25 @@ static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
     t->document_denominator = units / gcd(d.divisor, units) * rest;
 }
 
+/* The expected sum of a sampled plan's weights: `predicted` where each token weighs 1, and under
+ * `mask` the probability that the plan predicts anything. */
+static double expected_weight(const cs_objective *o, const cs_context_table *t, bool one)
+{
+    int64_t s = t->pairs.length;
+    bool empty = o->empty_prefix != CS_PREFIX_NONE;
+    if (one || o->event_weight == CS_EVENT_TOKEN) {
+        return one ? 1 : t->predicted;
+    }
+    if (o->kind == CS_OBJ_BERNOULLI_MASKED) {
+        double rho = o->mask_ratio_lo;
+        return 1 - pow(1 - rho, (double)s) - (empty ? 0 : pow(rho, (double)s));
+    }
+    if (o->kind == CS_OBJ_GROUP_AR && o->t >= s && !empty) {
+        return (double)(s - 1) / (double)s; /* a first group of s leaves nothing to predict */
+    }
+    return 1;
+}
+
 /* Sampled plans: an event has its plan's weight over the expected weight of all draws. */
 static void set_draws(const cs_context_plan *plan, cs_context_table *t)
 {
@@ -126,8 +145,7 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     bool fixed =
         one || o->kind == CS_OBJ_AR || o->kind == CS_OBJ_MASKED || o->kind == CS_OBJ_PERMUTED_AR;
     bool token = o->event_weight == CS_EVENT_TOKEN;
-    double expected = one || !token ? 1 : t->predicted;
-    t->draw_weight = (double)plan->draws * expected;
+    t->draw_weight = (double)plan->draws * expected_weight(o, t, one);
     t->outer = plan->draws;
     t->inner = places(plan, t->pairs.length, false);
     t->contributions = (double)plan->draws * t->predicted * (double)t->inner;

@@ -1,0 +1,14 @@
+/* Small corpora made by hand for tests of the cooc room. */
+#ifndef CS_TESTS_SMALL_CORPUS_H
+#define CS_TESTS_SMALL_CORPUS_H
+
+#include "text/corpus.h"
+
+/* Documents of the given lengths with random tokens of `vocab` words ("w0", "w1", ...), labels 0,
+ * 1,
+ * ..., labels-1, 0, ... (labels 0: unlabelled), every fifth document held out. Aborts when out of
+ * memory. */
+cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, int64_t labels,
+                       uint64_t seed);
+
+#endif
