@@ -58,8 +58,7 @@ static cs_status drawing_init(const cs_context_table *t, int64_t n, drawing *d)
     d->held = cs_calloc(d->count * n, sizeof *d->held);
     d->pattern = cs_alloc(d->count, sizeof *d->pattern);
     if (!d->size || !d->held || !d->pattern) {
-        drawing_free(d);
-        return CS_ERR_MEMORY;
+        return CS_ERR_MEMORY; /* the caller frees what there is */
     }
     int64_t a = 0;
     for (int64_t m = n; m < s; ++m) {
