@@ -35,10 +35,12 @@ BEGIN {
     gsub(/[\t ]+/, " ", text); sub(/ $/, "", text)
     hash = mix($1 + 0)
     printf "%s\t%010d\t%s\t%s\t%s\n", name[$2 - 3], hash, $1, mix(hash) % 5 == 0 ? "test" : "train", text
-}' "$nouns" | sort > "$work/all"
+}' "$nouns" > "$work/lines"
+sort "$work/lines" > "$work/all"
 cut -f 1 "$work/all" | uniq -c | awk '$1 >= 2000 { print $2 }' > "$work/classes"
 awk -F '\t' -v OFS='\t' -v per_class=2000 '
 NR == FNR { keep[$1] = 1; next }
-($1 in keep) && ++taken[$1] <= per_class { print $3, $1, $4, $5 }' "$work/classes" "$work/all" | sort > "$work/out"
+($1 in keep) && ++taken[$1] <= per_class { print $3, $1, $4, $5 }' "$work/classes" "$work/all" > "$work/chosen"
+sort "$work/chosen" > "$work/out"
 [ "$(wc -l < "$work/classes")" -gt 0 ] || fail "$nouns: no noun class has 2,000 synsets"
 finish wordnet-base

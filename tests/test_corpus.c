@@ -265,6 +265,16 @@ static void split_follows_share_and_seed(void **state)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
+/* Valid until the fourth next call. */
+static const char *sha256_of(const char *text)
+{
+    static char hex[4][65];
+    static int turn;
+    turn = (turn + 1) % 4;
+    cs_sha256(text, strlen(text), hex[turn]);
+    return hex[turn];
+}
+
 static void directory_of_classes(void **state)
 {
     const char *top = strdupa(put_dir(state, "top"));
@@ -277,7 +287,11 @@ static void directory_of_classes(void **state)
     (void)put(state, "top/a/.skip", "hidden\n");
     cs_corpus c = loaded(top, NULL);
     assert_string_equal(c.name, "top");
-    assert_string_equal(c.sha256, "");
+    char listing[512], wanted[65];
+    (void)snprintf(listing, sizeof listing, "%s  a/x.txt\n%s  b/10\n%s  b/2\n", sha256_of("ex\n"),
+                   sha256_of("ten\n"), sha256_of("two words\nand more\n"));
+    cs_sha256(listing, strlen(listing), wanted);
+    assert_string_equal(c.sha256, wanted);
     assert_int_equal(c.documents, 3);
     assert_int_equal(c.labels, 2);
     assert_document(&c, 0, "a", "ex ");
@@ -544,7 +558,7 @@ static void preparation_is_checked(void **state)
     cs_free(note);
     assert_content(in_dir(state, "cache/gcide.tsv"), prepared_text);
     assert_int_equal(cs_corpus_prepare("gcide", false, &note), CS_OK);
-    assert_non_null(strstr(note, "prepared already"));
+    assert_non_null(strstr(note, "prepared already, SHA-256 as recorded"));
     cs_free(note);
 
     /* The stored split stays whatever the share asked for. */
@@ -561,6 +575,10 @@ static void preparation_is_checked(void **state)
     /* Another checksum: an error with the same versions, a note with others. */
     share(state, write_it, "pkg=1.0", no_sha);
     assert_fails(cs_corpus_prepare("gcide", true, NULL), CS_ERR_INPUT, sha256);
+    assert_int_equal(cs_corpus_prepare("gcide", false, &note), CS_OK);
+    assert_non_null(strstr(note, "prepared already; SHA-256"));
+    assert_non_null(strstr(note, sha256));
+    cs_free(note);
     share(state, write_it, "pkg=0.9", no_sha);
     assert_int_equal(cs_corpus_prepare("gcide", true, &note), CS_OK);
     assert_non_null(strstr(note, "differs from the one recorded for pkg=0.9"));
@@ -641,6 +659,20 @@ static void wordnet_is_as_documented(void **state)
     cs_corpus_free(&c);
 }
 
+static void bible_has_its_verses(void **state)
+{
+    if (!cs_path_exists("/usr/bin/bible") || !cs_path_exists("/usr/lib/bible.data")) {
+        print_message("bible-kjv is not installed\n");
+        skip();
+    }
+    assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
+    cs_corpus c = loaded("bible-kjv", NULL);
+    assert_int_equal(c.documents, 31102);
+    assert_int_equal(c.labels, 66);
+    assert_document(&c, 0, "Ge", "in the beginning god created the heaven and the earth ");
+    cs_corpus_free(&c);
+}
+
 /* The real script stops with the package's name when its files are not there. */
 static void missing_package_is_named(void **state)
 {
@@ -688,6 +720,7 @@ int main(void)
         TEST(failed_preparation_says_why),
         TEST(preparation_survives_failed_allocations),
         TEST(wordnet_is_as_documented),
+        TEST(bible_has_its_verses),
         TEST(missing_package_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,9 @@
 #include "io/file.h"
 #include "text/corpus_read.h"
 
+/* What the scripts in data/ write (docs/formats.md, "Prepared corpora"). */
+static const cs_tsv_columns prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
+
 static bool is_known_name(const char *source)
 {
     int count = 0;
@@ -67,7 +70,7 @@ static cs_status read_named(const char *name, const cs_corpus_options *options, 
     if (status == CS_OK && !cs_path_exists(*path)) {
         status = cs_corpus_prepare(name, false, NULL);
     }
-    return status == CS_OK ? cs_corpus_read_tsv(*path, options, &cs_prepared_columns, out) : status;
+    return status == CS_OK ? cs_corpus_read_tsv(*path, options, &prepared_columns, out) : status;
 }
 
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, cs_corpus *out)

@@ -3,12 +3,17 @@
  * Sources by name (prepared from Debian packages by the scripts in data/): wordnet, bible-kjv,
  * gcide, manpages; or the user's own: FILE.tsv (label TAB text a line), FILE.txt (a line a
  * document, or the whole file one document), a directory (a subdirectory per class, a file per
- * document; or plain files, unlabelled), FILE.npy (token ids: 1-D, or 2-D with a document a row).
+ * document; or plain files, unlabelled; names that start with a dot are passed over), FILE.npy
+ * (token ids: 1-D, or 2-D with a document a row, whose end may be padded with -1). docs/formats.md
+ * has the formats.
  *
- * Text must be UTF-8; the error names file, line and byte. Tokenizers: `word` = maximal runs of
- * letters and marks, lower-cased (on ASCII text: [a-z]+); `whitespace` = maximal runs of non-space;
- * `char` = one Unicode character. The vocabulary is the most frequent `vocab_size` words (ties by
- * byte order), id 0 is <unk>; ids by falling frequency.
+ * Text must be UTF-8 without NUL; the error names file, line and byte. A byte order mark is
+ * skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers: `word` = maximal
+ * runs of letters and marks, lower-cased (on ASCII text: [a-z]+); `whitespace` = maximal runs of
+ * non-space; `char` = one Unicode character. No normalisation. The vocabulary is the most frequent
+ * `vocab_size` words of all documents kept, held-out ones included (ties by byte order); id 0 is
+ * <unk>, also for a literal <unk> in the text; ids by falling frequency. Classes are numbered in
+ * byte order of their names.
  */
 #ifndef CS_TEXT_CORPUS_H
 #define CS_TEXT_CORPUS_H
@@ -19,25 +24,29 @@
 #include "base/status.h"
 
 typedef enum { CS_TOKENIZER_WORD, CS_TOKENIZER_WHITESPACE, CS_TOKENIZER_CHAR } cs_tokenizer_kind;
+
+/* "word", "whitespace" or "char"; CS_ERR_USAGE names another. */
 cs_status cs_tokenizer_by_name(const char *name, cs_tokenizer_kind *out) CS_MUST_CHECK;
 
 typedef struct {
     cs_tokenizer_kind tokenizer;
-    int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all */
+    int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */
     bool whole_file;      /* plain text: the file is one document, not each line */
-    int64_t label_column; /* TSV: 1-based; 0: 1 */
+    int64_t label_column; /* TSV: 1-based; 0: 1; -1: unlabelled */
     int64_t text_column;  /* TSV: 1-based; 0: 2 */
-    double test_share; /* share of documents in the held-out split, by a hash of the document key; <
-                          0: 0.2. A prepared corpus that stores its own split keeps it */
-    uint64_t seed;     /* of that hash */
+    /* Share of documents in the held-out split, in [0, 1): XXH3 of the document's key (prepared
+     * corpora), path below the directory, or number in its file, under `seed`. < 0: 0.2. A prepared
+     * corpus that stores its own split keeps it. */
+    double test_share;
+    uint64_t seed; /* of that hash; fixes the split and nothing else */
     int threads;
     const cs_progress *progress;
 } cs_corpus_options;
 
 typedef struct {
     char *name, *path;
-    char sha256[65]; /* of the source file; "" for directories */
+    char sha256[65]; /* of the source file; of a directory: of the lines "SHA-256  path below it" */
     int64_t documents, tokens;
     int64_t *doc_ptr;          /* documents + 1: tokens doc_ptr[d] .. doc_ptr[d+1]-1 */
     int32_t *token;            /* tokens: ids in 0..vocab-1 */
@@ -51,20 +60,27 @@ typedef struct {
     int64_t unknown_tokens;    /* mapped to <unk> */
 } cs_corpus;
 
+/* Reads a corpus. A name goes before a file of that name (write ./wordnet for the file); a corpus
+ * that has not been prepared is prepared first. options may be NULL: the defaults. Cost: one pass
+ * over the text on one thread (40 MB of dictionary: half a second); memory: the file, 4 bytes a
+ * token and the distinct words. Errors: CS_ERR_USAGE an option out of range; CS_ERR_INPUT no such
+ * source, text that is not UTF-8, a missing column, a bad token id, no document of min_tokens left;
+ * CS_ERR_IO a file that cannot be read; CS_ERR_MEMORY; CS_ERR_INTERRUPT. */
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options,
                          cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_free(cs_corpus *corpus);
 
-/* The documents d with keep[d] != 0, same vocabulary and classes. */
+/* The documents d with keep[d] != 0, same vocabulary and classes; dropped_documents stays that of
+ * the whole. CS_ERR_INPUT when none is kept. Cost O(tokens + vocabulary). */
 cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep,
                            cs_corpus *out) CS_MUST_CHECK;
 
 /* The document's class, or "-". Word of a token id, or its number in `buffer` (>= 24 bytes) when
- * the corpus has no words. */
+ * the corpus has no words. Borrowed from the corpus or the buffer. */
 const char *cs_corpus_label(const cs_corpus *corpus, int64_t document);
 const char *cs_corpus_word(const cs_corpus *corpus, int32_t token, char *buffer);
 
-/* The corpora known by name. */
+/* The corpora known by name. `package`: Debian packages, separated by spaces. */
 typedef struct {
     const char *name, *package, *script, *licence, *summary;
     bool labelled;
@@ -72,12 +88,17 @@ typedef struct {
 const cs_corpus_source *cs_corpus_sources(int *count);
 
 /* Where the prepared form of a named corpus stands ($COSPEC_CACHE, else $XDG_CACHE_HOME/cospec,
- * else ~/.cache/cospec): fresh memory. */
+ * else ~/.cache/cospec): fresh memory. CS_ERR_USAGE for another name, or when none of these
+ * variables is set. */
 cs_status cs_corpus_prepared_path(const char *name, char **out) CS_MUST_CHECK;
 
-/* Runs the script that prepares it (unless prepared already and !force), and checks the result
- * against its recorded checksum. CS_ERR_INPUT names the missing Debian package. `note` (may be
- * NULL) receives one line of what was done. */
+/* Runs the script that prepares it (unless prepared already and !force: then the file is only
+ * compared with its record, for the note), and checks the result
+ * against the SHA-256 that data/SOURCES.tsv records: another one is CS_ERR_INPUT when it came from
+ * the recorded package versions, and told in the note when it came from others. CS_ERR_INPUT also
+ * names a missing Debian package; CS_ERR_IO a script, table or folder that is not there. The file
+ * appears whole or not at all. `note` (may be NULL) receives one line of what was done, in fresh
+ * memory. Cost: 4 seconds at most, but half a minute for manpages. */
 cs_status cs_corpus_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
 
 #endif

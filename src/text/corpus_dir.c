@@ -1,18 +1,27 @@
 /* A directory of documents: a subdirectory a class and a file a document, or plain files without
  * classes. Names are read in byte order, so the corpus does not depend on the file system; names
- * that start with a dot are passed over. The split hashes the path below the directory. */
+ * that start with a dot are passed over. The split hashes the path below the directory. The
+ * identity of the corpus is the SHA-256 of what sha256sum would print of its files in order. */
 #include "text/corpus_read.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "text/utf8.h"
+
+typedef struct {
+    cs_corpus_builder builder;
+    char *listing; /* "SHA-256  path" lines */
+    int64_t size, room;
+} reader;
 
 static int is_visible(const struct dirent *entry)
 {
@@ -42,9 +51,27 @@ static cs_status list(const char *path, struct dirent ***entry, int *count)
     return CS_OK;
 }
 
+/* Adds the file's line to the listing. */
+static cs_status list_file(reader *r, const char *bytes, int64_t size, const char *key)
+{
+    char sha256[65];
+    cs_sha256(bytes, (size_t)size, sha256);
+    int64_t length = (int64_t)(sizeof sha256 + 2 + strlen(key)); /* with newline, without NUL */
+    if (r->room - r->size <= length) {
+        int64_t room = 2 * (r->room + length + 1);
+        char *listing = cs_realloc(r->listing, room, 1);
+        if (!listing) {
+            return CS_ERR_MEMORY;
+        }
+        r->listing = listing;
+        r->room = room;
+    }
+    r->size += sprintf(r->listing + r->size, "%s  %s\n", sha256, key);
+    return CS_OK;
+}
+
 /* label NULL: no class. */
-static cs_status add_file(const char *path, const char *label, const char *key,
-                          cs_corpus_builder *builder)
+static cs_status add_file(const char *path, const char *label, const char *key, reader *r)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -64,13 +91,17 @@ static cs_status add_file(const char *path, const char *label, const char *key,
         status = cs_text_read(path, &bytes, &document.text, &document.size);
     }
     if (status == CS_OK) {
-        status = cs_corpus_builder_add(builder, &document);
+        status = cs_corpus_builder_add(&r->builder, &document);
+    }
+    if (status == CS_OK) {
+        int64_t mark = document.text - bytes;
+        status = list_file(r, bytes, mark + document.size, key);
     }
     cs_free(bytes);
     return status;
 }
 
-static cs_status add_class(const char *path, const char *label, cs_corpus_builder *builder)
+static cs_status add_class(const char *path, const char *label, reader *r)
 {
     struct dirent **entry = NULL;
     int count = 0;
@@ -85,7 +116,7 @@ static cs_status add_class(const char *path, const char *label, cs_corpus_builde
     for (int i = 0; status == CS_OK && i < count; ++i) {
         char *file = cs_path_join(path, entry[i]->d_name);
         char *key = cs_path_join(label, entry[i]->d_name);
-        status = file && key ? add_file(file, label, key, builder) : CS_ERR_MEMORY;
+        status = file && key ? add_file(file, label, key, r) : CS_ERR_MEMORY;
         cs_free(file);
         cs_free(key);
     }
@@ -93,8 +124,7 @@ static cs_status add_class(const char *path, const char *label, cs_corpus_builde
     return status;
 }
 
-static cs_status add_entries(const char *path, struct dirent **entry, int count,
-                             cs_corpus_builder *builder)
+static cs_status add_entries(const char *path, struct dirent **entry, int count, reader *r)
 {
     int classes = 0;
     cs_status status = CS_OK;
@@ -112,12 +142,12 @@ static cs_status add_entries(const char *path, struct dirent **entry, int count,
                              path, entry[i]->d_name, is_class ? "directory" : "file",
                              entry[i - 1]->d_name);
         } else if (is_class) {
-            status = add_class(below, entry[i]->d_name, builder);
+            status = add_class(below, entry[i]->d_name, r);
         } else {
-            status = add_file(below, NULL, entry[i]->d_name, builder);
+            status = add_file(below, NULL, entry[i]->d_name, r);
         }
         cs_free(below);
-        cs_progress_report(builder->options.progress, "entries of the directory", i + 1, count);
+        cs_progress_report(r->builder.options.progress, "entries of the directory", i + 1, count);
     }
     return status;
 }
@@ -131,13 +161,19 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
     if (status != CS_OK) {
         return status;
     }
-    cs_corpus_builder builder;
-    cs_corpus_builder_init(&builder, options);
-    status = add_entries(path, entry, count, &builder);
+    reader r = {0};
+    cs_corpus made = {0};
+    cs_corpus_builder_init(&r.builder, options);
+    status = add_entries(path, entry, count, &r);
     if (status == CS_OK) {
-        status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
+        status = cs_blame(cs_corpus_builder_finish(&r.builder, &made), "%s", path);
     }
-    cs_corpus_builder_free(&builder);
+    if (status == CS_OK) {
+        cs_sha256(r.listing, (size_t)r.size, made.sha256);
+        *out = made;
+    }
+    cs_corpus_builder_free(&r.builder);
+    cs_free(r.listing);
     free_entries(entry, count);
     return status;
 }

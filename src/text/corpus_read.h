@@ -14,9 +14,6 @@ typedef struct {
     int64_t label, text, key, split;
 } cs_tsv_columns;
 
-/* The layout that the scripts in data/ write (docs/formats.md). */
-static const cs_tsv_columns cs_prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
-
 cs_status cs_corpus_read_tsv(const char *path, const cs_corpus_options *options,
                              const cs_tsv_columns *columns, cs_corpus *out) CS_MUST_CHECK;
 cs_status cs_corpus_read_text(const char *path, const cs_corpus_options *options,

@@ -294,6 +294,27 @@ done:
     return status;
 }
 
+/* Says whether a file prepared before is the recorded one. */
+static cs_status recheck(const char *name, const char *path, char **note)
+{
+    char sha256[65];
+    record recorded = {0};
+    cs_status status = find_record(name, &recorded);
+    if (status == CS_OK) {
+        status = cs_sha256_file(path, sha256);
+    }
+    if (status == CS_OK) {
+        *note = strcmp(sha256, recorded.sha256) == 0
+                    ? cs_format("%s: prepared already, SHA-256 as recorded", path)
+                    : cs_format("%s: prepared already; SHA-256 %s differs from the one recorded "
+                                "for %s",
+                                path, sha256, recorded.packages);
+        status = *note ? CS_OK : CS_ERR_MEMORY;
+    }
+    cs_free(recorded.packages);
+    return status;
+}
+
 static cs_status make_parent(const char *path)
 {
     char *folder = cs_strdup(path);
@@ -319,8 +340,7 @@ cs_status cs_corpus_prepare(const char *name, bool force, char **note)
         return status;
     }
     if (!force && cs_path_exists(path)) {
-        said = cs_format("%s: prepared already", path);
-        status = said ? CS_OK : CS_ERR_MEMORY;
+        status = recheck(name, path, &said);
     } else {
         status = make_parent(path);
         if (status == CS_OK) {
