@@ -1,0 +1,526 @@
+/* cooc/builder: the matrix against a reference in plain loops, the same bits for any budget and any
+ * number of threads, labels, witnesses, full disks, interrupts, bad input. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/builder.h"
+#include "cooc/builder_private.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+
+static cs_cooc_options options_of(const char *spec, const char *context)
+{
+    cs_cooc_options o = {.threads = 1};
+    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    return o;
+}
+
+static cs_corpus corpus_of(int64_t documents, int64_t longest, int64_t vocab, int64_t labels)
+{
+    int64_t *length = malloc((size_t)documents * sizeof *length);
+    assert_non_null(length);
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
+    for (int64_t d = 0; d < documents; ++d) {
+        length[d] = 1 + cs_rng_below(&rng, longest);
+    }
+    cs_corpus c = small_corpus(documents, length, vocab, labels, 2);
+    free(length);
+    return c;
+}
+
+static void assert_same_csr(const cs_csr *a, const cs_csr *b)
+{
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->cols, b->cols);
+    int64_t nnz = cs_csr_nnz(a);
+    assert_int_equal(nnz, cs_csr_nnz(b));
+    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+    assert_true(nnz == 0 || memcmp(a->col, b->col, (size_t)nnz * sizeof *a->col) == 0);
+    assert_true(nnz == 0 || memcmp(a->val, b->val, (size_t)nnz * sizeof *a->val) == 0);
+}
+
+static void assert_same(const cs_cooc *a, const cs_cooc *b)
+{
+    size_t rows = (size_t)a->matrix.a.rows;
+    assert_same_csr(&a->matrix.a, &b->matrix.a);
+    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
+    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
+    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
+    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
+    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
+    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
+    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
+    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
+}
+
+/* Valid CSR, keys ascending, and the sums that must agree. */
+static void assert_consistent(const cs_cooc *m)
+{
+    const cs_csr *a = &m->matrix.a;
+    assert_int_equal(cs_csr_check(a, true), CS_OK);
+    double total = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        assert_true(i == 0 || cs_hash_compare(m->key[i - 1], m->key[i]) < 0);
+        double row = 0, labelled = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            row += a->val[e];
+        }
+        const cs_csr *l = &m->matrix.row_label;
+        for (int64_t e = l->ptr[i]; e < l->ptr[i + 1]; ++e) {
+            labelled += l->val[e];
+        }
+        assert_true(m->matrix.labels == 0 || fabs(row - labelled) <= 1e-12 * row);
+        total += row;
+    }
+    double unit = m->exact ? m->unit : 1;
+    assert_true(fabs(total * unit - m->mass) <= 1e-12 * m->mass);
+}
+
+/* Bigrams counted by hand. */
+static void bigrams_are_counted(void **state)
+{
+    (void)state;
+    int64_t length[] = {5, 1, 4, 2};
+    cs_corpus corpus = small_corpus(4, length, 3, 2, 8);
+    cs_cooc_options o = options_of("ar", "nearest:1");
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_consistent(&m);
+    assert_true(m.exact && m.unit == 1);
+    assert_int_equal(m.sequences, 3);
+    assert_int_equal(m.skipped_sequences, 1);
+    assert_int_equal(m.contributions, 4 + 3 + 1);
+    assert_true(m.mass == 8 && m.dropped_mass == 0);
+    double count[3][3] = {{0}};
+    for (int64_t d = 0; d < 4; ++d) {
+        for (int64_t i = corpus.doc_ptr[d] + 1; i < corpus.doc_ptr[d + 1]; ++i) {
+            count[corpus.token[i - 1]][corpus.token[i]] += 1;
+        }
+    }
+    for (int64_t i = 0; i < m.matrix.a.rows; ++i) {
+        /* The witness is a (sequence, event): the event's prefix ends at the row's token. */
+        static const int64_t document[] = {0, 2, 3};
+        int64_t d = document[m.witness_sequence[i]];
+        int32_t left = corpus.token[corpus.doc_ptr[d] + m.witness_ordinal[i]];
+        for (int64_t e = m.matrix.a.ptr[i]; e < m.matrix.a.ptr[i + 1]; ++e) {
+            assert_true(m.matrix.a.val[e] == count[left][m.matrix.a.col[e]]);
+            count[left][m.matrix.a.col[e]] = 0;
+        }
+    }
+    for (int i = 0; i < 9; ++i) {
+        assert_true(count[i / 3][i % 3] == 0);
+    }
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+/* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
+static void windows_are_counted(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(40, 9, 6, 3);
+    cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_consistent(&m);
+    double mass = 0, dropped = 0, col[6] = {0};
+    for (int64_t d = 0; d < corpus.documents; ++d) {
+        int64_t s = corpus.doc_ptr[d + 1] - corpus.doc_ptr[d];
+        for (int64_t k = 0; s > 1 && k < s; ++k) {
+            for (int64_t j = 0; j < s; ++j) { /* S = {j}, k: weight (s-1) / (s (s-1)) */
+                bool near = llabs(j - k) <= 2;
+                mass += j != k && near ? 1 / (double)s : 0;
+                dropped += j != k && !near ? 1 / (double)s : 0;
+                col[corpus.token[corpus.doc_ptr[d] + k]] += j != k && near ? 1 / (double)s : 0;
+            }
+        }
+    }
+    assert_true(fabs(m.mass - mass) < 1e-10 && fabs(m.dropped_mass - dropped) < 1e-10);
+    double got[6];
+    cs_csr_sums(&m.matrix.a, NULL, got);
+    for (int j = 0; j < 6; ++j) {
+        assert_true(fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
+    }
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+/* Whatever the budget, the threads and the runs: the same bits. 1 MiB for 4 threads spills often.
+ */
+static void bits_do_not_depend_on_budget_or_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *context;
+        int64_t max_length, stride, draws;
+        bool exact;
+    } cases[] = {
+        {"ar", "nearest:3", 0, 0, 0, true},
+        {"masked:unmasked=2", "all", 4, 1, 0, true},
+        {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0, false},
+        {"permuted-ar", "each:3", 0, 0, 0, false},
+        {"variable-masked:mask-ratio=0.2:0.5", "all", 0, 0, 3, true},
+        {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 0, 0, 3, false},
+    };
+    cs_corpus corpus = corpus_of(1500, 30, 200, 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
+        o.max_length = cases[i].max_length;
+        o.stride = cases[i].stride;
+        o.draws = cases[i].draws;
+        o.tail = 1e-6;
+        cs_cooc first = {0};
+        int64_t runs = 0;
+        for (int threads = 1; threads <= 4; ++threads) {
+            for (int64_t budget = 1 << 20; budget <= INT64_C(1) << 30; budget <<= 5) {
+                cs_cooc m = {0};
+                o.threads = threads;
+                o.memory_budget = budget;
+                assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+                runs += m.runs;
+                assert_true(budget < 1 << 30 || m.runs == 0);
+                if (first.key) {
+                    assert_same(&first, &m);
+                    cs_cooc_free(&m);
+                } else {
+                    first = m;
+                    assert_consistent(&first);
+                }
+            }
+        }
+        assert_int_equal(first.exact, cases[i].exact);
+        assert_true(runs > 4);
+        cs_cooc_free(&first);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* More runs than the budget has buffers for: merged in several passes. */
+static void many_runs_are_merged_in_passes(void **state)
+{
+    (void)state;
+    enum { RUNS = 700, EACH = 50 };
+    cs_runs runs;
+    cs_runs_init(&runs, NULL);
+    int64_t units = 0;
+    for (int64_t i = 0; i < RUNS; ++i) {
+        cs_record r[EACH] = {{.units = 0}};
+        for (int64_t j = 0; j < EACH; ++j) {
+            r[j] = (cs_record){.key = {(uint64_t)(i % 7 + j * 7), 1},
+                               .col = (int32_t)i % 3,
+                               .units = 1 + i,
+                               .sequence = RUNS - i,
+                               .ordinal = j};
+            units += 1 + i;
+        }
+        assert_int_equal(cs_runs_append(&runs, r, EACH), CS_OK);
+    }
+    cs_corpus corpus = {.vocab = 3};
+    cs_assembler *assembler = NULL;
+    cs_cooc m = {0};
+    assert_int_equal(cs_assembler_new(&corpus, true, 1, &assembler), CS_OK);
+    assert_int_equal(cs_runs_merge(&runs, 1 << 17, cs_assembler_take, assembler), CS_OK);
+    assert_int_equal(cs_assembler_finish(assembler, &m), CS_OK);
+    assert_int_equal(m.matrix.a.rows, 7 * EACH);
+    assert_int_equal(cs_csr_nnz(&m.matrix.a), 21 * EACH);
+    assert_true(m.mass == (double)units);
+    for (int64_t i = 0; i < m.matrix.a.rows; ++i) {
+        int64_t last = RUNS - 1; /* the lowest witness comes from the last run of the row's class */
+        while (last % 7 != (int64_t)m.key[i].high % 7) {
+            --last;
+        }
+        assert_int_equal(m.witness_sequence[i], RUNS - last);
+    }
+    cs_cooc_free(&m);
+    cs_assembler_free(&assembler);
+    cs_runs_free(&runs);
+}
+
+static void records_are_sorted(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    cs_record *r = malloc(N * sizeof *r);
+    assert_non_null(r);
+    cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 2);
+    for (int kind = 0; kind < 4; ++kind) {
+        uint64_t check = 0;
+        for (int64_t i = 0; i < N; ++i) { /* few keys, many columns; and the reverse */
+            uint64_t key = (uint64_t)cs_rng_below(&rng, kind % 2 ? 5 : 1 << 30);
+            r[i] = (cs_record){.key = {kind < 2 ? key : 7, key << 33},
+                               .col = (int32_t)cs_rng_below(&rng, 5000),
+                               .label = (int32_t)cs_rng_below(&rng, 3) - 1,
+                               .units = 1,
+                               .sequence = i};
+            check += (uint64_t)i * r[i].key.low;
+        }
+        assert_int_equal(cs_records_sort(r, N), CS_OK);
+        for (int64_t i = 0; i < N; ++i) {
+            assert_true(i == 0 || cs_record_compare(&r[i - 1], &r[i]) <= 0);
+            check -= (uint64_t)r[i].sequence * r[i].key.low;
+        }
+        assert_true(check == 0);
+    }
+    free(r);
+}
+
+static void splits_and_weights(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(50, 12, 10, 2);
+    cs_cooc_options o = options_of("ar", "nearest:1");
+    double mass[3];
+    int64_t sequences[3];
+    for (int split = CS_SPLIT_ALL; split <= CS_SPLIT_TEST; ++split) {
+        cs_cooc m = {0};
+        o.split = (cs_split)split;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        mass[split] = m.mass;
+        sequences[split] = m.sequences;
+        cs_cooc_free(&m);
+    }
+    assert_true(mass[0] == mass[1] + mass[2] && mass[2] > 0 && mass[1] > mass[2]);
+    assert_true(sequences[0] == sequences[1] + sequences[2]);
+    o.split = CS_SPLIT_ALL;
+    o.weight_by_document = true;
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_consistent(&m);
+    assert_true(fabs(m.mass - (double)m.sequences) < 1e-9);
+    assert_true(m.exact); /* lcm(1..11) = 27720 */
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+/* A class-tagged empty prefix gives a row a class, a shared one a single row. */
+static void empty_prefixes_are_shared_or_tagged(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(30, 6, 100, 3);
+    const char *const specs[] = {"ar", "ar:empty-prefix=shared", "ar:empty-prefix=class"};
+    int64_t rows[3];
+    for (int i = 0; i < 3; ++i) {
+        cs_cooc_options o = options_of(specs[i], "all");
+        o.max_length = 2;
+        cs_cooc m = {0};
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        assert_consistent(&m);
+        rows[i] = m.matrix.a.rows;
+        cs_cooc_free(&m);
+    }
+    assert_int_equal(rows[1], rows[0] + 1);
+    assert_int_equal(rows[2], rows[0] + 3);
+    cs_corpus_free(&corpus);
+}
+
+static void unlabelled_corpora_have_no_label_columns(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(10, 6, 10, 0);
+    cs_cooc_options o = options_of("ar", "document");
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_consistent(&m);
+    assert_int_equal(m.matrix.labels, 0);
+    assert_int_equal(m.matrix.row_label.rows, m.matrix.a.rows);
+    assert_int_equal(m.matrix.row_label.cols, 0);
+    assert_int_equal(m.matrix.col_label.rows, 10);
+    assert_int_equal(m.matrix.a.rows, m.sequences); /* a row a document */
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs_status expected,
+                           const char *words)
+{
+    cs_cooc m = {0}, zero = {0};
+    cs_reason_clear();
+    assert_int_equal(cs_cooc_build(corpus, o, &m), expected);
+    assert_memory_equal(&m, &zero, sizeof m);
+    if (!strstr(cs_reason(), words)) {
+        fail_msg("'%s' does not hold '%s'", cs_reason(), words);
+    }
+    cs_reason_clear();
+}
+
+static void bad_input_is_named(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(20, 4, 10, 2);
+    cs_cooc_options o = options_of("masked:unmasked=7", "nearest:1");
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "length >= 8");
+    o = options_of("ar", "nearest:1");
+    o.memory_budget = 1000;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "memory budget of 1000 bytes");
+    o = options_of("ar", "nearest:1");
+    o.context.n = 0;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "nearest:0");
+    o = options_of("ar", "nearest:1");
+    o.draws = -1;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "-1 draws");
+    o = options_of("ar", "nearest:1");
+    o.max_length = -2;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "-2");
+    o = options_of("ar", "nearest:1");
+    o.tail = 1.5;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
+    cs_corpus empty = {.vocab = 3};
+    expect_failure(&empty, &o, CS_ERR_INPUT, "no documents");
+    memset(corpus.held_out, 0, (size_t)corpus.documents);
+    o = options_of("ar", "nearest:1");
+    o.split = CS_SPLIT_TEST;
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
+    cs_corpus_free(&corpus);
+}
+
+static int64_t open_files(void)
+{
+    int64_t count = 0;
+    for (int fd = 0; fd < 256; ++fd) {
+        count += lseek(fd, 0, SEEK_CUR) >= 0;
+    }
+    return count;
+}
+
+/* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */
+static void full_disk_is_named(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(3000, 30, 1000, 2);
+    cs_cooc_options o = options_of("ar", "nearest:4");
+    o.memory_budget = 1 << 20;
+    o.scratch = "/tmp";
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit limit = {100000, 100000};
+        cs_cooc m = {0};
+        bool ok = setrlimit(RLIMIT_FSIZE, &limit) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR;
+        int64_t files = open_files();
+        ok = ok && cs_cooc_build(&corpus, &o, &m) == CS_ERR_IO;
+        ok = ok && strstr(cs_reason(), "scratch directory /tmp") && !m.key;
+        _exit(ok && open_files() == files ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    o.scratch = "/nowhere/at/all";
+    expect_failure(&corpus, &o, CS_ERR_IO, "scratch directory /nowhere/at/all");
+    cs_corpus_free(&corpus);
+}
+
+static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)stage;
+    (void)total;
+    int64_t *calls = ctx;
+    *calls += 1;
+    if (done == 3) {
+        cs_interrupt_set();
+    }
+}
+
+/* The flag cannot be lowered, so a child raises it. */
+static void interrupts_are_obeyed(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(20000, 30, 1000, 2);
+    cs_cooc_options o = options_of("ar", "nearest:4");
+    int64_t calls = 0;
+    cs_progress progress = {stop_at_third, &calls};
+    o.progress = &progress;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        cs_cooc m = {0};
+        bool ok = cs_cooc_build(&corpus, &o, &m) == CS_ERR_INTERRUPT && !m.key;
+        _exit(ok && calls == 3 ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    cs_corpus_free(&corpus);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(900, 25, 300, 3);
+    for (int spill = 0; spill < 2; ++spill) {
+        cs_cooc_options o = options_of("ar", "nearest:3");
+        o.memory_budget = spill ? 1 << 20 : 1 << 26;
+        o.threads = 2;
+        for (int64_t n = 1;; ++n) {
+            cs_cooc m = {0};
+            (void)cs_mem_fail_at(n);
+            cs_status status = cs_cooc_build(&corpus, &o, &m);
+            int64_t made = cs_mem_fail_at(0);
+            cs_reason_clear();
+            if (status == CS_OK) {
+                assert_true(made < n && (m.runs > 0) == (spill > 0));
+                cs_cooc_free(&m);
+                break;
+            }
+            assert_int_equal(status, CS_ERR_MEMORY);
+            assert_null(m.key);
+        }
+    }
+    cs_corpus_free(&corpus);
+}
+
+static void estimates_bound_the_build(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of(300, 20, 50, 2);
+    const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
+    for (int i = 0; i < 4; ++i) {
+        cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
+        cs_cooc m = {0};
+        double contributions = 0, bytes = 0;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &bytes), CS_OK);
+        assert_true(contributions >= (double)m.contributions);
+        assert_true(contributions <= 2 * (double)m.contributions);
+        assert_true(bytes >= (double)cs_csr_nnz(&m.matrix.a) * 12);
+        cs_cooc_free(&m);
+    }
+    cs_corpus_free(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bigrams_are_counted),
+        cmocka_unit_test(windows_are_counted),
+        cmocka_unit_test(bits_do_not_depend_on_budget_or_threads),
+        cmocka_unit_test(many_runs_are_merged_in_passes),
+        cmocka_unit_test(records_are_sorted),
+        cmocka_unit_test(splits_and_weights),
+        cmocka_unit_test(empty_prefixes_are_shared_or_tagged),
+        cmocka_unit_test(unlabelled_corpora_have_no_label_columns),
+        cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(full_disk_is_named),
+        cmocka_unit_test(interrupts_are_obeyed),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(estimates_bound_the_build),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
