@@ -34,7 +34,15 @@ typedef struct {
     const cs_progress *progress;
 } cs_spectrum_options;
 
-typedef enum { CS_CERT_NOT_RUN, CS_CERT_PASSED, CS_CERT_FAILED } cs_cert_state;
+/* Inconclusive: the certificate is one-sided and its condition does not hold, which disproves
+ * nothing.
+ */
+typedef enum {
+    CS_CERT_NOT_RUN,
+    CS_CERT_PASSED,
+    CS_CERT_FAILED,
+    CS_CERT_INCONCLUSIVE
+} cs_cert_state;
 
 typedef struct {
     cs_cert_state state;
@@ -62,12 +70,21 @@ typedef struct {
     double floor;                        /* values below it are counted as zero */
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
-    /* components: value = number of returned sigma within 1e-9 of 1 (min with k), bound =
-     * components; moments:    full spectrum: value = |sum sigma_j^2 - ||Abar||^2|, bound = its
-     * rounding bound. Truncated: value = upper bound on sigma_{k+1} from sum sigma^4, bound =
-     * sigma_k; passed when value <= bound (1 + 1e-9); probe:      value = largest Ritz value of the
-     * doubly deflated operator from a random start, bound = sigma_k; probe_failure = probability
-     * that a missed sigma > 1.01 sigma_k escapes (Kuczynski-Wozniakowski bound). */
+    /* components: value = number of returned sigma within 1e-9 of 1, bound = components; passed
+     * when value >= min(wanted, components). Not run when a matrix that came normalised has a
+     * component whose largest value is not 1 within 1e-9, or was not reduced. moments, all
+     * triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound, from the
+     *   residuals.
+     * moments, truncated: value = an upper bound on sigma_{k+1} from what the sums leave over, T2 =
+     *   sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that remain: the least
+     * of sqrt(T2), T4^(1/4) and sqrt(T2/n + sqrt((n - 1)(T4/n - (T2/n)^2))) (Samuelson's
+     * inequality); bound = sigma_k. Passed when value <= bound (1 + 1e-9): nothing was missed.
+     * Above it: inconclusive; failed when the triplets hold more than the whole. An estimated T4
+     * enters with three standard errors. probe: value = largest Ritz value of the doubly deflated
+     * operator from a random start, bound = sigma_k; failed when it lies above: a value was missed.
+     * probe_failure = probability that a missed sigma > 1.01 sigma_k escapes
+     * (Kuczynski-Wozniakowski bound), 0 when the Krylov space ended. Not run when all triplets were
+     * computed. residual: value = largest residual, bound = tol sigma_1. */
     cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
     double probe_failure;
 } cs_spectrum;
@@ -82,8 +99,8 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
                        double *col_mass) CS_MUST_CHECK;
 
-/* Groups values closer than 1e-9 to one: (sigma, multiplicity) pairs; arrays of k, returns their
- * number. */
+/* Groups descending values that lie within 1e-9 of the first of their group: (its first value,
+ * multiplicity) pairs; arrays of k, returns their number. */
 int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity);
 
 #endif

@@ -1,0 +1,132 @@
+/* The normalised SVD of a co-occurrence matrix: order of the stages (spectrum_stages.h), checks of
+ * the options, and what is done with a spectrum afterwards.
+ */
+#include "cooc/spectrum.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "cooc/spectrum_stages.h"
+
+static const double GROUP_WIDTH = 1e-9;
+
+void cs_spectrum_free(cs_spectrum *s)
+{
+    cs_free(s->sigma);
+    cs_free(s->residual);
+    cs_free(s->row_mass);
+    cs_free(s->col_mass);
+    cs_dense_free(&s->u);
+    cs_dense_free(&s->v);
+    *s = (cs_spectrum){0};
+}
+
+int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity)
+{
+    int64_t groups = 0;
+    for (int64_t j = 0; j < k; ++j) {
+        if (groups == 0 || fabs(value[groups - 1] - sigma[j]) > GROUP_WIDTH) {
+            value[groups] = sigma[j];
+            multiplicity[groups++] = 0;
+        }
+        ++multiplicity[groups - 1];
+    }
+    return groups;
+}
+
+static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
+{
+    int64_t most = a->rows < a->cols ? a->rows : a->cols;
+    if (o->k < 0) {
+        return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted", (long long)o->k);
+    }
+    if (o->k > most) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
+                       (long long)o->k, (long long)a->rows, (long long)a->cols, (long long)most);
+    }
+    if (!(o->tol >= 0) || o->tol >= 1) {
+        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
+    }
+    if (o->max_iterations < 0) {
+        return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
+                       (long long)o->max_iterations);
+    }
+    return CS_OK;
+}
+
+static int64_t count_absent(const int64_t *of, int64_t n)
+{
+    int64_t absent = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        absent += of[i] < 0;
+    }
+    return absent;
+}
+
+/* What is known of the input before anything is solved. */
+static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
+{
+    s->rows = a->rows;
+    s->cols = a->cols;
+    s->zero_rows = count_absent(system->reduced.row_of, a->rows);
+    s->zero_cols = count_absent(system->reduced.col_of, a->cols);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double sum = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            sum += a->val[e];
+            s->nnz += a->val[e] != 0;
+        }
+        s->mass += sum;
+    }
+    s->components = system->components;
+    s->lumped_rows = system->reduced.a.rows;
+    s->lumped_cols = system->reduced.a.cols;
+}
+
+/* Vectors that only the certificates of a truncated result need are kept until these have run. */
+static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, int64_t wanted)
+{
+    int64_t rank = 0;
+    for (int64_t b = 0; b < system->reduced.count; ++b) {
+        rank += cs_block_rank(&system->reduced, b);
+    }
+    return !o->values_only || (wanted < rank && (o->probe || o->moment4));
+}
+
+cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
+{
+    cs_system system = {0};
+    cs_parts parts = {0};
+    cs_spectrum s = {0};
+    cs_status status = check_options(a, options);
+    if (status != CS_OK || (status = cs_system_of(a, options, &system)) != CS_OK) {
+        return status;
+    }
+    int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
+    describe(a, &system, &s);
+    bool keep = vectors_needed(&system, options, wanted);
+    if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK ||
+        (status = cs_spectrum_merge(&system, &parts, options, keep, &s)) != CS_OK) {
+        goto done;
+    }
+    cs_claims claims = cs_claims_of(&system, options, &parts, &s);
+    cs_parts_free(&parts);
+    if ((status = cs_spectrum_certify(&system, options, &claims, &s)) != CS_OK) {
+        goto done;
+    }
+    if (options->values_only) {
+        cs_dense_free(&s.u);
+        cs_dense_free(&s.v);
+    }
+    s.row_mass = system.row_mass;
+    s.col_mass = system.col_mass;
+    system.row_mass = system.col_mass = NULL;
+    *out = s;
+    s = (cs_spectrum){0};
+done:
+    cs_spectrum_free(&s);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* Certificates: component count, moments, probe. Each states what it proves in spectrum.h.
+ *
+ * The fourth moment is taken from the reduced matrix, which has the same nonzero singular values
+ * and costs less; it is exact up to EXACT_COST multiply-adds and estimated above, with the known
+ * vectors taken out so that only the tail has variance.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "cooc/moments.h"
+#include "cooc/spectrum_stages.h"
+
+enum { SAMPLES = 64 };
+static const double EXACT_COST = 2e10;
+static const double ONE_TOLERANCE = 1e-9;
+
+cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
+                       const cs_parts *parts, const cs_spectrum *spectrum)
+{
+    cs_claims claims = {.complete = spectrum->rank >= 0 && spectrum->k == spectrum->rank,
+                        .perron = !options->normalised};
+    if (options->normalised && !options->no_reduction) {
+        claims.perron = true;
+        for (int64_t b = 0; b < system->reduced.count; ++b) {
+            const cs_part *part = &parts->part[b];
+            claims.perron =
+                claims.perron && part->k > 0 && fabs(part->sigma[0] - 1) <= ONE_TOLERANCE;
+        }
+    }
+    return claims;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void certify_components(const cs_spectrum_options *options, const cs_claims *claims,
+                               cs_spectrum *s)
+{
+    int64_t wanted = options->k > 0 ? options->k : least(s->rows, s->cols), ones = 0;
+    for (int64_t j = 0; j < s->k; ++j) {
+        ones += fabs(s->sigma[j] - 1) <= ONE_TOLERANCE;
+    }
+    cs_cert_state state = !claims->perron                        ? CS_CERT_NOT_RUN
+                          : ones >= least(wanted, s->components) ? CS_CERT_PASSED
+                                                                 : CS_CERT_FAILED;
+    s->cert_components = (cs_certificate){state, (double)ones, (double)s->components};
+}
+
+static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
+                             cs_spectrum *s)
+{
+    const cs_csr *a = &system->reduced.a, *at = &system->reduced.at;
+    s->sum_sigma2 = cs_moment2(system->abar);
+    s->sum_sigma4 = NAN;
+    s->sum_sigma4_error = 0;
+    if (!options->moment4) {
+        return CS_OK;
+    }
+    if (cs_moment4_cost(a, at) <= EXACT_COST) {
+        return cs_moment4(a, at, options->threads, options->progress, &s->sum_sigma4);
+    }
+    if (s->v.data) {
+        return cs_moment4_estimate_tail(system->abar, &system->abar_t, &s->v, s->sigma, SAMPLES,
+                                        options->seed, options->threads, &s->sum_sigma4,
+                                        &s->sum_sigma4_error);
+    }
+    return cs_moment4_estimate(a, at, SAMPLES, options->seed, options->threads, &s->sum_sigma4,
+                               &s->sum_sigma4_error);
+}
+
+/* Upper bound on the largest of n values from bounds on their second and fourth power sums. */
+static double largest_of_rest(double n, double t2_low, double t2, double t4)
+{
+    double square = t2; /* n = 1, or no fourth moment */
+    if (!isnan(t4)) {
+        double variance = fmax(0, t4 / n - (t2_low / n) * (t2_low / n));
+        square = fmin(square, sqrt(t4));
+        square = fmin(square, t2 / n + sqrt((n - 1) * variance));
+    }
+    return sqrt(square);
+}
+
+static void certify_moments(const cs_reduction *r, const cs_claims *claims, cs_spectrum *s)
+{
+    double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = 0;
+    for (int64_t j = 0; j < s->k; ++j) { /* |computed - true| <= residual for each value */
+        double x = s->sigma[j], e = s->residual[j];
+        found2 += x * x;
+        found4 += x * x * x * x;
+        error2 += (2 * x + e) * e;
+        error4 += 4 * pow(x + e, 3) * e;
+    }
+    for (int64_t b = 0; b < r->count; ++b) {
+        n += (double)cs_block_rank(r, b);
+    }
+    n -= (double)s->k;
+    /* Sums of k terms, compensated sums of nnz, and entries of Abar good to a few units. */
+    error2 += ((double)s->k + 32) * DBL_EPSILON * s->sum_sigma2;
+    error4 += ((double)s->k + 256) * DBL_EPSILON * s->sum_sigma4 + 3 * s->sum_sigma4_error;
+    if (claims->complete) {
+        error2 += n * s->floor * s->floor;
+        double off = fabs(s->sum_sigma2 - found2);
+        s->cert_moments =
+            (cs_certificate){off <= error2 ? CS_CERT_PASSED : CS_CERT_FAILED, off, error2};
+        return;
+    }
+    double rest2 = s->sum_sigma2 - found2, rest4 = s->sum_sigma4 - found4;
+    double value = n < 1 ? 0
+                         : largest_of_rest(n, fmax(0, rest2 - error2), fmax(0, rest2) + error2,
+                                           fmax(0, rest4) + error4);
+    double bound = s->k > 0 ? s->sigma[s->k - 1] : 0;
+    cs_cert_state state = rest2 < -error2                        ? CS_CERT_FAILED
+                          : value <= bound * (1 + ONE_TOLERANCE) ? CS_CERT_PASSED
+                                                                 : CS_CERT_INCONCLUSIVE;
+    s->cert_moments = (cs_certificate){state, value, bound};
+}
+
+static cs_status certify_probe(const cs_system *system, const cs_spectrum_options *options,
+                               cs_spectrum *s)
+{
+    cs_linop_csr_ctx ctx;
+    cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
+    bool wide = abar.rows < abar.cols;
+    cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
+    double value = 0, bound = s->sigma[s->k - 1];
+    cs_status status =
+        cs_probe(&tall, wide ? &s->u : &s->v, options->seed, &value, &s->probe_failure);
+    if (status != CS_OK) {
+        return status;
+    }
+    /* Rounding of the Gram operator is absolute. */
+    double limit =
+        bound * bound * (1 + 2 * ONE_TOLERANCE) + 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
+    cs_cert_state state = value * value <= limit ? CS_CERT_PASSED : CS_CERT_FAILED;
+    s->cert_probe = (cs_certificate){state, value, bound};
+    return CS_OK;
+}
+
+cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_claims *claims, cs_spectrum *s)
+{
+    certify_components(options, claims, s);
+    cs_status status = sum_moments(system, options, s);
+    if (status != CS_OK) {
+        return status;
+    }
+    certify_moments(&system->reduced, claims, s);
+    s->cert_probe = (cs_certificate){0};
+    s->probe_failure = 1;
+    bool needed = options->probe && !claims->complete && s->k > 0 && s->v.data;
+    return needed ? certify_probe(system, options, s) : CS_OK;
+}

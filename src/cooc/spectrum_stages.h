@@ -1,0 +1,119 @@
+/* The stages of the normalised SVD, private to src/cooc and its tests:
+ *
+ *   cs_system_of       A -> Abar and its transpose, the reduced matrix and the way back
+ *   cs_parts_solve     triplets of every component of the reduced matrix
+ *   cs_spectrum_merge  the largest of all, lifted to the input's numbering, with residuals
+ *   cs_spectrum_certify
+ */
+#ifndef CS_COOC_SPECTRUM_STAGES_H
+#define CS_COOC_SPECTRUM_STAGES_H
+
+#include "cooc/spectrum.h"
+
+/* The matrix after lumping, its rows and columns ordered by component, so that component c is the
+ * block of rows row_start[c] .. row_start[c + 1] - 1 and columns col_start[c] .. col_start[c + 1]
+ * - 1. A triplet of the reduced matrix is one of Abar: U[X] = row_lift[X] U_reduced[row_of[X]], 0
+ * where row_of[X] < 0. */
+typedef struct {
+    int64_t count; /* blocks: components, or 1 without reduction */
+    int64_t *row_start, *col_start;
+    cs_csr a, at;
+    double *row_weight, *col_weight; /* P_C, P_G scaled to sum 1 in each component: the squares of
+                                        its sigma = 1 vectors; NULL when these are not known */
+    int64_t *row_of, *col_of;
+    double *row_lift, *col_lift;
+    int64_t *row_list, *row_list_start; /* rows of the input by component */
+    int64_t *col_list, *col_list_start;
+} cs_reduction;
+
+typedef struct {
+    const cs_csr *abar; /* the input itself when it came normalised, else `own` */
+    cs_csr own, abar_t;
+    double *row_mass, *col_mass; /* NULL when the input came normalised */
+    int64_t components;
+    cs_reduction reduced;
+} cs_system;
+
+void cs_system_free(cs_system *system);
+
+/* CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
+cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
+                       cs_system *out) CS_MUST_CHECK;
+
+/* Row and column sums, compensated. */
+cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
+
+/* The reduced matrix of A (Abar when normalised); *components receives their number. */
+cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t *components,
+                    cs_reduction *out) CS_MUST_CHECK;
+void cs_reduction_free(cs_reduction *r);
+
+static inline int64_t cs_block_rows(const cs_reduction *r, int64_t block)
+{
+    return r->row_start[block + 1] - r->row_start[block];
+}
+
+static inline int64_t cs_block_cols(const cs_reduction *r, int64_t block)
+{
+    return r->col_start[block + 1] - r->col_start[block];
+}
+
+/* Most nonzero singular values a block can have. */
+static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
+{
+    int64_t m = cs_block_rows(r, block), n = cs_block_cols(r, block);
+    return m < n ? m : n;
+}
+
+/* Triplets of one block, without the closed-form one. */
+typedef struct {
+    int64_t k;
+    double *sigma;
+    cs_dense u, v;            /* block rows x k, block columns x k */
+    bool converged, complete; /* complete: every other singular value is below the floor */
+    double floor;
+    cs_solver solver; /* CS_SOLVER_AUTO when none had to run */
+} cs_part;
+
+typedef struct {
+    int64_t count, wanted;
+    cs_part *part;
+} cs_parts;
+
+void cs_parts_free(cs_parts *parts);
+
+/* Triplets to compute in a block beside the closed-form one, so that the `wanted` largest of all
+ * are among them. */
+int64_t cs_block_share(const cs_reduction *r, int64_t wanted, int64_t block);
+
+/* Enough triplets of every block for the `wanted` largest of all. */
+cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
+                         int64_t wanted, cs_parts *out) CS_MUST_CHECK;
+
+/* Fills k, zeros, rank, sigma, residual, u, v, floor, converged, solver and cert_residual. keep: u
+ * and v are kept; otherwise they exist a panel at a time. */
+cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
+                            const cs_spectrum_options *options, bool keep,
+                            cs_spectrum *out) CS_MUST_CHECK;
+
+/* What the stages before assert; the certificates put it to the test. */
+typedef struct {
+    bool complete; /* the triplets are all of the nonzero ones */
+    bool perron;   /* every component's largest value is 1: by normalisation, or as solved */
+} cs_claims;
+
+cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
+                       const cs_parts *parts, const cs_spectrum *spectrum);
+
+/* Fills the sums and the certificates but cert_residual, from Abar and the triplets in `spectrum`.
+ * The probe is not run without u and v. */
+cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_claims *claims, cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* The random-start probe (spectrum_probe.c): *value = largest Ritz value, as a singular value, of A
+ * with the columns of v taken out; a: rows >= cols, v: cols x p orthonormal. *failure = probability
+ * that a singular value above 1.01 sigma_k / (1 + 1e-9) is not seen above sigma_k. */
+cs_status cs_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
+                   double *failure) CS_MUST_CHECK;
+
+#endif
