@@ -40,7 +40,7 @@ typedef struct {
      * corpus that stores its own split keeps it. */
     double test_share;
     uint64_t seed; /* of that hash; fixes the split and nothing else */
-    int threads;
+    int threads;   /* reading takes one thread whatever this says */
     const cs_progress *progress;
 } cs_corpus_options;
 
