@@ -70,21 +70,26 @@ typedef struct {
     double floor;                        /* values below it are counted as zero */
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
-    /* components: value = number of returned sigma within 1e-9 of 1, bound = components; passed
-     * when value >= min(wanted, components). Not run when a matrix that came normalised has a
-     * component whose largest value is not 1 within 1e-9, or was not reduced. moments, all
-     * triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound, from the
-     *   residuals.
-     * moments, truncated: value = an upper bound on sigma_{k+1} from what the sums leave over, T2 =
-     *   sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that remain: the least
-     * of sqrt(T2), T4^(1/4) and sqrt(T2/n + sqrt((n - 1)(T4/n - (T2/n)^2))) (Samuelson's
-     * inequality); bound = sigma_k. Passed when value <= bound (1 + 1e-9): nothing was missed.
-     * Above it: inconclusive; failed when the triplets hold more than the whole. An estimated T4
-     * enters with three standard errors. probe: value = largest Ritz value of the doubly deflated
-     * operator from a random start, bound = sigma_k; failed when it lies above: a value was missed.
-     * probe_failure = probability that a missed sigma > 1.01 sigma_k escapes
-     * (Kuczynski-Wozniakowski bound), 0 when the Krylov space ended. Not run when all triplets were
-     * computed. residual: value = largest residual, bound = tol sigma_1. */
+    /* components  value = number of returned sigma within 1e-9 of 1, bound = components; passed
+     * when value >= min(wanted, components). Not run when a matrix that came normalised was not
+     * reduced, or has a component whose largest value is not 1 within 1e-9.
+     *
+     * moments     All triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound,
+     *             from the residuals.
+     *             Truncated: value = an upper bound on sigma_{k+1} from what the sums leave over,
+     *             T2 = sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that
+     *             remain: the least of sqrt(T2), T4^(1/4), the square root of T2/n +
+     *             sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and, unless the matrix
+     *             came with larger values, 1; bound = sigma_k. Passed when value <= bound (1 +
+     *             1e-9): nothing was missed. Above it inconclusive; failed when the triplets hold
+     *             more than the whole. An estimated T4 enters with three standard errors.
+     *
+     * probe       value = largest Ritz value of the doubly deflated operator from a random start,
+     *             bound = sigma_k; failed when it lies above: a value was missed. probe_failure =
+     *             probability that a missed sigma > 1.01 sigma_k escapes (Kuczynski-Wozniakowski
+     *             bound), 0 when the Krylov space ended. Not run when all triplets were computed.
+     *
+     * residual    value = largest residual, bound = tol sigma_1. */
     cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
     double probe_failure;
 } cs_spectrum;
