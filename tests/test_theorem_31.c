@@ -1,0 +1,188 @@
+/* Theorem 3.1: the corrected identities hold on random matrices of many shapes, the printed ones
+ * are found false, bad matrices are refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/theorems.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+/* A random non-negative matrix; density in (0, 1]. */
+static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
+    cs_dense d = {0};
+    assert_int_equal(cs_dense_init(&d, rows, cols), CS_OK);
+    for (int64_t j = 0; j < cols; ++j) {
+        for (int64_t i = 0; i < rows; ++i) {
+            bool keep = cs_rng_uniform(&rng) < density || (i == 0 && j == 0);
+            d.data[i + j * d.ld] = keep ? exp(3 * cs_rng_uniform(&rng)) : 0;
+        }
+    }
+    assert_int_equal(cs_csr_from_dense(&d, out), CS_OK);
+    cs_dense_free(&d);
+}
+
+static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
+            return &list->item[i];
+        }
+    }
+    fail_msg("no statement %s", id);
+    return NULL;
+}
+
+static void corrected_holds_printed_fails(void **state)
+{
+    (void)state;
+    for (uint64_t n = 0; n < 60; ++n) {
+        cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, n);
+        int64_t rows = 1 + cs_rng_below(&rng, 40), cols = 1 + cs_rng_below(&rng, 40);
+        cs_csr a = {0};
+        random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
+        cs_statements list = {0};
+        cs_theorem_31_options o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
+        assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_OK);
+        for (int64_t i = 0; i < list.count; ++i) {
+            const cs_statement *s = &list.item[i];
+            if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
+                fail_msg("case %d (%d x %d): %s %s, %.17g %.17g error %g", (int)n, (int)rows,
+                         (int)cols, s->id, cs_verdict_name(s->verdict), s->lhs, s->rhs, s->error);
+            }
+            /* The bound on the numerical error is of use only when it is small. */
+            assert_true(s->error < 1e-6 * (1 + fabs(s->lhs)));
+        }
+        assert_int_equal(find(&list, "3.1", CS_PRINTED)->verdict, CS_FAIL);
+        assert_non_null(find(&list, "3.1", CS_PRINTED)->counterexample);
+        assert_int_equal(find(&list, "3.1-eq7-factor", CS_PRINTED)->verdict, CS_FAIL);
+        if (rows > 1) { /* one context has P_C = 1: dividing is multiplying */
+            assert_int_equal(find(&list, "3.1-eq7", CS_PRINTED)->verdict, CS_FAIL);
+        }
+        cs_statements_free(&list);
+        cs_csr_free(&a);
+    }
+}
+
+/* On a 1 x 1 matrix everything is known: Abar = 1, L_1 = -fw + (fw)^2, ||1 - fw||^2 = 1 - 2 fw +
+ * (fw)^2, so the printed constant is fw - 1. */
+static void one_by_one_by_hand(void **state)
+{
+    (void)state;
+    cs_csr a = {0};
+    random_matrix(1, 1, 1, 1, &a);
+    cs_statements list = {0};
+    cs_theorem_31_options o = {.features = 1, .trials = 2, .seed = 5};
+    assert_int_equal(cs_theorem_31(&a, "1 x 1", &o, &list), CS_OK);
+    double c[2];
+    for (uint64_t i = 0; i < 2; ++i) {
+        cs_rng f = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i),
+               w = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i + 1);
+        c[i] = cs_rng_normal(&f) * cs_rng_normal(&w) - 1;
+    }
+    const cs_statement *s = find(&list, "3.1", CS_PRINTED);
+    assert_true(fabs(s->lhs - fmax(c[0], c[1])) < 1e-14);
+    assert_true(fabs(s->rhs - fmin(c[0], c[1])) < 1e-14);
+    assert_true(fabs(find(&list, "3.1-optimum", CS_CORRECTED)->lhs + 1) < 1e-14);
+    cs_statements_free(&list);
+    cs_csr_free(&a);
+}
+
+/* Empty rows and columns have no probability and change nothing. */
+static void empty_rows_and_columns_do_not_matter(void **state)
+{
+    (void)state;
+    const int64_t row[] = {1, 1, 3}, col[] = {0, 4, 4};
+    const double val[] = {1, 2, 5};
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_from_triplets(5, 6, 3, row, col, val, &a), CS_OK);
+    cs_statements list = {0};
+    cs_theorem_31_options o = {.seed = 1};
+    assert_int_equal(cs_theorem_31(&a, "holes", &o, &list), CS_OK);
+    assert_false(cs_statements_failed(&list));
+    assert_false(cs_statements_inconclusive(&list));
+    cs_statements_free(&list);
+    cs_csr_free(&a);
+}
+
+/* The same bits for any number of threads. */
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    cs_csr a = {0};
+    random_matrix(3, 300, 50, 0.2, &a);
+    cs_statements list[2] = {{0}, {0}};
+    for (int i = 0; i < 2; ++i) {
+        cs_theorem_31_options o = {.seed = 9, .threads = 1 + 3 * i};
+        assert_int_equal(cs_theorem_31(&a, "x", &o, &list[i]), CS_OK);
+    }
+    const cs_statement *one = find(&list[0], "3.1", CS_CORRECTED);
+    const cs_statement *four = find(&list[1], "3.1", CS_CORRECTED);
+    assert_true(one->lhs == four->lhs && one->rhs == four->rhs);
+    cs_statements_free(&list[0]);
+    cs_statements_free(&list[1]);
+    cs_csr_free(&a);
+}
+
+static void bad_matrices_are_refused(void **state)
+{
+    (void)state;
+    const int64_t row[] = {0, 1}, col[] = {0, 1};
+    const double negative[] = {1, -2};
+    cs_csr a = {0};
+    cs_statements list = {0};
+    cs_theorem_31_options o = {.seed = 1};
+    assert_int_equal(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a), CS_OK);
+    assert_int_equal(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "-2"));
+    cs_reason_clear();
+    cs_csr_free(&a);
+    assert_int_equal(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a), CS_OK);
+    assert_int_equal(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "no mass (2 x 2)"));
+    cs_reason_clear();
+    cs_csr_free(&a);
+    cs_statements_free(&list);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    cs_csr a = {0};
+    random_matrix(4, 6, 5, 0.6, &a);
+    for (int64_t n = 1;; ++n) {
+        cs_statements list = {0};
+        cs_theorem_31_options o = {.features = 2, .trials = 2, .seed = 1, .threads = 1};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_theorem_31(&a, "x", &o, &list);
+        int64_t made = cs_mem_fail_at(0);
+        cs_statements_free(&list);
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+    cs_csr_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corrected_holds_printed_fails),
+        cmocka_unit_test(one_by_one_by_hand),
+        cmocka_unit_test(empty_rows_and_columns_do_not_matter),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(bad_matrices_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

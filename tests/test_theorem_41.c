@@ -1,0 +1,443 @@
+/* Theorem 4.1: every corrected bound holds on random matrices, shapes, sparsities and labellings,
+ * whole spectra and truncated ones, degenerate spaces rotated; E agrees with a direct projection;
+ * the unweighted classifier is caught; bad input is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/theorem_41.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum { MOST_CLASSES = 5 };
+
+typedef struct {
+    int64_t rows, cols, labels;
+    int blocks;     /* connected components at most: degenerate sigma = 1 */
+    double density; /* of nonzeros within a block */
+    bool soft;      /* rows carry a mixture of labels */
+    double flip;    /* share of rows whose label is not that of the block */
+} shape;
+
+static shape random_shape(cs_rng *rng)
+{
+    return (shape){.rows = 2 + cs_rng_below(rng, 40),
+                   .cols = 2 + cs_rng_below(rng, 30),
+                   .labels = 1 + cs_rng_below(rng, MOST_CLASSES),
+                   .blocks = 1 + (int)cs_rng_below(rng, 6),
+                   .density = 0.1 + 0.9 * cs_rng_uniform(rng),
+                   .soft = cs_rng_below(rng, 3) == 0,
+                   .flip = cs_rng_below(rng, 2) ? cs_rng_uniform(rng) : 0};
+}
+
+static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
+{
+    cs_dense y = {0};
+    cs_status status = cs_dense_init(&y, s->rows, s->labels);
+    for (int64_t i = 0; status == CS_OK && i < s->rows; ++i) {
+        int64_t label = (i % s->blocks) % s->labels;
+        label = cs_rng_uniform(rng) < s->flip ? cs_rng_below(rng, s->labels) : label;
+        y.data[i + label * y.ld] = 1 + cs_rng_uniform(rng);
+        for (int64_t c = 0; s->soft && c < s->labels; ++c) {
+            y.data[i + c * y.ld] += 0.7 * cs_rng_uniform(rng);
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_csr_from_dense(&y, out);
+    }
+    cs_dense_free(&y);
+    return status;
+}
+
+static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
+{
+    cs_dense d = {0};
+    bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
+    assert_int_equal(cs_dense_init(&d, s->rows, s->cols), CS_OK);
+    for (int64_t j = 0; j < s->cols; ++j) {
+        for (int64_t i = 0; i < s->rows; ++i) {
+            bool inside = i % s->blocks == j % s->blocks;
+            bool keep = inside && cs_rng_uniform(rng) < s->density;
+            double value = flat ? 1 : exp(4 * cs_rng_uniform(rng));
+            d.data[i + j * d.ld] = keep || (i == 0 && j == 0) ? value : 0;
+        }
+    }
+    *out = (cs_labelled){.labels = s->labels};
+    assert_int_equal(cs_csr_from_dense(&d, &out->a), CS_OK);
+    assert_int_equal(labels_of(rng, s, &out->row_label), CS_OK);
+    cs_dense_free(&d);
+}
+
+static void spectrum_of(const cs_labelled *m, int64_t k, cs_spectrum *out)
+{
+    cs_spectrum_options o = {.k = k, .moment4 = true, .seed = 1, .threads = 1};
+    assert_int_equal(cs_spectrum_of(&m->a, &o, out), CS_OK);
+    assert_true(out->k >= 1);
+}
+
+static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
+            return &list->item[i];
+        }
+    }
+    return NULL;
+}
+
+/* A bound that is attained exactly is INCONCLUSIVE; one that is missed by more than rounding fails
+ * the test, and so does an error estimate that excuses everything. */
+static void check_corrected(const cs_statements *list, int number)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        const cs_statement *s = &list->item[i];
+        if (s->form == CS_CORRECTED && s->verdict != CS_PASS && s->verdict != CS_VACUOUS &&
+            !(s->verdict == CS_INCONCLUSIVE && fabs(cs_statement_margin(s)) < 1e-7)) {
+            fail_msg("case %d: %s %s, %.17g against %.17g, error %g", number, s->id,
+                     cs_verdict_name(s->verdict), s->lhs, s->rhs, s->error);
+        }
+        if (s->form == CS_CORRECTED && isfinite(s->rhs) &&
+            s->error > 1e-6 * (1 + s->rhs * s->rhs)) {
+            fail_msg("case %d: %s has error %g", number, s->id, s->error);
+        }
+    }
+}
+
+static void corrected_bounds_hold(void **state)
+{
+    (void)state;
+    enum { CASES = 400 };
+    int informative = 0, noisy = 0, rotated = 0, truncated = 0;
+    for (int n = 0; n < CASES; ++n) {
+        cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)n);
+        shape s = random_shape(&rng);
+        cs_labelled m = {0};
+        cs_spectrum spectrum = {0};
+        random_labelled(&rng, &s, &m);
+        int64_t side = s.rows < s.cols ? s.rows : s.cols;
+        bool cut = n % 3 == 0;
+        spectrum_of(&m, cut ? 1 + cs_rng_below(&rng, side) : 0, &spectrum);
+        cs_statements list = {0};
+        cs_table table = {0};
+        cs_theorem_41_options o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
+        assert_int_equal(cs_theorem_41(&m, &spectrum, "random", &o, &list, &table), CS_OK);
+        check_corrected(&list, n);
+        assert_true(table.rows == spectrum.k);
+        const cs_statement *sharp = find(&list, "4.1-sharp", CS_CORRECTED);
+        assert_non_null(sharp);
+        informative += sharp->verdict == CS_PASS;
+        noisy += find(&list, "4.1-soft", CS_CORRECTED) != NULL;
+        rotated += json_integer_value(json_object_get(sharp->details, "rotations")) > 0;
+        truncated += spectrum.rank < 0;
+        assert_int_equal(find(&list, "4.1", CS_PRINTED)->verdict, CS_UNSPECIFIED);
+        cs_table_free(&table);
+        cs_statements_free(&list);
+        cs_spectrum_free(&spectrum);
+        cs_labelled_free(&m);
+    }
+    /* The cases must not all be of one kind. */
+    assert_true(informative > CASES / 10 && noisy > CASES / 10 && rotated > CASES / 10 &&
+                truncated > CASES / 10);
+}
+
+/* E by hand: P = U_t U_t^T Y entry by entry. */
+static double direct_error(const cs_41_labels *l, const cs_spectrum *s, int64_t t)
+{
+    double error = 0;
+    for (int64_t i = 0; i < l->rows; ++i) {
+        double score[MOST_CLASSES + 1] = {0};
+        for (int64_t x = 0; x < l->rows && l->mass[i] > 0; ++x) {
+            double p = 0;
+            for (int64_t j = 0; j < t; ++j) {
+                p += s->u.data[i + j * s->u.ld] * s->u.data[x + j * s->u.ld];
+            }
+            if (l->label[x] >= 0) {
+                score[l->label[x]] += p * l->root[x];
+            }
+        }
+        bool right = l->mass[i] > 0;
+        for (int64_t c = 0; right && c < l->classes; ++c) {
+            right = c == l->label[i] || score[l->label[i]] - score[c] > CS_41_TIE * l->root[i];
+        }
+        error += right ? 0 : l->mass[i];
+    }
+    return error;
+}
+
+static void error_agrees_with_direct_projection(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 60; ++n) {
+        cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, (uint64_t)n);
+        shape s = random_shape(&rng);
+        cs_labelled m = {0};
+        cs_spectrum spectrum = {0};
+        cs_41_curve c = {0};
+        random_labelled(&rng, &s, &m);
+        spectrum_of(&m, 0, &spectrum);
+        cs_theorem_41_options o = {.rotations = 1, .seed = 1, .threads = 1};
+        assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_OK);
+        for (int64_t t = 1; t <= c.t_max; ++t) {
+            assert_true(fabs(c.error[t - 1] - direct_error(&c.labels, &spectrum, t)) < 1e-12);
+        }
+        cs_41_curve_free(&c);
+        cs_spectrum_free(&spectrum);
+        cs_labelled_free(&m);
+    }
+}
+
+static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labels, const double *y,
+                       cs_labelled *out)
+{
+    cs_dense d = {0}, l = {0};
+    assert_int_equal(cs_dense_init(&d, rows, cols), CS_OK);
+    assert_int_equal(cs_dense_init(&l, rows, labels), CS_OK);
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+            d.data[i + j * d.ld] = a[i * cols + j];
+        }
+        for (int64_t c = 0; c < labels; ++c) {
+            l.data[i + c * l.ld] = y[i * labels + c];
+        }
+    }
+    *out = (cs_labelled){.labels = labels};
+    assert_int_equal(cs_csr_from_dense(&d, &out->a), CS_OK);
+    assert_int_equal(cs_csr_from_dense(&l, &out->row_label), CS_OK);
+    cs_dense_free(&d);
+    cs_dense_free(&l);
+}
+
+/* Two contexts of different classes share one token equally: alpha = 1/2, alpha~ = 1/2, both are
+ * ties at t = 1, E = 1, and the sharpest bound 2 p_max 0 + 2 (1 + 0) / 2 = 1 is attained. */
+static void the_bound_is_attained(void **state)
+{
+    (void)state;
+    const double a[] = {1, 1}, y[] = {1, 0, 0, 1};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c = {0};
+    from_dense(2, 1, a, 2, y, &m);
+    spectrum_of(&m, 0, &spectrum);
+    cs_theorem_41_options o = {.seed = 1, .threads = 1};
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_OK);
+    assert_true(c.t_max == 1);
+    assert_true(c.labels.alpha == 0.5 && c.labels.alpha_t == 0.5 && c.labels.p_max == 0.5);
+    assert_true(c.error[0] == 1);
+    assert_true(c.tail4[0] == 0 && c.next[0] == 0);
+    cs_41_curve_free(&c);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+/* Three components, a class each: alpha~ = 0 exactly; E(t) of the component basis, lightest first,
+ * is the mass of the components without a feature; at t = 3 it is 0. */
+static void separable_components(void **state)
+{
+    (void)state;
+    const double a[] = {1, 0, 0, 0, 2, 0, 0, 0, 5};
+    const double y[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c = {0};
+    from_dense(3, 3, a, 3, y, &m);
+    spectrum_of(&m, 0, &spectrum);
+    cs_theorem_41_options o = {.rotations = 1, .seed = 1, .threads = 1};
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_OK);
+    assert_true(c.labels.alpha_t == 0 && c.labels.alpha == 0);
+    assert_true(fabs(c.rotations.worst[0] - 7.0 / 8) < 1e-15);
+    assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
+    assert_true(isnan(c.rotations.worst[2]) && c.worst[2] == 0);
+    assert_true(c.rotations.largest == 3 && c.rotations.straddled == 2);
+    cs_41_curve_free(&c);
+    cs_spectrum_free(&spectrum);
+
+    /* Truncated at k = 2, the whole sigma = 1 space is still rotated, at t = 2 too. */
+    spectrum_of(&m, 2, &spectrum);
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_OK);
+    assert_true(c.rotations.largest == 3 && c.rotations.straddled == 2);
+    assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
+    cs_41_curve_free(&c);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+/* Rows without a label make a class of their own; mixtures give label noise. */
+static void partial_labels(void **state)
+{
+    (void)state;
+    const double a[] = {1, 0, 0, 1, 1, 1}, y[] = {3, 1, 0, 2, 0, 0};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_labels l = {0};
+    from_dense(3, 2, a, 2, y, &m);
+    spectrum_of(&m, 0, &spectrum);
+    assert_int_equal(cs_41_labels_of(&m, &spectrum, &l), CS_OK);
+    assert_true(l.classes == 3);
+    assert_int_equal(l.label[2], 2);
+    assert_true(fabs(l.unlabelled - 0.5) < 1e-15);
+    assert_true(fabs(l.noise - 0.25 / 4) < 1e-15);
+    cs_41_labels_free(&l);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+/* Least squares that weighs a rare context as much as a common one can break the bound: search
+ * small matrices with very unequal masses until it does. */
+static void unweighted_least_squares_breaks_the_bound(void **state)
+{
+    (void)state;
+    bool broken = false;
+    for (int n = 0; n < 2000 && !broken; ++n) {
+        cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, (uint64_t)n);
+        double a[12 * 2], y[12 * 2] = {0};
+        int64_t rows = 3 + cs_rng_below(&rng, 10);
+        for (int64_t i = 0; i < rows; ++i) {
+            double mass = exp(-8 * cs_rng_uniform(&rng)), p = cs_rng_uniform(&rng);
+            bool major = mass > 0.1;
+            a[2 * i] = mass * (major ? 0.5 + 0.5 * p : p);
+            a[2 * i + 1] = mass - a[2 * i];
+            y[2 * i + (major ? 0 : 1)] = 1;
+        }
+        cs_labelled m = {0};
+        cs_spectrum spectrum = {0};
+        cs_statements list = {0};
+        from_dense(rows, 2, a, 2, y, &m);
+        spectrum_of(&m, 0, &spectrum);
+        cs_theorem_41_options o = {.seed = 1, .threads = 1};
+        assert_int_equal(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL), CS_OK);
+        const cs_statement *s = find(&list, "4.1-unweighted", CS_PRINTED);
+        assert_non_null(s);
+        broken = s->verdict == CS_FAIL;
+        if (broken) {
+            assert_non_null(s->counterexample);
+            assert_true(s->lhs > s->rhs + s->error);
+        }
+        check_corrected(&list, n);
+        cs_statements_free(&list);
+        cs_spectrum_free(&spectrum);
+        cs_labelled_free(&m);
+    }
+    assert_true(broken);
+}
+
+/* Without the fourth moment a truncated spectrum has no tail; labels and sizes are checked. */
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, y[] = {1, 1, 1};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c = {0};
+    cs_theorem_41_options o = {.seed = 1};
+    from_dense(3, 3, a, 1, y, &m);
+    spectrum_of(&m, 1, &spectrum);
+    spectrum.sum_sigma4 = NAN;
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "top 1 triplets"));
+    cs_reason_clear();
+    cs_spectrum_free(&spectrum);
+
+    spectrum_of(&m, 0, &spectrum);
+    m.labels = 0;
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "(3 x 3) has none"));
+    cs_reason_clear();
+    m.labels = 1;
+    spectrum.rows = 4;
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "4 x 3"));
+    cs_reason_clear();
+    spectrum.rows = 3;
+    m.row_label.rows = 2;
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "2 row labels for 3 rows"));
+    cs_reason_clear();
+    m.row_label.rows = 3;
+    m.row_label.val[0] = -1;
+    assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "-1"));
+    cs_reason_clear();
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+/* The same bits for any number of threads, chunks of rows included. */
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    cs_rng rng = cs_rng_at(14, CS_STREAM_TEST, 0);
+    shape s = {.rows = 9000,
+               .cols = 12,
+               .labels = 3,
+               .blocks = 2,
+               .density = 0.3,
+               .soft = true,
+               .flip = 0.2};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c[2] = {{0}, {0}};
+    random_labelled(&rng, &s, &m);
+    spectrum_of(&m, 0, &spectrum);
+    for (int i = 0; i < 2; ++i) {
+        cs_theorem_41_options o = {.rotations = 2, .seed = 1, .threads = 1 + 3 * i};
+        assert_int_equal(cs_41_curve_of(&m, &spectrum, &o, &c[i]), CS_OK);
+    }
+    size_t size = (size_t)c[0].t_max * sizeof(double);
+    assert_memory_equal(c[0].error, c[1].error, size);
+    assert_memory_equal(c[0].soft, c[1].soft, size);
+    assert_memory_equal(c[0].explained, c[1].explained, size);
+    assert_memory_equal(c[0].rotations.mean, c[1].rotations.mean, size);
+    cs_41_curve_free(&c[0]);
+    cs_41_curve_free(&c[1]);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const double a[] = {1, 0, 0, 0, 2, 1, 0, 1, 5}, y[] = {1, 0, 0.5, 1, 0, 1};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    from_dense(3, 3, a, 2, y, &m);
+    spectrum_of(&m, 0, &spectrum);
+    for (int64_t n = 1;; ++n) {
+        cs_statements list = {0};
+        cs_table table = {0};
+        cs_theorem_41_options o = {.rotations = 1, .seed = 1, .threads = 1};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_theorem_41(&m, &spectrum, "x", &o, &list, &table);
+        int64_t made = cs_mem_fail_at(0);
+        cs_statements_free(&list);
+        cs_table_free(&table);
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corrected_bounds_hold),
+        cmocka_unit_test(error_agrees_with_direct_projection),
+        cmocka_unit_test(the_bound_is_attained),
+        cmocka_unit_test(separable_components),
+        cmocka_unit_test(partial_labels),
+        cmocka_unit_test(unweighted_least_squares_breaks_the_bound),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
