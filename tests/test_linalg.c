@@ -1,4 +1,4 @@
-/* linalg: dense LAPACK wrappers, sparse matrices, their product, composed operators. */
+/* linalg: dense LAPACK wrappers, sparse matrices, their product. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -14,59 +14,7 @@
 #include "base/threads.h"
 #include "linalg/csr.h"
 #include "linalg/dense.h"
-#include "linalg/linop.h"
-
-#define OK(call) assert_int_equal((call), CS_OK)
-
-static void expect_reason(const char *part)
-{
-    if (!strstr(cs_reason(), part)) {
-        fail_msg("reason \"%s\" lacks \"%s\"", cs_reason(), part);
-    }
-    cs_reason_clear();
-}
-
-static double max_abs_difference(const cs_dense *a, const cs_dense *b)
-{
-    double worst = 0;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
-            worst = fmax(worst, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld]));
-        }
-    }
-    return worst;
-}
-
-static void fill_normal(cs_dense *a, uint64_t index)
-{
-    cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, index);
-    for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
-            a->data[i + j * a->ld] = cs_rng_normal(&rng);
-        }
-    }
-}
-
-/* About density * rows * cols entries. */
-static cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
-{
-    cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
-    int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
-    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    double *val = cs_alloc(n, sizeof *val);
-    assert_true(row && col && val);
-    for (int64_t t = 0; t < n; ++t) {
-        row[t] = cs_rng_below(&rng, rows);
-        col[t] = cs_rng_below(&rng, cols);
-        val[t] = cs_rng_normal(&rng);
-    }
-    cs_csr a;
-    OK(cs_csr_from_triplets(rows, cols, n, row, col, val, &a));
-    cs_free(row);
-    cs_free(col);
-    cs_free(val);
-    return a;
-}
+#include "linalg_support.h"
 
 static void sizes_are_checked(void **state)
 {
@@ -125,22 +73,6 @@ static void gemm_agrees_with_the_definition(void **state)
         cs_dense_free(&c);
         cs_dense_free(&want);
     }
-}
-
-/* ||U^T U - I||_max of the columns. */
-static double orthonormality(const cs_dense *u)
-{
-    cs_dense gram;
-    OK(cs_dense_init(&gram, u->cols, u->cols));
-    OK(cs_gemm(true, false, 1, u, u, 0, &gram));
-    double worst = 0;
-    for (int64_t j = 0; j < gram.cols; ++j) {
-        for (int64_t i = 0; i < gram.rows; ++i) {
-            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
-        }
-    }
-    cs_dense_free(&gram);
-    return worst;
 }
 
 static void svd_of_shape(int64_t m, int64_t n)
@@ -458,114 +390,6 @@ static void product_has_the_same_bits_for_any_threads(void **state)
     cs_csr_free(&long_row);
 }
 
-/* <A x, y> = <x, A^T y> for every pair of columns, and A X against `want` (rows x cols) if given.
- */
-static void adjoint_pair(const cs_linop *op, const cs_dense *want)
-{
-    enum { K = 3 };
-    cs_dense x, y, ax, aty, left, right, product;
-    OK(cs_dense_init(&x, op->cols, K));
-    OK(cs_dense_init(&y, op->rows, K));
-    OK(cs_dense_init(&ax, op->rows, K));
-    OK(cs_dense_init(&aty, op->cols, K));
-    OK(cs_dense_init(&left, K, K));
-    OK(cs_dense_init(&right, K, K));
-    OK(cs_dense_init(&product, op->rows, K));
-    fill_normal(&x, 20);
-    fill_normal(&y, 21);
-    for (int again = 0; again < 2; ++again) { /* scratch is reused the second time */
-        OK(op->apply(op->ctx, &x, &ax));
-        OK(op->apply_t(op->ctx, &y, &aty));
-    }
-    OK(cs_gemm(true, false, 1, &ax, &y, 0, &left));
-    OK(cs_gemm(true, false, 1, &x, &aty, 0, &right));
-    /* Sums of rows * cols < 1200 terms of size up to about 100. */
-    assert_true(max_abs_difference(&left, &right) < 1200 * 100 * DBL_EPSILON);
-    if (want) {
-        OK(cs_gemm(false, false, 1, want, &x, 0, &product));
-        assert_true(max_abs_difference(&product, &ax) < 1200 * 100 * DBL_EPSILON);
-    }
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&ax);
-    cs_dense_free(&aty);
-    cs_dense_free(&left);
-    cs_dense_free(&right);
-    cs_dense_free(&product);
-}
-
-static void operators_are_adjoint_to_their_transposes(void **state)
-{
-    (void)state;
-    enum { M = 40, N = 25, P = 4 };
-    cs_csr a = random_sparse(M, N, 0.2, 7), at;
-    cs_dense dense, scaled, u, v;
-    double r[M], c[N], s[P];
-    OK(cs_csr_transpose(&a, &at));
-    OK(cs_csr_to_dense(&a, &dense));
-    OK(cs_csr_to_dense(&a, &scaled));
-    OK(cs_dense_init(&u, M, P));
-    OK(cs_dense_init(&v, N, P));
-    fill_normal(&u, 8);
-    fill_normal(&v, 9);
-    for (int i = 0; i < M; ++i) {
-        r[i] = 1.0 / (i + 1);
-    }
-    for (int j = 0; j < N; ++j) {
-        c[j] = 0.5 * j - 3;
-        for (int i = 0; i < M; ++i) {
-            scaled.data[i + j * M] *= r[i] * c[j];
-        }
-    }
-    for (int l = 0; l < P; ++l) {
-        s[l] = l + 0.5;
-    }
-    cs_linop_csr_ctx csr_ctx;
-    cs_linop op = cs_linop_csr(&csr_ctx, &a, &at, 2);
-    adjoint_pair(&op, &dense);
-    cs_linop turned = cs_linop_transposed(&op);
-    assert_int_equal(turned.rows, N);
-    adjoint_pair(&turned, NULL);
-    cs_linop back = cs_linop_transposed(&turned);
-    adjoint_pair(&back, &dense);
-
-    cs_linop_scaled_ctx both, rows_only, cols_only, of_turned;
-    cs_linop scaled_op = cs_linop_scaled(&both, &op, r, c);
-    adjoint_pair(&scaled_op, &scaled);
-    cs_linop left_op = cs_linop_scaled(&rows_only, &op, r, NULL);
-    adjoint_pair(&left_op, NULL);
-    cs_linop chained = cs_linop_scaled(&cols_only, &left_op, NULL, c);
-    adjoint_pair(&chained, &scaled);
-    cs_linop turned_scaled = cs_linop_scaled(&of_turned, &turned, c, r);
-    adjoint_pair(&turned_scaled, NULL);
-
-    /* scaled becomes D_r A D_c - U diag(s) V^T. */
-    cs_linop_deflated_ctx deflated_ctx, deflated_turned_ctx;
-    cs_linop deflated = cs_linop_deflated(&deflated_ctx, &scaled_op, &u, s, &v);
-    for (int j = 0; j < N; ++j) {
-        for (int i = 0; i < M; ++i) {
-            for (int l = 0; l < P; ++l) {
-                scaled.data[i + j * M] -= u.data[i + l * M] * s[l] * v.data[j + l * N];
-            }
-        }
-    }
-    adjoint_pair(&deflated, &scaled);
-    cs_linop deflated_turned = cs_linop_deflated(&deflated_turned_ctx, &turned_scaled, &v, s, &u);
-    cs_linop deflated_back = cs_linop_transposed(&deflated_turned);
-    adjoint_pair(&deflated_back, &scaled);
-
-    cs_linop_scaled_free(&both);
-    cs_linop_scaled_free(&rows_only);
-    cs_linop_scaled_free(&cols_only);
-    cs_linop_scaled_free(&of_turned);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_dense_free(&dense);
-    cs_dense_free(&scaled);
-    cs_dense_free(&u);
-    cs_dense_free(&v);
-}
-
 static cs_status all_sparse_steps(void)
 {
     const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};
@@ -623,7 +447,6 @@ int main(void)
         cmocka_unit_test(check_names_the_entry),
         cmocka_unit_test(product_is_right_for_every_width),
         cmocka_unit_test(product_has_the_same_bits_for_any_threads),
-        cmocka_unit_test(operators_are_adjoint_to_their_transposes),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);

@@ -14,16 +14,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
-
-#define OK(call) assert_int_equal((call), CS_OK)
-
-static void expect_reason(const char *part)
-{
-    if (!strstr(cs_reason(), part)) {
-        fail_msg("reason \"%s\" lacks \"%s\"", cs_reason(), part);
-    }
-    cs_reason_clear();
-}
+#include "linalg_support.h"
 
 /* A sparse matrix as an operator, with what it needs alive. */
 typedef struct {
@@ -71,21 +62,6 @@ static int descending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);
-}
-
-static double orthonormality(const cs_dense *u)
-{
-    cs_dense gram;
-    double worst = 0;
-    OK(cs_dense_init(&gram, u->cols, u->cols));
-    OK(cs_gemm(true, false, 1, u, u, 0, &gram));
-    for (int64_t j = 0; j < gram.cols; ++j) {
-        for (int64_t i = 0; i < gram.rows; ++i) {
-            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
-        }
-    }
-    cs_dense_free(&gram);
-    return worst;
 }
 
 /* The solver's k triplets against the wanted values: values, residuals, orthonormality. A value is

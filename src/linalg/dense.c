@@ -82,7 +82,7 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
                        (long long)m, (long long)inner, (long long)inner_b, (long long)n,
                        (long long)c->rows, (long long)c->cols);
     }
-    blas_shape sa, sb, sc;
+    blas_shape sa = {0}, sb = {0}, sc = {0};
     cs_status status = shape_of(a, "left factor", &sa);
     if (status == CS_OK) {
         status = shape_of(b, "right factor", &sb);
@@ -192,7 +192,7 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     if (p == 0) {
         return CS_OK;
     }
-    blas_shape s, side;
+    blas_shape s = {0}, side = {0};
     int work;
     cs_status status = shape_of(a, "matrix", &s);
     if (status == CS_OK && u) {
@@ -219,7 +219,7 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
     if (a->rows == 0) {
         return CS_OK;
     }
-    blas_shape s;
+    blas_shape s = {0};
     int work;
     cs_status status = shape_of(a, "matrix", &s);
     if (status == CS_OK) {
@@ -245,7 +245,7 @@ cs_status cs_dense_orthonormalise(cs_dense *a)
     if (a->cols == 0) {
         return CS_OK;
     }
-    blas_shape s;
+    blas_shape s = {0};
     cs_status status = shape_of(a, "matrix", &s);
     if (status == CS_OK) {
         status = all_finite(a);

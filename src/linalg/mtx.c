@@ -286,7 +286,7 @@ static cs_status read_entries(reader *r, triplets *t)
 {
     int64_t row = r->rows, col = -1; /* an array's first step goes to its first column */
     for (int64_t e = 0; e < r->count; ++e) {
-        double val;
+        double val = 0;
         cs_status status = next_line(r);
         if (status == CS_OK && r->end) {
             return cs_fail(CS_ERR_INPUT, "line %lld: the file ends after %lld of %lld entries",

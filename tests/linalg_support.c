@@ -1,0 +1,79 @@
+/* Support of the tests of src/linalg. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "linalg_support.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+
+void expect_reason(const char *part)
+{
+    if (!strstr(cs_reason(), part)) {
+        fail_msg("reason \"%s\" lacks \"%s\"", cs_reason(), part);
+    }
+    cs_reason_clear();
+}
+
+double max_abs_difference(const cs_dense *a, const cs_dense *b)
+{
+    double worst = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            worst = fmax(worst, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld]));
+        }
+    }
+    return worst;
+}
+
+void fill_normal(cs_dense *a, uint64_t index)
+{
+    cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, index);
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            a->data[i + j * a->ld] = cs_rng_normal(&rng);
+        }
+    }
+}
+
+cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
+{
+    cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
+    int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
+    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    double *val = cs_alloc(n, sizeof *val);
+    assert_true(row && col && val);
+    for (int64_t t = 0; t < n; ++t) {
+        row[t] = cs_rng_below(&rng, rows);
+        col[t] = cs_rng_below(&rng, cols);
+        val[t] = cs_rng_normal(&rng);
+    }
+    cs_csr a;
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, val, &a));
+    cs_free(row);
+    cs_free(col);
+    cs_free(val);
+    return a;
+}
+
+double orthonormality(const cs_dense *u)
+{
+    cs_dense gram;
+    OK(cs_dense_init(&gram, u->cols, u->cols));
+    OK(cs_gemm(true, false, 1, u, u, 0, &gram));
+    double worst = 0;
+    for (int64_t j = 0; j < gram.cols; ++j) {
+        for (int64_t i = 0; i < gram.rows; ++i) {
+            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
+        }
+    }
+    cs_dense_free(&gram);
+    return worst;
+}
