@@ -66,7 +66,7 @@ static cs_status list_file(reader *r, const char *bytes, int64_t size, const cha
         r->listing = listing;
         r->room = room;
     }
-    r->size += sprintf(r->listing + r->size, "%s  %s\n", sha256, key);
+    r->size += snprintf(r->listing + r->size, (size_t)(r->room - r->size), "%s  %s\n", sha256, key);
     return CS_OK;
 }
 

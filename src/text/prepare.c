@@ -8,6 +8,7 @@
  */
 #include "text/corpus.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -242,6 +243,7 @@ static cs_status find_record(const char *name, record *out)
 static cs_status check(const char *file, const char *path, const char *packages,
                        const record *recorded, char **note)
 {
+    assert(packages && recorded->packages); /* a run and a record without failure have them */
     char sha256[65];
     cs_status status = cs_sha256_file(file, sha256);
     if (status != CS_OK) {
