@@ -33,6 +33,7 @@ struct cs_args {
     char *result;  /* name given to cs_output_result */
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
+    bool delegated; /* another command ran in its place and wrote the manifest */
 };
 
 /* The value of an option by the first `length` bytes of its name, NULL when there is none. */

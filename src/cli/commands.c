@@ -101,24 +101,32 @@ static cs_status run(const cs_command *command, cs_args *args)
     status = command->run(args);
     args->exit_code = status == CS_OK && args->refuted ? 1 : exit_code_of(status);
     bool complete = status == CS_OK || status == CS_ERR_CONVERGE;
-    if (complete && cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
+    if (complete && !args->delegated && cs_args_given(args, "output") &&
+        !cs_args_flag(args, "dry-run")) {
         cs_status written = cs_output_manifest(args, seconds() - start);
         status = written != CS_OK ? written : status;
     }
     return status;
 }
 
-void cs_command_run(const cs_command *command, int argc, char **argv, int *exit_code)
+cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool *refuted)
 {
     cs_args *args = NULL;
-    bool refuted = false;
+    *refuted = false;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK && cs_args_flag(args, "help")) {
         status = show_help(command);
     } else if (status == CS_OK) {
         status = run(command, args);
-        refuted = cs_output_is_refuted(args);
+        *refuted = cs_output_is_refuted(args);
     }
     cs_args_free(&args);
-    *exit_code = status == CS_OK && refuted ? 1 : exit_code_of(status);
+    return status;
+}
+
+int cs_command_run(const cs_command *command, int argc, char **argv)
+{
+    bool refuted = false;
+    cs_status status = cs_command_execute(command, argc, argv, &refuted);
+    return status == CS_OK && refuted ? 1 : exit_code_of(status);
 }

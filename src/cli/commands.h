@@ -6,7 +6,13 @@
 #include "cli/opt.h"
 
 /* In the order of the help. */
-#define CS_COMMANDS(X) X(help)
+#define CS_COMMANDS(X)                                                                             \
+    X(toy)                                                                                         \
+    X(cooc)                                                                                        \
+    X(svd)                                                                                         \
+    X(data)                                                                                        \
+    X(rerun)                                                                                       \
+    X(help)
 
 #define CS_DECLARE_COMMAND(name) extern const cs_command cs_cmd_##name;
 CS_COMMANDS(CS_DECLARE_COMMAND)
@@ -19,8 +25,12 @@ extern const cs_command *const cs_commands[];
 cs_status cs_command_by_name(const char *name, const cs_command **out) CS_MUST_CHECK;
 
 /* Runs a command with its arguments (argv[0] is the first one after the command's name): parses,
- * answers --help, keeps a finished result under --resume, runs, writes the manifest. *exit_code is
- * the program's; the reason stays held in cs_reason(). */
-void cs_command_run(const cs_command *command, int argc, char **argv, int *exit_code);
+ * answers --help, keeps a finished result under --resume, runs, writes the manifest. *refuted: a
+ * corrected statement failed. */
+cs_status cs_command_execute(const cs_command *command, int argc, char **argv,
+                             bool *refuted) CS_MUST_CHECK;
+
+/* The same, giving the program's exit code; the reason stays held in cs_reason(). */
+int cs_command_run(const cs_command *command, int argc, char **argv);
 
 #endif

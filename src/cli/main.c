@@ -74,9 +74,7 @@ static int dispatch(int argc, char **argv)
     if (cs_command_by_name(name, &command) != CS_OK) {
         return 2;
     }
-    int code = 0;
-    cs_command_run(command, argc - 2, argv + 2, &code);
-    return code;
+    return cs_command_run(command, argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv)

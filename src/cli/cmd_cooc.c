@@ -1,0 +1,320 @@
+/* cospec cooc: the co-occurrence matrix of a corpus under an objective and a context mode. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/output.h"
+#include "cooc/builder.h"
+#include "cooc/spectrum.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "io/json.h"
+
+static const cs_opt cooc_options[] = {
+    {"draws", 0, CS_OPT_TEXT, "N|N1,N2,...", NULL, 0, 0,
+     "Sample N plans a sequence where enumeration is out of reach. With a list, build DIR/draws-N "
+     "for each and tabulate the spectrum against N.",
+     false},
+    {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+static const cs_opt *const cooc_groups[] = {cs_group_corpus, cs_group_plan, cs_group_plan_numbers,
+                                            cs_group_cooc,   cooc_options,  NULL};
+
+static void set(cs_status *status, json_t *object, const char *key, json_t *value)
+{
+    cs_status now = cs_json_set(object, key, value);
+    *status = *status == CS_OK ? now : *status;
+}
+
+static json_t *build_json(const cs_args *args, const cs_cooc_options *options, const cs_cooc *cooc)
+{
+    cs_status status = CS_OK;
+    char *objective = cs_objective_describe(&options->objective);
+    json_t *o = json_object();
+    const struct {
+        const char *key;
+        int64_t value;
+    } counts[] = {
+        {"rows", cooc->matrix.a.rows},
+        {"cols", cooc->matrix.a.cols},
+        {"nonzeros", cs_csr_nnz(&cooc->matrix.a)},
+        {"sequences", cooc->sequences},
+        {"skipped_sequences", cooc->skipped_sequences},
+        {"contributions", cooc->contributions},
+        {"runs", cooc->runs},
+        {"draws", options->draws},
+        {"seed", (int64_t)options->seed},
+    };
+    set(&status, o, "corpus", json_string(cs_args_text(args, "corpus")));
+    set(&status, o, "objective", json_string(objective ? objective : ""));
+    set(&status, o, "context", json_string(cs_args_text(args, "context")));
+    set(&status, o, "target_position", json_string(options->context.given ? "given" : "blind"));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+        set(&status, o, counts[i].key, json_integer(counts[i].value));
+    }
+    set(&status, o, "exact", json_boolean(cooc->exact));
+    set(&status, o, "unit", cs_json_number(cooc->unit));
+    set(&status, o, "mass", cs_json_number(cooc->mass));
+    set(&status, o, "dropped_mass", cs_json_number(cooc->dropped_mass));
+    if (status != CS_OK || !objective) {
+        json_decref(o);
+        o = NULL;
+    }
+    cs_free(objective);
+    return o;
+}
+
+static cs_status build_into(const cs_args *args, const cs_corpus *corpus,
+                            const cs_cooc_options *options, const char *dir, cs_cooc *cooc)
+{
+    bool force = cs_args_flag(args, "force") || cs_args_flag(args, "resume");
+    cs_status status = cs_cooc_build(corpus, options, cooc);
+    if (status == CS_OK) {
+        status = cs_dir_make(dir);
+    }
+    if (status == CS_OK) {
+        status = cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+    }
+    if (status == CS_OK) {
+        const cs_csr *a = &cooc->matrix.a;
+        cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
+                       (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
+                       (long long)cooc->sequences, cooc->runs > 0 ? ", merged from disk" : "");
+        if (cooc->skipped_sequences > 0) {
+            cs_output_note(args, "%lld sequences were too short for the objective",
+                           (long long)cooc->skipped_sequences);
+        }
+    }
+    return status;
+}
+
+static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
+{
+    cs_cooc cooc = {0};
+    json_t *json = NULL;
+    cs_status status = build_into(args, corpus, options, cs_args_text(args, "output"), &cooc);
+    if (status == CS_OK) {
+        json = build_json(args, options, &cooc);
+        status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
+    }
+    json_decref(json);
+    cs_cooc_free(&cooc);
+    return status;
+}
+
+/* --- a list of draws
+ * ------------------------------------------------------------------------------------ */
+
+#define DRAWS_COLUMNS                                                                              \
+    "draws,rows,cols,nonzeros,components,sum_sigma2,sum_sigma4,sum_sigma4_error,index,sigma,"      \
+    "residual"
+
+static cs_status draws_rows(const cs_spectrum *s, int64_t draws, cs_table *table)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < s->k && status == CS_OK; ++i) {
+        const struct {
+            const char *column;
+            int64_t value;
+        } counts[] = {
+            {"draws", draws},
+            {"rows", s->rows},
+            {"cols", s->cols},
+            {"nonzeros", s->nnz},
+            {"components", s->components},
+            {"index", i + 1},
+        };
+        const struct {
+            const char *column;
+            double value;
+        } reals[] = {
+            {"sum_sigma2", s->sum_sigma2},
+            {"sum_sigma4", s->sum_sigma4},
+            {"sum_sigma4_error", s->sum_sigma4_error},
+            {"sigma", s->sigma[i]},
+            {"residual", s->residual[i]},
+        };
+        status = cs_table_row(table);
+        for (size_t j = 0; j < sizeof counts / sizeof counts[0] && status == CS_OK; ++j) {
+            status = cs_table_int(table, counts[j].column, counts[j].value);
+        }
+        for (size_t j = 0; j < sizeof reals / sizeof reals[0] && status == CS_OK; ++j) {
+            status = cs_table_real(table, reals[j].column, reals[j].value);
+        }
+    }
+    return status;
+}
+
+/* One number of draws: the matrix into DIR/draws-N, its top singular values into the table. */
+static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
+                             json_t *array, cs_table *table, bool *converged)
+{
+    enum { TOP = 16 };
+    cs_cooc cooc = {0};
+    cs_spectrum spectrum = {0};
+    char *dir = cs_format("%s/draws-%lld", cs_args_text(args, "output"), (long long)options->draws);
+    cs_status status = dir ? build_into(args, corpus, options, dir, &cooc) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        const cs_csr *a = &cooc.matrix.a;
+        int64_t side = a->rows < a->cols ? a->rows : a->cols;
+        cs_spectrum_options wanted = {.k = side < TOP ? side : TOP,
+                                      .values_only = true,
+                                      .moment4 = true,
+                                      .seed = options->seed,
+                                      .threads = options->threads,
+                                      .progress = options->progress};
+        status = cs_spectrum_of(a, &wanted, &spectrum);
+    }
+    if (status == CS_OK) {
+        *converged = *converged && spectrum.converged;
+        status = draws_rows(&spectrum, options->draws, table);
+    }
+    if (status == CS_OK) {
+        cs_status full = CS_OK;
+        json_t *o = build_json(args, options, &cooc);
+        set(&full, o, "components", json_integer(spectrum.components));
+        set(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
+        set(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
+        set(&full, o, "sigma", cs_json_numbers(spectrum.k, spectrum.sigma));
+        set(&full, o, "residual", cs_json_numbers(spectrum.k, spectrum.residual));
+        status = json_array_append_new(array, o) == 0 && full == CS_OK
+                     ? CS_OK
+                     : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+    }
+    cs_spectrum_free(&spectrum);
+    cs_cooc_free(&cooc);
+    cs_free(dir);
+    return status;
+}
+
+static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_options *options,
+                            int64_t count, const int64_t *draws)
+{
+    cs_table table = {0};
+    bool converged = true;
+    json_t *json = json_pack("{s:[]}", "draws");
+    cs_status status = json ? cs_table_init(&table, DRAWS_COLUMNS)
+                            : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        options->draws = draws[i];
+        status =
+            build_draws(args, corpus, options, json_object_get(json, "draws"), &table, &converged);
+    }
+    if (status == CS_OK) {
+        status = cs_output_result(args, "draws", json, &table);
+    }
+    if (status == CS_OK && !converged) {
+        status = cs_fail(CS_ERR_CONVERGE, "a spectrum of the table did not converge; see residual");
+    }
+    json_decref(json);
+    cs_table_free(&table);
+    return status;
+}
+
+/* --- run
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
+{
+    double contributions = 0.0, bytes = 0.0;
+    cs_status status = cs_cooc_estimate(corpus, options, &contributions, &bytes);
+    if (status != CS_OK) {
+        return status;
+    }
+    json_t *json = json_pack("{s:o, s:o, s:I, s:I}", "contributions", cs_json_number(contributions),
+                             "bytes", cs_json_number(bytes), "documents",
+                             (json_int_t)corpus->documents, "tokens", (json_int_t)corpus->tokens);
+    status = json ? cs_output_result(args, "cooc", json, NULL)
+                  : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
+    json_decref(json);
+    return status;
+}
+
+static cs_status claim_all(const cs_args *args, bool list)
+{
+    if (cs_args_flag(args, "dry-run")) {
+        return CS_OK;
+    }
+    if (!cs_args_given(args, "output")) {
+        return cs_fail(CS_ERR_USAGE, "cooc needs -o DIR");
+    }
+    cs_status status = cs_output_claim(args, list ? "draws.csv" : "matrix.json");
+    return status == CS_OK ? cs_output_claim(args, list ? "draws.json" : "cooc.json") : status;
+}
+
+static void note_target_position(const cs_args *args, const cs_cooc_options *options)
+{
+    if (options->context.mode == CS_CONTEXT_NEAREST && cs_args_given(args, "target-position") &&
+        !cs_args_target_given(args)) {
+        cs_output_note(args, "--target-position blind changes nothing here: offsets of nearest:N "
+                             "are relative to the target");
+    }
+}
+
+static cs_status run_cooc(cs_args *args)
+{
+    cs_corpus corpus = {0};
+    cs_plan_file file = {0};
+    cs_cooc_options options = {0};
+    int64_t count = 0, *draws = NULL;
+    const char *list = cs_args_text(args, "draws");
+    cs_status status = cs_args_cooc(args, &file, &options);
+    if (status == CS_OK && list) {
+        status = cs_parse_int_list(list, "--draws", 1, INT32_MAX, &count, &draws);
+    }
+    if (status == CS_OK) {
+        status = claim_all(args, count > 1);
+    }
+    if (status == CS_OK && !cs_args_given(args, "corpus")) {
+        status = cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
+    }
+    if (status == CS_OK && file.path) {
+        status = cs_output_input(args, file.path);
+    }
+    if (status == CS_OK) {
+        status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
+    }
+    if (status == CS_OK) {
+        note_target_position(args, &options);
+        options.draws = count > 0 ? draws[count - 1] : 0;
+        status = cs_args_flag(args, "dry-run") ? estimate(args, &corpus, &options)
+                 : count > 1                   ? build_list(args, &corpus, &options, count, draws)
+                                               : build_one(args, &corpus, &options);
+    }
+    cs_free(draws);
+    cs_corpus_free(&corpus);
+    cs_plan_file_free(&file);
+    return status;
+}
+
+const cs_command cs_cmd_cooc = {
+    .name = "cooc",
+    .summary = "Build the co-occurrence matrix of a corpus under any objective",
+    .description =
+        "A(X, X+) is the joint mass of a conditional text X (a row) and a predicted token X+ (a "
+        "column). The objective says which tokens are predicted from which positions; the context "
+        "mode says what of these positions makes the row. Masks under nearest and each take exact "
+        "hypergeometric weights; under all every conditioning set is enumerated, which short "
+        "windows allow (--max-length 4 --stride 1), else --draws samples.\n\n"
+        "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
+        "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
+        "--threads and any --memory.\n\n"
+        "--dry-run estimates contributions and memory.",
+    .groups = cooc_groups,
+    .examples =
+        "# n-gram contexts of an autoregressive model\n"
+        "cospec cooc --corpus bible-kjv --objective ar --context nearest:2 --split test -o ngrams\n"
+        "# exact windows of four, two tokens unmasked, target position unknown\n"
+        "cospec cooc --corpus bible-kjv --objective masked --unmasked 2 --max-length 4 --stride 1 "
+        "--split test -o masked2\n"
+        "# how large would it be\n"
+        "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
+        "--dry-run",
+    .run = run_cooc,
+};

@@ -1,0 +1,204 @@
+/* cospec rerun: repeats the run that a manifest describes, on inputs whose hashes it checks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/manifest.h"
+#include "cli/output.h"
+#include "io/json.h"
+#include "io/number.h"
+#include "version.h"
+
+/* What the repetition decides for itself. */
+static const char *const own_options[] = {"output", "resume", "force",   "quiet", "json",
+                                          "csv",    "config", "dry-run", "help"};
+
+typedef struct {
+    char **word;
+    int count;
+} words;
+
+static void words_free(words *w)
+{
+    for (int i = 0; i < w->count; ++i) {
+        cs_free(w->word[i]);
+    }
+    cs_free(w->word);
+}
+
+/* Steals the text. */
+static cs_status words_add(words *w, char *text)
+{
+    char **grown = text ? cs_realloc(w->word, w->count + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        cs_free(text);
+        return CS_ERR_MEMORY;
+    }
+    w->word = grown;
+    w->word[w->count++] = text;
+    return CS_OK;
+}
+
+static cs_status add_option(words *w, const char *name, const json_t *value)
+{
+    if (json_is_boolean(value)) {
+        return words_add(w, cs_format("--%s=%s", name, json_is_true(value) ? "true" : "false"));
+    }
+    if (json_is_integer(value)) {
+        return words_add(w, cs_format("--%s=%lld", name, (long long)json_integer_value(value)));
+    }
+    if (json_is_real(value)) {
+        char number[CS_REAL_TEXT];
+        cs_real_format(json_real_value(value), 17, number);
+        return words_add(w, cs_format("--%s=%s", name, number));
+    }
+    if (json_is_string(value)) {
+        return words_add(w, cs_format("--%s=%s", name, json_string_value(value)));
+    }
+    return cs_fail(CS_ERR_INPUT, "option \"%s\" has no value", name);
+}
+
+static bool is_own(const char *name)
+{
+    for (size_t i = 0; i < sizeof own_options / sizeof own_options[0]; ++i) {
+        if (strcmp(name, own_options[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cs_status add_given(words *w, const json_t *manifest)
+{
+    const json_t *options = json_object_get(manifest, "options");
+    const json_t *given = json_object_get(manifest, "given");
+    cs_status status = json_is_object(options) && json_is_array(given)
+                           ? CS_OK
+                           : cs_fail(CS_ERR_INPUT, "\"options\" or \"given\" is missing");
+    for (size_t i = 0; i < json_array_size(given) && status == CS_OK; ++i) {
+        const char *name = json_string_value(json_array_get(given, i));
+        json_t *value = name ? json_object_get(options, name) : NULL;
+        if (!name) {
+            status = cs_fail(CS_ERR_INPUT, "\"given\" holds what is not a name");
+        } else if (json_is_array(value)) {
+            for (size_t j = 0; j < json_array_size(value) && status == CS_OK; ++j) {
+                status = add_option(w, name, json_array_get(value, j));
+            }
+        } else if (!is_own(name)) {
+            status = add_option(w, name, value);
+        }
+    }
+    return status;
+}
+
+static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
+{
+    const json_t *options = json_object_get(manifest, "options");
+    const char *output = cs_args_text(args, "output");
+    bool json = cs_args_flag(args, "json"), csv = cs_args_flag(args, "csv");
+    if (!json && !csv) {
+        json = json_is_true(json_object_get(options, "json"));
+        csv = json_is_true(json_object_get(options, "csv"));
+    }
+    cs_status status = output ? words_add(w, cs_format("--output=%s", output)) : CS_OK;
+    const struct {
+        const char *word;
+        bool on;
+    } flags[] = {{"--json", json},
+                 {"--csv", csv},
+                 {"--force", cs_args_flag(args, "force")},
+                 {"--quiet", cs_args_flag(args, "quiet")}};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0] && status == CS_OK; ++i) {
+        status = flags[i].on ? words_add(w, cs_strdup(flags[i].word)) : CS_OK;
+    }
+    if (status == CS_OK) {
+        status = words_add(w, cs_strdup("--"));
+    }
+    const json_t *positional = json_object_get(manifest, "arguments");
+    for (size_t i = 0; i < json_array_size(positional) && status == CS_OK; ++i) {
+        const char *text = json_string_value(json_array_get(positional, i));
+        status = text ? words_add(w, cs_strdup(text))
+                      : cs_fail(CS_ERR_INPUT, "\"arguments\" holds what is not text");
+    }
+    return status;
+}
+
+/* The same command on other data would not be the same run. */
+static cs_status check_inputs(const cs_args *args, const json_t *manifest)
+{
+    bool same = true;
+    const char *directory = json_string_value(json_object_get(manifest, "directory"));
+    cs_status status = cs_manifest_inputs_unchanged(manifest, &same);
+    if (status == CS_ERR_IO && directory) {
+        return cs_blame(status, "an input of the run, which was made in %s", directory);
+    }
+    if (status == CS_OK && !same && !cs_args_flag(args, "force")) {
+        return cs_fail(CS_ERR_INPUT,
+                       "an input has changed since the run (its SHA-256 is another); --force "
+                       "repeats it all the same");
+    }
+    return status;
+}
+
+static void note_differences(const cs_args *args, const json_t *manifest)
+{
+    const char *version = json_string_value(json_object_get(manifest, "version"));
+    const char *commit = json_string_value(json_object_get(manifest, "commit"));
+    if (!version || !commit || strcmp(version, CS_VERSION) != 0 || strcmp(commit, CS_COMMIT) != 0) {
+        cs_output_note(args, "the run was made by cospec %s (%s); this is %s (%s)",
+                       version ? version : "?", commit ? commit : "?", CS_VERSION, CS_COMMIT);
+    }
+}
+
+static cs_status run_rerun(cs_args *args)
+{
+    const char *path = cs_args_positional(args, 0);
+    json_t *manifest = NULL;
+    const cs_command *command = NULL;
+    words w = {0};
+    bool refuted = false;
+    cs_status status = cs_json_read(path, &manifest);
+    if (status != CS_OK) {
+        return status;
+    }
+    const char *name = json_string_value(json_object_get(manifest, "command"));
+    status = name ? cs_command_by_name(name, &command)
+                  : cs_fail(CS_ERR_INPUT, "%s: not a manifest (\"command\" is missing)", path);
+    if (status == CS_OK) {
+        status = cs_blame(add_given(&w, manifest), "%s", path);
+    }
+    if (status == CS_OK) {
+        status = cs_blame(add_own(&w, args, manifest), "%s", path);
+    }
+    if (status == CS_OK) {
+        status = check_inputs(args, manifest);
+    }
+    if (status == CS_OK) {
+        note_differences(args, manifest);
+        args->delegated = true;
+        status = cs_command_execute(command, w.count, w.word, &refuted);
+    }
+    if (refuted) {
+        cs_output_refuted(args);
+    }
+    words_free(&w);
+    json_decref(manifest);
+    return status;
+}
+
+const cs_command cs_cmd_rerun = {
+    .name = "rerun",
+    .summary = "Repeat the run of a manifest",
+    .description = "Every run with -o leaves manifest.json. rerun repeats it with the same options "
+                   "and arguments, after checking that the inputs are the same files by their "
+                   "SHA-256. Without -o nothing is written and the result is printed.",
+    .positional = "MANIFEST",
+    .groups = NULL,
+    .examples = "# a run, and the same run again into another folder\n"
+                "cospec toy --objective ar --classes 2 --length 4 --tokens 2 -o first\n"
+                "cospec rerun first/manifest.json -o second",
+    .run = run_rerun,
+    .without = "seed threads device config dry-run resume",
+};

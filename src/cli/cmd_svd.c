@@ -1,0 +1,374 @@
+/* cospec svd: the normalised singular value decomposition of a co-occurrence matrix, with its
+ * certificates. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/output.h"
+#include "cooc/spectrum.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/npy.h"
+#include "linalg/matrix_file.h"
+
+static const cs_opt svd_options[] = {
+    {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
+     "Number of singular triplets; all: every one. Default: 10, or fewer where the matrix has "
+     "fewer.",
+     false},
+    {"vectors", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "With -o: write u.npy, v.npy and sigma.npy as well.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, NULL};
+
+static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
+{
+    enum { DEFAULT_RANK = 10 };
+    const char *text = cs_args_text(args, "rank");
+    int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    if (!text) {
+        *k = side < DEFAULT_RANK ? side : DEFAULT_RANK;
+        return CS_OK;
+    }
+    if (strcmp(text, "all") == 0) {
+        *k = 0;
+        return CS_OK;
+    }
+    return cs_parse_int(text, "-k", 1, INT64_MAX, k);
+}
+
+/* The file that a path stands for, which is what the manifest hashes. */
+static char *matrix_path(const char *path)
+{
+    return cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
+}
+
+/* --- result
+ * ------------------------------------------------------------------------------------------- */
+
+static void set(cs_status *status, json_t *object, const char *key, json_t *value)
+{
+    cs_status now = cs_json_set(object, key, value);
+    *status = *status == CS_OK ? now : *status;
+}
+
+static const char *state_name(cs_cert_state state)
+{
+    return state == CS_CERT_PASSED ? "passed" : state == CS_CERT_FAILED ? "failed" : "not run";
+}
+
+static json_t *certificate_json(const cs_certificate *c, const char *meaning)
+{
+    bool ran = c->state != CS_CERT_NOT_RUN;
+    return json_pack("{s:s, s:o, s:o, s:s}", "state", state_name(c->state), "value",
+                     cs_json_number(ran ? c->value : (double)NAN), "bound",
+                     cs_json_number(ran ? c->bound : (double)NAN), "meaning", meaning);
+}
+
+static json_t *certificates_json(const cs_spectrum *s)
+{
+    cs_status status = CS_OK;
+    json_t *o = json_object();
+    json_t *probe = certificate_json(&s->cert_probe,
+                                     "largest Ritz value of the doubly deflated operator from a "
+                                     "random start, against the smallest sigma returned");
+    set(&status, o, "components",
+        certificate_json(&s->cert_components, "sigma within 1e-9 of 1, against the components"));
+    set(&status, o, "moments",
+        certificate_json(&s->cert_moments,
+                         s->rank >= 0 ? "|sum sigma_j^2 - ||Abar||_F^2|, against its rounding bound"
+                                      : "bound on sigma_{k+1} from sum sigma^4, against sigma_k"));
+    if (s->cert_probe.state != CS_CERT_NOT_RUN) {
+        set(&status, probe, "failure_probability", cs_json_number(s->probe_failure));
+    }
+    set(&status, o, "probe", probe);
+    set(&status, o, "residual",
+        certificate_json(&s->cert_residual, "largest two-sided residual, against the tolerance"));
+    if (status != CS_OK) {
+        json_decref(o);
+        o = NULL;
+    }
+    return o;
+}
+
+/* The multiplicity of sigma = 1 is the number of components of a matrix that was normalised here;
+ * of one that came normalised only the values themselves can tell. */
+static int64_t multiplicity_of_one(const cs_spectrum *s, bool normalised)
+{
+    int64_t count = 0;
+    while (count < s->k && fabs(s->sigma[count] - 1.0) <= 1e-9) {
+        ++count;
+    }
+    return normalised ? count : s->components;
+}
+
+static json_t *result_json(const cs_args *args, const cs_spectrum *s)
+{
+    cs_status status = CS_OK;
+    json_t *o = json_object();
+    bool normalised = cs_args_flag(args, "normalised");
+    const struct {
+        const char *key;
+        int64_t value;
+    } counts[] = {
+        {"rows", s->rows},
+        {"cols", s->cols},
+        {"nonzeros", s->nnz},
+        {"zero_rows", s->zero_rows},
+        {"zero_cols", s->zero_cols},
+        {"components", s->components},
+        {"multiplicity_of_one", multiplicity_of_one(s, normalised)},
+        {"lumped_rows", s->lumped_rows},
+        {"lumped_cols", s->lumped_cols},
+        {"k", s->k},
+        {"zeros", s->zeros},
+    };
+    const struct {
+        const char *key;
+        double value;
+    } reals[] = {
+        {"mass", s->mass},
+        {"sum_sigma2", s->sum_sigma2},
+        {"sum_sigma4", s->sum_sigma4},
+        {"sum_sigma4_error", s->sum_sigma4_error},
+        {"floor", s->floor},
+        {"tolerance", cs_args_real(args, "tol")},
+    };
+    set(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
+    set(&status, o, "definition",
+        json_string(normalised ? "singular values of the matrix as it stands"
+                               : "singular values of A / sqrt(P_C P_G)"));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+        set(&status, o, counts[i].key, json_integer(counts[i].value));
+    }
+    set(&status, o, "rank", s->rank >= 0 ? json_integer(s->rank) : json_null());
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; ++i) {
+        set(&status, o, reals[i].key, cs_json_number(reals[i].value));
+    }
+    set(&status, o, "solver", json_string(cs_solver_name(s->solver)));
+    set(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
+    set(&status, o, "converged", json_boolean(s->converged));
+    set(&status, o, "certificates", certificates_json(s));
+    set(&status, o, "sigma", cs_json_numbers(s->k, s->sigma));
+    set(&status, o, "residual", cs_json_numbers(s->k, s->residual));
+    if (status != CS_OK) {
+        json_decref(o);
+        o = NULL;
+    }
+    return o;
+}
+
+static cs_status result_table(const cs_spectrum *s, cs_table *table)
+{
+    cs_status status = cs_table_init(table, "index,sigma,residual");
+    for (int64_t i = 0; i < s->k && status == CS_OK; ++i) {
+        status = cs_table_row(table);
+        if (status == CS_OK) {
+            status = cs_table_int(table, "index", i + 1);
+        }
+        if (status == CS_OK) {
+            status = cs_table_real(table, "sigma", s->sigma[i]);
+        }
+        if (status == CS_OK) {
+            status = cs_table_real(table, "residual", s->residual[i]);
+        }
+    }
+    return status;
+}
+
+/* Column-major data go out as they are, under a Fortran-order header. */
+static cs_status write_vectors(const cs_args *args, const char *file, const cs_dense *a)
+{
+    char *path = NULL, *header = NULL;
+    int64_t size = 0, shape[2] = {a->rows, a->cols};
+    cs_outfile out = {0};
+    cs_status status = cs_output_claim(args, file);
+    if (status == CS_OK) {
+        status = cs_output_path(args, file, &path);
+    }
+    if (status == CS_OK) {
+        status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
+    }
+    if (status == CS_OK) {
+        status = cs_outfile_open(path, &out);
+    }
+    if (status == CS_OK) {
+        bool ok = fwrite(header, 1, (size_t)size, out.stream) == (size_t)size;
+        for (int64_t j = 0; j < a->cols && ok; ++j) {
+            size_t rows = (size_t)a->rows;
+            ok = fwrite(a->data + j * a->ld, sizeof(double), rows, out.stream) == rows;
+        }
+        status = ok ? cs_outfile_commit(&out) : cs_fail(CS_ERR_IO, "%s: cannot be written", path);
+    }
+    cs_outfile_abort(&out);
+    cs_free(header);
+    cs_free(path);
+    return status;
+}
+
+static cs_status write_all_vectors(const cs_args *args, const cs_spectrum *s)
+{
+    char *path = NULL;
+    cs_status status = write_vectors(args, "u.npy", &s->u);
+    if (status == CS_OK) {
+        status = write_vectors(args, "v.npy", &s->v);
+    }
+    if (status == CS_OK) {
+        status = cs_output_claim(args, "sigma.npy");
+    }
+    if (status == CS_OK) {
+        status = cs_output_path(args, "sigma.npy", &path);
+    }
+    if (status == CS_OK) {
+        status = cs_npy_write(path, CS_F64, 1, &s->k, s->sigma);
+    }
+    cs_free(path);
+    return status;
+}
+
+static void note_summary(const cs_args *args, const cs_spectrum *s)
+{
+    cs_output_note(args, "%lld x %lld, %lld nonzeros, %lld components; lumped %lld x %lld; %s",
+                   (long long)s->rows, (long long)s->cols, (long long)s->nnz,
+                   (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
+                   cs_solver_name(s->solver));
+    cs_output_note(args,
+                   "sum sigma^2 %.12g, sum sigma^4 %.12g; certificates: components %s, "
+                   "moments %s, probe %s, residual %s",
+                   s->sum_sigma2, s->sum_sigma4, state_name(s->cert_components.state),
+                   state_name(s->cert_moments.state), state_name(s->cert_probe.state),
+                   state_name(s->cert_residual.state));
+    if (s->zeros > 0) {
+        cs_output_note(args, "%lld wanted singular values are zero (below %.3g)",
+                       (long long)s->zeros, s->floor);
+    }
+}
+
+static cs_status print_result(cs_args *args, const cs_spectrum *s)
+{
+    cs_table table = {0};
+    json_t *json = result_json(args, s);
+    cs_status status = json ? result_table(s, &table) : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_args_flag(args, "vectors")) {
+        status = write_all_vectors(args, s);
+    }
+    if (status == CS_OK) {
+        note_summary(args, s);
+        status = cs_output_result(args, "svd", json, &table);
+    }
+    json_decref(json);
+    cs_table_free(&table);
+    return status;
+}
+
+/* --- run
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static cs_status claim_all(const cs_args *args)
+{
+    static const char *const files[] = {"svd.json", "svd.csv", "u.npy", "v.npy", "sigma.npy"};
+    bool vectors = cs_args_flag(args, "vectors");
+    if (vectors && !cs_args_given(args, "output")) {
+        return cs_fail(CS_ERR_USAGE, "--vectors needs -o DIR");
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; i < (vectors ? 5 : 2) && status == CS_OK; ++i) {
+        status = cs_output_claim(args, files[i]);
+    }
+    return status;
+}
+
+static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
+{
+    double side = (double)(a->rows < a->cols ? a->rows : a->cols);
+    double triplets = k > 0 ? (double)k : side;
+    double vectors = triplets * ((double)a->rows + (double)a->cols) * 8.0;
+    json_t *json = json_pack("{s:I, s:I, s:I, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
+                             (json_int_t)a->cols, "nonzeros", (json_int_t)cs_csr_nnz(a),
+                             "vector_bytes", cs_json_number(vectors), "dense_bytes",
+                             cs_json_number((double)a->rows * (double)a->cols * 8.0));
+    cs_status status = json ? cs_output_result(args, "svd", json, NULL)
+                            : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
+    json_decref(json);
+    return status;
+}
+
+static cs_status run_svd(cs_args *args)
+{
+    cs_csr a = {0};
+    cs_spectrum spectrum = {0};
+    cs_spectrum_options options = {0};
+    char *path = matrix_path(cs_args_positional(args, 0));
+    cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = claim_all(args);
+    }
+    if (status == CS_OK) {
+        status = cs_output_input(args, path);
+    }
+    if (status == CS_OK) {
+        status = cs_matrix_read(path, &a);
+    }
+    if (status == CS_OK) {
+        status = cs_csr_check(&a, !options.normalised);
+        status = cs_blame(status, "%s", path);
+    }
+    if (status == CS_OK) {
+        status = read_rank(args, &a, &options.k);
+    }
+    if (status == CS_OK && cs_args_flag(args, "dry-run")) {
+        status = estimate(args, &a, options.k);
+        goto done;
+    }
+    options.probe = true;
+    options.moment4 = true;
+    options.values_only = !cs_args_flag(args, "vectors");
+    if (status == CS_OK) {
+        status = cs_spectrum_of(&a, &options, &spectrum);
+    }
+    if (status == CS_OK) {
+        status = print_result(args, &spectrum);
+    }
+    if (status == CS_OK && !spectrum.converged) {
+        status = cs_fail(CS_ERR_CONVERGE,
+                         "not converged: the %lld triplets above are the best known, largest "
+                         "residual %.3g",
+                         (long long)spectrum.k, spectrum.cert_residual.value);
+    }
+done:
+    cs_spectrum_free(&spectrum);
+    cs_csr_free(&a);
+    cs_free(path);
+    return status;
+}
+
+const cs_command cs_cmd_svd = {
+    .name = "svd",
+    .summary = "Normalised singular value decomposition with certificates",
+    .description =
+        "Reads a matrix of counts or probabilities (.npz of scipy.sparse, .npy, .mtx, or a "
+        "directory made by cospec cooc) and computes the largest singular triplets of\n\n"
+        "  Abar(X, X+) = A(X, X+) / sqrt(P_C(X) P_G(X+))\n\n"
+        "Rows and columns without mass are dropped. Connected components give every singular value "
+        "1 in closed form; proportional rows and columns are added up, which changes no nonzero "
+        "singular value; the rest goes to a solver. Residuals are recomputed through the whole "
+        "matrix. Certificates say what has been proved: components (the multiplicity of 1), "
+        "moments (nothing large is missing, from sums over the spectrum), probe (a random start "
+        "finds nothing larger), residual.\n\n"
+        "Singular values that are zero are counted apart. A result that did not converge is "
+        "printed as far as it is known, with exit code 4.",
+    .positional = "FILE|DIR",
+    .groups = svd_groups,
+    .examples =
+        "# a matrix of the toy kind, then its ten largest singular values\n"
+        "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o m\n"
+        "cospec svd m -k 10\n"
+        "# with vectors, as numpy files\n"
+        "cospec svd m -k 5 --vectors -o svd5 --json",
+    .run = run_svd,
+};

@@ -1,0 +1,483 @@
+/* Option groups and the library structs they stand for. The library checks the values again in its
+ * own terms; what is checked here is what only the command line knows: options that an objective or
+ * a command would ignore. */
+#include "cli/groups.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/output.h"
+#include "io/file.h"
+#include "plan/spec.h"
+
+#define OBJECTIVES                                                                                 \
+    "ar|masked|variable-masked|bernoulli-masked|diverse-ar|offset-ar|group-ar|permuted-ar|gvp|"    \
+    "file"
+#define GROUP_END                                                                                  \
+    {                                                                                              \
+        NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false                                        \
+    }
+
+const cs_opt cs_group_plan[] = {
+    {"objective", 0, CS_OPT_CHOICE, OBJECTIVES, NULL, 0, 0, "The pretraining objective.", false},
+    {"event-weight", 0, CS_OPT_CHOICE, "token|mask", "token", 0, 0,
+     "Whether every predicted token counts once, or every mask (its tokens share it).", false},
+    {"empty-prefix", 0, CS_OPT_CHOICE, "none|shared|class", "none", 0, 0,
+     "Whether a token may be predicted from nothing: never, from one empty text, or from one empty "
+     "text a class (toy model).",
+     false},
+    {"target-position", 0, CS_OPT_CHOICE, "blind|given", "blind", 0, 0,
+     "Whether the position of the predicted token is part of the conditional text.", false},
+    {"offset-weights", 0, CS_OPT_TEXT, "uniform:T|power:A|mix:L", NULL, 0, 0,
+     "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the next token "
+     "and "
+     "(1-L) spread evenly.",
+     false},
+    {"segmentation", 0, CS_OPT_CHOICE, "fixed|random|mixed", NULL, 0, 0,
+     "gvp: how the K groups are cut.", false},
+    {"plan-file", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
+     "file: JSON with group plans and their probabilities.", false},
+    GROUP_END,
+};
+
+const cs_opt cs_group_plan_numbers[] = {
+    {"unmasked", 0, CS_OPT_TEXT, "M|LO:HI", NULL, 0, 0,
+     "masked, variable-masked: number of unmasked tokens (LO:HI inclusive).", false},
+    {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI", NULL, 0, 0,
+     "The same as --unmasked s - round(RHO s) at length s; bernoulli-masked: the probability.",
+     false},
+    {"t", 0, CS_OPT_TEXT, "N", NULL, 0, 0,
+     "diverse-ar: tokens ahead; group-ar: tokens predicted at once.", false},
+    {"groups", 0, CS_OPT_TEXT, "K", NULL, 0, 0, "gvp: number of predicted groups.", false},
+    GROUP_END,
+};
+
+const cs_opt cs_group_plan_sweeps[] = {
+    {"unmasked", 0, CS_OPT_TEXT, "M|LO:HI|A:B:STEP", NULL, 0, 0,
+     "masked, variable-masked: number of unmasked tokens (LO:HI inclusive; A:B:STEP sweeps M).",
+     false},
+    {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI|A:B:STEP", NULL, 0, 0,
+     "The same as --unmasked s - round(RHO s) at length s; bernoulli-masked: the probability. "
+     "A:B:STEP sweeps RHO.",
+     false},
+    {"t", 0, CS_OPT_TEXT, "N|A:B:STEP", NULL, 0, 0,
+     "diverse-ar: tokens ahead; group-ar: tokens predicted at once.", false},
+    {"groups", 0, CS_OPT_TEXT, "K|A:B:STEP", NULL, 0, 0, "gvp: number of predicted groups.", false},
+    GROUP_END,
+};
+
+const cs_opt cs_group_toy[] = {
+    {"classes", 0, CS_OPT_TEXT, "R|A:B:STEP", NULL, 0, 0, "Toy model: number of classes.", false},
+    {"length", 0, CS_OPT_TEXT, "S|A:B:STEP", NULL, 0, 0, "Toy model: positions of a sequence.",
+     false},
+    {"tokens", 0, CS_OPT_TEXT, "T|A:B:STEP", NULL, 0, 0,
+     "Toy model: tokens for each class and position.", false},
+    {"token-sets", 0, CS_OPT_CHOICE, "disjoint|literal", "disjoint", 0, 0,
+     "Toy model: token sets apart, as the theorem needs, or as printed, where classes collide.",
+     false},
+    GROUP_END,
+};
+
+#define CORPUS_READING                                                                             \
+    {"tokenizer",                                                                                  \
+     0,                                                                                            \
+     CS_OPT_CHOICE,                                                                                \
+     "word|whitespace|char",                                                                       \
+     "word",                                                                                       \
+     0,                                                                                            \
+     0,                                                                                            \
+     "Tokens: lower-cased runs of letters, runs of non-space, or single characters.",              \
+     false},                                                                                       \
+        {"vocab", 0, CS_OPT_TEXT, "N|all",                                                         \
+         "8000",  0, 0,           "Most frequent words kept; the others become <unk>.",            \
+         false},                                                                                   \
+        {"min-tokens", 0, CS_OPT_INT, "N",                                                         \
+         "1",          1, 1e9,        "Shorter documents are dropped and counted.",                \
+         false},                                                                                   \
+        {"whole-file", 0, CS_OPT_FLAG, NULL,                                                       \
+         NULL,         0, 0,           "Plain text: the file is one document, not each line.",     \
+         false},                                                                                   \
+        {"label-column", 0, CS_OPT_INT, "N", "1", 1, 1e6, "TSV: column of the label.", false},     \
+        {"text-column", 0, CS_OPT_INT, "N", "2", 1, 1e6, "TSV: column of the text.", false},       \
+    {                                                                                              \
+        "test-share", 0, CS_OPT_REAL, "P", "0.2", 0, 1,                                            \
+            "Share of documents held out, chosen by a hash of each.", false                        \
+    }
+
+const cs_opt cs_group_corpus_reading[] = {CORPUS_READING, GROUP_END};
+
+const cs_opt cs_group_corpus[] = {
+    {"corpus", 0, CS_OPT_TEXT, "NAME|FILE|DIR", NULL, 0, 0,
+     "A corpus by name (cospec data list), a .tsv, .txt or .npy file, or a directory with a folder "
+     "a class.",
+     false},
+    CORPUS_READING,
+    GROUP_END,
+};
+
+const cs_opt cs_group_cooc[] = {
+    {"context", 0, CS_OPT_TEXT, "all|nearest:N|each:W|document", "all", 0, 0,
+     "What of the conditioning set makes a row: all of it, the N positions nearest to the target, "
+     "each position within W as a row of its own, or the document.",
+     false},
+    {"max-length", 0, CS_OPT_INT, "L", "0", 0, 1e9,
+     "Cut documents into pieces of at most L tokens; 0: whole documents.", false},
+    {"stride", 0, CS_OPT_INT, "N", "0", 0, 1e9,
+     "Slide windows of L tokens by N instead of cutting.", false},
+    {"weight", 0, CS_OPT_CHOICE, "token|document", "token", 0, 0,
+     "Sequences count by their number of predicted tokens, or equally.", false},
+    {"split", 0, CS_OPT_CHOICE, "all|train|test", "all", 0, 0, "Which documents to use.", false},
+    {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0,
+     "Budget of the builder (K, M, G allowed); beyond it sorted runs go to --scratch. Default: a "
+     "quarter of free memory.",
+     false},
+    {"scratch", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0, "Where runs are kept; default: $TMPDIR or /tmp.",
+     false},
+    GROUP_END,
+};
+
+const cs_opt cs_group_solver[] = {
+    {"normalised", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "The matrix is normalised already: nothing is divided.", false},
+    {"solver", 0, CS_OPT_CHOICE, "auto|lapack|arpack|block|cusolver", "auto", 0, 0,
+     "Solver of large components; block and cusolver are not in this build.", false},
+    {"tol", 0, CS_OPT_REAL, "EPS", "1e-12", 1e-16, 1e-1, "Residual wanted, relative to sigma_1.",
+     false},
+    {"max-iterations", 0, CS_OPT_INT, "N", NULL, 1, 1e9,
+     "Iterations allowed to the solver; default: its own.", false},
+    {"no-reduction", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "Neither components nor lumping: one solver call on the whole matrix (a cross-check).", false},
+    GROUP_END,
+};
+
+/* --- objective ----------------------------------------------------------------------------------
+ */
+
+typedef bool (*wants_fn)(const cs_objective_info *info, cs_objective_kind kind);
+
+static bool wants_unmasked(const cs_objective_info *info, cs_objective_kind kind)
+{
+    return info->wants_unmasked && kind != CS_OBJ_BERNOULLI_MASKED;
+}
+
+static bool wants_ratio(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)kind;
+    return info->wants_unmasked;
+}
+
+static bool wants_t(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)kind;
+    return info->wants_t;
+}
+
+static bool wants_offset(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)kind;
+    return info->wants_offset;
+}
+
+static bool wants_segmentation(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)kind;
+    return info->wants_segmentation;
+}
+
+static bool wants_file(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)info;
+    return kind == CS_OBJ_FILE;
+}
+
+/* diverse-ar and offset-ar predict one token a prefix, so that both event weights are one. */
+static bool wants_event_weight(const cs_objective_info *info, cs_objective_kind kind)
+{
+    (void)info;
+    return kind != CS_OBJ_DIVERSE_AR && kind != CS_OBJ_OFFSET_AR;
+}
+
+static const struct {
+    const char *option;
+    wants_fn wants;
+} parameter[] = {
+    {"unmasked", wants_unmasked},
+    {"mask-ratio", wants_ratio},
+    {"t", wants_t},
+    {"groups", wants_segmentation},
+    {"offset-weights", wants_offset},
+    {"segmentation", wants_segmentation},
+    {"event-weight", wants_event_weight},
+    {"empty-prefix", NULL},
+    {"plan-file", wants_file},
+};
+enum { PARAMETERS = sizeof parameter / sizeof parameter[0] };
+
+static cs_status refuse_parameter(const char *option, wants_fn wants, const char *name)
+{
+    char takers[256] = "";
+    size_t used = 0;
+    for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
+        const cs_objective_info *info = cs_objective_table((cs_objective_kind)kind);
+        if (wants(info, (cs_objective_kind)kind)) {
+            int n = snprintf(takers + used, sizeof takers - used, "%s%s", used > 0 ? ", " : "",
+                             info->name);
+            used += n > 0 && (size_t)n < sizeof takers - used ? (size_t)n : 0;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "--%s: %s does not take it (it is for %s)", option, name, takers);
+}
+
+static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64_t point, int index,
+                               cs_objective *objective)
+{
+    const char *option = parameter[index].option;
+    const cs_objective_info *info = cs_objective_table(objective->kind);
+    wants_fn wants = parameter[index].wants;
+    char at_point[CS_SWEEP_TEXT] = "";
+    const char *text = cs_args_text(args, option);
+    if (sweep) {
+        cs_sweep_value(sweep, point, option, at_point);
+        text = at_point[0] ? at_point : text;
+    }
+    if (!text || strcmp(option, "plan-file") == 0) {
+        return text && !wants(info, objective->kind) ? refuse_parameter(option, wants, info->name)
+                                                     : CS_OK;
+    }
+    if (wants && !wants(info, objective->kind)) {
+        bool is_default = strcmp(option, "event-weight") == 0 && strcmp(text, "token") == 0;
+        return is_default ? CS_OK : refuse_parameter(option, wants, info->name);
+    }
+    return cs_objective_set(objective, option, text);
+}
+
+cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                            const char *fallback_objective, cs_plan_file *file, cs_objective *out)
+{
+    cs_objective_kind kind = CS_OBJ_AR;
+    const char *name = cs_args_text(args, "objective");
+    name = name ? name : fallback_objective;
+    if (!name) {
+        return cs_fail(CS_ERR_USAGE, "%s needs --objective NAME", cs_args_command(args)->name);
+    }
+    cs_status status = cs_objective_by_name(name, &kind);
+    cs_objective objective = cs_objective_default(kind);
+    for (int i = 0; i < PARAMETERS && status == CS_OK; ++i) {
+        status = set_parameter(args, sweep, point, i, &objective);
+    }
+    if (status == CS_OK && kind == CS_OBJ_FILE) {
+        const char *path = cs_args_text(args, "plan-file");
+        if (!path) {
+            return cs_fail(CS_ERR_USAGE, "objective file needs --plan-file FILE");
+        }
+        if (!file->path) {
+            status = cs_plan_file_read(path, file);
+        }
+        objective.file = file;
+    }
+    if (status == CS_OK) {
+        status = cs_objective_check(&objective);
+    }
+    if (status == CS_OK) {
+        *out = objective;
+    }
+    return status;
+}
+
+bool cs_args_target_given(const cs_args *args)
+{
+    return strcmp(cs_args_text(args, "target-position"), "given") == 0;
+}
+
+/* --- toy model
+ * ------------------------------------------------------------------------------------ */
+
+static cs_status toy_number(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                            const char *name, const char *argument, int64_t *out)
+{
+    char text[CS_SWEEP_TEXT], what[32];
+    cs_sweep_value(sweep, point, name, text);
+    (void)snprintf(what, sizeof what, "--%s", name);
+    if (!text[0]) {
+        return cs_fail(CS_ERR_USAGE, "%s needs %s %s", cs_args_command(args)->name, what, argument);
+    }
+    return cs_parse_int(text, what, 1, INT64_MAX, out);
+}
+
+cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                      const char *fallback_objective, cs_plan_file *file, cs_toy *out)
+{
+    cs_toy toy = {.given = cs_args_target_given(args),
+                  .literal = strcmp(cs_args_text(args, "token-sets"), "literal") == 0};
+    cs_status status =
+        cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
+    if (status == CS_OK) {
+        status = toy_number(args, sweep, point, "classes", "R", &toy.classes);
+    }
+    if (status == CS_OK) {
+        status = toy_number(args, sweep, point, "length", "S", &toy.length);
+    }
+    if (status == CS_OK) {
+        status = toy_number(args, sweep, point, "tokens", "T", &toy.tokens);
+    }
+    if (status == CS_OK) {
+        status = cs_toy_check(&toy);
+    }
+    if (status == CS_OK) {
+        *out = toy;
+    }
+    return status;
+}
+
+/* --- corpus
+ * --------------------------------------------------------------------------------------- */
+
+int cs_args_threads(const cs_args *args)
+{
+    return cs_args_given(args, "threads") ? (int)cs_args_int(args, "threads") : 0;
+}
+
+uint64_t cs_args_seed(const cs_args *args)
+{
+    int64_t seed = cs_args_int(args, "seed");
+    return seed == INT64_MIN ? 0 : (uint64_t)seed;
+}
+
+cs_status cs_args_corpus_options(const cs_args *args, cs_corpus_options *out)
+{
+    cs_corpus_options options = {
+        .min_tokens = cs_args_int(args, "min-tokens"),
+        .whole_file = cs_args_flag(args, "whole-file"),
+        .label_column = cs_args_int(args, "label-column"),
+        .text_column = cs_args_int(args, "text-column"),
+        .test_share = cs_args_real(args, "test-share"),
+        .seed = cs_args_seed(args),
+        .threads = cs_args_threads(args),
+        .progress = cs_output_progress(args),
+    };
+    const char *vocab = cs_args_text(args, "vocab");
+    cs_status status = cs_tokenizer_by_name(cs_args_text(args, "tokenizer"), &options.tokenizer);
+    if (status == CS_OK && strcmp(vocab, "all") == 0) {
+        options.vocab_size = -1;
+    } else if (status == CS_OK) {
+        status = cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options.vocab_size);
+    }
+    if (status == CS_OK) {
+        *out = options;
+    }
+    return status;
+}
+
+static bool is_corpus_name(const char *source)
+{
+    int count = 0;
+    const cs_corpus_source *known = cs_corpus_sources(&count);
+    for (int i = 0; i < count; ++i) {
+        if (strcmp(known[i].name, source) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A named corpus is prepared on first use; what was done is told. */
+static cs_status ensure_prepared(const cs_args *args, const char *name, char **path)
+{
+    char *note = NULL;
+    cs_status status = cs_corpus_prepared_path(name, path);
+    if (status == CS_OK && !cs_path_exists(*path)) {
+        status = cs_corpus_prepare(name, false, &note);
+        if (status == CS_OK && note) {
+            cs_output_note(args, "%s", note);
+        }
+    }
+    cs_free(note);
+    return status;
+}
+
+cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
+{
+    cs_corpus_options options = {0};
+    char *prepared = NULL;
+    cs_status status = cs_args_corpus_options(args, &options);
+    if (status == CS_OK && is_corpus_name(source)) {
+        status = ensure_prepared(args, source, &prepared);
+    }
+    if (status == CS_OK) {
+        status = cs_output_input(args, prepared ? prepared : source);
+    }
+    if (status == CS_OK) {
+        status = cs_corpus_load(source, &options, out);
+    }
+    cs_free(prepared);
+    return status;
+}
+
+/* --- build and spectrum
+ * ----------------------------------------------------------------------------- */
+
+cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out)
+{
+    const char *split = cs_args_text(args, "split");
+    cs_cooc_options options = {
+        .max_length = cs_args_int(args, "max-length"),
+        .stride = cs_args_int(args, "stride"),
+        .weight_by_document = strcmp(cs_args_text(args, "weight"), "document") == 0,
+        .split = strcmp(split, "train") == 0  ? CS_SPLIT_TRAIN
+                 : strcmp(split, "test") == 0 ? CS_SPLIT_TEST
+                                              : CS_SPLIT_ALL,
+        .seed = cs_args_seed(args),
+        .scratch = cs_args_text(args, "scratch"),
+        .threads = cs_args_threads(args),
+        .progress = cs_output_progress(args),
+    };
+    if (cs_args_given(args, "memory")) {
+        options.memory_budget = cs_args_int(args, "memory");
+        if (options.memory_budget < 1 << 20) {
+            return cs_fail(CS_ERR_USAGE, "--memory %s is below 1M", cs_args_text(args, "memory"));
+        }
+    }
+    if (options.stride > 0 && options.max_length == 0) {
+        return cs_fail(CS_ERR_USAGE, "--stride %lld needs --max-length L",
+                       (long long)options.stride);
+    }
+    cs_status status = cs_context_parse(cs_args_text(args, "context"), &options.context);
+    options.context.given = cs_args_target_given(args);
+    if (status == CS_OK) {
+        status = cs_args_objective(args, NULL, 0, NULL, file, &options.objective);
+    }
+    if (status == CS_OK) {
+        *out = options;
+    }
+    return status;
+}
+
+cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
+{
+    const char *solver = cs_args_text(args, "solver");
+    cs_spectrum_options options = {
+        .normalised = cs_args_flag(args, "normalised"),
+        .no_reduction = cs_args_flag(args, "no-reduction"),
+        .tol = cs_args_real(args, "tol"),
+        .max_iterations =
+            cs_args_given(args, "max-iterations") ? cs_args_int(args, "max-iterations") : 0,
+        .seed = cs_args_seed(args),
+        .threads = cs_args_threads(args),
+        .progress = cs_output_progress(args),
+    };
+    if (strcmp(solver, "block") == 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--solver block: this build does not have it; auto, lapack or arpack");
+    }
+    if (strcmp(solver, "cusolver") == 0) {
+        return cs_fail(CS_ERR_DEVICE, "--solver cusolver: no GPU support in this build");
+    }
+    cs_status status = cs_solver_by_name(solver, &options.solver);
+    if (status == CS_OK) {
+        *out = options;
+    }
+    return status;
+}
