@@ -94,10 +94,15 @@ $(B)/libcospec.a: $(LIB_OBJ)
 $(B)/libcospec.so: $(LIB_OBJ)
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.0 -o $@ $^ $(LIBS)
 
-$(B)/cospec: $(CLI_OBJ) $(B)/libcospec.a
+$(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcospec.a
+# The program without its main(), for the tests of its parts.
+$(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d)

@@ -7,10 +7,6 @@
 
 /* In the order of the help. */
 #define CS_COMMANDS(X)                                                                             \
-    X(toy)                                                                                         \
-    X(cooc)                                                                                        \
-    X(svd)                                                                                         \
-    X(data)                                                                                        \
     X(rerun)                                                                                       \
     X(help)
 

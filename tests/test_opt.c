@@ -1,0 +1,407 @@
+/* cli/opt: every form of an option, strict numbers, suggestions, config files, sweeps, and the
+ * texts made from the tables. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "cli/opt.h"
+#include "cli/sweep.h"
+
+static const cs_opt group_one[] = {
+    {"rank", 'k', CS_OPT_INT, "K", "5", 1, 100, "Number of triplets.", false},
+    {"tol", 0, CS_OPT_REAL, "EPS", NULL, 0, 1, "Residual.", false},
+    {"form", 0, CS_OPT_CHOICE, "fixed|random", "fixed", 0, 0, "How it is cut.", false},
+    {"vectors", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write vectors.", false},
+    {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0, "Budget.", false},
+    {"name", 0, CS_OPT_TEXT, "NAME", NULL, 0, 0, "A name.", true},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+static const cs_opt group_sweep[] = {
+    {"length", 0, CS_OPT_TEXT, "S|A:B:STEP", NULL, 0, 0, "Positions.", false},
+    {"classes", 0, CS_OPT_TEXT, "R|A:B:STEP", NULL, 0, 0, "Classes.", false},
+    {"tokens", 0, CS_OPT_TEXT, "T|A:B:STEP", NULL, 0, 0, "Tokens.", false},
+    {"unmasked", 0, CS_OPT_TEXT, "M|LO:HI|A:B:STEP", NULL, 0, 0, "Unmasked.", false},
+    {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI|A:B:STEP", NULL, 0, 0, "Ratio.", false},
+    {"t", 0, CS_OPT_TEXT, "N|A:B:STEP", NULL, 0, 0, "Ahead.", false},
+    {"groups", 0, CS_OPT_TEXT, "K|A:B:STEP", NULL, 0, 0, "Groups.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+static const cs_opt *const groups[] = {group_one, group_sweep, NULL};
+
+static const cs_command command = {
+    .name = "probe",
+    .summary = "A command for tests",
+    .description = "One paragraph.\n\n  x = y / z\n\n.dot starts a line, 'quote' too",
+    .positional = "FILE [MORE]",
+    .groups = groups,
+    .examples = "# an example\ncospec probe FILE",
+    .without = "dry-run seed",
+};
+static const cs_command *const commands[] = {&command, NULL};
+
+/* Parses words separated by one space. */
+static cs_status parse(const char *line, cs_args **out)
+{
+    char copy[512], *word[32], *rest = copy;
+    int count = 0;
+    cs_reason_clear();
+    (void)snprintf(copy, sizeof copy, "%s", line);
+    while (rest && *rest) {
+        word[count++] = strsep(&rest, " ");
+    }
+    return cs_args_parse(&command, count, word, out);
+}
+
+static void assert_refused(const char *line, const char *reason)
+{
+    cs_args *args = NULL;
+    assert_int_equal(parse(line, &args), CS_ERR_USAGE);
+    assert_null(args);
+    if (!strstr(cs_reason(), reason)) {
+        fail_msg("'%s': the reason '%s' lacks '%s'", line, cs_reason(), reason);
+    }
+    cs_reason_clear();
+}
+
+static cs_args *accepted(const char *line)
+{
+    cs_args *args = NULL;
+    if (parse(line, &args) != CS_OK) {
+        fail_msg("'%s' is refused: %s", line, cs_reason());
+    }
+    return args;
+}
+
+static void forms_of_options(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"-k 7 f",     "-k7 f",      "--rank 7 f",
+                                        "--rank=7 f", "f --rank 7", "--rank=+7 -- f"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
+        cs_args *args = accepted(lines[i]);
+        assert_int_equal(cs_args_int(args, "rank"), 7);
+        assert_true(cs_args_given(args, "rank"));
+        assert_int_equal(cs_args_positionals(args), 1);
+        assert_string_equal(cs_args_positional(args, 0), "f");
+        cs_args_free(&args);
+        assert_null(args);
+    }
+    cs_args *args = accepted("-- -f --rank");
+    assert_string_equal(cs_args_positional(args, 0), "-f");
+    assert_string_equal(cs_args_positional(args, 1), "--rank");
+    cs_args_free(&args);
+}
+
+static void fallbacks_and_unset(void **state)
+{
+    (void)state;
+    cs_args *args = accepted("f");
+    assert_int_equal(cs_args_int(args, "rank"), 5);
+    assert_false(cs_args_given(args, "rank"));
+    assert_true(isnan(cs_args_real(args, "tol")));
+    assert_int_equal(cs_args_int(args, "memory"), INT64_MIN);
+    assert_null(cs_args_text(args, "output"));
+    assert_string_equal(cs_args_text(args, "form"), "fixed");
+    assert_false(cs_args_flag(args, "vectors"));
+    assert_int_equal(cs_args_count(args, "name"), 0);
+    /* A common option that the command leaves out reads as unset. */
+    assert_false(cs_args_flag(args, "dry-run"));
+    cs_args_free(&args);
+    args = accepted("f --name a --name=b --vectors --memory 3K --tol 1e-3");
+    assert_int_equal(cs_args_count(args, "name"), 2);
+    assert_string_equal(cs_args_text_at(args, "name", 1), "b");
+    assert_true(cs_args_flag(args, "vectors"));
+    assert_int_equal(cs_args_int(args, "memory"), 3072);
+    assert_true(cs_args_real(args, "tol") == 1e-3);
+    json_t *json = cs_args_json(args), *given = cs_args_given_json(args);
+    assert_int_equal(json_integer_value(json_object_get(json, "memory")), 3072);
+    assert_true(json_is_null(json_object_get(json, "output")));
+    assert_int_equal(json_array_size(json_object_get(json, "name")), 2);
+    assert_int_equal(json_array_size(given), 4);
+    json_decref(json);
+    json_decref(given);
+    cs_args_free(&args);
+}
+
+static void refusals_name_the_value(void **state)
+{
+    (void)state;
+    assert_refused("f --rank 0", "--rank: 0 is not in 1..100");
+    assert_refused("f --rank 101", "101");
+    assert_refused("f --rank 3x", "'3x' is not an integer");
+    assert_refused("f --rank 1.5", "'1.5'");
+    assert_refused("f --rank 0x10", "'0x10'");
+    assert_refused("f --rank 99999999999999999999", "64-bit");
+    assert_refused("f --tol 1e400", "'1e400'");
+    assert_refused("f --tol nan", "'nan' is not a number");
+    assert_refused("f --tol inf", "'inf'");
+    assert_refused("f --tol 0,5", "'0,5'");
+    assert_refused("f --tol 2", "2 is not in [0, 1]");
+    assert_refused("f --tol=", "''");
+    assert_refused("f --form fixd", "'fixd' is not one of fixed|random");
+    assert_refused("f --memory 3T", "'3T'");
+    assert_refused("f --memory 9999999999G", "9999999999");
+    assert_refused("f --memory K", "'K'");
+    assert_refused("f --vectors=maybe", "'maybe'");
+    assert_refused("f --rank", "--rank needs a value: K");
+    assert_refused("f --rank --vectors", "--rank needs a value");
+    assert_refused("f --rank 3 --rank 4", "given twice ('3' and '4')");
+    assert_refused("f --rnak 3", "did you mean --rank?");
+    assert_refused("f --vec", "did you mean --vectors?");
+    assert_refused("f --zzzzzz", "probe does not know it");
+    assert_refused("f -z", "-z");
+    assert_refused("f --dry-run", "no meaning for 'probe'");
+    assert_refused("", "an argument is missing: cospec probe FILE [MORE]");
+    assert_refused("f g h", "unexpected argument 'h'");
+}
+
+static void help_wants_no_arguments(void **state)
+{
+    (void)state;
+    cs_args *args = accepted("--help");
+    assert_true(cs_args_flag(args, "help"));
+    cs_args_free(&args);
+}
+
+/* --- config -------------------------------------------------------------------------------------
+ */
+
+static void write_config(char path[64], const char *text)
+{
+    (void)snprintf(path, 64, "/tmp/cospec-test-opt-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(close(fd), 0);
+}
+
+static void config_fills_what_flags_left(void **state)
+{
+    (void)state;
+    char path[64], line[256];
+    write_config(path, "{\"rank\": 9, \"tol\": 0.25, \"vectors\": true, \"name\": [\"a\", \"b\"], "
+                       "\"form\": \"random\", \"memory\": null}");
+    (void)snprintf(line, sizeof line, "f --config %s --rank 3", path);
+    cs_args *args = accepted(line);
+    assert_int_equal(cs_args_int(args, "rank"), 3);
+    assert_true(cs_args_real(args, "tol") == 0.25);
+    assert_true(cs_args_flag(args, "vectors"));
+    assert_int_equal(cs_args_count(args, "name"), 2);
+    assert_string_equal(cs_args_text(args, "form"), "random");
+    assert_true(cs_args_given(args, "form"));
+    assert_false(cs_args_given(args, "memory"));
+    cs_args_free(&args);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void config_refusals(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"{\"rnak\": 3}", "rnak: probe does not know it; did you mean rank?"},
+        {"{\"rank\": 1000}", "1000"},
+        {"{\"rank\": [3]}", "--rank"},
+        {"{\"config\": \"x\"}", "cannot stand in a config file"},
+        {"{\"form\": true}", "--form"},
+    };
+    char path[64], line[256];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        write_config(path, bad[i][0]);
+        (void)snprintf(line, sizeof line, "f --config %s", path);
+        assert_refused(line, bad[i][1]);
+        assert_refused(line, path);
+        assert_int_equal(unlink(path), 0);
+    }
+    cs_args *args = NULL;
+    write_config(path, "[1, 2]");
+    (void)snprintf(line, sizeof line, "f --config %s", path);
+    assert_int_equal(parse(line, &args), CS_ERR_INPUT);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(parse(line, &args), CS_ERR_IO);
+    cs_reason_clear();
+}
+
+/* --- numbers, names, sweeps ----------------------------------------------------------------------
+ */
+
+static void lists_of_integers(void **state)
+{
+    (void)state;
+    int64_t count = 0, *value = NULL;
+    assert_int_equal(cs_parse_int_list("1,20,300", "--draws", 1, 1000, &count, &value), CS_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(value[2], 300);
+    cs_free(value);
+    value = NULL;
+    static const char *const bad[] = {"1,,2", "1,2,", ",", "", "1,0", "1;2"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        assert_int_equal(cs_parse_int_list(bad[i], "--draws", 1, 1000, &count, &value),
+                         CS_ERR_USAGE);
+        assert_null(value);
+        assert_non_null(strstr(cs_reason(), "--draws"));
+        cs_reason_clear();
+    }
+}
+
+static void nearest_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"toy", "cooc", "svd", "verify", "connectivity", NULL};
+    assert_string_equal(cs_nearest_name("coco", names), "cooc");
+    assert_string_equal(cs_nearest_name("vreify", names), "verify");
+    assert_string_equal(cs_nearest_name("connect", names), "connectivity");
+    assert_string_equal(cs_nearest_name("tyo", names), "toy");
+    assert_null(cs_nearest_name("spectrum", names));
+    assert_null(cs_nearest_name("", names));
+}
+
+static void sweeps_are_products(void **state)
+{
+    (void)state;
+    cs_sweep sweep;
+    char text[CS_SWEEP_TEXT];
+    cs_args *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
+    assert_int_equal(cs_sweep_of(args, &sweep), CS_OK);
+    assert_int_equal(sweep.points, 18);
+    assert_true(cs_sweep_is_swept(&sweep));
+    cs_sweep_value(&sweep, 2, "mask-ratio", text);
+    assert_string_equal(text, "0.3");
+    cs_sweep_value(&sweep, 8, "mask-ratio", text);
+    assert_string_equal(text, "0.9");
+    cs_sweep_value(&sweep, 8, "classes", text);
+    assert_string_equal(text, "2");
+    cs_sweep_value(&sweep, 9, "classes", text);
+    assert_string_equal(text, "4");
+    cs_sweep_value(&sweep, 17, "length", text);
+    assert_string_equal(text, "5");
+    cs_sweep_value(&sweep, 0, "t", text);
+    assert_string_equal(text, "");
+    cs_sweep_default(&sweep, "t", "3");
+    cs_sweep_default(&sweep, "length", "7");
+    cs_sweep_value(&sweep, 17, "t", text);
+    assert_string_equal(text, "3");
+    cs_sweep_value(&sweep, 17, "length", text);
+    assert_string_equal(text, "5");
+    cs_args_free(&args);
+
+    args = accepted("f --unmasked 1:3 --mask-ratio 0.1:0.5");
+    assert_int_equal(cs_sweep_of(args, &sweep), CS_OK);
+    assert_int_equal(sweep.points, 1);
+    assert_false(cs_sweep_is_swept(&sweep));
+    cs_sweep_value(&sweep, 0, "unmasked", text);
+    assert_string_equal(text, "1:3");
+    cs_args_free(&args);
+}
+
+static void sweeps_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"--classes 2:4", "'2:4' is not a value; a sweep is A:B:STEP"},
+        {"--classes 4:2:1", "runs downwards"},
+        {"--classes 2:4:0", "step"},
+        {"--classes 2:x:1", "'x'"},
+        {"--length 0:1000000:1", "1000001 values"},
+        {"--length 1:5000:1 --classes 1:5000:1", "more than 1000000 points"},
+        {"--mask-ratio 0.1:1e999:0.1", "'1e999'"},
+        {"--unmasked 1:2:3:4", "'1:2:3:4'"},
+        {"--tokens -3", "-3"},
+        {"--t 1e3", "'1e3'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        char line[128];
+        cs_sweep sweep;
+        (void)snprintf(line, sizeof line, "f %s", bad[i][0]);
+        cs_args *args = accepted(line);
+        assert_int_equal(cs_sweep_of(args, &sweep), CS_ERR_USAGE);
+        if (!strstr(cs_reason(), bad[i][1])) {
+            fail_msg("'%s': the reason '%s' lacks '%s'", line, cs_reason(), bad[i][1]);
+        }
+        cs_reason_clear();
+        cs_args_free(&args);
+    }
+}
+
+/* --- texts
+ * -------------------------------------------------------------------------------------------- */
+
+static void texts_hold_every_option(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    assert_int_equal(cs_opt_help(&command, &text), CS_OK);
+    assert_non_null(strstr(text, "-k, --rank K"));
+    assert_non_null(strstr(text, "[5]"));
+    assert_non_null(strstr(text, "  x = y / z\n"));
+    assert_non_null(strstr(text, "--json"));
+    assert_null(strstr(text, "--dry-run"));
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        assert_true(length <= 80);
+        line += length + (line[length] == '\n');
+    }
+    cs_free(text);
+    assert_int_equal(cs_opt_man(commands, &text), CS_OK);
+    assert_non_null(strstr(text, "\\fB\\-\\-mask\\-ratio\\fR"));
+    assert_non_null(strstr(text, "\n\\&.dot"));
+    cs_free(text);
+    assert_int_equal(cs_opt_completion(commands, &text), CS_OK);
+    assert_non_null(strstr(text, "--form) words=\"fixed random\""));
+    cs_free(text);
+    assert_int_equal(cs_opt_markdown(commands, &text), CS_OK);
+    assert_non_null(strstr(text, "| `-k, --rank K` | Number of triplets. | 5 |"));
+    assert_non_null(strstr(text, "fixed\\|random"));
+    cs_free(text);
+    assert_int_equal(cs_opt_overview(commands, &text), CS_OK);
+    assert_non_null(strstr(text, "A command for tests"));
+    cs_free(text);
+}
+
+static void each_allocation_fails_once(void **state)
+{
+    (void)state;
+    int64_t n = 1;
+    for (;; ++n) {
+        cs_args *args = NULL;
+        (void)cs_mem_fail_at(n);
+        cs_status status = parse("f --rank 3 --name a --name b --tol 0.5", &args);
+        (void)cs_mem_fail_at(0);
+        if (status == CS_OK) {
+            cs_args_free(&args);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_null(args);
+    }
+    assert_true(n > 10);
+    cs_reason_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_of_options),
+        cmocka_unit_test(fallbacks_and_unset),
+        cmocka_unit_test(refusals_name_the_value),
+        cmocka_unit_test(help_wants_no_arguments),
+        cmocka_unit_test(config_fills_what_flags_left),
+        cmocka_unit_test(config_refusals),
+        cmocka_unit_test(lists_of_integers),
+        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(sweeps_are_products),
+        cmocka_unit_test(sweeps_refused),
+        cmocka_unit_test(texts_hold_every_option),
+        cmocka_unit_test(each_allocation_fails_once),
+    };
+    return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
+}
