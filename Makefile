@@ -74,6 +74,7 @@ $(B)/%.o: %.c $(B)/flags | probe
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' > $@
+.PHONY: FORCE
 FORCE:
 
 # Version and commit for manifests; rewritten only when they change.
