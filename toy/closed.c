@@ -1,0 +1,362 @@
+/* Closed spectra of the toy model (theory.md 5; LA Theorem 4.2 is the row `masked`).
+ *
+ * A permutation-invariant objective has, per class, 1 once and sqrt(lambda) s - 1 times; with mass
+ * q_0 on an empty set shared by all classes, 1 once in all, sqrt(1 - q_0) r - 1 times and
+ * sqrt(lambda) r (s - 1) times. lambda is a formula of the objective's parameters, not of its pair
+ * distribution. Fixed orders with a formula: ar, and group-ar and diverse-ar at the windows below.
+ * With the target position given, every position is its own block and every sigma is 1 (but for a
+ * shared empty set).
+ *
+ * Printed: LA gives ar rs ones in all. True are r (s-1) without an empty prefix, r (s-1) + 1 with a
+ * shared one, rs with a class-tagged one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/gvp.h"
+#include "plan/pairs.h"
+#include "toy/spectrum.h"
+
+enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };
+
+typedef struct {
+    const cs_toy *toy;
+    cs_toy_values values;
+    const char *source; /* NULL: no closed form */
+} closed;
+
+static long double harmonic(int64_t n)
+{
+    long double h = 0;
+    for (int64_t i = n; i >= 1; --i) {
+        h += 1 / (long double)i;
+    }
+    return h;
+}
+
+/* 1 - (1 - x)^n and 1 - x^n without cancelling. */
+static long double one_minus_power(long double log_base, int64_t n)
+{
+    return -expm1l((long double)n * log_base);
+}
+
+/* --- permutation-invariant objectives: mass of the empty set, and lambda
+ * --------------------------- */
+
+/* q(0): 0 without an empty prefix and for objectives that always leave a token. */
+static double empty_mass(const cs_toy *toy)
+{
+    const cs_objective *o = &toy->objective;
+    bool mask = o->event_weight == CS_EVENT_MASK;
+    double s = (double)toy->length, rho = o->mask_ratio_lo;
+    if (o->empty_prefix == CS_PREFIX_NONE) {
+        return 0;
+    }
+    switch (o->kind) {
+    case CS_OBJ_PERMUTED_AR:
+        return 1 / s;
+    case CS_OBJ_BERNOULLI_MASKED:
+        return mask ? pow(rho, s) / (double)one_minus_power(log1pl(-(long double)rho), toy->length)
+                    : pow(rho, s - 1);
+    case CS_OBJ_MASKED:
+    case CS_OBJ_VARIABLE_MASKED: {
+        double count = (double)(o->unmasked_hi - o->unmasked_lo + 1);
+        double mean = (double)(o->unmasked_lo + o->unmasked_hi) / 2;
+        return o->unmasked_lo != 0 ? 0 : mask ? 1 / count : s / (count * (s - mean));
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Masks of a number of tokens in lo..hi. */
+static const char *lambda_masked(const cs_toy *toy, long double *lambda)
+{
+    int64_t s = toy->length, lo, hi;
+    if (cs_objective_unmasked(&toy->objective, s, &lo, &hi) != CS_OK) {
+        return NULL; /* the length was checked: cannot happen */
+    }
+    if (toy->objective.event_weight == CS_EVENT_TOKEN || lo == hi) {
+        long double mean = (long double)(lo + hi) / 2;
+        *lambda = mean / ((long double)(s - 1) * ((long double)s - mean));
+        return lo == hi ? "masked: 1; sqrt(m/((s-m)(s-1))) x (s-1) (LA Theorem 4.2)"
+                        : "variable-masked, token weights: 1; sqrt(mu/((s-1)(s-mu))) x (s-1), "
+                          "mu = E m (theory 5)";
+    }
+    *lambda = 0;
+    for (int64_t m = lo; m <= hi; ++m) {
+        *lambda += (long double)m / (long double)(s - m);
+    }
+    *lambda /= (long double)(hi - lo + 1) * (long double)(s - 1);
+    return "variable-masked, mask weights: 1; sqrt(E m/((s-m)(s-1))) x (s-1) (theory 5)";
+}
+
+static const char *lambda_bernoulli(const cs_toy *toy, long double *lambda)
+{
+    if (toy->objective.event_weight != CS_EVENT_TOKEN) {
+        return NULL;
+    }
+    int64_t s = toy->length;
+    long double rho = toy->objective.mask_ratio_lo;
+    *lambda = (1 - rho) * one_minus_power(log1pl(-rho), s - 1) / (rho * (long double)(s - 1));
+    if (toy->objective.empty_prefix == CS_PREFIX_NONE) {
+        /* m = 0, which adds nothing to lambda, is left out: the rest is divided by its mass. */
+        *lambda /= one_minus_power(logl(rho), s - 1);
+        return "bernoulli: sigma^2 = (1-rho)(1-(1-rho)^(s-1)) / (rho (s-1)(1-rho^(s-1))) x (s-1) "
+               "(theory 5, m >= 1)";
+    }
+    return "bernoulli: sigma^2 = (1-rho)(1-(1-rho)^(s-1)) / (rho (s-1)) x (s-1) (theory 5)";
+}
+
+static const char *lambda_permuted(const cs_toy *toy, long double *lambda)
+{
+    int64_t s = toy->length;
+    long double n = (long double)(s - 1);
+    if (toy->objective.empty_prefix == CS_PREFIX_NONE) {
+        *lambda = ((long double)s * harmonic(s - 1) - n) / (n * n);
+        return "permuted-ar: sigma^2 = (s H_(s-1) - (s-1)) / (s-1)^2 x (s-1) (theory 5, K = s-1)";
+    }
+    *lambda = (harmonic(s) - 1) / n;
+    return "permuted-ar, empty prefix: sigma^2 = (H_s - 1) / (s-1) x (s-1) (theory 5, E_q)";
+}
+
+/* GVP mixed: numerator and denominator averaged apart over n_{K-1} = N. */
+static const char *lambda_mixed(const cs_toy *toy, const long double *last, long double *lambda)
+{
+    int64_t s = toy->length, groups = toy->objective.groups;
+    long double above = 0, below = 0;
+    for (int64_t n = groups; n < s; ++n) {
+        long double sum = (long double)n, miss = 1; /* C(m-1, K-1) / C(N-1, K-1) */
+        for (int64_t m = n - 1; m >= 1; --m) {
+            long double stay = (long double)(m + 1 - groups);
+            miss *= (stay > 0 ? stay : 0) / (long double)m;
+            sum += (long double)m / (long double)(s - m) * (1 - miss);
+        }
+        above += last[n] * sum;
+        below += last[n] * ((long double)s - (long double)n / (long double)groups);
+    }
+    *lambda = above / below / (long double)(s - 1);
+    return "gvp mixed: sigma^2 (s-1) = E[N + sum_(m<N) m/(s-m) (1 - C(m-1,K-1)/C(N-1,K-1))] / "
+           "E[s - N/K] x (s-1) (theory 5)";
+}
+
+static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char **source)
+{
+    const cs_objective *o = &toy->objective;
+    int64_t s = toy->length, groups = o->groups;
+    /* Under mask weights only where every plan predicts the same number of tokens. */
+    bool token = o->event_weight == CS_EVENT_TOKEN || groups == s - 1;
+    bool even = o->segmentation == CS_SEGMENT_FIXED && s % (groups + 1) == 0;
+    if (even || (o->segmentation == CS_SEGMENT_RANDOM && token)) {
+        long double k = (long double)groups;
+        *lambda = ((k + 1) * harmonic(groups) - k) / (k * (long double)(s - 1));
+        *source = even
+                      ? "gvp fixed, (K+1) | s: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theory 5)"
+                      : "gvp random: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theory 5)";
+    } else if (o->segmentation == CS_SEGMENT_MIXED && o->event_weight == CS_EVENT_TOKEN &&
+               s <= MIXED_LIMIT) {
+        double clamped;
+        long double *last = cs_alloc(s + 1, sizeof *last);
+        if (!last) {
+            return CS_ERR_MEMORY;
+        }
+        cs_gvp_last(o, s, last, &clamped);
+        *source = lambda_mixed(toy, last, lambda);
+        cs_free(last);
+    }
+    return CS_OK;
+}
+
+static cs_status closed_invariant(closed *c)
+{
+    const cs_toy *toy = c->toy;
+    int64_t s = toy->length, classes = toy->classes;
+    long double lambda = 0;
+    cs_status status = CS_OK;
+    if (s == 1) { /* nothing but the empty set */
+        bool one = toy->objective.empty_prefix == CS_PREFIX_SHARED;
+        cs_toy_values_add(&c->values, 1, one ? 1 : classes);
+        c->source = "one position: 1, from the empty set alone";
+        return CS_OK;
+    }
+    switch (toy->objective.kind) {
+    case CS_OBJ_PERMUTED_AR:
+        c->source = lambda_permuted(toy, &lambda);
+        break;
+    case CS_OBJ_BERNOULLI_MASKED:
+        c->source = lambda_bernoulli(toy, &lambda);
+        break;
+    case CS_OBJ_GVP:
+        status = lambda_gvp(toy, &lambda, &c->source);
+        break;
+    default:
+        c->source = lambda_masked(toy, &lambda);
+    }
+    if (status != CS_OK || !c->source) {
+        return status;
+    }
+    double empty = empty_mass(toy);
+    bool coupled = toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0;
+    cs_toy_values_add(&c->values, 1, coupled ? 1 : classes);
+    if (coupled) {
+        cs_toy_values_add(&c->values, sqrt(empty < 1 ? 1 - empty : 0), classes - 1);
+    }
+    cs_toy_values_add(&c->values, (double)sqrtl(lambda), classes * (s - 1));
+    return CS_OK;
+}
+
+/* --- fixed orders
+ * ------------------------------------------------------------------------------------ */
+
+/* Whether every prefix predicts its next token and nothing else. */
+static bool is_next_token(const cs_toy *toy)
+{
+    const cs_objective *o = &toy->objective;
+    if (toy->length == 1 || (toy->length == 2 && o->empty_prefix == CS_PREFIX_NONE)) {
+        return true;
+    }
+    if (o->kind == CS_OBJ_OFFSET_AR) {
+        return o->offset_value == 1 && o->offset != CS_OFFSET_POWER;
+    }
+    return o->kind == CS_OBJ_AR || o->t == 1;
+}
+
+static void closed_ar(closed *c)
+{
+    int64_t s = c->toy->length, classes = c->toy->classes;
+    switch (c->toy->objective.empty_prefix) {
+    case CS_PREFIX_SHARED:
+        cs_toy_values_add(&c->values, 1, classes * (s - 1) + 1);
+        c->source = "ar, shared empty prefix: 1 x (r(s-1) + 1) in all (theory 5; LA prints rs)";
+        return;
+    case CS_PREFIX_CLASS:
+        cs_toy_values_add(&c->values, 1, classes * s);
+        c->source = "ar, class-tagged empty prefix: 1 x rs in all (LA Theorem 4.2)";
+        return;
+    default:
+        cs_toy_values_add(&c->values, 1, classes * (s - 1));
+        c->source = "ar: 1 x r(s-1) in all (theory 5; LA prints rs)";
+    }
+}
+
+/* The root of 3 sin(a x) = sin((a-2) x) next to j pi / a, a = 2s-3: |sin(a x)| <= 1/3 keeps it
+ * within asin(1/3) / a, where the difference is monotone. Bisection to the last bit. */
+static double diverse_root(int64_t s, int64_t j)
+{
+    const long double pi = 3.141592653589793238462643383279502884L;
+    long double a = (long double)(2 * s - 3);
+    long double lo = ((long double)j * pi - asinl(1 / 3.0L)) / a;
+    long double hi = ((long double)j * pi + asinl(1 / 3.0L)) / a;
+    bool rises = j % 2 == 0;
+    for (int i = 0; i < 70; ++i) {
+        long double x = (lo + hi) / 2;
+        bool above = 3 * sinl(a * x) - sinl((a - 2) * x) > 0;
+        if (above == rises) {
+            hi = x;
+        } else {
+            lo = x;
+        }
+    }
+    return (double)((lo + hi) / 2);
+}
+
+static void closed_fixed(closed *c)
+{
+    const double pi = 3.14159265358979323846;
+    const cs_objective *o = &c->toy->objective;
+    int64_t s = c->toy->length, classes = c->toy->classes;
+    bool plain = o->empty_prefix == CS_PREFIX_NONE;
+    bool token = o->event_weight == CS_EVENT_TOKEN;
+    bool pair =
+        (o->kind == CS_OBJ_DIVERSE_AR && o->t == 2) ||
+        (o->kind == CS_OBJ_OFFSET_AR && o->offset == CS_OFFSET_UNIFORM && o->offset_value == 2);
+    if (is_next_token(c->toy)) {
+        closed_ar(c);
+    } else if (plain && token && o->kind == CS_OBJ_GROUP_AR && o->t >= s - 1) {
+        for (int64_t j = 1; j < s; ++j) {
+            cs_toy_values_add(&c->values, 1 / (double)j, classes);
+        }
+        c->source = "group-ar, t >= s-1: 1/j, j = 1..s-1 (theory 5)";
+    } else if (plain && token && o->kind == CS_OBJ_GROUP_AR && o->t == 2) {
+        for (int64_t j = 0; j <= s - 2; ++j) {
+            cs_toy_values_add(&c->values, cos((double)j * pi / (double)(2 * s - 3)), classes);
+        }
+        c->source = "group-ar, t = 2: cos(j pi/(2s-3)), j = 0..s-2 (theory 5)";
+    } else if (plain && pair) {
+        cs_toy_values_add(&c->values, 1, classes);
+        for (int64_t j = 1; j <= s - 2; ++j) {
+            cs_toy_values_add(&c->values, cos(diverse_root(s, j)), classes);
+        }
+        c->source = "diverse-ar, t = 2: cos(x), 3 sin((2s-3)x) = sin((2s-5)x) (theory 5)";
+    }
+}
+
+/* Every column is a block of its own: sigma is 1, or sqrt(1 - P(empty, k) / P(k)) on the r - 1
+ * directions that a shared empty row does not reach. */
+static void closed_given(closed *c)
+{
+    const cs_toy *toy = c->toy;
+    bool fixed = cs_objective_table(toy->objective.kind)->fixed_order;
+    bool none = toy->objective.empty_prefix == CS_PREFIX_NONE;
+    int64_t classes = toy->classes, targets = toy->length - (fixed && none);
+    double empty = fixed ? 0 : empty_mass(toy);
+    if (toy->objective.empty_prefix == CS_PREFIX_SHARED && fixed) {
+        if (is_next_token(toy)) {
+            closed_ar(c);
+        }
+        return;
+    }
+    if (toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0) {
+        cs_toy_values_add(&c->values, 1, targets);
+        cs_toy_values_add(&c->values, sqrt(empty < 1 ? 1 - empty : 0), (classes - 1) * targets);
+        c->source = "target given, empty set shared: 1 x s, sqrt(1-q_0) x (r-1)s in all (theory 5)";
+        return;
+    }
+    cs_toy_values_add(&c->values, 1, classes * targets);
+    c->source = "target given: 1 for every target position and class (theory 5)";
+}
+
+cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
+{
+    closed c = {.toy = toy};
+    cs_status status = cs_toy_check(toy);
+    if (status != CS_OK) {
+        return status;
+    }
+    const cs_objective_info *info = cs_objective_table(toy->objective.kind);
+    if (toy->literal) {
+        return cs_fail(CS_ERR_USAGE, "no closed form is known for literal token sets");
+    }
+    bool many = info->fixed_order && !toy->given;
+    if (many && toy->length > ROOTS_LIMIT) {
+        return cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order", toy->length,
+                       ROOTS_LIMIT);
+    }
+    status = cs_toy_values_init(&c.values, many ? toy->length + 1 : 3);
+    if (status == CS_OK && toy->objective.kind != CS_OBJ_FILE) {
+        if (toy->given) {
+            closed_given(&c);
+        } else if (info->fixed_order) {
+            closed_fixed(&c);
+        } else {
+            status = closed_invariant(&c);
+        }
+    }
+    if (status == CS_OK && !c.source) {
+        char *name = cs_objective_describe(&toy->objective);
+        status =
+            name ? cs_fail(CS_ERR_USAGE, "no closed form is known for %s at length %" PRId64 "%s",
+                           name, toy->length, toy->given ? ", target given" : "")
+                 : CS_ERR_MEMORY;
+        cs_free(name);
+    }
+    status = status == CS_OK ? cs_toy_values_group(&c.values, 0, out) : status;
+    if (status == CS_OK) {
+        (void)snprintf(out->source, sizeof out->source, "%s", c.source);
+    }
+    cs_toy_values_free(&c.values);
+    return status;
+}

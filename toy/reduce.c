@@ -1,0 +1,240 @@
+/* Position reduction (theory.md 5): the spectrum of the toy model for any r and T from one matrix
+ * over positions.
+ *
+ * B has rows S, columns k and entries P(S, k) / sqrt(P(S) P(k)); per class Abar = D B D'^T with
+ * orthonormal columns in D and D'. The classes are orthogonal but for an empty S they share: on the
+ * span of the classes' copies of one row (or column) the mean over classes sees the whole of B, and
+ * the r - 1 directions orthogonal to it do not reach the shared row: sigma(B) once and sigma(B
+ * without its empty row, not renormalised) r - 1 times.
+ *
+ * With the target position given, row (S, k) has one entry: the columns of B are orthogonal, of
+ * norm 1, or sqrt(1 - P(empty, k) / P(k)) without the shared empty rows.
+ *
+ * Permutation-invariant objectives beyond small lengths: the Gram matrix of B commutes with all
+ * permutations of the positions, so it is a I + b J with
+ *     a + b = E_q[1/(s-m)],  b = E_q[(s-m-1) / ((s-m)(s-1))],
+ * eigenvalues a + s b = 1 and, s-1 times, a = E_q[m / ((s-m)(s-1))]. The empty row is constant: it
+ * takes q(0) off the first eigenvalue and nothing off the others.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "plan/pairs.h"
+#include "toy/spectrum.h"
+
+enum { FIXED_ORDER_LIMIT = 2000, SMALL_SETS = 1 << 16, DENSE_LIMIT = 1 << 26 };
+
+typedef struct {
+    const cs_toy *toy;
+    cs_toy_values values;
+    double floor, residual;
+    char source[sizeof((cs_toy_spectrum *)0)->source];
+} reduction;
+
+static bool shared(const cs_toy *toy)
+{
+    return toy->objective.empty_prefix == CS_PREFIX_SHARED;
+}
+
+static bool is_empty(const cs_pairs *pairs, int64_t set)
+{
+    return pairs->form == CS_PAIRS_PREFIX ? set == 0
+                                          : pairs->set_ptr[set] == pairs->set_ptr[set + 1];
+}
+
+/* Marginals of explicit pairs: P(S) by the set's number, P(k), and P(empty, k). */
+typedef struct {
+    double *set, *target, *empty;
+    int64_t sets;
+} marginals;
+
+static void free_marginals(marginals *m)
+{
+    cs_free(m->set);
+    cs_free(m->target);
+    cs_free(m->empty);
+}
+
+static cs_status sum_marginals(const cs_pairs *pairs, marginals *m)
+{
+    m->sets = pairs->form == CS_PAIRS_PREFIX ? pairs->length : pairs->sets;
+    m->set = cs_calloc(m->sets, sizeof *m->set);
+    m->target = cs_calloc(pairs->length, sizeof *m->target);
+    m->empty = cs_calloc(pairs->length, sizeof *m->empty);
+    if (!m->set || !m->target || !m->empty) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t e = 0; e < pairs->events; ++e) {
+        m->set[pairs->set[e]] += pairs->weight[e];
+        m->target[pairs->target[e]] += pairs->weight[e];
+        if (is_empty(pairs, pairs->set[e])) {
+            m->empty[pairs->target[e]] += pairs->weight[e];
+        }
+    }
+    return CS_OK;
+}
+
+/* B, or B without the empty row; rows and columns that no event uses are zero, which adds only
+ * zeros to the spectrum. */
+static cs_status position_matrix(const cs_pairs *pairs, const marginals *m, bool drop_empty,
+                                 cs_dense *b)
+{
+    cs_status status = cs_dense_init(b, m->sets, pairs->length);
+    for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
+        int64_t set = pairs->set[e], k = pairs->target[e];
+        if (!drop_empty || !is_empty(pairs, set)) {
+            b->data[set + k * b->ld] = pairs->weight[e] / sqrt(m->set[set] * m->target[k]);
+        }
+    }
+    return status;
+}
+
+/* Adds sigma of one such matrix, each `multiplicity` times. */
+static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m, bool drop_empty,
+                         int64_t multiplicity)
+{
+    cs_dense b = {0};
+    double residual = 0, floor = 0;
+    int64_t p = m->sets < pairs->length ? m->sets : pairs->length;
+    double *sigma = cs_alloc(p, sizeof *sigma);
+    cs_status status = sigma ? position_matrix(pairs, m, drop_empty, &b) : CS_ERR_MEMORY;
+    status = status == CS_OK ? cs_toy_svd(&b, sigma, &residual, &floor) : status;
+    for (int64_t j = 0; status == CS_OK && j < p; ++j) {
+        cs_toy_values_add(&r->values, sigma[j], multiplicity);
+    }
+    r->residual = residual > r->residual ? residual : r->residual;
+    r->floor = floor > r->floor ? floor : r->floor;
+    cs_free(sigma);
+    cs_dense_free(&b);
+    return status;
+}
+
+static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
+{
+    marginals m = {0};
+    bool coupled = false;
+    for (int64_t e = 0; shared(r->toy) && e < pairs->events; ++e) {
+        coupled = coupled || is_empty(pairs, pairs->set[e]);
+    }
+    int64_t classes = r->toy->classes;
+    cs_status status = sum_marginals(pairs, &m);
+    if (status == CS_OK && (double)m.sets * (double)pairs->length > DENSE_LIMIT) {
+        status = cs_fail(CS_ERR_MEMORY,
+                         "position matrix of %" PRId64 " sets x %" PRId64
+                         " positions exceeds %d elements",
+                         m.sets, pairs->length, DENSE_LIMIT);
+    }
+    if (status == CS_OK) {
+        status = cs_toy_values_init(&r->values, 2 * pairs->length);
+    }
+    if (status == CS_OK) {
+        status = add_svd(r, pairs, &m, false, coupled ? 1 : classes);
+    }
+    if (status == CS_OK && coupled && classes > 1) {
+        status = add_svd(r, pairs, &m, true, classes - 1);
+    }
+    (void)snprintf(r->source, sizeof r->source,
+                   "position reduction: dense SVD of B, %" PRId64 " sets x %" PRId64 " positions%s",
+                   m.sets, pairs->length, coupled ? ", with and without its empty row" : "");
+    free_marginals(&m);
+    return status;
+}
+
+static cs_status reduce_symmetric(reduction *r, const cs_pairs *pairs)
+{
+    int64_t s = pairs->length, classes = r->toy->classes;
+    long double a = 0;
+    for (int64_t m = 1; m < s; ++m) {
+        a += (long double)pairs->q[m] * (long double)m / (long double)(s - m);
+    }
+    a /= (long double)(s - 1);
+    cs_status status = cs_toy_values_init(&r->values, 3);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (shared(r->toy) && pairs->q[0] > 0) {
+        cs_toy_values_add(&r->values, 1, 1);
+        cs_toy_values_add(&r->values, sqrt(1 - pairs->q[0]), classes - 1);
+    } else {
+        cs_toy_values_add(&r->values, 1, classes);
+    }
+    cs_toy_values_add(&r->values, (double)sqrtl(a), classes * (s - 1));
+    (void)snprintf(r->source, sizeof r->source,
+                   "position reduction: Gram matrix a I + b J by symmetry, s = %" PRId64, s);
+    return CS_OK;
+}
+
+/* Squared norms of the columns without the shared empty rows: 1 - P(empty, k) / P(k). */
+static cs_status reduce_given(reduction *r, const cs_pairs *pairs)
+{
+    int64_t s = pairs->length, classes = r->toy->classes;
+    marginals m = {0};
+    bool invariant = pairs->form == CS_PAIRS_INVARIANT;
+    cs_status status = invariant ? CS_OK : sum_marginals(pairs, &m);
+    status = status == CS_OK ? cs_toy_values_init(&r->values, 2 * s) : status;
+    for (int64_t k = 0; status == CS_OK && k < s; ++k) {
+        double empty = invariant ? pairs->q[0] : m.target[k] > 0 ? m.empty[k] / m.target[k] : 0;
+        if (invariant || m.target[k] > 0) {
+            cs_toy_values_add(&r->values, 1, shared(r->toy) ? 1 : classes);
+            cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0),
+                              shared(r->toy) ? classes - 1 : 0);
+        }
+    }
+    (void)snprintf(r->source, sizeof r->source,
+                   "position reduction, target given: orthogonal columns, sigma = column norms, "
+                   "s = %" PRId64,
+                   s);
+    free_marginals(&m);
+    return status;
+}
+
+/* Sets of a permutation-invariant objective written out while they are few, by symmetry beyond. */
+static cs_status reduce_invariant(reduction *r, const cs_pairs *pairs)
+{
+    int64_t s = pairs->length;
+    if (s >= 16 || ((int64_t)1 << s) * s > SMALL_SETS) {
+        return reduce_symmetric(r, pairs);
+    }
+    cs_pairs sets = {0};
+    cs_status status = cs_pairs_expand(pairs, SMALL_SETS, &sets);
+    status = status == CS_OK ? reduce_explicit(r, &sets) : status;
+    cs_pairs_free(&sets);
+    return status;
+}
+
+static cs_status reduce_pairs(reduction *r, const cs_pairs *pairs)
+{
+    if (r->toy->given) {
+        return reduce_given(r, pairs);
+    }
+    return pairs->form == CS_PAIRS_INVARIANT ? reduce_invariant(r, pairs)
+                                             : reduce_explicit(r, pairs);
+}
+
+cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
+{
+    cs_pairs pairs = {0};
+    reduction r = {.toy = toy};
+    cs_status status = cs_toy_check(toy);
+    if (status == CS_OK && toy->literal) {
+        status = cs_fail(CS_ERR_USAGE, "literal token sets couple the classes: position reduction "
+                                       "needs disjoint ones");
+    }
+    if (status == CS_OK && cs_objective_table(toy->objective.kind)->fixed_order &&
+        toy->length > FIXED_ORDER_LIMIT) {
+        status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order",
+                         toy->length, FIXED_ORDER_LIMIT);
+    }
+    status = status == CS_OK ? cs_pairs_of(&toy->objective, toy->length, &pairs) : status;
+    status = status == CS_OK ? reduce_pairs(&r, &pairs) : status;
+    status = status == CS_OK ? cs_toy_values_group(&r.values, r.floor, out) : status;
+    if (status == CS_OK) {
+        out->residual = r.residual;
+        (void)snprintf(out->source, sizeof out->source, "%s", r.source);
+    }
+    cs_toy_values_free(&r.values);
+    cs_pairs_free(&pairs);
+    return status;
+}
