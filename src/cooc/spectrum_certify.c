@@ -130,7 +130,7 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
     double value = 0, bound = s->sigma[s->k - 1];
     cs_status status =
-        cs_probe(&tall, wide ? &s->u : &s->v, options->seed, &value, &s->probe_failure);
+        cs_spectrum_probe(&tall, wide ? &s->u : &s->v, options->seed, &value, &s->probe_failure);
     if (status != CS_OK) {
         return status;
     }

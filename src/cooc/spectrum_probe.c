@@ -151,8 +151,8 @@ static cs_status run(krylov *k, int64_t steps, uint64_t seed, double *x, int64_t
     return status;
 }
 
-cs_status cs_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
-                   double *failure)
+cs_status cs_spectrum_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
+                            double *failure)
 {
     int64_t n = a->cols, steps = steps_for(n), order = 0;
     bool invariant = false;

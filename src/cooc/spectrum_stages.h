@@ -113,7 +113,7 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
 /* The random-start probe (spectrum_probe.c): *value = largest Ritz value, as a singular value, of A
  * with the columns of v taken out; a: rows >= cols, v: cols x p orthonormal. *failure = probability
  * that a singular value above 1.01 sigma_k / (1 + 1e-9) is not seen above sigma_k. */
-cs_status cs_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
-                   double *failure) CS_MUST_CHECK;
+cs_status cs_spectrum_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
+                            double *failure) CS_MUST_CHECK;
 
 #endif
