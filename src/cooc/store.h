@@ -1,9 +1,12 @@
 /* A built matrix as a directory that stands on its own:
  *
- *   matrix.npz   scipy CSR; int64 units when exact, else float64        matrix.json  sidecar:
- * objective, context, unit, sums, ... rows.npz     key (rows x 2 uint64), witness_sequence,
- * witness_ordinal row_labels.npz, col_labels.npz  scipy CSR class masses (absent when unlabelled)
- *   corpus.npz   token, doc_ptr, label, held_out                        vocab.txt    a word a line
+ * - matrix.npz: scipy CSR; int64 units when exact, else float64;
+ * - matrix.json: sidecar with objective, context, weights, unit, sums, corpus;
+ * - rows.npz: key (rows x 2 uint64: high, low), witness_sequence, witness_ordinal;
+ * - row_labels.npz, col_labels.npz: scipy CSR class masses (absent when unlabelled);
+ * - corpus.npz: token, doc_ptr, label, held_out; vocab.txt: a word a line (absent without words;
+ * line ends and backslashes inside a word as \n, \r, \\);
+ * - plan.json: the plans, when the objective came from a file; matrix.mtx when asked for.
  *
  * With it a row's text, a held-out document's contexts and every audit are at hand without the
  * corpus' source.
@@ -21,6 +24,7 @@ typedef struct {
                                 objective came from one */
     struct cs_plan_file *plan_file;
     cs_cooc cooc;
+    cs_sequences sequences; /* of the build, which witnesses count */
     json_t *sidecar;
 } cs_cooc_store;
 
@@ -32,7 +36,16 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 void cs_cooc_store_free(cs_cooc_store *store);
 
-/* The row's text: "the _ of" in the manner of its context mode; fresh memory. */
+/* The row's text in the manner of its context mode; fresh memory.
+ *
+ * - all: "the _ of", _ an unknown position (_*9: nine of them); given adds the target's 1-based
+ *   position, "the _ of [2]"; "(empty)" or "(empty: class)";
+ * - nearest: "of[-3] * the", * the target, offsets where other positions stand between; # a
+ * boundary mark;
+ * - each: "the", given "the[+2]";
+ * - document: "document 12", given "document 12 [2]".
+ *
+ * Costs a walk of one event or target of one sequence, and its length's tables. */
 cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) CS_MUST_CHECK;
 
 /* The row with this key, -1 if there is none. Rows ascend by key. */

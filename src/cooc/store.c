@@ -1,0 +1,215 @@
+/* Writing a built matrix as a directory. matrix.json comes last and goes first, so that a directory
+ * that has one is complete.
+ */
+#include "cooc/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cooc/store_private.h"
+#include "io/file.h"
+#include "io/npz.h"
+#include "linalg/matrix_file.h"
+#include "plan/plan_file.h"
+
+static cs_status write_rows(const char *path, const cs_cooc *m)
+{
+    cs_npz_writer *w = NULL;
+    int64_t rows = m->matrix.a.rows;
+    int64_t *keys = cs_alloc(2 * rows, sizeof *keys); /* high, low; read back as unsigned */
+    cs_status status = keys ? cs_npz_create(path, false, &w) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
+        keys[2 * i] = (int64_t)m->key[i].high;
+        keys[2 * i + 1] = (int64_t)m->key[i].low;
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "key", CS_U64, 2, (int64_t[]){rows, 2}, keys);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "witness_sequence", CS_I64, 1, &rows, m->witness_sequence);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "witness_ordinal", CS_I64, 1, &rows, m->witness_ordinal);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_commit(&w);
+    }
+    cs_npz_abort(&w);
+    cs_free(keys);
+    return status;
+}
+
+static cs_status write_corpus(const char *path, const cs_corpus *c)
+{
+    cs_npz_writer *w = NULL;
+    int64_t pointers = c->documents + 1;
+    uint8_t *none = cs_calloc(c->documents, 1);
+    cs_status status = none ? cs_npz_create(path, true, &w) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "token", CS_I32, 1, &c->tokens, c->token);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "doc_ptr", CS_I64, 1, &pointers, c->doc_ptr);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_add(w, "label", CS_I32, 1, &c->documents, c->label);
+    }
+    if (status == CS_OK) {
+        status =
+            cs_npz_add(w, "held_out", CS_U8, 1, &c->documents, c->held_out ? c->held_out : none);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_commit(&w);
+    }
+    cs_npz_abort(&w);
+    cs_free(none);
+    return status;
+}
+
+/* A word a line; line ends and backslashes inside a word (the tokenizer `char` makes such words)
+ * are written \n, \r and \\. */
+static cs_status write_vocab(const char *path, const cs_corpus *c)
+{
+    cs_outfile file = {0};
+    cs_status status = cs_outfile_open(path, &file);
+    for (int64_t i = 0; i < c->vocab && status == CS_OK; ++i) {
+        for (const char *p = c->word[i]; *p; ++p) {
+            const char *escape = *p == '\n' ? "\\n" : *p == '\r' ? "\\r" : "\\\\";
+            if (strchr("\n\r\\", *p)) {
+                (void)fputs(escape, file.stream);
+            } else {
+                (void)fputc(*p, file.stream);
+            }
+        }
+        if (fputc('\n', file.stream) == EOF) {
+            status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_outfile_commit(&file); /* checks the stream's error flag */
+    }
+    cs_outfile_abort(&file);
+    return status;
+}
+
+static json_t *plan_json(const cs_plan_file *file, int64_t p)
+{
+    const cs_plan *plan = &file->plan[p];
+    json_t *groups = json_array(), *object = json_object();
+    json_t *weights = cs_json_numbers(plan->length, plan->weight);
+    bool ok = groups && object && weights;
+    for (int64_t i = 0; i < plan->length && ok; ++i) {
+        ok = json_array_append_new(groups, json_integer(plan->group[i])) == 0;
+    }
+    ok =
+        ok && json_object_set_new(object, "probability", cs_json_number(file->probability[p])) == 0;
+    ok = ok && json_object_set(object, "groups", groups) == 0;
+    ok = ok && json_object_set(object, "weights", weights) == 0;
+    json_decref(groups);
+    json_decref(weights);
+    if (!ok) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* The plans as they were read, in the form of plan_file.h. */
+static cs_status write_plans(const char *path, const cs_plan_file *file)
+{
+    json_t *plans = json_array(), *root = json_object();
+    cs_status status = CS_OK;
+    bool ok = plans && root;
+    for (int64_t p = 0; p < file->plans && ok; ++p) {
+        ok = json_array_append_new(plans, plan_json(file, p)) == 0;
+    }
+    ok = ok && json_object_set(root, "plans", plans) == 0;
+    status = ok ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    json_decref(plans);
+    json_decref(root);
+    return status;
+}
+
+/* Everything the store may write, sidecar first: with force all of it goes before anything is
+ * written, so no file of an older matrix stays. */
+static const char *const NAMES[] = {"matrix.json",    "matrix.npz",     "rows.npz",
+                                    "row_labels.npz", "col_labels.npz", "corpus.npz",
+                                    "vocab.txt",      "plan.json",      "matrix.mtx"};
+enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, MTX, FILES };
+
+static cs_status clear_old(const char *dir, char *const *path, bool force)
+{
+    if (!cs_path_exists(path[SIDECAR])) {
+        return CS_OK;
+    }
+    if (!force) {
+        return cs_fail(CS_ERR_USAGE, "%s already holds a matrix (matrix.json): use --force", dir);
+    }
+    for (int i = 0; i < FILES; ++i) {
+        if (unlink(path[i]) != 0 && errno != ENOENT) {
+            return cs_fail(CS_ERR_IO, "%s: cannot remove the old file: %s", path[i],
+                           strerror(errno));
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
+{
+    const cs_labelled *l = &m->matrix;
+    cs_status status = cs_matrix_write_npz(path[MATRIX], &l->a, m->exact);
+    if (status == CS_OK && l->labels > 0) {
+        status = cs_matrix_write_npz(path[ROW_LABELS], &l->row_label, m->exact);
+    }
+    if (status == CS_OK && l->labels > 0) {
+        status = cs_matrix_write_npz(path[COL_LABELS], &l->col_label, m->exact);
+    }
+    if (status == CS_OK && mtx) {
+        status = cs_matrix_write_mtx(path[MTX], &l->a, m->exact);
+    }
+    return status;
+}
+
+cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
+                        const cs_cooc *cooc, bool mtx, bool force)
+{
+    char *path[FILES] = {NULL};
+    json_t *sidecar = NULL;
+    cs_status status = cs_sidecar_make(corpus, options, cooc, &sidecar);
+    for (int i = 0; i < FILES && status == CS_OK; ++i) {
+        path[i] = cs_path_join(dir, NAMES[i]);
+        status = path[i] ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = cs_dir_make(dir);
+    }
+    if (status == CS_OK) {
+        status = clear_old(dir, path, force);
+    }
+    if (status == CS_OK) {
+        status = write_matrices(path, cooc, mtx);
+    }
+    if (status == CS_OK) {
+        status = write_rows(path[ROWS], cooc);
+    }
+    if (status == CS_OK) {
+        status = write_corpus(path[CORPUS], corpus);
+    }
+    if (status == CS_OK && corpus->word) {
+        status = write_vocab(path[VOCAB], corpus);
+    }
+    if (status == CS_OK && options->objective.kind == CS_OBJ_FILE) {
+        status = write_plans(path[PLAN], options->objective.file);
+    }
+    if (status == CS_OK) {
+        status = cs_json_write(path[SIDECAR], sidecar);
+    }
+    for (int i = 0; i < FILES; ++i) {
+        cs_free(path[i]);
+    }
+    json_decref(sidecar);
+    return status;
+}

@@ -1,0 +1,325 @@
+/* Reading a stored matrix. Nothing is taken on trust: sizes must agree between files, keys ascend,
+ * tokens lie in the vocabulary, sequences cut anew from the stored corpus are as many as recorded.
+ * Every error names the file.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cooc/builder_private.h"
+#include "cooc/store_private.h"
+#include "io/file.h"
+#include "io/npz.h"
+#include "linalg/matrix_file.h"
+#include "plan/plan_file.h"
+
+static const int64_t VOCAB_LIMIT = INT64_C(1) << 32;
+
+/* Moves a member of the wanted type and size into *out. */
+static cs_status take_member(cs_npz *npz, const char *name, cs_dtype dtype, int64_t size,
+                             void **out)
+{
+    cs_array array = {0};
+    cs_status status = cs_npz_read(npz, name, &array);
+    if (status == CS_OK && (array.dtype != dtype || array.size != size)) {
+        status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, wanted %lld of type %d", name,
+                         (long long)array.size, (long long)size, (int)dtype);
+    }
+    if (status == CS_OK) {
+        *out = array.data;
+        array.data = NULL;
+    }
+    cs_array_free(&array);
+    return status;
+}
+
+static cs_status check_rows(const cs_cooc *m, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; ++i) {
+        if (i > 0 && cs_hash_compare(m->key[i - 1], m->key[i]) >= 0) {
+            return cs_fail(CS_ERR_INPUT, "keys do not ascend at row %lld", (long long)i);
+        }
+        if (m->witness_sequence[i] < 0 || m->witness_sequence[i] >= m->sequences ||
+            m->witness_ordinal[i] < 0) {
+            return cs_fail(CS_ERR_INPUT, "row %lld: witness (%lld, %lld) of %lld sequences",
+                           (long long)i, (long long)m->witness_sequence[i],
+                           (long long)m->witness_ordinal[i], (long long)m->sequences);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_rows(const char *path, int64_t rows, cs_cooc *m)
+{
+    cs_npz *npz = NULL;
+    uint64_t *words = NULL;
+    cs_status status = cs_npz_open(path, 0, &npz);
+    if (status == CS_OK) {
+        status = take_member(npz, "key", CS_U64, 2 * rows, (void **)&words);
+    }
+    if (status == CS_OK) {
+        m->key = cs_alloc(rows, sizeof *m->key);
+        status = m->key ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
+        m->key[i] = (cs_hash128){.high = words[2 * i], .low = words[2 * i + 1]};
+    }
+    if (status == CS_OK) {
+        status = take_member(npz, "witness_sequence", CS_I64, rows, (void **)&m->witness_sequence);
+    }
+    if (status == CS_OK) {
+        status = take_member(npz, "witness_ordinal", CS_I64, rows, (void **)&m->witness_ordinal);
+    }
+    if (status == CS_OK) {
+        status = check_rows(m, rows);
+    }
+    cs_free(words);
+    cs_npz_close(npz);
+    return cs_blame(status, "%s", path);
+}
+
+static cs_status check_corpus(const cs_corpus *c)
+{
+    if (c->doc_ptr[0] != 0 || c->doc_ptr[c->documents] != c->tokens) {
+        return cs_fail(CS_ERR_INPUT, "doc_ptr runs from %lld to %lld, not from 0 to %lld",
+                       (long long)c->doc_ptr[0], (long long)c->doc_ptr[c->documents],
+                       (long long)c->tokens);
+    }
+    for (int64_t d = 0; d < c->documents; ++d) {
+        if (c->doc_ptr[d + 1] < c->doc_ptr[d]) {
+            return cs_fail(CS_ERR_INPUT, "doc_ptr falls at document %lld", (long long)d);
+        }
+        if (c->label[d] < -1 || c->label[d] >= c->labels) {
+            return cs_fail(CS_ERR_INPUT, "document %lld: label %d of %lld", (long long)d,
+                           (int)c->label[d], (long long)c->labels);
+        }
+        if (c->held_out[d] > 1) {
+            return cs_fail(CS_ERR_INPUT, "document %lld: held_out is %d, not 0 or 1", (long long)d,
+                           (int)c->held_out[d]);
+        }
+    }
+    for (int64_t i = 0; i < c->tokens; ++i) {
+        if (c->token[i] < 0 || c->token[i] >= c->vocab) {
+            return cs_fail(CS_ERR_INPUT, "token %lld is %d, not in 0..%lld", (long long)i,
+                           (int)c->token[i], (long long)c->vocab - 1);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_corpus(const char *path, cs_corpus *c)
+{
+    cs_npz *npz = NULL;
+    cs_status status = cs_npz_open(path, 0, &npz);
+    if (status == CS_OK) {
+        status = take_member(npz, "token", CS_I32, c->tokens, (void **)&c->token);
+    }
+    if (status == CS_OK) {
+        status = take_member(npz, "doc_ptr", CS_I64, c->documents + 1, (void **)&c->doc_ptr);
+    }
+    if (status == CS_OK) {
+        status = take_member(npz, "label", CS_I32, c->documents, (void **)&c->label);
+    }
+    if (status == CS_OK) {
+        status = take_member(npz, "held_out", CS_U8, c->documents, (void **)&c->held_out);
+    }
+    if (status == CS_OK) {
+        status = check_corpus(c);
+    }
+    cs_npz_close(npz);
+    return cs_blame(status, "%s", path);
+}
+
+/* Undoes the escapes of write_vocab in place. */
+static void unescape(char *word)
+{
+    char *to = word;
+    for (const char *from = word; *from; ++from) {
+        if (*from == '\\' && from[1]) {
+            ++from;
+            *to++ = *from == 'n' ? '\n' : *from == 'r' ? '\r' : *from;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+static cs_status read_vocab(const char *path, cs_corpus *c)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_read(path, VOCAB_LIMIT, &text, &size);
+    if (status != CS_OK) {
+        return status;
+    }
+    c->word = cs_calloc(c->vocab, sizeof *c->word);
+    status = c->word ? CS_OK : CS_ERR_MEMORY;
+    char *line = text;
+    for (int64_t i = 0; i < c->vocab && status == CS_OK; ++i) {
+        char *end = memchr(line, '\n', (size_t)(text + size - line));
+        if (!end) {
+            status = cs_fail(CS_ERR_INPUT, "%s: %lld lines, wanted %lld", path, (long long)i,
+                             (long long)c->vocab);
+            break;
+        }
+        *end = '\0';
+        unescape(line);
+        c->word[i] = cs_strdup(line);
+        status = c->word[i] ? CS_OK : CS_ERR_MEMORY;
+        line = end + 1;
+    }
+    if (status == CS_OK && line != text + size) {
+        status = cs_fail(CS_ERR_INPUT, "%s: more than %lld lines", path, (long long)c->vocab);
+    }
+    cs_free(text);
+    return status;
+}
+
+static cs_status read_matrix(const char *path, int64_t rows, int64_t cols, bool integers,
+                             cs_csr *out)
+{
+    cs_status status = cs_matrix_read(path, out);
+    if (status == CS_OK && (out->rows != rows || out->cols != cols)) {
+        status =
+            cs_fail(CS_ERR_INPUT, "%s is %lld x %lld, wanted %lld x %lld", path,
+                    (long long)out->rows, (long long)out->cols, (long long)rows, (long long)cols);
+    }
+    if (status == CS_OK) {
+        status = cs_blame(cs_csr_check(out, true), "%s", path);
+    }
+    int64_t nnz = status == CS_OK && integers ? cs_csr_nnz(out) : 0;
+    for (int64_t e = 0; e < nnz; ++e) {
+        if (out->val[e] != floor(out->val[e])) {
+            return cs_fail(CS_ERR_INPUT, "%s: entry %lld is %.17g, not an integer", path,
+                           (long long)e, out->val[e]);
+        }
+    }
+    return status;
+}
+
+static cs_status read_labels(const char *row_path, const char *col_path,
+                             const cs_sidecar_sizes *sizes, cs_cooc *m)
+{
+    cs_labelled *l = &m->matrix;
+    l->labels = sizes->labels;
+    if (sizes->labels == 0) {
+        cs_status status = cs_csr_init(&l->row_label, sizes->rows, 0, 0);
+        return status == CS_OK ? cs_csr_init(&l->col_label, sizes->cols, 0, 0) : status;
+    }
+    cs_status status = read_matrix(row_path, sizes->rows, sizes->labels, m->exact, &l->row_label);
+    return status == CS_OK
+               ? read_matrix(col_path, sizes->cols, sizes->labels, m->exact, &l->col_label)
+               : status;
+}
+
+static cs_status read_plans(const char *path, cs_cooc_store *store)
+{
+    store->plan_file = cs_calloc(1, sizeof *store->plan_file);
+    if (!store->plan_file) {
+        return CS_ERR_MEMORY;
+    }
+    store->options.objective.file = store->plan_file;
+    return cs_plan_file_read(path, store->plan_file);
+}
+
+/* The sequences of the build, cut from the stored corpus. */
+static cs_status recut(const char *path, cs_cooc_store *store)
+{
+    int64_t skipped = 0;
+    cs_status status =
+        cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, &skipped);
+    if (status == CS_OK && store->sequences.count != store->cooc.sequences) {
+        status = cs_fail(CS_ERR_INPUT, "%lld sequences recorded, the corpus gives %lld",
+                         (long long)store->cooc.sequences, (long long)store->sequences.count);
+    }
+    return cs_blame(status, "%s", path);
+}
+
+enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, FILES };
+
+static cs_status read_all(char *const *path, cs_cooc_store *s)
+{
+    cs_sidecar_sizes sizes = {0};
+    cs_status status = cs_json_read(path[SIDECAR], &s->sidecar);
+    if (status == CS_OK) {
+        status = cs_sidecar_parse(path[SIDECAR], s->sidecar, s, &sizes);
+    }
+    if (status == CS_OK && sizes.plan_file) {
+        status = read_plans(path[PLAN], s);
+    }
+    if (status == CS_OK) {
+        status =
+            read_matrix(path[MATRIX], sizes.rows, sizes.cols, s->cooc.exact, &s->cooc.matrix.a);
+    }
+    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz) {
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[MATRIX],
+                         (long long)cs_csr_nnz(&s->cooc.matrix.a), (long long)sizes.nnz);
+    }
+    if (status == CS_OK) {
+        status = read_labels(path[ROW_LABELS], path[COL_LABELS], &sizes, &s->cooc);
+    }
+    if (status == CS_OK) {
+        status = read_rows(path[ROWS], sizes.rows, &s->cooc);
+    }
+    if (status == CS_OK) {
+        status = read_corpus(path[CORPUS], &s->corpus);
+    }
+    if (status == CS_OK && sizes.words) {
+        status = read_vocab(path[VOCAB], &s->corpus);
+    }
+    return status == CS_OK ? recut(path[SIDECAR], s) : status;
+}
+
+cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)
+{
+    static const char *const names[FILES] = {"matrix.json",    "matrix.npz",     "rows.npz",
+                                             "row_labels.npz", "col_labels.npz", "corpus.npz",
+                                             "vocab.txt",      "plan.json"};
+    char *path[FILES] = {NULL};
+    cs_cooc_store store = {0};
+    cs_status status = CS_OK;
+    for (int i = 0; i < FILES && status == CS_OK; ++i) {
+        path[i] = cs_path_join(dir, names[i]);
+        status = path[i] ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = read_all(path, &store);
+    }
+    for (int i = 0; i < FILES; ++i) {
+        cs_free(path[i]);
+    }
+    if (status != CS_OK) {
+        cs_cooc_store_free(&store);
+        return status;
+    }
+    *out = store;
+    return CS_OK;
+}
+
+void cs_cooc_store_free(cs_cooc_store *store)
+{
+    cs_corpus_free(&store->corpus);
+    cs_sequences_free(&store->sequences);
+    if (store->plan_file) {
+        cs_plan_file_free(store->plan_file);
+        cs_free(store->plan_file);
+    }
+    cs_cooc_free(&store->cooc);
+    json_decref(store->sidecar);
+    memset(store, 0, sizeof *store);
+}
+
+int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key)
+{
+    int64_t low = 0, high = cooc->matrix.a.rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (cs_hash_compare(cooc->key[middle], key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < cooc->matrix.a.rows && cs_hash_compare(cooc->key[low], key) == 0 ? low : -1;
+}

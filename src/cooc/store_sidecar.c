@@ -1,0 +1,404 @@
+/* matrix.json: options and sums as JSON, and back with every field checked.
+ *
+ * The seed is text, because JSON integers of other readers end at 2^53 and Jansson's at 2^63.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cooc/store_private.h"
+#include "plan/plan_file.h"
+
+enum { FORMAT_VERSION = 1 };
+static const char FORMAT[] = "cospec co-occurrence matrix";
+
+static const char *const MODE[] = {"all", "nearest", "each", "document", NULL};
+static const char *const SPLIT[] = {"all", "train", "test", NULL};
+static const char *const EVENT[] = {"token", "mask", NULL};
+static const char *const PREFIX[] = {"none", "shared", "class", NULL};
+static const char *const OFFSET[] = {"uniform", "power", "mix", NULL};
+static const char *const SEGMENTATION[] = {"fixed", "random", "mixed", NULL};
+
+/* --- writing
+ * --------------------------------------------------------------------------------------- */
+
+/* A JSON string; bytes that are not UTF-8 (a path may hold any) become '?'. NULL text: "". */
+static json_t *text_of(const char *text)
+{
+    json_t *value = json_string(text ? text : "");
+    if (value) {
+        return value;
+    }
+    char *ascii = cs_strdup(text);
+    for (char *p = ascii; p && *p; ++p) {
+        *p = (unsigned char)*p < 0x80 ? *p : '?';
+    }
+    value = ascii ? json_string(ascii) : NULL;
+    cs_free(ascii);
+    return value;
+}
+
+/* Sets fields until one fails; the first failure stays. */
+typedef struct {
+    json_t *object;
+    cs_status status;
+} writer;
+
+static void set(writer *w, const char *key, json_t *value)
+{
+    if (w->status == CS_OK) {
+        w->status = cs_json_set(w->object, key, value);
+    } else {
+        json_decref(value);
+    }
+}
+
+static void set_int(writer *w, const char *key, int64_t x)
+{
+    set(w, key, json_integer(x));
+}
+
+static writer begin(void)
+{
+    writer w = {.object = json_object()};
+    w.status = w.object ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
+    return w;
+}
+
+/* Hands a finished object to its parent. */
+static void close_into(writer *parent, const char *key, writer *w)
+{
+    if (w->status != CS_OK) {
+        parent->status = parent->status == CS_OK ? w->status : parent->status;
+        json_decref(w->object);
+    } else {
+        set(parent, key, w->object);
+    }
+}
+
+static void put_objective(writer *parent, const cs_objective *o)
+{
+    writer w = begin();
+    char *text = cs_objective_describe(o);
+    set(&w, "text", text_of(text));
+    set(&w, "name", json_string(cs_objective_table(o->kind)->name));
+    set(&w, "event_weight", json_string(EVENT[o->event_weight]));
+    set(&w, "empty_prefix", json_string(PREFIX[o->empty_prefix]));
+    set_int(&w, "unmasked_lo", o->unmasked_lo);
+    set_int(&w, "unmasked_hi", o->unmasked_hi);
+    set(&w, "mask_ratio_lo", cs_json_number(o->mask_ratio_lo));
+    set(&w, "mask_ratio_hi", cs_json_number(o->mask_ratio_hi));
+    set_int(&w, "t", o->t);
+    set(&w, "offset", json_string(OFFSET[o->offset]));
+    set(&w, "offset_value", cs_json_number(o->offset_value));
+    set(&w, "segmentation", json_string(SEGMENTATION[o->segmentation]));
+    set_int(&w, "groups", o->groups);
+    if (o->kind == CS_OBJ_FILE) {
+        set(&w, "source_file", text_of(o->file->path));
+    }
+    if (!text) {
+        w.status = CS_ERR_MEMORY;
+    }
+    cs_free(text);
+    close_into(parent, "objective", &w);
+}
+
+static void put_corpus(writer *parent, const cs_corpus *c)
+{
+    writer w = begin();
+    json_t *labels = json_array();
+    bool ok = labels != NULL;
+    for (int64_t i = 0; i < c->labels && ok; ++i) {
+        ok = json_array_append_new(labels, text_of(c->label_name ? c->label_name[i] : "")) == 0;
+    }
+    if (!ok) {
+        json_decref(labels);
+        labels = NULL;
+    }
+    set(&w, "name", text_of(c->name));
+    set(&w, "path", text_of(c->path));
+    set(&w, "sha256", text_of(c->sha256));
+    set_int(&w, "documents", c->documents);
+    set_int(&w, "tokens", c->tokens);
+    set_int(&w, "vocab", c->vocab);
+    set(&w, "words", json_boolean(c->word != NULL));
+    set(&w, "labels", labels);
+    set_int(&w, "dropped_documents", c->dropped_documents);
+    set_int(&w, "unknown_tokens", c->unknown_tokens);
+    close_into(parent, "corpus", &w);
+}
+
+static void put_context(writer *parent, const cs_context *c)
+{
+    writer w = begin();
+    set(&w, "mode", json_string(MODE[c->mode]));
+    set_int(&w, "n", c->n);
+    set(&w, "given", json_boolean(c->given));
+    close_into(parent, "context", &w);
+}
+
+cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
+                          json_t **out)
+{
+    char seed[24];
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
+    writer w = begin();
+    set(&w, "format", json_string(FORMAT));
+    set_int(&w, "version", FORMAT_VERSION);
+    put_objective(&w, &o->objective);
+    put_context(&w, &o->context);
+    set_int(&w, "max_length", o->max_length);
+    set_int(&w, "stride", o->stride);
+    set(&w, "weight", json_string(o->weight_by_document ? "document" : "token"));
+    set(&w, "split", json_string(SPLIT[o->split]));
+    set_int(&w, "draws", o->draws);
+    set(&w, "seed", json_string(seed));
+    set(&w, "tail", cs_json_number(o->tail));
+    set(&w, "exact", json_boolean(m->exact));
+    set(&w, "unit", cs_json_number(m->unit));
+    set(&w, "mass", cs_json_number(m->mass));
+    set(&w, "dropped_mass", cs_json_number(m->dropped_mass));
+    set_int(&w, "sequences", m->sequences);
+    set_int(&w, "skipped_sequences", m->skipped_sequences);
+    set_int(&w, "contributions", m->contributions);
+    set_int(&w, "rows", m->matrix.a.rows);
+    set_int(&w, "cols", m->matrix.a.cols);
+    set_int(&w, "nnz", cs_csr_nnz(&m->matrix.a));
+    set_int(&w, "labels", m->matrix.labels);
+    put_corpus(&w, corpus);
+    if (w.status != CS_OK) {
+        json_decref(w.object);
+        return w.status;
+    }
+    *out = w.object;
+    return CS_OK;
+}
+
+/* --- reading
+ * --------------------------------------------------------------------------------------- */
+
+/* Takes fields until one fails. */
+typedef struct {
+    const char *file;
+    const json_t *object;
+    const char *path; /* of the object, "" or "corpus." */
+    cs_status status;
+} reader;
+
+static void bad(reader *r, const char *key, const char *wanted)
+{
+    r->status = cs_fail(CS_ERR_INPUT, "%s: field '%s%s' is missing or not %s", r->file, r->path,
+                        key, wanted);
+}
+
+static int64_t get_int(reader *r, const char *key, int64_t least)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (r->status == CS_OK && (!json_is_integer(v) || json_integer_value(v) < least)) {
+        bad(r, key, least < 0 ? "an integer" : "an integer in range");
+    }
+    return r->status == CS_OK ? json_integer_value(v) : least;
+}
+
+/* null stands for NaN where `nan` is allowed. */
+static double get_real(reader *r, const char *key, bool nan_too)
+{
+    const json_t *v = json_object_get(r->object, key);
+    bool ok = json_is_number(v) || (nan_too && json_is_null(v));
+    if (r->status == CS_OK && !ok) {
+        bad(r, key, "a number");
+    }
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static bool get_bool(reader *r, const char *key)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (r->status == CS_OK && !json_is_boolean(v)) {
+        bad(r, key, "true or false");
+    }
+    return json_is_true(v);
+}
+
+static const char *get_text(reader *r, const char *key)
+{
+    const char *text = json_string_value(json_object_get(r->object, key));
+    if (r->status == CS_OK && !text) {
+        bad(r, key, "a text");
+    }
+    return text ? text : "";
+}
+
+static int get_name(reader *r, const char *key, const char *const *names)
+{
+    const char *text = get_text(r, key);
+    for (int i = 0; names[i]; ++i) {
+        if (strcmp(names[i], text) == 0) {
+            return i;
+        }
+    }
+    if (r->status == CS_OK) {
+        r->status =
+            cs_fail(CS_ERR_INPUT, "%s: field '%s%s': unknown '%s'", r->file, r->path, key, text);
+    }
+    return 0;
+}
+
+static reader inner(reader *r, const char *key, const char *path)
+{
+    reader i = {r->file, json_object_get(r->object, key), path, r->status};
+    if (r->status == CS_OK && !json_is_object(i.object)) {
+        bad(r, key, "an object");
+        i.status = r->status;
+    }
+    return i;
+}
+
+static void take_objective(reader *r, cs_objective *o)
+{
+    reader i = inner(r, "objective", "objective.");
+    const char *name = get_text(&i, "name");
+    cs_objective_kind kind = CS_OBJ_AR;
+    if (i.status == CS_OK && cs_objective_by_name(name, &kind) != CS_OK) {
+        i.status = cs_blame(CS_ERR_INPUT, "%s", r->file);
+    }
+    *o = cs_objective_default(kind);
+    o->event_weight = (cs_event_weight)get_name(&i, "event_weight", EVENT);
+    o->empty_prefix = (cs_empty_prefix)get_name(&i, "empty_prefix", PREFIX);
+    o->unmasked_lo = get_int(&i, "unmasked_lo", -1);
+    o->unmasked_hi = get_int(&i, "unmasked_hi", -1);
+    o->mask_ratio_lo = get_real(&i, "mask_ratio_lo", true);
+    o->mask_ratio_hi = get_real(&i, "mask_ratio_hi", true);
+    o->t = get_int(&i, "t", INT64_MIN);
+    o->offset = (cs_offset_kind)get_name(&i, "offset", OFFSET);
+    o->offset_value = get_real(&i, "offset_value", true);
+    o->segmentation = (cs_segmentation)get_name(&i, "segmentation", SEGMENTATION);
+    o->groups = get_int(&i, "groups", INT64_MIN);
+    r->status = i.status;
+}
+
+static void take_context(reader *r, cs_context *c)
+{
+    reader i = inner(r, "context", "context.");
+    c->mode = (cs_context_mode)get_name(&i, "mode", MODE);
+    c->n = get_int(&i, "n", 0);
+    c->given = get_bool(&i, "given");
+    r->status = i.status;
+}
+
+static void take_seed(reader *r, uint64_t *seed)
+{
+    const char *text = get_text(r, "seed");
+    char *end = NULL;
+    errno = 0;
+    *seed = strtoull(text, &end, 10);
+    if (r->status == CS_OK && (*text < '0' || *text > '9' || *end || errno)) {
+        bad(r, "seed", "an unsigned integer in quotes");
+    }
+}
+
+static void take_labels(reader *r, cs_corpus *c)
+{
+    const json_t *labels = json_object_get(r->object, "labels");
+    if (r->status == CS_OK && !json_is_array(labels)) {
+        bad(r, "labels", "an array");
+    }
+    if (r->status != CS_OK) {
+        return;
+    }
+    c->label_name = cs_calloc((int64_t)json_array_size(labels), sizeof *c->label_name);
+    if (!c->label_name) {
+        r->status = CS_ERR_MEMORY;
+        return;
+    }
+    c->labels = (int64_t)json_array_size(labels);
+    for (int64_t i = 0; i < c->labels && r->status == CS_OK; ++i) {
+        const char *name = json_string_value(json_array_get(labels, (size_t)i));
+        if (!name) {
+            bad(r, "labels", "an array of texts");
+        } else if (!(c->label_name[i] = cs_strdup(name))) {
+            r->status = CS_ERR_MEMORY;
+        }
+    }
+}
+
+static void take_corpus(reader *r, cs_corpus *c, bool *words)
+{
+    reader i = inner(r, "corpus", "corpus.");
+    const char *sha = get_text(&i, "sha256");
+    c->name = cs_strdup(get_text(&i, "name"));
+    c->path = cs_strdup(get_text(&i, "path"));
+    if (i.status == CS_OK && (!c->name || !c->path)) {
+        i.status = CS_ERR_MEMORY;
+    }
+    if (i.status == CS_OK && strlen(sha) >= sizeof c->sha256) {
+        bad(&i, "sha256", "64 hexadecimal digits");
+    }
+    (void)snprintf(c->sha256, sizeof c->sha256, "%s", sha);
+    c->documents = get_int(&i, "documents", 0);
+    c->tokens = get_int(&i, "tokens", 0);
+    c->vocab = get_int(&i, "vocab", 0);
+    *words = get_bool(&i, "words");
+    c->dropped_documents = get_int(&i, "dropped_documents", 0);
+    c->unknown_tokens = get_int(&i, "unknown_tokens", 0);
+    take_labels(&i, c);
+    r->status = i.status;
+}
+
+static void take_sums(reader *r, cs_cooc *m, cs_sidecar_sizes *sizes)
+{
+    m->exact = get_bool(r, "exact");
+    m->unit = get_real(r, "unit", false);
+    m->mass = get_real(r, "mass", false);
+    m->dropped_mass = get_real(r, "dropped_mass", false);
+    m->sequences = get_int(r, "sequences", 1);
+    m->skipped_sequences = get_int(r, "skipped_sequences", 0);
+    m->contributions = get_int(r, "contributions", 0);
+    sizes->rows = get_int(r, "rows", 0);
+    sizes->cols = get_int(r, "cols", 0);
+    sizes->nnz = get_int(r, "nnz", 0);
+    sizes->labels = get_int(r, "labels", 0);
+    if (r->status == CS_OK && !(m->unit > 0)) {
+        bad(r, "unit", "positive");
+    }
+}
+
+cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_store *store,
+                           cs_sidecar_sizes *sizes)
+{
+    reader r = {file, sidecar, "", CS_OK};
+    cs_cooc_options *o = &store->options;
+    if (strcmp(get_text(&r, "format"), FORMAT) != 0 && r.status == CS_OK) {
+        r.status = cs_fail(CS_ERR_INPUT, "%s: format is not '%s'", file, FORMAT);
+    }
+    int64_t version = get_int(&r, "version", 0);
+    if (r.status == CS_OK && version != FORMAT_VERSION) {
+        r.status = cs_fail(CS_ERR_INPUT, "%s: format version %lld, this program reads %d", file,
+                           (long long)version, FORMAT_VERSION);
+    }
+    static const char *const WEIGHT[] = {"token", "document", NULL};
+    take_objective(&r, &o->objective);
+    take_context(&r, &o->context);
+    o->max_length = get_int(&r, "max_length", 0);
+    o->stride = get_int(&r, "stride", 0);
+    o->weight_by_document = get_name(&r, "weight", WEIGHT) == 1;
+    o->split = (cs_split)get_name(&r, "split", SPLIT);
+    o->draws = get_int(&r, "draws", 0);
+    take_seed(&r, &o->seed);
+    o->tail = get_real(&r, "tail", false);
+    take_sums(&r, &store->cooc, sizes);
+    take_corpus(&r, &store->corpus, &sizes->words);
+    sizes->plan_file = o->objective.kind == CS_OBJ_FILE;
+    if (r.status == CS_OK &&
+        (sizes->cols != store->corpus.vocab || sizes->labels != store->corpus.labels)) {
+        r.status = cs_fail(CS_ERR_INPUT,
+                           "%s: %lld columns and %lld labels, but a vocabulary of %lld and %lld "
+                           "labels",
+                           file, (long long)sizes->cols, (long long)sizes->labels,
+                           (long long)store->corpus.vocab, (long long)store->corpus.labels);
+    }
+    return r.status;
+}

@@ -1,0 +1,465 @@
+/* cooc/store: round trips, row texts, and directories that lie. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "io/npz.h"
+#include "linalg/matrix_file.h"
+#include "plan/plan_file.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+
+static char dir[] = "/tmp/cospec-store-XXXXXX";
+
+static int make_dir(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    return system(command);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char path[4][128];
+    static int turn;
+    turn = (turn + 1) % 4;
+    (void)snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
+    return path[turn];
+}
+
+static cs_cooc_options options_of(const char *spec, const char *context, bool given)
+{
+    cs_cooc_options o = {.threads = 1, .seed = UINT64_MAX};
+    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    o.context.given = given;
+    return o;
+}
+
+static void assert_same_csr(const cs_csr *a, const cs_csr *b)
+{
+    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
+    size_t nnz = (size_t)cs_csr_nnz(a);
+    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+    assert_true(nnz == 0 || memcmp(a->col, b->col, nnz * sizeof *a->col) == 0);
+    assert_true(nnz == 0 || memcmp(a->val, b->val, nnz * sizeof *a->val) == 0);
+}
+
+static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const cs_cooc_options *o,
+                              const cs_cooc *m)
+{
+    size_t rows = (size_t)m->matrix.a.rows;
+    assert_same_csr(&s->cooc.matrix.a, &m->matrix.a);
+    assert_same_csr(&s->cooc.matrix.row_label, &m->matrix.row_label);
+    assert_same_csr(&s->cooc.matrix.col_label, &m->matrix.col_label);
+    assert_memory_equal(s->cooc.key, m->key, rows * sizeof *m->key);
+    assert_memory_equal(s->cooc.witness_sequence, m->witness_sequence, rows * sizeof(int64_t));
+    assert_memory_equal(s->cooc.witness_ordinal, m->witness_ordinal, rows * sizeof(int64_t));
+    assert_true(s->cooc.exact == m->exact && s->cooc.unit == m->unit && s->cooc.mass == m->mass);
+    assert_true(s->cooc.dropped_mass == m->dropped_mass);
+    assert_true(s->cooc.contributions == m->contributions && s->cooc.sequences == m->sequences);
+    assert_int_equal(s->sequences.count, m->sequences);
+    assert_true(s->options.objective.kind == o->objective.kind && s->options.seed == o->seed);
+    assert_true(s->options.objective.unmasked_lo == o->objective.unmasked_lo);
+    assert_true(s->options.context.mode == o->context.mode && s->options.draws == o->draws);
+    assert_true(s->options.context.given == o->context.given);
+    assert_true(s->corpus.documents == c->documents && s->corpus.labels == c->labels);
+    assert_memory_equal(s->corpus.token, c->token, (size_t)c->tokens * sizeof *c->token);
+    assert_memory_equal(s->corpus.doc_ptr, c->doc_ptr, (size_t)c->documents * sizeof(int64_t));
+    assert_memory_equal(s->corpus.label, c->label, (size_t)c->documents * sizeof *c->label);
+    for (int64_t i = 0; i < c->vocab; ++i) {
+        assert_string_equal(s->corpus.word[i], c->word[i]);
+    }
+    for (int64_t i = 0; i < c->labels; ++i) {
+        assert_string_equal(s->corpus.label_name[i], c->label_name[i]);
+    }
+}
+
+/* Every row is found again by its key and has a text of its own. */
+static void assert_rows_have_texts(const cs_cooc_store *s)
+{
+    int64_t rows = s->cooc.matrix.a.rows;
+    char **text = calloc((size_t)rows, sizeof *text);
+    assert_non_null(text);
+    for (int64_t i = 0; i < rows; ++i) {
+        assert_int_equal(cs_cooc_row_of(&s->cooc, s->cooc.key[i]), i);
+        assert_int_equal(cs_cooc_row_text(s, i, &text[i]), CS_OK);
+        for (int64_t j = 0; j < i; ++j) {
+            assert_string_not_equal(text[i], text[j]);
+        }
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        cs_free(text[i]);
+    }
+    free(text);
+    cs_hash128 absent = s->cooc.key[0];
+    absent.low ^= 1;
+    assert_int_equal(cs_cooc_row_of(&s->cooc, absent), -1);
+}
+
+static void stores_round_trip(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *context;
+        bool given;
+        int64_t labels, draws;
+    } cases[] = {
+        {"ar", "nearest:2", false, 3, 0},
+        {"ar:empty-prefix=class", "all", true, 3, 0},
+        {"masked:unmasked=2", "all", false, 0, 0},
+        {"masked:mask-ratio=0.3", "nearest:2", false, 2, 0},
+        {"permuted-ar", "each:2", true, 2, 0},
+        {"offset-ar:offset-weights=power:1", "each:3", false, 2, 0},
+        {"variable-masked:mask-ratio=0.2:0.7", "all", true, 2, 2},
+        {"gvp:segmentation=random,groups=2", "document", true, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        int64_t length[] = {7, 3, 1, 6, 8, 4, 5};
+        cs_corpus corpus = small_corpus(7, length, 9, cases[i].labels, i);
+        cs_cooc_options o = options_of(cases[i].spec, cases[i].context, cases[i].given);
+        o.draws = cases[i].draws;
+        cs_cooc m = {0};
+        cs_cooc_store s = {0};
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        assert_int_equal(cs_cooc_write(in_dir("trip"), &corpus, &o, &m, true, true), CS_OK);
+        assert_int_equal(cs_cooc_read(in_dir("trip"), &s), CS_OK);
+        assert_same_store(&s, &corpus, &o, &m);
+        assert_rows_have_texts(&s);
+        assert_int_equal(cs_path_exists(in_dir("trip/row_labels.npz")), cases[i].labels > 0);
+        cs_csr mtx = {0};
+        assert_int_equal(cs_matrix_read(in_dir("trip/matrix.mtx"), &mtx), CS_OK);
+        assert_same_csr(&mtx, &m.matrix.a);
+        cs_csr_free(&mtx);
+        cs_cooc_store_free(&s);
+        cs_cooc_free(&m);
+        cs_corpus_free(&corpus);
+    }
+}
+
+static const char *const WORDS[] = {"the", "cat", "sat", "on", "mats"};
+
+static void expect_texts(const char *spec, const char *context, bool given, const char *expected)
+{
+    int64_t length[] = {5};
+    cs_corpus corpus = small_corpus(1, length, 5, 1, 1);
+    for (int i = 0; i < 5; ++i) {
+        corpus.token[i] = i;
+        cs_free(corpus.word[i]);
+        corpus.word[i] = cs_strdup(WORDS[i]);
+    }
+    cs_cooc_options o = options_of(spec, context, given);
+    cs_cooc m = {0};
+    cs_cooc_store s = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_int_equal(cs_cooc_write(in_dir("text"), &corpus, &o, &m, false, true), CS_OK);
+    assert_int_equal(cs_cooc_read(in_dir("text"), &s), CS_OK);
+    bool found = false;
+    for (int64_t i = 0; i < s.cooc.matrix.a.rows; ++i) {
+        char *text = NULL;
+        assert_int_equal(cs_cooc_row_text(&s, i, &text), CS_OK);
+        found = found || strcmp(text, expected) == 0;
+        cs_free(text);
+    }
+    if (!found) {
+        fail_msg("no row '%s' under %s, %s", expected, spec, context);
+    }
+    cs_cooc_store_free(&s);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+static void rows_read_like_their_contexts(void **state)
+{
+    (void)state;
+    expect_texts("ar", "all", false, "the cat sat");
+    expect_texts("ar", "all", true, "the cat sat [4]");
+    expect_texts("ar:empty-prefix=shared", "all", false, "(empty)");
+    expect_texts("ar:empty-prefix=class", "all", true, "(empty: class0) [1]");
+    expect_texts("masked:unmasked=2", "all", false, "the _ sat");
+    expect_texts("masked:unmasked=2", "all", true, "_ cat _ _ mats [4]");
+    expect_texts("ar", "nearest:2", false, "# the *");
+    expect_texts("ar", "nearest:2", false, "sat on *");
+    expect_texts("diverse-ar:t=3", "nearest:2", false, "the[-4] cat[-3] *");
+    expect_texts("masked:unmasked=3", "nearest:2", false, "cat * on");
+    expect_texts("masked:unmasked=3", "nearest:2", false, "the[-2] * on");
+    expect_texts("masked:unmasked=3", "nearest:2", false, "* cat sat");
+    expect_texts("masked:unmasked=1", "nearest:2", false, "# * mats[+3]");
+    expect_texts("masked:unmasked=1", "each:2", false, "mats");
+    expect_texts("masked:unmasked=1", "each:2", true, "mats[+2]");
+    expect_texts("ar", "document", true, "document 0 [2]");
+    expect_texts("masked:unmasked=1", "all", false, "_ _ _ _ mats");
+}
+
+static void plan_files_travel_along(void **state)
+{
+    (void)state;
+    static const char plans[] = "{\"plans\": [{\"probability\": 3, \"groups\": [0, 1, 2, 1]},"
+                                "{\"probability\": 1, \"groups\": [1, 0, 0, 2],"
+                                " \"weights\": [2, 0, 0, 0.5]}]}";
+    cs_plan_file file = {0};
+    assert_int_equal(cs_file_write(in_dir("own.json"), plans, (int64_t)sizeof plans - 1), CS_OK);
+    assert_int_equal(cs_plan_file_read(in_dir("own.json"), &file), CS_OK);
+    int64_t length[] = {4, 4, 5};
+    cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
+    cs_cooc_options o = {.objective = cs_objective_default(CS_OBJ_FILE), .threads = 1};
+    o.objective.file = &file;
+    assert_int_equal(cs_context_parse("all", &o.context), CS_OK);
+    cs_cooc m = {0}, again = {0};
+    cs_cooc_store s = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_int_equal(m.sequences, 2);
+    assert_int_equal(cs_cooc_write(in_dir("plans"), &corpus, &o, &m, false, false), CS_OK);
+    assert_int_equal(cs_cooc_read(in_dir("plans"), &s), CS_OK);
+    assert_same_store(&s, &corpus, &o, &m);
+    assert_int_equal(cs_cooc_build(&s.corpus, &s.options, &again), CS_OK);
+    assert_same_csr(&again.matrix.a, &m.matrix.a);
+    cs_cooc_free(&again);
+    cs_cooc_store_free(&s);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+    cs_plan_file_free(&file);
+}
+
+/* Words of the tokenizer `char` may be line ends. */
+static void words_with_line_ends_survive(void **state)
+{
+    (void)state;
+    int64_t length[] = {6};
+    cs_corpus corpus = small_corpus(1, length, 5, 0, 1);
+    const char *const words[] = {"\n", "\r", "\\", "\\n", " "};
+    for (int i = 0; i < 5; ++i) {
+        cs_free(corpus.word[i]);
+        corpus.word[i] = cs_strdup(words[i]);
+    }
+    cs_free(corpus.path);
+    corpus.path = cs_strdup("caf\xe9.txt"); /* Latin-1: JSON cannot hold it */
+    cs_cooc_options o = options_of("ar", "nearest:1", false);
+    cs_cooc m = {0};
+    cs_cooc_store s = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_int_equal(cs_cooc_write(in_dir("words"), &corpus, &o, &m, false, false), CS_OK);
+    assert_int_equal(cs_cooc_read(in_dir("words"), &s), CS_OK);
+    assert_same_store(&s, &corpus, &o, &m);
+    assert_string_equal(s.corpus.path, "caf?.txt");
+    cs_cooc_store_free(&s);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+/* Writes a good store into `name`. */
+static void write_good(const char *name, bool force)
+{
+    int64_t length[] = {5, 4, 6};
+    cs_corpus corpus = small_corpus(3, length, 6, 2, 3);
+    cs_cooc_options o = options_of("ar", "nearest:2", false);
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_int_equal(cs_cooc_write(in_dir(name), &corpus, &o, &m, false, force), CS_OK);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+static void expect_unreadable(const char *name, cs_status expected, const char *words)
+{
+    cs_cooc_store s = {0}, zero = {0};
+    cs_reason_clear();
+    assert_int_equal(cs_cooc_read(in_dir(name), &s), expected);
+    assert_memory_equal(&s, &zero, sizeof s);
+    if (!strstr(cs_reason(), words)) {
+        fail_msg("'%s' does not hold '%s'", cs_reason(), words);
+    }
+    cs_reason_clear();
+}
+
+/* Replaces a text in the sidecar. */
+static void edit_sidecar(const char *name, const char *from, const char *to)
+{
+    char path[160], *text = NULL, *at;
+    int64_t size = 0;
+    (void)snprintf(path, sizeof path, "%s/%s/matrix.json", dir, name);
+    assert_int_equal(cs_file_read(path, 1 << 20, &text, &size), CS_OK);
+    at = strstr(text, from);
+    assert_non_null(at);
+    char *edited = cs_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_non_null(edited);
+    assert_int_equal(cs_file_write(path, edited, (int64_t)strlen(edited)), CS_OK);
+    cs_free(edited);
+    cs_free(text);
+}
+
+static void sidecars_that_lie_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *words;
+    } cases[] = {
+        {"cospec co-occurrence", "another", "format is not"},
+        {"\"version\": 1", "\"version\": 2", "format version 2"},
+        {"\"version\": 1", "\"version\": \"1\"", "field 'version'"},
+        {"\"mode\": \"nearest\"", "\"mode\": \"near\"", "field 'context.mode': unknown 'near'"},
+        {"\"name\": \"ar\"", "\"name\": \"br\"", "br"},
+        {"\"given\": false", "\"given\": 0", "field 'context.given'"},
+        {"\"seed\": \"18446744073709551615\"", "\"seed\": \"-1\"", "field 'seed'"},
+        {"\"rows\"", "\"rowz\"", "field 'rows'"},
+        {"\"stride\": 0", "\"stride\": -3", "field 'stride'"},
+        {"\"unit\": 1", "\"unit\": -1", "field 'unit'"},
+        {"\"cols\": 6", "\"cols\": 7", "7 columns"},
+        {"\"vocab\": 6", "\"vocab\": 5", "vocabulary of 5"},
+        {"\"sequences\": 3", "\"sequences\": 4", "4 sequences recorded"},
+        {"\"nnz\": ", "\"nnz\": 1", "nonzeros"},
+        {"\"tokens\": 15", "\"tokens\": 16", "member token"},
+        {"\"documents\": 3", "\"documents\": 2", "member doc_ptr"},
+        {"\"class1\"", "7", "field 'corpus.labels'"},
+        {"\"max_length\": 0", "\"max_length\": 2", "sequences"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        write_good("lie", true);
+        edit_sidecar("lie", cases[i].from, cases[i].to);
+        expect_unreadable("lie", CS_ERR_INPUT, cases[i].words);
+    }
+}
+
+static void files_that_lie_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"matrix.npz",     "rows.npz",   "row_labels.npz",
+                                        "col_labels.npz", "corpus.npz", "vocab.txt"};
+    expect_unreadable("nothing", CS_ERR_IO, "nothing/matrix.json");
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        char path[160];
+        (void)snprintf(path, sizeof path, "%s/gone/%s", dir, names[i]);
+        write_good("gone", true);
+        assert_int_equal(unlink(path), 0);
+        expect_unreadable("gone", CS_ERR_IO, names[i]);
+        assert_int_equal(cs_file_write(path, "word\n", 5), CS_OK);
+        expect_unreadable("gone", CS_ERR_INPUT, names[i]);
+    }
+    /* Keys out of order, a witness out of range, a token out of the vocabulary. */
+    cs_cooc_store s = {0};
+    write_good("order", true);
+    for (int kind = 0; kind < 3; ++kind) {
+        assert_int_equal(cs_cooc_read(in_dir("order"), &s), CS_OK);
+        if (kind == 0) {
+            s.cooc.key[1] = s.cooc.key[0];
+        } else if (kind == 1) {
+            s.cooc.witness_sequence[2] = 3;
+        } else {
+            s.corpus.token[4] = 6;
+        }
+        assert_int_equal(cs_cooc_write(in_dir("bad"), &s.corpus, &s.options, &s.cooc, false, true),
+                         CS_OK);
+        cs_cooc_store_free(&s);
+        expect_unreadable("bad", CS_ERR_INPUT,
+                          kind == 0   ? "keys do not ascend at row 1"
+                          : kind == 1 ? "row 2: witness (3,"
+                                      : "token 4 is 6, not in 0..5");
+    }
+    /* A witness that leads elsewhere is found when the text is asked for. */
+    char *text = NULL;
+    assert_int_equal(cs_cooc_read(in_dir("order"), &s), CS_OK);
+    s.cooc.witness_ordinal[0] += 1000;
+    assert_int_equal(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "row 0"));
+    cs_reason_clear();
+    assert_int_equal(cs_cooc_row_text(&s, s.cooc.matrix.a.rows, &text), CS_ERR_USAGE);
+    assert_int_equal(cs_cooc_row_text(&s, -1, &text), CS_ERR_USAGE);
+    assert_null(text);
+    cs_reason_clear();
+    cs_cooc_store_free(&s);
+}
+
+static void stores_are_not_overwritten_silently(void **state)
+{
+    (void)state;
+    int64_t length[] = {5};
+    write_good("twice", false);
+    cs_corpus corpus = small_corpus(1, length, 3, 0, 3);
+    cs_cooc_options o = options_of("ar", "nearest:1", false);
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_int_equal(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, false), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "twice already holds a matrix"));
+    cs_reason_clear();
+    assert_true(cs_path_exists(in_dir("twice/row_labels.npz")));
+    assert_int_equal(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, true), CS_OK);
+    assert_false(cs_path_exists(in_dir("twice/row_labels.npz"))); /* no file of the old one */
+    assert_int_equal(cs_cooc_write("/proc/nowhere", &corpus, &o, &m, false, true), CS_ERR_IO);
+    assert_non_null(strstr(cs_reason(), "/proc/nowhere"));
+    cs_reason_clear();
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    int64_t length[] = {5, 4, 6};
+    cs_corpus corpus = small_corpus(3, length, 6, 2, 3);
+    cs_cooc_options o = options_of("ar", "nearest:2", false);
+    cs_cooc m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    for (int64_t n = 1;; ++n) {
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true);
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+        assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), status == CS_OK);
+        if (status == CS_OK) {
+            break;
+        }
+    }
+    for (int64_t n = 1;; ++n) {
+        cs_cooc_store s = {0};
+        char *text = NULL;
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_cooc_read(in_dir("memory"), &s);
+        if (status == CS_OK) {
+            status = cs_cooc_row_text(&s, 3, &text);
+        }
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+        cs_free(text);
+        cs_cooc_store_free(&s);
+        if (status == CS_OK) {
+            break;
+        }
+    }
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stores_round_trip),
+        cmocka_unit_test(rows_read_like_their_contexts),
+        cmocka_unit_test(plan_files_travel_along),
+        cmocka_unit_test(words_with_line_ends_survive),
+        cmocka_unit_test(sidecars_that_lie_are_refused),
+        cmocka_unit_test(files_that_lie_are_refused),
+        cmocka_unit_test(stores_are_not_overwritten_silently),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
