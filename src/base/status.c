@@ -31,7 +31,9 @@ cs_status cs_blame(cs_status code, const char *format, ...)
         int used = vsnprintf(reason, sizeof reason, format, args);
         va_end(args);
         if (used >= 0 && used < REASON_SIZE) {
-            (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %s", held);
+            /* A reason that does not fit is cut at the end. */
+            (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %.*s",
+                           REASON_SIZE - used, held);
         }
     }
     return code;
