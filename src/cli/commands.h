@@ -7,6 +7,13 @@
 
 /* In the order of the help. */
 #define CS_COMMANDS(X)                                                                             \
+    X(toy)                                                                                         \
+    X(svd)                                                                                         \
+    X(connectivity)                                                                                \
+    X(tradeoff)                                                                                    \
+    X(plot)                                                                                        \
+    X(reproduce)                                                                                   \
+    X(data)                                                                                        \
     X(rerun)                                                                                       \
     X(help)
 

@@ -1,0 +1,260 @@
+/* cospec plot: a figure from the tables the other commands write.
+ *
+ * The figure's folder is self-contained: the CSV that was drawn, one gnuplot script with the style
+ * inlined, and the pictures, so that a reader can trace every point and redraw with `gnuplot -e
+ * "format='svg'" FIGURE.gp`. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "io/file.h"
+#include "io/share.h"
+#include "io/table.h"
+
+extern char **environ;
+
+enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 64 };
+
+/* Appends the rows of `from` under a series name; a `series` column of its own wins over the label.
+ */
+static cs_status append_rows(const cs_table *from, const char *label, cs_table *to)
+{
+    cs_status status = CS_OK;
+    int own = cs_table_column(from, "series");
+    for (int64_t r = 0; r < from->rows && status == CS_OK; ++r) {
+        if ((status = cs_table_row(to)) != CS_OK) {
+            break;
+        }
+        const char *series = label || own < 0 ? label : from->cell[r * from->columns + own];
+        status = cs_table_text(to, "series", series ? series : "");
+        for (int c = 0; c < from->columns && status == CS_OK; ++c) {
+            if (c != own) {
+                status = cs_table_text(to, from->name[c], from->cell[r * from->columns + c]);
+            }
+        }
+    }
+    return status;
+}
+
+/* "series,<columns of from>" as a header for the joined table. */
+static cs_status header_like(const cs_table *from, cs_table *out)
+{
+    char *names = cs_strdup("series");
+    for (int c = 0; names && c < from->columns; ++c) {
+        if (strcmp(from->name[c], "series") != 0) {
+            char *longer = cs_format("%s,%s", names, from->name[c]);
+            cs_free(names);
+            names = longer;
+        }
+    }
+    cs_status status = names ? cs_table_init(out, names) : CS_ERR_MEMORY;
+    cs_free(names);
+    return status;
+}
+
+static cs_status same_columns(const cs_table *joined, const cs_table *next, const char *path)
+{
+    for (int c = 0; c < next->columns; ++c) {
+        if (cs_table_column(joined, next->name[c]) < 0) {
+            return cs_fail(CS_ERR_INPUT, "%s: column %s is not in the first table", path,
+                           next->name[c]);
+        }
+    }
+    return CS_OK;
+}
+
+/* Reads all "[LABEL=]FILE.csv" arguments into one table with a series column. */
+static cs_status join_inputs(cs_args *args, cs_table *out)
+{
+    cs_status status = CS_OK;
+    for (int i = 1; i < cs_args_positionals(args) && status == CS_OK; ++i) {
+        const char *argument = cs_args_positional(args, i);
+        const char *equals = strrchr(argument, '=');
+        const char *path = equals ? equals + 1 : argument;
+        char *label = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;
+        cs_table table = {0};
+        if (equals && !label) {
+            status = cs_fail(CS_ERR_MEMORY, "out of memory");
+        } else if ((status = cs_output_input(args, path)) == CS_OK &&
+                   (status = cs_table_read_csv(path, &table)) == CS_OK) {
+            if (i == 1) {
+                status = header_like(&table, out);
+            } else {
+                status = same_columns(out, &table, path);
+            }
+            if (status == CS_OK) {
+                status = append_rows(&table, label, out);
+            }
+        }
+        cs_table_free(&table);
+        free(label);
+    }
+    return status;
+}
+
+/* "array S[2] = [\"ar\", \"masked\"]": the series in order of appearance. */
+static cs_status series_array(const cs_table *table, char **out)
+{
+    const char *seen[MOST_SERIES];
+    int count = 0;
+    int column = cs_table_column(table, "series");
+    for (int64_t r = 0; r < table->rows; ++r) {
+        const char *name = table->cell[r * table->columns + column];
+        int i = 0;
+        while (i < count && strcmp(seen[i], name) != 0) {
+            ++i;
+        }
+        if (i == count && count == MOST_SERIES) {
+            return cs_fail(CS_ERR_INPUT, "more than %d series in one figure", MOST_SERIES);
+        }
+        if (i == count) {
+            seen[count++] = name;
+        }
+    }
+    char *text = cs_format("array S[%d]\n", count);
+    for (int i = 0; text && i < count; ++i) {
+        if (strpbrk(seen[i], "\"\\\n`")) {
+            cs_free(text);
+            return cs_fail(CS_ERR_INPUT, "series name %s holds a quote, backslash or line break",
+                           seen[i]);
+        }
+        char *longer = cs_format("%sS[%d] = \"%s\"\n", text, i + 1, seen[i]);
+        cs_free(text);
+        text = longer;
+    }
+    *out = text;
+    return text ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Reads plots/<name>.gp from the shared files. */
+static cs_status read_script(const char *name, char **out)
+{
+    char *path = NULL;
+    int64_t size = 0;
+    char *relative = cs_format("plots/%s.gp", name);
+    cs_status status = relative ? cs_share_path(relative, &path) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_file_read(path, SCRIPT_LIMIT, out, &size);
+    }
+    cs_free(relative);
+    cs_free(path);
+    return status;
+}
+
+/* The self-contained script of one figure. */
+static cs_status write_script(const char *dir, const char *figure, const cs_table *table)
+{
+    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
+    cs_status status;
+    if ((status = read_script("style", &style)) != CS_OK ||
+        (status = read_script(figure, &body)) != CS_OK ||
+        (status = series_array(table, &series)) != CS_OK) {
+        goto done;
+    }
+    text = cs_format(
+        "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
+        "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n%s\n%s\n%s",
+        figure, figure, figure, figure, series, style, body);
+    char *file = cs_format("%s.gp", figure);
+    path = file ? cs_path_join(dir, file) : NULL;
+    cs_free(file);
+    status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
+done:
+    cs_free(style);
+    cs_free(body);
+    cs_free(series);
+    cs_free(text);
+    cs_free(path);
+    return status;
+}
+
+/* Runs gnuplot in `dir` for one format. */
+static cs_status draw(const char *dir, const char *figure, const char *format)
+{
+    cs_status status = CS_ERR_MEMORY;
+    char *set = cs_format("format='%s'", format), *script = cs_format("%s.gp", figure);
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    if (set && script) {
+        char program[] = "gnuplot", dash_e[] = "-e";
+        char *argv[] = {program, dash_e, set, script, NULL};
+        pid_t pid;
+        int code = posix_spawn_file_actions_addchdir_np(&actions, dir);
+        code = code ? code : posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+        int wait_status = 0;
+        if (code != 0) {
+            status = cs_fail(CS_ERR_IO, "cannot run gnuplot (Debian package gnuplot-nox): %s",
+                             strerror(code));
+        } else {
+            while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+            }
+            status = wait_status == 0 ? CS_OK
+                                      : cs_fail(CS_ERR_INPUT,
+                                                "gnuplot failed on %s/%s.gp (its message is "
+                                                "above): are the columns those of the figure?",
+                                                dir, figure);
+        }
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    cs_free(set);
+    cs_free(script);
+    return status;
+}
+
+static cs_status run(cs_args *args)
+{
+    if (cs_args_positionals(args) < 2 || !cs_args_text(args, "output")) {
+        return cs_fail(CS_ERR_USAGE,
+                       "plot wants FIGURE, at least one [LABEL=]FILE.csv, and -o DIR");
+    }
+    const char *figure = cs_args_positional(args, 0), *dir = cs_args_text(args, "output");
+    cs_table table = {0};
+    char *csv = cs_format("%s.csv", figure), *path = NULL;
+    cs_status status = csv ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK || (status = cs_output_claim(args, csv)) != CS_OK ||
+        (status = join_inputs(args, &table)) != CS_OK || (status = cs_dir_make(dir)) != CS_OK) {
+        goto done;
+    }
+    path = cs_path_join(dir, csv);
+    if (!path) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    if ((status = cs_table_write_csv(&table, path)) != CS_OK ||
+        (status = write_script(dir, figure, &table)) != CS_OK) {
+        goto done;
+    }
+    static const char *const formats[] = {"svg", "png", "pdf"};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && status == CS_OK; ++i) {
+        status = draw(dir, figure, formats[i]);
+    }
+done:
+    cs_table_free(&table);
+    cs_free(csv);
+    cs_free(path);
+    return status;
+}
+
+const cs_command cs_cmd_plot = {
+    .name = "plot",
+    .summary = "draw a figure from result tables (SVG, PNG, PDF)",
+    .description =
+        "Joins the tables, adds a column `series` (the LABEL of each, or the table's own), and "
+        "draws plots/FIGURE.gp with gnuplot. "
+        "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
+        "Figures: toy-spectra, mask-ratio, bound, spectra, connectivity, draws, heavy-tails.",
+    .positional = "FIGURE [LABEL=]FILE.csv...",
+    .groups = (const cs_opt *const[]){NULL},
+    .examples =
+        "# the toy spectra of two objectives in one figure\n"
+        "cospec toy --objective ar --classes 3 --length 6 --tokens 2 -o ar\n"
+        "cospec toy --objective masked --unmasked 2 --classes 3 --length 6 --tokens 2 -o masked\n"
+        "cospec plot toy-spectra ar=ar/toy.csv masked=masked/toy.csv -o figures\n",
+    .run = run,
+};

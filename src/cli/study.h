@@ -1,0 +1,59 @@
+/* A study: named cospec runs in order, and a report written from what they left behind.
+ *
+ * Steps file, one step a line ("#" starts a comment):    NAME: COMMAND ARGUMENT...
+ * Every `@` becomes the study's folder, so that a step reads what an earlier one wrote
+ * (@wn-ar/matrix.npz). Each step runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept
+ * in DIR/NAME/stdout.txt and stderr.txt, its outcome in DIR/NAME/step.json.
+ */
+#ifndef CS_CLI_STUDY_H
+#define CS_CLI_STUDY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct {
+    char *name;
+    char *command; /* as it would be typed, without -o */
+    int words;
+    char **word;   /* COMMAND ARGUMENT..., @ replaced */
+    int exit_code; /* -1: not run */
+    double seconds;
+    bool kept; /* finished by an earlier run of the same version */
+} cs_step;
+
+typedef struct {
+    char *dir;
+    int64_t steps;
+    cs_step *step;
+} cs_study;
+
+/* CS_ERR_INPUT names file and line: a missing colon, a repeated name, an empty command. */
+cs_status cs_study_read(const char *path, const char *dir, cs_study *out) CS_MUST_CHECK;
+void cs_study_free(cs_study *study);
+
+/* Runs the steps with `program`; with `resume`, finished ones of the same version and command are
+ * kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
+ * failed) and 4 (inconclusive) are outcomes and go on to the report; any other ends the study with
+ * that step's last message. */
+typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);
+cs_status cs_study_run(cs_study *study, const char *program, bool resume,
+                       cs_study_announce announce, void *ctx) CS_MUST_CHECK;
+
+/* Fills a template with the study's results. Directives, all of them traced to a file of the study:
+ *
+ *   {{version}} {{date}} {{machine}} {{seconds}}
+ *   {{command STEP}}                                   how to repeat it, its wall time and exit
+ * code
+ *   {{statements STEP [PREFIX]}}                       statements.json as a table, ids starting
+ * with PREFIX
+ *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
+ *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
+ *   {{figure STEP FIGURE caption...}}                  the SVG inline, links to PNG, PDF, CSV and
+ * script
+ *   {{steps}}                                          all steps with commands, times, exit codes
+ */
+cs_status cs_report_write(const cs_study *study, const char *template_path,
+                          const char *path) CS_MUST_CHECK;
+
+#endif

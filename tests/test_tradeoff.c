@@ -1,0 +1,82 @@
+/* The trade-off of theory.md 5: the heavy-tail table at s = 128, and the frontier against all
+ * mixtures of two lengths. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analysis/tradeoff.h"
+#include "plan/spec.h"
+
+/* Figures of docs/theory.md, printed to two or three digits: agreement to half a unit of the last
+ * one. */
+static void heavy_tails_at_128(void **state)
+{
+    (void)state;
+    const struct {
+        const char *spec;
+        double tail, tail_unit, next, next_unit;
+    } known[] = {
+        {"ar", 126, 1, 1.00, 0.01},
+        {"diverse-ar:t=2", 47.0, 0.1, 0.50, 0.01},
+        {"diverse-ar:t=4", 21.3, 0.1, 0.26, 0.01},
+        {"diverse-ar:t=16", 4.86, 0.01, 0.08, 0.01},
+        {"offset-ar:offset-weights=mix:0.5", 13.6, 0.1, 0.52, 0.01},
+        {"offset-ar:offset-weights=power:1", 2.58, 0.01, 0.24, 0.01},
+        {"offset-ar:offset-weights=power:0.5", 0.73, 0.01, 0.10, 0.01},
+        {"offset-ar:offset-weights=mix:0", 0.36, 0.01, 0.04, 0.01},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        cs_objective objective;
+        cs_tradeoff x;
+        assert_int_equal(cs_objective_parse(known[i].spec, &objective), CS_OK);
+        assert_int_equal(cs_tradeoff_of(&objective, 128, &x), CS_OK);
+        assert_true(fabs(x.tail - known[i].tail) <= 0.5 * known[i].tail_unit);
+        assert_true(fabs(x.next_token_weight - known[i].next) <= 0.5 * known[i].next_unit + 1e-12);
+    }
+}
+
+/* No mixture of any two lengths lies below the frontier, and its vertices are points of their own.
+ */
+static void frontier_bounds_all_mixtures(void **state)
+{
+    (void)state;
+    enum { S = 24 };
+    int64_t m[S], count = 0;
+    assert_int_equal(cs_frontier(S, m, &count), CS_OK);
+    assert_true(count >= 2);
+    double x[S], y[S];
+    for (int64_t i = 1; i < S; ++i) {
+        x[i] = cs_length_misalignment(S, i);
+        y[i] = (double)i / ((double)(S - i) * (S - 1));
+    }
+    for (int64_t a = 1; a < S; ++a) {
+        for (int64_t b = 1; b < S; ++b) {
+            for (double w = 0.0; w <= 1.0; w += 0.125) {
+                double px = w * x[a] + (1 - w) * x[b], py = w * y[a] + (1 - w) * y[b];
+                for (int64_t i = 0; i + 1 < count; ++i) {
+                    double x0 = x[m[i]], x1 = x[m[i + 1]];
+                    if (px >= x0 && px <= x1) {
+                        double edge = y[m[i]] + (y[m[i + 1]] - y[m[i]]) * (px - x0) / (x1 - x0);
+                        assert_true(py >= edge - 1e-14);
+                    }
+                }
+                assert_true(px >= x[m[0]] - 1e-14);
+            }
+        }
+    }
+    assert_int_equal(cs_frontier(1, m, &count), CS_ERR_USAGE);
+    cs_reason_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heavy_tails_at_128),
+        cmocka_unit_test(frontier_bounds_all_mixtures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
