@@ -20,8 +20,9 @@ static cs_status agree(const cs_42_case *c, const char *name, const char *road,
     char id[40];
     (void)snprintf(id, sizeof id, "4.2-%s-%s", name, road);
     cs_42_difference d = cs_42_compare(a, b);
-    char *text = cs_format("%s: the spectrum by %s is that of %s (sides: where they differ most)",
-                           name, road, a == &c->enumerated ? "enumeration" : "reduction");
+    char *text = cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)",
+                           name, b == &c->closed ? "closed form" : road,
+                           a == &c->enumerated ? "enumeration" : "reduction");
     cs_status status = text ? cs_42_state(out, id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
                                           d.a, d.b, a->residual + b->residual + c->rounding)
                             : CS_ERR_MEMORY;
@@ -40,7 +41,7 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
         status = agree(&c, e->name, "reduction", &c.enumerated, &c.reduced, out);
     }
     if (status == CS_OK && c.has_closed && c.method[0] != 'c') {
-        status = agree(&c, e->name, "closed form", c.best, &c.closed, out);
+        status = agree(&c, e->name, "closed", c.best, &c.closed, out);
     }
     if (status == CS_OK) {
         status = cs_42_record(&c, table);

@@ -27,7 +27,9 @@ cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_31_
                         cs_statements *out) CS_MUST_CHECK;
 
 /* Theorem 4.1 for every t in 1..k of a spectrum with vectors: E, alpha, alpha~, all bounds, soft
- * labels, random rotations of degenerate spaces. `curve` (may be NULL) receives a row per t. */
+ * labels, random rotations of degenerate spaces. `curve` (may be NULL; zeroed: it is initialised)
+ * receives a row per t. CS_ERR_INPUT when no row has a label, CS_ERR_USAGE when a truncated
+ * spectrum lacks sum sigma^4. */
 typedef struct {
     int64_t t_max;     /* 0: all of spectrum->k */
     int64_t rotations; /* random rotations of a degenerate space; 0: 20 */
@@ -38,6 +40,11 @@ typedef struct {
 cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const char *input,
                         const cs_theorem_41_options *options, cs_statements *out,
                         cs_table *curve) CS_MUST_CHECK;
+
+/* The same on the toy model's whole matrix (every nonzero triplet), and the t from which the probe
+ * is perfect. limit: as for cs_toy_matrix. */
+cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_41_options *options,
+                            cs_statements *out, cs_table *curve) CS_MUST_CHECK;
 
 /* Theorem 4.2 on the toy model: enumeration (where it fits), reduction and closed form side by
  * side, the printed values, the rs-ones claim under the three prefix conventions, blind and given,

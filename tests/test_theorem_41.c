@@ -325,6 +325,34 @@ static void unweighted_least_squares_breaks_the_bound(void **state)
     assert_true(broken);
 }
 
+/* theory.md 4: on the toy model E = 0 for every rotation iff t >= r (s-1) for AR, iff t >= r for a
+ * mask that leaves more than one token. */
+static void toy_models_are_perfect_from_the_known_t(void **state)
+{
+    (void)state;
+    for (int64_t r = 2; r <= 3; ++r) {
+        for (int64_t s = 3; s <= 5; ++s) {
+            for (int64_t m = 0; m <= s - 2; ++m) { /* m = 0: AR */
+                cs_toy toy = {.classes = r, .length = s, .tokens = 2};
+                toy.objective = cs_objective_default(m == 0 ? CS_OBJ_AR : CS_OBJ_MASKED);
+                toy.objective.unmasked_lo = toy.objective.unmasked_hi = m == 0 ? -1 : m;
+                cs_statements list = {0};
+                cs_table table = {0};
+                cs_theorem_41_options o = {.rotations = 3, .seed = 1, .threads = 1};
+                assert_int_equal(cs_theorem_41_toy(&toy, 0, &o, &list, &table), CS_OK);
+                check_corrected(&list, (int)(100 * r + 10 * s + m));
+                assert_false(cs_statements_inconclusive(&list));
+                const cs_statement *perfect = find(&list, "4.1-perfect", CS_CORRECTED);
+                assert_non_null(perfect);
+                assert_int_equal(perfect->verdict, CS_PASS);
+                assert_true(perfect->lhs == (double)(m == 0 ? r * (s - 1) : r));
+                cs_statements_free(&list);
+                cs_table_free(&table);
+            }
+        }
+    }
+}
+
 /* Without the fourth moment a truncated spectrum has no tail; labels and sizes are checked. */
 static void bad_input_is_refused(void **state)
 {
@@ -435,6 +463,7 @@ int main(void)
         cmocka_unit_test(separable_components),
         cmocka_unit_test(partial_labels),
         cmocka_unit_test(unweighted_least_squares_breaks_the_bound),
+        cmocka_unit_test(toy_models_are_perfect_from_the_known_t),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(every_allocation_may_fail),

@@ -1,0 +1,436 @@
+/* cospec verify: the theorems of Look Ahead or Look Around? as printed and as corrected, on the toy
+ * model (one or a sweep of them) or on a matrix. */
+#include <string.h>
+
+#include "analysis/probe.h"
+#include "analysis/theorem_42.h"
+#include "analysis/theorems.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/output.h"
+#include "cli/sweep.h"
+#include "cli/verify_labels.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "linalg/matrix_file.h"
+
+enum { DEFAULT_TRIPLETS = 64, SMALL_SIDE = 512, TOY_ENTRIES = 1 << 22 };
+
+static const cs_opt verify_options[] = {
+    {"matrix", 0, CS_OPT_TEXT, "DIR|FILE", NULL, 0, 0,
+     "Audit 3.1 and 4.1 on this matrix instead of the toy model: a directory written by cospec "
+     "cooc "
+     "(with its labels), or an .npz, .npy or .mtx file of counts or probabilities.",
+     false},
+    {"labels", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
+     "Labels of the rows of a matrix FILE: .npy of integers, or text with a label a line; "
+     "negative, "
+     "'-' or empty for none.",
+     false},
+    {"triplets", 'k', CS_OPT_INT, "K", NULL, 1, 1e9,
+     "4.1: features t = 1..K. Default: all where the smaller side has at most 512, else 64.",
+     false},
+    {"rotations", 0, CS_OPT_INT, "N", "20", 1, 1e6,
+     "4.1: random rotations of each degenerate singular space.", false},
+    {"features", 0, CS_OPT_INT, "T", "4", 1, 1e4, "3.1: columns of the random f and W.", false},
+    {"trials", 0, CS_OPT_INT, "N", "5", 2, 1e6, "3.1: random pairs f, W.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+static const cs_opt *const verify_groups[] = {verify_options,       cs_group_toy,    cs_group_plan,
+                                              cs_group_plan_sweeps, cs_group_solver, NULL};
+
+typedef struct {
+    cs_args *args;
+    bool t31, t41, t42, all;
+    cs_statements list;
+    cs_table curve, spectra;
+    bool probed;
+    cs_probe_result probe;
+} verify;
+
+static cs_status read_theorem(verify *v)
+{
+    const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
+    if (!name) {
+        return cs_fail(CS_ERR_USAGE, "one theorem is needed: 3.1, 4.1, 4.2 or all");
+    }
+    v->all = strcmp(name, "all") == 0;
+    v->t31 = v->all || strcmp(name, "3.1") == 0;
+    v->t41 = v->all || strcmp(name, "4.1") == 0;
+    v->t42 = v->all || strcmp(name, "4.2") == 0;
+    if (!v->t31 && !v->t41 && !v->t42) {
+        return cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of 3.1, 4.1, 4.2, all", name);
+    }
+    return CS_OK;
+}
+
+static cs_theorem_41_options options_41(const verify *v)
+{
+    return (cs_theorem_41_options){
+        .t_max = cs_args_given(v->args, "triplets") ? cs_args_int(v->args, "triplets") : 0,
+        .rotations = cs_args_int(v->args, "rotations"),
+        .seed = cs_args_seed(v->args),
+        .threads = cs_args_threads(v->args),
+        .progress = cs_output_progress(v->args)};
+}
+
+static cs_theorem_31_options options_31(const verify *v)
+{
+    return (cs_theorem_31_options){.features = cs_args_int(v->args, "features"),
+                                   .trials = cs_args_int(v->args, "trials"),
+                                   .seed = cs_args_seed(v->args),
+                                   .threads = cs_args_threads(v->args)};
+}
+
+/* --- the toy model -------------------------------------------------------------------------- */
+
+static cs_status toy_31(verify *v, const cs_toy *toy)
+{
+    cs_labelled m = {0};
+    cs_theorem_31_options o = options_31(v);
+    char *input = cs_42_describe(toy);
+    cs_status status = input ? cs_toy_matrix(toy, TOY_ENTRIES, &m) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_theorem_31(&m.a, input, &o, &v->list);
+    }
+    cs_labelled_free(&m);
+    cs_free(input);
+    return status;
+}
+
+/* Theorems 3.1 and 4.1 need the whole matrix; `all` passes over a toy that is too large for it. */
+static cs_status toy_matrix_theorems(verify *v, const cs_toy *toy)
+{
+    double rows, cols, nnz;
+    cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
+    if (status == CS_OK && v->all && nnz > TOY_ENTRIES) {
+        cs_output_note(
+            v->args, "3.1 and 4.1 are left out: the toy matrix has %.3g x %.3g with %.3g nonzeros",
+            rows, cols, nnz);
+        return CS_OK;
+    }
+    if (status == CS_OK && v->t31) {
+        status = toy_31(v, toy);
+    }
+    if (status == CS_OK && v->t41) {
+        cs_theorem_41_options o = options_41(v);
+        status = cs_theorem_41_toy(toy, TOY_ENTRIES, &o, &v->list, &v->curve);
+    }
+    return status;
+}
+
+/* One sweep point. Without --objective 3.1 and 4.1 look at both of the paper's objectives. */
+static cs_status toy_point(verify *v, const cs_sweep *sweep, int64_t point, cs_plan_file *file)
+{
+    cs_toy toy;
+    cs_status status = cs_args_toy(v->args, sweep, point, "masked", file, &toy);
+    if (status == CS_OK && (v->t31 || v->t41)) {
+        status = toy_matrix_theorems(v, &toy);
+        if (status == CS_OK && !cs_args_given(v->args, "objective")) {
+            cs_toy ar = cs_42_with(&toy, CS_OBJ_AR, toy.objective.empty_prefix);
+            status = toy_matrix_theorems(v, &ar);
+        }
+    }
+    if (status == CS_OK && v->t42) {
+        status = cs_theorem_42(&toy, &v->list, &v->spectra);
+    }
+    return status;
+}
+
+static cs_status verify_toy(verify *v)
+{
+    cs_sweep sweep;
+    cs_plan_file file = {0};
+    cs_status status = cs_sweep_of(v->args, &sweep);
+    if (status != CS_OK) {
+        return status;
+    }
+    cs_sweep_default(&sweep, "classes", "3");
+    cs_sweep_default(&sweep, "length", "4");
+    cs_sweep_default(&sweep, "tokens", "2");
+    const char *objective = cs_args_text(v->args, "objective");
+    bool masks =
+        !objective || strcmp(objective, "masked") == 0 || strcmp(objective, "variable-masked") == 0;
+    if (masks && !cs_args_given(v->args, "unmasked")) {
+        cs_sweep_default(&sweep, "mask-ratio", "0.5");
+    }
+    for (int64_t p = 0; status == CS_OK && p < sweep.points; ++p) {
+        status = toy_point(v, &sweep, p, &file);
+        cs_progress_report(cs_output_progress(v->args), "toy models", p + 1, sweep.points);
+    }
+    cs_plan_file_free(&file);
+    return status;
+}
+
+/* --- a matrix ------------------------------------------------------------------------------- */
+
+static cs_status spectrum_for(const verify *v, const cs_csr *a, cs_spectrum *out)
+{
+    cs_spectrum_options o;
+    cs_status status = cs_args_spectrum(v->args, &o);
+    int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    if (status == CS_OK) {
+        o.k = side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS;
+        if (cs_args_given(v->args, "triplets")) {
+            o.k = cs_args_int(v->args, "triplets");
+        }
+        o.moment4 = true;
+        o.values_only = false;
+        status = cs_spectrum_of(a, &o, out);
+    }
+    return status;
+}
+
+static cs_status matrix_theorems(verify *v, const cs_labelled *m, const char *input,
+                                 const cs_cooc_store *store)
+{
+    cs_spectrum spectrum = {0};
+    cs_status status = CS_OK;
+    if (v->t31) {
+        cs_theorem_31_options o = options_31(v);
+        status = cs_theorem_31(&m->a, input, &o, &v->list);
+    }
+    bool labelled = m->labels > 0;
+    if (status == CS_OK && v->all && !labelled) {
+        cs_output_note(v->args, "4.1 is left out: %s has no labels", input);
+    }
+    if (status != CS_OK || !v->t41 || (v->all && !labelled)) {
+        return status;
+    }
+    if (!labelled) {
+        return cs_fail(CS_ERR_USAGE, "Theorem 4.1 needs labels: %s has none%s", input,
+                       store ? "" : " (--labels FILE)");
+    }
+    status = spectrum_for(v, &m->a, &spectrum);
+    if (status == CS_OK) {
+        cs_theorem_41_options o = options_41(v);
+        status = cs_theorem_41(m, &spectrum, input, &o, &v->list, &v->curve);
+    }
+    if (status == CS_OK && store && store->options.split == CS_SPLIT_TRAIN) {
+        status = cs_probe(&store->corpus, &store->options, &store->cooc, &spectrum, 0,
+                          cs_args_threads(v->args), &v->probe);
+        v->probed = status == CS_OK;
+    } else if (status == CS_OK && store) {
+        cs_output_note(v->args, "no held-out probe: %s was not built with --split train", input);
+    }
+    cs_spectrum_free(&spectrum);
+    return status;
+}
+
+static cs_status verify_store(verify *v, const char *path)
+{
+    cs_cooc_store store = {0};
+    cs_status status = cs_cooc_read(path, &store);
+    if (status == CS_OK) {
+        status = cs_output_input(v->args, path);
+    }
+    if (status == CS_OK) {
+        status = matrix_theorems(v, &store.cooc.matrix, path, &store);
+    }
+    cs_cooc_store_free(&store);
+    return status;
+}
+
+static cs_status verify_file(verify *v, const char *path)
+{
+    cs_labelled m = {0};
+    const char *labels = cs_args_text(v->args, "labels");
+    cs_status status = cs_matrix_read(path, &m.a);
+    if (status == CS_OK) {
+        status = cs_output_input(v->args, path);
+    }
+    if (status == CS_OK && labels) {
+        status = cs_labels_read(labels, &m);
+        if (status == CS_OK) {
+            status = cs_output_input(v->args, labels);
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_blame(cs_csr_check(&m.a, true), "%s", path);
+    }
+    if (status == CS_OK) {
+        status = matrix_theorems(v, &m, path, NULL);
+    }
+    cs_labelled_free(&m);
+    return status;
+}
+
+static cs_status verify_matrix(verify *v, const char *path)
+{
+    static const char *const toy_only[] = {"objective", "classes", "length", "tokens"};
+    for (size_t i = 0; i < sizeof toy_only / sizeof *toy_only; ++i) {
+        if (cs_args_given(v->args, toy_only[i])) {
+            return cs_fail(CS_ERR_USAGE, "--%s belongs to the toy model and --matrix replaces it",
+                           toy_only[i]);
+        }
+    }
+    if (v->t42 && !v->all) {
+        return cs_fail(CS_ERR_USAGE, "Theorem 4.2 is about the toy model: it takes no --matrix");
+    }
+    if (!cs_path_is_dir(path)) {
+        return verify_file(v, path);
+    }
+    if (cs_args_given(v->args, "labels")) {
+        return cs_fail(CS_ERR_USAGE, "--labels goes with a matrix file; %s is a directory", path);
+    }
+    return verify_store(v, path);
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+static cs_status extra_table(const verify *v, const char *file, const cs_table *table)
+{
+    char *path = NULL;
+    if (table->columns == 0 || !cs_args_given(v->args, "output")) {
+        return CS_OK;
+    }
+    cs_status status = cs_output_path(v->args, file, &path);
+    if (status == CS_OK) {
+        status = cs_table_write_csv(table, path);
+    }
+    cs_free(path);
+    return status;
+}
+
+static cs_status write_tables(const verify *v)
+{
+    cs_table probe = {0};
+    cs_status status = extra_table(v, "theorem41_curve.csv", &v->curve);
+    if (status == CS_OK) {
+        status = extra_table(v, "theorem42.csv", &v->spectra);
+    }
+    if (status == CS_OK && v->probed) {
+        status = cs_probe_table(&v->probe, &probe);
+        if (status == CS_OK) {
+            status = extra_table(v, "probe.csv", &probe);
+        }
+        cs_table_free(&probe);
+    }
+    return status;
+}
+
+static void note_probe(const verify *v)
+{
+    const cs_probe_result *p = &v->probe;
+    cs_output_note(v->args,
+                   "held-out accuracy on %lld documents: majority %.4f, naive Bayes %.4f, spectral "
+                   "features by tokens %.4f, by contexts %.4f (+- %.4f; %.1f%% of the context mass "
+                   "unknown)",
+                   (long long)p->test_documents, p->majority.accuracy, p->bayes.accuracy,
+                   p->tokens.accuracy, p->contexts.accuracy, p->contexts.se,
+                   100 * p->unknown_contexts);
+}
+
+static cs_status show(verify *v)
+{
+    cs_table table = {0};
+    json_t *json = cs_statements_json(&v->list);
+    cs_status status = json ? cs_statements_table(&v->list, &table) : CS_ERR_MEMORY;
+    if (status == CS_OK && v->probed) {
+        note_probe(v);
+        status = cs_json_set(json, "probe", cs_probe_json(&v->probe));
+    }
+    if (status == CS_OK) {
+        status = write_tables(v);
+    }
+    if (status == CS_OK) {
+        status = cs_output_result(v->args, "statements", json, &table);
+    }
+    json_decref(json);
+    cs_table_free(&table);
+    return status;
+}
+
+/* Exit code 1 for a corrected statement that failed, 4 for one that could not be decided. */
+static cs_status judge(verify *v)
+{
+    if (cs_statements_failed(&v->list)) {
+        cs_output_refuted(v->args);
+        return CS_OK;
+    }
+    for (int64_t i = 0; i < v->list.count; ++i) {
+        const cs_statement *s = &v->list.item[i];
+        if (s->form == CS_CORRECTED && s->verdict == CS_INCONCLUSIVE) {
+            return cs_fail(CS_ERR_CONVERGE,
+                           "%s on %s is inconclusive: margin %.3g, numerical error %.3g", s->id,
+                           s->input, cs_statement_margin(s), s->error);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status claim_files(const cs_args *args)
+{
+    static const char *const file[] = {"statements.json", "statements.csv", "theorem41_curve.csv",
+                                       "theorem42.csv", "probe.csv"};
+    cs_status status = CS_OK;
+    for (size_t i = 0; status == CS_OK && i < sizeof file / sizeof *file; ++i) {
+        status = cs_output_claim(args, file[i]);
+    }
+    return status;
+}
+
+static cs_status run_verify(cs_args *args)
+{
+    verify v = {.args = args};
+    const char *matrix = cs_args_text(args, "matrix");
+    cs_status status = read_theorem(&v);
+    if (status == CS_OK && cs_args_given(args, "labels") && !matrix) {
+        status = cs_fail(CS_ERR_USAGE, "--labels goes with --matrix FILE");
+    }
+    if (status == CS_OK) {
+        status = claim_files(args);
+    }
+    if (status == CS_OK) {
+        status = matrix ? verify_matrix(&v, matrix) : verify_toy(&v);
+    }
+    if (status == CS_OK) {
+        status = show(&v);
+    }
+    if (status == CS_OK) {
+        status = judge(&v);
+    }
+    cs_statements_free(&v.list);
+    cs_table_free(&v.curve);
+    cs_table_free(&v.spectra);
+    return status;
+}
+
+const cs_command cs_cmd_verify = {
+    .name = "verify",
+    .summary = "Check the theorems of the paper: as printed, and as corrected",
+    .description =
+        "Evaluates each statement of Theorems 3.1, 4.1 and 4.2 of Look Ahead or Look Around? on "
+        "the "
+        "toy model, or 3.1 and 4.1 on a matrix: both sides, margin, bound on the numerical error, "
+        "and a verdict.\n"
+        "\n"
+        "  PASS          holds beyond the numerical error\n"
+        "  FAIL          violated beyond it, with a counterexample\n"
+        "  VACUOUS       true, but no better than the trivial bound\n"
+        "  INCONCLUSIVE  the margin is below the numerical error\n"
+        "  UNSPECIFIED   the paper leaves a constant open\n"
+        "\n"
+        "Without --objective, 3.1 and 4.1 look at masked and at autoregressive pretraining. The "
+        "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions masked. "
+        "Options of the toy model take sweeps A:B:STEP.\n"
+        "\n"
+        "With -o DIR: statements.json, statements.csv, theorem41_curve.csv (error and bounds for "
+        "every t), theorem42.csv (spectra by enumeration, reduction and closed form), and, for a "
+        "matrix built with --split train, probe.csv (accuracy on the held-out documents).\n"
+        "\n"
+        "Exit code 1: a corrected statement failed (a false printed one is a finding, not an "
+        "error); 4: one is inconclusive.",
+    .positional = "3.1|4.1|4.2|all",
+    .groups = verify_groups,
+    .examples = "# every statement on the default toy model\n"
+                "cospec verify all\n"
+                "# the bound of Theorem 4.1 for autoregressive pretraining\n"
+                "cospec verify 4.1 --objective ar --classes 4 --length 5 --tokens 2 --json\n"
+                "# Theorem 4.2 over mask ratios\n"
+                "cospec verify 4.2 --length 6 --mask-ratio 0.2:0.8:0.2 --csv",
+    .run = run_verify,
+    .without = "dry-run",
+};

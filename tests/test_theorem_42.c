@@ -1,0 +1,233 @@
+/* Theorem 4.2: the corrected statements hold on toys of many sizes and objectives, the printed ones
+ * get the verdict that the mathematics gives, values are those of theory.md. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/theorem_42.h"
+#include "base/mem.h"
+
+static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
+{
+    cs_toy toy = {.classes = r, .length = s, .tokens = t};
+    toy.objective = cs_objective_default(CS_OBJ_MASKED);
+    toy.objective.unmasked_lo = toy.objective.unmasked_hi = m;
+    return toy;
+}
+
+static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
+            return &list->item[i];
+        }
+    }
+    fail_msg("no statement %s", id);
+    return NULL;
+}
+
+static void expect(const cs_statements *list, const char *id, cs_form form, cs_verdict verdict)
+{
+    const cs_statement *s = find(list, id, form);
+    if (s->verdict != verdict) {
+        fail_msg("%s: %s, wanted %s (%.17g against %.17g, error %g)", id,
+                 cs_verdict_name(s->verdict), cs_verdict_name(verdict), s->lhs, s->rhs, s->error);
+    }
+}
+
+static void corrected_hold(const cs_statements *list)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        const cs_statement *s = &list->item[i];
+        if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
+            fail_msg("%s on %s: %s, %.17g against %.17g, error %g", s->id, s->input,
+                     cs_verdict_name(s->verdict), s->lhs, s->rhs, s->error);
+        }
+        assert_true(s->error < 1e-9);
+    }
+}
+
+static void the_default_toy(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(3, 4, 2, 2);
+    cs_statements list = {0};
+    cs_table table = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, &table), CS_OK);
+    corrected_hold(&list);
+    assert_true(table.rows > 0);
+    expect(&list, "4.2-ar-ones-none", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-ar-ones-shared", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-ar-ones-class", CS_PRINTED, CS_PASS);
+    assert_true(find(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 9);
+    assert_true(find(&list, "4.2-ar-ones-shared", CS_PRINTED)->lhs == 10);
+    expect(&list, "4.2-masked", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-strict", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-ratio", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-sets-ar", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-sets-masked", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-masked-given", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-ar-rows", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-ar-columns", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-ar-entry", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-ar-normalised", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-ar-block", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-rows", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-columns", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-zeros", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-entry", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-gram-same", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-gram-other", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-gram-row", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-lemma-first", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-lemma-rest", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-lemma-zeros", CS_PRINTED, CS_FAIL);
+    /* theory.md 5: 4.62 printed, 0.144 true. */
+    const cs_statement *s = find(&list, "4.2-proof-normalised", CS_PRINTED);
+    assert_int_equal(s->verdict, CS_FAIL);
+    assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
+    cs_table_free(&table);
+    cs_statements_free(&list);
+}
+
+/* theory.md 1: s = 3, t = 2: second sigma 0.5 against 0.577. */
+static void group_and_diverse_differ(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(2, 3, 2, 1);
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    const cs_statement *s = find(&list, "5.1-equivalence", CS_PRINTED);
+    assert_int_equal(s->verdict, CS_FAIL);
+    assert_non_null(s->counterexample);
+    assert_true(fabs(s->lhs - 0.5) < 1e-12 && fabs(s->rhs - 1 / sqrt(3)) < 1e-12);
+    cs_statements_free(&list);
+
+    toy = toy_of(2, 2, 2, 1); /* nothing to differ in at s = 2 */
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    expect(&list, "5.1-equivalence", CS_PRINTED, CS_PASS);
+    corrected_hold(&list);
+    cs_statements_free(&list);
+}
+
+static void corrected_statements_hold_on_many_toys(void **state)
+{
+    (void)state;
+    for (int64_t r = 1; r <= 3; ++r) {
+        for (int64_t s = 2; s <= 5; ++s) {
+            for (int64_t t = 1; t <= 2; ++t) {
+                cs_toy toy = toy_of(r, s, t, 1 + (r + s + t) % (s - 1));
+                cs_statements list = {0};
+                assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+                corrected_hold(&list);
+                cs_statements_free(&list);
+            }
+        }
+    }
+}
+
+/* Objectives of the caller's own, prefixes included. */
+static void own_objectives(void **state)
+{
+    (void)state;
+    for (int prefix = CS_PREFIX_NONE; prefix <= CS_PREFIX_CLASS; ++prefix) {
+        cs_toy toy = toy_of(2, 5, 2, 2);
+        toy.objective = cs_objective_default(CS_OBJ_GVP);
+        toy.objective.segmentation = CS_SEGMENT_RANDOM;
+        toy.objective.groups = 2;
+        toy.objective.empty_prefix = (cs_empty_prefix)prefix;
+        cs_statements list = {0};
+        assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+        corrected_hold(&list);
+        (void)find(&list, "4.2-own-reduction", CS_CORRECTED);
+        cs_statements_free(&list);
+    }
+}
+
+/* A model whose matrix has 10^12 rows: reduction against closed form. */
+static void a_large_toy(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(100000, 12, 5000, 6);
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    corrected_hold(&list);
+    assert_true(find(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 1100000);
+    (void)find(&list, "4.2-diverse-ar-closed", CS_CORRECTED);
+    cs_statements_free(&list);
+}
+
+static void spectra_are_compared_by_multiplicity(void **state)
+{
+    (void)state;
+    double x[] = {1, 0.5}, y[] = {1, 0.5, 0.25};
+    int64_t a[] = {2, 3}, b[] = {2, 2, 2};
+    cs_toy_spectrum one = {.values = 2, .sigma = x, .multiplicity = a};
+    cs_toy_spectrum two = {.values = 3, .sigma = y, .multiplicity = b};
+    cs_42_difference d = cs_42_compare(&one, &two);
+    assert_true(d.a == 0.5 && d.b == 0.25 && d.index == 5);
+    d = cs_42_compare(&two, &one);
+    assert_true(d.a == 0.25 && d.b == 0.5 && d.index == 5);
+    two.multiplicity[2] = 5; /* j = 5: 0.5 against 0.25, j > 5: 0 against 0.25 */
+    d = cs_42_compare(&one, &two);
+    assert_true(fabs(d.a - d.b) == 0.25);
+    d = cs_42_compare(&one, &one);
+    assert_true(d.a == d.b);
+    assert_true(cs_42_ones(&one) == 2 && cs_42_sigma(&one, 3) == 0.5 && cs_42_sigma(&one, 6) == 0);
+}
+
+static void bad_toys_are_refused(void **state)
+{
+    (void)state;
+    cs_statements list = {0};
+    cs_toy toy = toy_of(0, 4, 2, 2);
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_ERR_USAGE);
+    assert_true(strlen(cs_reason()) > 0);
+    cs_reason_clear();
+    toy = toy_of(2, 4, 2, 4);
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "4"));
+    cs_reason_clear();
+    cs_statements_free(&list);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(1, 2, 1, 1);
+    for (int64_t n = 1;; n += 1 + n / 40) { /* every one of the first, then ever sparser */
+        cs_statements list = {0};
+        cs_table table = {0};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_theorem_42(&toy, &list, &table);
+        int64_t made = cs_mem_fail_at(0);
+        cs_statements_free(&list);
+        cs_table_free(&table);
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_toy),
+        cmocka_unit_test(group_and_diverse_differ),
+        cmocka_unit_test(corrected_statements_hold_on_many_toys),
+        cmocka_unit_test(own_objectives),
+        cmocka_unit_test(a_large_toy),
+        cmocka_unit_test(spectra_are_compared_by_multiplicity),
+        cmocka_unit_test(bad_toys_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
