@@ -1,0 +1,161 @@
+# cospec cooc and data: matrices of small corpora, bad input, full disks, interrupts.
+. tests/cli/lib.sh
+
+cooc() { "$COSPEC" cooc "$@"; }
+
+test_counts() {
+    # Bigrams of two documents: "a b a", "a b": a->b twice, b->a once.
+    printf 'x\ta b a\ny\ta b\n' > c.tsv
+    exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --mtx --json -o d || return 1
+    [ "$(number rows out)" = 2 ] && [ "$(number nonzeros out)" = 2 ] && near "$(number mass out)" 3 1e-12 || { fail "$(tr -d '\n ' < out)"; return 1; }
+    for f in matrix.npz matrix.json matrix.mtx cooc.json manifest.json vocab.txt; do
+        [ -f d/$f ] || { fail "$f is missing"; return 1; }
+    done
+    grep -v '^%' d/matrix.mtx | sed 1d | awk '{ print $3 }' | sort | tr '\n' ' ' > values
+    [ "$(cat values)" = "1 2 " ] || { fail "values $(cat values)"; return 1; }
+    exits 0 "$COSPEC" svd d -k all --json && [ "$(number components out)" = 2 ]
+}
+
+test_any_memory_any_threads() {
+    small_corpus c.tsv
+    i=0
+    while [ $i -lt 40 ]; do cat c.tsv; i=$((i + 1)); done > big.tsv
+    args="--corpus big.tsv --objective masked --mask-ratio 0.3 --context each:5"
+    # shellcheck disable=SC2086
+    for how in "--threads 1" "--threads 2" "--threads 2 --memory 1M"; do
+        exits 0 cooc $args $how --force -o d || return 1
+        sha256sum < d/matrix.npz >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+test_mask_ratio_is_unmasked() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.5 --max-length 4 --stride 1 -o a &&
+        exits 0 cooc --corpus c.tsv --objective masked --unmasked 2 --max-length 4 --stride 1 -o b &&
+        cmp -s a/matrix.npz b/matrix.npz || fail "${why:-matrices differ}"
+}
+
+test_given_is_better_connected_never() {
+    small_corpus c.tsv
+    for position in blind given; do
+        exits 0 cooc --corpus c.tsv --objective masked --unmasked 2 --max-length 4 --stride 1 --target-position $position -o $position &&
+            exits 0 "$COSPEC" svd $position -k 5 --json || return 1
+        number sum_sigma4 out >> sums
+    done
+    awk 'NR == 1 { blind = $1 } END { exit !($1 > blind) }' sums || fail "$(cat sums)"
+}
+
+test_draws() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4,16 --csv -o d || return 1
+    [ -f d/draws-1/matrix.npz ] && [ -f d/draws-16/matrix.json ] && [ -f d/draws.csv ] || { fail "files are missing"; return 1; }
+    head -1 out | grep -q '^draws,.*components,sum_sigma2,sum_sigma4,.*sigma' && cut -d, -f1 out | sort -un | tail -3 | tr '\n' ' ' | grep -q '1 4 16' || fail "$(head -3 out)"
+    refuses 2 "'x'" "$COSPEC" cooc --corpus c.tsv --objective ar --draws 1,x -o e
+}
+
+test_out_of_reach_is_said() {
+    i=0; while [ $i -lt 64 ]; do printf 'w%s ' $((i % 7)); i=$((i + 1)); done > c.txt
+    refuses 2 "--draws" "$COSPEC" cooc --corpus c.txt --tokenizer whitespace --objective masked --unmasked 30 -o d && [ ! -e d/matrix.json ]
+}
+
+test_dry_run() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective ar --context nearest:2 --dry-run --json && grep -q contributions out && [ ! -e d ]
+}
+
+test_nearest_is_given() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position blind -o d && says "relative to the target"
+}
+
+test_bad_corpora() {
+    run="--objective ar --context nearest:1 -o d"
+    # shellcheck disable=SC2086
+    {
+        refuses 3 "nowhere.tsv" "$COSPEC" cooc --corpus nowhere.tsv $run || return 1
+        : > c.tsv; refuses 3 "c.tsv" "$COSPEC" cooc --corpus c.tsv $run || return 1
+        printf 'a\tone two\nno label here\n' > c.tsv; refuses 3 "c.tsv:2" "$COSPEC" cooc --corpus c.tsv $run || return 1
+        printf 'a\tone two\nb\tbad \377 byte\n' > c.tsv; refuses 3 "c.tsv:2" "$COSPEC" cooc --corpus c.tsv $run || return 1
+        printf 'a\tone\n' > c.tsv; refuses 3 "" "$COSPEC" cooc --corpus c.tsv $run || refuses 2 "" "$COSPEC" cooc --corpus c.tsv $run || return 1
+    }
+    why=
+    [ ! -e d/matrix.json ] || fail "a matrix was written"
+}
+
+test_bad_options() {
+    small_corpus c.tsv
+    refuses 2 "cooc needs -o DIR" "$COSPEC" cooc --corpus c.tsv --objective ar &&
+        refuses 2 "cooc needs --corpus" "$COSPEC" cooc --objective ar -o d &&
+        refuses 2 "cooc needs --objective" "$COSPEC" cooc --corpus c.tsv -o d &&
+        refuses 2 "nearst:2" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearst:2 -o d &&
+        refuses 2 "nearest:0" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:0 -o d &&
+        refuses 2 "--memory 5K is below 1M" "$COSPEC" cooc --corpus c.tsv --objective ar --memory 5K -o d &&
+        refuses 2 "--stride 1 needs --max-length" "$COSPEC" cooc --corpus c.tsv --objective ar --stride 1 -o d &&
+        refuses 2 "--vocab" "$COSPEC" cooc --corpus c.tsv --objective ar --vocab 0 -o d &&
+        refuses 2 "--t: ar does not take it" "$COSPEC" cooc --corpus c.tsv --objective ar --t 3 -o d &&
+        refuses 2 "1:3:1" "$COSPEC" cooc --corpus c.tsv --objective diverse-ar --t 1:3:1 -o d
+}
+
+test_never_overwrites() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 -o d || return 1
+    sha256sum < d/matrix.npz > before
+    refuses 2 "matrix.json exists; --force overwrites it" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o d || return 1
+    sha256sum < d/matrix.npz | cmp -s - before || fail "the matrix changed"
+}
+
+test_full_disk() {
+    small_corpus c.tsv
+    (ulimit -f 2; "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o d > out 2> err; echo $? > code)
+    [ "$(cat code)" = 3 ] || { fail "exit $(cat code): $(cat err)"; return 1; }
+    [ ! -e d/matrix.json ] && [ ! -e d/matrix.npz ] || { fail "half written: $(ls d)"; return 1; }
+    ls -A d 2> /dev/null | grep -q 'part\|tmp' && { fail "left behind: $(ls -A d)"; return 1; }
+    says "File too large" || says "large"
+}
+
+test_no_permission() {
+    small_corpus c.tsv
+    refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
+}
+
+# Interrupts a build that would take minutes; nothing half-written may stay, and the runs on disk go.
+test_interrupt() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 3000; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
+    mkdir scratch
+    "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context nearest:6 --memory 8M --scratch scratch -o d > out 2> err &
+    pid=$!
+    sleep 2
+    kill -INT $pid
+    wait $pid
+    got=$?
+    [ $got = 130 ] || { fail "exit $got: $(head -c 200 err)"; return 1; }
+    [ -z "$(ls -A scratch)" ] || { fail "runs stay: $(ls scratch)"; return 1; }
+    [ ! -e d ] || [ -z "$(ls -A d)" ] || fail "half written: $(ls -A d)"
+}
+
+test_interrupted_sweep() {
+    "$COSPEC" toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2 -o d > out 2> err &
+    pid=$!
+    sleep 1
+    kill -TERM $pid
+    wait $pid
+    got=$?
+    [ $got = 130 ] && says interrupted && [ ! -s out ] && [ ! -e d/toy.json ] || fail "exit $got: $(head -c 200 err)"
+}
+
+test_data() {
+    exits 0 "$COSPEC" data list --csv && grep -q '^wordnet,' out && exits 0 "$COSPEC" data list --json && grep -q '"gcide"' out || return 1
+    small_corpus c.tsv
+    exits 0 "$COSPEC" data stats c.tsv --json || return 1
+    [ "$(number documents out)" = 80 ] && [ "$(number labels out)" = 2 ] || { fail "$(tr -d '\n ' < out)"; return 1; }
+    mkdir -p dir/a dir/b && echo "one two" > dir/a/1.txt && echo "three four five" > dir/b/1.txt
+    exits 0 "$COSPEC" data stats dir --json && [ "$(number documents out)" = 2 ] && [ "$(number tokens out)" = 5 ] || return 1
+    refuses 2 "data 'show'" "$COSPEC" data show && refuses 2 "one NAME" "$COSPEC" data stats &&
+        refuses 2 "--vocab has no meaning" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
+}
+
+for t in counts any_memory_any_threads mask_ratio_is_unmasked given_is_better_connected_never draws out_of_reach_is_said dry_run \
+    nearest_is_given bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+    check $t
+done

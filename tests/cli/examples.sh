@@ -1,0 +1,27 @@
+# Every example of every command runs, in the order of its command, in one folder a command.
+. tests/cli/lib.sh
+
+commands=$("$COSPEC" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+
+test_one() {
+    "$COSPEC" help "$command" | sed '1,/^Examples:/d; s/^  //' | grep '^cospec ' > lines
+    [ -s lines ] || { fail "no examples"; return 1; }
+    while read -r line; do
+        # shellcheck disable=SC2086 # the line is a command line
+        if ! eval "\"\$COSPEC\" ${line#cospec}" > out 2> err < /dev/null; then
+            grep -q 'apt-get install\|package' err && { missing=$line; continue; }
+            fail "$line: $(tail -1 err)"
+            return 1
+        fi
+    done < lines
+}
+
+for command in $commands; do
+    why= missing=
+    mkdir "$work/$command" && cd "$work/$command" || exit 1
+    if ! test_one; then echo "not ok examples of $command: $why"
+    elif [ -n "$missing" ]; then skip "examples of $command" "a Debian package is missing for '$missing'"
+    else echo "ok examples of $command"; fi
+    cd "$work" || exit 1
+    rm -rf "${work:?}/$command"
+done

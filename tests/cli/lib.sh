@@ -1,0 +1,57 @@
+# Sourced by the end-to-end tests: each test is a function that returns 0 or sets `why`.
+# $COSPEC is the program. Everything happens in a folder of its own, removed at the end.
+set -u
+: "${COSPEC:?}"
+export LC_ALL=C.UTF-8 TERM=dumb
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+why=
+
+# check NAME: runs the function test_NAME in a fresh folder and prints its line.
+check() {
+    why=
+    mkdir "$work/$1" && cd "$work/$1" || exit 1
+    if "test_$1"; then echo "ok $1"; else echo "not ok $1: ${why:-failed}"; fi
+    cd "$work" || exit 1
+    chmod -R u+w "$work/$1" && rm -rf "${work:?}/$1"
+}
+
+skip() { echo "skip $1: $2"; }
+
+fail() { why="$*"; return 1; }
+
+# exits CODE COMMAND...: the exit code; stdout and stderr are kept in `out` and `err`.
+exits() {
+    want=$1; shift
+    "$@" > out 2> err
+    got=$?
+    [ "$got" = "$want" ] || fail "'$*' exits with $got, not $want: $(head -c 300 err)"
+}
+
+# says TEXT: the last stderr holds the text, on one line, and stdout is empty.
+says() {
+    grep -qF -- "$1" err || { fail "stderr lacks '$1': $(head -c 300 err)"; return 1; }
+}
+
+# refuses CODE TEXT COMMAND...
+refuses() {
+    code=$1 text=$2; shift 2
+    exits "$code" "$@" && says "$text" && { [ ! -s out ] || fail "'$*' failed but printed: $(head -c 100 out)"; }
+}
+
+# number KEY FILE: the number that follows "KEY": in a JSON file.
+number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1; }
+
+# near A B TOLERANCE
+near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= t) }' || fail "$1 is not $2 within $3"; }
+
+# A small labelled corpus; any change of these lines changes the tests' numbers.
+small_corpus() {
+    i=0
+    while [ $i -lt 40 ]; do
+        printf 'animal\tthe cat number %d sat on the mat and the dog ran away\n' $((i % 3))
+        printf 'plant\ta tree number %d grows in the wood and the leaf falls down\n' $((i % 4))
+        i=$((i + 1))
+    done | sed 's/ 0 / zero /; s/ 1 / one /; s/ 2 / two /; s/ 3 / three /' > "$1"
+}

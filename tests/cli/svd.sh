@@ -1,0 +1,125 @@
+# cospec svd: values against closed forms, certificates, solvers, bad input.
+. tests/cli/lib.sh
+
+svd() { "$COSPEC" svd "$@"; }
+
+mtx() { # mtx ROWS COLS "i j v" ...: a Matrix Market file on stdout
+    rows=$1 cols=$2; shift 2
+    printf '%%%%MatrixMarket matrix coordinate real general\n%s %s %s\n' "$rows" "$cols" $#
+    printf '%s\n' "$@"
+}
+
+# Sigma of the JSON result, one a line.
+sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; }
+
+# The doubly stochastic 2 x 2 matrix (3 1; 1 3)/8 has Abar = (3 1; 1 3)/4: sigma 1 and 1/2.
+two() { mtx 2 2 "1 1 3" "1 2 1" "2 1 1" "2 2 3" > two.mtx; }
+
+test_closed_form() {
+    two
+    exits 0 svd two.mtx -k 2 --json && sigmas out > s &&
+        near "$(sed -n 1p s)" 1 1e-14 && near "$(sed -n 2p s)" 0.5 1e-14 &&
+        [ "$(number components out)" = 1 ] && [ "$(number multiplicity_of_one out)" = 1 ] &&
+        near "$(number sum_sigma2 out)" 1.25 1e-14 && near "$(number sum_sigma4 out)" 1.0625 1e-14 &&
+        [ "$(grep -c '"state": "passed"' out)" -ge 3 ] || fail "${why:-$(tr -d '\n ' < out | head -c 600)}"
+}
+
+test_normalised() {
+    mtx 2 2 "1 1 0.75" "1 2 0.25" "2 1 0.25" "2 2 0.75" > n.mtx
+    exits 0 svd n.mtx -k all --normalised --json && sigmas out > s && near "$(sed -n 2p s)" 0.5 1e-14
+}
+
+# Blocks (3 1; 1 3) of different weight: 40 copies of 1 and of 1/2, whatever the solver.
+blocks() {
+    awk 'BEGIN { n = 40; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
+        for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j)
+            print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (b + 1) }' > blocks.mtx
+}
+
+test_multiplicity() {
+    blocks
+    for solver in auto lapack arpack; do
+        exits 0 svd blocks.mtx -k 80 --solver $solver --json || return 1
+        sigmas out | awk '{ d = $1 - (NR <= 40 ? 1 : 0.5); if (d < 0) d = -d; if (d > 1e-10) bad = 1 } END { exit bad || NR != 80 }' ||
+            { fail "$solver: $(sigmas out | sort | uniq -c | head -5)"; return 1; }
+        [ "$(number multiplicity_of_one out)" = 40 ] || { fail "$solver: multiplicity"; return 1; }
+    done
+    exits 0 svd blocks.mtx -k 60 --no-reduction --solver lapack --json &&
+        sigmas out | awk '{ d = $1 - (NR <= 40 ? 1 : 0.5); if (d < 0) d = -d; if (d > 1e-10) bad = 1 } END { exit bad || NR != 60 }'
+}
+
+test_zeros_are_counted_apart() {
+    mtx 3 3 "1 1 1" "1 2 1" "2 1 2" "2 2 2" "3 3 1" > z.mtx
+    exits 0 svd z.mtx -k all --json || return 1
+    [ "$(number k out)" = 2 ] && [ "$(number zeros out)" = 1 ] && [ "$(number rank out)" = 2 ] || fail "$(tr -d '\n ' < out | head -c 500)"
+}
+
+test_vectors() {
+    two
+    exits 0 svd two.mtx -k 2 --vectors -o d --json || return 1
+    for f in u.npy v.npy sigma.npy svd.json svd.csv manifest.json; do
+        [ -f d/$f ] || { fail "$f is missing"; return 1; }
+    done
+    head -c 6 d/u.npy | grep -q NUMPY || return 1
+    refuses 2 "exists; --force overwrites it" "$COSPEC" svd two.mtx -k 2 -o d || return 1
+    exits 0 svd two.mtx -k 1 -o d --force || return 1
+    refuses 2 "--vectors needs -o DIR" "$COSPEC" svd two.mtx --vectors
+}
+
+test_csv_and_text() {
+    two
+    exits 0 svd two.mtx --csv && [ "$(head -1 out)" = index,sigma,residual ] && [ "$(wc -l < out)" = 3 ] &&
+        exits 0 svd two.mtx && grep -q sigma out && says "certificates"
+}
+
+test_solvers_not_here() {
+    two
+    refuses 2 "this build does not have it" "$COSPEC" svd two.mtx --solver block &&
+        refuses 5 "no GPU support" "$COSPEC" svd two.mtx --solver cusolver &&
+        refuses 2 "'lanczos'" "$COSPEC" svd two.mtx --solver lanczos
+}
+
+test_rank_out_of_range() {
+    two
+    refuses 2 "3" "$COSPEC" svd two.mtx -k 3 && refuses 2 "-k: 0" "$COSPEC" svd two.mtx -k 0 &&
+        refuses 2 "'x'" "$COSPEC" svd two.mtx -k x && refuses 2 "'1.5'" "$COSPEC" svd two.mtx -k 1.5
+}
+
+test_bad_matrices() {
+    refuses 3 "nowhere.npz" "$COSPEC" svd nowhere.npz || return 1
+    mkdir empty; refuses 3 "empty/matrix.npz" "$COSPEC" svd empty || return 1
+    mtx 2 2 "1 1 -3" "2 2 1" > m.mtx; refuses 3 "-3" "$COSPEC" svd m.mtx || return 1
+    mtx 2 2 "1 1 nan" "2 2 1" > m.mtx; refuses 3 "m.mtx" "$COSPEC" svd m.mtx || return 1
+    mtx 2 2 "3 1 1" > m.mtx; refuses 3 "m.mtx:3" "$COSPEC" svd m.mtx || return 1
+    : > m.mtx; refuses 3 "m.mtx" "$COSPEC" svd m.mtx || return 1
+    : > m.npz; refuses 3 "m.npz" "$COSPEC" svd m.npz || return 1
+    printf 'PK\003\004 not an archive' > m.npz; refuses 3 "m.npz" "$COSPEC" svd m.npz || return 1
+    printf 'text' > m.npy; refuses 3 "m.npy" "$COSPEC" svd m.npy || return 1
+    printf 'text' > m.xyz; refuses 3 "m.xyz" "$COSPEC" svd m.xyz
+}
+
+test_truncated_npz() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o d || return 1
+    size=$(wc -c < d/matrix.npz)
+    for part in 1 2 3; do
+        head -c $((size * part / 4)) d/matrix.npz > cut.npz
+        refuses 3 "cut.npz" "$COSPEC" svd cut.npz || return 1
+    done
+}
+
+# A random 300 x 300 matrix needs more than one iteration of ARPACK.
+test_not_converged_is_printed() {
+    awk 'BEGIN { srand(7); n = 700; print "%%MatrixMarket matrix coordinate real general"; print n, n, n * 12
+        for (i = 1; i <= n; ++i) for (j = 0; j < 12; ++j) print i, (i * 7 + j * j * 31 + int(rand() * 20)) % n + 1, 1 + int(rand() * 5) }' > r.mtx
+    "$COSPEC" svd r.mtx -k 40 --solver arpack --max-iterations 1 --tol 1e-15 --json > out 2> err
+    got=$?
+    [ $got = 4 ] && says "not converged" && grep -q '"converged": false' out || fail "exit $got: $(head -c 200 err)"
+}
+
+test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
+
+for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
+    rank_out_of_range bad_matrices truncated_npz not_converged_is_printed dry_run; do
+    check $t
+done

@@ -1,0 +1,117 @@
+# The toy model through the command line: golden values, sweeps, bad input.
+. tests/cli/lib.sh
+
+toy() { "$COSPEC" toy "$@"; }
+
+# spectrum OUT: "sigma multiplicity" lines of the JSON result.
+spectrum() { tr -d ' \n' < "$1" | sed 's/.*"spectrum":\[\(\[.*\]\)\],"sum.*/\1/; s/\],\[/\n/g; s/[][]//g; s/,/ /g'; }
+
+# golden WANT ARGUMENTS...: WANT is "sigma multiplicity/..." from tests/golden/toy_spectra.json.
+golden() {
+    want=$1; shift
+    exits 0 toy "$@" --json || return 1
+    spectrum out > got
+    printf '%s\n' "$want" | tr '/' '\n' > want
+    [ "$(wc -l < want)" = "$(grep -c . got)" ] || { fail "$*: $(tr '\n' '/' < got)"; return 1; }
+    paste -d' ' want got | awk '{ d = $1 - $3; if (d < 0) d = -d; if (d > 1e-12 || $2 != $4) bad = 1 } END { exit bad }' ||
+        fail "$*: $(tr '\n' '/' < got)"
+}
+
+test_golden() {
+    for method in enumerate reduce closed; do
+        golden "1.0 4" --objective ar --classes 2 --length 3 --tokens 2 --method $method &&
+            golden "1.0 5" --objective ar --classes 2 --length 3 --tokens 2 --empty-prefix shared --method $method &&
+            golden "1.0 6" --objective ar --classes 2 --length 3 --tokens 2 --empty-prefix class --method $method &&
+            golden "1.0 2/0.5 4" --objective masked --unmasked 1 --classes 2 --length 3 --tokens 2 --method $method &&
+            golden "1.0 2/0.70710678118655 4" --objective variable-masked --unmasked 1:2 --event-weight token --classes 2 --length 3 --tokens 2 --method $method &&
+            golden "1.0 2/0.79056941504209 4" --objective variable-masked --unmasked 1:2 --event-weight mask --classes 2 --length 3 --tokens 2 --method $method || return 1
+    done
+}
+
+test_given_is_all_ones() {
+    golden "1.0 12" --objective masked --unmasked 2 --target-position given --classes 3 --length 4 --tokens 2
+}
+
+test_sums() {
+    exits 0 toy --objective masked --unmasked 1 --classes 2 --length 3 --tokens 2 --json &&
+        near "$(number sum_sigma2 out)" 3 1e-12 && near "$(number sum_sigma4 out)" 2.25 1e-12
+}
+
+test_mask_ratio_is_unmasked() {
+    # 10 - round(0.25 * 10) = 10 - 3: half away from zero
+    exits 0 toy --objective masked --mask-ratio 0.25 --classes 2 --length 10 --tokens 2 --json && spectrum out > a &&
+        exits 0 toy --objective masked --unmasked 7 --classes 2 --length 10 --tokens 2 --json && spectrum out > b && cmp -s a b
+}
+
+test_a_million_classes() {
+    exits 0 timeout 20 "$COSPEC" toy --objective masked --unmasked 64 --classes 1000000 --length 128 --tokens 50000 --json &&
+        grep -q '127000000' out
+}
+
+test_sweep_csv() {
+    exits 0 toy --objective masked --mask-ratio 0.1:0.9:0.1 --classes 2 --length 10 --tokens 2 --csv || return 1
+    [ "$(wc -l < out)" = 19 ] || { fail "$(wc -l < out) lines"; return 1; }
+    head -1 out | grep -q '^objective,classes,length,tokens,parameters,.*method.*index,sigma,multiplicity' &&
+        grep -q 'mask-ratio=0.3' out || fail "$(sed -n 1,6p out)"
+}
+
+test_sweep_json() {
+    exits 0 toy --objective diverse-ar --t 1:3:1 --classes 2:4:2 --length 4 --tokens 2 --json || return 1
+    [ "$(grep -c '"spectrum"' out)" = 6 ] && grep -q '"rows"' out || fail "$(head -c 300 out)"
+}
+
+test_sweep_leaves_out_what_does_not_exist() {
+    exits 0 toy --objective masked --unmasked 1:5:1 --classes 2 --length 4 --tokens 2 --csv || return 1
+    says "left out classes=2 length=4 tokens=2 unmasked=4" && ! grep -q 'unmasked=4' out || return 1
+    refuses 2 "no point of the sweep exists" "$COSPEC" toy --objective masked --unmasked 7:9:1 --classes 2 --length 4 --tokens 2 -q
+}
+
+test_plan_file() {
+    echo '{"plans": [{"probability": 1, "groups": [0, 1, 2]}]}' > p.json
+    golden "1.0 4" --objective file --plan-file p.json --classes 2 --length 3 --tokens 2 || return 1
+    echo '{"plans": [{"probability": 1, "groups": [0, 1, 2], "weights": [0, 1, -1]}]}' > p.json
+    refuses 3 "-1" "$COSPEC" toy --objective file --plan-file p.json --classes 2 --length 3 --tokens 2 || return 1
+    refuses 2 "needs --plan-file" "$COSPEC" toy --objective file --classes 2 --length 3 --tokens 2
+}
+
+base="--classes 2 --length 4 --tokens 2"
+# shellcheck disable=SC2086 # word splitting is wanted
+test_bad_numbers() {
+    refuses 2 "toy needs --objective" "$COSPEC" toy $base &&
+        refuses 2 "toy needs --classes R" "$COSPEC" toy --objective ar --length 4 --tokens 2 &&
+        refuses 2 "'abc'" "$COSPEC" toy --objective ar --classes abc --length 4 --tokens 2 &&
+        refuses 2 "1e400" "$COSPEC" toy --objective masked --mask-ratio 1e400 $base &&
+        refuses 2 "mask ratio 1.2 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 1.2 $base &&
+        refuses 2 "mask ratio 0 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 0 $base &&
+        refuses 2 "nan" "$COSPEC" toy --objective masked --mask-ratio nan $base &&
+        refuses 2 "needs length >= 6, got 4" "$COSPEC" toy --objective masked --unmasked 5 $base &&
+        refuses 2 "--classes" "$COSPEC" toy --objective ar --classes 0 --length 4 --tokens 2 &&
+        refuses 2 "'uniform:x'" "$COSPEC" toy --objective offset-ar --offset-weights uniform:x $base || 
+        { grep -q 'uniform:x' err && why= && return 0; return 1; }
+}
+
+# shellcheck disable=SC2086
+test_nothing_is_ignored() {
+    refuses 2 "--t: masked does not take it (it is for diverse-ar, group-ar)" "$COSPEC" toy --objective masked --unmasked 2 --t 3 $base &&
+        refuses 2 "--unmasked: ar does not take it" "$COSPEC" toy --objective ar --unmasked 2 $base &&
+        refuses 2 "--mask-ratio: ar does not take it" "$COSPEC" toy --objective ar --mask-ratio 0.1:0.9:0.1 $base &&
+        refuses 2 "--groups: ar does not take it (it is for gvp)" "$COSPEC" toy --objective ar --groups 2 $base &&
+        refuses 2 "--segmentation: ar" "$COSPEC" toy --objective ar --segmentation fixed $base &&
+        refuses 2 "--offset-weights: ar" "$COSPEC" toy --objective ar --offset-weights mix:0.5 $base &&
+        refuses 2 "--plan-file: ar" "$COSPEC" toy --objective ar --plan-file p.json $base &&
+        refuses 2 "--event-weight: diverse-ar" "$COSPEC" toy --objective diverse-ar --t 2 --event-weight mask $base &&
+        exits 0 "$COSPEC" toy --objective diverse-ar --t 2 --event-weight token $base &&
+        refuses 2 "both" "$COSPEC" toy --objective masked --unmasked 2 --mask-ratio 0.5 $base
+}
+
+# shellcheck disable=SC2086
+test_too_large_is_said_before() {
+    refuses 3 "nonzeros" timeout 20 "$COSPEC" toy --objective masked --unmasked 10 --classes 10 --length 20 --tokens 50 --method enumerate || return 1
+    exits 0 "$COSPEC" toy --objective masked --unmasked 10 --classes 10 --length 20 --tokens 50 --method enumerate --dry-run --json &&
+        grep -q '"nnz"' out
+}
+
+for t in golden given_is_all_ones sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
+    sweep_leaves_out_what_does_not_exist plan_file bad_numbers nothing_is_ignored too_large_is_said_before; do
+    check $t
+done

@@ -1,0 +1,97 @@
+# Dispatch, help, exit codes, streams.
+. tests/cli/lib.sh
+
+test_version() { exits 0 "$COSPEC" --version && grep -q '^cospec [0-9]' out; }
+
+test_no_command() { refuses 2 "no command" "$COSPEC"; }
+
+test_unknown_command() { refuses 2 "unknown command 'hepl'; did you mean help?" "$COSPEC" hepl; }
+
+test_unknown_option() { refuses 2 "did you mean --classes?" "$COSPEC" toy --clases 3; }
+
+test_help_of_each_command() {
+    exits 0 "$COSPEC" help || return 1
+    cp out list
+    for c in $(sed -n 's/^  \([a-z]*\) .*/\1/p' list); do
+        exits 0 "$COSPEC" help "$c" || return 1
+        cp out one
+        exits 0 "$COSPEC" "$c" --help || return 1
+        cmp -s one out || { fail "help $c and $c --help differ"; return 1; }
+        grep -q '^Examples:' out || { fail "$c has no examples"; return 1; }
+        awk 'length > 80 && !/^  (cospec|#)/ { bad = 1 } END { exit bad }' out || { fail "$c: lines over 80 columns"; return 1; }
+    done
+}
+
+test_man_page_is_clean() {
+    exits 0 "$COSPEC" help --man || return 1
+    cp out cospec.1
+    man --warnings -l cospec.1 > page 2> warnings
+    [ ! -s warnings ] || { fail "$(head -3 warnings)"; return 1; }
+    grep -q 'EXIT STATUS' page
+}
+
+test_completion() {
+    exits 0 "$COSPEC" help --completion || return 1
+    cat > try.bash <<'EOF'
+. ./out
+complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _cospec; printf '%s ' "${COMPREPLY[@]}"; echo; }
+complete_words cospec to
+complete_words cospec toy --obj
+complete_words cospec toy --token-sets ''
+complete_words cospec help --m
+EOF
+    bash try.bash > words 2> errors || { fail "$(cat errors)"; return 1; }
+    printf 'toy \n--objective \ndisjoint literal \n--man --markdown \n' > want
+    cmp -s words want || fail "$(tr '\n' '/' < words)"
+}
+
+test_docs_are_current() {
+    exits 0 "$COSPEC" help --markdown || return 1
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+    if [ -f "$root/docs/cli.md" ]; then
+        cmp -s out "$root/docs/cli.md" || fail "docs/cli.md is not what 'make docs' writes"
+    else
+        fail "docs/cli.md is missing"
+    fi
+}
+
+test_full_stdout() {
+    "$COSPEC" help > /dev/full 2> err
+    [ $? = 3 ] && says "standard output: No space left on device" || fail "a full stdout is not an error"
+}
+
+test_closed_stdout() {
+    "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json >&- 2> err
+    [ $? = 3 ] && says "standard output"
+}
+
+test_reader_gone() {
+    { "$COSPEC" toy --objective masked --unmasked 1:2000:1 --classes 2 --length 2001 --tokens 2 --csv 2> err; echo $? > code; } | head -1 > out
+    [ "$(cat code)" = 3 ] && says "Broken pipe" || fail "exit $(cat code): $(head -c 200 err)"
+}
+
+test_device() {
+    refuses 5 "no GPU support in this build" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device cuda &&
+        exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device auto
+}
+
+test_json_and_csv() { refuses 2 "together" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
+
+test_option_without_meaning() { refuses 2 "no meaning for 'help'" "$COSPEC" help --seed 3; }
+
+test_missing_config() { refuses 3 "nowhere.json" "$COSPEC" toy --config nowhere.json; }
+
+test_config() {
+    echo '{"objective": "masked", "unmasked": 2, "classes": 4, "length": 4, "tokens": 3}' > c.json
+    exits 0 "$COSPEC" toy --config c.json --json && grep -q '"unmasked=2' out || return 1
+    exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"unmasked=1' out || return 1
+    echo '{"objectve": "masked"}' > c.json
+    refuses 2 "config c.json: objectve: toy does not know it; did you mean objective?" "$COSPEC" toy --config c.json || return 1
+    echo '{"objective": ' > c.json
+    refuses 3 "c.json:" "$COSPEC" toy --config c.json
+}
+
+for t in version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
+    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning missing_config config; do
+    check $t
+done
