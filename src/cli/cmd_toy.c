@@ -275,9 +275,6 @@ static cs_status run_toy(cs_args *args)
     json_t *points = json_array(), *skipped = json_array(), *result = NULL;
     bool dry = cs_args_flag(args, "dry-run");
     cs_status status = points && skipped ? cs_sweep_of(args, &sweep) : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_args_given(args, "plan-file")) {
-        status = cs_output_input(args, cs_args_text(args, "plan-file"));
-    }
     if (status == CS_OK) {
         status = cs_output_claim(args, "toy.json");
     }
@@ -286,6 +283,9 @@ static cs_status run_toy(cs_args *args)
     }
     if (status == CS_OK) {
         status = run_sweep(args, &sweep, &file, points, skipped, &table);
+    }
+    if (status == CS_OK && file.path) {
+        status = cs_output_input(args, file.path);
     }
     if (status == CS_OK) {
         result = cs_sweep_is_swept(&sweep) ? sweep_json(points, skipped, &table)

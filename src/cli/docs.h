@@ -10,8 +10,14 @@
 FILE *cs_docs_begin(char **text, size_t *size) CS_MUST_CHECK;
 cs_status cs_docs_finish(FILE *stream, char **text) CS_MUST_CHECK;
 
+/* The argument as the texts show it: a long list of choices is NAME, and stands in the help. */
+const char *cs_docs_argument(const cs_opt *opt);
+
 /* "-k, --rank N" */
 void cs_docs_option_form(const cs_opt *opt, char *form, size_t size);
+
+/* The help, with the choices when the form does not show them. */
+void cs_docs_option_help(const cs_opt *opt, char *text, size_t size);
 
 /* The first block of a description at or after `text`: a paragraph, or lines set as they stand.
  * NULL at the end. */

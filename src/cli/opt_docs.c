@@ -68,6 +68,8 @@ static void roff_description(FILE *out, const char *text)
 
 static void roff_option(FILE *out, const cs_opt *o)
 {
+    char text[1024];
+    cs_docs_option_help(o, text, sizeof text);
     fputs(".TP\n", out);
     if (o->letter) {
         fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -77,11 +79,11 @@ static void roff_option(FILE *out, const cs_opt *o)
     fputs("\\fR", out);
     if (o->kind != CS_OPT_FLAG) {
         fputs(" \\fI", out);
-        roff_text(out, o->argument);
+        roff_text(out, cs_docs_argument(o));
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    roff_text(out, o->help);
+    roff_text(out, text);
     if (o->fallback) {
         fputs("\nDefault: ", out);
         roff_text(out, o->fallback);
@@ -181,7 +183,7 @@ static cs_status completion_choices(void *ctx, const cs_opt *o, bool common)
     FILE *out = ctx;
     (void)common;
     if (o->kind == CS_OPT_CHOICE) {
-        fprintf(out, "            --%s) words=\"", o->name);
+        fprintf(out, "            --%s) files=0 words=\"", o->name);
         for (const char *p = o->argument; *p; ++p) {
             fputc(*p == '|' ? ' ' : *p, out);
         }
@@ -252,14 +254,15 @@ static void markdown_cell(FILE *out, const char *text)
 
 static void markdown_option(FILE *out, const cs_opt *o)
 {
-    char form[160];
+    char form[160], text[1024];
     cs_docs_option_form(o, form, sizeof form);
+    cs_docs_option_help(o, text, sizeof text);
     fputs("| `", out);
     for (const char *p = form; *p; ++p) {
         fputs(*p == '|' ? "\\|" : (char[]){*p, '\0'}, out);
     }
     fputs("` | ", out);
-    markdown_cell(out, o->help);
+    markdown_cell(out, text);
     fputs(" | ", out);
     markdown_cell(out, o->fallback ? o->fallback : "");
     fputs(" |\n", out);

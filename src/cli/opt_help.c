@@ -30,6 +30,27 @@ FILE *cs_docs_begin(char **text, size_t *size)
     return stream;
 }
 
+const char *cs_docs_argument(const cs_opt *o)
+{
+    enum { LONGEST = 40 };
+    return o->kind == CS_OPT_CHOICE && strlen(o->argument) > LONGEST ? "NAME" : o->argument;
+}
+
+void cs_docs_option_help(const cs_opt *o, char *text, size_t size)
+{
+    int used = snprintf(text, size, "%s", o->help);
+    if (o->kind != CS_OPT_CHOICE || cs_docs_argument(o) == o->argument || used < 0 ||
+        (size_t)used >= size) {
+        return;
+    }
+    used += snprintf(text + used, size - (size_t)used, " One of ");
+    for (const char *p = o->argument; *p && (size_t)used + 3 < size; ++p) {
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s", *p == '|' ? ", " : (char[]){*p, 0});
+    }
+    (void)snprintf(text + used, size - (size_t)used, ".");
+}
+
 void cs_docs_option_form(const cs_opt *o, char *form, size_t size)
 {
     char letter[8] = "";
@@ -37,7 +58,7 @@ void cs_docs_option_form(const cs_opt *o, char *form, size_t size)
         (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
     }
     (void)snprintf(form, size, "%s--%s%s%s", letter, o->name, o->kind == CS_OPT_FLAG ? "" : " ",
-                   o->kind == CS_OPT_FLAG ? "" : o->argument);
+                   o->kind == CS_OPT_FLAG ? "" : cs_docs_argument(o));
 }
 
 /* Words of text[0..length-1] from column `column` on, later lines indented. */
@@ -126,9 +147,10 @@ static cs_status print_option(void *ctx, const cs_opt *o, bool common)
         fprintf(list->out, "%*s", OPTION_INDENT - column, "");
     }
     char text[1024];
-    int used = snprintf(text, sizeof text, "%s", o->help);
-    if (o->fallback && used > 0 && (size_t)used < sizeof text) {
-        (void)snprintf(text + used, sizeof text - (size_t)used, " [%s]", o->fallback);
+    cs_docs_option_help(o, text, sizeof text);
+    if (o->fallback) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, " [%s]", o->fallback);
     }
     wrap(list->out, text, strlen(text), OPTION_INDENT, OPTION_INDENT);
     return CS_OK;

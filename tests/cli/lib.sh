@@ -23,10 +23,10 @@ fail() { why="$*"; return 1; }
 
 # exits CODE COMMAND...: the exit code; stdout and stderr are kept in `out` and `err`.
 exits() {
-    want=$1; shift
+    exits_want=$1; shift
     "$@" > out 2> err
-    got=$?
-    [ "$got" = "$want" ] || fail "'$*' exits with $got, not $want: $(head -c 300 err)"
+    exits_got=$?
+    [ "$exits_got" = "$exits_want" ] || fail "'$*' exits with $exits_got, not $exits_want: $(head -c 300 err)"
 }
 
 # says TEXT: the last stderr holds the text, on one line, and stdout is empty.
@@ -36,8 +36,8 @@ says() {
 
 # refuses CODE TEXT COMMAND...
 refuses() {
-    code=$1 text=$2; shift 2
-    exits "$code" "$@" && says "$text" && { [ ! -s out ] || fail "'$*' failed but printed: $(head -c 100 out)"; }
+    refuses_code=$1 refuses_text=$2; shift 2
+    exits "$refuses_code" "$@" && says "$refuses_text" && { [ ! -s out ] || fail "'$*' failed but printed: $(head -c 100 out)"; }
 }
 
 # number KEY FILE: the number that follows "KEY": in a JSON file.
