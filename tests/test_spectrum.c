@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "cooc/moments.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_stages.h"
 #include "cooc_matrices.h"
@@ -473,6 +474,90 @@ static void a_missed_copy_is_caught(void **state)
     cs_csr_free(&a);
 }
 
+/* A wrong vector shows in its own residual and in the certificate, and nowhere else. */
+static void a_wrong_vector_is_caught(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 6, 2);
+    cs_spectrum_options o = {.k = 30};
+    cs_system system = {0};
+    cs_parts parts = {0};
+    cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 6};
+    assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
+    assert_int_equal(cs_parts_solve(&system, &o, 30, &parts), CS_OK);
+    parts.part[3].v.data[0] += 1e-3;
+    assert_int_equal(cs_spectrum_merge(&system, &parts, &o, false, &s), CS_OK);
+    int64_t bad = 0;
+    for (int64_t j = 0; j < s.k; ++j) {
+        bad += s.residual[j] > 1e-5;
+        assert_true(s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
+    }
+    assert_int_equal(bad, 1);
+    assert_int_equal(s.cert_residual.state, CS_CERT_FAILED);
+    assert_false(s.converged);
+    cs_spectrum_free(&s);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    cs_csr_free(&a);
+}
+
+/* diag(1, 0.9, 0.5, ..., 0.5) with the first vector known: the probe sees 0.9 and no more, and its
+ * Krylov space ends after two steps, so nothing can escape. On a spread spectrum the largest value
+ * is seen to 1% (in fact far closer) for every seed, with the failure probability of the formula.
+ */
+static void the_probe_sees_what_is_left(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    cs_csr d = {0};
+    assert_int_equal(cs_csr_init(&d, N, N, N), CS_OK);
+    for (int64_t i = 0; i < N; ++i) {
+        d.col[i] = (int32_t)i;
+        d.val[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
+        d.ptr[i + 1] = i + 1;
+    }
+    cs_dense v = {0};
+    assert_int_equal(cs_dense_init(&v, N, 1), CS_OK);
+    v.data[0] = 1;
+    cs_linop_csr_ctx ctx;
+    cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);
+    double value = 0, failure = 1;
+    assert_int_equal(cs_probe(&op, &v, 1, &value, &failure), CS_OK);
+    assert_true(fabs(value - 0.9) < 1e-12);
+    assert_true(failure == 0);
+    for (int64_t i = 1; i < N; ++i) {
+        d.val[i] = 0.8 * (double)(N - i) / (N - 1);
+    }
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+        assert_int_equal(cs_probe(&op, &v, seed, &value, &failure), CS_OK);
+        assert_true(value <= 0.8 + 1e-14 && value > 0.8 / 1.01);
+        assert_true(failure > 0 && failure <= 1e-6);
+    }
+    cs_dense_free(&v);
+    cs_csr_free(&d);
+}
+
+/* With the leading vectors taken out, the estimate of sum sigma^4 keeps its mean and loses most of
+ * its error. */
+static void known_triplets_sharpen_the_fourth_moment(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
+    assert_int_equal(cs_csr_transpose(&abar, &abar_t), CS_OK);
+    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
+    double mean = 0, error = 0, plain = 0, plain_error = 0;
+    assert_int_equal(
+        cs_moment4_estimate_tail(&abar, &abar_t, &s.v, s.sigma, 64, 3, 0, &mean, &error), CS_OK);
+    assert_int_equal(cs_moment4_estimate(&abar, &abar_t, 64, 3, 0, &plain, &plain_error), CS_OK);
+    assert_true(fabs(mean - s.sum_sigma4) < 5 * error);
+    assert_true(fabs(plain - s.sum_sigma4) < 5 * plain_error);
+    assert_true(error < 0.5 * plain_error);
+    cs_spectrum_free(&s);
+    cs_csr_free(&abar);
+    cs_csr_free(&abar_t);
+    cs_csr_free(&a);
+}
+
 /* More in the triplets than in the matrix cannot be. */
 static void invented_values_fail_the_moments(void **state)
 {
@@ -645,6 +730,9 @@ int main(void)
         cmocka_unit_test(marginals_are_probabilities),
         cmocka_unit_test(threads_do_not_change_the_answer),
         cmocka_unit_test(a_missed_copy_is_caught),
+        cmocka_unit_test(a_wrong_vector_is_caught),
+        cmocka_unit_test(the_probe_sees_what_is_left),
+        cmocka_unit_test(known_triplets_sharpen_the_fourth_moment),
         cmocka_unit_test(invented_values_fail_the_moments),
         cmocka_unit_test(unreduced_results_are_certified_by_components),
         cmocka_unit_test(groups_count_multiplicities),

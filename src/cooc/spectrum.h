@@ -71,8 +71,8 @@ typedef struct {
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
     /* components  value = number of returned sigma within 1e-9 of 1, bound = components; passed
-     * when value >= min(wanted, components). Not run when a matrix that came normalised was not
-     * reduced, or has a component whose largest value is not 1 within 1e-9.
+     *             when value >= min(wanted, components). Not run when a matrix that came
+     *             normalised was not reduced, or has a component without sigma = 1 (to 1e-9).
      *
      * moments     All triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound,
      *             from the residuals.

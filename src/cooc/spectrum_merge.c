@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/spectrum_stages.h"
 
-enum { PANEL = 32 };
+enum { PANEL = 16 };
 
 typedef struct {
     double sigma;
@@ -77,55 +78,156 @@ static void lift_column(const side *s, const choice *c, const cs_dense *vectors,
     }
 }
 
-static cs_dense panel_of(const cs_dense *a, int64_t first, int64_t count)
+static void sides_of(const cs_reduction *r, side *rows, side *cols)
 {
-    return (cs_dense){a->rows, count, a->ld, a->data + first * a->ld};
+    *rows =
+        (side){r->row_list, r->row_list_start, r->row_of, r->row_start, r->row_lift, r->row_weight};
+    *cols =
+        (side){r->col_list, r->col_list_start, r->col_of, r->col_start, r->col_lift, r->col_weight};
 }
 
-static void lift_panel(const cs_reduction *r, const cs_parts *parts, const choice *chosen,
-                       cs_dense *u, cs_dense *v)
+/* The chosen triplets one by one into the columns of u and v (zero before). */
+static cs_status lift_all(const cs_system *system, const cs_parts *parts, const choice *chosen,
+                          cs_spectrum *out)
 {
-    side rows = {r->row_list,  r->row_list_start, r->row_of,
-                 r->row_start, r->row_lift,       r->row_weight};
-    side cols = {r->col_list,  r->col_list_start, r->col_of,
-                 r->col_start, r->col_lift,       r->col_weight};
-    for (int64_t j = 0; j < u->cols; ++j) {
-        const cs_part *part = &parts->part[chosen[j].block];
-        double *left = u->data + j * u->ld, *right = v->data + j * v->ld;
-        memset(left, 0, (size_t)u->rows * sizeof *left);
-        memset(right, 0, (size_t)v->rows * sizeof *right);
-        lift_column(&rows, &chosen[j], &part->u, left);
-        lift_column(&cols, &chosen[j], &part->v, right);
+    side rows, cols;
+    sides_of(&system->reduced, &rows, &cols);
+    cs_status status = cs_dense_init(&out->u, out->rows, out->k);
+    if (status == CS_OK) {
+        status = cs_dense_init(&out->v, out->cols, out->k);
     }
+    for (int64_t j = 0; status == CS_OK && j < out->k; ++j) {
+        const cs_part *part = &parts->part[chosen[j].block];
+        lift_column(&rows, &chosen[j], &part->u, out->u.data + j * out->u.ld);
+        lift_column(&cols, &chosen[j], &part->v, out->v.data + j * out->v.ld);
+    }
+    return status;
 }
 
-/* Lifts k triplets and takes their residuals; keep: into out->u and out->v. */
-static cs_status lift(const cs_system *system, const cs_parts *parts, const choice *chosen,
-                      int threads, bool keep, cs_spectrum *out)
+/* Triplets in layers: the l-th chosen one of each block is in layer l. */
+typedef struct {
+    int64_t layers;
+    int64_t *triplet, *start; /* triplets of layer l: triplet[start[l] .. start[l + 1] - 1] */
+} layering;
+
+static void layering_free(layering *l)
 {
-    int64_t k = out->k, room = keep || k < PANEL ? k : PANEL;
-    cs_dense u = {0}, v = {0};
+    cs_free(l->triplet);
+    cs_free(l->start);
+}
+
+static cs_status layer_triplets(const choice *chosen, int64_t k, int64_t blocks, layering *l)
+{
+    int64_t *seen = cs_calloc(blocks, sizeof *seen);
+    l->triplet = cs_alloc(k, sizeof *l->triplet);
+    l->start = cs_calloc(k + 2, sizeof *l->start);
+    cs_status status = seen && l->triplet && l->start ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        int64_t *next = l->start + 1; /* layer l is filled at next[l], which ends as start[l + 1] */
+        for (int64_t j = 0; j < k; ++j) {
+            int64_t layer = seen[chosen[j].block]++;
+            ++next[layer + 1];
+            l->layers = layer + 1 > l->layers ? layer + 1 : l->layers;
+        }
+        for (int64_t i = 0; i < l->layers; ++i) {
+            next[i + 1] += next[i];
+        }
+        memset(seen, 0, (size_t)blocks * sizeof *seen);
+        for (int64_t j = 0; j < k; ++j) {
+            l->triplet[next[seen[chosen[j].block]++]++] = j;
+        }
+    }
+    cs_free(seen);
+    return status;
+}
+
+typedef struct {
+    const cs_parts *parts;
+    const choice *chosen;
+    const layering *layers;
+    side rows, cols;
+    cs_dense u, v, product_u, product_v; /* panels of layers */
+} residual_job;
+
+static void clear(cs_dense *panel)
+{
+    memset(panel->data, 0, (size_t)(panel->ld * panel->cols) * sizeof *panel->data);
+}
+
+/* ||product - sigma x|| over the members of one block. */
+static double block_difference(const side *s, int64_t block, double sigma, const double *product,
+                               const double *x)
+{
+    double sum = 0;
+    for (int64_t m = s->list_start[block]; m < s->list_start[block + 1]; ++m) {
+        double off = product[s->list[m]] - sigma * x[s->list[m]];
+        sum += off * off;
+    }
+    return sqrt(sum);
+}
+
+/* Residuals of the triplets in layers first .. first + u.cols - 1. */
+static cs_status panel_residuals(const cs_linop *abar, residual_job *job, int64_t first,
+                                 double *residual)
+{
+    const layering *l = job->layers;
+    int64_t begin = l->start[first], end = l->start[first + job->u.cols];
+    clear(&job->u);
+    clear(&job->v);
+    for (int64_t t = begin, column = 0; t < end; ++t) {
+        const choice *c = &job->chosen[l->triplet[t]];
+        column += t == l->start[first + column + 1];
+        lift_column(&job->rows, c, &job->parts->part[c->block].u, job->u.data + column * job->u.ld);
+        lift_column(&job->cols, c, &job->parts->part[c->block].v, job->v.data + column * job->v.ld);
+    }
+    cs_status status = abar->apply(abar->ctx, &job->v, &job->product_u);
+    if (status == CS_OK) {
+        status = abar->apply_t(abar->ctx, &job->u, &job->product_v);
+    }
+    for (int64_t t = begin, column = 0; status == CS_OK && t < end; ++t) {
+        const choice *c = &job->chosen[l->triplet[t]];
+        column += t == l->start[first + column + 1];
+        double left = block_difference(&job->rows, c->block, c->sigma,
+                                       job->product_u.data + column * job->product_u.ld,
+                                       job->u.data + column * job->u.ld);
+        double right = block_difference(&job->cols, c->block, c->sigma,
+                                        job->product_v.data + column * job->product_v.ld,
+                                        job->v.data + column * job->v.ld);
+        residual[l->triplet[t]] = left >= right || isnan(left) ? left : right;
+    }
+    return status;
+}
+
+static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
+                                const choice *chosen, int threads, cs_spectrum *out)
+{
+    layering layers = {0};
     cs_linop_csr_ctx ctx;
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, threads);
-    cs_status status = cs_dense_init(&u, abar.rows, room);
-    if (status == CS_OK) {
-        status = cs_dense_init(&v, abar.cols, room);
+    residual_job job = {.parts = parts, .chosen = chosen, .layers = &layers};
+    sides_of(&system->reduced, &job.rows, &job.cols);
+    cs_status status = layer_triplets(chosen, out->k, parts->count, &layers);
+    int64_t width = layers.layers < PANEL ? layers.layers : PANEL;
+    cs_dense *left[] = {&job.u, &job.product_u}, *right[] = {&job.v, &job.product_v};
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        status = cs_dense_init(left[i], abar.rows, width);
+        if (status == CS_OK) {
+            status = cs_dense_init(right[i], abar.cols, width);
+        }
     }
-    for (int64_t first = 0; status == CS_OK && first < k; first += PANEL) {
-        int64_t count = k - first < PANEL ? k - first : PANEL;
-        cs_dense pu = panel_of(&u, keep ? first : 0, count),
-                 pv = panel_of(&v, keep ? first : 0, count);
-        lift_panel(&system->reduced, parts, chosen + first, &pu, &pv);
-        status =
-            cs_svd_residuals(&abar, count, out->sigma + first, &pu, &pv, out->residual + first);
+    for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
+        int64_t count = layers.layers - first < PANEL ? layers.layers - first : PANEL;
+        job.u.cols = job.v.cols = job.product_u.cols = job.product_v.cols = count;
+        status = cs_interrupt_check();
+        if (status == CS_OK) {
+            status = panel_residuals(&abar, &job, first, out->residual);
+        }
     }
-    if (status == CS_OK && keep) {
-        out->u = u;
-        out->v = v;
-        return CS_OK;
+    for (int i = 0; i < 2; ++i) {
+        cs_dense_free(left[i]);
+        cs_dense_free(right[i]);
     }
-    cs_dense_free(&u);
-    cs_dense_free(&v);
+    layering_free(&layers);
     return status;
 }
 
@@ -190,8 +292,10 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     for (int64_t j = 0; j < out->k; ++j) {
         out->sigma[j] = chosen[j].sigma;
     }
-    if ((status = lift(system, parts, chosen, options->threads, keep, out)) == CS_OK) {
+    status = take_residuals(system, parts, chosen, options->threads, out);
+    if (status == CS_OK) {
         judge_residuals(options->tol, out);
+        status = keep ? lift_all(system, parts, chosen, out) : CS_OK;
     }
 done:
     cs_free(chosen);

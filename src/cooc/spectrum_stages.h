@@ -90,8 +90,8 @@ int64_t cs_block_share(const cs_reduction *r, int64_t wanted, int64_t block);
 cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
                          int64_t wanted, cs_parts *out) CS_MUST_CHECK;
 
-/* Fills k, zeros, rank, sigma, residual, u, v, floor, converged, solver and cert_residual. keep: u
- * and v are kept; otherwise they exist a panel at a time. */
+/* Fills k, zeros, rank, sigma, residual, floor, converged, solver and cert_residual; keep: also u
+ * and v. rows and cols of *out are set by the caller. */
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep,
                             cs_spectrum *out) CS_MUST_CHECK;
