@@ -4,11 +4,12 @@
  *     <= 2 p_max tail + 4 alpha~ <= 2 p_max tail + 8 alpha      the paper's form, c_1 = 2 p_max,
  * c_2 = 8 E <= 2 alpha~ / (1 - sigma_{t+1}^2)                         spectral gap
  *
- * One statement a bound over all t: the sides are those of the t with the least room, the verdict
- * the worst over t; VACUOUS only when every t is. Soft labels: the same constants with Y =
- * sqrt(P_C) pi, p_max = max_c sum_X P_C pi_c >= ||Y^T Y||_2, and E against labels drawn from pi(X).
- * For a wrong guess a and the likeliest class b, 1 - pi_a <= 2 ||g - pi||^2 + 2 (1 - ||pi||^2):
- * with x = pi_a, y = pi_b it follows from (y - x)^2 + 2 (1 - x^2 - y (1 - x)) - (1 - x) = (1 - y)^2
+ * One statement a bound over all t: the sides are those of the t with the least room where E > 0,
+ * the verdict the worst over t; VACUOUS only when every t is. Soft labels: the same constants with
+ * Y = sqrt(P_C) pi, p_max = max_c sum_X P_C pi_c >= ||Y^T Y||_2, and E against labels drawn from
+ * pi(X). For a wrong guess a and the likeliest class b, 1 - pi_a <= 2 ||g - pi||^2 + 2 (1 -
+ * ||pi||^2): with x = pi_a, y = pi_b it follows from (y - x)^2 + 2 (1 - x^2 - y (1 - x)) - (1 - x)
+ * = (1 - y)^2
  * + x (1
  * - x) >= 0, and 1 - ||pi||^2 is what alpha~ of soft labels holds beyond sum_j (1 - lambda_j)
  * ||u_j^T Y||^2. A tie costs at most 1 and obeys the same inequality.
@@ -178,7 +179,8 @@ static cs_status assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_st
     return status;
 }
 
-/* One claim over all t. */
+/* One claim over all t. Among equal verdicts a t with E > 0 stands for the claim before one where
+ * there is nothing to bound, then the one with the least room. */
 static cs_status judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const claim *k,
                              const char *input, cs_statements *out)
 {
@@ -194,7 +196,7 @@ static cs_status judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, 
         bound b = k->rhs(c, t);
         double lhs = k->lhs(c, t);
         cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
-        int now = severity(s->verdict);
+        int now = 2 * severity(s->verdict) + (lhs > 0);
         double margin = cs_statement_margin(s);
         if (now > worst || (now == worst && margin < least)) {
             worst = now;

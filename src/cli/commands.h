@@ -9,6 +9,7 @@
 #define CS_COMMANDS(X)                                                                             \
     X(toy)                                                                                         \
     X(svd)                                                                                         \
+    X(verify)                                                                                      \
     X(connectivity)                                                                                \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
