@@ -58,7 +58,16 @@ static void set(cs_status *status, json_t *object, const char *key, json_t *valu
 
 static const char *state_name(cs_cert_state state)
 {
-    return state == CS_CERT_PASSED ? "passed" : state == CS_CERT_FAILED ? "failed" : "not run";
+    switch (state) {
+    case CS_CERT_PASSED:
+        return "passed";
+    case CS_CERT_FAILED:
+        return "failed";
+    case CS_CERT_INCONCLUSIVE:
+        return "inconclusive";
+    default:
+        return "not run";
+    }
 }
 
 static json_t *certificate_json(const cs_certificate *c, const char *meaning)

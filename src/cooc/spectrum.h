@@ -56,7 +56,7 @@ typedef struct {
     double mass; /* sum of A */
     int64_t components;
     int64_t lumped_rows, lumped_cols; /* sizes after lumping */
-    int64_t rank;                     /* nonzero singular values when all were computed, else -1 */
+    int64_t rank;                     /* k when these are all nonzero singular values, else -1 */
     int64_t k;                        /* nonzero triplets returned */
     int64_t zeros;                    /* wanted, but zero: counted apart */
     double *sigma;                    /* k descending */

@@ -18,8 +18,7 @@ static const double ONE_TOLERANCE = 1e-9;
 cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
                        const cs_parts *parts, const cs_spectrum *spectrum)
 {
-    cs_claims claims = {.complete = spectrum->rank >= 0 && spectrum->k == spectrum->rank,
-                        .perron = !options->normalised};
+    cs_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
     if (options->normalised && !options->no_reduction) {
         claims.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {

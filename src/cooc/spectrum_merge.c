@@ -282,7 +282,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     }
     out->k = known < parts->wanted ? known : parts->wanted;
     out->zeros = out->converged ? parts->wanted - out->k : 0;
-    out->rank = complete ? known : -1;
+    out->rank = complete && out->k == known ? known : -1;
     out->sigma = cs_alloc(out->k, sizeof *out->sigma);
     out->residual = cs_calloc(out->k, sizeof *out->residual);
     if (!out->sigma || !out->residual) {
