@@ -185,8 +185,8 @@ cs_status cs_probe_context_features(const cs_probe_source *source, cs_split spli
     cs_sequences sequences = {0};
     cs_context_plan *plan = NULL;
     double *table = NULL;
-    int64_t *first = NULL;
-    cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, NULL);
+    int64_t *first = NULL, skipped = 0; /* too short for the objective: such documents are NaN */
+    cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, &skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(&options);
         status = cs_context_prepare(&sequences, &context, &plan);
