@@ -118,7 +118,7 @@ static const cs_opt angles_options[] = {
 
 const cs_command cs_cmd_angles = {
     .name = "angles",
-    .summary = "principal angles between the token subspaces of two objectives",
+    .summary = "Principal angles between the token subspaces of two objectives",
     .description =
         "Angles between the spans of the top k right singular vectors of two matrices over the "
         "same vocabulary (Bjorck and Golub 1973): cos theta_i = sigma_i(V1^T V2); "

@@ -318,7 +318,7 @@ static const cs_opt connectivity_options[] = {
 
 const cs_command cs_cmd_connectivity = {
     .name = "connectivity",
-    .summary = "components, spectral gap, Cheeger bounds and sums of co-occurrence matrices",
+    .summary = "Components, spectral gap, Cheeger bounds and sums of co-occurrence matrices",
     .description =
         "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite graph, "
         "the leading singular values, sum sigma^2 and sum sigma^4, and for the "

@@ -347,7 +347,7 @@ static const cs_opt inspect_options[] = {
 
 const cs_command cs_cmd_inspect = {
     .name = "inspect",
-    .summary = "rows, singular vectors and nearest neighbours of a built matrix",
+    .summary = "Rows, singular vectors and nearest neighbours of a built matrix",
     .description = "Shows what stands behind the numbers of a matrix of cospec cooc. Without "
                    "options: the rows of largest mass. Vectors have unit length; `share` is an "
                    "entry's part of the squared length.",

@@ -243,7 +243,7 @@ done:
 
 const cs_command cs_cmd_plot = {
     .name = "plot",
-    .summary = "draw a figure from result tables (SVG, PNG, PDF)",
+    .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
     .description =
         "Joins the tables, adds a column `series` (the LABEL of each, or the table's own), and "
         "draws plots/FIGURE.gp with gnuplot. "

@@ -85,7 +85,7 @@ static const cs_opt study_options[] = {
 
 const cs_command cs_cmd_reproduce = {
     .name = "reproduce",
-    .summary = "run every audit and write one report with figures",
+    .summary = "Run every audit and write one report with figures",
     .description = "Runs the steps of a study as separate cospec runs under DIR (default: results) "
                    "and fills a template with their results: DIR/report.html, one file with its "
                    "figures inline, every number linked to the CSV or JSON it comes from. With "

@@ -131,7 +131,7 @@ static const cs_opt tradeoff_options[] = {
 
 const cs_command cs_cmd_tradeoff = {
     .name = "tradeoff",
-    .summary = "connectivity against generation on the toy model",
+    .summary = "Connectivity against generation on the toy model",
     .description =
         "For each objective at length s: the weight it leaves on the next token, the mean length "
         "misalignment 1 - (min(l,m)/max(l,m))^2 of its conditioning sets against "

@@ -8,9 +8,12 @@
 /* In the order of the help. */
 #define CS_COMMANDS(X)                                                                             \
     X(toy)                                                                                         \
+    X(cooc)                                                                                        \
     X(svd)                                                                                         \
     X(verify)                                                                                      \
     X(connectivity)                                                                                \
+    X(inspect)                                                                                     \
+    X(angles)                                                                                      \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

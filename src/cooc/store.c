@@ -47,7 +47,7 @@ static cs_status write_corpus(const char *path, const cs_corpus *c)
     cs_npz_writer *w = NULL;
     int64_t pointers = c->documents + 1;
     uint8_t *none = cs_calloc(c->documents, 1);
-    cs_status status = none ? cs_npz_create(path, true, &w) : CS_ERR_MEMORY;
+    cs_status status = none ? cs_npz_create(path, false, &w) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         status = cs_npz_add(w, "token", CS_I32, 1, &c->tokens, c->token);
     }

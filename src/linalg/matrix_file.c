@@ -294,7 +294,7 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
     if (integers) {
         data = integers_of(a, &status);
     }
-    status = status ? status : cs_npz_create(path, true, &w);
+    status = status ? status : cs_npz_create(path, false, &w);
     status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col);
     status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
