@@ -331,8 +331,7 @@ static void nothing_unmasked_and_one_position(void **state)
     }
     const char *const single[] = {"ar:empty-prefix=shared", "permuted-ar:empty-prefix=class",
                                   "permuted-ar:empty-prefix=shared",
-                                  "diverse-ar:t=2,"
-                                  "empty-prefix=class",
+                                  "diverse-ar:t=2,empty-prefix=class",
                                   "bernoulli-masked:mask-ratio=0.5,empty-prefix=shared"};
     for (size_t i = 0; i < sizeof single / sizeof single[0]; ++i) {
         for (int given = 0; given < 2; ++given) {

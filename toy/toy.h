@@ -6,9 +6,10 @@
  *
  *   enumerate   the full matrix over all contents, its SVD: what the theorem is about
  *   reduce      Abar = D B D'^T per class with orthonormal D, D': the nonzero singular values are
- * those of the matrix B over (S, k), P(S,k) / sqrt(P(S) P(k)), each r times; an empty S shared by
- * all classes couples them: sigma(B), plus r-1 copies of sigma(B without its empty row, not
- * renormalised). Any r and T closed      formulas, where there is one
+ *               those of the matrix B over (S, k), P(S,k) / sqrt(P(S) P(k)), each r times; an empty
+ *               S shared by all classes couples them: sigma(B), plus r-1 copies of sigma(B without
+ *               its empty row, not renormalised). Any r and T
+ *   closed      formulas, where there is one
  */
 #ifndef CS_TOY_TOY_H
 #define CS_TOY_TOY_H

@@ -55,7 +55,9 @@ typedef struct {
     const char *summary;        /* one line, with the paper and equation */
     bool fixed_order;           /* S is always a prefix */
     bool permutation_invariant; /* S is uniform given its size */
-    bool wants_unmasked, wants_t, wants_offset, wants_segmentation;
+    bool
+        wants_unmasked; /* a number of unmasked tokens or a mask ratio; bernoulli-masked: a ratio */
+    bool wants_t, wants_offset, wants_segmentation;
 } cs_objective_info;
 
 const cs_objective_info *cs_objective_table(cs_objective_kind kind);

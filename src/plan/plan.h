@@ -27,7 +27,9 @@ void cs_plan_free(cs_plan *plan);
 /* Draws a plan of the objective at plan->length into an initialised plan. Under `token` weights
  * every predicted token has weight 1 (batch mean divides by their number), under `mask` the weights
  * sum to 1; one-token-a-prefix objectives (diverse-ar, offset-ar) draw the prefix uniformly and one
- * target by its weight. The expected weight of each (S, k), normalised, is cs_pairs_of(). */
+ * target by its weight. A plan that predicts nothing (a first group of the whole sequence in
+ * group-ar, a Bernoulli mask of nothing, or of everything without an empty prefix) has weights 0.
+ * The expected weight of each (S, k), normalised, is cs_pairs_of(). O(s), no allocation. */
 cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 
 /* Every plan of the objective with its probability, for small lengths: calls visit(ctx, plan,
