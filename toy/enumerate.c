@@ -10,27 +10,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cooc/spectrum.h"
 #include "toy/spectrum.h"
 
 enum { DENSE_LIMIT = 1 << 22, GRAM_LIMIT = 4000 };
-
-/* A becomes Abar in place: a_ij / sqrt(P_C(i) P_G(j)), rows and columns all of positive mass. */
-static cs_status normalise(cs_csr *a)
-{
-    double *row = cs_alloc(a->rows, sizeof *row), *col = cs_alloc(a->cols, sizeof *col);
-    cs_status status = row && col ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_csr_sums(a, row, col);
-    }
-    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            a->val[e] /= sqrt(row[i]) * sqrt(col[a->col[e]]);
-        }
-    }
-    cs_free(row);
-    cs_free(col);
-    return status;
-}
 
 static cs_status add_all(const double *sigma, int64_t n, double floor, cs_toy_spectrum *out)
 {
@@ -133,13 +116,13 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_spectrum *out)
 cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *out)
 {
     cs_labelled full = {0};
-    cs_csr turned = {0};
+    cs_csr abar = {0}, turned = {0};
     cs_status status = cs_toy_matrix(toy, limit, &full);
-    status = status == CS_OK ? normalise(&full.a) : status;
+    status = status == CS_OK ? cs_normalise(&full.a, &abar, NULL, NULL) : status;
     if (status != CS_OK) {
         goto done;
     }
-    cs_csr *a = &full.a;
+    const cs_csr *a = &abar;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
     if ((double)a->rows * (double)a->cols <= DENSE_LIMIT) {
         status = by_svd(a, out);
@@ -156,6 +139,7 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
     }
 done:
     cs_labelled_free(&full);
+    cs_csr_free(&abar);
     cs_csr_free(&turned);
     return status;
 }

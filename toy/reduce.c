@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cooc/reduce.h"
 #include "plan/pairs.h"
 #include "toy/spectrum.h"
 
@@ -76,38 +77,79 @@ static cs_status sum_marginals(const cs_pairs *pairs, marginals *m)
     return CS_OK;
 }
 
-/* B, or B without the empty row; rows and columns that no event uses are zero, which adds only
- * zeros to the spectrum. */
+/* B, or B without the empty row. Rows and columns that no event uses are empty. */
 static cs_status position_matrix(const cs_pairs *pairs, const marginals *m, bool drop_empty,
-                                 cs_dense *b)
+                                 cs_csr *b)
 {
-    cs_status status = cs_dense_init(b, m->sets, pairs->length);
+    int64_t *col = cs_alloc(pairs->events, sizeof *col);
+    double *val = cs_alloc(pairs->events, sizeof *val);
+    cs_status status = col && val ? CS_OK : CS_ERR_MEMORY;
     for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
         int64_t set = pairs->set[e], k = pairs->target[e];
-        if (!drop_empty || !is_empty(pairs, set)) {
-            b->data[set + k * b->ld] = pairs->weight[e] / sqrt(m->set[set] * m->target[k]);
+        bool dropped = drop_empty && is_empty(pairs, set);
+        col[e] = k;
+        val[e] = dropped ? 0 : pairs->weight[e] / sqrt(m->set[set] * m->target[k]);
+    }
+    if (status == CS_OK) {
+        status =
+            cs_csr_from_triplets(m->sets, pairs->length, pairs->events, pairs->set, col, val, b);
+    }
+    cs_free(col);
+    cs_free(val);
+    return status;
+}
+
+/* One connected component of B as a dense matrix; `place` is scratch for its columns' places. */
+static cs_status gather(const cs_csr *b, const cs_components *parts, int64_t part, int64_t *place,
+                        cs_dense *out)
+{
+    cs_status status = cs_dense_init(out, parts->rows[part], parts->cols[part]);
+    for (int64_t k = 0, cols = 0; status == CS_OK && k < b->cols; ++k) {
+        place[k] = parts->col[k] == part ? cols++ : -1;
+    }
+    for (int64_t i = 0, row = 0; status == CS_OK && i < b->rows; ++i) {
+        for (int64_t e = b->ptr[i]; parts->row[i] == part && e < b->ptr[i + 1]; ++e) {
+            out->data[row + place[b->col[e]] * out->ld] = b->val[e];
         }
+        row += parts->row[i] == part;
     }
     return status;
 }
 
-/* Adds sigma of one such matrix, each `multiplicity` times. */
-static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m, bool drop_empty,
-                         int64_t multiplicity)
+static cs_status add_component(reduction *r, cs_dense *part, int64_t multiplicity)
 {
-    cs_dense b = {0};
     double residual = 0, floor = 0;
-    int64_t p = m->sets < pairs->length ? m->sets : pairs->length;
+    int64_t p = part->rows < part->cols ? part->rows : part->cols;
     double *sigma = cs_alloc(p, sizeof *sigma);
-    cs_status status = sigma ? position_matrix(pairs, m, drop_empty, &b) : CS_ERR_MEMORY;
-    status = status == CS_OK ? cs_toy_svd(&b, sigma, &residual, &floor) : status;
+    cs_status status = sigma ? cs_toy_svd(part, sigma, &residual, &floor) : CS_ERR_MEMORY;
     for (int64_t j = 0; status == CS_OK && j < p; ++j) {
         cs_toy_values_add(&r->values, sigma[j], multiplicity);
     }
     r->residual = residual > r->residual ? residual : r->residual;
     r->floor = floor > r->floor ? floor : r->floor;
     cs_free(sigma);
-    cs_dense_free(&b);
+    return status;
+}
+
+/* Adds sigma of B, each `multiplicity` times. The SVD is the union over connected components, so
+ * that ar, a permutation of positions, costs nothing. */
+static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m, bool drop_empty,
+                         int64_t multiplicity)
+{
+    cs_csr b = {0};
+    cs_components parts = {0};
+    int64_t *place = cs_alloc(pairs->length, sizeof *place);
+    cs_status status = place ? position_matrix(pairs, m, drop_empty, &b) : CS_ERR_MEMORY;
+    status = status == CS_OK ? cs_components_of(&b, &parts) : status;
+    for (int64_t part = 0; status == CS_OK && part < parts.count; ++part) {
+        cs_dense dense = {0};
+        status = gather(&b, &parts, part, place, &dense);
+        status = status == CS_OK ? add_component(r, &dense, multiplicity) : status;
+        cs_dense_free(&dense);
+    }
+    cs_free(place);
+    cs_components_free(&parts);
+    cs_csr_free(&b);
     return status;
 }
 
@@ -136,7 +178,8 @@ static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
         status = add_svd(r, pairs, &m, true, classes - 1);
     }
     (void)snprintf(r->source, sizeof r->source,
-                   "position reduction: dense SVD of B, %" PRId64 " sets x %" PRId64 " positions%s",
+                   "position reduction: dense SVD of the components of B, %" PRId64
+                   " sets x %" PRId64 " positions%s",
                    m.sets, pairs->length, coupled ? ", with and without its empty row" : "");
     free_marginals(&m);
     return status;

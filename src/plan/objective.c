@@ -256,17 +256,10 @@ static cs_status check_file(const cs_objective *o)
     if (!o->file) {
         return cs_fail(CS_ERR_USAGE, "objective file needs a plan file");
     }
-    for (int64_t p = 0; p < o->file->plans && o->empty_prefix == CS_PREFIX_NONE; ++p) {
-        const cs_plan *plan = &o->file->plan[p];
-        int32_t lowest = plan->group[0];
-        for (int64_t i = 1; i < plan->length; ++i) {
-            lowest = plan->group[i] < lowest ? plan->group[i] : lowest;
-        }
-        if (lowest > 0) {
-            return cs_fail(CS_ERR_USAGE,
-                           "%s: plan %" PRId64 ": group 0 is empty, which needs an empty prefix",
-                           o->file->path, p + 1);
-        }
+    if (o->file->empty_given > 0 && o->empty_prefix == CS_PREFIX_NONE) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: plan %" PRId64 ": group 0 is empty, which needs an empty prefix",
+                       o->file->path, o->file->empty_given);
     }
     return CS_OK;
 }

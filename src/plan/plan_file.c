@@ -132,6 +132,16 @@ static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
     return status == CS_OK ? read_weights(json_object_get(object, "weights"), plan) : status;
 }
 
+static bool given_nothing(const cs_plan *plan)
+{
+    for (int64_t i = 0; i < plan->length; ++i) {
+        if (plan->group[i] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static cs_status normalise(cs_plan_file *file)
 {
     int64_t longest = 0;
@@ -182,6 +192,9 @@ static cs_status read_all(json_t *root, cs_plan_file *file)
     for (int64_t p = 0; p < plans && status == CS_OK; ++p) {
         status = read_plan(json_array_get(list, (size_t)p), &file->plan[p], &file->probability[p]);
         status = cs_blame(status, "plan %" PRId64, p + 1);
+        if (status == CS_OK && file->empty_given == 0 && given_nothing(&file->plan[p])) {
+            file->empty_given = p + 1;
+        }
     }
     return status == CS_OK ? normalise(file) : status;
 }

@@ -19,6 +19,7 @@ typedef struct cs_plan_file {
     int64_t plans;
     cs_plan *plan;       /* plans */
     double *probability; /* plans; sums to 1 over the plans of each length */
+    int64_t empty_given; /* number (from 1) of the first plan whose group 0 is empty; 0: none */
 } cs_plan_file;
 
 /* CS_ERR_INPUT names the file, the plan's number, and the value ("plan 3: weight -1 is negative").
