@@ -212,12 +212,11 @@ static cs_status study_objective(cs_args *args, tables *t, const cs_corpus *corp
 static cs_status study_corpus(cs_args *args, tables *t)
 {
     cs_corpus corpus = {0};
-    cs_plan_file file = {0};
     cs_cooc_options base = {0};
     cs_status status;
     int specs = cs_args_count(args, "compare");
     int count = specs > 0 ? specs : (int)(sizeof default_specs / sizeof *default_specs);
-    if ((status = cs_args_cooc(args, &file, &base)) != CS_OK ||
+    if ((status = cs_args_build(args, &base)) != CS_OK ||
         (status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus)) != CS_OK) {
         goto done;
     }
@@ -232,7 +231,6 @@ static cs_status study_corpus(cs_args *args, tables *t)
     }
 done:
     cs_corpus_free(&corpus);
-    cs_plan_file_free(&file);
     return status;
 }
 

@@ -419,7 +419,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 /* --- build and spectrum
  * ----------------------------------------------------------------------------- */
 
-cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out)
+cs_status cs_args_build(const cs_args *args, cs_cooc_options *out)
 {
     const char *split = cs_args_text(args, "split");
     cs_cooc_options options = {
@@ -445,8 +445,18 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
                        (long long)options.stride);
     }
     cs_status status = cs_context_parse(cs_args_text(args, "context"), &options.context);
-    options.context.given = cs_args_target_given(args);
     if (status == CS_OK) {
+        *out = options;
+    }
+    return status;
+}
+
+cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out)
+{
+    cs_cooc_options options = {0};
+    cs_status status = cs_args_build(args, &options);
+    if (status == CS_OK) {
+        options.context.given = cs_args_target_given(args);
         status = cs_args_objective(args, NULL, 0, NULL, file, &options.objective);
     }
     if (status == CS_OK) {

@@ -56,7 +56,10 @@ cs_status cs_args_corpus_options(const cs_args *args, cs_corpus_options *out) CS
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
 
-/* Everything of the build but `draws`. */
+/* What cs_group_cooc says of a build: everything but objective, target position and draws. */
+cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK;
+
+/* The same with the objective and the target position of cs_group_plan. */
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
 /* Everything of the spectrum but `k`. "block" is CS_ERR_USAGE and "cusolver" CS_ERR_DEVICE: this

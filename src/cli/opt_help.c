@@ -164,9 +164,10 @@ cs_status cs_opt_help(const cs_command *command, char **result)
     if (!out) {
         return CS_ERR_MEMORY;
     }
-    fprintf(out, "cospec %s: %s\n\nUsage: cospec %s%s%s [options]\n\n", command->name,
-            command->summary, command->name, command->positional ? " " : "",
-            command->positional ? command->positional : "");
+    int column = fprintf(out, "cospec %s: ", command->name);
+    wrap(out, command->summary, strlen(command->summary), column, column);
+    fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
+            command->positional ? " " : "", command->positional ? command->positional : "");
     print_description(out, command->description);
     help_list list = {.out = out};
     cs_status status = cs_opt_each(command, print_option, &list);

@@ -119,13 +119,14 @@ test_no_permission() {
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
 }
 
-# Interrupts a build that would take minutes; nothing half-written may stay, and the runs on disk go.
+# Interrupts a build once it has spilled runs; nothing half-written may stay, and the runs go.
 test_interrupt() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 3000; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
+    awk 'BEGIN { srand(3); for (d = 0; d < 6000; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
     mkdir scratch
-    "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context nearest:6 --memory 8M --scratch scratch -o d > out 2> err &
+    "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 8M --scratch scratch -o d > out 2> err &
     pid=$!
-    sleep 2
+    tries=0
+    while [ -z "$(find scratch -type f -size +1k)" ] && [ $tries -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
     kill -INT $pid
     wait $pid
     got=$?
