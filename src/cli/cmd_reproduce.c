@@ -91,5 +91,8 @@ const cs_command cs_cmd_reproduce = {
                    "figures inline, every number linked to the CSV or JSON it comes from. With "
                    "--resume, steps finished by the same version are kept.",
     .groups = (const cs_opt *const[]){study_options, NULL},
+    .examples = "# the whole study, as 'make reproduce' runs it\n"
+                "cospec reproduce -o results --resume",
     .run = run,
+    .without = "dry-run",
 };
