@@ -128,6 +128,17 @@ static void full_spectra_match_dense_svd(void **state)
         assert_int_equal(given.lumped_cols, s.lumped_cols);
         assert_null(given.row_mass);
         assert_true(reconstruction_error(&abar, &given) < CLOSE);
+        cs_csr shares = {0}; /* probabilities in place of counts: compared to a tolerance */
+        assert_int_equal(cs_csr_select(&a, a.rows, NULL, NULL, a.cols, &shares), CS_OK);
+        for (int64_t e = 0; e < cs_csr_nnz(&shares); ++e) {
+            shares.val[e] *= 1.0 / 7001;
+        }
+        cs_spectrum scaled = spectrum_of(&shares, (cs_spectrum_options){0});
+        assert_all_values(&scaled, expected, 50);
+        assert_int_equal(scaled.lumped_rows, s.lumped_rows);
+        assert_int_equal(scaled.lumped_cols, s.lumped_cols);
+        cs_spectrum_free(&scaled);
+        cs_csr_free(&shares);
         cs_spectrum values = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
         assert_all_values(&values, expected, 50);
         assert_null(values.u.data);

@@ -22,6 +22,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "cooc/compensated.h"
 
 static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53 */
 static const double DEFAULT_TOLERANCE = 1e-13;
@@ -221,18 +222,13 @@ static double column_weight(int32_t col)
 
 /* Neumaier's sum, so that a row and its multiple have sums in the same ratio to a few units in the
  * last place, however long they are. */
-static void add_compensated(double *sum, double *lost, double x)
-{
-    double next = *sum + x;
-    *lost += fabs(*sum) >= fabs(x) ? (*sum - next) + x : (x - next) + *sum;
-    *sum = next;
-}
-
+/* Compensated, so that a row and its multiple have sums in the same ratio to a few units in the
+ * last place, however long they are. */
 static double row_total(const cs_csr *a, int64_t row)
 {
     double sum = 0, lost = 0;
     for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        add_compensated(&sum, &lost, a->val[e]);
+        cs_add_compensated(&sum, &lost, a->val[e]);
     }
     return sum + lost;
 }
@@ -241,7 +237,7 @@ static double row_signature(const cs_csr *a, int64_t row, double total)
 {
     double sum = 0, lost = 0;
     for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        add_compensated(&sum, &lost, column_weight(a->col[e]) * (a->val[e] / total));
+        cs_add_compensated(&sum, &lost, column_weight(a->col[e]) * (a->val[e] / total));
     }
     return sum + lost;
 }
@@ -366,7 +362,7 @@ static cs_status add_rows(const cs_csr *a, const int64_t *lump, int64_t count, c
         for (int64_t e = 0; lump[i] >= 0 && e < length[lump[i]]; ++e) {
             int64_t to = sum.ptr[lump[i]] + e;
             sum.col[to] = a->col[a->ptr[i] + e];
-            add_compensated(&sum.val[to], &lost[to], a->val[a->ptr[i] + e]);
+            cs_add_compensated(&sum.val[to], &lost[to], a->val[a->ptr[i] + e]);
         }
     }
     for (int64_t e = 0; e < nnz; ++e) {

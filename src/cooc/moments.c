@@ -19,22 +19,16 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "cooc/compensated.h"
 
 enum { GRAM_BLOCK = 64, SAMPLE_BLOCK = 8 };
-
-static void add_compensated(double *sum, double *lost, double x)
-{
-    double next = *sum + x;
-    *lost += fabs(*sum) >= fabs(x) ? (*sum - next) + x : (x - next) + *sum;
-    *sum = next;
-}
 
 double cs_moment2(const cs_csr *abar)
 {
     double sum = 0, lost = 0;
     int64_t nnz = cs_csr_nnz(abar);
     for (int64_t e = 0; e < nnz; ++e) {
-        add_compensated(&sum, &lost, abar->val[e] * abar->val[e]);
+        cs_add_compensated(&sum, &lost, abar->val[e] * abar->val[e]);
     }
     return sum + lost;
 }
@@ -102,9 +96,9 @@ static cs_status gram_block(void *ctx, int64_t item, int worker)
     int64_t end = (item + 1) * GRAM_BLOCK < n ? (item + 1) * GRAM_BLOCK : n;
     double sum = 0, lost = 0;
     for (int64_t i = item * GRAM_BLOCK; i < end; ++i) {
-        add_compensated(&sum, &lost,
-                        gram_row_square(job, i, job->row + worker * n, job->mark + worker * n,
-                                        job->touched + worker * n));
+        cs_add_compensated(&sum, &lost,
+                           gram_row_square(job, i, job->row + worker * n, job->mark + worker * n,
+                                           job->touched + worker * n));
     }
     job->sum[item] = sum + lost;
     if (worker == 0) { /* one reporter; its count stands for all */
@@ -136,7 +130,7 @@ cs_status cs_moment4(const cs_csr *abar, const cs_csr *abar_t, int threads,
     }
     double sum = 0, lost = 0;
     for (int64_t b = 0; b < job.blocks; ++b) {
-        add_compensated(&sum, &lost, job.sum[b]);
+        cs_add_compensated(&sum, &lost, job.sum[b]);
     }
     *out = sum + lost;
 done:
@@ -183,7 +177,7 @@ static double column_square(const cs_dense *a, int64_t col)
     double sum = 0, lost = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         double x = a->data[i + col * a->ld];
-        add_compensated(&sum, &lost, x * x);
+        cs_add_compensated(&sum, &lost, x * x);
     }
     return sum + lost;
 }

@@ -24,6 +24,8 @@ typedef struct {
     int64_t *rows, *cols; /* count: sizes */
 } cs_components;
 
+/* Entries of any sign connect, stored zeros do not. One pass over the nonzeros, O(rows + cols)
+ * memory. CS_ERR_MEMORY. */
 cs_status cs_components_of(const cs_csr *a, cs_components *out) CS_MUST_CHECK;
 void cs_components_free(cs_components *components);
 
@@ -35,10 +37,12 @@ typedef struct {
 } cs_lumping;
 
 /* Lumps proportional rows, then proportional columns of the result. Two rows are proportional when,
- * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13; integer counts are
- * compared exactly by cross products). The lump of a row is numbered by first appearance.
- * Candidates are found by hashing the pattern and the leading digits; no pair is lumped without a
- * full comparison, so the reduction is exact. */
+ * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13). When all entries are
+ * integers below 2^53 they are compared exactly (equal cross products) whatever the tolerance. The
+ * lump of a row is numbered by first appearance. Candidates are found by hashing (lump.c); no pair
+ * is lumped without a full comparison. O(nnz) for integers, O(nnz + rows log rows) else; memory of
+ * two copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN or infinite
+ * entry, a row sum that overflows, or more than 2^31 lumps of rows. CS_ERR_MEMORY. */
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
 void cs_lumping_free(cs_lumping *lumping);
 

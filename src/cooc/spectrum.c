@@ -84,14 +84,17 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->lumped_cols = system->reduced.a.cols;
 }
 
-/* Vectors that only the certificates of a truncated result need are kept until these have run. */
+/* Vectors that only the certificates of a truncated result need are kept until these have run, if
+ * they fit half the free memory; the probe is not run otherwise. */
 static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, int64_t wanted)
 {
-    int64_t rank = 0;
+    int64_t rank = 0, available = cs_mem_available();
+    double bytes = (double)(system->abar->rows + system->abar->cols) * (double)wanted * 8;
+    bool fit = available <= 0 || bytes <= (double)available / 2;
     for (int64_t b = 0; b < system->reduced.count; ++b) {
         rank += cs_block_rank(&system->reduced, b);
     }
-    return !o->values_only || (wanted < rank && (o->probe || o->moment4));
+    return !o->values_only || (fit && wanted < rank && (o->probe || o->moment4));
 }
 
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)

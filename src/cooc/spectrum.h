@@ -96,11 +96,27 @@ typedef struct {
 
 void cs_spectrum_free(cs_spectrum *spectrum);
 
+/* The `k` largest triplets of Abar (LA 3.2), by the stages above. seed fixes the solver's start
+ * vectors, the probe and the fourth moment's samples; threads (0: cs_threads()) change values by
+ * rounding only.
+ *
+ * Time: O(nnz) for the reductions; dense components O(m n min(m, n)); sparse ones 2 nnz a solver
+ * step; 2 nnz products for the residuals of each triplet of the largest component; about 2 x 70
+ * products for the probe. Memory: Abar, its transpose and the reduced matrix with its transpose,
+ * (rows + cols) k doubles for the vectors of the result and as much for those of the blocks.
+ *
+ * CS_ERR_USAGE: k negative or above min(rows, cols), tol, max_iterations out of range, or a solver
+ * asked for what it cannot do (linalg/svd.h). CS_ERR_INPUT: an entry that is NaN, infinite or
+ * (unless normalised) negative, with its place; no nonzero entry; a sum that overflows; more than
+ * 2^31 rows. CS_ERR_MEMORY, CS_ERR_CONVERGE (a solver broke down), CS_ERR_INTERRUPT. A solver that
+ * stops early is no failure: the triplets known come back with converged = false. */
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
-/* Abar of A with its marginals: row_mass/col_mass (either NULL) sum to 1. Zero rows and columns
- * stay, empty. */
+/* Abar of A with its marginals: row_mass (rows values) and col_mass (cols values), either NULL, sum
+ * to
+ * 1. Zero rows and columns stay, empty. O(nnz). CS_ERR_INPUT: a negative, NaN or infinite entry, or
+ * a sum that overflows; CS_ERR_MEMORY. */
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
                        double *col_mass) CS_MUST_CHECK;
 

@@ -9,14 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cooc/compensated.h"
 #include "cooc/spectrum_stages.h"
-
-static void add_compensated(double *sum, double *lost, double x)
-{
-    double next = *sum + x;
-    *lost += fabs(*sum) >= fabs(x) ? (*sum - next) + x : (x - next) + *sum;
-    *sum = next;
-}
 
 cs_status cs_masses(const cs_csr *a, double *row, double *col)
 {
@@ -28,8 +22,8 @@ cs_status cs_masses(const cs_csr *a, double *row, double *col)
     for (int64_t i = 0; i < a->rows; ++i) {
         double sum = 0, rest = 0;
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            add_compensated(&sum, &rest, a->val[e]);
-            add_compensated(&col[a->col[e]], &lost[a->col[e]], a->val[e]);
+            cs_add_compensated(&sum, &rest, a->val[e]);
+            cs_add_compensated(&col[a->col[e]], &lost[a->col[e]], a->val[e]);
         }
         row[i] = sum + rest;
     }
@@ -44,7 +38,7 @@ static double total(const double *mass, int64_t n)
 {
     double sum = 0, lost = 0;
     for (int64_t i = 0; i < n; ++i) {
-        add_compensated(&sum, &lost, mass[i]);
+        cs_add_compensated(&sum, &lost, mass[i]);
     }
     return sum + lost;
 }
