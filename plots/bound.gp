@@ -1,10 +1,10 @@
 # Theorem 4.1: error of the least-squares classifier on the top t singular vectors, and its bounds, against t.
-# input: one curve.csv (columns t, error, bound_sharp, bound_paper, bound_gap, trivial)
+# input: one theorem41_curve.csv (columns t, error, bound_sharp, bound_alpha, bound_gap, trivial)
 set xlabel "number of singular vectors t"
 set ylabel "error E, bounds"
 set logscale x
 set yrange [0:*]
-plot data using (column("t")):(column("bound_paper")) with lines lt 2 title "paper's form, c_1 = 2 p_{max}, c_2 = 8", \
+plot data using (column("t")):(column("bound_alpha")) with lines lt 2 title "paper's form, c_1 = 2 p_{max}, c_2 = 8", \
      data using (column("t")):(column("bound_sharp")) with lines lt 1 lw 2 title "sharpest bound", \
      data using (column("t")):(column("bound_gap")) with lines lt 3 title "spectral gap", \
      data using (column("t")):(column("trivial")) with lines lt 9 dt 2 title "1 - p_{max} (majority guess)", \

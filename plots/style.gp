@@ -6,6 +6,7 @@ if (format eq "pdf") set terminal pdfcairo size 7in,4.05in background "white" fo
 set output name . "." . format
 set datafile separator comma
 set datafile columnheaders
+set datafile missing NaN
 set encoding utf8
 set linetype 1 lc rgb "#0072B2" pt 7 ps 0.6
 set linetype 2 lc rgb "#D55E00" pt 5 ps 0.6
@@ -20,7 +21,7 @@ set linetype 10 lc rgb "#7A0177" pt 12 ps 0.8
 set linetype cycle 10
 set border 3 lc rgb "#444444"
 set tics nomirror textcolor rgb "#222222"
-set grid back lc rgb "#DDDDDD" lw 0.5
+set grid back lc rgb "#CCCCCC" lw 0.5
 set key outside right top Left reverse samplen 2 spacing 1.15 noenhanced
 # The value of a column on the rows of one series, NaN elsewhere.
 of(s, c) = strcol("series") eq s ? column(c) : NaN

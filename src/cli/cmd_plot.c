@@ -78,6 +78,9 @@ static cs_status join_inputs(cs_args *args, cs_table *out)
         const char *equals = strrchr(argument, '=');
         const char *path = equals ? equals + 1 : argument;
         char *label = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;
+        for (char *p = label; p && *p; ++p) { /* gnuplot splits a quoted field at its commas */
+            *p = *p == ',' ? ' ' : *p;
+        }
         cs_table table = {0};
         if (equals && !label) {
             status = cs_fail(CS_ERR_MEMORY, "out of memory");
@@ -245,7 +248,7 @@ const cs_command cs_cmd_plot = {
     .name = "plot",
     .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
     .description =
-        "Joins the tables, adds a column `series` (the LABEL of each, or the table's own), and "
+        "Joins the tables, adds a column `series` (the LABEL of each, commas as spaces, or the table's own), and "
         "draws plots/FIGURE.gp with gnuplot. "
         "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
         "Figures: toy-spectra, mask-ratio, bound, spectra, connectivity, draws, heavy-tails.",

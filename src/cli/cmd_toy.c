@@ -1,4 +1,5 @@
 /* cospec toy: exact spectra of the toy model, at one point or over a sweep. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static const cs_opt *const toy_groups[] = {cs_group_plan, cs_group_plan_sweeps, 
 
 #define COLUMNS                                                                                    \
     "objective,classes,length,tokens,parameters,token_sets,empty_prefix,target_position,method,"   \
-    "index,sigma,multiplicity,sum_sigma2,sum_sigma4,rank,residual"
+    "unmasked,position,index,sigma,multiplicity,sum_sigma2,sum_sigma4,rank,residual"
 
 static const char *prefix_name(cs_empty_prefix prefix)
 {
@@ -103,9 +104,25 @@ static cs_status add_spectrum(const cs_toy_spectrum *s, json_t *o)
     return status;
 }
 
+/* The number of unmasked tokens where the objective fixes it, NaN elsewhere. */
+static double fixed_unmasked(const cs_toy *toy)
+{
+    int64_t lo = 0, hi = 0;
+    bool fixed = cs_objective_table(toy->objective.kind)->wants_unmasked &&
+                 cs_objective_unmasked(&toy->objective, toy->length, &lo, &hi) == CS_OK && lo == hi;
+    cs_reason_clear();
+    return fixed ? (double)lo : NAN;
+}
+
+/* One distinct value: `position` numbers the values, `index` is the first j with sigma_j = sigma.
+ */
 static cs_status fill_row(cs_table *t, const cs_toy *toy, const char *parameters,
                           const char *method, const cs_toy_spectrum *s, int64_t i)
 {
+    int64_t first = 1;
+    for (int64_t before = 0; before < i; ++before) {
+        first += s->multiplicity[before];
+    }
     const struct {
         const char *column, *text;
     } words[] = {
@@ -120,8 +137,13 @@ static cs_status fill_row(cs_table *t, const cs_toy *toy, const char *parameters
         const char *column;
         int64_t value;
     } counts[] = {
-        {"classes", toy->classes}, {"length", toy->length}, {"tokens", toy->tokens},
-        {"index", i + 1},          {"rank", s->rank},       {"multiplicity", s->multiplicity[i]},
+        {"classes", toy->classes},
+        {"length", toy->length},
+        {"tokens", toy->tokens},
+        {"position", i + 1},
+        {"index", first},
+        {"rank", s->rank},
+        {"multiplicity", s->multiplicity[i]},
     };
     const struct {
         const char *column;
@@ -133,6 +155,9 @@ static cs_status fill_row(cs_table *t, const cs_toy *toy, const char *parameters
         {"residual", s->residual},
     };
     cs_status status = cs_table_row(t);
+    if (status == CS_OK) {
+        status = cs_table_real(t, "unmasked", fixed_unmasked(toy));
+    }
     for (size_t j = 0; j < sizeof words / sizeof words[0] && status == CS_OK; ++j) {
         status = cs_table_text(t, words[j].column, words[j].text);
     }
