@@ -225,11 +225,13 @@ json_t *cs_statements_json(const cs_statements *list)
     return root;
 }
 
-cs_status cs_statements_table(const cs_statements *list, cs_table *out)
+cs_status cs_statements_table(const cs_statements *list, bool brief, cs_table *out)
 {
     cs_table table = {0};
     cs_status status = cs_table_init(
-        &table, "id,form,verdict,lhs,relation,rhs,margin,error,statement,input,counterexample");
+        &table, brief ? "id,form,verdict,lhs,relation,rhs,margin,error,statement"
+                      : "id,form,verdict,lhs,relation,rhs,margin,error,statement,input,"
+                        "counterexample");
     for (int64_t i = 0; status == CS_OK && i < list->count; ++i) {
         const cs_statement *s = &list->item[i];
         const struct {
@@ -248,8 +250,9 @@ cs_status cs_statements_table(const cs_statements *list, cs_table *out)
                        {"rhs", s->rhs},
                        {"margin", cs_statement_margin(s)},
                        {"error", s->error}};
+        const size_t columns = sizeof words / sizeof *words - (brief ? 2 : 0);
         status = cs_table_row(&table);
-        for (size_t j = 0; status == CS_OK && j < sizeof words / sizeof *words; ++j) {
+        for (size_t j = 0; status == CS_OK && j < columns; ++j) {
             status = cs_table_text(&table, words[j].column, words[j].text);
         }
         for (size_t j = 0; status == CS_OK && j < sizeof numbers / sizeof *numbers; ++j) {

@@ -72,8 +72,8 @@ cs_status cs_statement_counterexample(cs_statement *s, const char *format, ...)
 json_t *cs_statements_json(const cs_statements *list);
 
 /* A row a statement: id, form, verdict, lhs, relation, rhs, margin, error, statement, input,
- * counterexample. */
-cs_status cs_statements_table(const cs_statements *list, cs_table *out) CS_MUST_CHECK;
+ * counterexample; the last two not when brief. */
+cs_status cs_statements_table(const cs_statements *list, bool brief, cs_table *out) CS_MUST_CHECK;
 
 /* True when a corrected statement FAILed (exit code 1), or is INCONCLUSIVE (exit code 4 when none
  * failed). */

@@ -110,10 +110,14 @@ static void json_and_table_carry_every_field(void **state)
     json_decref(root);
 
     cs_table table = {0};
-    assert_int_equal(cs_statements_table(&list, &table), CS_OK);
+    assert_int_equal(cs_statements_table(&list, false, &table), CS_OK);
     assert_true(table.rows == 1);
     assert_string_equal(table.cell[cs_table_column(&table, "verdict")], "FAIL");
     assert_string_equal(table.cell[cs_table_column(&table, "counterexample")], "pair 3: 0.5");
+    cs_table_free(&table);
+    assert_int_equal(cs_statements_table(&list, true, &table), CS_OK);
+    assert_int_equal(cs_table_column(&table, "counterexample"), -1);
+    assert_string_equal(table.cell[cs_table_column(&table, "statement")], "L = x");
     cs_table_free(&table);
     cs_statements_free(&list);
 }
@@ -127,7 +131,7 @@ static void every_allocation_may_fail(void **state)
         (void)cs_mem_fail_at(n);
         cs_status status = fill(&list);
         if (status == CS_OK) {
-            status = cs_statements_table(&list, &table);
+            status = cs_statements_table(&list, false, &table);
         }
         int64_t made = cs_mem_fail_at(0);
         cs_table_free(&table);

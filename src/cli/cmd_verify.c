@@ -326,8 +326,10 @@ static void note_probe(const verify *v)
 static cs_status show(verify *v)
 {
     cs_table table = {0};
+    /* A line for each statement on a terminal; files have every column. */
+    bool brief = !cs_args_flag(v->args, "csv") && !cs_args_given(v->args, "output");
     json_t *json = cs_statements_json(&v->list);
-    cs_status status = json ? cs_statements_table(&v->list, &table) : CS_ERR_MEMORY;
+    cs_status status = json ? cs_statements_table(&v->list, brief, &table) : CS_ERR_MEMORY;
     if (status == CS_OK && v->probed) {
         note_probe(v);
         status = cs_json_set(json, "probe", cs_probe_json(&v->probe));

@@ -1,0 +1,93 @@
+# The theorems through the command line: verdicts, files, exit codes, bad input.
+. tests/cli/lib.sh
+
+verify() { "$COSPEC" verify "$@"; }
+
+# verdict ID FORM FILE: of the first statement with this id and form in a CSV.
+verdict() { awk -F, -v id="$1" -v form="$2" '$1 == id && $2 == form { print $3; exit }' "$3"; }
+
+# has ID FORM WANT
+has() { [ "$(verdict "$1" "$2" out)" = "$3" ] || fail "$1 $2 is '$(verdict "$1" "$2" out)', not $3"; }
+
+none_corrected_is() { ! awk -F, '$2 == "corrected" { print $3 }' out | grep -qx "$1" || fail "a corrected statement is $1"; }
+
+test_all_on_the_default_toy() {
+    exits 0 verify all --csv && none_corrected_is FAIL && none_corrected_is INCONCLUSIVE &&
+        has 3.1 printed FAIL && has 3.1 corrected PASS && has 3.1-half corrected PASS &&
+        has 4.1 printed UNSPECIFIED && has 4.1 corrected PASS && has 4.1-perfect corrected PASS &&
+        has 4.2-ar-ones-none printed FAIL && has 4.2-ar-ones-class printed PASS && has 4.2-masked printed PASS &&
+        has 4.2-masked-given printed FAIL && has 5.1-equivalence printed FAIL
+}
+
+test_json() {
+    exits 0 verify 3.1 --json && grep -q '"statements": \[' out && grep -q '"form": "printed"' out &&
+        grep -q '"verdict": "FAIL"' out && grep -q '"counterexample": "f, W of trial' out && grep -q '"lhs": ' out && grep -q '"rhs": ' out
+}
+
+test_one_theorem() {
+    exits 0 verify 4.1 --objective ar --classes 2 --length 4 --tokens 2 --csv && has 4.1-perfect corrected PASS &&
+        ! grep -q '^3.1,\|^4.2' out
+}
+
+test_files() {
+    exits 0 verify all -o o --csv && [ -s o/statements.json ] && [ -s o/statements.csv ] && [ -s o/theorem41_curve.csv ] &&
+        [ -s o/theorem42.csv ] && [ -s o/manifest.json ] &&
+        head -1 o/theorem41_curve.csv | grep -q '^input,t,sigma,' &&
+        refuses 2 statements.json verify all -o o && exits 0 verify all -o o --force
+}
+
+test_sweep() {
+    exits 0 verify 4.2 --length 6 --mask-ratio 0.2:0.8:0.3 --csv && none_corrected_is FAIL &&
+        [ "$(grep -c '^4.2-masked,printed,PASS' out)" = 3 ] || fail "$(grep -c '^4.2-masked,printed' out) points"
+}
+
+test_large_toy_leaves_out_what_needs_the_matrix() {
+    exits 0 verify all --classes 1000 --length 20 --tokens 50 --csv && grep -q 'left out' err && has 4.2-masked printed PASS &&
+        exits 3 verify 4.1 --classes 1000 --length 20 --tokens 50
+}
+
+matrix() {
+    printf '%%%%MatrixMarket matrix coordinate real general\n4 3 6\n1 1 5\n1 2 1\n2 1 4\n3 2 3\n4 2 2\n4 3 7\n' > a.mtx
+    printf 'x\nx\ny\ny\n' > l.txt
+}
+
+test_matrix_file() {
+    matrix
+    exits 0 verify 4.1 --matrix a.mtx --labels l.txt --csv && has 4.1-identity corrected PASS && none_corrected_is FAIL &&
+        exits 0 verify all --matrix a.mtx --csv && has 3.1 corrected PASS && grep -q '4.1 is left out' err
+}
+
+test_matrix_bad_input() {
+    matrix
+    printf 'x\ny\n' > short.txt
+    printf -- '-\n-\n-\n-\n' > none.txt
+    refuses 2 'needs labels' verify 4.1 --matrix a.mtx &&
+        refuses 3 'short.txt: 2 labels for 4 rows' verify 4.1 --matrix a.mtx --labels short.txt &&
+        refuses 3 'none.txt: no row has a label' verify 4.1 --matrix a.mtx --labels none.txt &&
+        refuses 3 nowhere.mtx verify 3.1 --matrix nowhere.mtx &&
+        refuses 2 'takes no --matrix' verify 4.2 --matrix a.mtx &&
+        refuses 2 'belongs to the toy model' verify 3.1 --matrix a.mtx --classes 3 &&
+        refuses 2 'goes with --matrix' verify 4.1 --labels l.txt &&
+        refuses 2 '9 singular triplets' verify 4.1 --matrix a.mtx --labels l.txt -k 9
+}
+
+test_negative_matrix() {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n2 2 -1\n' > n.mtx
+    refuses 3 'n.mtx' verify 3.1 --matrix n.mtx
+}
+
+test_usage() {
+    refuses 2 '3.1|4.1|4.2|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
+        refuses 2 classes verify 4.2 --classes 0
+}
+
+# A store built from the training documents carries its labels, and its held-out documents.
+test_store() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --mask-ratio 0.5 --context each:3 --split train -o s &&
+        exits 0 verify 4.1 --matrix s -k 5 -o v --csv && none_corrected_is FAIL && grep -q 'held-out accuracy' err &&
+        grep -q '^spectral-tokens,accuracy,1,' v/probe.csv && grep -q '"probe"' v/statements.json
+}
+
+for t in all_on_the_default_toy json one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file \
+    matrix_bad_input negative_matrix usage store; do check $t; done

@@ -1,0 +1,380 @@
+/* probe and ridge: leave-one-out against refits, the fold-in against a row's own features,
+ * baselines by hand, held-out documents that resemble their class are found, bad input. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/probe.h"
+#include "analysis/probe_features.h"
+#include "analysis/ridge.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io/json.h"
+#include "small_corpus.h"
+
+enum { ROWS = 24, FEATURES = 3, CLASSES = 3 };
+
+static void random_rows(uint64_t seed, int64_t rows, cs_dense *x, int32_t *label)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
+    assert_int_equal(cs_dense_init(x, rows, FEATURES), CS_OK);
+    for (int64_t i = 0; i < rows; ++i) {
+        label[i] = (int32_t)(i % CLASSES);
+        for (int64_t j = 0; j < FEATURES; ++j) {
+            x->data[i + j * x->ld] = cs_rng_normal(&rng) + (label[i] == j ? 1.5 : 0) + 10;
+        }
+    }
+}
+
+/* The normal equations of ridge at a given penalty on given z, solved by elimination. */
+static void solve(double a[FEATURES][FEATURES + 1])
+{
+    for (int p = 0; p < FEATURES; ++p) {
+        for (int i = 0; i < FEATURES; ++i) {
+            double factor = i == p ? 0 : a[i][p] / a[p][p];
+            for (int j = p; j <= FEATURES; ++j) {
+                a[i][j] -= factor * a[p][j];
+            }
+        }
+    }
+    for (int p = 0; p < FEATURES; ++p) {
+        a[p][FEATURES] /= a[p][p];
+    }
+}
+
+/* Squared error on row `out` of the fit without it: standardised features kept as they are, the
+ * intercept fitted anew and unpenalised, as the closed form assumes. */
+static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *label, int64_t rows,
+                          int64_t out)
+{
+    double error = 0, mean[FEATURES] = {0};
+    const double n = (double)rows - 1;
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int j = 0; j < FEATURES; ++j) {
+            mean[j] += i == out ? 0 : (x->data[i + j * x->ld] - r->mean[j]) * r->scale[j] / n;
+        }
+    }
+    for (int32_t c = 0; c < CLASSES; ++c) {
+        double a[FEATURES][FEATURES + 1] = {{0}}, bar = 0;
+        for (int64_t i = 0; i < rows; ++i) {
+            bar += i != out && label[i] == c ? 1 / n : 0;
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+            for (int j = 0; i != out && j < FEATURES; ++j) {
+                double z = (x->data[i + j * x->ld] - r->mean[j]) * r->scale[j] - mean[j];
+                for (int k = 0; k < FEATURES; ++k) {
+                    a[j][k] += z * ((x->data[i + k * x->ld] - r->mean[k]) * r->scale[k] - mean[k]);
+                }
+                a[j][FEATURES] += z * ((label[i] == c) - bar);
+            }
+        }
+        for (int j = 0; j < FEATURES; ++j) {
+            a[j][j] += r->penalty;
+        }
+        solve(a);
+        double guess = bar;
+        for (int j = 0; j < FEATURES; ++j) {
+            double z = (x->data[out + j * x->ld] - r->mean[j]) * r->scale[j] - mean[j];
+            guess += z * a[j][FEATURES];
+        }
+        error += ((label[out] == c) - guess) * ((label[out] == c) - guess);
+    }
+    return error;
+}
+
+static void leave_one_out_is_that_of_refits(void **state)
+{
+    (void)state;
+    int32_t label[ROWS];
+    cs_dense x = {0};
+    cs_ridge r = {0};
+    random_rows(3, ROWS, &x, label);
+    assert_int_equal(cs_ridge_fit(&x, label, CLASSES, &r), CS_OK);
+    double sum = 0;
+    for (int64_t i = 0; i < ROWS; ++i) {
+        sum += refit_error(&r, &x, label, ROWS, i) / ROWS;
+    }
+    assert_true(fabs(sum - r.loo) < 1e-10 * r.loo);
+    cs_ridge_free(&r);
+    cs_dense_free(&x);
+}
+
+/* Shifting and scaling features changes no prediction; a constant and a missing row do no harm. */
+static void features_may_be_shifted_constant_or_missing(void **state)
+{
+    (void)state;
+    int32_t label[ROWS];
+    cs_dense x = {0}, y = {0};
+    cs_ridge a = {0}, b = {0};
+    random_rows(4, ROWS, &x, label);
+    assert_int_equal(cs_dense_init(&y, ROWS, FEATURES + 1), CS_OK);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        for (int64_t j = 0; j < FEATURES; ++j) {
+            y.data[i + j * y.ld] = 1e3 * x.data[i + j * x.ld] - 7;
+        }
+        y.data[i + FEATURES * y.ld] = 42;
+    }
+    assert_int_equal(cs_ridge_fit(&x, label, CLASSES, &a), CS_OK);
+    assert_int_equal(cs_ridge_fit(&y, label, CLASSES, &b), CS_OK);
+    assert_true(fabs(a.loo - b.loo) < 1e-9);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        assert_int_equal(cs_ridge_predict(&a, &x, i), cs_ridge_predict(&b, &y, i));
+    }
+    y.data[0] = NAN;
+    cs_ridge_free(&b);
+    assert_int_equal(cs_ridge_fit(&y, label, CLASSES, &b), CS_OK);
+    assert_in_range(cs_ridge_predict(&b, &y, 0), 0, CLASSES - 1);
+    cs_ridge_free(&a);
+    cs_ridge_free(&b);
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+}
+
+static void bad_rows_are_refused(void **state)
+{
+    (void)state;
+    int32_t label[ROWS];
+    cs_dense x = {0};
+    cs_ridge r = {0};
+    random_rows(5, ROWS, &x, label);
+    label[7] = CLASSES;
+    assert_int_equal(cs_ridge_fit(&x, label, CLASSES, &r), CS_ERR_INPUT);
+    assert_string_equal(cs_reason(), "row 7: label 3 is not in 0..2");
+    cs_reason_clear();
+    label[7] = 0;
+    for (int64_t i = 1; i < ROWS; ++i) {
+        x.data[i] = NAN;
+    }
+    assert_int_equal(cs_ridge_fit(&x, label, CLASSES, &r), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "1 training rows"));
+    cs_reason_clear();
+    cs_dense_free(&x);
+}
+
+/* --- documents ------------------------------------------------------------------------------ */
+
+enum { DOCUMENTS = 150, VOCAB = 30 };
+
+typedef struct {
+    cs_corpus corpus;
+    cs_cooc_options options;
+    cs_cooc cooc;
+    cs_spectrum spectrum;
+} setting;
+
+/* Documents whose tokens come from their class' third of the vocabulary with probability `own`. */
+static void set_up(double own, cs_split split, const char *context, setting *s)
+{
+    int64_t length[DOCUMENTS];
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        length[d] = 4 + d % 6;
+    }
+    *s = (setting){.corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 1)};
+    cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        for (int64_t p = s->corpus.doc_ptr[d]; p < s->corpus.doc_ptr[d + 1]; ++p) {
+            int64_t block =
+                cs_rng_uniform(&rng) < own ? s->corpus.label[d] : cs_rng_below(&rng, CLASSES);
+            s->corpus.token[p] =
+                (int32_t)(block * VOCAB / CLASSES + cs_rng_below(&rng, VOCAB / CLASSES));
+        }
+    }
+    s->options = (cs_cooc_options){.objective = cs_objective_default(CS_OBJ_MASKED),
+                                   .split = split,
+                                   .memory_budget = 1 << 24,
+                                   .threads = 1};
+    s->options.objective.mask_ratio_lo = s->options.objective.mask_ratio_hi = 0.5;
+    assert_int_equal(cs_context_parse(context, &s->options.context), CS_OK);
+    assert_int_equal(cs_cooc_build(&s->corpus, &s->options, &s->cooc), CS_OK);
+    cs_spectrum_options o = {.k = 8, .seed = 1, .threads = 1};
+    assert_int_equal(cs_spectrum_of(&s->cooc.matrix.a, &o, &s->spectrum), CS_OK);
+}
+
+static void tear_down(setting *s)
+{
+    cs_spectrum_free(&s->spectrum);
+    cs_cooc_free(&s->cooc);
+    cs_corpus_free(&s->corpus);
+}
+
+static cs_status probe(const setting *s, int threads, cs_probe_result *r)
+{
+    return cs_probe(&s->corpus, &s->options, &s->cooc, &s->spectrum, 0, threads, r);
+}
+
+static void held_out_documents_are_classified(void **state)
+{
+    (void)state;
+    setting s;
+    cs_probe_result r;
+    set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
+    assert_int_equal(probe(&s, 1, &r), CS_OK);
+    assert_true(r.test_documents == DOCUMENTS / 5);
+    assert_true(r.train_documents == DOCUMENTS - DOCUMENTS / 5);
+    assert_true(r.majority.accuracy < 0.5);
+    assert_true(r.bayes.accuracy > 0.8);
+    assert_true(r.tokens.accuracy > 0.8);
+    assert_true(r.contexts.accuracy > 0.8);
+    assert_true(r.unknown_tokens == 0 && r.featureless == 0);
+    double p = r.tokens.accuracy;
+    assert_true(fabs(r.tokens.se - sqrt(p * (1 - p) / (double)r.test_documents)) < 1e-15);
+
+    json_t *json = cs_probe_json(&r);
+    assert_non_null(json);
+    assert_true(json_real_value(json_object_get(json_object_get(json, "tokens"), "accuracy")) == p);
+    json_decref(json);
+    cs_table table = {0};
+    assert_int_equal(cs_probe_table(&r, &table), CS_OK);
+    assert_string_equal(table.cell[0], "majority");
+    cs_table_free(&table);
+    tear_down(&s);
+}
+
+/* Tokens that say nothing of the class: chance, within five standard errors. */
+static void noise_is_not_classified(void **state)
+{
+    (void)state;
+    setting s;
+    cs_probe_result r;
+    set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
+    assert_int_equal(probe(&s, 1, &r), CS_OK);
+    double se = sqrt(2.0 / 9 / (double)r.test_documents);
+    assert_true(fabs(r.tokens.accuracy - 1.0 / 3) < 5 * se);
+    assert_true(fabs(r.contexts.accuracy - 1.0 / 3) < 5 * se);
+    tear_down(&s);
+}
+
+/* Whole contexts with positions hardly ever recur: the share of unknown ones says so. */
+static void unknown_contexts_are_counted(void **state)
+{
+    (void)state;
+    setting s;
+    cs_probe_result r;
+    set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
+    assert_int_equal(probe(&s, 1, &r), CS_OK);
+    assert_true(r.unknown_contexts > 0.5 && r.unknown_contexts <= 1);
+    tear_down(&s);
+    set_up(0.5, CS_SPLIT_TRAIN, "document", &s); /* no held-out document is a row */
+    assert_int_equal(probe(&s, 1, &r), CS_OK);
+    assert_true(r.unknown_contexts == 1);
+    assert_true(r.featureless == r.test_documents);
+    tear_down(&s);
+}
+
+/* Under `document` the row of X holds P(token | X) of the predicted tokens; a mask that takes every
+ * position alike predicts each token in proportion, so folding in by tokens gives the row's own
+ * feature: Abar v / (sigma sqrt(P_C)) = u / sqrt(P_C). */
+static void folding_in_a_training_document_gives_its_row(void **state)
+{
+    (void)state;
+    setting s;
+    set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
+    cs_probe_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
+    const int64_t document[] = {0, 1, 2, 3, 5, 6};
+    enum { COUNT = sizeof document / sizeof *document };
+    cs_dense x = {0}, y = {0};
+    double unknown;
+    int64_t none;
+    assert_int_equal(cs_probe_token_features(&source, COUNT, document, &x, &unknown), CS_OK);
+    assert_true(unknown == 0);
+    assert_int_equal(
+        cs_probe_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none),
+        CS_OK);
+    assert_true(fabs(unknown) < 1e-12 && none == 0);
+    for (int64_t i = 0; i < COUNT; ++i) {
+        for (int64_t j = 0; j < s.spectrum.k; ++j) {
+            assert_true(fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
+        }
+    }
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    tear_down(&s);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    setting s;
+    cs_probe_result a, b;
+    set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
+    assert_int_equal(probe(&s, 1, &a), CS_OK);
+    assert_int_equal(probe(&s, 4, &b), CS_OK);
+    assert_true(a.tokens.loo == b.tokens.loo && a.contexts.loo == b.contexts.loo);
+    assert_true(a.unknown_contexts == b.unknown_contexts);
+    tear_down(&s);
+}
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    setting s;
+    cs_probe_result r;
+    set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
+    assert_int_equal(probe(&s, 1, &r), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "--split train"));
+    cs_reason_clear();
+    tear_down(&s);
+
+    set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
+    assert_int_equal(cs_probe(&s.corpus, &s.options, &s.cooc, &s.spectrum, 99, 1, &r),
+                     CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "99 features of 8 triplets"));
+    cs_reason_clear();
+    memset(s.corpus.held_out, 0, DOCUMENTS);
+    assert_int_equal(probe(&s, 1, &r), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "small has no labelled documents in its test split"));
+    cs_reason_clear();
+    int64_t labels = s.corpus.labels;
+    s.corpus.labels = 0;
+    assert_int_equal(probe(&s, 1, &r), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "has no labels"));
+    cs_reason_clear();
+    s.corpus.labels = labels;
+    s.spectrum.rows += 1;
+    assert_int_equal(probe(&s, 1, &r), CS_ERR_USAGE);
+    cs_reason_clear();
+    s.spectrum.rows -= 1;
+    tear_down(&s);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    setting s;
+    set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
+    for (int64_t n = 1;; ++n) {
+        cs_probe_result r;
+        (void)cs_mem_fail_at(n);
+        cs_status status = probe(&s, 1, &r);
+        int64_t made = cs_mem_fail_at(0);
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+    tear_down(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leave_one_out_is_that_of_refits),
+        cmocka_unit_test(features_may_be_shifted_constant_or_missing),
+        cmocka_unit_test(bad_rows_are_refused),
+        cmocka_unit_test(held_out_documents_are_classified),
+        cmocka_unit_test(noise_is_not_classified),
+        cmocka_unit_test(unknown_contexts_are_counted),
+        cmocka_unit_test(folding_in_a_training_document_gives_its_row),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
