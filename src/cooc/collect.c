@@ -9,12 +9,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder_private.h"
 
-enum { FIRST_CAPACITY = 1 << 12, DIGITS = 24, INSERTION = 24, CHECKED = 1 << 16 };
+enum { FIRST_CAPACITY = 1 << 12, DIGITS = 24, INSERTION = 24, CHECKED = 1 << 16, LARGE_PAGE = 1 << 21 };
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -108,6 +109,20 @@ cs_status cs_records_sort(cs_record *r, int64_t n)
 /* --- table
  * ---------------------------------------------------------------------------------------- */
 
+/* A zeroed table. Large ones ask for large pages: their slots are hit at random, and would miss the
+ * translation buffer each time (a hint, so a refusal changes nothing). */
+static cs_record *new_table(int64_t capacity)
+{
+    cs_record *slot = cs_calloc(capacity, sizeof *slot);
+    size_t bytes = slot ? (size_t)capacity * sizeof *slot : 0;
+    if (bytes >= 2 * LARGE_PAGE) {
+        uintptr_t from = ((uintptr_t)slot + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        (void)madvise((void *)from, ((uintptr_t)slot + bytes - from) / LARGE_PAGE * LARGE_PAGE,
+                      MADV_HUGEPAGE);
+    }
+    return slot;
+}
+
 cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
 {
     memset(c, 0, sizeof *c);
@@ -118,7 +133,7 @@ cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
         c->largest = 64;
     }
     c->capacity = c->largest < FIRST_CAPACITY ? c->largest : FIRST_CAPACITY;
-    c->slot = cs_calloc(c->capacity, sizeof *c->slot);
+    c->slot = new_table(c->capacity);
     return c->slot ? CS_OK : CS_ERR_MEMORY;
 }
 
@@ -154,7 +169,7 @@ static cs_status grow(cs_collector *c)
     cs_collector larger = *c;
     larger.capacity = 2 * c->capacity < c->largest ? 2 * c->capacity : c->largest;
     larger.used = 0;
-    larger.slot = cs_calloc(larger.capacity, sizeof *larger.slot);
+    larger.slot = new_table(larger.capacity);
     if (!larger.slot) {
         return CS_ERR_MEMORY;
     }
