@@ -10,30 +10,7 @@
 #include "base/mem.h"
 #include "cooc/builder_private.h"
 
-/* A sparse matrix that grows entry by entry. */
-typedef struct {
-    int64_t rows, row_room, nnz, room;
-    int64_t *ptr;
-    int32_t *col;
-    double *val;
-} growing;
-
-struct cs_assembler {
-    int64_t cols, labels;
-    bool exact;
-    double unit;
-    growing matrix, row_label;
-    int64_t key_room;
-    cs_hash128 *key;
-    int64_t *witness_sequence, *witness_ordinal;
-    bool open;       /* a row is being filled */
-    cs_record entry; /* the entry being added up */
-    int64_t *in_row; /* labels: units of the row by class */
-    int64_t *in_col; /* cols x labels */
-    int64_t total;
-};
-
-static void growing_free(growing *g)
+void cs_growing_free(cs_growing *g)
 {
     cs_free(g->ptr);
     cs_free(g->col);
@@ -53,7 +30,7 @@ static cs_status widen(void *p, int64_t room, size_t size)
     return CS_OK;
 }
 
-static cs_status growing_put(growing *g, int32_t col, double val)
+cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
 {
     if (g->nnz == g->room) {
         int64_t room = g->room + g->room / 2 + 1024;
@@ -68,7 +45,7 @@ static cs_status growing_put(growing *g, int32_t col, double val)
     return CS_OK;
 }
 
-static cs_status growing_end_row(growing *g)
+cs_status cs_growing_end_row(cs_growing *g)
 {
     if (g->rows + 1 >= g->row_room) {
         int64_t room = g->row_room + g->row_room / 2 + 1024;
@@ -83,12 +60,12 @@ static cs_status growing_end_row(growing *g)
 }
 
 /* Gives the arrays away; what they have beyond their size was never touched and costs no memory. */
-static cs_status growing_finish(growing *g, int64_t cols, cs_csr *out)
+static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
 {
     if (!g->ptr) {
         return cs_csr_init(out, 0, cols, 0);
     }
-    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
+    if (!g->col && cs_growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
         return CS_ERR_MEMORY;
     }
     *out = (cs_csr){.rows = g->rows, .cols = cols, .ptr = g->ptr, .col = g->col, .val = g->val};
@@ -122,8 +99,8 @@ void cs_assembler_free(cs_assembler **assembler)
     if (!a) {
         return;
     }
-    growing_free(&a->matrix);
-    growing_free(&a->row_label);
+    cs_growing_free(&a->matrix);
+    cs_growing_free(&a->row_label);
     cs_free(a->key);
     cs_free(a->witness_sequence);
     cs_free(a->witness_ordinal);
@@ -133,21 +110,21 @@ void cs_assembler_free(cs_assembler **assembler)
     *assembler = NULL;
 }
 
-static double mass_of(const cs_assembler *a, int64_t units)
+double cs_assembler_mass(const cs_assembler *a, int64_t units)
 {
     return a->exact ? (double)units : (double)units * a->unit;
 }
 
 static cs_status end_row(cs_assembler *a)
 {
-    cs_status status = growing_end_row(&a->matrix);
+    cs_status status = cs_growing_end_row(&a->matrix);
     for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
         if (a->in_row[c] != 0) {
-            status = growing_put(&a->row_label, (int32_t)c, mass_of(a, a->in_row[c]));
+            status = cs_growing_put(&a->row_label, (int32_t)c, cs_assembler_mass(a, a->in_row[c]));
             a->in_row[c] = 0;
         }
     }
-    return status == CS_OK ? growing_end_row(&a->row_label) : status;
+    return status == CS_OK ? cs_growing_end_row(&a->row_label) : status;
 }
 
 static cs_status begin_row(cs_assembler *a, const cs_record *r)
@@ -171,7 +148,7 @@ static cs_status begin_row(cs_assembler *a, const cs_record *r)
 
 static cs_status end_entry(cs_assembler *a)
 {
-    return growing_put(&a->matrix, a->entry.col, mass_of(a, a->entry.units));
+    return cs_growing_put(&a->matrix, a->entry.col, cs_assembler_mass(a, a->entry.units));
 }
 
 cs_status cs_assembler_take(void *assembler, const cs_record *r)
@@ -211,19 +188,19 @@ cs_status cs_assembler_take(void *assembler, const cs_record *r)
 
 static cs_status column_labels(const cs_assembler *a, cs_csr *out)
 {
-    growing g = {0};
+    cs_growing g = {0};
     cs_status status = CS_OK;
     for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
         for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
             int64_t units = a->in_col[j * a->labels + c];
-            status = units ? growing_put(&g, (int32_t)c, mass_of(a, units)) : CS_OK;
+            status = units ? cs_growing_put(&g, (int32_t)c, cs_assembler_mass(a, units)) : CS_OK;
         }
-        status = status == CS_OK ? growing_end_row(&g) : status;
+        status = status == CS_OK ? cs_growing_end_row(&g) : status;
     }
     if (status == CS_OK) {
         status = growing_finish(&g, a->labels, out);
     }
-    growing_free(&g);
+    cs_growing_free(&g);
     return status;
 }
 

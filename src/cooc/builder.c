@@ -22,12 +22,6 @@
 
 enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
 
-/* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
-typedef struct {
-    int64_t first, last, from, to;
-    double dropped; /* filled by the worker */
-} block;
-
 typedef struct {
     int64_t sequence;
     double scale; /* units per unit of weight */
@@ -53,7 +47,7 @@ typedef struct {
     bool exact;
     double scale; /* units per predicted token (or document) */
     int64_t blocks, room;
-    block *block;
+    cs_block *block;
     int workers;
     worker *worker;
     cs_runs runs;
@@ -78,14 +72,14 @@ static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, 
 {
     if (b->blocks == b->room) {
         int64_t room = 2 * b->room + 64;
-        block *more = cs_realloc(b->block, room, sizeof *more);
+        cs_block *more = cs_realloc(b->block, room, sizeof *more);
         if (!more) {
             return CS_ERR_MEMORY;
         }
         b->block = more;
         b->room = room;
     }
-    b->block[b->blocks++] = (block){.first = first, .last = last, .from = from, .to = to};
+    b->block[b->blocks++] = (cs_block){.first = first, .last = last, .from = from, .to = to};
     return CS_OK;
 }
 
@@ -190,7 +184,7 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
 static cs_status run_block(void *ctx, int64_t item, int number)
 {
     build *b = ctx;
-    block *k = &b->block[item];
+    cs_block *k = &b->block[item];
     worker *w = &b->worker[number];
     cs_status status = CS_OK;
     if (k->to > 0) {
@@ -210,8 +204,6 @@ static cs_status run_block(void *ctx, int64_t item, int number)
 
 static cs_status start_workers(build *b)
 {
-    int asked = b->options->threads > 0 ? b->options->threads : cs_threads();
-    b->workers = asked < MAX_WORKERS ? asked : MAX_WORKERS;
     b->worker = cs_calloc(b->workers, sizeof *b->worker);
     if (!b->worker) {
         return CS_ERR_MEMORY;
@@ -288,6 +280,8 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     b->options = options;
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
+    int asked = options->threads > 0 ? options->threads : cs_threads();
+    b->workers = asked < MAX_WORKERS ? asked : MAX_WORKERS;
     b->budget = options->memory_budget;
     if (b->budget == 0) {
         b->budget = cs_mem_available() / 4;
@@ -315,7 +309,7 @@ static void release(build *b)
     (void)pthread_mutex_destroy(&b->lock);
 }
 
-/* Sums over workers and blocks. */
+/* Sums over workers. */
 static cs_status add_up(const build *b, cs_cooc *out)
 {
     bool overflow = false;
@@ -325,15 +319,49 @@ static cs_status add_up(const build *b, cs_cooc *out)
         out->contributions += e->contributions;
         overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
     }
-    for (int64_t i = 0; i < b->blocks; ++i) {
-        out->dropped_mass += b->block[i].dropped;
-    }
     if (overflow || (b->exact && units > INT64_C(1) << 53)) {
         return cs_fail(CS_ERR_INPUT,
                        "sampled plans weigh far more than expected: the mass passes %g",
                        (b->exact ? 0x1p53 : 0x1p63) / b->scale);
     }
     return CS_OK;
+}
+
+/* The general way: records. */
+static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *result)
+{
+    cs_status status = start_workers(b);
+    if (status == CS_OK) {
+        status = cs_parallel(b->blocks, b->workers, run_block, b);
+    }
+    if (status == CS_OK) {
+        status = add_up(b, result);
+    }
+    if (status == CS_OK) {
+        cs_progress_report(b->options->progress, "merge", 0, 0);
+        status = merge_all(b, assembler, &result->runs);
+    }
+    return status;
+}
+
+static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
+{
+    cs_windows_job job = {.corpus = b->corpus,
+                          .sequences = &b->sequences,
+                          .plan = b->plan,
+                          .options = b->options,
+                          .scale = b->scale,
+                          .blocks = b->blocks,
+                          .block = b->block,
+                          .workers = b->workers,
+                          .budget = b->budget};
+    cs_status status = cs_windows_apply(&job)
+                           ? cs_windows_count(&job, assembler, &result->contributions)
+                           : collect_and_merge(b, assembler, result);
+    for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
+        result->dropped_mass += b->block[i].dropped;
+    }
+    return status;
 }
 
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
@@ -350,17 +378,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         status = cs_assembler_new(corpus, b.exact, 1 / b.scale, &assembler);
     }
     if (status == CS_OK) {
-        status = start_workers(&b);
-    }
-    if (status == CS_OK) {
-        status = cs_parallel(b.blocks, b.workers, run_block, &b);
-    }
-    if (status == CS_OK) {
-        status = add_up(&b, &result);
-    }
-    if (status == CS_OK) {
-        cs_progress_report(options->progress, "merge", 0, 0);
-        status = merge_all(&b, assembler, &result.runs);
+        status = count(&b, assembler, &result);
     }
     if (status == CS_OK) {
         result.sequences = b.sequences.count;

@@ -100,7 +100,35 @@ cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
 
 /* --- the result (assemble.c) ------------------------------------------------------------------ */
 
-typedef struct cs_assembler cs_assembler;
+/* A sparse matrix that grows entry by entry. */
+typedef struct {
+    int64_t rows, row_room, nnz, room;
+    int64_t *ptr;
+    int32_t *col;
+    double *val;
+} cs_growing;
+
+void cs_growing_free(cs_growing *g);
+cs_status cs_growing_put(cs_growing *g, int32_t col, double val) CS_MUST_CHECK;
+cs_status cs_growing_end_row(cs_growing *g) CS_MUST_CHECK;
+
+typedef struct {
+    int64_t cols, labels;
+    bool exact;
+    double unit;
+    cs_growing matrix, row_label;
+    int64_t key_room;
+    cs_hash128 *key;
+    int64_t *witness_sequence, *witness_ordinal;
+    bool open;       /* a row is being filled */
+    cs_record entry; /* the entry being added up */
+    int64_t *in_row; /* labels: units of the row by class */
+    int64_t *in_col; /* cols x labels */
+    int64_t total;
+} cs_assembler;
+
+/* Units as they stand in the matrix. */
+double cs_assembler_mass(const cs_assembler *a, int64_t units);
 
 /* Takes records in order and makes the matrix. */
 cs_status cs_assembler_new(const cs_corpus *corpus, bool exact, double unit,
@@ -110,6 +138,36 @@ cs_status cs_assembler_take(void *assembler, const cs_record *record) CS_MUST_CH
 
 /* Moves matrix, keys, witnesses and mass to *out, whose other fields stay. */
 cs_status cs_assembler_finish(cs_assembler *assembler, cs_cooc *out) CS_MUST_CHECK;
+
+/* --- blocks (builder.c) and windows counted row by row (windows.c) ------------------------------
+ */
+
+/* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
+typedef struct {
+    int64_t first, last, from, to;
+    double dropped; /* filled by the worker */
+} cs_block;
+
+typedef struct {
+    const cs_corpus *corpus;
+    const cs_sequences *sequences;
+    const cs_context_plan *plan;
+    const cs_cooc_options *options;
+    double scale; /* units per predicted token (or document) */
+    int64_t blocks;
+    cs_block *block;
+    int workers;
+    int64_t budget;
+} cs_windows_job;
+
+/* Whether the job can be counted so: `each` without offsets, exact, under `ar` or an invariant
+ * objective, its stream within the budget. */
+bool cs_windows_apply(const cs_windows_job *job);
+
+/* Counts into the assembler (before cs_assembler_finish), fills the blocks' dropped mass, and adds
+ * contributions; the same bits as the general way. */
+cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
+                           int64_t *contributions) CS_MUST_CHECK;
 
 /* --- sequences of a build ------------------------------------------------------------------------
  */

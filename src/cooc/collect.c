@@ -15,7 +15,13 @@
 #include "base/threads.h"
 #include "cooc/builder_private.h"
 
-enum { FIRST_CAPACITY = 1 << 12, DIGITS = 24, INSERTION = 24, CHECKED = 1 << 16, LARGE_PAGE = 1 << 21 };
+enum {
+    FIRST_CAPACITY = 1 << 12,
+    DIGITS = 24,
+    INSERTION = 24,
+    CHECKED = 1 << 16,
+    LARGE_PAGE = 1 << 21
+};
 
 __extension__ typedef unsigned __int128 wide;
 

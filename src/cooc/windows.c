@@ -1,0 +1,524 @@
+/* `each:w` without offsets, counted row by row (docs/performance.md: inverted positions, one dense
+ * accumulator).
+ *
+ * A row is a context token, and what a target k gives to each place of its window is one number,
+ * the same for all places. So the sequences are laid out as one stream of (token, units, class)
+ * with w empty cells between them; for each token the stream is visited at its occurrences only,
+ * and the units of the w cells to the right (and to the left, unless S is a prefix) are added into
+ * one dense row that stays in the cache. No record is ever written, hashed or sorted. Rows are
+ * handed to workers in groups of about equal mass; each group's rows come out in order of their
+ * keys.
+ *
+ * Memory: 16 bytes a cell and 4 a token for the stream, which must fit in the budget; and while the
+ * groups are joined the result twice.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/builder_private.h"
+#include "cooc/context_private.h"
+
+enum { GROUPS = 256, SPARSE = 16 };
+
+typedef struct {
+    int64_t units; /* of each place of this target's window; 0: nothing, or between sequences */
+    int32_t token, label;
+} cell;
+
+typedef struct {
+    const cs_windows_job *job;
+    int64_t width;
+    bool left; /* places to the left of a context token's occurrence hold targets too */
+    int64_t cells;
+    cell *cell;
+    int64_t *first; /* sequences + 1: first cell of each sequence */
+    int64_t vocab;
+    int64_t *ptr;        /* vocab + 1 */
+    uint32_t *at;        /* cells of each token, ascending */
+    int32_t *by_key;     /* tokens in order of their rows' keys */
+    cs_hash128 *key;     /* vocab */
+    int64_t *group;      /* groups + 1: ranges of by_key */
+    struct part *part;   /* groups */
+    struct tally *tally; /* workers */
+    int64_t labels;
+    cs_assembler *assembler;
+} counter;
+
+/* What one group of rows came to. */
+typedef struct part {
+    cs_growing matrix, row_label;
+    int32_t *token; /* of each row */
+    int64_t *witness_sequence, *witness_ordinal;
+} part;
+
+/* Sums and scratch space of one worker. */
+typedef struct tally {
+    int64_t contributions, units;
+    bool overflow;
+    int64_t *in_col;  /* vocab x labels */
+    int64_t *row;     /* vocab */
+    int64_t *in_row;  /* labels */
+    int32_t *touched; /* vocab */
+} tally;
+
+static int64_t stream_cells(const cs_windows_job *job)
+{
+    int64_t cells = job->options->context.n;
+    for (int64_t i = 0; i < job->sequences->count; ++i) {
+        cells += job->sequences->length[i] + job->options->context.n;
+    }
+    return cells;
+}
+
+bool cs_windows_apply(const cs_windows_job *job)
+{
+    const cs_cooc_options *o = job->options;
+    bool invariant = cs_objective_table(o->objective.kind)->permutation_invariant;
+    if (o->context.mode != CS_CONTEXT_EACH || o->context.given || o->draws > 0 ||
+        (!invariant && o->objective.kind != CS_OBJ_AR)) {
+        return false;
+    }
+    int64_t cells = stream_cells(job);
+    double bytes = (double)cells * (sizeof(cell) + sizeof(uint32_t)) +
+                   (double)job->sequences->count * sizeof(int64_t) +
+                   (double)job->corpus->vocab * 40 * (job->workers + 1);
+    return cells < UINT32_MAX && bytes <= (double)job->budget;
+}
+
+/* --- the stream
+ * ------------------------------------------------------------------------------------ */
+
+static cs_status lay_out(counter *c)
+{
+    const cs_windows_job *job = c->job;
+    const cs_sequences *s = job->sequences;
+    c->cells = stream_cells(job);
+    c->cell = cs_calloc(c->cells, sizeof *c->cell);
+    c->first = cs_alloc(s->count + 1, sizeof *c->first);
+    c->ptr = cs_calloc(c->vocab + 1, sizeof *c->ptr);
+    c->at = cs_alloc(c->cells, sizeof *c->at);
+    if (!c->cell || !c->first || !c->ptr || !c->at) {
+        return CS_ERR_MEMORY;
+    }
+    int64_t next = c->width;
+    for (int64_t i = 0; i < s->count; ++i) {
+        const int32_t *token = job->corpus->token + s->start[i];
+        int32_t label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1;
+        c->first[i] = next;
+        for (int64_t p = 0; p < s->length[i]; ++p) {
+            c->cell[next + p] = (cell){.token = token[p], .label = label};
+            ++c->ptr[token[p] + 1];
+        }
+        next += s->length[i] + c->width;
+    }
+    c->first[s->count] = next;
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        c->ptr[v + 1] += c->ptr[v];
+    }
+    for (int64_t i = 0; i < s->count; ++i) {
+        for (int64_t p = 0; p < s->length[i]; ++p) {
+            int64_t q = c->first[i] + p;
+            c->at[c->ptr[c->cell[q].token]++] = (uint32_t)q;
+        }
+    }
+    memmove(c->ptr + 1, c->ptr, (size_t)c->vocab * sizeof *c->ptr); /* filling moved each up */
+    c->ptr[0] = 0;
+    return CS_OK;
+}
+
+/* First target and number of places: of outer item `a` at length s. */
+static int64_t target_of(const counter *c, const cs_context_table *t, int64_t a)
+{
+    return c->left ? a : t->pairs.target[a];
+}
+
+static int64_t places_of(const counter *c, int64_t s, int64_t k)
+{
+    int64_t before = k < c->width ? k : c->width;
+    int64_t after = s - 1 - k < c->width ? s - 1 - k : c->width;
+    return c->left ? before + after : before;
+}
+
+/* Units of targets from..to-1 of a sequence; mirrors `walk` and `emit` of the builder term by term,
+ * so that what is dropped is the same double. */
+static void weigh(counter *c, tally *y, int64_t i, int64_t from, int64_t to, double *dropped)
+{
+    const cs_windows_job *job = c->job;
+    int64_t s = job->sequences->length[i];
+    const cs_context_table *t = cs_context_table_of(job->plan, s);
+    double weight = job->options->weight_by_document ? 1 : t->predicted;
+    double scale = weight * job->scale, missed = 0, lost = 0;
+    cell *first = c->cell + c->first[i];
+    for (int64_t a = from; a < to; ++a) {
+        int64_t k = target_of(c, t, a), places = places_of(c, s, k);
+        double share = 0;
+        if (c->left) {
+            missed += t->missed[places];
+            share = t->place[places];
+        } else if (places > 0) {
+            share = t->pairs.weight[a] / (double)places;
+        } else {
+            missed += t->pairs.weight[a];
+        }
+        if (!(share > 0) || places == 0) {
+            continue;
+        }
+        double exact = share * scale;
+        int64_t units = llrint(exact), sum;
+        y->contributions += places;
+        if (units <= 0) {
+            for (int64_t j = 0; j < places; ++j) {
+                lost += exact;
+            }
+            continue;
+        }
+        first[k].units = units;
+        y->overflow |= __builtin_mul_overflow(units, places, &sum) ||
+                       __builtin_add_overflow(y->units, sum, &y->units);
+        if (first[k].label >= 0 && first[k].label < c->labels) {
+            y->in_col[(int64_t)first[k].token * c->labels + first[k].label] += units * places;
+        }
+    }
+    *dropped += missed * weight + lost / job->scale;
+}
+
+static cs_status weigh_block(void *ctx, int64_t item, int worker)
+{
+    counter *c = ctx;
+    cs_block *b = &c->job->block[item];
+    if (b->to > 0) {
+        weigh(c, &c->tally[worker], b->first, b->from, b->to, &b->dropped);
+        return CS_OK;
+    }
+    for (int64_t i = b->first; i < b->last; ++i) {
+        int64_t outer = cs_context_table_of(c->job->plan, c->job->sequences->length[i])->outer;
+        weigh(c, &c->tally[worker], i, 0, outer, &b->dropped);
+    }
+    return CS_OK;
+}
+
+/* --- rows
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    cs_hash128 key;
+    int32_t token;
+} keyed;
+
+static int by_key(const void *x, const void *y)
+{
+    return cs_hash_compare(((const keyed *)x)->key, ((const keyed *)y)->key);
+}
+
+/* Orders tokens by key and cuts them into groups of about equal numbers of occurrences. */
+static cs_status group_rows(counter *c)
+{
+    keyed *k = cs_alloc(c->vocab, sizeof *k);
+    c->by_key = cs_alloc(c->vocab, sizeof *c->by_key);
+    c->key = cs_alloc(c->vocab, sizeof *c->key);
+    c->group = cs_alloc(GROUPS + 1, sizeof *c->group);
+    c->part = cs_calloc(GROUPS, sizeof *c->part);
+    if (!k || !c->by_key || !c->key || !c->group || !c->part) {
+        cs_free(k);
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        c->key[v] = cs_key_of(CS_KEY_ITEM, 0, v);
+        k[v] = (keyed){c->key[v], (int32_t)v};
+    }
+    qsort(k, (size_t)c->vocab, sizeof *k, by_key);
+    int64_t group = 0, held = 0, all = c->ptr[c->vocab];
+    c->group[0] = 0;
+    for (int64_t r = 0; r < c->vocab; ++r) {
+        c->by_key[r] = k[r].token;
+        held += c->ptr[k[r].token + 1] - c->ptr[k[r].token];
+        while (group + 1 < GROUPS && (double)held * GROUPS >= (double)all * (double)(group + 1)) {
+            c->group[++group] = r + 1;
+        }
+    }
+    while (group < GROUPS) {
+        c->group[++group] = c->vocab;
+    }
+    cs_free(k);
+    return CS_OK;
+}
+
+/* Adds the windows of one token's occurrences into y->row; returns how many columns were touched
+ * when `sparse`. */
+static int64_t add_windows(const counter *c, tally *y, int32_t token, bool sparse)
+{
+    int64_t *row = y->row, touched = 0, width = c->width;
+    for (int64_t o = c->ptr[token]; o < c->ptr[token + 1]; ++o) {
+        const cell *here = c->cell + c->at[o];
+        int64_t sum = 0;
+        for (int64_t d = c->left ? -width : 1; d <= width; ++d) {
+            int64_t units = d != 0 ? here[d].units : 0;
+            if (sparse && units > 0 && row[here[d].token] == 0) {
+                y->touched[touched++] = here[d].token;
+            }
+            row[here[d].token] += units;
+            sum += units;
+        }
+        if (here->label >= 0 && here->label < c->labels) {
+            y->in_row[here->label] += sum;
+        }
+    }
+    return touched;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    return (*(const int32_t *)x > *(const int32_t *)y) -
+           (*(const int32_t *)x < *(const int32_t *)y);
+}
+
+/* Moves y->row into the part's matrix. */
+static cs_status put_row(const counter *c, tally *y, part *p, bool sparse, int64_t touched)
+{
+    cs_status status = CS_OK;
+    int64_t count = sparse ? touched : c->vocab;
+    if (sparse) {
+        qsort(y->touched, (size_t)touched, sizeof *y->touched, ascending);
+    }
+    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
+        int32_t col = sparse ? y->touched[j] : (int32_t)j;
+        if (y->row[col] != 0) {
+            status = cs_growing_put(&p->matrix, col, cs_assembler_mass(c->assembler, y->row[col]));
+            y->row[col] = 0;
+        }
+    }
+    return status;
+}
+
+/* Lowest ordinal of the contributions that the occurrence in cell q gives to its row, -1 if none:
+ * its first target with units. */
+static int64_t first_ordinal(const counter *c, int64_t i, int64_t q)
+{
+    int64_t s = c->job->sequences->length[i], p = q - c->first[i], w = c->width;
+    const cs_context_table *t = cs_context_table_of(c->job->plan, s);
+    int64_t skipped = c->left ? 0 : t->pairs.target[0]; /* outer item of target k: k - skipped */
+    int64_t k = c->left && p > w ? p - w : 0;
+    for (k = c->left ? k : p + 1; k < s && k <= p + w; ++k) {
+        if (k != p && c->cell[c->first[i] + k].units > 0) {
+            int64_t from = k > w ? k - w : 0;
+            return (k - skipped) * t->inner + (p - from) - (p > k);
+        }
+    }
+    return -1;
+}
+
+static void find_witness(const counter *c, int32_t token, int64_t *sequence, int64_t *ordinal)
+{
+    const int64_t count = c->job->sequences->count;
+    *ordinal = -1;
+    for (int64_t o = c->ptr[token]; o < c->ptr[token + 1]; ++o) {
+        int64_t q = c->at[o], low = 0, high = count; /* c->first[low] <= q < c->first[high] */
+        if (*ordinal >= 0 && q >= c->first[*sequence + 1]) {
+            return;
+        }
+        while (high - low > 1) {
+            int64_t middle = low + (high - low) / 2;
+            *(c->first[middle] <= q ? &low : &high) = middle;
+        }
+        int64_t found = first_ordinal(c, low, q);
+        if (found >= 0 && (*ordinal < 0 || found < *ordinal)) {
+            *sequence = low;
+            *ordinal = found;
+        }
+    }
+}
+
+static cs_status end_row(const counter *c, tally *y, part *p, int32_t token)
+{
+    int64_t row = p->matrix.rows;
+    p->token[row] = token;
+    find_witness(c, token, &p->witness_sequence[row], &p->witness_ordinal[row]);
+    cs_status status = cs_growing_end_row(&p->matrix);
+    for (int64_t l = 0; l < c->labels && status == CS_OK; ++l) {
+        if (y->in_row[l] != 0) {
+            status = cs_growing_put(&p->row_label, (int32_t)l,
+                                    cs_assembler_mass(c->assembler, y->in_row[l]));
+            y->in_row[l] = 0;
+        }
+    }
+    return status == CS_OK ? cs_growing_end_row(&p->row_label) : status;
+}
+
+static cs_status count_group(void *ctx, int64_t item, int worker)
+{
+    counter *c = ctx;
+    tally *y = &c->tally[worker];
+    part *p = &c->part[item];
+    int64_t rows = c->group[item + 1] - c->group[item];
+    p->token = cs_alloc(rows, sizeof *p->token);
+    p->witness_sequence = cs_alloc(rows, sizeof *p->witness_sequence);
+    p->witness_ordinal = cs_alloc(rows, sizeof *p->witness_ordinal);
+    if (!p->token || !p->witness_sequence || !p->witness_ordinal) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    for (int64_t r = c->group[item]; r < c->group[item + 1] && status == CS_OK; ++r) {
+        int32_t token = c->by_key[r];
+        int64_t before = p->matrix.nnz, reach = c->left ? 2 * c->width : c->width;
+        bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
+        int64_t touched = add_windows(c, y, token, sparse);
+        status = put_row(c, y, p, sparse, touched);
+        if (status == CS_OK && p->matrix.nnz > before) {
+            status = end_row(c, y, p, token);
+        }
+    }
+    return status;
+}
+
+/* --- joining
+ * ---------------------------------------------------------------------------------------- */
+
+/* Appends `from` and frees it; *to has room for all. */
+static void append(cs_growing *to, cs_growing *from)
+{
+    size_t nnz = (size_t)from->nnz;
+    if (nnz > 0) {
+        memcpy(to->col + to->nnz, from->col, nnz * sizeof *to->col);
+        memcpy(to->val + to->nnz, from->val, nnz * sizeof *to->val);
+    }
+    for (int64_t i = 0; i < from->rows; ++i) {
+        to->ptr[++to->rows] = to->nnz + from->ptr[i + 1];
+    }
+    to->nnz += from->nnz;
+    cs_growing_free(from);
+}
+
+static cs_status room_for(cs_growing *g, int64_t rows, int64_t nnz)
+{
+    g->row_room = rows + 1;
+    g->room = nnz;
+    g->ptr = cs_calloc(rows + 1, sizeof *g->ptr);
+    g->col = cs_alloc(nnz, sizeof *g->col);
+    g->val = cs_alloc(nnz, sizeof *g->val);
+    return g->ptr && g->col && g->val ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status join(counter *c)
+{
+    cs_assembler *a = c->assembler;
+    int64_t rows = 0, nnz = 0, label_nnz = 0;
+    for (int64_t g = 0; g < GROUPS; ++g) {
+        rows += c->part[g].matrix.rows;
+        nnz += c->part[g].matrix.nnz;
+        label_nnz += c->part[g].row_label.nnz;
+    }
+    a->key_room = rows;
+    a->key = cs_alloc(rows, sizeof *a->key);
+    a->witness_sequence = cs_alloc(rows, sizeof *a->witness_sequence);
+    a->witness_ordinal = cs_alloc(rows, sizeof *a->witness_ordinal);
+    if (!a->key || !a->witness_sequence || !a->witness_ordinal ||
+        room_for(&a->matrix, rows, nnz) != CS_OK ||
+        room_for(&a->row_label, rows, label_nnz) != CS_OK) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t g = 0; g < GROUPS; ++g) {
+        part *p = &c->part[g];
+        for (int64_t i = 0, row = a->matrix.rows; i < p->matrix.rows; ++i, ++row) {
+            a->key[row] = c->key[p->token[i]];
+            a->witness_sequence[row] = p->witness_sequence[i];
+            a->witness_ordinal[row] = p->witness_ordinal[i];
+        }
+        append(&a->matrix, &p->matrix);
+        append(&a->row_label, &p->row_label);
+    }
+    return CS_OK;
+}
+
+static cs_status start_tallies(counter *c)
+{
+    c->tally = cs_calloc(c->job->workers, sizeof *c->tally);
+    for (int i = 0; c->tally && i < c->job->workers; ++i) {
+        tally *y = &c->tally[i];
+        y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
+        y->row = cs_calloc(c->vocab, sizeof *y->row);
+        y->in_row = cs_calloc(c->labels, sizeof *y->in_row);
+        y->touched = cs_alloc(c->vocab, sizeof *y->touched);
+        if (!y->in_col || !y->row || !y->in_row || !y->touched) {
+            return CS_ERR_MEMORY;
+        }
+    }
+    return c->tally ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status add_tallies(counter *c, int64_t *contributions)
+{
+    bool overflow = false;
+    for (int i = 0; i < c->job->workers; ++i) {
+        const tally *y = &c->tally[i];
+        *contributions += y->contributions;
+        overflow |= y->overflow ||
+                    __builtin_add_overflow(c->assembler->total, y->units, &c->assembler->total);
+        for (int64_t j = 0; j < c->vocab * c->labels; ++j) {
+            c->assembler->in_col[j] += y->in_col[j];
+        }
+    }
+    return overflow ? cs_fail(CS_ERR_INPUT, "the mass of the windows overflows") : CS_OK;
+}
+
+static void release(counter *c)
+{
+    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
+        cs_growing_free(&c->part[g].matrix);
+        cs_growing_free(&c->part[g].row_label);
+        cs_free(c->part[g].token);
+        cs_free(c->part[g].witness_sequence);
+        cs_free(c->part[g].witness_ordinal);
+    }
+    for (int i = 0; c->tally && i < c->job->workers; ++i) {
+        cs_free(c->tally[i].in_col);
+        cs_free(c->tally[i].row);
+        cs_free(c->tally[i].in_row);
+        cs_free(c->tally[i].touched);
+    }
+    cs_free(c->part);
+    cs_free(c->tally);
+    cs_free(c->cell);
+    cs_free(c->first);
+    cs_free(c->ptr);
+    cs_free(c->at);
+    cs_free(c->by_key);
+    cs_free(c->key);
+    cs_free(c->group);
+}
+
+cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
+                           int64_t *contributions)
+{
+    counter c = {.job = job,
+                 .width = job->options->context.n,
+                 .left = job->options->objective.kind != CS_OBJ_AR,
+                 .vocab = job->corpus->vocab,
+                 .labels = job->corpus->labels,
+                 .assembler = assembler};
+    cs_progress_report(job->options->progress, "stream", 0, 0);
+    cs_status status = start_tallies(&c);
+    if (status == CS_OK) {
+        status = lay_out(&c);
+    }
+    if (status == CS_OK) {
+        status = cs_parallel(job->blocks, job->workers, weigh_block, &c);
+    }
+    if (status == CS_OK) {
+        status = add_tallies(&c, contributions);
+    }
+    if (status == CS_OK) {
+        status = group_rows(&c);
+    }
+    if (status == CS_OK) {
+        cs_progress_report(job->options->progress, "rows", 0, 0);
+        status = cs_parallel(GROUPS, job->workers, count_group, &c);
+    }
+    if (status == CS_OK) {
+        status = join(&c);
+    }
+    release(&c);
+    return status;
+}
