@@ -47,6 +47,19 @@ static json_t *words(int count, char *const *word)
     return array;
 }
 
+/* The command line as a shell would take it. */
+static json_t *command_line(const cs_args *args)
+{
+    json_t *array = words(args->argc, args->argv);
+    bool ok = array && json_array_insert_new(array, 0, json_string(args->command->name)) == 0 &&
+              json_array_insert_new(array, 0, json_string("cospec")) == 0;
+    if (!ok) {
+        json_decref(array);
+        array = NULL;
+    }
+    return array;
+}
+
 static json_t *inputs(const cs_args *args)
 {
     json_t *array = json_array();
@@ -81,7 +94,7 @@ static cs_status program_hash(char hex[65])
     return cs_sha256_file("/proc/self/exe", hex);
 }
 
-static json_t *numbers(const cs_args *args)
+static json_t *seed_json(const cs_args *args)
 {
     int64_t seed = cs_args_int(args, "seed");
     return seed == INT64_MIN ? json_null() : json_integer(seed);
@@ -102,14 +115,14 @@ cs_status cs_output_manifest(const cs_args *args, double wall_seconds)
         {"arguments", words(args->positionals, args->positional)},
         {"options", cs_args_json(args)},
         {"given", cs_args_given_json(args)},
-        {"argv", words(args->argc, args->argv)},
+        {"argv", command_line(args)},
         {"directory", directory ? json_string(directory) : json_null()},
         {"version", json_string(CS_VERSION)},
         {"commit", json_string(CS_COMMIT)},
         {"program_sha256", json_string(status == CS_OK ? program : "")},
         {"libraries", libraries()},
         {"threads", json_integer(cs_threads())},
-        {"seed", numbers(args)},
+        {"seed", seed_json(args)},
         {"inputs", inputs(args)},
         {"result", args->result ? json_string(args->result) : json_null()},
         {"exit_code", json_integer(args->exit_code)},

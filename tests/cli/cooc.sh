@@ -126,7 +126,8 @@ test_interrupt() {
     "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 8M --scratch scratch -o d > out 2> err &
     pid=$!
     tries=0
-    while [ -z "$(find scratch -type f -size +1k)" ] && [ $tries -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
+    # The runs stand in a file that is unlinked at once.
+    until ls -l /proc/$pid/fd 2> /dev/null | grep -q scratch || [ $tries = 300 ]; do sleep 0.1; tries=$((tries + 1)); done
     kill -INT $pid
     wait $pid
     got=$?
