@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "cooc/context.h"
+#include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -534,6 +534,35 @@ static void denominators_are_the_least(void **state)
     }
 }
 
+static int by_key(const void *x, const void *y)
+{
+    return cs_hash_compare(*(const cs_hash128 *)x, *(const cs_hash128 *)y);
+}
+
+/* XXH3 mixes short inputs with the seed by an exclusive or, so small seeds and small numbers can
+ * cancel: no two keys of any kinds may be equal. */
+static void keys_of_all_kinds_differ(void **state)
+{
+    (void)state;
+    enum { KINDS = 5, WHERE = 64, WHAT = 64, KEYS = KINDS * 2 * WHERE * WHAT };
+    cs_hash128 *key = malloc(KEYS * sizeof *key);
+    assert_non_null(key);
+    int64_t n = 0;
+    for (uint64_t kind = CS_KEY_ITEM; kind <= CS_KEY_DOCUMENT; ++kind) {
+        for (int64_t where = -WHERE; where < WHERE; ++where) {
+            for (int64_t what = 0; what < WHAT; ++what) {
+                key[n++] = cs_key_of(kind, where, what);
+            }
+        }
+    }
+    assert_int_equal(n, KEYS);
+    qsort(key, KEYS, sizeof *key, by_key);
+    for (int64_t i = 1; i < n; ++i) {
+        assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
+    }
+    free(key);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -582,6 +611,7 @@ int main(void)
         cmocka_unit_test(long_documents_are_within_reach),
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(denominators_are_the_least),
+        cmocka_unit_test(keys_of_all_kinds_differ),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
