@@ -8,358 +8,26 @@
  *               L_1 = ||Abar/2 - F W'^T||^2 - ||Abar||^2 / 4
  *               min L_2 = -(sigma_1^2 + ... + sigma_t^2)      Eckart-Young
  *
- * Method: the loss is formed from expectations (nonzeros of A for the first, t x t moments of f and
- * W for the second), the norm entry by entry, so that the two sides share no intermediate result.
- * Above ENTRY_LIMIT entries a trial the entries without a nonzero of A are summed as F_X^T (W'^T
- * W') F_X minus those on nonzeros, and the statement says so.
- *
- * Numerical error: standard model, u = 2^-53. A sum of n products is off by at most (n + 2) u times
- * the sum of their magnitudes, n counting the longest chain of additions. Magnitudes by
- * Cauchy-Schwarz: sum |A f.W| <= ||Abar|| ||F|| ||W'||, sum (F.W')^2 <= ||F||^2 ||W'||^2. The
- * identities hold for any positive P_C and P_G, so rounding in the marginals does not enter.
+ * Both sides of a pair and their numerical error come from theorem_31_sides.c; here stand the
+ * statements.
  */
 #include "analysis/theorem_31.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
-#include "base/threads.h"
-#include "cooc/moments.h"
 #include "io/json.h"
 
-enum { BLOCK = 64, DEFAULT_FEATURES = 4, DEFAULT_TRIALS = 5 };
-static const double ENTRY_LIMIT = 4294967296.0; /* entries of F W'^T formed one by one, a trial */
+enum { DEFAULT_FEATURES = 4, DEFAULT_TRIALS = 5 };
 
-/* What one pair (f, W) gives. */
-typedef struct {
-    double first, second;          /* the two expectations of the loss */
-    double norm, norm_half;        /* ||Abar - F W'^T||^2, ||Abar / 2 - F W'^T||^2 */
-    double loss_error, norm_error; /* loss_error is for b = 2 */
-} evaluation;
-
-typedef struct {
-    const cs_31_problem *problem;
-    const cs_dense *f, *w; /* F and W': already scaled */
-    const cs_dense *gram;  /* W'^T W', where entries are not formed one by one; else NULL */
-    double *partial;       /* blocks x 3: nonzeros' part of both norms, the rest */
-    double *scratch;       /* threads x cols */
-} norm_work;
-
-void cs_31_normal(uint64_t seed, uint64_t index, cs_dense *out)
-{
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_AUDIT, index);
-    for (int64_t j = 0; j < out->cols; ++j) {
-        for (int64_t i = 0; i < out->rows; ++i) {
-            out->data[i + j * out->ld] = cs_rng_normal(&rng);
-        }
-    }
-}
-
-static void problem_free(cs_31_problem *p)
-{
-    cs_csr_free(&p->a);
-    cs_csr_free(&p->abar);
-    cs_free(p->root_row);
-    cs_free(p->root_col);
-    memset(p, 0, sizeof *p);
-}
-
-/* Row numbers and the column map of the nonzero part of A. */
-static cs_status drop_empty(const cs_csr *a, cs_csr *out)
-{
-    double *row_sum = cs_alloc(a->rows, sizeof *row_sum);
-    double *col_sum = cs_alloc(a->cols, sizeof *col_sum);
-    int64_t *row = cs_alloc(a->rows, sizeof *row);
-    int32_t *map = cs_alloc(a->cols, sizeof *map);
-    cs_status status = CS_ERR_MEMORY;
-    if (!row_sum || !col_sum || !row || !map) {
-        goto done;
-    }
-    cs_csr_sums(a, row_sum, col_sum);
-    int64_t rows = 0;
-    int32_t cols = 0;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        if (row_sum[i] > 0) {
-            row[rows++] = i;
-        }
-    }
-    for (int64_t j = 0; j < a->cols; ++j) {
-        map[j] = col_sum[j] > 0 ? cols++ : -1;
-    }
-    status = rows > 0 ? cs_csr_select(a, rows, row, map, cols, out)
-                      : cs_fail(CS_ERR_INPUT, "the matrix has no mass (%lld x %lld)",
-                                (long long)a->rows, (long long)a->cols);
-done:
-    cs_free(row_sum);
-    cs_free(col_sum);
-    cs_free(row);
-    cs_free(map);
-    return status;
-}
-
-static cs_status problem_of(const cs_csr *a, cs_31_problem *out)
-{
-    cs_31_problem p = {0};
-    cs_status status = cs_csr_check(a, true);
-    if (status == CS_OK) {
-        status = drop_empty(a, &p.a);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
-    p.root_row = cs_alloc(p.a.rows, sizeof *p.root_row);
-    p.root_col = cs_alloc(p.a.cols, sizeof *p.root_col);
-    status = p.root_row && p.root_col ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_normalise(&p.a, &p.abar, p.root_row, p.root_col);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
-    double mass = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(&p.a); ++e) {
-        mass += p.a.val[e];
-    }
-    for (int64_t e = 0; e < cs_csr_nnz(&p.a); ++e) {
-        p.a.val[e] /= mass;
-    }
-    for (int64_t i = 0; i < p.a.rows; ++i) {
-        p.root_row[i] = sqrt(p.root_row[i]);
-        int64_t length = p.a.ptr[i + 1] - p.a.ptr[i];
-        p.longest_row = length > p.longest_row ? length : p.longest_row;
-    }
-    for (int64_t j = 0; j < p.a.cols; ++j) {
-        p.root_col[j] = sqrt(p.root_col[j]);
-    }
-    p.abar2 = cs_moment2(&p.abar);
-done:
-    if (status != CS_OK) {
-        problem_free(&p);
-        return status;
-    }
-    *out = p;
-    return CS_OK;
-}
-
-static double frobenius2(const cs_dense *x)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < x->cols; ++j) {
-        for (int64_t i = 0; i < x->rows; ++i) {
-            sum += x->data[i + j * x->ld] * x->data[i + j * x->ld];
-        }
-    }
-    return sum;
-}
-
-static double dot_rows(const cs_dense *x, int64_t i, const cs_dense *y, int64_t j)
-{
-    double sum = 0;
-    for (int64_t q = 0; q < x->cols; ++q) {
-        sum += x->data[i + q * x->ld] * y->data[j + q * y->ld];
-    }
-    return sum;
-}
-
-/* sum_i weight_i x_i x_i^T, weight_i = root_i^2. */
-static void second_moment(const cs_dense *x, const double *root, double *out)
-{
-    for (int64_t p = 0; p < x->cols; ++p) {
-        for (int64_t q = 0; q < x->cols; ++q) {
-            double sum = 0;
-            for (int64_t i = 0; i < x->rows; ++i) {
-                sum += root[i] * root[i] * x->data[i + p * x->ld] * x->data[i + q * x->ld];
-            }
-            out[p * x->cols + q] = sum;
-        }
-    }
-}
-
-/* The two expectations, from A, f and W alone. */
-static cs_status loss_of(const cs_31_problem *p, const cs_dense *f, const cs_dense *w,
-                         double *first, double *second)
-{
-    int64_t t = f->cols;
-    double *moment = cs_alloc(2 * t * t, sizeof *moment);
-    if (!moment) {
-        return CS_ERR_MEMORY;
-    }
-    *first = 0;
-    for (int64_t i = 0; i < p->a.rows; ++i) {
-        double sum = 0;
-        for (int64_t e = p->a.ptr[i]; e < p->a.ptr[i + 1]; ++e) {
-            sum += p->a.val[e] * dot_rows(f, i, w, p->a.col[e]);
-        }
-        *first += sum;
-    }
-    second_moment(f, p->root_row, moment);
-    second_moment(w, p->root_col, moment + t * t);
-    *second = 0;
-    for (int64_t q = 0; q < t * t; ++q) {
-        *second += moment[q] * moment[t * t + q];
-    }
-    cs_free(moment);
-    return CS_OK;
-}
-
-/* Squares of one row of F W'^T without the nonzero columns of A, from all its entries. */
-static double rest_by_entry(const norm_work *work, int64_t row, double *p)
-{
-    const cs_csr *abar = &work->problem->abar;
-    const cs_dense *f = work->f, *w = work->w;
-    memset(p, 0, (size_t)abar->cols * sizeof *p);
-    for (int64_t q = 0; q < w->cols; ++q) {
-        const double scale = f->data[row + q * f->ld], *column = w->data + q * w->ld;
-        for (int64_t j = 0; j < abar->cols; ++j) {
-            p[j] += scale * column[j];
-        }
-    }
-    for (int64_t e = abar->ptr[row]; e < abar->ptr[row + 1]; ++e) {
-        p[abar->col[e]] = 0;
-    }
-    double sum = 0;
-    for (int64_t j = 0; j < abar->cols; ++j) {
-        sum += p[j] * p[j];
-    }
-    return sum;
-}
-
-static double rest_by_gram(const norm_work *work, int64_t row)
-{
-    const cs_csr *abar = &work->problem->abar;
-    const cs_dense *f = work->f;
-    double sum = 0;
-    for (int64_t q = 0; q < f->cols; ++q) {
-        for (int64_t r = 0; r < f->cols; ++r) {
-            sum += f->data[row + q * f->ld] * f->data[row + r * f->ld] *
-                   work->gram->data[q + r * work->gram->ld];
-        }
-    }
-    for (int64_t e = abar->ptr[row]; e < abar->ptr[row + 1]; ++e) {
-        double p = dot_rows(f, row, work->w, abar->col[e]);
-        sum -= p * p;
-    }
-    return sum;
-}
-
-static cs_status norm_block(void *ctx, int64_t item, int worker)
-{
-    const norm_work *work = ctx;
-    const cs_csr *abar = &work->problem->abar;
-    int64_t last = (item + 1) * BLOCK < abar->rows ? (item + 1) * BLOCK : abar->rows;
-    double whole = 0, half = 0, rest = 0;
-    for (int64_t i = item * BLOCK; i < last; ++i) {
-        for (int64_t e = abar->ptr[i]; e < abar->ptr[i + 1]; ++e) {
-            double p = dot_rows(work->f, i, work->w, abar->col[e]);
-            whole += (abar->val[e] - p) * (abar->val[e] - p);
-            half += (abar->val[e] / 2 - p) * (abar->val[e] / 2 - p);
-        }
-        rest += work->gram ? rest_by_gram(work, i)
-                           : rest_by_entry(work, i, work->scratch + worker * abar->cols);
-    }
-    work->partial[3 * item] = whole;
-    work->partial[3 * item + 1] = half;
-    work->partial[3 * item + 2] = rest;
-    return CS_OK;
-}
-
-static bool entry_by_entry(const cs_31_problem *p)
-{
-    return (double)p->a.rows * (double)p->a.cols <= ENTRY_LIMIT;
-}
-
-/* Both norms; f and w are F and W'. */
-static cs_status norm_of(const cs_31_problem *p, const cs_dense *f, const cs_dense *w, int threads,
-                         evaluation *out)
-{
-    int64_t blocks = (p->a.rows + BLOCK - 1) / BLOCK;
-    int workers = threads > 0 ? threads : cs_threads();
-    cs_dense gram = {0};
-    norm_work work = {.problem = p, .f = f, .w = w};
-    cs_status status = CS_OK;
-    work.partial = cs_alloc(3 * blocks, sizeof *work.partial);
-    work.scratch = cs_alloc(entry_by_entry(p) ? workers * p->a.cols : 0, sizeof *work.scratch);
-    if (!work.partial || !work.scratch) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if (!entry_by_entry(p)) {
-        work.gram = &gram;
-        status = cs_dense_init(&gram, w->cols, w->cols);
-        if (status == CS_OK) {
-            status = cs_gemm(true, false, 1, w, w, 0, &gram);
-        }
-    }
-    if (status == CS_OK) {
-        status = cs_parallel(blocks, workers, norm_block, &work);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
-    out->norm = out->norm_half = 0;
-    for (int64_t b = 0; b < blocks; ++b) {
-        out->norm += work.partial[3 * b] + work.partial[3 * b + 2];
-        out->norm_half += work.partial[3 * b + 1] + work.partial[3 * b + 2];
-    }
-done:
-    cs_free(work.partial);
-    cs_free(work.scratch);
-    cs_dense_free(&gram);
-    return status;
-}
-
-/* F = diag(root) f. */
-static cs_status scaled(const cs_dense *x, const double *root, cs_dense *out)
-{
-    cs_status status = cs_dense_init(out, x->rows, x->cols);
-    for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
-        for (int64_t i = 0; i < x->rows; ++i) {
-            out->data[i + j * out->ld] = root[i] * x->data[i + j * x->ld];
-        }
-    }
-    return status;
-}
-
-static cs_status evaluate(const cs_31_problem *p, const cs_dense *f, const cs_dense *w, int threads,
-                          evaluation *out)
-{
-    cs_dense big_f = {0}, big_w = {0};
-    cs_status status = loss_of(p, f, w, &out->first, &out->second);
-    if (status == CS_OK) {
-        status = scaled(f, p->root_row, &big_f);
-    }
-    if (status == CS_OK) {
-        status = scaled(w, p->root_col, &big_w);
-    }
-    if (status == CS_OK) {
-        status = norm_of(p, &big_f, &big_w, threads, out);
-    }
-    if (status == CS_OK) {
-        const double u = DBL_EPSILON / 2;
-        double f2 = frobenius2(&big_f), w2 = frobenius2(&big_w), t = (double)f->cols;
-        double rows = (double)p->a.rows, cols = (double)p->a.cols;
-        double product = f2 * w2;
-        out->loss_error =
-            u * ((double)p->longest_row + rows + t + 8) * 2 * sqrt(p->abar2 * product) +
-            u * (rows + cols + t * t + 8) * product;
-        out->norm_error =
-            u * (cols + BLOCK + rows / BLOCK + 2 * t * t + 16) * 2 * (p->abar2 + 2 * product);
-    }
-    cs_dense_free(&big_f);
-    cs_dense_free(&big_w);
-    return status;
-}
-
-static double loss(const evaluation *e, double factor)
+static double loss(const cs_31_evaluation *e, double factor)
 {
     return -factor * e->first + e->second;
 }
 
 /* The printed equality asks for one constant: the pair of trials whose constants differ most. */
-static cs_status printed(const cs_31_problem *p, int64_t trials, const evaluation *e,
+static cs_status printed(const cs_31_problem *p, int64_t trials, const cs_31_evaluation *e,
                          const char *input, uint64_t seed, cs_statements *out)
 {
     int64_t low = 0, high = 0;
@@ -386,7 +54,7 @@ static cs_status printed(const cs_31_problem *p, int64_t trials, const evaluatio
     }
     if (status == CS_OK) {
         status = cs_statement_detail(
-            s, "norm", json_string(entry_by_entry(p) ? "entry by entry" : "nonzeros + Gram"));
+            s, "norm", json_string(cs_31_entry_by_entry(p) ? "entry by entry" : "nonzeros + Gram"));
     }
     if (status == CS_OK && s->verdict == CS_FAIL) {
         status = cs_statement_counterexample(
@@ -401,8 +69,8 @@ static cs_status printed(const cs_31_problem *p, int64_t trials, const evaluatio
 
 /* L_2 = ||Abar - F W'^T||^2 - ||Abar||^2, or (half) L_1 = ||Abar/2 - F W'^T||^2 - ||Abar||^2 / 4,
  * at the trial with the least room. */
-static cs_status corrected(const cs_31_problem *p, int64_t trials, const evaluation *e, bool half,
-                           const char *input, cs_statements *out)
+static cs_status corrected(const cs_31_problem *p, int64_t trials, const cs_31_evaluation *e,
+                           bool half, const char *input, cs_statements *out)
 {
     cs_31_sides worst = {0};
     int64_t at = 0;
@@ -469,14 +137,14 @@ static cs_status optimal_pair(const cs_31_problem *p, const cs_spectrum *spectru
 
 /* Eckart-Young: the SVD attains min L_2, and nothing goes below. */
 static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trials,
-                         const evaluation *random, const char *input,
+                         const cs_31_evaluation *random, const char *input,
                          const cs_theorem_31_options *o, cs_statements *out)
 {
     static const double noise[] = {0, 1e-2, 1e-1};
     enum { NOISES = sizeof noise / sizeof *noise };
     cs_spectrum spectrum = {0};
     cs_dense f = {0}, w = {0};
-    evaluation e[NOISES];
+    cs_31_evaluation e[NOISES];
     int64_t side = p->a.rows < p->a.cols ? p->a.rows : p->a.cols;
     cs_spectrum_options so = {
         .k = features < side ? features : side, .seed = o->seed, .threads = o->threads};
@@ -484,7 +152,7 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
     for (int i = 0; status == CS_OK && i < NOISES; ++i) {
         status = optimal_pair(p, &spectrum, noise[i], o->seed, (uint64_t)(trials + i), &f, &w);
         if (status == CS_OK) {
-            status = evaluate(p, &f, &w, o->threads, &e[i]);
+            status = cs_31_evaluate(p, &f, &w, o->threads, &e[i]);
         }
         cs_dense_free(&f);
         cs_dense_free(&w);
@@ -544,7 +212,7 @@ done:
 }
 
 static cs_status random_pairs(const cs_31_problem *p, int64_t features, int64_t trials,
-                              const cs_theorem_31_options *o, evaluation *e)
+                              const cs_theorem_31_options *o, cs_31_evaluation *e)
 {
     cs_dense f = {0}, w = {0};
     cs_status status = cs_dense_init(&f, p->a.rows, features);
@@ -554,7 +222,7 @@ static cs_status random_pairs(const cs_31_problem *p, int64_t features, int64_t 
     for (int64_t i = 0; status == CS_OK && i < trials; ++i) {
         cs_31_normal(o->seed, 2 * (uint64_t)i, &f);
         cs_31_normal(o->seed, 2 * (uint64_t)i + 1, &w);
-        status = evaluate(p, &f, &w, o->threads, &e[i]);
+        status = cs_31_evaluate(p, &f, &w, o->threads, &e[i]);
     }
     cs_dense_free(&f);
     cs_dense_free(&w);
@@ -569,9 +237,9 @@ cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_31_
     int64_t trials = options->trials > 0 ? options->trials : DEFAULT_TRIALS;
     trials = trials < 2 ? 2 : trials;
     cs_31_problem p = {0};
-    evaluation *e = NULL;
+    cs_31_evaluation *e = NULL;
     bool symmetric = false;
-    cs_status status = problem_of(a, &p);
+    cs_status status = cs_31_problem_of(a, &p);
     if (status != CS_OK) {
         return status;
     }
@@ -598,6 +266,6 @@ cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_31_
                                      json_string("not evaluated: P_T has too many entries"));
     }
     cs_free(e);
-    problem_free(&p);
+    cs_31_problem_free(&p);
     return status;
 }

@@ -16,6 +16,24 @@ typedef struct {
     int64_t longest_row;         /* most nonzeros of a row */
 } cs_31_problem;
 
+/* What one pair (f, W) gives. */
+typedef struct {
+    double first, second;          /* the two expectations of the loss */
+    double norm, norm_half;        /* ||Abar - F W'^T||^2, ||Abar / 2 - F W'^T||^2 */
+    double loss_error, norm_error; /* loss_error is for b = 2 */
+} cs_31_evaluation;
+
+/* Checks A and drops its empty rows and columns; CS_ERR_INPUT when nothing is left. */
+cs_status cs_31_problem_of(const cs_csr *a, cs_31_problem *out) CS_MUST_CHECK;
+void cs_31_problem_free(cs_31_problem *problem);
+
+/* Both sides for f (rows x t) and W (cols x t). */
+cs_status cs_31_evaluate(const cs_31_problem *problem, const cs_dense *f, const cs_dense *w,
+                         int threads, cs_31_evaluation *out) CS_MUST_CHECK;
+
+/* Whether norms are formed entry by entry. */
+bool cs_31_entry_by_entry(const cs_31_problem *problem);
+
 /* A constant that a statement claims to be the same for all f and W, and its numerical error. */
 typedef struct {
     double lhs, rhs, error;

@@ -131,6 +131,37 @@ static void threads_do_not_matter(void **state)
     cs_csr_free(&a);
 }
 
+/* Above 2^29 entries the norm comes from nonzeros and a Gram matrix, and the statement says so. */
+static void large_matrices(void **state)
+{
+    (void)state;
+    enum { ROWS = 30000, COLS = 20000 };
+    int64_t *row = cs_alloc(ROWS, sizeof *row), *col = cs_alloc(ROWS, sizeof *col);
+    double *val = cs_alloc(ROWS, sizeof *val);
+    assert_true(row && col && val);
+    cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        row[i] = i;
+        col[i] = i % COLS;
+        val[i] = 1 + cs_rng_uniform(&rng);
+    }
+    cs_csr a = {0};
+    cs_statements list = {0};
+    assert_int_equal(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a), CS_OK);
+    cs_theorem_31_options o = {.trials = 2, .seed = 1};
+    assert_int_equal(cs_theorem_31(&a, "large", &o, &list), CS_OK);
+    assert_false(cs_statements_failed(&list));
+    const cs_statement *s = find(&list, "3.1", CS_PRINTED);
+    assert_int_equal(s->verdict, CS_FAIL);
+    assert_string_equal(json_string_value(json_object_get(s->details, "norm")), "nonzeros + Gram");
+    assert_non_null(json_object_get(s->details, "eq7"));
+    cs_statements_free(&list);
+    cs_csr_free(&a);
+    cs_free(row);
+    cs_free(col);
+    cs_free(val);
+}
+
 static void bad_matrices_are_refused(void **state)
 {
     (void)state;
@@ -181,6 +212,7 @@ int main(void)
         cmocka_unit_test(one_by_one_by_hand),
         cmocka_unit_test(empty_rows_and_columns_do_not_matter),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(large_matrices),
         cmocka_unit_test(bad_matrices_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
