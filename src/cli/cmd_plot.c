@@ -21,18 +21,60 @@ extern char **environ;
 
 enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 64 };
 
-/* Appends the rows of `from` under a series name; a `series` column of its own wins over the label.
+/* True when the row has the wanted value in every --where COLUMN:VALUE whose column exists. */
+static bool wanted(const cs_args *args, const cs_table *table, int64_t row)
+{
+    for (int i = 0; i < cs_args_count(args, "where"); ++i) {
+        const char *text = cs_args_text_at(args, "where", i), *colon = strchr(text, ':');
+        for (int c = 0; c < table->columns; ++c) {
+            if (strlen(table->name[c]) == (size_t)(colon - text) &&
+                strncmp(table->name[c], text, (size_t)(colon - text)) == 0 &&
+                strcmp(table->cell[row * table->columns + c], colon + 1) != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Every --where must be COLUMN:VALUE with a column of the table. */
+static cs_status check_filters(const cs_args *args, const cs_table *table, const char *path)
+{
+    for (int i = 0; i < cs_args_count(args, "where"); ++i) {
+        const char *text = cs_args_text_at(args, "where", i), *colon = strchr(text, ':');
+        char *name = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+        bool known = name && cs_table_column(table, name) >= 0;
+        free(name);
+        if (!known) {
+            return cs_fail(CS_ERR_USAGE, "--where %s: want COLUMN:VALUE with a column of %s", text,
+                           path);
+        }
+    }
+    return CS_OK;
+}
+
+/* Appends the wanted rows of `from` under a series name; a `series` column of its own wins over the
+ * label.
  */
-static cs_status append_rows(const cs_table *from, const char *label, cs_table *to)
+static cs_status append_rows(const cs_args *args, const cs_table *from, const char *label,
+                             cs_table *to)
 {
     cs_status status = CS_OK;
     int own = cs_table_column(from, "series");
     for (int64_t r = 0; r < from->rows && status == CS_OK; ++r) {
+        if (!wanted(args, from, r)) {
+            continue;
+        }
         if ((status = cs_table_row(to)) != CS_OK) {
             break;
         }
-        const char *series = label || own < 0 ? label : from->cell[r * from->columns + own];
-        status = cs_table_text(to, "series", series ? series : "");
+        char *series = cs_strdup(label || own < 0 ? (label ? label : "")
+                                                  : from->cell[r * from->columns + own]);
+        for (char *p = series; p && *p; ++p) { /* gnuplot splits even quoted fields at commas */
+            *p = *p == ',' ? ' ' : *p;
+        }
+        status = series ? cs_table_text(to, "series", series) : CS_ERR_MEMORY;
+        cs_free(series);
         for (int c = 0; c < from->columns && status == CS_OK; ++c) {
             if (c != own) {
                 status = cs_table_text(to, from->name[c], from->cell[r * from->columns + c]);
@@ -69,6 +111,25 @@ static cs_status same_columns(const cs_table *joined, const cs_table *next, cons
     return CS_OK;
 }
 
+/* Adds one table under its label; the first one decides the columns. */
+static cs_status add_input(cs_args *args, const char *path, const char *label, cs_table *out)
+{
+    cs_table table = {0};
+    cs_status status;
+    if ((status = cs_output_input(args, path)) != CS_OK ||
+        (status = cs_table_read_csv(path, &table)) != CS_OK ||
+        (status = check_filters(args, &table, path)) != CS_OK) {
+        goto done;
+    }
+    status = out->columns == 0 ? header_like(&table, out) : same_columns(out, &table, path);
+    if (status == CS_OK) {
+        status = append_rows(args, &table, label, out);
+    }
+done:
+    cs_table_free(&table);
+    return status;
+}
+
 /* Reads all "[LABEL=]FILE.csv" arguments into one table with a series column. */
 static cs_status join_inputs(cs_args *args, cs_table *out)
 {
@@ -76,27 +137,13 @@ static cs_status join_inputs(cs_args *args, cs_table *out)
     for (int i = 1; i < cs_args_positionals(args) && status == CS_OK; ++i) {
         const char *argument = cs_args_positional(args, i);
         const char *equals = strrchr(argument, '=');
-        const char *path = equals ? equals + 1 : argument;
-        char *label = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;
-        for (char *p = label; p && *p; ++p) { /* gnuplot splits a quoted field at its commas */
-            *p = *p == ',' ? ' ' : *p;
+        if (!equals) {
+            status = add_input(args, argument, NULL, out);
+            continue;
         }
-        cs_table table = {0};
-        if (equals && !label) {
-            status = cs_fail(CS_ERR_MEMORY, "out of memory");
-        } else if ((status = cs_output_input(args, path)) == CS_OK &&
-                   (status = cs_table_read_csv(path, &table)) == CS_OK) {
-            if (i == 1) {
-                status = header_like(&table, out);
-            } else {
-                status = same_columns(out, &table, path);
-            }
-            if (status == CS_OK) {
-                status = append_rows(&table, label, out);
-            }
-        }
-        cs_table_free(&table);
-        free(label);
+        char *label = cs_format("%.*s", (int)(equals - argument), argument);
+        status = label ? add_input(args, equals + 1, label, out) : CS_ERR_MEMORY;
+        cs_free(label);
     }
     return status;
 }
@@ -244,16 +291,26 @@ done:
     return status;
 }
 
+static const cs_opt plot_options[] = {
+    {.name = "where",
+     .kind = CS_OPT_TEXT,
+     .argument = "COLUMN:VALUE",
+     .repeated = true,
+     .help = "Draw only the rows with this value."},
+    {0},
+};
+
 const cs_command cs_cmd_plot = {
     .name = "plot",
     .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
     .description =
-        "Joins the tables, adds a column `series` (the LABEL of each, commas as spaces, or the table's own), and "
+        "Joins the tables, adds a column `series` (the LABEL of each, commas as spaces, or the "
+        "table's own), and "
         "draws plots/FIGURE.gp with gnuplot. "
         "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
         "Figures: toy-spectra, mask-ratio, bound, spectra, connectivity, draws, heavy-tails.",
     .positional = "FIGURE [LABEL=]FILE.csv...",
-    .groups = (const cs_opt *const[]){NULL},
+    .groups = (const cs_opt *const[]){plot_options, NULL},
     .examples =
         "# the toy spectra of two objectives in one figure\n"
         "cospec toy --objective ar --classes 3 --length 6 --tokens 2 -o ar\n"
