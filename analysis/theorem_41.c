@@ -28,9 +28,9 @@ void cs_41_curve_free(cs_41_curve *c)
 {
     cs_41_labels_free(&c->labels);
     cs_41_rotations_free(&c->rotations);
-    double **array[] = {&c->error,       &c->worst,     &c->documents,   &c->soft,
-                        &c->unweighted,  &c->next,      &c->tail2,       &c->tail4,
-                        &c->tail4_error, &c->explained, &c->perturbation};
+    double **array[] = {&c->error, &c->worst,       &c->documents, &c->excess,
+                        &c->soft,  &c->unweighted,  &c->next,      &c->tail2,
+                        &c->tail4, &c->tail4_error, &c->explained, &c->perturbation};
     for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
         cs_free(*array[i]);
     }
@@ -39,9 +39,9 @@ void cs_41_curve_free(cs_41_curve *c)
 
 static cs_status arrays(cs_41_curve *c)
 {
-    double **array[] = {&c->error,       &c->worst,     &c->documents,   &c->soft,
-                        &c->unweighted,  &c->next,      &c->tail2,       &c->tail4,
-                        &c->tail4_error, &c->explained, &c->perturbation};
+    double **array[] = {&c->error, &c->worst,       &c->documents, &c->excess,
+                        &c->soft,  &c->unweighted,  &c->next,      &c->tail2,
+                        &c->tail4, &c->tail4_error, &c->explained, &c->perturbation};
     for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
         *array[i] = cs_alloc(c->t_max, sizeof **array[i]);
         if (!*array[i]) {
@@ -135,6 +135,7 @@ static cs_status weighted(const cs_spectrum *s, const cs_theorem_41_options *o, 
         residual2 += s->residual[j] * s->residual[j];
         c->error[j] = c->worst[j] = hard.error;
         c->documents[j] = hard.documents;
+        c->excess[j] = hard.excess;
         c->soft[j] = c->labels.noise > 0 ? soft.documents : hard.error;
         c->explained[j] = explained;
         c->perturbation[j] = 16 * sqrt(residual2) + 8 * c->defect;

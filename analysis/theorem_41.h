@@ -21,6 +21,7 @@ typedef struct {
     double unlabelled;     /* mass of the extra class, 0 when there is none */
     double p_max;          /* largest class mass */
     double alpha, alpha_t; /* alpha, alpha~ of y(X), y(X+) the majority of P(c|X+) */
+    double slack;          /* alpha~ - alpha, without cancellation */
     double p_max_soft;     /* the same for pi: class masses sum_X P_C pi_c */
     double alpha_t_soft;   /* 1 - sum_{X+} P_G sum_c P(c|X+)^2, P(c|X+) from pi */
     double noise;          /* sum_X P_C (1 - pi_{y(X)}) */
@@ -44,9 +45,10 @@ typedef struct {
     int threads;
     double *score;       /* rows x classes, row-major */
     double *coefficient; /* classes: of the last column */
-    double *partial;     /* chunks x (classes + 2) */
+    double *partial;     /* chunks x (classes + 3) */
     double error;        /* mass on which argmax differs from y(X), ties included */
     double documents;    /* the same against labels drawn from pi(X) */
+    double excess;       /* documents - noise, exactly 0 where error is */
 } cs_41_fit;
 
 cs_status cs_41_fit_init(const cs_41_labels *labels, const cs_csr *target, const double *root,
@@ -79,6 +81,7 @@ typedef struct {
     cs_41_labels labels;
     cs_41_rotations rotations;
     double *error, *worst;    /* E as returned; the worst over rotations too */
+    double *excess;           /* documents - label noise */
     double *documents, *soft; /* against document labels: trained on y(X); on pi(X) */
     double *unweighted;       /* E of the unweighted fit; NULL when too long */
     double *next;             /* sigma_{t+1}, or an upper bound of it */

@@ -68,14 +68,6 @@ static bound soft_sharp(const cs_41_curve *c, int64_t t)
                      c->labels.alpha_t_soft);
 }
 
-static bound document_bound(const cs_41_curve *c, int64_t t)
-{
-    bound b = sharp(c, t);
-    b.rhs += c->labels.noise;
-    b.error += c->labels.rounding * c->labels.noise;
-    return b;
-}
-
 static bound gap_form(const cs_41_curve *c, int64_t t)
 {
     double next = c->next[t], gap = (1 - next) * (1 + next);
@@ -96,9 +88,9 @@ static double worst_error(const cs_41_curve *c, int64_t t)
     return c->worst[t];
 }
 
-static double document_error(const cs_41_curve *c, int64_t t)
+static double document_excess(const cs_41_curve *c, int64_t t)
 {
-    return c->documents[t];
+    return c->excess[t];
 }
 
 static double soft_error(const cs_41_curve *c, int64_t t)
@@ -266,7 +258,14 @@ static cs_status labelling_errors(const cs_41_curve *c, const char *input, cs_st
     if (!s) {
         return CS_ERR_MEMORY;
     }
-    cs_statement_judge(s, l->alpha, l->alpha_t, error);
+    /* The margin is `slack`; the two sums apart would leave its sign to rounding where they meet.
+     */
+    cs_statement_judge(s, l->alpha, l->alpha + l->slack,
+                       l->slack == 0 ? 0 : l->rounding * l->slack);
+    cs_status status = cs_statement_detail(s, "alpha_tilde", cs_json_number(l->alpha_t));
+    if (status != CS_OK) {
+        return status;
+    }
     s = cs_statements_add(out, "4.1-alpha-upper", CS_CORRECTED, CS_RELATION_AT_MOST,
                           "alpha~ <= alpha (2 - alpha)", input);
     if (!s) {
@@ -330,7 +329,7 @@ static cs_status fill(const cs_41_curve *c, const cs_spectrum *spectrum, const c
                     {"alpha_tilde", c->labels.alpha_t},
                     {"p_max", c->labels.p_max},
                     {"error_documents", c->documents[t]},
-                    {"bound_documents", document_bound(c, t).rhs},
+                    {"bound_documents", sharp(c, t).rhs + c->labels.noise},
                     {"error_soft", c->soft[t]},
                     {"bound_soft", soft_sharp(c, t).rhs},
                     {"label_noise", c->labels.noise},
@@ -366,9 +365,9 @@ cs_status cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, co
     };
     static const claim noisy[] = {
         {"4.1-documents", CS_CORRECTED,
-         "E_doc(t) <= sharp bound + label noise: guesses for y(X) against the documents' own "
+         "E_doc(t) - label noise <= sharp bound: guesses for y(X) against the documents' own "
          "labels",
-         document_error, document_bound},
+         document_excess, sharp},
         {"4.1-soft", CS_CORRECTED,
          "E_soft(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ with soft labels "
          "pi(X) throughout",

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-enum { CHUNK = 4096 };
+enum { CHUNK = 4096, SUMS = 3 }; /* SUMS: error, documents, excess of a chunk */
 
 typedef struct {
     cs_41_fit *fit;
@@ -31,10 +31,12 @@ cs_status cs_41_fit_init(const cs_41_labels *labels, const cs_csr *target, const
                      .root = root,
                      .threads = threads,
                      .error = 1,
-                     .documents = 1};
+                     .documents = 1,
+                     .excess = 1 - labels->noise};
     fit.score = cs_calloc(labels->rows * labels->classes, sizeof *fit.score);
     fit.coefficient = cs_calloc(labels->classes, sizeof *fit.coefficient);
-    fit.partial = cs_calloc(chunks_of(labels->rows) * (labels->classes + 2), sizeof *fit.partial);
+    fit.partial =
+        cs_calloc(chunks_of(labels->rows) * (labels->classes + SUMS), sizeof *fit.partial);
     if (!fit.score || !fit.coefficient || !fit.partial) {
         cs_41_fit_free(&fit);
         return CS_ERR_MEMORY;
@@ -64,7 +66,7 @@ static cs_status project_chunk(void *ctx, int64_t item, int worker)
     const step_work *w = ctx;
     const cs_csr *target = w->fit->target;
     int64_t classes = w->fit->labels->classes;
-    double *partial = w->fit->partial + item * (classes + 2);
+    double *partial = w->fit->partial + item * (classes + SUMS);
     memset(partial, 0, (size_t)classes * sizeof *partial);
     for (int64_t i = item * CHUNK; i < last_row(w->fit, item); ++i) {
         for (int64_t e = target->ptr[i]; e < target->ptr[i + 1]; ++e) {
@@ -95,7 +97,7 @@ static cs_status update_chunk(void *ctx, int64_t item, int worker)
     const step_work *w = ctx;
     cs_41_fit *fit = w->fit;
     const cs_41_labels *l = fit->labels;
-    double error = 0, documents = 0;
+    double error = 0, documents = 0, excess = 0;
     for (int64_t i = item * CHUNK; i < last_row(fit, item); ++i) {
         double *score = fit->score + i * l->classes;
         for (int64_t c = 0; c < l->classes; ++c) {
@@ -105,16 +107,19 @@ static cs_status update_chunk(void *ctx, int64_t item, int worker)
             continue;
         }
         int64_t guess = decide(score, l->classes, CS_41_TIE * fit->root[i]);
-        double right = 0;
+        double right = 0, majority = 0;
         for (int64_t e = l->soft.ptr[i]; e < l->soft.ptr[i + 1]; ++e) {
             right += l->soft.col[e] == guess ? l->soft.val[e] : 0;
+            majority += l->soft.col[e] == l->label[i] ? l->soft.val[e] : 0;
         }
         error += guess == l->label[i] ? 0 : l->mass[i];
         documents += l->mass[i] * (1 - right);
+        excess += l->mass[i] * (majority - right); /* exactly 0 when the guess is y(X) */
     }
-    double *partial = fit->partial + item * (l->classes + 2) + l->classes;
+    double *partial = fit->partial + item * (l->classes + SUMS) + l->classes;
     partial[0] = error;
     partial[1] = documents;
+    partial[2] = excess;
     return CS_OK;
 }
 
@@ -129,17 +134,18 @@ cs_status cs_41_fit_step(cs_41_fit *fit, const double *column)
     memset(fit->coefficient, 0, (size_t)classes * sizeof *fit->coefficient);
     for (int64_t k = 0; k < chunks; ++k) {
         for (int64_t c = 0; c < classes; ++c) {
-            fit->coefficient[c] += fit->partial[k * (classes + 2) + c];
+            fit->coefficient[c] += fit->partial[k * (classes + SUMS) + c];
         }
     }
     status = cs_parallel(chunks, fit->threads, update_chunk, &work);
     if (status != CS_OK) {
         return status;
     }
-    fit->error = fit->documents = 0;
+    fit->error = fit->documents = fit->excess = 0;
     for (int64_t k = 0; k < chunks; ++k) {
-        fit->error += fit->partial[k * (classes + 2) + classes];
-        fit->documents += fit->partial[k * (classes + 2) + classes + 1];
+        fit->error += fit->partial[k * (classes + SUMS) + classes];
+        fit->documents += fit->partial[k * (classes + SUMS) + classes + 1];
+        fit->excess += fit->partial[k * (classes + SUMS) + classes + 2];
     }
     return CS_OK;
 }

@@ -2,7 +2,9 @@
  *
  * With C[X+, c] = sum_X A(X, X+) pi_c(X) and P_G(X+) = sum_c C[X+, c],
  *   alpha  = sum_{X+} (P_G - max_c C),   alpha~ = sum_{X+} sum_c C (P_G - C) / P_G,
- * which are sums of non-negative terms: exactly 0 when every target token has one class.
+ *   alpha~ - alpha = sum_{X+} sum_c C (max_c C - C) / P_G,
+ * which are sums of non-negative terms: exactly 0 when every target token has one class, the last
+ * also when its classes are equally likely.
  */
 #include <float.h>
 #include <math.h>
@@ -109,9 +111,13 @@ static cs_status assign(const cs_labelled *m, const cs_spectrum *spectrum, cs_41
     return CS_OK;
 }
 
-/* alpha, alpha~ and the largest class mass of one labelling. */
-static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mass, double *alpha,
-                        double *alpha_t, double *p_max)
+typedef struct {
+    double alpha, alpha_t, slack, p_max;
+} label_masses;
+
+/* alpha, alpha~, their difference and the largest class mass of one labelling. */
+static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mass,
+                        label_masses *out)
 {
     int64_t classes = target->cols;
     double *c = cs_calloc(a->cols * classes, sizeof *c);
@@ -132,7 +138,7 @@ static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mas
             p[target->col[q]] += mass[i] * target->val[q];
         }
     }
-    *alpha = *alpha_t = *p_max = 0;
+    *out = (label_masses){0};
     for (int64_t j = 0; j < a->cols; ++j) {
         const double *x = &c[j * classes];
         double sum = 0;
@@ -146,12 +152,13 @@ static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mas
             for (int64_t r = 0; r < classes; ++r) {
                 others += r == q ? 0 : x[r];
             }
-            *alpha_t += sum > 0 ? x[q] * others / (sum * total) : 0;
-            *alpha += q == most ? 0 : x[q] / total;
+            out->alpha_t += sum > 0 ? x[q] * others / (sum * total) : 0;
+            out->slack += sum > 0 ? x[q] * (x[most] - x[q]) / (sum * total) : 0;
+            out->alpha += q == most ? 0 : x[q] / total;
         }
     }
     for (int64_t q = 0; q < classes; ++q) {
-        *p_max = fmax(*p_max, p[q]);
+        out->p_max = fmax(out->p_max, p[q]);
     }
 done:
     cs_free(c);
@@ -162,21 +169,27 @@ done:
 cs_status cs_41_labels_of(const cs_labelled *m, const cs_spectrum *spectrum, cs_41_labels *out)
 {
     cs_41_labels l = {.rows = m->a.rows, .cols = m->a.cols};
-    double unused;
+    label_masses hard = {0}, soft = {0};
     cs_status status = check(m, spectrum);
     if (status == CS_OK) {
         status = assign(m, spectrum, &l);
     }
     if (status == CS_OK) {
-        status = masses(&m->a, &l.hard, l.mass, &l.alpha, &l.alpha_t, &l.p_max);
+        status = masses(&m->a, &l.hard, l.mass, &hard);
     }
     if (status == CS_OK) {
-        status = masses(&m->a, &l.soft, l.mass, &unused, &l.alpha_t_soft, &l.p_max_soft);
+        status = masses(&m->a, &l.soft, l.mass, &soft);
     }
     if (status != CS_OK) {
         cs_41_labels_free(&l);
         return status;
     }
+    l.alpha = hard.alpha;
+    l.alpha_t = hard.alpha_t;
+    l.slack = hard.slack;
+    l.p_max = hard.p_max;
+    l.alpha_t_soft = soft.alpha_t;
+    l.p_max_soft = soft.p_max;
     for (int64_t i = 0; i < l.rows; ++i) {
         for (int64_t e = l.soft.ptr[i]; e < l.soft.ptr[i + 1]; ++e) {
             l.noise += l.soft.col[e] == l.label[i] ? 0 : l.mass[i] * l.soft.val[e];

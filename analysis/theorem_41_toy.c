@@ -18,7 +18,8 @@
 static cs_status perfect_from(const cs_toy *toy, const cs_41_curve *c, const char *input,
                               cs_statements *out)
 {
-    const bool plain = !toy->literal && !toy->given;
+    /* One class is never mistaken for another. */
+    const bool plain = !toy->literal && !toy->given && toy->classes > 1;
     const bool ar =
         toy->objective.kind == CS_OBJ_AR && toy->objective.empty_prefix == CS_PREFIX_NONE;
     int64_t low = 0, high = 0;

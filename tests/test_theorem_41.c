@@ -281,6 +281,7 @@ static void partial_labels(void **state)
     assert_int_equal(l.label[2], 2);
     assert_true(fabs(l.unlabelled - 0.5) < 1e-15);
     assert_true(fabs(l.noise - 0.25 / 4) < 1e-15);
+    assert_true(fabs(l.alpha_t - l.alpha - l.slack) < 1e-15);
     cs_41_labels_free(&l);
     cs_spectrum_free(&spectrum);
     cs_labelled_free(&m);
