@@ -1,5 +1,4 @@
-/* `each:w` without offsets, counted row by row (docs/performance.md: inverted positions, one dense
- * accumulator).
+/* `each:w` without offsets, counted row by row: inverted positions and one dense accumulator.
  *
  * A row is a context token, and what a target k gives to each place of its window is one number,
  * the same for all places. So the sequences are laid out as one stream of (token, units, class)
@@ -18,51 +17,10 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
 #include "cooc/context_private.h"
+#include "cooc/windows_private.h"
 
-enum { GROUPS = 256, SPARSE = 16 };
-
-typedef struct {
-    int64_t units; /* of each place of this target's window; 0: nothing, or between sequences */
-    int32_t token, label;
-} cell;
-
-typedef struct {
-    const cs_windows_job *job;
-    int64_t width;
-    bool left; /* places to the left of a context token's occurrence hold targets too */
-    int64_t cells;
-    cell *cell;
-    int64_t *first; /* sequences + 1: first cell of each sequence */
-    int64_t vocab;
-    int64_t *ptr;        /* vocab + 1 */
-    uint32_t *at;        /* cells of each token, ascending */
-    int32_t *by_key;     /* tokens in order of their rows' keys */
-    cs_hash128 *key;     /* vocab */
-    int64_t *group;      /* groups + 1: ranges of by_key */
-    struct part *part;   /* groups */
-    struct tally *tally; /* workers */
-    int64_t labels;
-    cs_assembler *assembler;
-} counter;
-
-/* What one group of rows came to. */
-typedef struct part {
-    cs_growing matrix, row_label;
-    int32_t *token; /* of each row */
-    int64_t *witness_sequence, *witness_ordinal;
-} part;
-
-/* Sums and scratch space of one worker. */
-typedef struct tally {
-    int64_t contributions, units;
-    bool overflow;
-    int64_t *in_col;  /* vocab x labels */
-    int64_t *row;     /* vocab */
-    int64_t *in_row;  /* labels */
-    int32_t *touched; /* vocab */
-} tally;
+enum { GROUPS = 256 };
 
 static int64_t stream_cells(const cs_windows_job *job)
 {
@@ -82,7 +40,7 @@ bool cs_windows_apply(const cs_windows_job *job)
         return false;
     }
     int64_t cells = stream_cells(job);
-    double bytes = (double)cells * (sizeof(cell) + sizeof(uint32_t)) +
+    double bytes = (double)cells * (sizeof(cs_window_cell) + sizeof(uint32_t)) +
                    (double)job->sequences->count * sizeof(int64_t) +
                    (double)job->corpus->vocab * 40 * (job->workers + 1);
     return cells < UINT32_MAX && bytes <= (double)job->budget;
@@ -91,7 +49,7 @@ bool cs_windows_apply(const cs_windows_job *job)
 /* --- the stream
  * ------------------------------------------------------------------------------------ */
 
-static cs_status lay_out(counter *c)
+static cs_status lay_out(cs_window_counter *c)
 {
     const cs_windows_job *job = c->job;
     const cs_sequences *s = job->sequences;
@@ -109,7 +67,7 @@ static cs_status lay_out(counter *c)
         int32_t label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1;
         c->first[i] = next;
         for (int64_t p = 0; p < s->length[i]; ++p) {
-            c->cell[next + p] = (cell){.token = token[p], .label = label};
+            c->cell[next + p] = (cs_window_cell){.token = token[p], .label = label};
             ++c->ptr[token[p] + 1];
         }
         next += s->length[i] + c->width;
@@ -130,12 +88,12 @@ static cs_status lay_out(counter *c)
 }
 
 /* First target and number of places: of outer item `a` at length s. */
-static int64_t target_of(const counter *c, const cs_context_table *t, int64_t a)
+static int64_t target_of(const cs_window_counter *c, const cs_context_table *t, int64_t a)
 {
     return c->left ? a : t->pairs.target[a];
 }
 
-static int64_t places_of(const counter *c, int64_t s, int64_t k)
+static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
 {
     int64_t before = k < c->width ? k : c->width;
     int64_t after = s - 1 - k < c->width ? s - 1 - k : c->width;
@@ -144,14 +102,15 @@ static int64_t places_of(const counter *c, int64_t s, int64_t k)
 
 /* Units of targets from..to-1 of a sequence; mirrors `walk` and `emit` of the builder term by term,
  * so that what is dropped is the same double. */
-static void weigh(counter *c, tally *y, int64_t i, int64_t from, int64_t to, double *dropped)
+static void weigh(cs_window_counter *c, cs_window_tally *y, int64_t i, int64_t from, int64_t to,
+                  double *dropped)
 {
     const cs_windows_job *job = c->job;
     int64_t s = job->sequences->length[i];
     const cs_context_table *t = cs_context_table_of(job->plan, s);
     double weight = job->options->weight_by_document ? 1 : t->predicted;
     double scale = weight * job->scale, missed = 0, lost = 0;
-    cell *first = c->cell + c->first[i];
+    cs_window_cell *first = c->cell + c->first[i];
     for (int64_t a = from; a < to; ++a) {
         int64_t k = target_of(c, t, a), places = places_of(c, s, k);
         double share = 0;
@@ -187,7 +146,7 @@ static void weigh(counter *c, tally *y, int64_t i, int64_t from, int64_t to, dou
 
 static cs_status weigh_block(void *ctx, int64_t item, int worker)
 {
-    counter *c = ctx;
+    cs_window_counter *c = ctx;
     cs_block *b = &c->job->block[item];
     if (b->to > 0) {
         weigh(c, &c->tally[worker], b->first, b->from, b->to, &b->dropped);
@@ -214,7 +173,7 @@ static int by_key(const void *x, const void *y)
 }
 
 /* Orders tokens by key and cuts them into groups of about equal numbers of occurrences. */
-static cs_status group_rows(counter *c)
+static cs_status group_rows(cs_window_counter *c)
 {
     keyed *k = cs_alloc(c->vocab, sizeof *k);
     c->by_key = cs_alloc(c->vocab, sizeof *c->by_key);
@@ -246,133 +205,6 @@ static cs_status group_rows(counter *c)
     return CS_OK;
 }
 
-/* Adds the windows of one token's occurrences into y->row; returns how many columns were touched
- * when `sparse`. */
-static int64_t add_windows(const counter *c, tally *y, int32_t token, bool sparse)
-{
-    int64_t *row = y->row, touched = 0, width = c->width;
-    for (int64_t o = c->ptr[token]; o < c->ptr[token + 1]; ++o) {
-        const cell *here = c->cell + c->at[o];
-        int64_t sum = 0;
-        for (int64_t d = c->left ? -width : 1; d <= width; ++d) {
-            int64_t units = d != 0 ? here[d].units : 0;
-            if (sparse && units > 0 && row[here[d].token] == 0) {
-                y->touched[touched++] = here[d].token;
-            }
-            row[here[d].token] += units;
-            sum += units;
-        }
-        if (here->label >= 0 && here->label < c->labels) {
-            y->in_row[here->label] += sum;
-        }
-    }
-    return touched;
-}
-
-static int ascending(const void *x, const void *y)
-{
-    return (*(const int32_t *)x > *(const int32_t *)y) -
-           (*(const int32_t *)x < *(const int32_t *)y);
-}
-
-/* Moves y->row into the part's matrix. */
-static cs_status put_row(const counter *c, tally *y, part *p, bool sparse, int64_t touched)
-{
-    cs_status status = CS_OK;
-    int64_t count = sparse ? touched : c->vocab;
-    if (sparse) {
-        qsort(y->touched, (size_t)touched, sizeof *y->touched, ascending);
-    }
-    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
-        int32_t col = sparse ? y->touched[j] : (int32_t)j;
-        if (y->row[col] != 0) {
-            status = cs_growing_put(&p->matrix, col, cs_assembler_mass(c->assembler, y->row[col]));
-            y->row[col] = 0;
-        }
-    }
-    return status;
-}
-
-/* Lowest ordinal of the contributions that the occurrence in cell q gives to its row, -1 if none:
- * its first target with units. */
-static int64_t first_ordinal(const counter *c, int64_t i, int64_t q)
-{
-    int64_t s = c->job->sequences->length[i], p = q - c->first[i], w = c->width;
-    const cs_context_table *t = cs_context_table_of(c->job->plan, s);
-    int64_t skipped = c->left ? 0 : t->pairs.target[0]; /* outer item of target k: k - skipped */
-    int64_t k = c->left && p > w ? p - w : 0;
-    for (k = c->left ? k : p + 1; k < s && k <= p + w; ++k) {
-        if (k != p && c->cell[c->first[i] + k].units > 0) {
-            int64_t from = k > w ? k - w : 0;
-            return (k - skipped) * t->inner + (p - from) - (p > k);
-        }
-    }
-    return -1;
-}
-
-static void find_witness(const counter *c, int32_t token, int64_t *sequence, int64_t *ordinal)
-{
-    const int64_t count = c->job->sequences->count;
-    *ordinal = -1;
-    for (int64_t o = c->ptr[token]; o < c->ptr[token + 1]; ++o) {
-        int64_t q = c->at[o], low = 0, high = count; /* c->first[low] <= q < c->first[high] */
-        if (*ordinal >= 0 && q >= c->first[*sequence + 1]) {
-            return;
-        }
-        while (high - low > 1) {
-            int64_t middle = low + (high - low) / 2;
-            *(c->first[middle] <= q ? &low : &high) = middle;
-        }
-        int64_t found = first_ordinal(c, low, q);
-        if (found >= 0 && (*ordinal < 0 || found < *ordinal)) {
-            *sequence = low;
-            *ordinal = found;
-        }
-    }
-}
-
-static cs_status end_row(const counter *c, tally *y, part *p, int32_t token)
-{
-    int64_t row = p->matrix.rows;
-    p->token[row] = token;
-    find_witness(c, token, &p->witness_sequence[row], &p->witness_ordinal[row]);
-    cs_status status = cs_growing_end_row(&p->matrix);
-    for (int64_t l = 0; l < c->labels && status == CS_OK; ++l) {
-        if (y->in_row[l] != 0) {
-            status = cs_growing_put(&p->row_label, (int32_t)l,
-                                    cs_assembler_mass(c->assembler, y->in_row[l]));
-            y->in_row[l] = 0;
-        }
-    }
-    return status == CS_OK ? cs_growing_end_row(&p->row_label) : status;
-}
-
-static cs_status count_group(void *ctx, int64_t item, int worker)
-{
-    counter *c = ctx;
-    tally *y = &c->tally[worker];
-    part *p = &c->part[item];
-    int64_t rows = c->group[item + 1] - c->group[item];
-    p->token = cs_alloc(rows, sizeof *p->token);
-    p->witness_sequence = cs_alloc(rows, sizeof *p->witness_sequence);
-    p->witness_ordinal = cs_alloc(rows, sizeof *p->witness_ordinal);
-    if (!p->token || !p->witness_sequence || !p->witness_ordinal) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = CS_OK;
-    for (int64_t r = c->group[item]; r < c->group[item + 1] && status == CS_OK; ++r) {
-        int32_t token = c->by_key[r];
-        int64_t before = p->matrix.nnz, reach = c->left ? 2 * c->width : c->width;
-        bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
-        int64_t touched = add_windows(c, y, token, sparse);
-        status = put_row(c, y, p, sparse, touched);
-        if (status == CS_OK && p->matrix.nnz > before) {
-            status = end_row(c, y, p, token);
-        }
-    }
-    return status;
-}
-
 /* --- joining
  * ---------------------------------------------------------------------------------------- */
 
@@ -401,7 +233,7 @@ static cs_status room_for(cs_growing *g, int64_t rows, int64_t nnz)
     return g->ptr && g->col && g->val ? CS_OK : CS_ERR_MEMORY;
 }
 
-static cs_status join(counter *c)
+static cs_status join(cs_window_counter *c)
 {
     cs_assembler *a = c->assembler;
     int64_t rows = 0, nnz = 0, label_nnz = 0;
@@ -420,7 +252,7 @@ static cs_status join(counter *c)
         return CS_ERR_MEMORY;
     }
     for (int64_t g = 0; g < GROUPS; ++g) {
-        part *p = &c->part[g];
+        cs_window_part *p = &c->part[g];
         for (int64_t i = 0, row = a->matrix.rows; i < p->matrix.rows; ++i, ++row) {
             a->key[row] = c->key[p->token[i]];
             a->witness_sequence[row] = p->witness_sequence[i];
@@ -432,11 +264,11 @@ static cs_status join(counter *c)
     return CS_OK;
 }
 
-static cs_status start_tallies(counter *c)
+static cs_status start_tallies(cs_window_counter *c)
 {
     c->tally = cs_calloc(c->job->workers, sizeof *c->tally);
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
-        tally *y = &c->tally[i];
+        cs_window_tally *y = &c->tally[i];
         y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
         y->row = cs_calloc(c->vocab, sizeof *y->row);
         y->in_row = cs_calloc(c->labels, sizeof *y->in_row);
@@ -448,11 +280,11 @@ static cs_status start_tallies(counter *c)
     return c->tally ? CS_OK : CS_ERR_MEMORY;
 }
 
-static cs_status add_tallies(counter *c, int64_t *contributions)
+static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
 {
     bool overflow = false;
     for (int i = 0; i < c->job->workers; ++i) {
-        const tally *y = &c->tally[i];
+        const cs_window_tally *y = &c->tally[i];
         *contributions += y->contributions;
         overflow |= y->overflow ||
                     __builtin_add_overflow(c->assembler->total, y->units, &c->assembler->total);
@@ -463,7 +295,7 @@ static cs_status add_tallies(counter *c, int64_t *contributions)
     return overflow ? cs_fail(CS_ERR_INPUT, "the mass of the windows overflows") : CS_OK;
 }
 
-static void release(counter *c)
+static void release(cs_window_counter *c)
 {
     for (int64_t g = 0; c->part && g < GROUPS; ++g) {
         cs_growing_free(&c->part[g].matrix);
@@ -492,12 +324,12 @@ static void release(counter *c)
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            int64_t *contributions)
 {
-    counter c = {.job = job,
-                 .width = job->options->context.n,
-                 .left = job->options->objective.kind != CS_OBJ_AR,
-                 .vocab = job->corpus->vocab,
-                 .labels = job->corpus->labels,
-                 .assembler = assembler};
+    cs_window_counter c = {.job = job,
+                           .width = job->options->context.n,
+                           .left = job->options->objective.kind != CS_OBJ_AR,
+                           .vocab = job->corpus->vocab,
+                           .labels = job->corpus->labels,
+                           .assembler = assembler};
     cs_progress_report(job->options->progress, "stream", 0, 0);
     cs_status status = start_tallies(&c);
     if (status == CS_OK) {
@@ -514,7 +346,7 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
     }
     if (status == CS_OK) {
         cs_progress_report(job->options->progress, "rows", 0, 0);
-        status = cs_parallel(GROUPS, job->workers, count_group, &c);
+        status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);
     }
     if (status == CS_OK) {
         status = join(&c);
