@@ -2,8 +2,7 @@
 # input: one theorem41_curve.csv (columns t, error, bound_sharp, bound_alpha, bound_gap, trivial)
 set xlabel "number of singular vectors t"
 set ylabel "error E, bounds"
-set logscale x
-set yrange [0:*]
+set logscale xy
 plot data using (column("t")):(column("bound_alpha")) with lines lt 2 title "paper's form, c_1 = 2 p_{max}, c_2 = 8", \
      data using (column("t")):(column("bound_sharp")) with lines lt 1 lw 2 title "sharpest bound", \
      data using (column("t")):(column("bound_gap")) with lines lt 3 title "spectral gap", \

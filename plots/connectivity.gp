@@ -1,23 +1,21 @@
 # Sum of sigma^4 of real co-occurrence matrices, target position blind and given: smaller is better connected (Theorem 4.1).
 # input: connectivity.csv of cospec connectivity (columns series, target_position, metric, value, se), metric sum_sigma4; bars +- 1.96 se
-set style data histogram
-set style histogram errorbars gap 1.5 lw 1.2
 set style fill solid 0.85 border rgb "#444444"
-set ylabel "sum of σ_j^4"
-set xtics rotate by -35 noenhanced
-set yrange [0:*]
+set ylabel "sum of σ_j^4 (log scale)"
+set xtics rotate by -25 noenhanced
+set logscale y
+set yrange [1:*]
 set key inside top right
+set errorbars 1.2
 set grid noxtics
 pick(p, c) = strcol("metric") eq "sum_sigma4" && strcol("target_position") eq p ? column(c) : NaN
-stats data using (strcol("metric") eq "sum_sigma4" ? 1 : NaN) nooutput
 N = |S|
 at(s) = sum [i=1:N] (S[i] eq s ? i : 0)
-set style data boxes
 set boxwidth 0.36
 set xrange [0.4:N + 0.6]
 set xtics ()
 do for [i=1:N] { set xtics add (S[i] i) }
 plot data using (at(strcol("series")) - 0.19):(pick("blind", "value")) with boxes lt 1 title "target position blind", \
      data using (at(strcol("series")) + 0.19):(pick("given", "value")) with boxes lt 2 title "target position given", \
-     data using (at(strcol("series")) - 0.19):(pick("blind", "value")):(1.96 * column("se")) with yerrorbars lt 7 pt -1 lw 1 notitle, \
-     data using (at(strcol("series")) + 0.19):(pick("given", "value")):(1.96 * column("se")) with yerrorbars lt 7 pt -1 lw 1 notitle
+     data using (at(strcol("series")) - 0.19):(pick("blind", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" pt -1 lw 1 notitle, \
+     data using (at(strcol("series")) + 0.19):(pick("given", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" pt -1 lw 1 notitle

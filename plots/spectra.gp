@@ -4,4 +4,6 @@ set xlabel "index j"
 set ylabel "singular value σ_j" noenhanced
 set logscale x
 set yrange [0:1.03]
-plot for [i=1:|S|] data using (column("index")):(of(S[i], "sigma")) with linespoints lt i pi 4 title S[i]
+# Series come as "OBJECTIVE blind", "OBJECTIVE given": one colour an objective, given dashed.
+dash(s) = strstrt(s, " given") > 0 ? 3 : 1
+plot for [i=1:|S|] data using (column("index")):(of(S[i], "sigma")) with lines lw 2 lt (i + 1) / 2 dt dash(S[i]) title S[i]
