@@ -17,5 +17,5 @@ set xtics ()
 do for [i=1:N] { set xtics add (S[i] i) }
 plot data using (at(strcol("series")) - 0.19):(pick("blind", "value")) with boxes lt 1 title "target position blind", \
      data using (at(strcol("series")) + 0.19):(pick("given", "value")) with boxes lt 2 title "target position given", \
-     data using (at(strcol("series")) - 0.19):(pick("blind", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" pt -1 lw 1 notitle, \
-     data using (at(strcol("series")) + 0.19):(pick("given", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" pt -1 lw 1 notitle
+     data using (at(strcol("series")) - 0.19):(pick("blind", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" ps 0 lw 1.5 notitle, \
+     data using (at(strcol("series")) + 0.19):(pick("given", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" ps 0 lw 1.5 notitle

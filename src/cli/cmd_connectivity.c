@@ -112,8 +112,7 @@ static cs_status add_metrics(tables *t, const subject *s, const cs_connectivity 
 static cs_status add_spectrum(tables *t, const subject *s, const cs_spectrum *p)
 {
     cs_status status = CS_OK;
-    char *series =
-        *s->position ? cs_format("%s, %s", s->series, s->position) : cs_strdup(s->series);
+    char *series = *s->position ? cs_format("%s %s", s->series, s->position) : cs_strdup(s->series);
     for (int64_t j = 0; j < p->k && status == CS_OK; ++j) {
         cs_table *m = &t->spectrum;
         if (!series) {

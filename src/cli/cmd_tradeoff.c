@@ -63,7 +63,8 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_table *table,
         cs_tradeoff x;
         if ((status = cs_objective_parse(spec, &objective)) == CS_OK &&
             (status = cs_tradeoff_of(&objective, s, &x)) == CS_OK) {
-            status = add(table, list, "objective", spec, s, 0, &x);
+            status = add(table, list, isnan(x.next_token_weight) ? "invariant" : "prefix", spec, s,
+                         0, &x);
         }
     }
     return status;

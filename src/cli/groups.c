@@ -130,6 +130,10 @@ const cs_opt cs_group_cooc[] = {
     {"weight", 0, CS_OPT_CHOICE, "token|document", "token", 0, 0,
      "Sequences count by their number of predicted tokens, or equally.", false},
     {"split", 0, CS_OPT_CHOICE, "all|train|test", "all", 0, 0, "Which documents to use.", false},
+    {"tail", 0, CS_OPT_REAL, "P", NULL, 1e-15, 0.5,
+     "Drop the far patterns of nearest:N that hold less than this share of an event, counted as "
+     "dropped mass; default 2^-50.",
+     false},
     {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0,
      "Budget of the builder (K, M, G allowed); beyond it sorted runs go to --scratch. Default: a "
      "quarter of free memory.",
@@ -439,6 +443,9 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out)
         if (options.memory_budget < 1 << 20) {
             return cs_fail(CS_ERR_USAGE, "--memory %s is below 1M", cs_args_text(args, "memory"));
         }
+    }
+    if (cs_args_given(args, "tail")) {
+        options.tail = cs_args_real(args, "tail");
     }
     if (options.stride > 0 && options.max_length == 0) {
         return cs_fail(CS_ERR_USAGE, "--stride %lld needs --max-length L",

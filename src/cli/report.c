@@ -117,6 +117,40 @@ static void put_statement(FILE *out, const json_t *s)
     (void)fprintf(out, "<td><b class=\"v %s\">%s</b></td></tr>\n", verdict, verdict);
 }
 
+/* The statements whose id starts with the prefix, under a line for each input; returns their
+ * number. */
+static int put_statement_rows(FILE *out, const json_t *list, const char *step, const char *prefix)
+{
+    int shown = 0;
+    const char *input = "";
+    size_t i;
+    json_t *s;
+    json_array_foreach(list, i, s)
+    {
+        if (strncmp(text_of(s, "id"), prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (shown == 0) {
+            (void)fprintf(
+                out,
+                "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
+                "href=\"%s/statements.json\">json</a>)</th><th>left</th><th>right</th>"
+                "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
+                step);
+        }
+        if (shown == 0 || strcmp(input, text_of(s, "input")) != 0) {
+            input = text_of(s, "input");
+            (void)fputs("<tr><td colspan=\"8\" class=\"input\">", out);
+            put_text(out, input);
+            (void)fputs("</td></tr>\n", out);
+        }
+        put_statement(out, s);
+        ++shown;
+    }
+    (void)fputs(shown ? "</table>\n" : "", out);
+    return shown;
+}
+
 /* {{statements STEP [PREFIX]}} */
 static cs_status put_statements(report *r, int words, char **word)
 {
@@ -127,38 +161,10 @@ static cs_status put_statements(report *r, int words, char **word)
     char *path = cs_format("%s/%s/statements.json", r->study->dir, word[1]);
     json_t *json = NULL;
     cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        size_t i;
-        json_t *s;
-        const json_t *list = json_object_get(json, "statements");
-        int shown = 0;
-        const char *input = "";
-        json_array_foreach(list, i, s)
-        {
-            if (strncmp(text_of(s, "id"), prefix, strlen(prefix)) != 0) {
-                continue;
-            }
-            if (shown == 0 ||
-                strcmp(input, text_of(s, "input")) != 0) { /* a heading for each input */
-                input = text_of(s, "input");
-                (void)fprintf(r->out, "%s<table class=\"statements\"><caption>",
-                              shown ? "</table>\n" : "");
-                put_text(r->out, input);
-                (void)fprintf(r->out,
-                              " (<a href=\"%s/statements.json\">statements.json</a>)</caption>\n",
-                              word[1]);
-                (void)fputs("<tr><th>id</th><th>form</th><th>statement</th><th>left</th><th>right</"
-                            "th><th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
-                            r->out);
-            }
-            put_statement(r->out, s);
-            ++shown;
-        }
-        (void)fputs(shown ? "</table>\n" : "", r->out);
-        if (shown == 0) {
-            status =
-                cs_fail(CS_ERR_INPUT, "%s: no statement whose id starts with \"%s\"", path, prefix);
-        }
+    if (status == CS_OK &&
+        put_statement_rows(r->out, json_object_get(json, "statements"), word[1], prefix) == 0) {
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: no statement whose id starts with \"%s\"", path, prefix);
     }
     json_decref(json);
     cs_free(path);
