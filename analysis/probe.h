@@ -9,8 +9,8 @@
  *
  * A ridge classifier (ridge.h) is trained on the training documents' features and judged on the
  * held-out ones, against the majority class and multinomial naive Bayes (counts of tokens, Laplace
- * smoothing 1) on the same documents. Under sampled plans (draws > 0) a held-out document's
- * contexts are drawn too.
+ * smoothing 1 over the whole vocabulary, <unk> included) on the same documents. Under sampled plans
+ * (draws > 0) a held-out document's contexts are drawn too.
  */
 #ifndef CS_ANALYSIS_PROBE_H
 #define CS_ANALYSIS_PROBE_H
