@@ -182,6 +182,14 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
         return cs_fail(CS_ERR_INPUT, "%s %s", word,
                        id < 0 ? "is not in the vocabulary" : "is never a target");
     }
+    double weight = 0.0;
+    for (int64_t j = 0; j < s->k; ++j) {
+        weight += fabs(s->v.data[id + j * s->v.ld]);
+    }
+    if (weight == 0.0) {
+        return cs_fail(CS_ERR_INPUT, "%s has no part in the first %lld vectors: raise --dimensions",
+                       word, (long long)s->k);
+    }
     ranked *list = cs_alloc(n, sizeof *list);
     if (!list) {
         return CS_ERR_MEMORY;
@@ -225,7 +233,12 @@ static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_s
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
+    const cs_csr *a = &store->cooc.matrix.a;
+    int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     int64_t k = cs_args_given(args, "neighbours") ? cs_args_int(args, "dimensions") : 0;
+    if (!cs_args_given(args, "dimensions") && k > smaller) {
+        k = smaller; /* the default is as many as there are */
+    }
     for (int i = 0; i < cs_args_count(args, "vector") && status == CS_OK; ++i) {
         int64_t vector = 0;
         status = number_at(args, "vector", i, 1, &vector);

@@ -1,0 +1,80 @@
+# connectivity, inspect, angles, tradeoff, plot, reproduce: end to end on a small corpus.
+. tests/cli/lib.sh
+
+# value SERIES POSITION METRIC FILE: from connectivity.csv (definitions hold commas, so count columns from the end).
+value() { awk -F, -v s="$1" -v p="$2" -v m="$3" '$1 == s && $2 == p && $4 == m { print $(NF - 3); exit }' "$4"; }
+
+built() { small_corpus c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective "$1" --context all --max-length 3 --stride 1 -o "$2" $3; }
+
+# The sums of connectivity are those of svd on the stored matrix: two commands, one number.
+test_connectivity_agrees_with_svd() {
+    built masked m "--unmasked 1" &&
+        exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare masked:unmasked=1 --jackknife 4 -k 5 -o c &&
+        exits 0 "$COSPEC" svd m -k all --json && cp out svd.json || return 1
+    near "$(value masked:unmasked=1 blind sum_sigma2 c/connectivity.csv)" "$(number sum_sigma2 svd.json)" 1e-9 &&
+        near "$(value masked:unmasked=1 blind sum_sigma4 c/connectivity.csv)" "$(number sum_sigma4 svd.json)" 1e-9 &&
+        [ "$(value masked:unmasked=1 blind components c/connectivity.csv)" = "$(number components svd.json)" ] &&
+        grep -q '^masked:unmasked=1 blind,blind,1,1,' c/spectrum.csv || fail "spectrum.csv: $(head -3 c/spectrum.csv)"
+}
+
+test_cheeger_bounds_hold() {
+    built ar m "" && exits 0 "$COSPEC" connectivity m -o c &&
+        awk -F, '$4 == "cheeger_lower" { l = $(NF - 3) } $4 == "sweep_cut" { h = $(NF - 3) } $4 == "cheeger_upper" { u = $(NF - 3) }
+                 END { exit !(l != "" && l <= h + 1e-9 && h <= u + 1e-9) }' c/connectivity.csv || fail "bounds are out of order"
+}
+
+test_connectivity_bad_input() {
+    small_corpus c.tsv
+    refuses 2 "either matrices or --corpus" "$COSPEC" connectivity &&
+        refuses 2 "unmaked" "$COSPEC" connectivity --corpus c.tsv --compare masked:unmaked=1 &&
+        refuses 3 "length >= 42" "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare masked:unmasked=41 &&
+        refuses 3 "nowhere" "$COSPEC" connectivity nowhere
+}
+
+test_inspect() {
+    built ar m "" && exits 0 "$COSPEC" inspect m --csv && grep -q '^heaviest row,1,' out &&
+        exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --csv && sed -n 2p out | grep -q '^neighbour,0,[0-9]*,cat,' &&
+        exits 0 "$COSPEC" inspect m --row 0 --vector 1 --json && grep -q '"target of the row"' out || { fail "$(head -3 out)"; return 1; }
+    refuses 2 "abc" "$COSPEC" inspect m --row abc && refuses 2 "99999" "$COSPEC" inspect m --row 99999 &&
+        refuses 3 "aardvark" "$COSPEC" inspect m --neighbours aardvark
+}
+
+# A subspace makes no angle with itself.
+test_angles() {
+    built ar a "" && built masked b "--unmasked 1" && exits 0 "$COSPEC" angles a a -k 3 --json && near "$(number mean_squared_cosine out)" 1 1e-12 &&
+        exits 0 "$COSPEC" angles a b -k 3 --json && refuses 2 "5000" "$COSPEC" angles a b -k 5000 || return 1
+    exits 0 "$COSPEC" cooc --corpus c.tsv --vocab 5 --objective ar --context all --max-length 3 --stride 1 -o small &&
+        refuses 3 "vocabularies" "$COSPEC" angles a small -k 2
+}
+
+test_tradeoff() {
+    exits 0 "$COSPEC" tradeoff --length 128 --compare offset-ar:offset-weights=power:1 --csv &&
+        near "$(awk -F, '$1 == "prefix" { print $NF }' out)" 2.58 0.005
+}
+
+test_plot() {
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t &&
+        exits 0 "$COSPEC" plot toy-spectra ar,none=t/toy.csv -o f && [ -s f/toy-spectra.svg ] && [ -s f/toy-spectra.png ] && [ -s f/toy-spectra.pdf ] &&
+        grep -q '^ar none,' f/toy-spectra.csv && (cd f && rm toy-spectra.svg && gnuplot toy-spectra.gp && [ -s toy-spectra.svg ]) || { fail "$(cat err)"; return 1; }
+    refuses 3 "no-such" "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "colour" "$COSPEC" plot toy-spectra t/toy.csv --where colour:red -o g &&
+        refuses 2 "exists" "$COSPEC" plot toy-spectra t/toy.csv -o f
+}
+
+# A study of three steps: report, resume, interruption of nothing, errors with their place.
+test_reproduce() {
+    printf '# a study\nwhole: verify 3.1\n\nt: toy --objective ar --classes 2 --length 4 --tokens 2\nf: plot toy-spectra ar=@t/toy.csv\n' > s.steps
+    printf '<p>{{version}} {{command whole}} {{statements whole 3.1}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html -o r && [ "$(cat out)" = r/report.html ] &&
+        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q 'class="v PASS"' r/report.html && ! grep -q '{{' r/report.html || { fail "$(cat err)"; return 1; }
+    before=$(stat -c %Y.%i r/t/step.json)
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
+        refuses 2 "exists" "$COSPEC" reproduce --steps s.steps --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
+    printf 'a: toy --objective nonsense\n' > bad.steps
+    exits 3 "$COSPEC" reproduce --steps bad.steps --template t.html -o b && says nonsense || return 1
+    printf 'a: toy --objective ar\na: toy\n' > twice.steps
+    exits 3 "$COSPEC" reproduce --steps twice.steps --template t.html -o b && says twice.steps:2 || return 1
+    printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
+    exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
+}
+
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input inspect angles tradeoff plot reproduce; do check "$name"; done
