@@ -196,7 +196,7 @@ def draw(rng, name, s, weight="token", empty="none"):
             o["mask_ratio"] = tuple(sorted(round(float(x), 2) for x in rng.uniform(0.1, 0.9, 2)))
         else:
             lo, hi = sorted(int(x) for x in rng.integers(1, s, 2))
-            o["unmasked"] = (lo, hi)
+            o["unmasked"] = (lo if empty == "none" else 0, hi)
     elif name == "bernoulli-masked":
         o["rho"] = round(float(rng.uniform(0.1, 0.9)), 2)
     elif name in ("diverse-ar", "group-ar"):
