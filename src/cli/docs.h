@@ -6,9 +6,11 @@
 
 #include "cli/opt.h"
 
-/* A stream into fresh memory; finish closes it, and frees *text when anything failed. */
-FILE *cs_docs_begin(char **text, size_t *size) CS_MUST_CHECK;
-cs_status cs_docs_finish(FILE *stream, char **text) CS_MUST_CHECK;
+/* Writes one command, or a NULL-terminated list of them, to a stream. */
+typedef cs_status (*cs_docs_writer)(const void *commands, FILE *out);
+
+/* The text that `write` makes, in fresh memory from malloc; *out stays when anything failed. */
+cs_status cs_docs_text(cs_docs_writer write, const void *commands, char **out) CS_MUST_CHECK;
 
 /* The argument as the texts show it: a long list of choices is NAME, and stands in the help. */
 const char *cs_docs_argument(const cs_opt *opt);

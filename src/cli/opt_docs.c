@@ -28,22 +28,22 @@ static void roff(FILE *out, const char *text, size_t length)
     for (size_t i = 0; i < length; ++i) {
         char c = text[i];
         if (start && (c == '.' || c == '\'')) {
-            fputs("\\&", out);
+            (void)fputs("\\&", out);
         }
         if (c == '\\') {
-            fputs("\\e", out);
+            (void)fputs("\\e", out);
         } else if (c == '-') {
-            fputs("\\-", out);
+            (void)fputs("\\-", out);
         } else if (c == '^') {
-            fputs("\\(ha", out);
+            (void)fputs("\\(ha", out);
         } else if (c == '~') {
-            fputs("\\(ti", out);
+            (void)fputs("\\(ti", out);
         } else if (c == '\'') {
-            fputs("\\(aq", out);
+            (void)fputs("\\(aq", out);
         } else if (c == '`') {
-            fputs("\\(ga", out);
+            (void)fputs("\\(ga", out);
         } else {
-            fputc(c, out);
+            (void)fputc(c, out);
         }
         start = c == '\n';
     }
@@ -59,9 +59,9 @@ static void roff_description(FILE *out, const char *text)
     size_t length = 0;
     bool verbatim = false;
     while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
-        fputs(verbatim ? ".PP\n.nf\n" : ".PP\n", out);
+        (void)fputs(verbatim ? ".PP\n.nf\n" : ".PP\n", out);
         roff(out, text, length);
-        fputs(verbatim ? "\n.fi\n" : "\n", out);
+        (void)fputs(verbatim ? "\n.fi\n" : "\n", out);
         text += length;
     }
 }
@@ -70,26 +70,26 @@ static void roff_option(FILE *out, const cs_opt *o)
 {
     char text[1024];
     cs_docs_option_help(o, text, sizeof text);
-    fputs(".TP\n", out);
+    (void)fputs(".TP\n", out);
     if (o->letter) {
-        fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+        (void)fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     }
-    fputs("\\fB\\-\\-", out);
+    (void)fputs("\\fB\\-\\-", out);
     roff_text(out, o->name);
-    fputs("\\fR", out);
+    (void)fputs("\\fR", out);
     if (o->kind != CS_OPT_FLAG) {
-        fputs(" \\fI", out);
+        (void)fputs(" \\fI", out);
         roff_text(out, cs_docs_argument(o));
-        fputs("\\fR", out);
+        (void)fputs("\\fR", out);
     }
-    fputc('\n', out);
+    (void)fputc('\n', out);
     roff_text(out, text);
     if (o->fallback) {
-        fputs("\nDefault: ", out);
+        (void)fputs("\nDefault: ", out);
         roff_text(out, o->fallback);
-        fputc('.', out);
+        (void)fputc('.', out);
     }
-    fputc('\n', out);
+    (void)fputc('\n', out);
 }
 
 static cs_status roff_own_option(void *ctx, const cs_opt *o, bool common)
@@ -102,70 +102,64 @@ static cs_status roff_own_option(void *ctx, const cs_opt *o, bool common)
 
 static cs_status roff_command(FILE *out, const cs_command *c)
 {
-    fprintf(out, ".SS \"cospec ");
+    (void)fprintf(out, ".SS \"cospec ");
     roff_text(out, c->name);
     if (c->positional) {
-        fputc(' ', out);
+        (void)fputc(' ', out);
         roff_text(out, c->positional);
     }
-    fputs(" [options]\"\n", out);
+    (void)fputs(" [options]\"\n", out);
     roff_text(out, c->summary);
-    fputs(".\n", out);
+    (void)fputs(".\n", out);
     roff_description(out, c->description);
     cs_status status = cs_opt_each(c, roff_own_option, out);
     if (c->examples) {
-        fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
+        (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
         roff_text(out, c->examples);
-        fputs("\n.RE\n.fi\n", out);
+        (void)fputs("\n.RE\n.fi\n", out);
     }
     return status;
 }
 
-cs_status cs_opt_man(const cs_command *const *commands, char **result)
+static cs_status write_man(const void *listed, FILE *out)
 {
-    char *text = NULL;
-    size_t size = 0;
+    const cs_command *const *commands = listed;
     cs_status status = CS_OK;
-    FILE *out = cs_docs_begin(&text, &size);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
-    fprintf(out,
-            ".TH COSPEC 1 \"\" \"cospec %s\" \"User Commands\"\n.SH NAME\n"
-            "cospec \\- spectral theory of self\\-supervised pretraining\n.SH SYNOPSIS\n"
-            ".B cospec\n.I COMMAND\n[options]\n.SH DESCRIPTION\n",
-            CS_VERSION);
+    (void)fprintf(out,
+                  ".TH COSPEC 1 \"\" \"cospec %s\" \"User Commands\"\n.SH NAME\n"
+                  "cospec \\- spectral theory of self\\-supervised pretraining\n.SH SYNOPSIS\n"
+                  ".B cospec\n.I COMMAND\n[options]\n.SH DESCRIPTION\n",
+                  CS_VERSION);
     roff_description(
         out, "Builds co-occurrence matrices of conditional texts and target tokens under any "
              "pretraining objective, on a toy model or a corpus, computes their normalised "
              "singular value decomposition with certificates, and audits the theorems that speak "
              "about it.\n\nData go to standard output, everything else to standard error.");
-    fputs(".SH COMMANDS\n", out);
+    (void)fputs(".SH COMMANDS\n", out);
     for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
         status = roff_command(out, *c);
     }
-    fputs(".SH \"COMMON OPTIONS\"\n", out);
+    (void)fputs(".SH \"COMMON OPTIONS\"\n", out);
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         roff_option(out, o);
     }
-    fputs(".SH \"EXIT STATUS\"\n", out);
+    (void)fputs(".SH \"EXIT STATUS\"\n", out);
     for (int i = 0; i < EXIT_CODES; ++i) {
-        fprintf(out, ".TP\n%s\n", exit_codes[i][0]);
+        (void)fprintf(out, ".TP\n%s\n", exit_codes[i][0]);
         roff_text(out, exit_codes[i][1]);
-        fputc('\n', out);
+        (void)fputc('\n', out);
     }
-    fputs(".SH ENVIRONMENT\n.TP\nCOSPEC_CACHE\nWhere prepared corpora are kept; else "
-          "$XDG_CACHE_HOME/cospec, else \\(ti/.cache/cospec.\n.TP\nOMP_NUM_THREADS\nDefault of "
-          "\\-\\-threads.\n.TP\nTMPDIR\nDefault of \\-\\-scratch.\n",
-          out);
-    cs_status finished = cs_docs_finish(out, &text);
-    status = status != CS_OK ? status : finished;
-    if (status == CS_OK) {
-        *result = text;
-        text = NULL;
-    }
-    free(text);
+    (void)fputs(
+        ".SH ENVIRONMENT\n.TP\nCOSPEC_CACHE\nWhere prepared corpora are kept; else "
+        "$XDG_CACHE_HOME/cospec, else \\(ti/.cache/cospec.\n.TP\nOMP_NUM_THREADS\nDefault of "
+        "\\-\\-threads.\n.TP\nTMPDIR\nDefault of \\-\\-scratch.\n",
+        out);
     return status;
+}
+
+cs_status cs_opt_man(const cs_command *const *commands, char **out)
+{
+    return cs_docs_text(write_man, commands, out);
 }
 
 /* --- bash completion
@@ -174,7 +168,7 @@ cs_status cs_opt_man(const cs_command *const *commands, char **result)
 static cs_status completion_name(void *ctx, const cs_opt *o, bool common)
 {
     (void)common;
-    fprintf(ctx, " --%s", o->name);
+    (void)fprintf(ctx, " --%s", o->name);
     return CS_OK;
 }
 
@@ -183,60 +177,55 @@ static cs_status completion_choices(void *ctx, const cs_opt *o, bool common)
     FILE *out = ctx;
     (void)common;
     if (o->kind == CS_OPT_CHOICE) {
-        fprintf(out, "            --%s) files=0 words=\"", o->name);
+        (void)fprintf(out, "            --%s) files=0 words=\"", o->name);
         for (const char *p = o->argument; *p; ++p) {
-            fputc(*p == '|' ? ' ' : *p, out);
+            (void)fputc(*p == '|' ? ' ' : *p, out);
         }
-        fputs("\" ;;\n", out);
+        (void)fputs("\" ;;\n", out);
     } else if (o->kind != CS_OPT_FLAG) {
-        fprintf(out, "            --%s) words= files=%d ;;\n", o->name,
-                strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
+        (void)fprintf(out, "            --%s) words= files=%d ;;\n", o->name,
+                      strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
     }
     return CS_OK;
 }
 
-cs_status cs_opt_completion(const cs_command *const *commands, char **result)
+static cs_status write_completion(const void *listed, FILE *out)
 {
-    char *text = NULL;
-    size_t size = 0;
+    const cs_command *const *commands = listed;
     cs_status status = CS_OK;
-    FILE *out = cs_docs_begin(&text, &size);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
-    fputs("# bash completion for cospec, generated by 'cospec help --completion'\n_cospec()\n{\n"
-          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local words= files=0 options=\n"
-          "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"",
-          out);
+    (void)fputs(
+        "# bash completion for cospec, generated by 'cospec help --completion'\n_cospec()\n{\n"
+        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "    local words= files=0 options=\n"
+        "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"",
+        out);
     for (const cs_command *const *c = commands; *c; ++c) {
-        fprintf(out, "%s ", (*c)->name);
+        (void)fprintf(out, "%s ", (*c)->name);
     }
-    fputs("--help --version\"\n    else\n        files=1\n        case ${COMP_WORDS[1]} in\n", out);
+    (void)fputs("--help --version\"\n    else\n        files=1\n        case ${COMP_WORDS[1]} in\n",
+                out);
     for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
-        fprintf(out, "        %s)\n            options=\"", (*c)->name);
+        (void)fprintf(out, "        %s)\n            options=\"", (*c)->name);
         status = cs_opt_each(*c, completion_name, out);
-        fputs("\"\n            case $previous in\n", out);
+        (void)fputs("\"\n            case $previous in\n", out);
         if (status == CS_OK) {
             status = cs_opt_each(*c, completion_choices, out);
         }
-        fputs("            *) words=$options ;;\n            esac ;;\n", out);
+        (void)fputs("            *) words=$options ;;\n            esac ;;\n", out);
     }
-    fputs("        esac\n    fi\n"
-          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-          "    if [ \"$files\" = 1 ]; then\n"
-          "        case $current in -*) ;; *) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
-          "< <(compgen -f -- \"$current\") ;; esac\n    fi\n}\n"
-          "complete -o filenames -F _cospec cospec\n",
-          out);
-    cs_status finished = cs_docs_finish(out, &text);
-    status = status != CS_OK ? status : finished;
-    if (status == CS_OK) {
-        *result = text;
-        text = NULL;
-    }
-    free(text);
+    (void)fputs("        esac\n    fi\n"
+                "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+                "    if [ \"$files\" = 1 ]; then\n"
+                "        case $current in -*) ;; *) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
+                "< <(compgen -f -- \"$current\") ;; esac\n    fi\n}\n"
+                "complete -o filenames -F _cospec cospec\n",
+                out);
     return status;
+}
+
+cs_status cs_opt_completion(const cs_command *const *commands, char **out)
+{
+    return cs_docs_text(write_completion, commands, out);
 }
 
 /* --- markdown
@@ -246,9 +235,9 @@ static void markdown_cell(FILE *out, const char *text)
 {
     for (; *text; ++text) {
         if (*text == '|' || *text == '<') {
-            fputc('\\', out);
+            (void)fputc('\\', out);
         }
-        fputc(*text == '\n' ? ' ' : *text, out);
+        (void)fputc(*text == '\n' ? ' ' : *text, out);
     }
 }
 
@@ -257,15 +246,15 @@ static void markdown_option(FILE *out, const cs_opt *o)
     char form[160], text[1024];
     cs_docs_option_form(o, form, sizeof form);
     cs_docs_option_help(o, text, sizeof text);
-    fputs("| `", out);
+    (void)fputs("| `", out);
     for (const char *p = form; *p; ++p) {
-        fputs(*p == '|' ? "\\|" : (char[]){*p, '\0'}, out);
+        (void)fputs(*p == '|' ? "\\|" : (char[]){*p, '\0'}, out);
     }
-    fputs("` | ", out);
+    (void)fputs("` | ", out);
     markdown_cell(out, text);
-    fputs(" | ", out);
+    (void)fputs(" | ", out);
     markdown_cell(out, o->fallback ? o->fallback : "");
-    fputs(" |\n", out);
+    (void)fputs(" |\n", out);
 }
 
 typedef struct {
@@ -277,7 +266,8 @@ static cs_status markdown_own_option(void *ctx, const cs_opt *o, bool common)
 {
     markdown_list *list = ctx;
     if (!common) {
-        fputs(list->headed ? "" : "| option | meaning | default |\n|---|---|---|\n", list->out);
+        (void)fputs(list->headed ? "" : "| option | meaning | default |\n|---|---|---|\n",
+                    list->out);
         list->headed = true;
         markdown_option(list->out, o);
     }
@@ -286,57 +276,52 @@ static cs_status markdown_own_option(void *ctx, const cs_opt *o, bool common)
 
 static cs_status markdown_command(FILE *out, const cs_command *c)
 {
-    fprintf(out, "## cospec %s\n\n%s.\n\n```\ncospec %s%s%s [options]\n```\n\n", c->name,
-            c->summary, c->name, c->positional ? " " : "", c->positional ? c->positional : "");
+    (void)fprintf(out, "## cospec %s\n\n%s.\n\n```\ncospec %s%s%s [options]\n```\n\n", c->name,
+                  c->summary, c->name, c->positional ? " " : "",
+                  c->positional ? c->positional : "");
     const char *text = c->description;
     size_t length = 0;
     bool verbatim = false;
     while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
-        fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
+        (void)fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
         text += length;
     }
     markdown_list list = {.out = out};
     cs_status status = cs_opt_each(c, markdown_own_option, &list);
     if (c->without) {
-        fprintf(out, "%sWithout the common options `%s`.\n", list.headed ? "\n" : "", c->without);
+        (void)fprintf(out, "%sWithout the common options `%s`.\n", list.headed ? "\n" : "",
+                      c->without);
     }
     if (c->examples) {
-        fprintf(out, "\n```sh\n%s\n```\n", c->examples);
+        (void)fprintf(out, "\n```sh\n%s\n```\n", c->examples);
     }
-    fputc('\n', out);
+    (void)fputc('\n', out);
     return status;
 }
 
-cs_status cs_opt_markdown(const cs_command *const *commands, char **result)
+static cs_status write_markdown(const void *listed, FILE *out)
 {
-    char *text = NULL;
-    size_t size = 0;
+    const cs_command *const *commands = listed;
     cs_status status = CS_OK;
-    FILE *out = cs_docs_begin(&text, &size);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
-    fputs("# Command line\n\nGenerated by `make docs` from the program's option tables.\n\n"
-          "Data go to standard output, everything else to standard error.\n\n"
-          "| exit code | meaning |\n|---|---|\n",
-          out);
+    (void)fputs("# Command line\n\nGenerated by `make docs` from the program's option tables.\n\n"
+                "Data go to standard output, everything else to standard error.\n\n"
+                "| exit code | meaning |\n|---|---|\n",
+                out);
     for (int i = 0; i < EXIT_CODES; ++i) {
-        fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
+        (void)fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
     }
-    fputs("\n## Common options\n\n| option | meaning | default |\n|---|---|---|\n", out);
+    (void)fputs("\n## Common options\n\n| option | meaning | default |\n|---|---|---|\n", out);
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         markdown_option(out, o);
     }
-    fputc('\n', out);
+    (void)fputc('\n', out);
     for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
         status = markdown_command(out, *c);
     }
-    cs_status finished = cs_docs_finish(out, &text);
-    status = status != CS_OK ? status : finished;
-    if (status == CS_OK) {
-        *result = text;
-        text = NULL;
-    }
-    free(text);
     return status;
+}
+
+cs_status cs_opt_markdown(const cs_command *const *commands, char **out)
+{
+    return cs_docs_text(write_markdown, commands, out);
 }

@@ -9,25 +9,26 @@
 
 enum { WIDTH = 80, OPTION_INDENT = 30 };
 
-cs_status cs_docs_finish(FILE *stream, char **text)
+cs_status cs_docs_text(cs_docs_writer write, const void *commands, char **out)
 {
-    bool bad = ferror(stream) != 0;
-    bad = fclose(stream) != 0 || bad;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    cs_status status = stream ? write(commands, stream) : CS_ERR_MEMORY;
+    bool bad = !stream || ferror(stream) != 0;
+    bad = (stream && fclose(stream) != 0) || bad;
+    if (status == CS_OK && bad) {
+        status = CS_ERR_MEMORY;
+    }
     if (bad) {
-        free(*text);
-        *text = NULL;
-        return cs_fail(CS_ERR_MEMORY, "out of memory for the text of the help");
+        (void)cs_fail(status, "out of memory for the text of the help");
     }
-    return CS_OK;
-}
-
-FILE *cs_docs_begin(char **text, size_t *size)
-{
-    FILE *stream = open_memstream(text, size);
-    if (!stream) {
-        (void)cs_fail(CS_ERR_MEMORY, "out of memory for the text of the help");
+    if (status == CS_OK) {
+        *out = text;
+        text = NULL;
     }
-    return stream;
+    free(text);
+    return status;
 }
 
 const char *cs_docs_argument(const cs_opt *o)
@@ -73,20 +74,20 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
         }
         if (word > 0) {
             if (!first && column + 1 + (int)word > WIDTH) {
-                fprintf(out, "\n%*s", indent, "");
+                (void)fprintf(out, "\n%*s", indent, "");
                 column = indent;
             } else if (!first) {
-                fputc(' ', out);
+                (void)fputc(' ', out);
                 ++column;
             }
-            fprintf(out, "%.*s", (int)word, text);
+            (void)fprintf(out, "%.*s", (int)word, text);
             column += (int)word;
             first = false;
         }
         text += word;
         text += text < end;
     }
-    fputc('\n', out);
+    (void)fputc('\n', out);
 }
 
 const char *cs_docs_block(const char *text, size_t *length, bool *verbatim)
@@ -113,11 +114,11 @@ static void print_description(FILE *out, const char *text)
     bool verbatim = false;
     while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
         if (verbatim) {
-            fprintf(out, "%.*s\n", (int)length, text);
+            (void)fprintf(out, "%.*s\n", (int)length, text);
         } else {
             wrap(out, text, length, 0, 0);
         }
-        fputc('\n', out);
+        (void)fputc('\n', out);
         text += length;
     }
 }
@@ -132,19 +133,19 @@ static cs_status print_option(void *ctx, const cs_opt *o, bool common)
 {
     help_list *list = ctx;
     if (common && !list->common) {
-        fprintf(list->out, "%sCommon options:\n", list->any ? "\n" : "");
+        (void)fprintf(list->out, "%sCommon options:\n", list->any ? "\n" : "");
         list->common = true;
     } else if (!common && !list->any) {
-        fprintf(list->out, "Options:\n");
+        (void)fprintf(list->out, "Options:\n");
     }
     list->any = true;
     char form[160];
     cs_docs_option_form(o, form, sizeof form);
     int column = fprintf(list->out, "  %s%s", o->letter ? "" : "    ", form);
     if (column + 2 > OPTION_INDENT) {
-        fprintf(list->out, "\n%*s", OPTION_INDENT, "");
+        (void)fprintf(list->out, "\n%*s", OPTION_INDENT, "");
     } else {
-        fprintf(list->out, "%*s", OPTION_INDENT - column, "");
+        (void)fprintf(list->out, "%*s", OPTION_INDENT - column, "");
     }
     char text[1024];
     cs_docs_option_help(o, text, sizeof text);
@@ -156,57 +157,46 @@ static cs_status print_option(void *ctx, const cs_opt *o, bool common)
     return CS_OK;
 }
 
-cs_status cs_opt_help(const cs_command *command, char **result)
+static cs_status write_help(const void *listed, FILE *out)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = cs_docs_begin(&text, &size);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
+    const cs_command *command = listed;
     int column = fprintf(out, "cospec %s: ", command->name);
     wrap(out, command->summary, strlen(command->summary), column, column);
-    fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
-            command->positional ? " " : "", command->positional ? command->positional : "");
+    (void)fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
+                  command->positional ? " " : "", command->positional ? command->positional : "");
     print_description(out, command->description);
     help_list list = {.out = out};
     cs_status status = cs_opt_each(command, print_option, &list);
     if (command->examples) {
-        fprintf(out, "\nExamples:\n");
+        (void)fprintf(out, "\nExamples:\n");
         for (const char *p = command->examples; *p;) {
             size_t line = strcspn(p, "\n");
-            fprintf(out, "  %.*s\n", (int)line, p);
+            (void)fprintf(out, "  %.*s\n", (int)line, p);
             p += line + (p[line] == '\n');
         }
     }
-    cs_status finished = cs_docs_finish(out, &text);
-    status = status != CS_OK ? status : finished;
-    if (status == CS_OK) {
-        *result = text;
-        text = NULL;
-    }
-    free(text);
     return status;
 }
 
-cs_status cs_opt_overview(const cs_command *const *commands, char **result)
+cs_status cs_opt_help(const cs_command *command, char **out)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = cs_docs_begin(&text, &size);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
-    fprintf(out, "cospec: spectral theory of self-supervised pretraining\n\n"
-                 "Usage: cospec COMMAND [options]\n\nCommands:\n");
+    return cs_docs_text(write_help, command, out);
+}
+
+static cs_status write_overview(const void *listed, FILE *out)
+{
+    const cs_command *const *commands = listed;
+    (void)fprintf(out, "cospec: spectral theory of self-supervised pretraining\n\n"
+                       "Usage: cospec COMMAND [options]\n\nCommands:\n");
     for (const cs_command *const *c = commands; *c; ++c) {
         int column = fprintf(out, "  %-14s", (*c)->name);
         wrap(out, (*c)->summary, strlen((*c)->summary), column, column);
     }
-    fprintf(out, "\n'cospec help COMMAND' shows a command's options and examples.\n");
-    cs_status status = cs_docs_finish(out, &text);
-    if (status == CS_OK) {
-        *result = text;
-    }
-    return status;
+    (void)fprintf(out, "\n'cospec help COMMAND' shows a command's options and examples.\n");
+    return CS_OK;
+}
+
+cs_status cs_opt_overview(const cs_command *const *commands, char **out)
+{
+    return cs_docs_text(write_overview, commands, out);
 }
