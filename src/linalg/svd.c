@@ -48,11 +48,19 @@ void cs_svd_free(cs_svd *svd)
     *svd = (cs_svd){0};
 }
 
-void cs_svd_swap_sides(cs_svd *svd)
+cs_status cs_svd_hand_over(cs_status status, bool transposed, cs_svd *svd, cs_svd *out)
 {
-    cs_dense held = svd->u;
-    svd->u = svd->v;
-    svd->v = held;
+    if (status != CS_OK) {
+        cs_svd_free(svd);
+        return status;
+    }
+    *out = *svd;
+    if (transposed) {
+        out->u = svd->v;
+        out->v = svd->u;
+    }
+    memset(svd, 0, sizeof *svd);
+    return CS_OK;
 }
 
 int64_t cs_svd_dense_limit(const cs_svd_options *options)

@@ -386,13 +386,5 @@ cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd
         status = cs_dense_init(&svd.u, b.rows, 0);
         status = status ? status : cs_dense_init(&svd.v, b.cols, 0);
     }
-    if (status != CS_OK) {
-        cs_svd_free(&svd);
-        return status;
-    }
-    if (wide) {
-        cs_svd_swap_sides(&svd);
-    }
-    *out = svd;
-    return CS_OK;
+    return cs_svd_hand_over(status, wide, &svd, out);
 }

@@ -147,13 +147,5 @@ cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options, cs_svd
     }
     cs_svd svd = {.solver = CS_SOLVER_LAPACK, .converged = true};
     cs_status status = fits ? by_gesdd(&b, options, &svd) : by_gram(&b, options, &svd);
-    if (status != CS_OK) {
-        cs_svd_free(&svd);
-        return status;
-    }
-    if (wide) {
-        cs_svd_swap_sides(&svd);
-    }
-    *out = svd;
-    return CS_OK;
+    return cs_svd_hand_over(status, wide, &svd, out);
 }

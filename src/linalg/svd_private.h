@@ -16,7 +16,9 @@ int64_t cs_svd_dense_limit(const cs_svd_options *options);
  * <= p triplets in out->k, sigma, u, v; adds p to out->applications. */
 cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out) CS_MUST_CHECK;
 
-/* Exchanges u and v: a solver worked on the transpose. */
-void cs_svd_swap_sides(cs_svd *svd);
+/* Ends a solver: after a failure frees *svd, else moves it to *out, u and v exchanged when the
+ * solver worked on the transpose. Returns status. */
+cs_status cs_svd_hand_over(cs_status status, bool transposed, cs_svd *svd,
+                           cs_svd *out) CS_MUST_CHECK;
 
 #endif
