@@ -127,8 +127,8 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
 
 static bool held_out(const cs_corpus_builder *b, const cs_document *document)
 {
-    if (document->split != CS_SPLIT_HASH) {
-        return document->split == CS_SPLIT_TEST;
+    if (document->split != CS_DOCUMENT_HASHED) {
+        return document->split == CS_DOCUMENT_TEST;
     }
     if (document->key_size > 0) {
         return cs_corpus_holds_out(&b->options, document->key, document->key_size);

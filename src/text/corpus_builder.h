@@ -9,7 +9,7 @@
 #include "text/tokenizer.h"
 #include "text/vocab.h"
 
-typedef enum { CS_SPLIT_HASH, CS_SPLIT_TRAIN, CS_SPLIT_TEST } cs_split;
+typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
 
 /* One document, borrowed; valid UTF-8. */
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     const char
         *key; /* what the split hashes; key_size 0: the number of the document in its source */
     int64_t key_size;
-    cs_split split;
+    cs_document_split split;
 } cs_document;
 
 typedef struct {

@@ -111,12 +111,13 @@ static cs_status wanted_column(const char *path, const lines *l, const char *wha
     return CS_OK;
 }
 
-static cs_status split_of(const char *path, const lines *l, field split, cs_split *out)
+static cs_status split_of(const char *path, const lines *l, field split, cs_document_split *out)
 {
     static const struct {
         const char *name;
-        cs_split split;
-    } known[] = {{"", CS_SPLIT_HASH}, {"train", CS_SPLIT_TRAIN}, {"test", CS_SPLIT_TEST}};
+        cs_document_split split;
+    } known[] = {
+        {"", CS_DOCUMENT_HASHED}, {"train", CS_DOCUMENT_TRAIN}, {"test", CS_DOCUMENT_TEST}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
         if (split.size == (int64_t)strlen(known[i].name) &&
             (split.size == 0 || memcmp(split.text, known[i].name, (size_t)split.size) == 0)) {
