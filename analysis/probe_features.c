@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
+#include "cooc/build_sequences.h"
 #include "cooc/store.h"
 
 typedef struct {

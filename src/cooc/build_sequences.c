@@ -1,8 +1,8 @@
 /* The sequences of a build: those of the documents of the split, at the lengths where the objective
  * exists. The store calls this too, so a witness keeps its meaning.
  */
+#include "cooc/build_sequences.h"
 #include "base/mem.h"
-#include "cooc/builder_private.h"
 
 static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
 {
@@ -75,9 +75,9 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
                          corpus->name ? corpus->name : "given",
                          options->split == CS_SPLIT_TEST ? "test" : "training");
     } else if (kept == 0) {
-        status = cs_objective_check_length(&options->objective, longest);
-        if (status == CS_OK) { /* a plan file that skips this length but has another */
-            status = cs_fail(CS_ERR_INPUT, "none of %lld sequences fits", (long long)of_split);
+        if (cs_objective_check_length(&options->objective, longest) == CS_OK) {
+            /* a plan file that skips this length but has another */
+            (void)cs_fail(CS_ERR_INPUT, "none of %lld sequences fits", (long long)of_split);
         }
         status = cs_blame(CS_ERR_INPUT, "no sequence is long enough, the longest has %d tokens",
                           (int)longest);

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cooc/build_sequences.h"
 #include "cooc/builder_private.h"
 #include "cooc/context_private.h"
 

@@ -35,7 +35,7 @@ static inline void cs_record_add(cs_record *to, const cs_record *from)
 }
 
 /* Sorts in place; CS_ERR_INTERRUPT when asked to stop. */
-cs_status cs_records_sort(cs_record *record, int64_t count) CS_MUST_CHECK;
+cs_status cs_records_sort(cs_record *r, int64_t n) CS_MUST_CHECK;
 
 /* --- sorted runs (runs.c) ------------------------------------------------------------------- */
 
@@ -168,16 +168,5 @@ bool cs_windows_apply(const cs_windows_job *job);
  * contributions; the same bits as the general way. */
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            int64_t *contributions) CS_MUST_CHECK;
-
-/* --- sequences of a build ------------------------------------------------------------------------
- */
-
-/* The sequences that options ask for: of the documents of the split, at lengths where the objective
- * exists. CS_ERR_INPUT when none is left, with the length needed. */
-cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
-                            cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
-
-/* The context options of a build. */
-cs_context_options cs_cooc_context_options(const cs_cooc_options *options);
 
 #endif

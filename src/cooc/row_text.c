@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "cooc/builder_private.h"
+#include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
 #include "cooc/store.h"
 
@@ -170,6 +170,7 @@ static cs_status walk_witness(writer *w, int64_t row)
                          "does not lead to its key",
                          (long long)row, (long long)w->ordinal, (long long)sequence);
     }
+    w->walker = NULL;
     cs_context_walker_free(&walker);
     cs_context_plan_free(&plan);
     return status;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/builder_private.h"
+#include "cooc/build_sequences.h"
 #include "cooc/store_private.h"
 #include "io/file.h"
 #include "io/npz.h"
@@ -137,7 +137,7 @@ static void unescape(char *word)
     for (const char *from = word; *from; ++from) {
         if (*from == '\\' && from[1]) {
             ++from;
-            *to++ = *from == 'n' ? '\n' : *from == 'r' ? '\r' : *from;
+            *to++ = (char)(*from == 'n' ? '\n' : *from == 'r' ? '\r' : *from);
         } else {
             *to++ = *from;
         }

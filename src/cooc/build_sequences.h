@@ -1,0 +1,17 @@
+/* What a build reads of its corpus: for those that walk the same contexts again. */
+#ifndef CS_COOC_BUILD_SEQUENCES_H
+#define CS_COOC_BUILD_SEQUENCES_H
+
+#include "cooc/builder.h"
+#include "text/sequences.h"
+
+/* The sequences that options ask for: of the documents of the split, at lengths where the objective
+ * exists; *skipped: those of the split at other lengths. CS_ERR_INPUT when none is left, with the
+ * length needed. O(tokens / stride + documents). */
+cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
+                            cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
+
+/* The context options of a build; borrows its objective. */
+cs_context_options cs_cooc_context_options(const cs_cooc_options *options);
+
+#endif
