@@ -131,8 +131,8 @@ oracle: all
 layers:
 	@sh tests/layers.sh
 
-tidy:
-	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(CPPFLAGS) -std=gnu11
+tidy: $(B)/generated/version.h
+	@printf '%s\n' $(LIB_SRC) $(CLI_SRC) | xargs -P2 -n8 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -std=gnu11 2>/dev/null' sh
 
 format:
 	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h)

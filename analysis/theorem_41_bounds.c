@@ -208,7 +208,7 @@ static cs_status judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, 
         status = describe(c, at, vacuous, informative, s);
     }
     if (status == CS_OK && s->verdict == CS_FAIL) {
-        status = cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)(at + 1),
+        status = cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)at + 1,
                                              lhs, b.rhs);
     }
     return status;
@@ -239,7 +239,7 @@ static cs_status unspecified(const cs_41_curve *c, const double *tail, const cha
     cs_status status = CS_OK;
     if (isinf(least)) { /* no constants can help: the verdict is that of E <= 0 */
         status = cs_statement_counterexample(s, "t = %lld: tail = alpha = 0 but E = %.12g",
-                                             (long long)(at + 1), c->worst[at]);
+                                             (long long)at + 1, c->worst[at]);
     } else {
         s->verdict = CS_UNSPECIFIED;
     }

@@ -25,8 +25,8 @@ typedef struct {
 static double binomial(double n, double k)
 {
     double c = 1;
-    for (double i = 1; i <= k; ++i) {
-        c = c * (n - k + i) / i;
+    for (int64_t i = 1; i <= (int64_t)k; ++i) {
+        c = c * (n - k + (double)i) / (double)i;
     }
     return round(c);
 }
@@ -103,8 +103,8 @@ static cs_status last_block(const cs_csr *a, double *rows, double *cols)
 static double geometric(double t, double s) /* T + T^2 + ... + T^(s-1) */
 {
     double sum = 0;
-    for (double i = 1; i < s; ++i) {
-        sum += pow(t, i);
+    for (int64_t i = 1; i < (int64_t)s; ++i) {
+        sum += pow(t, (double)i);
     }
     return sum;
 }

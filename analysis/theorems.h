@@ -44,7 +44,7 @@ cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const
 /* The same on the toy model's whole matrix (every nonzero triplet), and the t from which the probe
  * is perfect. limit: as for cs_toy_matrix. */
 cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_41_options *options,
-                            cs_statements *out, cs_table *curve) CS_MUST_CHECK;
+                            cs_statements *out, cs_table *table) CS_MUST_CHECK;
 
 /* Theorem 4.2 on the toy model: enumeration (where it fits), reduction and closed form side by
  * side, the printed values, the rs-ones claim under the three prefix conventions, blind and given,

@@ -105,7 +105,11 @@ int64_t cs_mem_available(void)
     long long kib = 0;
     if (f) {
         char line[128];
-        while (fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %lld kB", &kib) != 1) {
+        const char name[] = "MemAvailable:";
+        while (fgets(line, sizeof line, f) && kib == 0) {
+            if (strncmp(line, name, sizeof name - 1) == 0) {
+                kib = strtoll(line + sizeof name - 1, NULL, 10);
+            }
         }
         (void)fclose(f);
     }

@@ -18,7 +18,7 @@ void *cs_alloc(int64_t count, size_t size) CS_MUST_CHECK;
 void *cs_calloc(int64_t count, size_t size) CS_MUST_CHECK;
 
 /* Resizes; on failure returns NULL and leaves `p` as it was. */
-void *cs_realloc(void *p, int64_t count, size_t size) CS_MUST_CHECK;
+void *cs_realloc(void *old, int64_t count, size_t size) CS_MUST_CHECK;
 
 /* A copy of a string, NULL on failure. */
 char *cs_strdup(const char *text) CS_MUST_CHECK;

@@ -9,14 +9,14 @@ static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; ++round) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint64_t p0 = (uint64_t)0xD2511F53U * c0;
+        uint64_t p1 = (uint64_t)0xCD9E8D57U * c2;
         c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
         c1 = (uint32_t)p1;
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+        k0 += 0x9E3779B9U;
+        k1 += 0xBB67AE85U;
     }
     out[0] = c0;
     out[1] = c1;

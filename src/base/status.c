@@ -10,6 +10,9 @@ enum { REASON_SIZE = 1024 };
 
 static _Thread_local char reason[REASON_SIZE];
 
+#undef cs_fail /* the forms for the static analyser */
+#undef cs_blame
+
 cs_status cs_fail(cs_status code, const char *format, ...)
 {
     if (reason[0] == '\0') {

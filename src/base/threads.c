@@ -100,7 +100,8 @@ int cs_threads(void)
     int count = atomic_load(&configured);
     if (count <= 0) {
         const char *text = getenv("OMP_NUM_THREADS");
-        count = text ? atoi(text) : 0;
+        long asked = text ? strtol(text, NULL, 10) : 0;
+        count = asked > MAX_THREADS ? MAX_THREADS : asked > 0 ? (int)asked : 0;
     }
     if (count <= 0) {
         count = (int)sysconf(_SC_NPROCESSORS_ONLN);

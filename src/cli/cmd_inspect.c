@@ -162,7 +162,8 @@ static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, i
     }
     const double *u = s->u.data + (vector - 1) * s->u.ld, *v = s->v.data + (vector - 1) * s->v.ld;
     cs_status status = CS_OK;
-    for (double sign = 1.0; sign >= -1.0 && status == CS_OK; sign -= 2.0) {
+    for (int end = 0; end < 2 && status == CS_OK; ++end) {
+        double sign = end == 0 ? 1 : -1;
         if ((status = show_end(store, u, s->u.rows, true, sign, vector, top, table)) == CS_OK) {
             status = show_end(store, v, s->v.rows, false, sign, vector, top, table);
         }

@@ -17,8 +17,6 @@
 #include "io/share.h"
 #include "io/table.h"
 
-extern char **environ;
-
 enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 64 };
 
 /* True when the row has the wanted value in every --where COLUMN:VALUE whose column exists. */
@@ -71,7 +69,9 @@ static cs_status append_rows(const cs_args *args, const cs_table *from, const ch
         char *series = cs_strdup(label || own < 0 ? (label ? label : "")
                                                   : from->cell[r * from->columns + own]);
         for (char *p = series; p && *p; ++p) { /* gnuplot splits even quoted fields at commas */
-            *p = *p == ',' ? ' ' : *p;
+            if (*p == ',') {
+                *p = ' ';
+            }
         }
         status = series ? cs_table_text(to, "series", series) : CS_ERR_MEMORY;
         cs_free(series);

@@ -66,7 +66,7 @@ const cs_command *cs_args_command(const cs_args *args);
  */
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
                         cs_args **out) CS_MUST_CHECK;
-void cs_args_free(cs_args **args);
+void cs_args_free(cs_args **held);
 
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
  * those that were given, as an array. NULL when out of memory. */

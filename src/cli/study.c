@@ -18,8 +18,6 @@
 #include "io/json.h"
 #include "version.h"
 
-extern char **environ;
-
 enum { MOST_WORDS = 128, STEPS_LIMIT = 1 << 20 };
 
 static void step_free(cs_step *step)

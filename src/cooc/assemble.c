@@ -4,6 +4,7 @@
  * holds fewer than 2^53 units, else with one rounding. Memory: the result, grown by half as needed,
  * and vocabulary x classes integers.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
         }
         g->room = room;
     }
+    assert(g->col && g->val);
     g->col[g->nnz] = col;
     g->val[g->nnz++] = val;
     return CS_OK;

@@ -73,6 +73,7 @@ static int first_difference(const cs_record *r, int64_t n)
     return DIGITS;
 }
 
+/* At most DIGITS calls deep. NOLINTNEXTLINE(misc-no-recursion) */
 cs_status cs_records_sort(cs_record *r, int64_t n)
 {
     if (n <= INSERTION) {
@@ -121,7 +122,7 @@ static cs_record *new_table(int64_t capacity)
 {
     cs_record *slot = cs_calloc(capacity, sizeof *slot);
     size_t bytes = slot ? (size_t)capacity * sizeof *slot : 0;
-    if (bytes >= 2 * LARGE_PAGE) {
+    if (bytes >= (size_t)2 * LARGE_PAGE) {
         uintptr_t from = ((uintptr_t)slot + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
         (void)madvise((void *)from, ((uintptr_t)slot + bytes - from) / LARGE_PAGE * LARGE_PAGE,
                       MADV_HUGEPAGE);

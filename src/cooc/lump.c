@@ -214,9 +214,9 @@ static int compare_keys(const void *x, const void *y)
 /* A fixed pseudo-random weight in [1, 2) of a column (the finaliser of splitmix64). */
 static double column_weight(int32_t col)
 {
-    uint64_t z = (uint64_t)col + 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    uint64_t z = (uint64_t)col + 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
     return 1.0 + (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 

@@ -7,8 +7,8 @@
 /* The sidecar of a build, and back: options, sums and the corpus' small fields (names, labels,
  * counts) of *store. `file` is for messages. Reading leaves arrays of the corpus but label_name
  * unset. */
-cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *options,
-                          const cs_cooc *cooc, json_t **out) CS_MUST_CHECK;
+cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
+                          json_t **out) CS_MUST_CHECK;
 
 typedef struct {
     int64_t rows, cols, nnz, labels;

@@ -34,7 +34,9 @@ static json_t *text_of(const char *text)
     }
     char *ascii = cs_strdup(text);
     for (char *p = ascii; p && *p; ++p) {
-        *p = (unsigned char)*p < 0x80 ? *p : '?';
+        if ((unsigned char)*p >= 0x80) {
+            *p = '?';
+        }
     }
     value = ascii ? json_string(ascii) : NULL;
     cs_free(ascii);

@@ -47,6 +47,6 @@ typedef struct {
 } cs_window_counter;
 
 /* Counts the rows of one group into its part: the item of a parallel loop over a counter. */
-cs_status cs_window_group(void *counter, int64_t group, int worker) CS_MUST_CHECK;
+cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
 
 #endif

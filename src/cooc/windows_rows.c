@@ -117,9 +117,9 @@ static cs_status end_row(const cs_window_counter *c, cs_window_tally *y, cs_wind
     return status == CS_OK ? cs_growing_end_row(&p->row_label) : status;
 }
 
-cs_status cs_window_group(void *ctx, int64_t item, int worker)
+cs_status cs_window_group(void *counter, int64_t item, int worker)
 {
-    cs_window_counter *c = ctx;
+    cs_window_counter *c = counter;
     cs_window_tally *y = &c->tally[worker];
     cs_window_part *p = &c->part[item];
     int64_t rows = c->group[item + 1] - c->group[item];

@@ -81,7 +81,7 @@ static char peek(scanner *s)
     while (s->at < s->length && strchr(" \t\r\n", s->text[s->at]) && s->text[s->at] != '\0') {
         s->at += 1;
     }
-    return s->at < s->length ? s->text[s->at] : '\0';
+    return (char)(s->at < s->length ? s->text[s->at] : '\0');
 }
 
 static bool take(scanner *s, char c)
@@ -332,7 +332,9 @@ cs_status cs_npy_info_header(const cs_npy_info *info, char **out, int64_t *size)
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)(dictionary & 0xFF);
     header[9] = (char)(dictionary >> 8);
-    memcpy(header + PREFIX, text, (size_t)used);
+    for (int i = 0; i < used; ++i) {
+        header[PREFIX + i] = text[i];
+    }
     header[total - 1] = '\n';
     *out = header;
     *size = total;

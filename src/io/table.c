@@ -219,7 +219,7 @@ static bool brief_number(const char *text, char brief[CS_REAL_TEXT])
     if (strpbrk(text, ".eEnN")) {
         cs_real_format(x, 6, brief);
     } else {
-        (void)strcpy(brief, text);
+        memcpy(brief, text, strlen(text) + 1);
     }
     return true;
 }

@@ -88,7 +88,7 @@ static cs_status read_record(reader *r)
         if (status != CS_OK) {
             return status;
         }
-        char c = r->at < r->end ? *r->at : '\n';
+        char c = (char)(r->at < r->end ? *r->at : '\n');
         if (c == '\r' && r->at + 1 < r->end && r->at[1] == '\n') {
             *r->at++ = '\0';
             c = '\n';

@@ -116,7 +116,7 @@ cs_status cs_csr_tidy(cs_csr *a)
     int64_t kept = 0, begin = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         int64_t end = a->ptr[i + 1];
-        if (!ascending(a->col + begin, end - begin)) {
+        if (scratch && !ascending(a->col + begin, end - begin)) {
             sort_row(a->col + begin, a->val + begin, end - begin, scratch);
         }
         for (int64_t p = begin; p < end;) {

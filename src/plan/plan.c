@@ -6,6 +6,7 @@
  */
 #include "plan/plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -166,6 +167,7 @@ static void sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *pla
             drawn = &file->plan[p]; /* the last one when probabilities sum to just below 1 */
         }
     }
+    assert(drawn); /* the objective exists at this length */
     cs_plan_copy_weighted(objective, drawn, plan);
 }
 

@@ -36,12 +36,12 @@ static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int6
     }
     if (bytes[at] == 0) {
         return cs_fail(CS_ERR_INPUT, "%s:%lld: byte %lld: NUL byte, not text", name,
-                       (long long)line, (long long)(at - start + 1));
+                       (long long)line, (long long)(at - start) + 1);
     }
     char hex[32];
     show(bytes + at, size - at, hex, sizeof hex);
     return cs_fail(CS_ERR_INPUT, "%s:%lld: byte %lld: invalid UTF-8 (%s)", name, (long long)line,
-                   (long long)(at - start + 1), hex);
+                   (long long)(at - start) + 1, hex);
 }
 
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size)

@@ -52,7 +52,7 @@ static cs_status grow_text(cs_word_table *t, int64_t size)
 /* At most half of the slots are taken: short probes. */
 static cs_status grow_slots(cs_word_table *t)
 {
-    int64_t slots = t->slots > 0 ? 2 * t->slots : 2 * FIRST_ROOM;
+    int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_ROOM;
     int32_t *slot = cs_calloc(slots, sizeof *slot);
     if (!slot) {
         return CS_ERR_MEMORY;
