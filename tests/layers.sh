@@ -1,5 +1,6 @@
 #!/bin/sh
-# Dependencies point one way: fails on an #include that runs against the layers of docs/architecture.md.
+# Dependencies point one way: fails on an #include that runs against the layers of docs/architecture.md,
+# or that takes a private header (*_private.h, *_stages.h) of another room.
 set -eu
 awk '
 BEGIN {
@@ -17,7 +18,9 @@ FNR == 1 { room = FILENAME; sub(/^src\//, "", room); sub(/\/.*/, "", room) }
 /^#include "/ {
     split($0, part, "\""); target = part[2]
     if (target !~ /\//) next
+    private = target ~ /_(private|stages)\.h$/
     sub(/\/.*/, "", target)
+    if (private && target != room) { print FILENAME ":" FNR ": " part[2] " is private to " target; bad = 1 }
     if ((" " allow[room] " ") !~ (" " target " ")) { print FILENAME ":" FNR ": " room " must not include " target; bad = 1 }
 }
 /^#include <(cuda|cublas|cusolver|cusparse)/ && room != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
