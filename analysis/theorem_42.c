@@ -242,16 +242,15 @@ double cs_42_sigma(const cs_toy_spectrum *s, double j)
     return 0;
 }
 
-cs_status cs_42_state(cs_statements *out, const char *id, cs_form form, cs_relation relation,
-                      const char *text, const char *input, double lhs, double rhs, double error)
+cs_status cs_42_state(cs_statements *out, const cs_42_claim *c)
 {
-    cs_statement *s = cs_statements_add(out, id, form, relation, text, input);
+    cs_statement *s = cs_statements_add(out, c->id, c->form, c->relation, c->text, c->input);
     if (!s) {
         return CS_ERR_MEMORY;
     }
-    cs_statement_judge(s, lhs, rhs, error);
+    cs_statement_judge(s, c->lhs, c->rhs, c->error);
     return s->verdict == CS_FAIL
-               ? cs_statement_counterexample(s, "%s: %.12g against %.12g", input, lhs, rhs)
+               ? cs_statement_counterexample(s, "%s: %.12g against %.12g", c->input, c->lhs, c->rhs)
                : CS_OK;
 }
 
@@ -276,13 +275,15 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out, cs_table 
         cs_42_case c = {0};
         status = cs_42_case_of(&ar, &c);
         if (status == CS_OK) {
-            status = cs_42_state(out, reading[i].id, CS_PRINTED, CS_RELATION_EQUAL,
-                                 "AR: sigma_j = 1 for j <= rs (lhs: number of ones)", c.input,
-                                 cs_42_ones(c.best), r * s, 0);
+            status =
+                cs_42_state(out, &(cs_42_claim){reading[i].id, CS_PRINTED, CS_RELATION_EQUAL,
+                                                "AR: sigma_j = 1 for j <= rs (lhs: number of ones)",
+                                                c.input, cs_42_ones(c.best), r * s, 0});
         }
         if (status == CS_OK) {
-            status = cs_42_state(out, reading[i].id, CS_CORRECTED, CS_RELATION_EQUAL,
-                                 reading[i].text, c.input, cs_42_ones(c.best), reading[i].ones, 0);
+            status = cs_42_state(out, &(cs_42_claim){reading[i].id, CS_CORRECTED, CS_RELATION_EQUAL,
+                                                     reading[i].text, c.input, cs_42_ones(c.best),
+                                                     reading[i].ones, 0});
         }
         if (status == CS_OK) {
             status = cs_42_record(&c, table);
@@ -301,8 +302,8 @@ static cs_status formula_statement(const cs_42_case *c, int64_t m, const char *i
     int64_t multiplicity[] = {c->toy.classes, c->toy.classes * (c->toy.length - 1)};
     const cs_toy_spectrum claimed = {.values = 2, .sigma = sigma, .multiplicity = multiplicity};
     cs_42_difference d = cs_42_compare(c->best, &claimed);
-    cs_status status = cs_42_state(out, id, form, CS_RELATION_EQUAL, text, c->input, d.a, d.b,
-                                   c->best->residual + c->rounding);
+    cs_status status = cs_42_state(out, &(cs_42_claim){id, form, CS_RELATION_EQUAL, text, c->input,
+                                                       d.a, d.b, c->best->residual + c->rounding});
     if (status == CS_OK) {
         cs_statement *last = &out->item[out->count - 1];
         status = cs_statement_detail(last, "j", cs_json_number(d.index));
@@ -334,10 +335,11 @@ static cs_status masked(const cs_toy *toy, int64_t m, cs_statements *out, cs_tab
                               out);
     }
     if (status == CS_OK && toy->length - m > 1) {
-        status = cs_42_state(out, "4.2-strict", CS_PRINTED, CS_RELATION_AT_MOST,
-                             "sigma'_j < 1 = sigma_j for r < j <= rs when s rho > 1", c.input,
-                             cs_42_sigma(c.best, (double)toy->classes + 1), 1,
-                             c.best->residual + c.rounding);
+        status =
+            cs_42_state(out, &(cs_42_claim){"4.2-strict", CS_PRINTED, CS_RELATION_AT_MOST,
+                                            "sigma'_j < 1 = sigma_j for r < j <= rs when s rho > 1",
+                                            c.input, cs_42_sigma(c.best, (double)toy->classes + 1),
+                                            1, c.best->residual + c.rounding});
         if (status == CS_OK) {
             status =
                 cs_statement_assume(&out->item[out->count - 1], "s rho > 1 (value: masked tokens)",
@@ -355,11 +357,12 @@ static cs_status masked(const cs_toy *toy, int64_t m, cs_statements *out, cs_tab
     edge.given = edge.literal = false;
     status = cs_42_case_of(&edge, &c);
     if (status == CS_OK) {
-        status =
-            cs_42_state(out, "4.2-strict-edge", CS_CORRECTED, CS_RELATION_EQUAL,
-                        "at s rho = 1, which the theorem leaves out, all rs singular values "
-                        "are 1: no gain over AR (lhs: number of ones)",
-                        c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0);
+        status = cs_42_state(
+            out, &(cs_42_claim){
+                     "4.2-strict-edge", CS_CORRECTED, CS_RELATION_EQUAL,
+                     "at s rho = 1, which the theorem leaves out, all rs singular values "
+                     "are 1: no gain over AR (lhs: number of ones)",
+                     c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0});
     }
     cs_42_case_free(&c);
     return status;
@@ -392,11 +395,14 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
     }
     input = cs_format("r=%lld s=%lld, masked, m = 1..s-1", (long long)toy->classes,
                       (long long)toy->length);
-    status = input ? cs_42_state(out, "4.2-ratio", CS_PRINTED, CS_RELATION_AT_MOST,
-                                 "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 "
-                                 "for m < m' (lhs: the largest difference of neighbours)",
-                                 input, largest, 0, error)
-                   : CS_ERR_MEMORY;
+    status =
+        input ? cs_42_state(out,
+                            &(cs_42_claim){
+                                "4.2-ratio", CS_PRINTED, CS_RELATION_AT_MOST,
+                                "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 "
+                                "for m < m' (lhs: the largest difference of neighbours)",
+                                input, largest, 0, error})
+              : CS_ERR_MEMORY;
     cs_free(input);
     return status;
 }
@@ -417,15 +423,18 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
         }
         status = cs_42_case_of(&model[i], &c);
         if (status == CS_OK) {
-            status = i == 0 ? cs_42_state(out, "4.2-sets-ar", CS_PRINTED, CS_RELATION_EQUAL,
-                                          "AR on the printed token sets {kTr + y j}: r (s-1) ones, "
-                                          "as for disjoint sets",
-                                          c.input, cs_42_ones(c.best),
-                                          (double)toy->classes * (double)(toy->length - 1), 0)
-                            : formula_statement(&c, m, "4.2-sets-masked", CS_PRINTED,
-                                                "masked on the printed token sets {kTr + y j}: the "
-                                                "printed spectrum",
-                                                out);
+            status =
+                i == 0 ? cs_42_state(out,
+                                     &(cs_42_claim){
+                                         "4.2-sets-ar", CS_PRINTED, CS_RELATION_EQUAL,
+                                         "AR on the printed token sets {kTr + y j}: r (s-1) ones, "
+                                         "as for disjoint sets",
+                                         c.input, cs_42_ones(c.best),
+                                         (double)toy->classes * (double)(toy->length - 1), 0})
+                       : formula_statement(&c, m, "4.2-sets-masked", CS_PRINTED,
+                                           "masked on the printed token sets {kTr + y j}: the "
+                                           "printed spectrum",
+                                           out);
         }
         if (status == CS_OK) {
             status = cs_42_record(&c, table);
@@ -450,11 +459,12 @@ static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out
                                    out);
     }
     if (status == CS_OK) {
-        status =
-            cs_42_state(out, "4.2-masked-given", CS_CORRECTED, CS_RELATION_EQUAL,
-                        "with the target position given all rs singular values are 1: the gap "
-                        "to AR vanishes (lhs: number of ones)",
-                        c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0);
+        status = cs_42_state(
+            out, &(cs_42_claim){
+                     "4.2-masked-given", CS_CORRECTED, CS_RELATION_EQUAL,
+                     "with the target position given all rs singular values are 1: the gap "
+                     "to AR vanishes (lhs: number of ones)",
+                     c.input, cs_42_ones(c.best), (double)toy->classes * (double)toy->length, 0});
     }
     if (status == CS_OK) {
         status = cs_42_record(&c, table);

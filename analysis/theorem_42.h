@@ -51,10 +51,16 @@ cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *
 double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
 double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */
 
+typedef struct {
+    const char *id;
+    cs_form form;
+    cs_relation relation;
+    const char *text, *input;
+    double lhs, rhs, error;
+} cs_42_claim;
+
 /* One statement with its sides, error and, when it fails, a counterexample naming the input. */
-cs_status cs_42_state(cs_statements *out, const char *id, cs_form form, cs_relation relation,
-                      const char *text, const char *input, double lhs, double rhs,
-                      double error) CS_MUST_CHECK;
+cs_status cs_42_state(cs_statements *out, const cs_42_claim *c) CS_MUST_CHECK;
 
 /* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
 cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_CHECK;

@@ -23,9 +23,10 @@ static cs_status agree(const cs_42_case *c, const char *name, const char *road,
     char *text = cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)",
                            name, b == &c->closed ? "closed form" : road,
                            a == &c->enumerated ? "enumeration" : "reduction");
-    cs_status status = text ? cs_42_state(out, id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
-                                          d.a, d.b, a->residual + b->residual + c->rounding)
-                            : CS_ERR_MEMORY;
+    cs_status status =
+        text ? cs_42_state(out, &(cs_42_claim){id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
+                                               d.a, d.b, a->residual + b->residual + c->rounding})
+             : CS_ERR_MEMORY;
     cs_free(text);
     return status;
 }
@@ -67,10 +68,11 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
         for (int64_t i = 0; i < c.best->values; ++i) {
             rank += (double)c.best->multiplicity[i];
         }
-        status = cs_42_state(out, id, CS_CORRECTED, CS_RELATION_EQUAL,
-                             "target position given: every nonzero sigma is 1 (number of ones = "
-                             "rank)",
-                             c.input, cs_42_ones(c.best), rank, 0);
+        status = cs_42_state(
+            out, &(cs_42_claim){id, CS_CORRECTED, CS_RELATION_EQUAL,
+                                "target position given: every nonzero sigma is 1 (number of ones = "
+                                "rank)",
+                                c.input, cs_42_ones(c.best), rank, 0});
     }
     if (status == CS_OK) {
         status = cs_42_record(&c, table);
@@ -99,11 +101,12 @@ static cs_status convexity(const cs_toy *toy, const cs_objective *variable, cs_s
     }
     if (status == CS_OK) {
         double second = (double)toy->classes + 1;
-        status = cs_42_state(out, "4.2-variable-masked-convex", CS_CORRECTED, CS_RELATION_AT_MOST,
-                             "masked at the mean length: sigma_{r+1} < sigma_{r+1} of "
-                             "variable-masked with mask weights",
-                             b.input, cs_42_sigma(a.best, second), cs_42_sigma(b.best, second),
-                             a.best->residual + b.best->residual + a.rounding + b.rounding);
+        status = cs_42_state(
+            out, &(cs_42_claim){"4.2-variable-masked-convex", CS_CORRECTED, CS_RELATION_AT_MOST,
+                                "masked at the mean length: sigma_{r+1} < sigma_{r+1} of "
+                                "variable-masked with mask weights",
+                                b.input, cs_42_sigma(a.best, second), cs_42_sigma(b.best, second),
+                                a.best->residual + b.best->residual + a.rounding + b.rounding});
     }
     cs_42_case_free(&a);
     cs_42_case_free(&b);
@@ -124,11 +127,13 @@ static cs_status equivalence(const cs_toy *toy, int64_t t, cs_statements *out)
     }
     if (status == CS_OK) {
         cs_42_difference d = cs_42_compare(a.best, b.best);
-        status = cs_42_state(out, "5.1-equivalence", CS_PRINTED, CS_RELATION_EQUAL,
-                             "Eq. 6 (group-ar) is equivalent to Eq. 3 (diverse-ar): their spectra "
-                             "agree (sides: where they differ most)",
-                             a.input, d.a, d.b,
-                             a.best->residual + b.best->residual + a.rounding + b.rounding);
+        status = cs_42_state(
+            out,
+            &(cs_42_claim){"5.1-equivalence", CS_PRINTED, CS_RELATION_EQUAL,
+                           "Eq. 6 (group-ar) is equivalent to Eq. 3 (diverse-ar): their spectra "
+                           "agree (sides: where they differ most)",
+                           a.input, d.a, d.b,
+                           a.best->residual + b.best->residual + a.rounding + b.rounding});
     }
     cs_42_case_free(&a);
     cs_42_case_free(&b);

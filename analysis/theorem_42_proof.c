@@ -80,8 +80,8 @@ static double largest_probability(const cs_csr *a)
 static cs_status value(cs_statements *out, const enumerated *e, const char *id, cs_form form,
                        const char *text, double measured, double claimed)
 {
-    return cs_42_state(out, id, form, CS_RELATION_EQUAL, text, e->input, measured, claimed,
-                       e->entry * (fabs(measured) + fabs(claimed)));
+    return cs_42_state(out, &(cs_42_claim){id, form, CS_RELATION_EQUAL, text, e->input, measured,
+                                           claimed, e->entry * (fabs(measured) + fabs(claimed))});
 }
 
 /* Rows and columns of the component with the most rows: the last block. */
@@ -254,25 +254,27 @@ static cs_status lemma(int64_t size, int64_t blocks, cs_statements *out)
     }
     const double error = DBL_EPSILON * (double)n * (double)n * pa;
     if (status == CS_OK) {
-        status = cs_42_state(out, "4.2-lemma-first", CS_PRINTED, CS_RELATION_EQUAL,
-                             "Lemma A.3: sigma_1 = s_a p_a + (s_b - 1) s_a p_b", input, sigma[0],
-                             a * pa + (b - 1) * a * pb, error);
+        status =
+            cs_42_state(out, &(cs_42_claim){"4.2-lemma-first", CS_PRINTED, CS_RELATION_EQUAL,
+                                            "Lemma A.3: sigma_1 = s_a p_a + (s_b - 1) s_a p_b",
+                                            input, sigma[0], a * pa + (b - 1) * a * pb, error});
     }
     if (status == CS_OK) {
-        status = cs_42_state(out, "4.2-lemma-rest", CS_PRINTED, CS_RELATION_EQUAL,
-                             "Lemma A.3: sigma_2 = ... = sigma_{s_b} = s_a |p_b - p_a| (lhs: "
-                             "sigma_{s_b})",
-                             input, sigma[blocks - 1], a * fabs(pb - pa), error);
+        status = cs_42_state(
+            out, &(cs_42_claim){"4.2-lemma-rest", CS_PRINTED, CS_RELATION_EQUAL,
+                                "Lemma A.3: sigma_2 = ... = sigma_{s_b} = s_a |p_b - p_a| (lhs: "
+                                "sigma_{s_b})",
+                                input, sigma[blocks - 1], a * fabs(pb - pa), error});
     }
     if (status == CS_OK) {
-        status = cs_42_state(out, "4.2-lemma-zeros", CS_PRINTED, CS_RELATION_EQUAL,
-                             "Lemma A.3: the zeros start at sigma_{s_a + 1}", input, sigma[size], 0,
-                             error);
+        status = cs_42_state(out, &(cs_42_claim){"4.2-lemma-zeros", CS_PRINTED, CS_RELATION_EQUAL,
+                                                 "Lemma A.3: the zeros start at sigma_{s_a + 1}",
+                                                 input, sigma[size], 0, error});
     }
     if (status == CS_OK && blocks < n) {
-        status = cs_42_state(out, "4.2-lemma-zeros", CS_CORRECTED, CS_RELATION_EQUAL,
-                             "Lemma A.3: the zeros start at sigma_{s_b + 1}", input, sigma[blocks],
-                             0, error);
+        status = cs_42_state(out, &(cs_42_claim){"4.2-lemma-zeros", CS_CORRECTED, CS_RELATION_EQUAL,
+                                                 "Lemma A.3: the zeros start at sigma_{s_b + 1}",
+                                                 input, sigma[blocks], 0, error});
     }
     cs_dense_free(&p);
     cs_free(sigma);
