@@ -80,8 +80,16 @@ static void hutchinson_is_unbiased_within_its_error(void **state)
     double bias = 0, error_sum = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         double mean = 0, error = 0, again = 0, same = 0;
-        assert_int_equal(cs_moment4_estimate(&a, &at, 61, seed, 1, &mean, &error), CS_OK);
-        assert_int_equal(cs_moment4_estimate(&a, &at, 61, seed, 2, &again, &same), CS_OK);
+        assert_int_equal(
+            cs_moment4_estimate(&a, &at,
+                                &(cs_moment4_sampling){.samples = 61, .seed = seed, .threads = 1},
+                                &mean, &error),
+            CS_OK);
+        assert_int_equal(
+            cs_moment4_estimate(&a, &at,
+                                &(cs_moment4_sampling){.samples = 61, .seed = seed, .threads = 2},
+                                &again, &same),
+            CS_OK);
         assert_true(mean == again && error == same);
         assert_true(error > 0);
         assert_true(fabs(mean - truth) < 5 * error);
@@ -94,7 +102,10 @@ static void hutchinson_is_unbiased_within_its_error(void **state)
     cs_csr d = matrix_of(3, 3, (double[]){2, 0, 0, 0, 1, 0, 0, 0, 3}), dt = {0};
     double mean = 0, error = 1;
     assert_int_equal(cs_csr_transpose(&d, &dt), CS_OK);
-    assert_int_equal(cs_moment4_estimate(&d, &dt, 4, 1, 1, &mean, &error), CS_OK);
+    assert_int_equal(
+        cs_moment4_estimate(&d, &dt, &(cs_moment4_sampling){.samples = 4, .seed = 1, .threads = 1},
+                            &mean, &error),
+        CS_OK);
     assert_true(mean == 16 + 1 + 81 && error == 0);
     cs_csr_free(&d);
     cs_csr_free(&dt);
@@ -111,7 +122,9 @@ static void known_vectors_take_the_variance_away(void **state)
     v.data[0] = 0.6;
     v.data[1] = 0.8;
     double sigma = 5, mean = 0, error = 1;
-    assert_int_equal(cs_moment4_estimate_tail(&a, &at, &v, &sigma, 8, 1, 1, &mean, &error), CS_OK);
+    assert_int_equal(
+        cs_moment4_estimate(&a, &at, &(cs_moment4_sampling){8, 1, 1, &v, &sigma}, &mean, &error),
+        CS_OK);
     assert_true(fabs(mean - (625 + 16)) < 1e-12);
     assert_true(error < 1e-12);
     cs_dense_free(&v);
@@ -124,7 +137,10 @@ static void one_sample_is_refused(void **state)
     (void)state;
     cs_csr a = matrix_of(1, 1, (double[]){1});
     double mean = 7, error = 7;
-    assert_int_equal(cs_moment4_estimate(&a, &a, 1, 1, 1, &mean, &error), CS_ERR_USAGE);
+    assert_int_equal(
+        cs_moment4_estimate(&a, &a, &(cs_moment4_sampling){.samples = 1, .seed = 1, .threads = 1},
+                            &mean, &error),
+        CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "1 samples"));
     assert_true(mean == 7 && error == 7);
     cs_reason_clear();
@@ -142,7 +158,9 @@ static void every_failed_allocation_is_reported(void **state)
         (void)cs_mem_fail_at(n);
         status = cs_moment4(&a, &at, 1, NULL, &sum);
         if (status == CS_OK) {
-            status = cs_moment4_estimate(&a, &at, 3, 1, 1, &mean, &error);
+            status = cs_moment4_estimate(
+                &a, &at, &(cs_moment4_sampling){.samples = 3, .seed = 1, .threads = 1}, &mean,
+                &error);
         }
         assert_true(n < 50);
         assert_true(status == CS_OK || status == CS_ERR_MEMORY);

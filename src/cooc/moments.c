@@ -183,8 +183,8 @@ static double column_square(const cs_dense *a, int64_t col)
 }
 
 /* value[i] = ||Abar^T Abar (I - V V^T) z_i||^2 for samples first .. first + count - 1. */
-static cs_status draw_samples(const cs_csr *abar, const cs_csr *abar_t, const cs_dense *v,
-                              uint64_t seed, int threads, int64_t first, int64_t count,
+static cs_status draw_samples(const cs_csr *abar, const cs_csr *abar_t,
+                              const cs_moment4_sampling *s, int64_t first, int64_t count,
                               double *value)
 {
     cs_dense z = {0}, y = {0};
@@ -195,12 +195,12 @@ static cs_status draw_samples(const cs_csr *abar, const cs_csr *abar_t, const cs
     if (status != CS_OK) {
         goto done;
     }
-    draw_signs(&z, first, seed);
-    if (v && v->cols > 0 && (status = project_out(v, &z)) != CS_OK) {
+    draw_signs(&z, first, s->seed);
+    if (s->v && s->v->cols > 0 && (status = project_out(s->v, &z)) != CS_OK) {
         goto done;
     }
-    if ((status = cs_csr_apply(abar, &z, &y, threads)) != CS_OK ||
-        (status = cs_csr_apply(abar_t, &y, &z, threads)) != CS_OK) {
+    if ((status = cs_csr_apply(abar, &z, &y, s->threads)) != CS_OK ||
+        (status = cs_csr_apply(abar_t, &y, &z, s->threads)) != CS_OK) {
         goto done;
     }
     for (int64_t c = 0; c < count; ++c) {
@@ -213,10 +213,11 @@ done:
     return status;
 }
 
-cs_status cs_moment4_estimate_tail(const cs_csr *abar, const cs_csr *abar_t, const cs_dense *v,
-                                   const double *sigma, int64_t samples, uint64_t seed, int threads,
-                                   double *mean, double *standard_error)
+cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
+                              const cs_moment4_sampling *sampling, double *mean,
+                              double *standard_error)
 {
+    int64_t samples = sampling->samples;
     if (samples < 2) {
         return cs_fail(CS_ERR_USAGE, "%lld samples: an estimate with its error needs 2 or more",
                        (long long)samples);
@@ -225,7 +226,7 @@ cs_status cs_moment4_estimate_tail(const cs_csr *abar, const cs_csr *abar_t, con
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < samples; i += SAMPLE_BLOCK) {
         int64_t count = samples - i < SAMPLE_BLOCK ? samples - i : SAMPLE_BLOCK;
-        status = draw_samples(abar, abar_t, v, seed, threads, i, count, value + i);
+        status = draw_samples(abar, abar_t, sampling, i, count, value + i);
     }
     if (status == CS_OK) {
         double sum = 0, square = 0, known = 0;
@@ -236,19 +237,12 @@ cs_status cs_moment4_estimate_tail(const cs_csr *abar, const cs_csr *abar_t, con
         for (int64_t i = 0; i < samples; ++i) {
             square += (value[i] - average) * (value[i] - average);
         }
-        for (int64_t j = 0; v && j < v->cols; ++j) {
-            known += pow(sigma[j], 4);
+        for (int64_t j = 0; sampling->v && j < sampling->v->cols; ++j) {
+            known += pow(sampling->sigma[j], 4);
         }
         *mean = known + average;
         *standard_error = sqrt(square / (double)(samples - 1) / (double)samples);
     }
     cs_free(value);
     return status;
-}
-
-cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t, int64_t samples,
-                              uint64_t seed, int threads, double *mean, double *standard_error)
-{
-    return cs_moment4_estimate_tail(abar, abar_t, NULL, NULL, samples, seed, threads, mean,
-                                    standard_error);
 }

@@ -27,19 +27,22 @@ double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t);
 cs_status cs_moment4(const cs_csr *abar, const cs_csr *abar_t, int threads,
                      const cs_progress *progress, double *out) CS_MUST_CHECK;
 
-/* Hutchinson estimate from `samples` >= 2 sign vectors and its standard error (Hutchinson, Commun.
- * Stat. Simul. 18, 1989). Sample i depends on (seed, i) alone. Cost 2 nnz multiply-adds a sample;
- * memory 16 vectors of either side. CS_ERR_USAGE for fewer samples, CS_ERR_MEMORY. */
-cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t, int64_t samples,
-                              uint64_t seed, int threads, double *mean,
-                              double *standard_error) CS_MUST_CHECK;
+typedef struct {
+    int64_t samples; /* >= 2 */
+    uint64_t seed;
+    int threads;
+    const cs_dense *v;   /* known right singular vectors, cols x p orthonormal, or NULL */
+    const double *sigma; /* their p singular values */
+} cs_moment4_sampling;
 
-/* The same with known right singular vectors taken out of the sample vectors:
+/* Hutchinson estimate from sign vectors and its standard error (Hutchinson, Commun. Stat. Simul.
+ * 18, 1989). Known vectors are taken out of the samples:
  *   sum sigma^4 = sum_known sigma_j^4 + E ||Abar^T Abar (I - V V^T) z||^2,
- * whose variance is that of the unknown tail alone. v: cols x p orthonormal, sigma: p values; the
- * mean includes the known part. */
-cs_status cs_moment4_estimate_tail(const cs_csr *abar, const cs_csr *abar_t, const cs_dense *v,
-                                   const double *sigma, int64_t samples, uint64_t seed, int threads,
-                                   double *mean, double *standard_error) CS_MUST_CHECK;
+ * whose variance is that of the unknown tail alone; the mean includes the known part. Sample i
+ * depends on (seed, i) alone. Cost 2 nnz multiply-adds a sample; memory 16 vectors of either side.
+ * CS_ERR_USAGE for fewer than 2 samples, CS_ERR_MEMORY. */
+cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
+                              const cs_moment4_sampling *sampling, double *mean,
+                              double *standard_error) CS_MUST_CHECK;
 
 #endif

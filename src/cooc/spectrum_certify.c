@@ -61,13 +61,15 @@ static cs_status sum_moments(const cs_system *system, const cs_spectrum_options 
     if (cs_moment4_cost(a, at) <= EXACT_COST) {
         return cs_moment4(a, at, options->threads, options->progress, &s->sum_sigma4);
     }
-    if (s->v.data) {
-        return cs_moment4_estimate_tail(system->abar, &system->abar_t, &s->v, s->sigma, SAMPLES,
-                                        options->seed, options->threads, &s->sum_sigma4,
-                                        &s->sum_sigma4_error);
+    cs_moment4_sampling sampling = {
+        .samples = SAMPLES, .seed = options->seed, .threads = options->threads};
+    if (s->v.data) { /* of the whole matrix, not of the reduced one */
+        a = system->abar;
+        at = &system->abar_t;
+        sampling.v = &s->v;
+        sampling.sigma = s->sigma;
     }
-    return cs_moment4_estimate(a, at, SAMPLES, options->seed, options->threads, &s->sum_sigma4,
-                               &s->sum_sigma4_error);
+    return cs_moment4_estimate(a, at, &sampling, &s->sum_sigma4, &s->sum_sigma4_error);
 }
 
 /* Upper bound on the largest of n values from bounds on their second and fourth power sums. */
