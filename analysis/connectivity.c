@@ -45,9 +45,8 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
 }
 
 /* Walks the order and keeps the best prefix; returns its length. */
-static int64_t sweep(const cs_csr *a, const cs_csr *at, double mass, const double *row_mass,
-                     const double *col_mass, const ranked *order, uint8_t *in_row, uint8_t *in_col,
-                     cs_cut *out)
+static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const ranked *order,
+                     uint8_t *in_row, uint8_t *in_col, cs_cut *out)
 {
     int64_t nodes = a->rows + a->cols, best = 0;
     double cut = 0.0, volume = 0.0;
@@ -55,13 +54,13 @@ static int64_t sweep(const cs_csr *a, const cs_csr *at, double mass, const doubl
     for (int64_t step = 0; step + 1 < nodes; ++step) {
         int64_t node = order[step].node;
         if (node < a->rows) {
-            cut += cut_change(a, node, in_col) / mass;
-            volume += row_mass[node];
+            cut += cut_change(a, node, in_col) / s->mass;
+            volume += s->row_mass[node];
             in_row[node] = 1;
         } else {
             int64_t j = node - a->rows;
-            cut += cut_change(at, j, in_row) / mass;
-            volume += col_mass[j];
+            cut += cut_change(at, j, in_row) / s->mass;
+            volume += s->col_mass[j];
             in_col[j] = 1;
         }
         double small = fmin(volume, 2.0 - volume);
@@ -143,8 +142,7 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
                      a->rows + j};
     }
     qsort(order, (size_t)nodes, sizeof *order, by_value);
-    int64_t best =
-        sweep(a, &at, spectrum.mass, spectrum.row_mass, spectrum.col_mass, order, row, col, &cut);
+    int64_t best = sweep(a, &at, &spectrum, order, row, col, &cut);
     mark_side(a, order, best, side_row ? side_row : row, side_col ? side_col : col, &cut);
     *out = cut;
 done:

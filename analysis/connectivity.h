@@ -60,12 +60,18 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
 cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
                     uint8_t *side_row, uint8_t *side_col) CS_MUST_CHECK;
 
-/* Delete-block jackknife over documents: `metrics` values of a corpus, and their standard errors
+/* Numbers taken from a corpus. */
+typedef struct {
+    int64_t count;
+    cs_status (*measure)(void *ctx, const cs_corpus *corpus, double *values);
+    void *ctx;
+} cs_corpus_metrics;
+
+/* Delete-block jackknife over documents: the metrics of a corpus, and their standard errors
  * from leaving out each of `blocks` blocks in turn: se^2 = (B-1)/B sum_b (theta_b - mean)^2. Blocks
  * are fixed by seed and document number. */
-typedef cs_status (*cs_corpus_metrics)(void *ctx, const cs_corpus *corpus, double *values);
-cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed, int64_t metrics,
-                       cs_corpus_metrics fn, void *ctx, double *value,
+cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
+                       const cs_corpus_metrics *metrics, double *value,
                        double *standard_error) CS_MUST_CHECK;
 
 #endif

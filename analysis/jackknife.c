@@ -24,32 +24,33 @@ static cs_status without_block(const cs_corpus *corpus, int64_t blocks, uint64_t
     return status;
 }
 
-cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed, int64_t metrics,
-                       cs_corpus_metrics fn, void *ctx, double *value, double *standard_error)
+cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
+                       const cs_corpus_metrics *metrics, double *value, double *standard_error)
 {
     if (blocks < 2 || blocks > corpus->documents) {
         return cs_fail(CS_ERR_USAGE, "%lld jackknife blocks: want 2 to %lld (the documents)",
                        (long long)blocks, (long long)corpus->documents);
     }
-    double *left_out = cs_alloc(blocks * metrics, sizeof *left_out);
+    int64_t count = metrics->count;
+    double *left_out = cs_alloc(blocks * count, sizeof *left_out);
     if (!left_out) {
         return CS_ERR_MEMORY;
     }
-    cs_status status = fn(ctx, corpus, value);
+    cs_status status = metrics->measure(metrics->ctx, corpus, value);
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
         cs_corpus part = {0};
         if ((status = without_block(corpus, blocks, seed, b, &part)) == CS_OK) {
-            status = fn(ctx, &part, left_out + b * metrics);
+            status = metrics->measure(metrics->ctx, &part, left_out + b * count);
         }
         cs_corpus_free(&part);
     }
-    for (int64_t j = 0; j < metrics && status == CS_OK; ++j) {
+    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
         double mean = 0.0, square = 0.0;
         for (int64_t b = 0; b < blocks; ++b) {
-            mean += left_out[b * metrics + j] / (double)blocks;
+            mean += left_out[b * count + j] / (double)blocks;
         }
         for (int64_t b = 0; b < blocks; ++b) {
-            double d = left_out[b * metrics + j] - mean;
+            double d = left_out[b * count + j] - mean;
             square += d * d;
         }
         standard_error[j] = sqrt((double)(blocks - 1) / (double)blocks * square);

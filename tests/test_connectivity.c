@@ -188,8 +188,9 @@ static void jackknife_of_a_sum_has_its_closed_form(void **state)
                         .held_out = held_out,
                         .vocab = 1,
                         .word = word};
+    const cs_corpus_metrics metrics = {2, count_tokens, NULL};
     double value[2], se[2], block[BLOCKS] = {0}, mean = 0.0, square = 0.0;
-    assert_int_equal(cs_jackknife(&corpus, BLOCKS, 3, 2, count_tokens, NULL, value, se), CS_OK);
+    assert_int_equal(cs_jackknife(&corpus, BLOCKS, 3, &metrics, value, se), CS_OK);
     for (int d = 0; d < DOCUMENTS; ++d) {
         cs_rng rng = cs_rng_at(3, CS_STREAM_SPLIT, (uint64_t)d);
         block[cs_rng_below(&rng, BLOCKS)] += d % 7;
@@ -202,7 +203,7 @@ static void jackknife_of_a_sum_has_its_closed_form(void **state)
     }
     assert_true(value[0] == (double)ptr[DOCUMENTS] && value[1] == DOCUMENTS);
     assert_true(fabs(se[0] - sqrt(square * (BLOCKS - 1) / BLOCKS)) < 1e-10);
-    assert_int_equal(cs_jackknife(&corpus, 41, 3, 2, count_tokens, NULL, value, se), CS_ERR_USAGE);
+    assert_int_equal(cs_jackknife(&corpus, 41, 3, &metrics, value, se), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "41"));
     cs_reason_clear();
 }

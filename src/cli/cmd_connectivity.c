@@ -198,7 +198,8 @@ static cs_status study_objective(cs_args *args, tables *t, const cs_corpus *corp
                  .context = cs_args_text(args, "context")};
     cs_output_note(args, "%s, target position %s", spec, s.position);
     if (status == CS_OK && t->blocks > 0) {
-        status = cs_jackknife(corpus, t->blocks, t->seed, METRICS, metrics_of, &options, value, se);
+        const cs_corpus_metrics metrics = {METRICS, metrics_of, &options};
+        status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, value, se);
         s.se = se;
     }
     if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK) {

@@ -1,4 +1,5 @@
 /* cospec inspect: what a matrix, a row, a singular vector or a word looks like. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +130,12 @@ static cs_status show_heaviest(const cs_cooc_store *store, int64_t top, cs_table
 
 /* The ends of one singular vector on one side, `sign` +1 or -1: entries by x * sign, share x^2 (a
  * unit vector). */
-static cs_status show_end(const cs_cooc_store *store, const double *x, int64_t n, bool rows,
-                          double sign, int64_t vector, int64_t top, cs_table *table)
+static cs_status show_end(const cs_cooc_store *store, const cs_spectrum *s, int64_t vector,
+                          bool rows, double sign, int64_t top, cs_table *table)
 {
+    const cs_dense *side = rows ? &s->u : &s->v;
+    const double *x = side->data + (vector - 1) * side->ld;
+    int64_t n = side->rows;
     ranked *list = cs_alloc(n, sizeof *list);
     char *what = cs_format("vector %lld, %s %s", (long long)vector, sign > 0 ? "+" : "-",
                            rows ? "context" : "token");
@@ -160,12 +164,11 @@ static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, i
         return cs_fail(CS_ERR_INPUT, "vector %lld exceeds the rank %lld", (long long)vector,
                        (long long)s->k);
     }
-    const double *u = s->u.data + (vector - 1) * s->u.ld, *v = s->v.data + (vector - 1) * s->v.ld;
     cs_status status = CS_OK;
     for (int end = 0; end < 2 && status == CS_OK; ++end) {
         double sign = end == 0 ? 1 : -1;
-        if ((status = show_end(store, u, s->u.rows, true, sign, vector, top, table)) == CS_OK) {
-            status = show_end(store, v, s->v.rows, false, sign, vector, top, table);
+        if ((status = show_end(store, s, vector, true, sign, top, table)) == CS_OK) {
+            status = show_end(store, s, vector, false, sign, top, table);
         }
     }
     return status;
@@ -179,6 +182,7 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
     for (int64_t i = 0; store->corpus.word && i < store->corpus.vocab; ++i) {
         id = strcmp(store->corpus.word[i], word) == 0 ? i : id;
     }
+    assert(s->k > 0 && s->col_mass);
     if (id < 0 || s->col_mass[id] <= 0.0) {
         return cs_fail(CS_ERR_INPUT, "%s %s", word,
                        id < 0 ? "is not in the vocabulary" : "is never a target");
