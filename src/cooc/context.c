@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
+#include "cooc/gcd.h"
 
 enum { WIDEST = 1 << 20 };
 
@@ -206,13 +207,7 @@ int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document)
     for (int64_t i = 0; i < plan->tables && lcm > 0; ++i) {
         const cs_context_table *t = &plan->table[i];
         int64_t d = by_document ? t->document_denominator : t->denominator;
-        int64_t a = lcm, b = d;
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        int64_t factor = d / a;
+        int64_t factor = d / cs_gcd(lcm, d);
         lcm = (double)lcm * (double)factor <= 0x1p40 ? lcm * factor : 0;
     }
     return lcm;

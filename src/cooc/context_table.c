@@ -13,26 +13,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cooc/gcd.h"
 
 static const double LARGEST_DENOMINATOR = 0x1p40;
 static const double LARGEST_INTEGER = 0x1p46;
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* lcm(1..n), or 0 when it passes 2^40. */
 static int64_t lcm_up_to(int64_t n)
 {
     int64_t result = 1;
     for (int64_t i = 2; i <= n; ++i) {
-        int64_t factor = i / gcd(result, i);
+        int64_t factor = i / cs_gcd(result, i);
         if ((double)result * (double)factor > LARGEST_DENOMINATOR) {
             return 0;
         }
@@ -61,7 +52,7 @@ static void divisors_take(divisors *d, double weight)
         return;
     }
     if (d->divisor != 1) {
-        d->divisor = gcd((int64_t)llrint(x), d->divisor);
+        d->divisor = cs_gcd((int64_t)llrint(x), d->divisor);
     }
 }
 
@@ -114,8 +105,8 @@ static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
         return;
     }
     int64_t rest = sums ? 1 : split, units = (int64_t)llrint(total);
-    t->denominator = whole / gcd(d.divisor, whole) * rest;
-    t->document_denominator = units / gcd(d.divisor, units) * rest;
+    t->denominator = whole / cs_gcd(d.divisor, whole) * rest;
+    t->document_denominator = units / cs_gcd(d.divisor, units) * rest;
 }
 
 /* The expected sum of a sampled plan's weights: `predicted` where each token weighs 1, and under

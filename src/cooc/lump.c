@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cooc/compensated.h"
+#include "cooc/gcd.h"
 
 static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53 */
 static const double DEFAULT_TOLERANCE = 1e-13;
@@ -71,16 +72,6 @@ static int64_t longest_row(const cs_csr *a)
 
 /* --- integer counts: canonical rows in a hash table ------------------------------------------- */
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The row divided by the gcd of its entries, which is returned. */
 static uint64_t primitive_row(const cs_csr *a, int64_t row, uint64_t *values)
 {
@@ -89,7 +80,7 @@ static uint64_t primitive_row(const cs_csr *a, int64_t row, uint64_t *values)
     for (int64_t e = 0; e < n; ++e) {
         values[e] = (uint64_t)a->val[begin + e];
         if (divisor != 1) {
-            divisor = gcd(values[e], divisor);
+            divisor = (uint64_t)cs_gcd((int64_t)values[e], (int64_t)divisor);
         }
     }
     for (int64_t e = 0; divisor != 1 && e < n; ++e) {
