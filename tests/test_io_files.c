@@ -315,7 +315,7 @@ static void json_round_trip(void **state)
     const int64_t k[] = {INT64_MIN, 0, INT64_MAX};
     json_t *root = json_object();
     assert_int_equal(cs_json_set(root, "z", cs_json_numbers(6, x)), CS_OK);
-    assert_int_equal(cs_json_set(root, "a", cs_json_integers(3, k)), CS_OK);
+    assert_int_equal(cs_json_set(root, "a", json_pack("[I, I, I]", k[0], k[1], k[2])), CS_OK);
     assert_int_equal(cs_json_write(path, root), CS_OK);
     json_t *back = NULL;
     assert_int_equal(cs_json_read(path, &back), CS_OK);

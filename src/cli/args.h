@@ -39,9 +39,6 @@ struct cs_args {
 /* The value of an option by the first `length` bytes of its name, NULL when there is none. */
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
 
-/* The common option is refused by this command (cs_command.without). */
-bool cs_opt_is_without(const cs_command *command, const cs_opt *opt);
-
 /* Calls visit for each option of the command in the order of its groups, then the common ones. */
 typedef cs_status (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
 cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx) CS_MUST_CHECK;

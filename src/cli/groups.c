@@ -350,7 +350,7 @@ uint64_t cs_args_seed(const cs_args *args)
     return seed == INT64_MIN ? 0 : (uint64_t)seed;
 }
 
-cs_status cs_args_corpus_options(const cs_args *args, cs_corpus_options *out)
+static cs_status corpus_options(const cs_args *args, cs_corpus_options *out)
 {
     cs_corpus_options options = {
         .min_tokens = cs_args_int(args, "min-tokens"),
@@ -406,7 +406,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
     cs_corpus_options options = {0};
     char *prepared = NULL;
-    cs_status status = cs_args_corpus_options(args, &options);
+    cs_status status = corpus_options(args, &options);
     if (status == CS_OK && is_corpus_name(source)) {
         status = ensure_prepared(args, source, &prepared);
     }

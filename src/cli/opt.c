@@ -33,7 +33,8 @@ const cs_opt cs_opt_common[] = {
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 
-bool cs_opt_is_without(const cs_command *command, const cs_opt *opt)
+/* The common option is refused by this command (cs_command.without). */
+static bool is_without(const cs_command *command, const cs_opt *opt)
 {
     size_t length = strlen(opt->name);
     for (const char *p = command->without; p && *p; p += strspn(p, " ")) {
@@ -55,7 +56,7 @@ cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
         }
     }
     for (const cs_opt *o = cs_opt_common; o->name && status == CS_OK; ++o) {
-        if (!cs_opt_is_without(command, o)) {
+        if (!is_without(command, o)) {
             status = visit(ctx, o, true);
         }
     }

@@ -49,7 +49,9 @@ typedef struct {
     int64_t *block; /* of each item of the batch */
 } batch;
 
-int64_t cs_block_share(const cs_reduction *r, int64_t wanted, int64_t block)
+/* Triplets to compute in a block beside the closed-form one, so that the `wanted` largest of all
+ * are among them. */
+static int64_t block_share(const cs_reduction *r, int64_t wanted, int64_t block)
 {
     int64_t known = r->row_weight ? 1 : 0;
     int64_t most = cs_block_rank(r, block) - known;
@@ -166,7 +168,7 @@ static cs_status solve_small(void *ctx, int64_t item, int worker)
     batch *job = ctx;
     const cs_reduction *r = &job->system->reduced;
     int64_t block = job->block[item], rank = cs_block_rank(r, block);
-    int64_t asked = cs_block_share(r, job->parts->wanted, block), known = r->row_weight ? 1 : 0;
+    int64_t asked = block_share(r, job->parts->wanted, block), known = r->row_weight ? 1 : 0;
     cs_part part = {.converged = true, .solver = CS_SOLVER_LAPACK};
     cs_dense a = {0}, u = {0}, vt = {0}, u1 = {0}, v1 = {0};
     double *sigma = cs_alloc(rank, sizeof *sigma);
@@ -311,7 +313,7 @@ static void take_svd(cs_svd *svd, cs_part *part)
 static cs_status solve_large(batch *job, int64_t block)
 {
     const cs_reduction *r = &job->system->reduced;
-    int64_t asked = cs_block_share(r, job->parts->wanted, block);
+    int64_t asked = block_share(r, job->parts->wanted, block);
     cs_part *part = &job->parts->part[block];
     block_operator b;
     cs_svd svd = {0};
@@ -356,7 +358,7 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
     cs_status status = job.block && parts.part ? CS_OK : CS_ERR_MEMORY;
     int64_t small = 0, large = 0;
     for (int64_t b = 0; status == CS_OK && b < r->count; ++b) {
-        if (cs_block_share(r, wanted, b) ==
+        if (block_share(r, wanted, b) ==
             0) { /* the closed form is all there is, or all that is wanted */
             parts.part[b].converged = true;
             parts.part[b].complete = cs_block_rank(r, b) == (r->row_weight ? 1 : 0);
@@ -371,7 +373,7 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
     }
     int64_t solved = 0;
     for (int64_t b = 0; status == CS_OK && large > 0 && b < r->count; ++b) {
-        if (cs_block_share(r, wanted, b) > 0 && !is_small(r, options, b)) {
+        if (block_share(r, wanted, b) > 0 && !is_small(r, options, b)) {
             cs_progress_report(options->progress, "components", solved++, large);
             status = solve_large(&job, b);
         }

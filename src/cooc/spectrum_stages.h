@@ -82,10 +82,6 @@ typedef struct {
 
 void cs_parts_free(cs_parts *parts);
 
-/* Triplets to compute in a block beside the closed-form one, so that the `wanted` largest of all
- * are among them. */
-int64_t cs_block_share(const cs_reduction *r, int64_t wanted, int64_t block);
-
 /* Enough triplets of every block for the `wanted` largest of all. */
 cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
                          int64_t wanted, cs_parts *out) CS_MUST_CHECK;

@@ -39,15 +39,6 @@ json_t *cs_json_numbers(int64_t n, const double *x)
     return array;
 }
 
-json_t *cs_json_integers(int64_t n, const int64_t *x)
-{
-    json_t *array = json_array();
-    for (int64_t i = 0; i < n && array; ++i) {
-        array = append(array, json_integer(x[i]));
-    }
-    return array;
-}
-
 cs_status cs_json_set(json_t *object, const char *key, json_t *value)
 {
     if (!value) {

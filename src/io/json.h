@@ -16,9 +16,8 @@
 /* A finite double, or null. Never NULL unless out of memory. */
 json_t *cs_json_number(double x);
 
-/* Arrays of numbers. NULL when out of memory. */
+/* An array of numbers. NULL when out of memory. */
 json_t *cs_json_numbers(int64_t n, const double *x);
-json_t *cs_json_integers(int64_t n, const int64_t *x);
 
 /* Sets object[key] = value, stealing the value (as json_object_set_new); CS_ERR_MEMORY when value
  * is NULL. */

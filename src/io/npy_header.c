@@ -41,7 +41,8 @@ int64_t cs_dtype_size(cs_dtype dtype)
     return 0;
 }
 
-cs_status cs_npy_info_measure(cs_npy_info *info)
+/* Sets size and bytes from shape and item_size; CS_ERR_INPUT when they overflow. */
+static cs_status measure(cs_npy_info *info)
 {
     int64_t size = 1, bytes = 0;
     for (int d = 0; d < info->ndim; ++d) {
@@ -262,7 +263,7 @@ cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t le
     if (!seen[0] || !seen[1] || !seen[2]) {
         return bad(&s, "the header lacks descr, fortran_order or shape");
     }
-    cs_status status = cs_npy_info_measure(&info);
+    cs_status status = measure(&info);
     if (status != CS_OK) {
         return cs_blame(status, "%s", name);
     }
@@ -302,7 +303,7 @@ cs_status cs_npy_info_make(cs_dtype dtype, bool fortran, int ndim, const int64_t
     for (int d = 0; d < ndim; ++d) {
         info.shape[d] = shape[d];
     }
-    if (cs_npy_info_measure(&info) != CS_OK) {
+    if (measure(&info) != CS_OK) {
         return CS_ERR_USAGE; /* here the shape is an argument */
     }
     *out = info;

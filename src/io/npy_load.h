@@ -24,9 +24,6 @@ typedef struct {
 cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t length, int64_t base,
                             cs_npy_info *out) CS_MUST_CHECK;
 
-/* Sets size and bytes from shape and item_size; CS_ERR_INPUT when they overflow. */
-cs_status cs_npy_info_measure(cs_npy_info *info) CS_MUST_CHECK;
-
 /* Describes an array of numbers to be written; CS_ERR_USAGE names what is out of range. */
 cs_status cs_npy_info_make(cs_dtype dtype, bool fortran, int ndim, const int64_t *shape,
                            cs_npy_info *out) CS_MUST_CHECK;
