@@ -10,27 +10,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/ranked.h"
 #include "cooc/reduce.h"
 
 void cs_connectivity_free(cs_connectivity *c)
 {
     cs_spectrum_free(&c->spectrum);
     memset(c, 0, sizeof *c);
-}
-
-/* A node of the bipartite graph: rows first, then columns. */
-typedef struct {
-    double value;
-    int64_t node;
-} ranked;
-
-static int by_value(const void *pa, const void *pb)
-{
-    const ranked *a = pa, *b = pb;
-    if (a->value != b->value) {
-        return a->value > b->value ? -1 : 1;
-    }
-    return a->node < b->node ? -1 : a->node > b->node;
 }
 
 /* Change of the cut when `node` with adjacency row `i` of `m` moves inside; `other` flags nodes of
@@ -44,15 +30,16 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
     return change;
 }
 
-/* Walks the order and keeps the best prefix; returns its length. */
-static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const ranked *order,
-                     uint8_t *in_row, uint8_t *in_col, cs_cut *out)
+/* Walks the order of the nodes of the bipartite graph (rows first, then columns) and keeps the best
+ * prefix; returns its length. */
+static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s,
+                     const cs_ranked *order, uint8_t *in_row, uint8_t *in_col, cs_cut *out)
 {
     int64_t nodes = a->rows + a->cols, best = 0;
     double cut = 0.0, volume = 0.0;
     out->sweep = INFINITY;
     for (int64_t step = 0; step + 1 < nodes; ++step) {
-        int64_t node = order[step].node;
+        int64_t node = order[step].index;
         if (node < a->rows) {
             cut += cut_change(a, node, in_col) / s->mass;
             volume += s->row_mass[node];
@@ -75,7 +62,7 @@ static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, co
 }
 
 /* Marks the nodes of the smaller side of the best prefix. */
-static void mark_side(const cs_csr *a, const ranked *order, int64_t best, uint8_t *side_row,
+static void mark_side(const cs_csr *a, const cs_ranked *order, int64_t best, uint8_t *side_row,
                       uint8_t *side_col, cs_cut *out)
 {
     int64_t nodes = a->rows + a->cols;
@@ -83,7 +70,7 @@ static void mark_side(const cs_csr *a, const ranked *order, int64_t best, uint8_
     memset(side_row, 0, (size_t)a->rows);
     memset(side_col, 0, (size_t)a->cols);
     for (int64_t step = from; step < to; ++step) {
-        int64_t node = order[step].node;
+        int64_t node = order[step].index;
         if (node < a->rows) {
             side_row[node] = 1;
             out->sweep_rows += 1;
@@ -101,7 +88,7 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
     cs_cut cut = {.rows = a->rows, .cols = a->cols, .mass = 1.0};
     cs_spectrum spectrum = {0};
     cs_csr at = {0};
-    ranked *order = NULL;
+    cs_ranked *order = NULL;
     uint8_t *row = NULL, *col = NULL;
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     cs_spectrum_options so = {
@@ -133,15 +120,15 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
     cut.lower = (1.0 - cut.sigma2) / 2.0;
     cut.upper = sqrt(fmax(0.0, 1.0 - cut.sigma2 * cut.sigma2));
     for (int64_t i = 0; i < a->rows; ++i) {
-        order[i] = (ranked){
+        order[i] = (cs_ranked){
             second ? spectrum.u.data[i + spectrum.u.ld] / sqrt(spectrum.row_mass[i]) : 0.0, i};
     }
     for (int64_t j = 0; j < a->cols; ++j) {
-        order[a->rows + j] =
-            (ranked){second ? spectrum.v.data[j + spectrum.v.ld] / sqrt(spectrum.col_mass[j]) : 0.0,
-                     a->rows + j};
+        order[a->rows + j] = (cs_ranked){
+            second ? spectrum.v.data[j + spectrum.v.ld] / sqrt(spectrum.col_mass[j]) : 0.0,
+            a->rows + j};
     }
-    qsort(order, (size_t)nodes, sizeof *order, by_value);
+    qsort(order, (size_t)nodes, sizeof *order, cs_ranked_compare);
     int64_t best = sweep(a, &at, &spectrum, order, row, col, &cut);
     mark_side(a, order, best, side_row ? side_row : row, side_col ? side_col : col, &cut);
     *out = cut;

@@ -5,27 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/ranked.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cooc/store.h"
 #include "io/json.h"
 #include "io/number.h"
-
-/* Something to be listed by a value. */
-typedef struct {
-    double value;
-    int64_t index;
-} ranked;
-
-static int by_value(const void *pa, const void *pb)
-{
-    const ranked *a = pa, *b = pb;
-    if (a->value != b->value) {
-        return a->value > b->value ? -1 : 1;
-    }
-    return a->index < b->index ? -1 : a->index > b->index;
-}
 
 static cs_status add_line(cs_table *table, const char *what, int64_t rank, int64_t index,
                           const char *text, double value, double share)
@@ -87,16 +73,16 @@ static cs_status show_row(const cs_cooc_store *store, int64_t row, int64_t top, 
                        (long long)a->rows - 1);
     }
     int64_t count = a->ptr[row + 1] - a->ptr[row];
-    ranked *list = cs_alloc(count, sizeof *list);
+    cs_ranked *list = cs_alloc(count, sizeof *list);
     if (!list) {
         return CS_ERR_MEMORY;
     }
     double sum = 0.0;
     for (int64_t p = 0; p < count; ++p) {
-        list[p] = (ranked){a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
+        list[p] = (cs_ranked){a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
         sum += list[p].value;
     }
-    qsort(list, (size_t)count, sizeof *list, by_value);
+    qsort(list, (size_t)count, sizeof *list, cs_ranked_compare);
     cs_status status = add_row_line(store, table, "row", 0, row, sum, 1.0);
     for (int64_t i = 0; i < count && i < top && status == CS_OK; ++i) {
         status = add_token_line(store, table, "target of the row", i + 1, list[i].index,
@@ -111,13 +97,13 @@ static cs_status show_heaviest(const cs_cooc_store *store, int64_t top, cs_table
 {
     const cs_csr *a = &store->cooc.matrix.a;
     double *sum = NULL, total;
-    ranked *list = cs_alloc(a->rows, sizeof *list);
+    cs_ranked *list = cs_alloc(a->rows, sizeof *list);
     cs_status status = list ? row_sums(a, &sum, &total) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t i = 0; i < a->rows; ++i) {
-            list[i] = (ranked){sum[i], i};
+            list[i] = (cs_ranked){sum[i], i};
         }
-        qsort(list, (size_t)a->rows, sizeof *list, by_value);
+        qsort(list, (size_t)a->rows, sizeof *list, cs_ranked_compare);
         for (int64_t i = 0; i < a->rows && i < top && status == CS_OK; ++i) {
             status = add_row_line(store, table, "heaviest row", i + 1, list[i].index, list[i].value,
                                   list[i].value / total);
@@ -136,15 +122,15 @@ static cs_status show_end(const cs_cooc_store *store, const cs_spectrum *s, int6
     const cs_dense *side = rows ? &s->u : &s->v;
     const double *x = side->data + (vector - 1) * side->ld;
     int64_t n = side->rows;
-    ranked *list = cs_alloc(n, sizeof *list);
+    cs_ranked *list = cs_alloc(n, sizeof *list);
     char *what = cs_format("vector %lld, %s %s", (long long)vector, sign > 0 ? "+" : "-",
                            rows ? "context" : "token");
     cs_status status = list && what ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t i = 0; i < n; ++i) {
-            list[i] = (ranked){sign * x[i], i};
+            list[i] = (cs_ranked){sign * x[i], i};
         }
-        qsort(list, (size_t)n, sizeof *list, by_value);
+        qsort(list, (size_t)n, sizeof *list, cs_ranked_compare);
     }
     for (int64_t i = 0; i < n && i < top && status == CS_OK && list[i].value > 0.0; ++i) {
         double value = x[list[i].index];
@@ -195,7 +181,7 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
         return cs_fail(CS_ERR_INPUT, "%s has no part in the first %lld vectors: raise --dimensions",
                        word, (long long)s->k);
     }
-    ranked *list = cs_alloc(n, sizeof *list);
+    cs_ranked *list = cs_alloc(n, sizeof *list);
     if (!list) {
         return CS_ERR_MEMORY;
     }
@@ -209,9 +195,9 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
             own += a * a;
             other += b * b;
         }
-        list[i] = (ranked){own > 0.0 && other > 0.0 ? dot / sqrt(own * other) : -1.0, i};
+        list[i] = (cs_ranked){own > 0.0 && other > 0.0 ? dot / sqrt(own * other) : -1.0, i};
     }
-    qsort(list, (size_t)n, sizeof *list, by_value);
+    qsort(list, (size_t)n, sizeof *list, cs_ranked_compare);
     cs_status status = CS_OK;
     for (int64_t i = 0; i < n && i <= top && status == CS_OK; ++i) {
         status = add_token_line(store, table, "neighbour", i, list[i].index, list[i].value,
