@@ -267,22 +267,22 @@ cs_status cs_statements_table(const cs_statements *list, bool brief, cs_table *o
     return CS_OK;
 }
 
-static bool any_corrected(const cs_statements *list, cs_verdict verdict)
+static const cs_statement *first_corrected(const cs_statements *list, cs_verdict verdict)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (list->item[i].form == CS_CORRECTED && list->item[i].verdict == verdict) {
-            return true;
+            return &list->item[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 bool cs_statements_failed(const cs_statements *list)
 {
-    return any_corrected(list, CS_FAIL);
+    return first_corrected(list, CS_FAIL) != NULL;
 }
 
-bool cs_statements_inconclusive(const cs_statements *list)
+const cs_statement *cs_statements_inconclusive(const cs_statements *list)
 {
-    return any_corrected(list, CS_INCONCLUSIVE);
+    return first_corrected(list, CS_INCONCLUSIVE);
 }

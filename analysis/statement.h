@@ -75,9 +75,10 @@ json_t *cs_statements_json(const cs_statements *list);
  * counterexample; the last two not when brief. */
 cs_status cs_statements_table(const cs_statements *list, bool brief, cs_table *out) CS_MUST_CHECK;
 
-/* True when a corrected statement FAILed (exit code 1), or is INCONCLUSIVE (exit code 4 when none
- * failed). */
+/* True when a corrected statement FAILed (exit code 1). */
 bool cs_statements_failed(const cs_statements *list);
-bool cs_statements_inconclusive(const cs_statements *list);
+
+/* The first corrected statement that is INCONCLUSIVE (exit code 4 when none failed), or NULL. */
+const cs_statement *cs_statements_inconclusive(const cs_statements *list);
 
 #endif

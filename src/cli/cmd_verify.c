@@ -352,15 +352,11 @@ static cs_status judge(verify *v)
         cs_output_refuted(v->args);
         return CS_OK;
     }
-    for (int64_t i = 0; i < v->list.count; ++i) {
-        const cs_statement *s = &v->list.item[i];
-        if (s->form == CS_CORRECTED && s->verdict == CS_INCONCLUSIVE) {
-            return cs_fail(CS_ERR_CONVERGE,
-                           "%s on %s is inconclusive: margin %.3g, numerical error %.3g", s->id,
-                           s->input, cs_statement_margin(s), s->error);
-        }
-    }
-    return CS_OK;
+    const cs_statement *s = cs_statements_inconclusive(&v->list);
+    return s ? cs_fail(CS_ERR_CONVERGE,
+                       "%s on %s is inconclusive: margin %.3g, numerical error %.3g", s->id,
+                       s->input, cs_statement_margin(s), s->error)
+             : CS_OK;
 }
 
 static cs_status claim_files(const cs_args *args)
