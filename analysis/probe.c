@@ -2,7 +2,6 @@
 #include "analysis/probe.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/probe_features.h"
 #include "analysis/ridge.h"

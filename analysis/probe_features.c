@@ -5,7 +5,6 @@
 #include "analysis/probe_features.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "analysis/theorem_31.h"
-#include "base/mem.h"
 #include "io/json.h"
 
 enum { ROW_LIMIT = 1024, DEFAULT_FEATURES = 4 };

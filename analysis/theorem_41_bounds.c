@@ -16,10 +16,8 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "analysis/theorem_41.h"
-#include "base/mem.h"
 #include "io/json.h"
 
 /* The right sides at one t, with their numerical errors. */

@@ -4,7 +4,6 @@
  * target / root; the argmax does not see the last division, so a new column costs one update. Work
  * goes in chunks of rows whose sums are added in order: the same bits for any number of threads.
  */
-#include <math.h>
 #include <string.h>
 
 #include "analysis/theorem_41.h"

@@ -8,12 +8,10 @@
  * component basis among them, at every t >= t0. Below the number of components that basis leaves
  * one without a feature, so t0 cannot be overlooked.
  */
-#include <string.h>
 
 #include "analysis/theorem_41.h"
 #include "analysis/theorem_42.h"
 #include "base/mem.h"
-#include "io/json.h"
 
 static cs_status perfect_from(const cs_toy *toy, const cs_41_curve *c, const char *input,
                               cs_statements *out)

@@ -1,9 +1,7 @@
 /* Theorem 4.2 beyond the two objectives of the paper (theory.md 5): each spectrum by enumeration,
  * position reduction and closed form, blind and given; and LA 5.1's "Eq. 6 is equivalent to Eq. 3".
  */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analysis/theorem_42.h"
 #include "base/mem.h"

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/builder_private.h"

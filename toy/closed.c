@@ -13,11 +13,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "plan/gvp.h"
-#include "plan/pairs.h"
 #include "toy/spectrum.h"
 
 enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };

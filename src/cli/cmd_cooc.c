@@ -1,7 +1,5 @@
 /* cospec cooc: the co-occurrence matrix of a corpus under an objective and a context mode. */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

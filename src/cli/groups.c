@@ -3,7 +3,6 @@
  * a command would ignore. */
 #include "cli/groups.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

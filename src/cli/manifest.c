@@ -1,6 +1,5 @@
 /* manifest.json: what a run was, so that it can be repeated, and recognised as the same run. */
 #include <cblas.h>
-#include <errno.h>
 #include <jansson.h>
 #include <nettle/version.h>
 #include <stdio.h>

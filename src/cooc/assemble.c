@@ -5,7 +5,6 @@
  * and vocabulary x classes integers.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -7,7 +7,6 @@
  * McIlroy, Bostic, McIlroy, Computing Systems 1993) on the bytes of (key, column, class); bytes
  * that a bucket has in common are skipped, small buckets go to insertion sort.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

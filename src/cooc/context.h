@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "base/rng.h"
 #include "base/status.h"
 #include "plan/objective.h"
 #include "text/corpus.h"

@@ -19,7 +19,6 @@
  */
 #include "cooc/context_private.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

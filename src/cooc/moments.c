@@ -14,7 +14,6 @@
 #include "cooc/moments.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages.h"
 

@@ -5,7 +5,6 @@
  * through a second buffer, item by item. */
 #include "io/npy.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -10,7 +10,6 @@
 #define CS_IO_NPY_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/status.h"
 

@@ -20,6 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Alignment of the data in the file, which lets it be mapped. */
 enum { ALIGNMENT = 64, PREFIX = 10 };
 
+static const char VERSION_1[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
+
 static const struct {
     char kind;
     int64_t size;
@@ -330,12 +332,10 @@ cs_status cs_npy_info_header(const cs_npy_info *info, char **out, int64_t *size)
     }
     int dictionary = total - PREFIX;
     memset(header, ' ', (size_t)total);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    memcpy(header, VERSION_1, sizeof VERSION_1);
     header[8] = (char)(dictionary & 0xFF);
     header[9] = (char)(dictionary >> 8);
-    for (int i = 0; i < used; ++i) {
-        header[PREFIX + i] = text[i];
-    }
+    memcpy(header + PREFIX, text, (size_t)used);
     header[total - 1] = '\n';
     *out = header;
     *size = total;

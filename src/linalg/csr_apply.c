@@ -11,7 +11,6 @@
  * Limits: a row is never split, so one row that holds most of the matrix runs on one thread. No
  * fused multiply-add is used (-ffp-contract=off), hence the same bits on every x86-64 machine.
  */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

@@ -5,10 +5,6 @@
  */
 #include "linalg/linop.h"
 
-#include <string.h>
-
-#include "base/mem.h"
-
 static cs_status csr_apply(void *context, const cs_dense *x, cs_dense *y)
 {
     const cs_linop_csr_ctx *ctx = context;

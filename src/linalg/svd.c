@@ -8,7 +8,6 @@
  */
 #include "linalg/svd.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,6 @@
  * early (invariant subspace) it draws fresh vectors from a generator of its own that goes on from
  * call to call, so in that case repeated calls agree to rounding, not in bits. k < min(rows, cols).
  */
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <pthread.h>

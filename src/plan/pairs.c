@@ -13,7 +13,6 @@
 #include "plan/pairs.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -3,7 +3,6 @@
  * dropped documents do not count towards the vocabulary; those of held-out documents do. */
 #include "text/corpus_builder.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -2,7 +2,6 @@
  * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>. */
 #include "text/corpus_read.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/hash.h"

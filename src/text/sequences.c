@@ -2,7 +2,6 @@
  * so that the three arrays have their exact size. */
 #include "text/sequences.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
  * not depend on the hash: words are numbered by first appearance and ranked by count and bytes. */
 #include "text/vocab.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
