@@ -203,7 +203,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
                               .seed = options->seed,
                               .threads = options->threads,
                               .moment4 = true,
-                              .probe = true,
+                              .probe = !options->no_probe,
                               .progress = options->progress};
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
         (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||

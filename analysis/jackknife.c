@@ -36,7 +36,7 @@ cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
     if (!left_out) {
         return CS_ERR_MEMORY;
     }
-    cs_status status = metrics->measure(metrics->ctx, corpus, value);
+    cs_status status = value ? metrics->measure(metrics->ctx, corpus, value) : CS_OK;
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
         cs_corpus part = {0};
         if ((status = without_block(corpus, blocks, seed, b, &part)) == CS_OK) {

@@ -11,23 +11,95 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cooc/moments.h"
-#include "cooc/reduce.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"
+
+/* What is reported of one matrix; those with an interval are jackknifed over documents (a count is
+ * not: its leave-one-out values say nothing of a spread). */
+enum {
+    ROWS,
+    COLS,
+    NONZEROS,
+    COMPONENTS,
+    GIANT_MASS,
+    GAP,
+    SIGMA2,
+    CHEEGER_LOWER,
+    SWEEP_CUT,
+    SWEEP_VOLUME,
+    CHEEGER_UPPER,
+    SUM_SIGMA2,
+    SUM_SIGMA4,
+    SUM_SIGMA4_ERROR,
+    LARGEST_RESIDUAL,
+    METRICS,
+    SIGMAS = 8, /* leading values below 1 that get an interval */
+};
+
+static const struct {
+    const char *name, *definition;
+    bool interval;
+} metric[METRICS] = {
+    [ROWS] = {"rows", "conditional texts with mass", false},
+    [COLS] = {"cols", "target tokens with mass", false},
+    [NONZEROS] = {"nnz", "pairs (X, X+) that occur", false},
+    [COMPONENTS] = {"components", "connected components = multiplicity of sigma = 1", false},
+    [GIANT_MASS] = {"giant_mass", "share of mass of the heaviest component", true},
+    [GAP] = {"gap", "1 - largest sigma that is not a component's 1", true},
+    [SIGMA2] = {"sigma2", "second sigma of the heaviest component", true},
+    [CHEEGER_LOWER] = {"cheeger_lower", "(1 - sigma2)/2 <= h", true},
+    [SWEEP_CUT] = {"sweep_cut", "cut / min(vol; 2 - vol) of the sweep in the heaviest component",
+                   true},
+    [SWEEP_VOLUME] = {"sweep_volume", "volume of the smaller side of the sweep cut, of 2", false},
+    [CHEEGER_UPPER] = {"cheeger_upper", "sqrt(1 - sigma2^2) >= h", true},
+    [SUM_SIGMA2] = {"sum_sigma2", "||Abar||_F^2", true},
+    [SUM_SIGMA4] = {"sum_sigma4", "||Abar^T Abar||_F^2", true},
+    [SUM_SIGMA4_ERROR] = {"sum_sigma4_error", "standard error of a Hutchinson estimate; 0: exact",
+                          false},
+    [LARGEST_RESIDUAL] = {"largest_residual", "of the singular triplets, through Abar", false},
+};
+
+/* The metrics of one matrix, then its leading values below 1 (NaN where there are fewer). */
+static void take_metrics(const cs_connectivity *c, double *values)
+{
+    const cs_spectrum *p = &c->spectrum;
+    double residual = 0.0;
+    for (int64_t j = 0; j < p->k; ++j) {
+        residual = fmax(residual, p->residual[j]);
+    }
+    const double taken[METRICS] = {
+        [ROWS] = (double)(p->rows - p->zero_rows),
+        [COLS] = (double)(p->cols - p->zero_cols),
+        [NONZEROS] = (double)p->nnz,
+        [COMPONENTS] = (double)p->components,
+        [GIANT_MASS] = c->giant_mass,
+        [GAP] = c->gap,
+        [SIGMA2] = c->cut.sigma2,
+        [CHEEGER_LOWER] = c->cut.lower,
+        [SWEEP_CUT] = c->cut.sweep,
+        [SWEEP_VOLUME] = c->cut.sweep_volume,
+        [CHEEGER_UPPER] = c->cut.upper,
+        [SUM_SIGMA2] = p->sum_sigma2,
+        [SUM_SIGMA4] = p->sum_sigma4,
+        [SUM_SIGMA4_ERROR] = p->sum_sigma4_error,
+        [LARGEST_RESIDUAL] = residual,
+    };
+    memcpy(values, taken, sizeof taken);
+    for (int64_t j = 0; j < SIGMAS; ++j) {
+        int64_t index = p->components + j;
+        values[METRICS + j] = index < p->k ? p->sigma[index] : NAN;
+    }
+}
 
 /* One matrix to look at. */
 typedef struct {
     const char *series;   /* name in tables and figures */
     const char *position; /* "blind", "given", or "" for a plain matrix */
     const char *context;
-    const double *se; /* METRICS standard errors, NULL: none */
+    const double *se; /* METRICS + SIGMAS standard errors, NULL: none */
 } subject;
-
-enum { METRICS = 3, DEFAULT_BLOCKS = 10 };
-static const char *const jackknifed[METRICS] = {"components", "sum_sigma2", "sum_sigma4"};
 
 typedef struct {
     cs_table metrics, spectrum;
@@ -44,66 +116,35 @@ static const char *const default_specs[] = {"ar",
                                             "diverse-ar:t=2",
                                             "diverse-ar:t=4"};
 
-static cs_status add_metric(tables *t, const subject *s, const char *metric, const char *definition,
-                            double value, json_t *object)
+static cs_status add_metric(tables *t, const subject *s, int which, double value, json_t *object)
 {
-    double se = NAN;
-    for (int i = 0; s->se && i < METRICS; ++i) {
-        se = strcmp(metric, jackknifed[i]) == 0 ? s->se[i] : se;
-    }
+    double se = s->se && metric[which].interval ? s->se[which] : NAN;
     cs_table *m = &t->metrics;
     cs_status status;
     if ((status = cs_table_row(m)) != CS_OK ||
         (status = cs_table_text(m, "series", s->series)) != CS_OK ||
         (status = cs_table_text(m, "target_position", s->position)) != CS_OK ||
         (status = cs_table_text(m, "context", s->context)) != CS_OK ||
-        (status = cs_table_text(m, "metric", metric)) != CS_OK ||
-        (status = cs_table_text(m, "definition", definition)) != CS_OK ||
+        (status = cs_table_text(m, "metric", metric[which].name)) != CS_OK ||
+        (status = cs_table_text(m, "definition", metric[which].definition)) != CS_OK ||
         (status = cs_table_real(m, "value", value)) != CS_OK ||
         (status = cs_table_real(m, "se", se)) != CS_OK ||
         (status = cs_table_int(m, "blocks", isnan(se) ? 0 : t->blocks)) != CS_OK ||
         (status = cs_table_int(m, "seed", (int64_t)t->seed)) != CS_OK) {
         return status;
     }
-    return cs_json_set(object, metric,
-                       isnan(se) ? cs_json_number(value)
-                                 : json_pack("{s:f, s:f}", "value", value, "se", se));
+    json_t *pair =
+        json_pack("{s:o, s:o}", "value", cs_json_number(value), "se", cs_json_number(se));
+    return cs_json_set(object, metric[which].name, pair);
 }
 
 static cs_status add_metrics(tables *t, const subject *s, const cs_connectivity *c, json_t *object)
 {
-    const cs_spectrum *p = &c->spectrum;
-    const struct {
-        const char *name, *definition;
-        double value;
-    } list[] = {
-        {"rows", "conditional texts with mass", (double)(p->rows - p->zero_rows)},
-        {"cols", "target tokens with mass", (double)(p->cols - p->zero_cols)},
-        {"nnz", "pairs (X, X+) that occur", (double)p->nnz},
-        {"components", "connected components of the bipartite graph = multiplicity of sigma = 1",
-         (double)p->components},
-        {"giant_mass", "share of mass of the heaviest component", c->giant_mass},
-        {"gap", "1 - largest sigma that is not a component's 1", c->gap},
-        {"sigma2", "second sigma of the heaviest component", c->cut.sigma2},
-        {"cheeger_lower", "(1 - sigma2)/2 <= h", c->cut.lower},
-        {"sweep_cut", "cut/min(vol, 2 - vol) of the sweep, heaviest component", c->cut.sweep},
-        {"sweep_volume", "volume of the smaller side of the sweep cut, of 2", c->cut.sweep_volume},
-        {"cheeger_upper", "sqrt(1 - sigma2^2) >= h", c->cut.upper},
-        {"sum_sigma2", "||Abar||_F^2", p->sum_sigma2},
-        {"sum_sigma4",
-         p->sum_sigma4_error > 0.0 ? "Hutchinson estimate of ||Abar^T Abar||_F^2"
-                                   : "||Abar^T Abar||_F^2",
-         p->sum_sigma4},
-        {"largest_residual", "of the singular triplets, through Abar",
-         p->k > 0 ? p->residual[0] : 0.0},
-    };
+    double value[METRICS + SIGMAS];
+    take_metrics(c, value);
     cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && status == CS_OK; ++i) {
-        double value = list[i].value;
-        for (int64_t j = 0; strcmp(list[i].name, "largest_residual") == 0 && j < p->k; ++j) {
-            value = fmax(value, p->residual[j]);
-        }
-        status = add_metric(t, s, list[i].name, list[i].definition, value, object);
+    for (int i = 0; i < METRICS && status == CS_OK; ++i) {
+        status = add_metric(t, s, i, value[i], object);
     }
     return status;
 }
@@ -122,7 +163,10 @@ static cs_status add_spectrum(tables *t, const subject *s, const cs_spectrum *p)
                    (status = cs_table_text(m, "target_position", s->position)) == CS_OK &&
                    (status = cs_table_int(m, "index", j + 1)) == CS_OK &&
                    (status = cs_table_real(m, "sigma", p->sigma[j])) == CS_OK) {
-            status = cs_table_real(m, "residual", p->residual[j]);
+            int64_t below = j - p->components;
+            bool known = s->se && below >= 0 && below < SIGMAS;
+            status = cs_table_real(m, "se", known ? s->se[METRICS + below] : NAN);
+            status = status ? status : cs_table_real(m, "residual", p->residual[j]);
         }
     }
     cs_free(series);
@@ -159,28 +203,24 @@ static cs_status look_at(cs_args *args, tables *t, const subject *s, const cs_cs
     return status;
 }
 
-/* The jackknifed metrics of a corpus under the build options in ctx. */
+/* How a corpus without one block is measured. */
+typedef struct {
+    const cs_cooc_options *build;
+    cs_connectivity_options options;
+} measuring;
+
 static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
 {
-    const cs_cooc_options *options = ctx;
+    const measuring *m = ctx;
     cs_cooc cooc = {0};
-    cs_components parts = {0};
-    cs_lumping lumping = {0};
-    cs_csr abar = {0}, abar_t = {0};
-    cs_status status = cs_cooc_build(corpus, options, &cooc);
-    if (status == CS_OK && (status = cs_components_of(&cooc.matrix.a, &parts)) == CS_OK &&
-        (status = cs_lump(&cooc.matrix.a, 0.0, &lumping)) == CS_OK &&
-        (status = cs_normalise(&lumping.a, &abar, NULL, NULL)) == CS_OK &&
-        (status = cs_csr_transpose(&abar, &abar_t)) == CS_OK) {
-        values[0] = (double)parts.count;
-        values[1] = cs_moment2(&abar);
-        status = cs_moment4(&abar, &abar_t, options->threads, NULL, &values[2]);
+    cs_connectivity c = {0};
+    cs_status status = cs_cooc_build(corpus, m->build, &cooc);
+    if (status == CS_OK &&
+        (status = cs_connectivity_of(&cooc.matrix.a, &m->options, &c)) == CS_OK) {
+        take_metrics(&c, values);
     }
+    cs_connectivity_free(&c);
     cs_cooc_free(&cooc);
-    cs_components_free(&parts);
-    cs_lumping_free(&lumping);
-    cs_csr_free(&abar);
-    cs_csr_free(&abar_t);
     return status;
 }
 
@@ -190,7 +230,7 @@ static cs_status study_objective(cs_args *args, tables *t, const cs_corpus *corp
 {
     cs_cooc_options options = *base;
     cs_cooc cooc = {0};
-    double value[METRICS], se[METRICS];
+    double se[METRICS + SIGMAS];
     cs_status status = cs_objective_parse(spec, &options.objective);
     options.context.given = given;
     subject s = {.series = spec,
@@ -198,8 +238,10 @@ static cs_status study_objective(cs_args *args, tables *t, const cs_corpus *corp
                  .context = cs_args_text(args, "context")};
     cs_output_note(args, "%s, target position %s", spec, s.position);
     if (status == CS_OK && t->blocks > 0) {
-        const cs_corpus_metrics metrics = {METRICS, metrics_of, &options};
-        status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, value, se);
+        measuring m = {
+            &options, {.k = SIGMAS, .seed = t->seed, .threads = options.threads, .no_probe = true}};
+        const cs_corpus_metrics metrics = {METRICS + SIGMAS, metrics_of, &m};
+        status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, NULL, se);
         s.se = se;
     }
     if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK) {
@@ -265,7 +307,7 @@ static cs_status run(cs_args *args)
         (status = cs_table_init(
              &t.metrics,
              "series,target_position,context,metric,definition,value,se,blocks,seed")) != CS_OK ||
-        (status = cs_table_init(&t.spectrum, "series,target_position,index,sigma,residual")) !=
+        (status = cs_table_init(&t.spectrum, "series,target_position,index,sigma,se,residual")) !=
             CS_OK ||
         (status = corpus ? study_corpus(args, &t) : study_files(args, &t)) != CS_OK) {
         goto done;
@@ -309,8 +351,7 @@ static const cs_opt connectivity_options[] = {
      .fallback = "10",
      .low = 0,
      .high = 1000,
-     .help =
-         "Blocks of documents for the delete-block jackknife of components and sums; 0 for none."},
+     .help = "Blocks of documents for the delete-block jackknife; 0 for none."},
     {0},
 };
 
