@@ -255,8 +255,7 @@ static void diverse_ar_is_a_signed_group_plan(void **state)
     }
 }
 
-/* --- sampling ----------------------------------------------------------------------------------
- */
+/* --- sampling --- */
 
 /* One event of one plan, drawn so that accepted events are independent with the law of the pairs:
  * a uniform position, accepted with its weight. */
@@ -364,8 +363,7 @@ static void drawn_weights_follow_the_event_weight(void **state)
     }
 }
 
-/* --- denominators, predicted tokens, large lengths
- * ------------------------------------------------ */
+/* --- denominators, predicted tokens, large lengths --- */
 
 static void denominators_make_integers(void **state)
 {
@@ -502,14 +500,50 @@ static void ratios_resolve_with_half_away_from_zero(void **state)
         assert_int_equal(cs_objective_unmasked(&objective, cases[i].s, &lo, &hi), CS_OK);
         assert_true(lo == cases[i].unmasked && hi == lo);
     }
+    /* Halves of the decimal that was typed, whose double or product lies below them; exact binary
+     * halves; and decimals that are truly below a half. */
+    const struct {
+        const char *spec;
+        int64_t s, unmasked;
+        bool clamped;
+    } typed[] = {{"masked:mask-ratio=0.29", 50, 35, false},
+                 {"masked:mask-ratio=0.145", 100, 85, false},
+                 {"masked:mask-ratio=0.285", 100, 71, false},
+                 {"masked:mask-ratio=0.5", 7, 3, false},
+                 {"masked:mask-ratio=0.125", 4, 3, false},
+                 {"masked:mask-ratio=0.375", 12, 7, false},
+                 {"masked:mask-ratio=0.28999999999999", 50, 36, false},
+                 {"masked:mask-ratio=0.05", 5, 4, true},
+                 {"masked:mask-ratio=0.1", 5, 4, false},
+                 {"masked:mask-ratio=0.9", 5, 1, true},
+                 {"masked:mask-ratio=0.89", 5, 1, false},
+                 {"variable-masked:mask-ratio=0.2:0.9", 5, 1, true},
+                 {"masked:unmasked=3", 5, 3, false}};
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; ++i) {
+        cs_objective objective = parse(typed[i].spec);
+        int64_t lo, hi;
+        assert_int_equal(cs_objective_unmasked(&objective, typed[i].s, &lo, &hi), CS_OK);
+        assert_int_equal(lo, typed[i].unmasked);
+        assert_int_equal(cs_objective_clamps(&objective, typed[i].s), typed[i].clamped);
+    }
+    /* Every ratio of three decimals at every length to 2,000 against whole numbers. */
+    for (int64_t thousandths = 1; thousandths < 1000; ++thousandths) {
+        cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
+        objective.mask_ratio_lo = objective.mask_ratio_hi = (double)thousandths / 1000;
+        for (int64_t s = 2; s <= 2000; ++s) {
+            int64_t lo, hi, want = s - (thousandths * s + 500) / 1000;
+            want = want < 1 ? 1 : want > s - 1 ? s - 1 : want;
+            assert_int_equal(cs_objective_unmasked(&objective, s, &lo, &hi), CS_OK);
+            assert_true(lo == want && hi == want);
+        }
+    }
     cs_objective objective = parse("variable-masked:mask-ratio=0.15:0.3");
     int64_t lo, hi;
     assert_int_equal(cs_objective_unmasked(&objective, 20, &lo, &hi), CS_OK);
     assert_true(lo == 14 && hi == 17);
 }
 
-/* --- masks ---------------------------------------------------------------------------------------
- */
+/* --- masks --- */
 
 /* LA Eq. 24: a query row sees exactly the conditioning set of its event, a content row also its own
  * group. */
@@ -537,8 +571,7 @@ static void query_rows_see_their_conditioning_set(void **state)
     }
 }
 
-/* --- bad parameters
- * --------------------------------------------------------------------------------- */
+/* --- bad parameters --- */
 
 static void bad_specifications_are_named(void **state)
 {
@@ -701,8 +734,7 @@ static void binomials_are_exact(void **state)
     assert_true(cs_small_product((int64_t)1 << 20, ((int64_t)1 << 20) - 1) > 0);
 }
 
-/* --- plan files
- * ------------------------------------------------------------------------------------ */
+/* --- plan files --- */
 
 static void write_text(const char *path, const char *text)
 {
@@ -833,8 +865,7 @@ static void defects_of_plan_files_are_named(void **state)
     assert_reason(path);
 }
 
-/* --- memory
- * ---------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Every allocation of pairs, expansion and enumeration failed in turn; leaks are the sanitizer's.
  */

@@ -79,8 +79,7 @@ static void assert_spectra_agree(const cs_toy_spectrum *a, const cs_toy_spectrum
     }
 }
 
-/* --- golden spectra ----------------------------------------------------------------------------
- */
+/* --- golden spectra --- */
 
 static cs_objective golden_objective(const json_t *entry)
 {
@@ -235,8 +234,7 @@ static void golden_spectra_by_every_road(void **state)
     assert_true(with_formula >= 75);
 }
 
-/* --- agreement beyond the golden set -------------------------------------------------------------
- */
+/* --- agreement beyond the golden set --- */
 
 /* 1: a closed form is expected under token weights without an empty prefix, blind. */
 static const struct {
@@ -405,8 +403,7 @@ static void large_enumerations_use_the_gram_matrix(void **state)
     }
 }
 
-/* --- numbers of theory.md 5 --------------------------------------------------------------------
- */
+/* --- numbers of theory.md 5 --- */
 
 static double tail(const cs_toy_spectrum *s)
 {
@@ -523,8 +520,7 @@ static void quoted_values(void **state)
     cs_labelled_free(&m);
 }
 
-/* --- plans from files --------------------------------------------------------------------------
- */
+/* --- plans from files --- */
 
 /* A random plan of length s in a random order: groups 0..K all in use. */
 static void random_plan(cs_rng *rng, cs_plan *plan)
@@ -627,8 +623,7 @@ static void literal_sets_of_one_class_are_disjoint(void **state)
     }
 }
 
-/* --- bad input
- * ------------------------------------------------------------------------------------ */
+/* --- bad input --- */
 
 static void bad_toys_are_named(void **state)
 {

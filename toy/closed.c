@@ -41,8 +41,7 @@ static long double one_minus_power(long double log_base, int64_t n)
     return -expm1l((long double)n * log_base);
 }
 
-/* --- permutation-invariant objectives: mass of the empty set, and lambda
- * --------------------------- */
+/* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
 /* q(0): 0 without an empty prefix and for objectives that always leave a token. */
 static double empty_mass(const cs_toy *toy)
@@ -206,8 +205,7 @@ static cs_status closed_invariant(closed *c)
     return CS_OK;
 }
 
-/* --- fixed orders
- * ------------------------------------------------------------------------------------ */
+/* --- fixed orders --- */
 
 /* Whether every prefix predicts its next token and nothing else. */
 static bool is_next_token(const cs_toy *toy)

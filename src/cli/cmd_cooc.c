@@ -280,6 +280,9 @@ static cs_status run_cooc(cs_args *args)
     }
     if (status == CS_OK) {
         note_target_position(args, &options);
+        status = cs_args_note_clamped(args, &corpus, &options);
+    }
+    if (status == CS_OK) {
         options.draws = count > 0 ? draws[count - 1] : 0;
         status = cs_args_flag(args, "dry-run") ? estimate(args, &corpus, &options)
                  : count > 1                   ? build_list(args, &corpus, &options, count, draws)

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "io/file.h"
 #include "plan/spec.h"
+#include "text/sequences.h"
 
 #define OBJECTIVES                                                                                 \
     "ar|masked|variable-masked|bernoulli-masked|diverse-ar|offset-ar|group-ar|permuted-ar|gvp|"    \
@@ -46,7 +47,8 @@ const cs_opt cs_group_plan_numbers[] = {
     {"unmasked", 0, CS_OPT_TEXT, "M|LO:HI", NULL, 0, 0,
      "masked, variable-masked: number of unmasked tokens (LO:HI inclusive).", false},
     {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI", NULL, 0, 0,
-     "The same as --unmasked s - round(RHO s) at length s; bernoulli-masked: the probability.",
+     "The same as --unmasked s - round(RHO s) at length s, halves rounded away from zero, clamped "
+     "into 1..s-1; bernoulli-masked: the probability.",
      false},
     {"t", 0, CS_OPT_TEXT, "N", NULL, 0, 0,
      "diverse-ar: tokens ahead; group-ar: tokens predicted at once.", false},
@@ -59,8 +61,8 @@ const cs_opt cs_group_plan_sweeps[] = {
      "masked, variable-masked: number of unmasked tokens (LO:HI inclusive; A:B:STEP sweeps M).",
      false},
     {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI|A:B:STEP", NULL, 0, 0,
-     "The same as --unmasked s - round(RHO s) at length s; bernoulli-masked: the probability. "
-     "A:B:STEP sweeps RHO.",
+     "The same as --unmasked s - round(RHO s) at length s, halves rounded away from zero, clamped "
+     "into 1..s-1; bernoulli-masked: the probability. A:B:STEP sweeps RHO.",
      false},
     {"t", 0, CS_OPT_TEXT, "N|A:B:STEP", NULL, 0, 0,
      "diverse-ar: tokens ahead; group-ar: tokens predicted at once.", false},
@@ -156,8 +158,7 @@ const cs_opt cs_group_solver[] = {
     GROUP_END,
 };
 
-/* --- objective ----------------------------------------------------------------------------------
- */
+/* --- objective --- */
 
 typedef bool (*wants_fn)(const cs_objective_info *info, cs_objective_kind kind);
 
@@ -295,8 +296,51 @@ bool cs_args_target_given(const cs_args *args)
     return strcmp(cs_args_text(args, "target-position"), "given") == 0;
 }
 
-/* --- toy model
- * ------------------------------------------------------------------------------------ */
+/* One line on stderr: what the mask ratio comes to at length s. */
+static void note_clamped(const cs_args *args, const cs_objective *objective, int64_t s,
+                         const char *where)
+{
+    char *name = cs_objective_describe(objective), range[48] = "";
+    int64_t lo = 0, hi = 0;
+    if (name && cs_objective_unmasked(objective, s, &lo, &hi) == CS_OK) {
+        int n = snprintf(range, sizeof range, "%lld", (long long)lo);
+        if (hi > lo) {
+            (void)snprintf(range + n, sizeof range - (size_t)n, ":%lld", (long long)hi);
+        }
+        cs_output_note(args,
+                       "%s: at length %lld s - round(RHO s) leaves 1..s-1; clamped to %s "
+                       "unmasked%s",
+                       name, (long long)s, range, where);
+    }
+    cs_free(name);
+}
+
+cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
+                               const cs_cooc_options *options)
+{
+    cs_sequences sequences = {0};
+    int64_t clamped = 0, longest = 0;
+    cs_status status =
+        cs_sequences_of(corpus, options->max_length, options->stride, 2, &sequences, NULL);
+    for (int64_t i = 0; i < sequences.count; ++i) {
+        bool test = corpus->held_out[sequences.document[i]] != 0;
+        bool used = options->split == CS_SPLIT_ALL || test == (options->split == CS_SPLIT_TEST);
+        if (used && cs_objective_clamps(&options->objective, sequences.length[i])) {
+            longest = sequences.length[i] > longest ? sequences.length[i] : longest;
+            ++clamped;
+        }
+    }
+    if (clamped > 0) {
+        char where[64];
+        (void)snprintf(where, sizeof where, "; %lld sequences of at most that length",
+                       (long long)clamped);
+        note_clamped(args, &options->objective, longest, where);
+    }
+    cs_sequences_free(&sequences);
+    return status;
+}
+
+/* --- toy model --- */
 
 static cs_status toy_number(const cs_args *args, const cs_sweep *sweep, int64_t point,
                             const char *name, const char *argument, int64_t *out)
@@ -330,13 +374,15 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
         status = cs_toy_check(&toy);
     }
     if (status == CS_OK) {
+        if (cs_objective_clamps(&toy.objective, toy.length)) {
+            note_clamped(args, &toy.objective, toy.length, "");
+        }
         *out = toy;
     }
     return status;
 }
 
-/* --- corpus
- * --------------------------------------------------------------------------------------- */
+/* --- corpus --- */
 
 int cs_args_threads(const cs_args *args)
 {
@@ -419,8 +465,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     return status;
 }
 
-/* --- build and spectrum
- * ----------------------------------------------------------------------------- */
+/* --- build and spectrum --- */
 
 cs_status cs_args_build(const cs_args *args, cs_cooc_options *out)
 {

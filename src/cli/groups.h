@@ -60,6 +60,11 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK
 /* The same with the objective and the target position of cs_group_plan. */
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
+/* Says on stderr how many sequences of the build have a mask ratio that is clamped
+ * (cs_objective_clamps), and at which length; silent when none has. */
+cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
+                               const cs_cooc_options *options) CS_MUST_CHECK;
+
 /* Everything of the spectrum but `k`. "block" is CS_ERR_USAGE and "cusolver" CS_ERR_DEVICE: this
  * build does not have them. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;

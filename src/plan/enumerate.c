@@ -22,8 +22,7 @@ typedef struct {
     void *ctx;
 } enumeration;
 
-/* --- how many ------------------------------------------------------------------------------------
- */
+/* --- how many --- */
 
 /* Ordered partitions of s positions into n non-empty groups: f(s, n) = n (f(s-1, n) + f(s-1, n-1)).
  */
@@ -96,8 +95,7 @@ static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
     return status;
 }
 
-/* --- one after another ---------------------------------------------------------------------------
- */
+/* --- one after another --- */
 
 static void swap(int32_t *a, int32_t *b)
 {

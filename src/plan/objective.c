@@ -1,6 +1,7 @@
 /* The table of objectives, their parameters and the checks of both. */
 #include "plan/objective.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -96,8 +97,7 @@ cs_objective cs_objective_default(cs_objective_kind kind)
                           .file = NULL};
 }
 
-/* --- parsers -----------------------------------------------------------------------------------
- */
+/* --- parsers --- */
 
 /* Splits "A:B" into two texts (the same text twice for "A"); a text that does not fit fails. */
 static cs_status split_range(const char *what, const char *text, char lo[64], char hi[64])
@@ -205,8 +205,7 @@ cs_status cs_objective_parse_offset(const char *text, cs_objective *objective)
     return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L", text);
 }
 
-/* --- checks ------------------------------------------------------------------------------------
- */
+/* --- checks --- */
 
 static cs_status check_unmasked(const cs_objective *o)
 {
@@ -344,11 +343,30 @@ cs_status cs_objective_check_length(const cs_objective *o, int64_t s)
     return o->kind == CS_OBJ_FILE ? check_file_length(o->file, s) : CS_OK;
 }
 
-/* s - round(rho s), half away from zero, clamped so that a token stays and one is masked. */
+/* s - round(rho s), half away from zero on the decimal that was typed: the double next to 0.29 may
+ * lie below it, and the product with s rounds once more, together less than 2 eps of rho s. A nudge
+ * of 4 eps lifts such halves to where the decimal is; a decimal of 14 digits or less that is truly
+ * below a half stays below it. */
+static int64_t unmasked_before_clamp(double ratio, int64_t s)
+{
+    return s - (int64_t)round(ratio * (double)s * (1 + 4 * DBL_EPSILON));
+}
+
+/* Clamped so that a token stays and one is masked. */
 static int64_t unmasked_at(double ratio, int64_t s)
 {
-    int64_t m = s - (int64_t)round(ratio * (double)s);
+    int64_t m = unmasked_before_clamp(ratio, s);
     return m < 1 ? 1 : m > s - 1 ? s - 1 : m;
+}
+
+bool cs_objective_clamps(const cs_objective *o, int64_t s)
+{
+    bool masks = o->kind == CS_OBJ_MASKED || o->kind == CS_OBJ_VARIABLE_MASKED;
+    if (!masks || o->unmasked_lo >= 0 || s < 2) {
+        return false;
+    }
+    return unmasked_before_clamp(o->mask_ratio_hi, s) != unmasked_at(o->mask_ratio_hi, s) ||
+           unmasked_before_clamp(o->mask_ratio_lo, s) != unmasked_at(o->mask_ratio_lo, s);
 }
 
 cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
@@ -366,8 +384,7 @@ cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, i
     return CS_OK;
 }
 
-/* --- description -------------------------------------------------------------------------------
- */
+/* --- description --- */
 
 static void describe_parameters(const cs_objective *o, char *text, size_t size)
 {

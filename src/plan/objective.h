@@ -8,6 +8,7 @@
 #ifndef CS_PLAN_OBJECTIVE_H
 #define CS_PLAN_OBJECTIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -37,11 +38,11 @@ typedef struct {
     cs_objective_kind kind;
     cs_event_weight event_weight;
     cs_empty_prefix empty_prefix; /* none: events with an empty conditioning set do not exist */
-    int64_t unmasked_lo,
-        unmasked_hi; /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio */
-    double mask_ratio_lo,
-        mask_ratio_hi; /* resolved per length s: unmasked = s - round(rho s), half away from zero */
-    int64_t t;         /* diverse-ar, group-ar */
+    /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio. */
+    int64_t unmasked_lo, unmasked_hi;
+    /* Resolved per length s: unmasked = s - round(rho s), half away from zero, in 1..s-1. */
+    double mask_ratio_lo, mask_ratio_hi;
+    int64_t t;                    /* diverse-ar, group-ar */
     cs_offset_kind offset;        /* offset-ar */
     double offset_value;          /* uniform: T, power: A, mix: L */
     cs_segmentation segmentation; /* gvp */
@@ -55,8 +56,8 @@ typedef struct {
     const char *summary;        /* one line, with the paper and equation */
     bool fixed_order;           /* S is always a prefix */
     bool permutation_invariant; /* S is uniform given its size */
-    bool
-        wants_unmasked; /* a number of unmasked tokens or a mask ratio; bernoulli-masked: a ratio */
+    /* A number of unmasked tokens or a mask ratio; bernoulli-masked: a ratio. */
+    bool wants_unmasked;
     bool wants_t, wants_offset, wants_segmentation;
 } cs_objective_info;
 
@@ -86,6 +87,10 @@ cs_status cs_objective_check_length(const cs_objective *objective, int64_t s) CS
  * out of range it fails. */
 cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_t *lo,
                                 int64_t *hi) CS_MUST_CHECK;
+
+/* Whether cs_objective_unmasked clamps an end of the range at length s: then the number of unmasked
+ * tokens is not s - round(rho s). False for `--unmasked` and other objectives. */
+bool cs_objective_clamps(const cs_objective *objective, int64_t s);
 
 /* "masked unmasked=2 event-weight=token", in fresh memory. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;

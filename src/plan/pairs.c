@@ -62,8 +62,7 @@ static void add_prefix_event(cs_pairs *pairs, int64_t prefix, int64_t target, do
     }
 }
 
-/* --- one target a prefix: ar, diverse-ar, offset-ar ----------------------------------------------
- */
+/* --- one target a prefix: ar, diverse-ar, offset-ar --- */
 
 static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
@@ -97,8 +96,7 @@ static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
     return CS_OK;
 }
 
-/* --- group-ar ------------------------------------------------------------------------------------
- */
+/* --- group-ar --- */
 
 static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
@@ -137,8 +135,7 @@ static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
     return CS_OK;
 }
 
-/* --- permutation-invariant objectives ------------------------------------------------------------
- */
+/* --- permutation-invariant objectives --- */
 
 /* lcm over m = lo..hi of C(s, m), or of C(s, m) (s - m): denominators of P(S, k) / c(m). */
 static int64_t binomial_lcm(int64_t s, int64_t lo, int64_t hi, bool times_targets)

@@ -28,8 +28,7 @@ double cs_pairs_expand_count(const cs_pairs *pairs)
     return events;
 }
 
-/* --- expansion -----------------------------------------------------------------------------------
- */
+/* --- expansion --- */
 
 static cs_status sets_room(cs_pairs *out, int64_t sets, int64_t positions, int64_t events)
 {
@@ -169,8 +168,7 @@ cs_status cs_pairs_expand(const cs_pairs *pairs, int64_t limit, cs_pairs *out)
     return CS_OK;
 }
 
-/* --- plan files ----------------------------------------------------------------------------------
- */
+/* --- plan files --- */
 
 /* One predicted token of one plan; its set is the m positions at `position`. */
 typedef struct {

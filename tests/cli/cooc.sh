@@ -36,6 +36,12 @@ test_mask_ratio_is_unmasked() {
         cmp -s a/matrix.npz b/matrix.npz || fail "${why:-matrices differ}"
 }
 
+test_clamped_ratios_are_said() {
+    printf 'x\ta b a\ny\ta b\n' > c.tsv
+    exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.2 -o d &&
+        says "clamped to 1 unmasked; 1 sequences of at most that length"
+}
+
 test_given_is_better_connected_never() {
     small_corpus c.tsv
     for position in blind given; do
@@ -157,7 +163,7 @@ test_data() {
         refuses 2 "--vocab has no meaning" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
 }
 
-for t in counts any_memory_any_threads mask_ratio_is_unmasked given_is_better_connected_never draws out_of_reach_is_said dry_run \
-    nearest_is_given bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never draws \
+    out_of_reach_is_said dry_run nearest_is_given bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
     check $t
 done

@@ -111,7 +111,16 @@ test_too_large_is_said_before() {
         grep -q '"nnz"' out
 }
 
+test_clamped_ratios_are_said() {
+    exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.05 --classes 2 --length 5 --tokens 2 &&
+        says "at length 5 s - round(RHO s) leaves 1..s-1; clamped to 4 unmasked" || return 1
+    exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.29 --classes 2 --length 50 --tokens 2 --csv || return 1
+    [ ! -s err ] || { fail "a note without a clamp: $(head -c 200 err)"; return 1; }
+    grep -q ',reduce,35,' out || fail "0.29 of 50 is 14.5, rounded away from zero: 35 unmasked"
+}
+
 for t in golden given_is_all_ones sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
-    sweep_leaves_out_what_does_not_exist plan_file bad_numbers nothing_is_ignored too_large_is_said_before; do
+    sweep_leaves_out_what_does_not_exist plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
+    clamped_ratios_are_said; do
     check $t
 done
