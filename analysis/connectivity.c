@@ -81,6 +81,16 @@ static void mark_side(const cs_csr *a, const cs_ranked *order, int64_t best, uin
     }
 }
 
+static cs_spectrum_options solver_options(const cs_connectivity_options *options, int64_t k)
+{
+    return (cs_spectrum_options){.k = k,
+                                 .solver = options->solver,
+                                 .tol = options->tol,
+                                 .max_iterations = options->max_iterations,
+                                 .seed = options->seed,
+                                 .threads = options->threads};
+}
+
 cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
                     uint8_t *side_row, uint8_t *side_col)
 {
@@ -91,9 +101,9 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
     cs_ranked *order = NULL;
     uint8_t *row = NULL, *col = NULL;
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
-    cs_spectrum_options so = {
-        .k = smaller < 2 ? smaller : 2, .seed = options->seed, .threads = options->threads};
-    if ((status = cs_spectrum_of(a, &so, &spectrum)) != CS_OK) {
+    cs_spectrum_options so = solver_options(options, smaller < 2 ? smaller : 2);
+    if ((status = cs_spectrum_of(a, &so, &spectrum)) != CS_OK ||
+        (status = cs_spectrum_require(&spectrum)) != CS_OK) {
         goto done;
     }
     if (spectrum.components != 1 || spectrum.zero_rows + spectrum.zero_cols > 0) {
@@ -198,20 +208,19 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     }
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     int64_t k = parts.count + (options->k > 0 ? options->k : 32);
-    cs_spectrum_options so = {.k = k < smaller ? k : smaller,
-                              .values_only = true,
-                              .seed = options->seed,
-                              .threads = options->threads,
-                              .moment4 = true,
-                              .probe = !options->no_probe,
-                              .progress = options->progress};
+    cs_spectrum_options so = solver_options(options, k < smaller ? k : smaller);
+    so.values_only = so.moment4 = true;
+    so.probe = !options->no_probe;
+    so.progress = options->progress;
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
         (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||
         (status = cs_cut_of(&part, options, &result.cut, NULL, NULL)) != CS_OK) {
         goto done;
     }
     result.cut.mass = result.giant_mass;
-    result.gap = result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count] : 1.0;
+    result.gap = !result.spectrum.converged        ? NAN
+                 : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
+                                                   : 1.0;
     *out = result;
     memset(&result, 0, sizeof result);
 done:

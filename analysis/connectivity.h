@@ -34,6 +34,9 @@ typedef struct {
 
 typedef struct {
     int64_t k; /* singular values below 1 wanted; 0: 32 */
+    cs_solver solver;
+    double tol;             /* relative residual wanted; 0: 1e-12 */
+    int64_t max_iterations; /* 0: the solver's default */
     uint64_t seed;
     int threads;
     const cs_progress *progress;
@@ -43,8 +46,8 @@ typedef struct {
 typedef struct {
     cs_spectrum spectrum; /* values only: the ones (a component each) and then k more */
     double giant_mass;    /* share of mass of the heaviest component */
-    double
-        gap; /* 1 - the largest singular value that is not a component's 1; 1 when there is none */
+    double gap; /* 1 - the largest singular value that is not a component's 1; 1 when there
+                   is none; NaN when the spectrum did not converge */
     cs_cut cut; /* of the heaviest component */
 } cs_connectivity;
 
@@ -52,12 +55,14 @@ void cs_connectivity_free(cs_connectivity *c);
 
 /* Components, spectrum, moments, gap and the sweep cut of the heaviest component of a matrix of
  * counts or probabilities. Cost: one truncated SVD of k + components triplets, one of 2 on the
- * heaviest component, O(nnz log) for the sweep. */
+ * heaviest component, O(nnz log) for the sweep. A spectrum that did not converge is no failure
+ * (spectrum.converged says so); a cut that rests on one is, as in cs_cut_of. */
 cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
                              cs_connectivity *out) CS_MUST_CHECK;
 
 /* The sweep cut of a connected matrix (exactly one component; CS_ERR_INPUT otherwise). `side_row`,
- * `side_col` (either NULL) receive 1 for nodes on the smaller side. */
+ * `side_col` (either NULL) receive 1 for nodes on the smaller side. CS_ERR_CONVERGE when the second
+ * triplet did not converge: without it neither the bounds nor the order of the sweep are known. */
 cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
                     uint8_t *side_row, uint8_t *side_col) CS_MUST_CHECK;
 

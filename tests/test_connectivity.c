@@ -154,6 +154,37 @@ static void two_components_report_the_heavier(void **state)
     cs_csr_free(&m);
 }
 
+/* The cycle of 2 x 700 nodes: its second value, cos(pi / 700), is 1e-5 from the first and double,
+ * so one iteration of ARPACK leaves it unknown. A sigma_2 of 0, hence an upper bound of 1, would be
+ * an invention. */
+static void a_cut_without_its_second_triplet_is_refused(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_init(&a, N, N, 2 * N), CS_OK);
+    for (int i = 0; i < N; ++i) {
+        a.col[2 * i] = i + 1 < N ? i : 0;
+        a.col[2 * i + 1] = i + 1 < N ? i + 1 : N - 1;
+        a.val[2 * i] = a.val[2 * i + 1] = 1;
+        a.ptr[i + 1] = 2 * (i + 1);
+    }
+    cs_connectivity_options options = {.solver = CS_SOLVER_ARPACK, .max_iterations = 1};
+    cs_cut cut = {0};
+    assert_int_equal(cs_cut_of(&a, &options, &cut, NULL, NULL), CS_ERR_CONVERGE);
+    assert_non_null(strstr(cs_reason(), "did not converge"));
+    assert_int_equal(cut.rows, 0);
+    cs_reason_clear();
+    cs_connectivity c = {0};
+    assert_int_equal(cs_connectivity_of(&a, &options, &c), CS_ERR_CONVERGE);
+    assert_null(c.spectrum.sigma);
+    cs_reason_clear();
+    options = (cs_connectivity_options){0};
+    assert_int_equal(cs_cut_of(&a, &options, &cut, NULL, NULL), CS_OK);
+    assert_true(fabs(cut.sigma2 - cos(acos(-1) / N)) < 1e-12);
+    cs_csr_free(&a);
+}
+
 static cs_status count_tokens(void *ctx, const cs_corpus *corpus, double *values)
 {
     (void)ctx;
@@ -239,6 +270,7 @@ int main(void)
         cmocka_unit_test(sweep_lies_between_the_true_minimum_and_cheeger),
         cmocka_unit_test(group_ar_has_the_known_gap),
         cmocka_unit_test(two_components_report_the_heavier),
+        cmocka_unit_test(a_cut_without_its_second_triplet_is_refused),
         cmocka_unit_test(jackknife_of_a_sum_has_its_closed_form),
         cmocka_unit_test(principal_angles_are_exact_at_both_ends),
     };

@@ -40,6 +40,9 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
     options.k = k;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(&store->cooc.matrix.a, &options, out);
+    if (status == CS_OK) {
+        status = cs_spectrum_require(out);
+    }
     if (status == CS_OK && out->k < k) {
         status =
             cs_fail(CS_ERR_INPUT, "k %lld exceeds the rank %lld", (long long)k, (long long)out->k);

@@ -240,7 +240,8 @@ static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_s
     }
     options.k = k;
     options.progress = cs_output_progress(args);
-    return cs_spectrum_of(&store->cooc.matrix.a, &options, out);
+    status = cs_spectrum_of(&store->cooc.matrix.a, &options, out);
+    return status == CS_OK ? cs_spectrum_require(out) : status;
 }
 
 static cs_status fill(cs_args *args, const cs_cooc_store *store, const cs_spectrum *s,

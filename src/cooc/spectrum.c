@@ -21,6 +21,17 @@ void cs_spectrum_free(cs_spectrum *s)
     *s = (cs_spectrum){0};
 }
 
+cs_status cs_spectrum_require(const cs_spectrum *s)
+{
+    if (s->converged) {
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_CONVERGE,
+                   "the singular values did not converge: only %lld triplets are known, largest "
+                   "residual %.3g",
+                   (long long)s->k, s->cert_residual.value);
+}
+
 int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity)
 {
     int64_t groups = 0;

@@ -113,10 +113,13 @@ void cs_spectrum_free(cs_spectrum *spectrum);
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
-/* Abar of A with its marginals: row_mass (rows values) and col_mass (cols values), either NULL, sum
- * to
- * 1. Zero rows and columns stay, empty. O(nnz). CS_ERR_INPUT: a negative, NaN or infinite entry, or
- * a sum that overflows; CS_ERR_MEMORY. */
+/* For callers that can use nothing less than the triplets they asked for: CS_ERR_CONVERGE, naming
+ * how many are known and their largest residual, when a solver stopped early. */
+cs_status cs_spectrum_require(const cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* Abar of A with its marginals: row_mass (rows values) and col_mass (cols values), either NULL.
+ * Each sums to 1. Zero rows and columns stay, empty. O(nnz). CS_ERR_INPUT: a negative, NaN or
+ * infinite entry, or a sum that overflows; CS_ERR_MEMORY. */
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
                        double *col_mass) CS_MUST_CHECK;
 

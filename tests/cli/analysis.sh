@@ -47,6 +47,18 @@ test_angles() {
         refuses 3 "vocabularies" "$COSPEC" angles a small -k 2
 }
 
+# 676 words at random make one component that goes to ARPACK, which one iteration does not serve.
+test_what_did_not_converge_is_not_shown() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 300; ++d) { printf "l"; printf "\t"
+        for (i = 0; i < 40; ++i) { w = int(rand() * 676); printf "w%c%c ", 97 + int(w / 26), 97 + w % 26 }; print "" } }' > c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m || return 1
+    early="--solver arpack --max-iterations 1"
+    refuses 4 "did not converge" "$COSPEC" angles m m -k 40 $early &&
+        refuses 4 "did not converge" "$COSPEC" inspect m --vector 40 $early &&
+        refuses 4 "did not converge" "$COSPEC" inspect m --neighbours wah --dimensions 40 $early &&
+        exits 0 "$COSPEC" inspect m --vector 3 --solver arpack
+}
+
 test_tradeoff() {
     exits 0 "$COSPEC" tradeoff --length 128 --compare offset-ar:offset-weights=power:1 --csv &&
         near "$(awk -F, '$1 == "prefix" { print $NF }' out)" 2.58 0.005
@@ -77,4 +89,4 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input inspect angles tradeoff plot reproduce; do check "$name"; done
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce; do check "$name"; done
