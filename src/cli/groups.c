@@ -148,7 +148,9 @@ const cs_opt cs_group_solver[] = {
     {"normalised", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "The matrix is normalised already: nothing is divided.", false},
     {"solver", 0, CS_OPT_CHOICE, "auto|lapack|arpack|block|cusolver", "auto", 0, 0,
-     "Solver of large components; block and cusolver are not in this build.", false},
+     "Solver of large components (small ones are dense whatever is named); block and cusolver are "
+     "not in this build.",
+     false},
     {"tol", 0, CS_OPT_REAL, "EPS", "1e-12", 1e-16, 1e-1, "Residual wanted, relative to sigma_1.",
      false},
     {"max-iterations", 0, CS_OPT_INT, "N", NULL, 1, 1e9,

@@ -70,9 +70,14 @@ typedef struct {
     double floor;                        /* values below it are counted as zero */
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
-    /* components  value = number of returned sigma within 1e-9 of 1, bound = components; passed
-     *             when value >= min(wanted, components). Not run when a matrix that came
-     *             normalised was not reduced, or has a component without sigma = 1 (to 1e-9).
+    /* Every certificate that ran passed when value <= bound, slack included; but for the first.
+     *
+     * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed
+     *             when value = min(wanted, components), failed below. Inconclusive above: then
+     *             near_ones values come within 1e-9 of 1, from nearly separate parts of one
+     *             component, which the theorem says are not 1. Not run when a matrix that came
+     *             normalised has a negative entry (the theorem does not speak of it), was not
+     *             reduced, or has a component without sigma = 1 (to 1e-9).
      *
      * moments     All triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound,
      *             from the residuals.
@@ -80,17 +85,19 @@ typedef struct {
      *             T2 = sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that
      *             remain: the least of sqrt(T2), T4^(1/4), the square root of T2/n +
      *             sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and, unless the matrix
-     *             came with larger values, 1; bound = sigma_k. Passed when value <= bound (1 +
-     *             1e-9): nothing was missed. Above it inconclusive; failed when the triplets hold
-     *             more than the whole. An estimated T4 enters with three standard errors.
+     *             came with larger values or signs, 1; bound = sigma_k (1 + 1e-9). Passed: nothing
+     *             was missed. Above it inconclusive; failed when the triplets hold more than the
+     *             whole. An estimated T4 enters with three standard errors.
      *
      * probe       value = largest Ritz value of the doubly deflated operator from a random start,
-     *             bound = sigma_k; failed when it lies above: a value was missed. probe_failure =
-     *             probability that a missed sigma > 1.01 sigma_k escapes (Kuczynski-Wozniakowski
-     *             bound), 0 when the Krylov space ended. Not run when all triplets were computed.
+     *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
+     *             operator; failed above: a value was missed. probe_failure = probability that a
+     *             missed sigma > 1.01 bound escapes (Kuczynski-Wozniakowski bound), 0 when the
+     *             Krylov space ended. Not run when all triplets were computed.
      *
      * residual    value = largest residual, bound = tol sigma_1. */
     cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
+    int64_t near_ones;
     double probe_failure;
 } cs_spectrum;
 

@@ -14,11 +14,23 @@ enum { SAMPLES = 64 };
 static const double EXACT_COST = 2e10;
 static const double ONE_TOLERANCE = 1e-9;
 
+static bool any_negative(const cs_csr *a)
+{
+    int64_t nnz = cs_csr_nnz(a);
+    for (int64_t e = 0; e < nnz; ++e) {
+        if (a->val[e] < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
                        const cs_parts *parts, const cs_spectrum *spectrum)
 {
     cs_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
-    if (options->normalised && !options->no_reduction) {
+    /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
+    if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
         claims.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {
             const cs_part *part = &parts->part[b];
@@ -41,9 +53,12 @@ static void certify_components(const cs_spectrum_options *options, const cs_clai
     for (int64_t j = 0; j < s->k; ++j) {
         ones += fabs(s->sigma[j] - 1) <= ONE_TOLERANCE;
     }
-    cs_cert_state state = !claims->perron                        ? CS_CERT_NOT_RUN
-                          : ones >= least(wanted, s->components) ? CS_CERT_PASSED
-                                                                 : CS_CERT_FAILED;
+    int64_t known = least(wanted, s->components);
+    cs_cert_state state = !claims->perron ? CS_CERT_NOT_RUN
+                          : ones == known ? CS_CERT_PASSED
+                          : ones < known  ? CS_CERT_FAILED
+                                          : CS_CERT_INCONCLUSIVE;
+    s->near_ones = claims->perron && ones > known ? ones - known : 0;
     s->cert_components = (cs_certificate){state, (double)ones, (double)s->components};
 }
 
@@ -114,10 +129,10 @@ static void certify_moments(const cs_reduction *r, const cs_claims *claims, cs_s
     if (claims->perron) {
         value = fmin(value, 1); /* no singular value is larger */
     }
-    double bound = s->k > 0 ? s->sigma[s->k - 1] : 0;
-    cs_cert_state state = rest2 < -error2                        ? CS_CERT_FAILED
-                          : value <= bound * (1 + ONE_TOLERANCE) ? CS_CERT_PASSED
-                                                                 : CS_CERT_INCONCLUSIVE;
+    double bound = (s->k > 0 ? s->sigma[s->k - 1] : 0) * (1 + ONE_TOLERANCE);
+    cs_cert_state state = rest2 < -error2  ? CS_CERT_FAILED
+                          : value <= bound ? CS_CERT_PASSED
+                                           : CS_CERT_INCONCLUSIVE;
     s->cert_moments = (cs_certificate){state, value, bound};
 }
 
@@ -128,16 +143,16 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
     bool wide = abar.rows < abar.cols;
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    double value = 0, bound = s->sigma[s->k - 1];
+    double value = 0, least_known = s->sigma[s->k - 1];
+    /* Rounding of the Gram operator is absolute. */
+    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) +
+                        64 * DBL_EPSILON * s->sigma[0] * s->sigma[0]);
     cs_status status =
         cs_spectrum_probe(&tall, wide ? &s->u : &s->v, options->seed, &value, &s->probe_failure);
     if (status != CS_OK) {
         return status;
     }
-    /* Rounding of the Gram operator is absolute. */
-    double limit =
-        bound * bound * (1 + 2 * ONE_TOLERANCE) + 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
-    cs_cert_state state = value * value <= limit ? CS_CERT_PASSED : CS_CERT_FAILED;
+    cs_cert_state state = value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
     s->cert_probe = (cs_certificate){state, value, bound};
     return CS_OK;
 }

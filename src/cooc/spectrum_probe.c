@@ -8,10 +8,9 @@
  * Bound (Kuczynski & Wozniakowski, SIAM J. Matrix Anal. Appl. 13, 1992, Theorem 4.2): the largest
  * Ritz value theta after q steps in n dimensions fails theta > (1 - eps) lambda_1 with probability
  * at most 1.648 sqrt(n) exp(-sqrt(eps) (2 q - 1)), for every positive semidefinite matrix. A missed
- * sigma > 1.01 sigma_k has lambda_1 > 1.0201 sigma_k^2 and escapes only if theta <= sigma_k^2 (1 +
- * 1e-9)^2, so eps = 1 - (1 + 1e-9)^2 / 1.0201. q is the least that brings this below 1e-6, at most
- * n (then, and when the recurrence breaks down, the Krylov space is invariant and the probability
- * 0).
+ * sigma > 1.01 x has lambda_1 > 1.0201 x^2 and escapes only if theta <= x^2, so eps = 1 - 1/1.0201;
+ * x is the bound of the certificate. q is the least that brings this below 1e-6, at most n (then,
+ * and when the recurrence breaks down, the Krylov space is invariant and the probability 0).
  *
  * Limits: memory n q doubles; cost 2 q products of one column and 2 n q (q + p) for the
  * projections.
@@ -30,7 +29,7 @@ static const double BREAKDOWN = 1e-13; /* of the largest Ritz value seen: the sp
 
 static double failure_bound(int64_t n, int64_t steps)
 {
-    double gap = 1 - (1 + 2e-9) / 1.0201;
+    double gap = 1 - 1 / 1.0201;
     return fmin(1, 1.648 * sqrt((double)n) * exp(-sqrt(gap) * (2 * (double)steps - 1)));
 }
 

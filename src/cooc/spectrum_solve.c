@@ -3,9 +3,9 @@
  * Method. A block's sigma = 1 triplet is known in closed form when the input was counts; it is
  * subtracted before any solver runs, and the computed vectors are projected off it afterwards (a
  * vector of value sigma picks up eps / sigma of it in rounding). Blocks with a small side of at
- * most SMALL_SIDE go through dense gesdd, many at a time, each on one thread; the others go one
- * after the other through the solver dispatch on the deflated operator. A block with one row or
- * column has nothing left once its closed-form triplet is known.
+ * most SMALL_SIDE go through dense gesdd, many at a time, each on one thread, whatever solver is
+ * named; the others go one after the other through the solver dispatch on the deflated operator. A
+ * block with one row or column has nothing left once its closed-form triplet is known.
  *
  * How many: with closed forms in all of `count` blocks, a triplet of rank beyond wanted - count + 1
  * in its own block cannot be among the `wanted` largest.
@@ -22,8 +22,7 @@
 #include "base/threads.h"
 #include "cooc/spectrum_stages.h"
 
-/* TINY_SIDE: dense whatever solver was asked for; ARPACK has nothing to gain there. */
-enum { TINY_SIDE = 32, SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
+enum { SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
 
 static void part_free(cs_part *part)
 {
@@ -322,6 +321,10 @@ static cs_status solve_large(batch *job, int64_t block)
         return status;
     }
     cs_svd_options o = solver_options(job->options, asked);
+    if (r->count > 1 && asked == cs_block_rank(r, block)) {
+        o.solver = CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
+                                        solver gives all of it, nor saves anything there */
+    }
     status = cs_svd_compute(&b.op, &o, &svd);
     if (status == CS_OK) {
         take_svd(&svd, part);
@@ -343,8 +346,7 @@ static cs_status solve_large(batch *job, int64_t block)
 
 static bool is_small(const cs_reduction *r, const cs_spectrum_options *o, int64_t block)
 {
-    int64_t side = o->solver == CS_SOLVER_ARPACK ? TINY_SIDE : SMALL_SIDE;
-    return !o->no_reduction && cs_block_rank(r, block) <= side &&
+    return !o->no_reduction && cs_block_rank(r, block) <= SMALL_SIDE &&
            cs_block_rows(r, block) <= SMALL_ELEMENTS / cs_block_cols(r, block);
 }
 

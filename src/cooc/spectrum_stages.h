@@ -95,7 +95,8 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
 /* What the stages before assert; the certificates put it to the test. */
 typedef struct {
     bool complete; /* the triplets are all of the nonzero ones */
-    bool perron;   /* every component's largest value is 1: by normalisation, or as solved */
+    bool perron;   /* every component's largest value is 1 and simple: by normalisation, or, with no
+                      negative entry, as solved */
 } cs_claims;
 
 cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
@@ -108,7 +109,7 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
 
 /* The random-start probe (spectrum_probe.c): *value = largest Ritz value, as a singular value, of A
  * with the columns of v taken out; a: rows >= cols, v: cols x p orthonormal. *failure = probability
- * that a singular value above 1.01 sigma_k / (1 + 1e-9) is not seen above sigma_k. */
+ * that a singular value above 1.01 x is not seen above x, for any x. */
 cs_status cs_spectrum_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
                             double *failure) CS_MUST_CHECK;
 

@@ -117,9 +117,34 @@ test_not_converged_is_printed() {
     [ $got = 4 ] && says "not converged" && grep -q '"converged": false' out || fail "exit $got: $(head -c 200 err)"
 }
 
+# 64 components of 3 and one of 700: ARPACK, when named, serves the large one and refuses none.
+test_arpack_with_small_components() {
+    awk 'BEGIN { n = 700; b = 64; print "%%MatrixMarket matrix coordinate real general"; print n + 3 * b, n + 3 * b, 2 * n + 9 * b
+        for (i = 1; i <= n; ++i) { print i, i, 3; print i, i % n + 1, 1 + i % 7 }
+        for (c = 0; c < b; ++c) for (i = 1; i <= 3; ++i) for (j = 1; j <= 3; ++j) print n + 3 * c + i, n + 3 * c + j, i == j ? 3 : 1 }' > c.mtx
+    exits 0 "$COSPEC" svd c.mtx -k 72 --solver arpack --json && [ "$(number multiplicity_of_one out)" = 65 ] &&
+        grep -q '"solver": "arpack"' out || fail "$(head -c 300 err)"
+}
+
+# A certificate's bound holds its slack, and its meaning says which.
+test_certificates_say_what_they_prove() {
+    blocks
+    exits 0 "$COSPEC" svd blocks.mtx -k 50 --json && grep -q 'sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2)' out &&
+        grep -q '"near_ones": 0' out && [ "$(number multiplicity_of_one out)" = 40 ] || { fail "meaning"; return 1; }
+    # Joined by 1e-11: one component, so one sigma = 1, and a second value that comes near.
+    mtx 4 4 "1 1 3" "1 2 1" "2 1 1" "2 2 3" "3 3 3" "3 4 1" "4 3 1" "4 4 3" "1 3 1e-11" > near.mtx
+    exits 0 "$COSPEC" svd near.mtx -k all --json && [ "$(number near_ones out)" = 1 ] && [ "$(number multiplicity_of_one out)" = 1 ] &&
+        tr -d ' \n' < out | grep -q '"components":{"state":"inconclusive"' || { fail "a value near 1 passed as proof"; return 1; }
+    # Signs: diag(1, 1) turned, of one component; the theorem does not apply, and the values speak.
+    mtx 2 2 "1 1 0.6" "1 2 0.8" "2 1 -0.8" "2 2 0.6" > signed.mtx
+    exits 0 "$COSPEC" svd signed.mtx -k all --normalised --json && [ "$(number multiplicity_of_one out)" = 2 ] &&
+        tr -d ' \n' < out | grep -q '"components":{"state":"notrun"' || fail "a signed matrix has the certificate"
+}
+
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
 for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
-    rank_out_of_range bad_matrices truncated_npz not_converged_is_printed dry_run; do
+    rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
+    certificates_say_what_they_prove dry_run; do
     check $t
 done

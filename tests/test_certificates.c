@@ -1,0 +1,338 @@
+/* The certificates of cooc/spectrum against planted faults, and where their theorems do not apply.
+ */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "cooc/moments.h"
+#include "cooc/spectrum.h"
+#include "cooc/spectrum_stages.h"
+#include "cooc_matrices.h"
+#include "spectrum_support.h"
+
+static void a_solver_that_stops_early_says_so(void **state)
+{
+    (void)state;
+    cs_csr a = cycle(700); /* clustered values: no hope in one iteration */
+    cs_spectrum s = spectrum_of(
+        &a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1});
+    assert_false(s.converged);
+    assert_true(s.k >= 1 && s.k < 10);
+    assert_true(s.sigma[0] == 1); /* the closed form does not depend on the solver */
+    assert_int_equal(s.zeros, 0);
+    assert_int_equal(s.rank, -1);
+    assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert_residual.state, CS_CERT_PASSED); /* what there is, is good */
+    assert_int_equal(cs_spectrum_require(&s), CS_ERR_CONVERGE);
+    assert_non_null(strstr(cs_reason(), "did not converge"));
+    cs_reason_clear();
+    cs_spectrum_free(&s);
+    s = spectrum_of(&a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK});
+    assert_int_equal(cs_spectrum_require(&s), CS_OK);
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+}
+
+/* Removes triplet j from a result, as if the solver had missed it. */
+static void forget_triplet(cs_spectrum *s, int64_t j)
+{
+    for (int64_t t = j; t + 1 < s->k; ++t) {
+        s->sigma[t] = s->sigma[t + 1];
+        s->residual[t] = s->residual[t + 1];
+        memcpy(s->u.data + t * s->u.ld, s->u.data + (t + 1) * s->u.ld,
+               (size_t)s->u.rows * sizeof(double));
+        memcpy(s->v.data + t * s->v.ld, s->v.data + (t + 1) * s->v.ld,
+               (size_t)s->v.rows * sizeof(double));
+    }
+    s->u.cols = s->v.cols = --s->k;
+}
+
+static void a_missed_copy_is_caught(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 16, 2);
+    for (int full = 0; full < 2; ++full) {
+        cs_spectrum_options o = {.k = full ? 0 : 24, .probe = true, .moment4 = true};
+        cs_system system = {0};
+        cs_parts parts = {0};
+        cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 16};
+        assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
+        int64_t wanted = full ? a.cols : 24;
+        assert_int_equal(cs_parts_solve(&system, &o, wanted, &parts), CS_OK);
+        assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
+        cs_claims claims = cs_claims_of(&system, &o, &parts, &s);
+        assert_int_equal(claims.complete, full);
+        assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+        assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
+        assert_int_equal(s.cert_moments.state, full ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+        assert_int_equal(s.cert_probe.state, full ? CS_CERT_NOT_RUN : CS_CERT_PASSED);
+
+        forget_triplet(&s, 5); /* one of the 16 copies of 1 */
+        assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+        assert_int_equal(s.cert_components.state, CS_CERT_FAILED);
+        assert_true(s.cert_components.value == 15 && s.cert_components.bound == 16);
+        if (full) {
+            assert_int_equal(s.cert_moments.state, CS_CERT_FAILED);
+            assert_true(fabs(s.cert_moments.value - 1) < CLOSE);
+        } else {
+            assert_int_not_equal(s.cert_moments.state, CS_CERT_PASSED);
+            assert_true(s.cert_moments.value >= 1 - CLOSE);
+            assert_int_equal(s.cert_probe.state, CS_CERT_FAILED);
+            assert_true(s.cert_probe.value > 0.999);
+        }
+        forget_triplet(&s, 18); /* an ordinary value, with the ones whole or not */
+        assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+        assert_int_not_equal(s.cert_moments.state, CS_CERT_PASSED);
+
+        memcpy(s.v.data, s.v.data + s.v.ld, (size_t)s.v.rows * sizeof(double)); /* one twice */
+        claims.complete = false;
+        assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+        assert_int_equal(s.cert_probe.state, CS_CERT_FAILED);
+        cs_spectrum_free(&s);
+        cs_parts_free(&parts);
+        cs_system_free(&system);
+    }
+    cs_csr_free(&a);
+}
+
+/* A wrong vector shows in its own residual and in the certificate, and nowhere else. */
+static void a_wrong_vector_is_caught(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 6, 2);
+    cs_spectrum_options o = {.k = 30};
+    cs_system system = {0};
+    cs_parts parts = {0};
+    cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 6};
+    assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
+    assert_int_equal(cs_parts_solve(&system, &o, 30, &parts), CS_OK);
+    parts.part[3].v.data[0] += 1e-3;
+    assert_int_equal(cs_spectrum_merge(&system, &parts, &o, false, &s), CS_OK);
+    int64_t bad = 0;
+    for (int64_t j = 0; j < s.k; ++j) {
+        bad += s.residual[j] > 1e-5;
+        assert_true(s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
+    }
+    assert_int_equal(bad, 1);
+    assert_int_equal(s.cert_residual.state, CS_CERT_FAILED);
+    assert_false(s.converged);
+    cs_spectrum_free(&s);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    cs_csr_free(&a);
+}
+
+/* diag(1, 0.9, 0.5, ..., 0.5) with the first vector known: the probe sees 0.9 and no more, and its
+ * Krylov space ends after two steps, so nothing can escape. On a spread spectrum the largest value
+ * is seen to 1% (in fact far closer) for every seed, with the failure probability of the formula.
+ */
+static void the_probe_sees_what_is_left(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    cs_csr d = {0};
+    assert_int_equal(cs_csr_init(&d, N, N, N), CS_OK);
+    for (int64_t i = 0; i < N; ++i) {
+        d.col[i] = (int32_t)i;
+        d.val[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
+        d.ptr[i + 1] = i + 1;
+    }
+    cs_dense v = {0};
+    assert_int_equal(cs_dense_init(&v, N, 1), CS_OK);
+    v.data[0] = 1;
+    cs_linop_csr_ctx ctx;
+    cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);
+    double value = 0, failure = 1;
+    assert_int_equal(cs_spectrum_probe(&op, &v, 1, &value, &failure), CS_OK);
+    assert_true(fabs(value - 0.9) < 1e-12);
+    assert_true(failure == 0);
+    for (int64_t i = 1; i < N; ++i) {
+        d.val[i] = 0.8 * (double)(N - i) / (N - 1);
+    }
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+        assert_int_equal(cs_spectrum_probe(&op, &v, seed, &value, &failure), CS_OK);
+        assert_true(value <= 0.8 + 1e-14 && value > 0.8 / 1.01);
+        assert_true(failure > 0 && failure <= 1e-6);
+    }
+    cs_dense_free(&v);
+    cs_csr_free(&d);
+}
+
+/* With the leading vectors taken out, the estimate of sum sigma^4 keeps its mean and loses most of
+ * its error. */
+static void known_triplets_sharpen_the_fourth_moment(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
+    assert_int_equal(cs_csr_transpose(&abar, &abar_t), CS_OK);
+    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
+    double mean = 0, error = 0, plain = 0, plain_error = 0;
+    assert_int_equal(cs_moment4_estimate(&abar, &abar_t,
+                                         &(cs_moment4_sampling){64, 3, 0, &s.v, s.sigma}, &mean,
+                                         &error),
+                     CS_OK);
+    assert_int_equal(
+        cs_moment4_estimate(&abar, &abar_t,
+                            &(cs_moment4_sampling){.samples = 64, .seed = 3, .threads = 0}, &plain,
+                            &plain_error),
+        CS_OK);
+    assert_true(fabs(mean - s.sum_sigma4) < 5 * error);
+    assert_true(fabs(plain - s.sum_sigma4) < 5 * plain_error);
+    assert_true(error < 0.5 * plain_error);
+    cs_spectrum_free(&s);
+    cs_csr_free(&abar);
+    cs_csr_free(&abar_t);
+    cs_csr_free(&a);
+}
+
+/* More in the triplets than in the matrix cannot be. */
+static void invented_values_fail_the_moments(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 4, 2);
+    cs_spectrum_options o = {.k = 20};
+    cs_system system = {0};
+    cs_parts parts = {0};
+    cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 4};
+    assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
+    assert_int_equal(cs_parts_solve(&system, &o, 20, &parts), CS_OK);
+    assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
+    cs_claims claims = cs_claims_of(&system, &o, &parts, &s);
+    for (int64_t j = 0; j < s.k; ++j) {
+        s.sigma[j] = 2;
+    }
+    assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+    assert_int_equal(s.cert_moments.state, CS_CERT_FAILED);
+    cs_spectrum_free(&s);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    cs_csr_free(&a);
+}
+
+/* When one solver call on the whole matrix misses copies, the component count says so; here it does
+ * not (LAPACK), and the certificate passes without any reduction. */
+static void unreduced_results_are_certified_by_components(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 12, 2);
+    cs_spectrum s =
+        spectrum_of(&a, (cs_spectrum_options){.k = 20, .no_reduction = true, .probe = true});
+    assert_int_equal(s.components, 12);
+    assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
+    assert_true(s.cert_components.value == 12);
+    cs_spectrum_free(&s);
+    cs_csr abar = normalised(&a);
+    s = spectrum_of(&abar,
+                    (cs_spectrum_options){.k = 20, .no_reduction = true, .normalised = true});
+    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    cs_spectrum_free(&s);
+    for (int64_t e = 0; e < cs_csr_nnz(&abar); ++e) {
+        abar.val[e] *= 0.5; /* not a normalised co-occurrence matrix */
+    }
+    s = spectrum_of(&abar, (cs_spectrum_options){.k = 20, .normalised = true});
+    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_true(fabs(s.sigma[11] - 0.5) < CLOSE);
+    cs_spectrum_free(&s);
+    cs_csr_free(&abar);
+    cs_csr_free(&a);
+}
+
+/* U diag(1, 1, 1, 0.5, 0.4) V^T with Householder U and V has entries of both signs: three values
+ * are 1 in one component, and the theorem on components says nothing of it. */
+static void signed_matrices_have_no_components_certificate(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    const double sigma[N] = {1, 1, 1, 0.5, 0.4}, x[N] = {1, 2, 3, 4, 5}, y[N] = {3, 1, 4, 1, 5};
+    double values[N * N];
+    for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < N; ++j) {
+            values[i * N + j] = 0;
+            for (int t = 0; t < N; ++t) { /* ||x||^2 = 55, ||y||^2 = 52 */
+                double u = (i == t) - 2 * x[i] * x[t] / 55, v = (j == t) - 2 * y[j] * y[t] / 52;
+                values[i * N + j] += u * sigma[t] * v;
+            }
+        }
+    }
+    cs_csr a = matrix_of(N, N, values);
+    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    assert_int_equal(s.components, 1);
+    for (int t = 0; t < N; ++t) {
+        assert_true(fabs(s.sigma[t] - sigma[t]) < CLOSE);
+    }
+    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.near_ones, 0);
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+}
+
+/* Two blocks (3 1; 1 3) joined by an entry of 1e-11 are one component with one sigma = 1; the
+ * second value is 1 - O(1e-11), which no solver tells from 1: reported, and no proof. */
+static void a_value_near_one_is_no_proof(void **state)
+{
+    (void)state;
+    cs_csr a = matrix_of(4, 4, (double[]){3, 1, 1e-11, 0, 1, 3, 0, 0, 0, 0, 3, 1, 0, 0, 1, 3});
+    cs_csr abar = normalised(&a);
+    for (int given = 0; given < 2; ++given) {
+        cs_spectrum s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.normalised = given});
+        assert_int_equal(s.components, 1);
+        assert_int_equal(s.cert_components.state, CS_CERT_INCONCLUSIVE);
+        assert_true(s.cert_components.value == 2 && s.cert_components.bound == 1);
+        assert_int_equal(s.near_ones, 1);
+        cs_spectrum_free(&s);
+        /* With one value wanted the nearby one is not looked at. */
+        s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.k = 1, .normalised = given});
+        assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
+        assert_int_equal(s.near_ones, 0);
+        cs_spectrum_free(&s);
+    }
+    cs_csr_free(&abar);
+    cs_csr_free(&a);
+}
+
+/* The bound of a certificate holds its slack: state and numbers cannot disagree. The cycle's values
+ * are double, so cutting a pair in two leaves a value equal to sigma_k, seen above it by rounding.
+ */
+static void bounds_include_their_slack(void **state)
+{
+    (void)state;
+    cs_csr a = cycle(64);
+    for (int64_t k = 2; k <= 12; ++k) {
+        cs_spectrum s =
+            spectrum_of(&a, (cs_spectrum_options){.k = k, .probe = true, .moment4 = true});
+        double last = s.sigma[k - 1];
+        assert_true(fabs(s.cert_probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
+                    1e-15);
+        assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
+        assert_true(s.cert_probe.value <= s.cert_probe.bound);
+        assert_true(s.cert_moments.bound > last && s.cert_moments.bound < last * (1 + 2e-9));
+        assert_int_equal(s.cert_moments.state == CS_CERT_PASSED,
+                         s.cert_moments.value <= s.cert_moments.bound);
+        cs_spectrum_free(&s);
+    }
+    cs_csr_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_solver_that_stops_early_says_so),
+        cmocka_unit_test(a_missed_copy_is_caught),
+        cmocka_unit_test(a_wrong_vector_is_caught),
+        cmocka_unit_test(the_probe_sees_what_is_left),
+        cmocka_unit_test(known_triplets_sharpen_the_fourth_moment),
+        cmocka_unit_test(invented_values_fail_the_moments),
+        cmocka_unit_test(unreduced_results_are_certified_by_components),
+        cmocka_unit_test(signed_matrices_have_no_components_certificate),
+        cmocka_unit_test(a_value_near_one_is_no_proof),
+        cmocka_unit_test(bounds_include_their_slack),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
