@@ -3,7 +3,7 @@
  * A verdict follows from numbers alone: the two sides and a bound on the numerical error of their
  * difference. Equality passes within the error; an inequality passes when it holds beyond the
  * error, so an inequality that is attained (margin 0) is INCONCLUSIVE unless its error is exactly
- * 0. Sides that are not numbers are INCONCLUSIVE.
+ * 0; it is then marked as attained. Sides that are not numbers are INCONCLUSIVE.
  */
 #include "analysis/statement.h"
 
@@ -38,7 +38,7 @@ static const char *form_name(cs_form form)
 
 static const char *relation_name(cs_relation relation)
 {
-    return relation == CS_RELATION_EQUAL ? "=" : "<=";
+    return relation == CS_RELATION_EQUAL ? "=" : relation == CS_RELATION_LESS ? "<" : "<=";
 }
 
 double cs_statement_margin(const cs_statement *s)
@@ -103,16 +103,29 @@ void cs_statement_judge(cs_statement *s, double lhs, double rhs, double error)
     s->lhs = lhs;
     s->rhs = rhs;
     s->error = error;
+    s->attained = false;
     double margin = cs_statement_margin(s);
     if (isnan(margin) || isnan(error)) {
         s->verdict = CS_INCONCLUSIVE;
+    } else if (s->relation == CS_RELATION_LESS && margin <= 0 && error == 0) {
+        s->verdict = CS_FAIL;
     } else if (s->relation == CS_RELATION_EQUAL) {
         s->verdict = -margin <= error ? CS_PASS : CS_FAIL;
     } else if (margin >= error) {
         s->verdict = rhs >= s->trivial ? CS_VACUOUS : CS_PASS; /* false when trivial is NaN */
     } else {
         s->verdict = margin < -error ? CS_FAIL : CS_INCONCLUSIVE;
+        s->attained = s->verdict == CS_INCONCLUSIVE && s->relation == CS_RELATION_AT_MOST &&
+                      error <= CS_ATTAINED * fmax(fabs(lhs), fabs(rhs));
     }
+}
+
+void cs_statement_withhold(cs_statement *s)
+{
+    s->verdict = CS_INCONCLUSIVE;
+    s->attained = false;
+    cs_free(s->counterexample);
+    s->counterexample = NULL;
 }
 
 static cs_status out_of_memory(void)
@@ -185,6 +198,7 @@ static json_t *statement_json(const cs_statement *s)
               cs_json_set(object, "form", json_string(form_name(s->form))) == CS_OK &&
               cs_json_set(object, "relation", json_string(relation_name(s->relation))) == CS_OK &&
               cs_json_set(object, "verdict", json_string(cs_verdict_name(s->verdict))) == CS_OK &&
+              cs_json_set(object, "attained", json_boolean(s->attained)) == CS_OK &&
               cs_json_set(object, "statement", json_string(s->text)) == CS_OK &&
               cs_json_set(object, "input", json_string(s->input)) == CS_OK &&
               cs_json_set(object, "lhs", cs_json_number(s->lhs)) == CS_OK &&
@@ -270,8 +284,9 @@ cs_status cs_statements_table(const cs_statements *list, bool brief, cs_table *o
 static const cs_statement *first_corrected(const cs_statements *list, cs_verdict verdict)
 {
     for (int64_t i = 0; i < list->count; ++i) {
-        if (list->item[i].form == CS_CORRECTED && list->item[i].verdict == verdict) {
-            return &list->item[i];
+        const cs_statement *s = &list->item[i];
+        if (s->form == CS_CORRECTED && s->verdict == verdict && !s->attained) {
+            return s;
         }
     }
     return NULL;

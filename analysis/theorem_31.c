@@ -135,6 +135,21 @@ static cs_status optimal_pair(const cs_31_problem *p, const cs_spectrum *spectru
     return CS_OK;
 }
 
+/* Without all the triplets that were asked for, neither side is the one that the statement means.
+ */
+static cs_status converged(cs_statement *s, int64_t wanted, const cs_spectrum *spectrum)
+{
+    cs_status status = cs_statement_assume(s, "the triplets converged (value: their number)",
+                                           spectrum->converged, (double)spectrum->k);
+    if (!spectrum->converged) {
+        cs_statement_withhold(s);
+        if (status == CS_OK) {
+            status = cs_statement_detail(s, "t_wanted", json_integer(wanted));
+        }
+    }
+    return status;
+}
+
 /* Eckart-Young: the SVD attains min L_2, and nothing goes below. */
 static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trials,
                          const cs_31_evaluation *random, const char *input,
@@ -146,8 +161,12 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
     cs_dense f = {0}, w = {0};
     cs_31_evaluation e[NOISES];
     int64_t side = p->a.rows < p->a.cols ? p->a.rows : p->a.cols;
-    cs_spectrum_options so = {
-        .k = features < side ? features : side, .seed = o->seed, .threads = o->threads};
+    cs_spectrum_options so = {.seed = o->seed, .threads = o->threads};
+    if (o->spectrum) {
+        so = *o->spectrum;
+    }
+    so.k = features < side ? features : side;
+    so.normalised = so.values_only = so.moment4 = false; /* p->a is a joint distribution */
     cs_status status = cs_spectrum_of(&p->a, &so, &spectrum);
     for (int i = 0; status == CS_OK && i < NOISES; ++i) {
         status = optimal_pair(p, &spectrum, noise[i], o->seed, (uint64_t)(trials + i), &f, &w);
@@ -176,7 +195,10 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
         goto done;
     }
     cs_statement_judge(s, loss(&e[0], 2), minimum, e[0].loss_error + shift);
-    status = cs_statement_detail(s, "t", json_integer(spectrum.k));
+    status = converged(s, so.k, &spectrum);
+    if (status == CS_OK) {
+        status = cs_statement_detail(s, "t", json_integer(spectrum.k));
+    }
     if (status == CS_OK && s->verdict == CS_FAIL) {
         status = cs_statement_counterexample(s, "the SVD's own factors give %.17g", s->lhs);
     }
@@ -205,6 +227,9 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
         status = s->verdict == CS_FAIL
                      ? cs_statement_counterexample(s, "a pair with L_2 = %.17g", least)
                      : cs_statement_detail(s, "pairs", json_integer(2 * trials + NOISES));
+    }
+    if (status == CS_OK) {
+        status = converged(s, so.k, &spectrum);
     }
 done:
     cs_spectrum_free(&spectrum);

@@ -96,6 +96,10 @@ cs_status cs_41_curve_of(const cs_labelled *m, const cs_spectrum *spectrum,
                          const cs_theorem_41_options *options, cs_41_curve *out) CS_MUST_CHECK;
 void cs_41_curve_free(cs_41_curve *curve);
 
+/* Only the sharp bound: of least squares that weighs every context alike, and by P_C. */
+cs_status cs_41_weighting(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
+                          cs_statements *out) CS_MUST_CHECK;
+
 /* Appends the statements that a curve supports, and its rows to `table` (may be NULL). */
 cs_status cs_41_statements(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
                            cs_statements *out, cs_table *table) CS_MUST_CHECK;

@@ -1,18 +1,27 @@
 /* Theorem 4.1: statements from the measured curve. theory.md 4.
  *
- *   E <= 2 p_max tail + 2 (1 + sigma_{t+1}^2) alpha~            sharpest
- *     <= 2 p_max tail + 4 alpha~ <= 2 p_max tail + 8 alpha      the paper's form, c_1 = 2 p_max,
- * c_2 = 8 E <= 2 alpha~ / (1 - sigma_{t+1}^2)                         spectral gap
+ *   E <= 2 p_max tail + 2 (1 + sigma_{t+1}^2) alpha~    sharpest
+ *     <= 2 p_max tail + 4 alpha~
+ *     <= 2 p_max tail + 8 alpha                         the paper's form: c_1 = 2 p_max, c_2 = 8
+ *   E <= 2 alpha~ / (1 - sigma_{t+1}^2)                 spectral gap
  *
- * One statement a bound over all t: the sides are those of the t with the least room where E > 0,
- * the verdict the worst over t; VACUOUS only when every t is. Soft labels: the same constants with
- * Y = sqrt(P_C) pi, p_max = max_c sum_X P_C pi_c >= ||Y^T Y||_2, and E against labels drawn from
- * pi(X). For a wrong guess a and the likeliest class b, 1 - pi_a <= 2 ||g - pi||^2 + 2 (1 -
- * ||pi||^2): with x = pi_a, y = pi_b it follows from (y - x)^2 + 2 (1 - x^2 - y (1 - x)) - (1 - x)
- * = (1 - y)^2
- * + x (1
- * - x) >= 0, and 1 - ||pi||^2 is what alpha~ of soft labels holds beyond sum_j (1 - lambda_j)
- * ||u_j^T Y||^2. A tie costs at most 1 and obeys the same inequality.
+ * One statement a bound over all t. The verdict is the worst over t, but a t where the bound is
+ * vacuous does not make the whole vacuous while another is informative. The sides are those of the
+ * tightest t that has this verdict, one with E > 0 where there is one; the details count the t of
+ * each verdict. Without convergence every claim on the triplets is INCONCLUSIVE.
+ *
+ * Soft labels: the same constants with Y = sqrt(P_C) pi, p_max = max_c sum_X P_C pi_c >=
+ * ||Y^T Y||_2, and E against labels drawn from pi(X). For a wrong guess a and the likeliest class b
+ *
+ *   1 - pi_a <= 2 ||g - pi||^2 + 2 (1 - ||pi||^2)
+ *
+ * follows, with x = pi_a and y = pi_b, from
+ *
+ *   (y - x)^2 + 2 (1 - x^2 - y (1 - x)) - (1 - x) = (1 - y)^2 + x (1 - x) >= 0,
+ *
+ * and 1 - ||pi||^2 is what alpha~ of soft labels holds beyond sum_j (1 - lambda_j) ||u_j^T Y||^2. A
+ * tie costs at most 1 and obeys the same inequality, with equality at pi = (1/2, 1/2): that bound
+ * can be attained.
  */
 #include <float.h>
 #include <math.h>
@@ -101,33 +110,58 @@ static double unweighted_error(const cs_41_curve *c, int64_t t)
     return c->unweighted[t];
 }
 
-/* FAIL before INCONCLUSIVE before what holds. */
-static int severity(cs_verdict verdict)
+/* FAIL before INCONCLUSIVE, undecided before attained, before what holds. */
+static int severity(const cs_statement *s)
 {
-    return verdict == CS_FAIL ? 2 : verdict == CS_INCONCLUSIVE ? 1 : 0;
+    switch (s->verdict) {
+    case CS_FAIL:
+        return 4;
+    case CS_PASS:
+        return 1;
+    case CS_VACUOUS:
+        return 0;
+    case CS_INCONCLUSIVE:
+    case CS_UNSPECIFIED:
+        break;
+    }
+    return s->attained ? 2 : 3;
 }
 
-/* The error of E is the rounding of a sum of masses; E = 0 is exact, and no right side is negative.
- */
+/* The error of E is the rounding of a sum of masses; E = 0 is exact, no right side is negative. */
 static double total_error(const cs_41_curve *c, double lhs, bound b)
 {
     return lhs == 0 ? 0 : b.error + c->labels.rounding * lhs;
 }
 
-static cs_status describe(const cs_41_curve *c, int64_t at, int64_t vacuous, int64_t informative,
-                          cs_statement *s)
+/* What the t of a claim come to. */
+typedef struct {
+    int64_t at;          /* shown: t - 1 */
+    int64_t informative; /* the first t - 1 whose right side is below the trivial bound, or -1 */
+    int64_t number[CS_UNSPECIFIED + 1]; /* of t with each verdict */
+} tally;
+
+static cs_status describe(const cs_41_curve *c, const tally *n, cs_statement *s)
 {
+    const int64_t at = n->at;
     const cs_41_labels *l = &c->labels;
     cs_status status = cs_statement_detail(s, "t", json_integer(at + 1));
     if (status == CS_OK) {
         status = cs_statement_detail(s, "t_max", json_integer(c->t_max));
     }
-    if (status == CS_OK) {
-        status = cs_statement_detail(s, "vacuous_at", json_integer(vacuous));
+    const struct {
+        const char *key;
+        cs_verdict verdict;
+    } count[] = {{"t_pass", CS_PASS},
+                 {"t_vacuous", CS_VACUOUS},
+                 {"t_fail", CS_FAIL},
+                 {"t_inconclusive", CS_INCONCLUSIVE}};
+    for (size_t i = 0; status == CS_OK && i < sizeof count / sizeof *count; ++i) {
+        status = cs_statement_detail(s, count[i].key, json_integer(n->number[count[i].verdict]));
     }
     if (status == CS_OK) {
         status = cs_statement_detail(s, "first_informative_t",
-                                     informative < 0 ? json_null() : json_integer(informative + 1));
+                                     n->informative < 0 ? json_null()
+                                                        : json_integer(n->informative + 1));
     }
     if (status == CS_OK) {
         status = cs_statement_detail(s, "rotations", json_integer(c->rotations.rotations));
@@ -169,53 +203,55 @@ static cs_status assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_st
     return status;
 }
 
-/* One claim over all t. Among equal verdicts a t with E > 0 stands for the claim before one where
- * there is nothing to bound, then the one with the least room. */
+/* One claim over all t, by the rules above. */
 static cs_status judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const claim *k,
                              const char *input, cs_statements *out)
 {
-    const double trivial = 1 - c->labels.p_max;
-    int64_t at = 0, vacuous = 0, informative = -1;
+    tally n = {.informative = -1};
     int worst = -1;
     double least = INFINITY;
     cs_statement *s = cs_statements_add(out, k->id, k->form, CS_RELATION_AT_MOST, k->text, input);
     if (!s) {
         return CS_ERR_MEMORY;
     }
+    s->trivial = 1 - c->labels.p_max;
     for (int64_t t = 0; t < c->t_max; ++t) {
         bound b = k->rhs(c, t);
         double lhs = k->lhs(c, t);
         cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
-        int now = 2 * severity(s->verdict) + (lhs > 0);
+        ++n.number[s->verdict];
+        int now = 2 * severity(s) + (lhs > 0);
         double margin = cs_statement_margin(s);
         if (now > worst || (now == worst && margin < least)) {
             worst = now;
             least = margin;
-            at = t;
+            n.at = t;
         }
-        vacuous += b.rhs >= trivial;
-        informative = informative < 0 && b.rhs < trivial ? t : informative;
+        n.informative = n.informative < 0 && b.rhs < s->trivial ? t : n.informative;
     }
-    bound b = k->rhs(c, at);
-    double lhs = k->lhs(c, at);
-    s->trivial = vacuous == c->t_max ? trivial : NAN;
+    bound b = k->rhs(c, n.at);
+    double lhs = k->lhs(c, n.at);
     cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
-    s->trivial = trivial;
     cs_status status = assume(c, spectrum, s);
     if (status == CS_OK) {
-        status = describe(c, at, vacuous, informative, s);
+        status = describe(c, &n, s);
     }
     if (status == CS_OK && s->verdict == CS_FAIL) {
-        status = cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)at + 1,
+        status = cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)n.at + 1,
                                              lhs, b.rhs);
+    }
+    if (!spectrum->converged) {
+        cs_statement_withhold(s);
     }
     return status;
 }
 
 /* The printed bound leaves c_1 and c_2 open: the least c = c_1 = c_2 that would do here. */
-static cs_status unspecified(const cs_41_curve *c, const double *tail, const char *id,
+static cs_status unspecified(const cs_41_curve *c, const cs_spectrum *spectrum, bool fourth,
                              const char *text, const char *input, cs_statements *out)
 {
+    const double *tail = fourth ? c->tail4 : c->tail2;
+    const char *id = fourth ? "4.1" : "4.1-text";
     double least = 0, base = NAN;
     int64_t at = 0;
     cs_statement *s = cs_statements_add(out, id, CS_PRINTED, CS_RELATION_AT_MOST, text, input);
@@ -241,6 +277,9 @@ static cs_status unspecified(const cs_41_curve *c, const double *tail, const cha
     } else {
         s->verdict = CS_UNSPECIFIED;
     }
+    if (!spectrum->converged) {
+        cs_statement_withhold(s);
+    }
     if (status == CS_OK) {
         status = cs_statement_detail(s, "least_c", cs_json_number(least));
     }
@@ -256,8 +295,7 @@ static cs_status labelling_errors(const cs_41_curve *c, const char *input, cs_st
     if (!s) {
         return CS_ERR_MEMORY;
     }
-    /* The margin is `slack`; the two sums apart would leave its sign to rounding where they meet.
-     */
+    /* The margin is `slack`: the sums apart would leave its sign to rounding where they meet. */
     cs_statement_judge(s, l->alpha, l->alpha + l->slack,
                        l->slack == 0 ? 0 : l->rounding * l->slack);
     cs_status status = cs_statement_detail(s, "alpha_tilde", cs_json_number(l->alpha_t));
@@ -279,9 +317,7 @@ static cs_status labelling_errors(const cs_41_curve *c, const char *input, cs_st
     return CS_OK;
 }
 
-/* sum_j (1 - lambda_j) ||u_j^T Y||^2 = 1 - sum_j lambda_j ||u_j^T Y||^2 = alpha~, when all are
- * known.
- */
+/* sum_j (1 - lambda_j) ||u_j^T Y||^2 = 1 - sum_j lambda_j ||u_j^T Y||^2 = alpha~ over all j. */
 static cs_status identity(const cs_41_curve *c, const char *input, cs_statements *out)
 {
     int64_t last = c->t_max - 1;
@@ -346,6 +382,21 @@ static cs_status fill(const cs_41_curve *c, const cs_spectrum *spectrum, const c
     return status;
 }
 
+static const claim alike = {
+    "4.1-unweighted", CS_PRINTED,
+    "the sharp bound if the least squares weighs every context alike (the paper names no weights)",
+    unweighted_error, sharp};
+
+cs_status cs_41_weighting(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
+                          cs_statements *out)
+{
+    static const claim by_mass = {"4.1-unweighted", CS_CORRECTED,
+                                  "the sharp bound if the least squares weighs a context by P_C",
+                                  worst_error, sharp};
+    cs_status status = c->unweighted ? judge_claim(c, spectrum, &alike, input, out) : CS_OK;
+    return status == CS_OK ? judge_claim(c, spectrum, &by_mass, input, out) : status;
+}
+
 cs_status cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
                            cs_statements *out, cs_table *table)
 {
@@ -371,18 +422,13 @@ cs_status cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, co
          "pi(X) throughout",
          soft_error, soft_sharp},
     };
-    static const claim alike = {
-        "4.1-unweighted", CS_PRINTED,
-        "the sharp bound if the least squares weighs every context alike (the paper names no "
-        "weights)",
-        unweighted_error, sharp};
-    cs_status status = unspecified(c, c->tail4, "4.1",
+    cs_status status = unspecified(c, spectrum, true,
                                    "E(t) <= c_1 sum_{j>t} sigma_j^4 + c_2 alpha, sigma_j the "
                                    "singular value, c_1 and c_2 not given (rhs: with the least "
                                    "c_1 = c_2 that does)",
                                    input, out);
     if (status == CS_OK) {
-        status = unspecified(c, c->tail2, "4.1-text",
+        status = unspecified(c, spectrum, false,
                              "the same with sigma_j^2 the singular value, as the text says: the "
                              "tail is then sum_{j>t} of its squares",
                              input, out);

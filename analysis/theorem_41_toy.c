@@ -56,8 +56,14 @@ cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_4
     cs_labelled m = {0};
     cs_spectrum spectrum = {0};
     cs_41_curve c = {0};
-    const cs_spectrum_options so = {
+    cs_spectrum_options so = {
         .seed = options->seed, .threads = options->threads, .progress = options->progress};
+    if (options->spectrum) {
+        so = *options->spectrum;
+    }
+    so.k = 0; /* every t */
+    so.normalised = so.values_only = false;
+    so.moment4 = true; /* for the tail, should the solver stop early */
     char *input = cs_42_describe(toy);
     cs_status status = input ? cs_toy_matrix(toy, limit, &m) : CS_ERR_MEMORY;
     if (status == CS_OK) {

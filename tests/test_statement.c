@@ -37,6 +37,10 @@ static void verdicts_follow_from_numbers(void **state)
         {CS_RELATION_AT_MOST, 1, INFINITY, 0.1, 0.5, CS_VACUOUS},
         {CS_RELATION_AT_MOST, INFINITY, INFINITY, 0, NAN, CS_PASS},
         {CS_RELATION_AT_MOST, 1, 2, NAN, NAN, CS_INCONCLUSIVE},
+        {CS_RELATION_LESS, 1, 2, 0.5, NAN, CS_PASS},
+        {CS_RELATION_LESS, 1, 1, 0, NAN, CS_FAIL},
+        {CS_RELATION_LESS, 1, 1, 1e-12, NAN, CS_INCONCLUSIVE},
+        {CS_RELATION_LESS, 2, 1, 0.5, NAN, CS_FAIL},
     };
     cs_statements list = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -52,6 +56,54 @@ static void verdicts_follow_from_numbers(void **state)
     assert_non_null(cs_statements_inconclusive(&list));
     cs_statements_free(&list);
     assert_null(list.item);
+}
+
+/* Only an `at most` whose sides agree to rounding is attained, and it fails no run. */
+static void an_attained_bound_is_inconclusive_and_harmless(void **state)
+{
+    (void)state;
+    const struct {
+        cs_relation relation;
+        double lhs, rhs, error;
+        bool attained;
+    } cases[] = {
+        {CS_RELATION_AT_MOST, 0.25, 0.25, 1e-9, true},
+        {CS_RELATION_AT_MOST, 0.25, 0.25 - 1e-10, 1e-9, true},
+        {CS_RELATION_AT_MOST, 0.25, 0.25, 1e-6, false}, /* too coarse to tell */
+        {CS_RELATION_AT_MOST, 0.25, 0.25, NAN, false},
+        {CS_RELATION_LESS, 0.25, 0.25, 1e-12, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_statements list = {0};
+        cs_statement *s =
+            cs_statements_add(&list, "x", CS_CORRECTED, cases[i].relation, "a <= b", NULL);
+        assert_non_null(s);
+        cs_statement_judge(s, cases[i].lhs, cases[i].rhs, cases[i].error);
+        assert_int_equal(s->verdict, CS_INCONCLUSIVE);
+        assert_true(s->attained == cases[i].attained);
+        assert_true((cs_statements_inconclusive(&list) == NULL) == cases[i].attained);
+        cs_statement_withhold(s);
+        assert_non_null(cs_statements_inconclusive(&list));
+        cs_statement_judge(s, 0, 1, 0);
+        assert_false(s->attained || cs_statements_inconclusive(&list));
+        cs_statements_free(&list);
+    }
+}
+
+/* What a statement rests on failed: neither a verdict nor a counterexample. */
+static void a_withheld_statement_has_no_verdict(void **state)
+{
+    (void)state;
+    cs_statements list = {0};
+    cs_statement *s = cs_statements_add(&list, "x", CS_CORRECTED, CS_RELATION_EQUAL, "a = b", NULL);
+    cs_statement_judge(s, 1, 2, 0);
+    assert_int_equal(s->verdict, CS_FAIL);
+    assert_int_equal(cs_statement_counterexample(s, "1 is not 2"), CS_OK);
+    cs_statement_withhold(s);
+    assert_int_equal(s->verdict, CS_INCONCLUSIVE);
+    assert_null(s->counterexample);
+    assert_false(cs_statements_failed(&list));
+    cs_statements_free(&list);
 }
 
 /* A false printed statement is a finding, not an error. */
@@ -101,6 +153,7 @@ static void json_and_table_carry_every_field(void **state)
     assert_string_equal(json_string_value(json_object_get(item, "input")), "a matrix");
     assert_true(json_real_value(json_object_get(item, "margin")) == -1);
     assert_true(json_is_null(json_object_get(item, "trivial")));
+    assert_true(json_is_false(json_object_get(item, "attained")));
     assert_string_equal(json_string_value(json_object_get(item, "counterexample")), "pair 3: 0.5");
     json_t *assumption = json_array_get(json_object_get(item, "assumptions"), 0);
     assert_true(json_is_true(json_object_get(assumption, "holds")));
@@ -150,6 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_follow_from_numbers),
+        cmocka_unit_test(an_attained_bound_is_inconclusive_and_harmless),
+        cmocka_unit_test(a_withheld_statement_has_no_verdict),
         cmocka_unit_test(only_corrected_statements_count),
         cmocka_unit_test(json_and_table_carry_every_field),
         cmocka_unit_test(every_allocation_may_fail),

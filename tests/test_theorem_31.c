@@ -71,6 +71,36 @@ static void corrected_holds_printed_fails(void **state)
     }
 }
 
+/* The optimal factors come from the solver that is asked for, and its failure is not hidden. */
+static void solver_options_reach_the_optimum(void **state)
+{
+    (void)state;
+    cs_csr a = {0};
+    random_matrix(3, 150, 120, 0.3, &a);
+    cs_spectrum_options so = {
+        .solver = CS_SOLVER_ARPACK, .no_reduction = true, .max_iterations = 1, .seed = 1};
+    cs_theorem_31_options o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
+    for (int i = 0; i < 2; ++i) {
+        cs_statements list = {0};
+        assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_OK);
+        const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
+        assert_int_equal(find(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
+        assert_int_equal(find(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
+        assert_int_equal(find(&list, "3.1", CS_CORRECTED)->verdict, CS_PASS);
+        assert_true((cs_statements_inconclusive(&list) != NULL) == (i == 0));
+        cs_statements_free(&list);
+        so.max_iterations = 0;
+    }
+    so.solver = CS_SOLVER_ARPACK; /* all triplets are more than ARPACK finds */
+    o.features = 120;
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "ARPACK"));
+    cs_reason_clear();
+    cs_statements_free(&list);
+    cs_csr_free(&a);
+}
+
 /* On a 1 x 1 matrix everything is known: Abar = 1, L_1 = -fw + (fw)^2, ||1 - fw||^2 = 1 - 2 fw +
  * (fw)^2, so the printed constant is fw - 1. */
 static void one_by_one_by_hand(void **state)
@@ -209,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corrected_holds_printed_fails),
+        cmocka_unit_test(solver_options_reach_the_optimum),
         cmocka_unit_test(one_by_one_by_hand),
         cmocka_unit_test(empty_rows_and_columns_do_not_matter),
         cmocka_unit_test(threads_do_not_matter),

@@ -326,6 +326,118 @@ static void unweighted_least_squares_breaks_the_bound(void **state)
     assert_true(broken);
 }
 
+/* The fixed example, by hand (theorem_41_example.c): 98/200 and 2/200 against 2 x 0.0196. */
+static void the_unweighted_example(void **state)
+{
+    (void)state;
+    cs_statements list = {0};
+    cs_theorem_41_options o = {.seed = 1, .threads = 1};
+    assert_int_equal(cs_theorem_41_unweighted(&o, &list), CS_OK);
+    const cs_statement *s = find(&list, "4.1-unweighted", CS_PRINTED);
+    assert_int_equal(s->verdict, CS_FAIL);
+    assert_non_null(s->counterexample);
+    assert_true(fabs(s->lhs - 0.49) < 1e-15 && fabs(s->rhs - 0.0392) < 1e-9);
+    s = find(&list, "4.1-unweighted", CS_CORRECTED);
+    assert_int_equal(s->verdict, CS_PASS);
+    assert_true(fabs(s->lhs - 0.01) < 1e-15 && fabs(s->rhs - 0.0392) < 1e-9);
+    cs_statements_free(&list);
+    for (int64_t n = 1;; ++n) {
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_theorem_41_unweighted(&o, &list);
+        int64_t made = cs_mem_fail_at(0);
+        cs_statements_free(&list);
+        if (made < n) {
+            assert_int_equal(status, CS_OK);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+}
+
+static double detail(const cs_statement *s, const char *key)
+{
+    return json_number_value(json_object_get(s->details, key));
+}
+
+/* A PASS never stands beside a t where the bound says nothing: 3 components, one class each, so
+ * t = 1 and 2 are vacuous with E > 0 and t = 3 is perfect. */
+static void the_sides_shown_have_the_verdict(void **state)
+{
+    (void)state;
+    cs_toy toy = {.classes = 3, .length = 4, .tokens = 2};
+    cs_theorem_41_options o = {.rotations = 3, .seed = 1, .threads = 1};
+    for (int ar = 0; ar < 2; ++ar) {
+        toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
+        toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
+        cs_statements list = {0};
+        assert_int_equal(cs_theorem_41_toy(&toy, 0, &o, &list, NULL), CS_OK);
+        for (int64_t i = 0; i < list.count; ++i) {
+            const cs_statement *s = &list.item[i];
+            if (!json_object_get(s->details, "t_pass")) {
+                continue;
+            }
+            assert_int_equal(s->verdict, CS_PASS);
+            assert_true(isfinite(s->rhs) && s->rhs < s->trivial);
+            assert_true(detail(s, "t_vacuous") >= 2 && detail(s, "t_pass") >= 1);
+            assert_true(detail(s, "t_fail") == 0 && detail(s, "t_inconclusive") == 0);
+            assert_true(detail(s, "t_pass") + detail(s, "t_vacuous") == detail(s, "t_max"));
+            assert_true(detail(s, "t") >= detail(s, "first_informative_t"));
+        }
+        cs_statements_free(&list);
+    }
+}
+
+/* A tie at pi = (1/2, 1/2) attains the bound for soft labels: neither side can be called larger. */
+static void an_attained_bound_says_so(void **state)
+{
+    (void)state;
+    cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
+    toy.objective = cs_objective_default(CS_OBJ_AR);
+    toy.objective.empty_prefix = CS_PREFIX_SHARED;
+    cs_statements list = {0};
+    cs_theorem_41_options o = {.rotations = 3, .seed = 1, .threads = 1};
+    assert_int_equal(cs_theorem_41_toy(&toy, 0, &o, &list, NULL), CS_OK);
+    const cs_statement *s = find(&list, "4.1-soft", CS_CORRECTED);
+    assert_int_equal(s->verdict, CS_INCONCLUSIVE);
+    assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
+    assert_false(cs_statements_failed(&list) || cs_statements_inconclusive(&list));
+    cs_statements_free(&list);
+}
+
+/* A solver that stops early leaves the bounds undecided, whatever their sides look like. */
+static void without_convergence_nothing_is_decided(void **state)
+{
+    (void)state;
+    static const char *const id[] = {"4.1", "4.1-tilde", "4.1-sharp", "4.1-gap"};
+    cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, 0);
+    shape s = {.rows = 300, .cols = 200, .labels = 3, .blocks = 1, .density = 0.2, .flip = 0.2};
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_statements list = {0};
+    random_labelled(&rng, &s, &m);
+    const cs_spectrum_options so = {.k = 40,
+                                    .solver = CS_SOLVER_ARPACK,
+                                    .max_iterations = 1,
+                                    .no_reduction = true,
+                                    .moment4 = true,
+                                    .seed = 1};
+    assert_int_equal(cs_spectrum_of(&m.a, &so, &spectrum), CS_OK);
+    assert_false(spectrum.converged);
+    assert_true(spectrum.k < 40);
+    cs_theorem_41_options o = {.rotations = 2, .seed = 1, .threads = 1};
+    assert_int_equal(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL), CS_OK);
+    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
+        assert_int_equal(find(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
+    }
+    assert_int_equal(find(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
+    assert_int_equal(find(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
+    assert_non_null(cs_statements_inconclusive(&list));
+    cs_statements_free(&list);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+}
+
 /* theory.md 4: on the toy model E = 0 for every rotation iff t >= r (s-1) for AR, iff t >= r for a
  * mask that leaves more than one token. */
 static void toy_models_are_perfect_from_the_known_t(void **state)
@@ -464,6 +576,10 @@ int main(void)
         cmocka_unit_test(separable_components),
         cmocka_unit_test(partial_labels),
         cmocka_unit_test(unweighted_least_squares_breaks_the_bound),
+        cmocka_unit_test(the_unweighted_example),
+        cmocka_unit_test(the_sides_shown_have_the_verdict),
+        cmocka_unit_test(an_attained_bound_says_so),
+        cmocka_unit_test(without_convergence_nothing_is_decided),
         cmocka_unit_test(toy_models_are_perfect_from_the_known_t),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(threads_do_not_matter),

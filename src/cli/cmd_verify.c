@@ -43,6 +43,7 @@ static const cs_opt *const verify_groups[] = {verify_options,       cs_group_toy
 
 typedef struct {
     cs_args *args;
+    cs_spectrum_options solver;
     bool t31, t41, t42, all;
     cs_statements list;
     cs_table curve, spectra;
@@ -69,6 +70,7 @@ static cs_status read_theorem(verify *v)
 static cs_theorem_41_options options_41(const verify *v)
 {
     return (cs_theorem_41_options){
+        .spectrum = &v->solver,
         .t_max = cs_args_given(v->args, "triplets") ? cs_args_int(v->args, "triplets") : 0,
         .rotations = cs_args_int(v->args, "rotations"),
         .seed = cs_args_seed(v->args),
@@ -78,7 +80,8 @@ static cs_theorem_41_options options_41(const verify *v)
 
 static cs_theorem_31_options options_31(const verify *v)
 {
-    return (cs_theorem_31_options){.features = cs_args_int(v->args, "features"),
+    return (cs_theorem_31_options){.spectrum = &v->solver,
+                                   .features = cs_args_int(v->args, "features"),
                                    .trials = cs_args_int(v->args, "trials"),
                                    .seed = cs_args_seed(v->args),
                                    .threads = cs_args_threads(v->args)};
@@ -168,17 +171,18 @@ static cs_status verify_toy(verify *v)
 
 static cs_status spectrum_for(const verify *v, const cs_csr *a, cs_spectrum *out)
 {
-    cs_spectrum_options o;
-    cs_status status = cs_args_spectrum(v->args, &o);
+    cs_spectrum_options o = v->solver;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
-    if (status == CS_OK) {
-        o.k = side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS;
-        if (cs_args_given(v->args, "triplets")) {
-            o.k = cs_args_int(v->args, "triplets");
-        }
-        o.moment4 = true;
-        o.values_only = false;
-        status = cs_spectrum_of(a, &o, out);
+    o.k = side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS;
+    if (cs_args_given(v->args, "triplets")) {
+        o.k = cs_args_int(v->args, "triplets");
+    }
+    o.moment4 = true;
+    o.values_only = false;
+    cs_status status = cs_spectrum_of(a, &o, out);
+    if (status == CS_OK && !out->converged) {
+        cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
+                       (long long)out->k, (long long)(o.k > 0 ? o.k : side));
     }
     return status;
 }
@@ -208,7 +212,9 @@ static cs_status matrix_theorems(verify *v, const cs_labelled *m, const char *in
         cs_theorem_41_options o = options_41(v);
         status = cs_theorem_41(m, &spectrum, input, &o, &v->list, &v->curve);
     }
-    if (status == CS_OK && store && store->options.split == CS_SPLIT_TRAIN) {
+    if (status == CS_OK && store && !spectrum.converged) {
+        cs_output_note(v->args, "no held-out probe: it needs all the triplets");
+    } else if (status == CS_OK && store && store->options.split == CS_SPLIT_TRAIN) {
         status = cs_probe(&store->corpus, &store->options, &store->cooc, &spectrum, 0,
                           cs_args_threads(v->args), &v->probe);
         v->probed = status == CS_OK;
@@ -345,9 +351,19 @@ static cs_status show(verify *v)
     return status;
 }
 
-/* Exit code 1 for a corrected statement that failed, 4 for one that could not be decided. */
+/* Exit code 1 for a corrected statement that failed, 4 for one that could not be decided, unless
+ * it is a bound that is attained. */
 static cs_status judge(verify *v)
 {
+    for (int64_t i = 0; i < v->list.count; ++i) {
+        const cs_statement *s = &v->list.item[i];
+        if (s->form == CS_CORRECTED && s->attained) {
+            cs_output_note(v->args,
+                           "%s on %s is attained: its sides agree to %.1g, and which is the larger "
+                           "is beyond the arithmetic (exit code unaffected)",
+                           s->id, s->input, s->error);
+        }
+    }
     if (cs_statements_failed(&v->list)) {
         cs_output_refuted(v->args);
         return CS_OK;
@@ -378,11 +394,22 @@ static cs_status run_verify(cs_args *args)
     if (status == CS_OK && cs_args_given(args, "labels") && !matrix) {
         status = cs_fail(CS_ERR_USAGE, "--labels goes with --matrix FILE");
     }
+    if (status == CS_OK && cs_args_flag(args, "normalised")) {
+        status = cs_fail(CS_ERR_USAGE, "--normalised: the theorems need the counts or "
+                                       "probabilities behind a normalised matrix");
+    }
+    if (status == CS_OK) {
+        status = cs_args_spectrum(args, &v.solver);
+    }
     if (status == CS_OK) {
         status = claim_files(args);
     }
     if (status == CS_OK) {
         status = matrix ? verify_matrix(&v, matrix) : verify_toy(&v);
+    }
+    if (status == CS_OK && v.t41) {
+        const cs_theorem_41_options o = options_41(&v);
+        status = cs_theorem_41_unweighted(&o, &v.list);
     }
     if (status == CS_OK) {
         status = show(&v);
@@ -408,7 +435,7 @@ const cs_command cs_cmd_verify = {
         "  PASS          holds beyond the numerical error\n"
         "  FAIL          violated beyond it, with a counterexample\n"
         "  VACUOUS       true, but no better than the trivial bound\n"
-        "  INCONCLUSIVE  the margin is below the numerical error\n"
+        "  INCONCLUSIVE  the margin is below the numerical error, or the solver did not converge\n"
         "  UNSPECIFIED   the paper leaves a constant open\n"
         "\n"
         "Without --objective, 3.1 and 4.1 look at masked and at autoregressive pretraining. The "
@@ -420,7 +447,10 @@ const cs_command cs_cmd_verify = {
         "matrix built with --split train, probe.csv (accuracy on the held-out documents).\n"
         "\n"
         "Exit code 1: a corrected statement failed (a false printed one is a finding, not an "
-        "error); 4: one is inconclusive.",
+        "error); 4: one is inconclusive, unless it is a bound whose two sides agree to eight "
+        "digits: rounding cannot tell equality from either side, and the statement says "
+        "\"attained\".",
+
     .positional = "3.1|4.1|4.2|all",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"

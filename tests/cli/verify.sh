@@ -16,6 +16,7 @@ test_all_on_the_default_toy() {
         has 3.1 printed FAIL && has 3.1 corrected PASS && has 3.1-half corrected PASS &&
         has 4.1 printed UNSPECIFIED && has 4.1 corrected PASS && has 4.1-perfect corrected PASS &&
         has 4.2-ar-ones-none printed FAIL && has 4.2-ar-ones-class printed PASS && has 4.2-masked printed PASS &&
+        has 4.1-unweighted printed PASS && grep -q '^4.1-unweighted,printed,FAIL,0\.4[89]' out && has 4.1-unweighted corrected PASS &&
         has 4.2-masked-given printed FAIL && has 5.1-equivalence printed FAIL
 }
 
@@ -76,6 +77,29 @@ test_negative_matrix() {
     refuses 3 'n.mtx' verify 3.1 --matrix n.mtx
 }
 
+# A spectrum that stops short decides nothing: exit 4, and the note says how many triplets there are.
+test_no_convergence() {
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n90 80 7200"
+        for (i = 1; i <= 90; ++i) for (j = 1; j <= 80; ++j) print i, j, 1 + (i * i * 31 + j * j * 17 + i * j * 7) % 101 }' > r.mtx
+    awk 'BEGIN { for (i = 1; i <= 90; ++i) print i % 3 }' > l.txt
+    exits 4 verify 4.1 --matrix r.mtx --labels l.txt -k 20 --solver arpack --max-iterations 1 --csv &&
+        grep -q 'did not converge: [0-9]* of 20' err && has 4.1 corrected INCONCLUSIVE && has 4.1-sharp corrected INCONCLUSIVE && has 4.1-alpha-lower corrected PASS
+}
+
+# The bound for soft labels is met with equality where the shared empty prefix ties: no failure.
+test_attained_bound() {
+    exits 0 verify all --objective ar --empty-prefix shared --classes 2 --csv && none_corrected_is FAIL &&
+        has 4.1-soft corrected INCONCLUSIVE && grep -q '^4.1-soft on .* is attained' err &&
+        exits 0 verify 4.1 --objective ar --empty-prefix shared --classes 2 --json && grep -q '"attained": true' out
+}
+
+# Solver options reach 3.1: ARPACK cannot give all triplets.
+test_solver_options() {
+    exits 0 verify 3.1 --tokens 1 --features 12 --csv &&
+        refuses 2 ARPACK verify 3.1 --tokens 1 --features 12 --no-reduction --solver arpack &&
+        refuses 2 normalised verify 3.1 --normalised
+}
+
 test_usage() {
     refuses 2 '3.1|4.1|4.2|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
         refuses 2 classes verify 4.2 --classes 0
@@ -90,4 +114,4 @@ test_store() {
 }
 
 for t in all_on_the_default_toy json one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file \
-    matrix_bad_input negative_matrix usage store; do check $t; done
+    matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
