@@ -124,6 +124,10 @@ cli-test: all
 asan:
 	$(MAKE) CONFIG=asan unit
 
+# The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
+valgrind: $(TESTS)
+	@for t in $(TESTS); do echo $$t; valgrind -q --error-exitcode=9 --leak-check=full $$t > /dev/null 2> build/valgrind.log || { cat build/valgrind.log; exit 1; }; done
+
 # Against libraries that are not ours (scipy, scikit-learn); needs $(PYTHON) with them, a development aid.
 oracle: all
 	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) sh tests/oracle/run.sh
@@ -167,8 +171,8 @@ install: all
 	$(B)/cospec help --man > $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1
 	$(B)/cospec help --completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
 	install -m 755 data/*.sh $(DESTDIR)$(PREFIX)/share/cospec/data/
-	install -m 644 data/*.tsv data/*.awk $(DESTDIR)$(PREFIX)/share/cospec/data/ 2>/dev/null || true
-	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/cospec/plots/
+	install -m 644 data/*.tsv data/*.md $(DESTDIR)$(PREFIX)/share/cospec/data/
+	install -m 644 plots/* $(DESTDIR)$(PREFIX)/share/cospec/plots/
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \

@@ -1,7 +1,7 @@
 # Leading singular values of real co-occurrence matrices by objective.
 # input: spectrum.csv of cospec connectivity (columns series, index, sigma)
 set xlabel "index j"
-set ylabel "singular value σ_j" noenhanced
+set ylabel "singular value σ_j"
 set logscale x
 set yrange [0:1.03]
 # Series come as "OBJECTIVE blind", "OBJECTIVE given": one colour an objective, given dashed.

@@ -14,7 +14,8 @@
 
 static const cs_opt cooc_options[] = {
     {"draws", 0, CS_OPT_TEXT, "N|N1,N2,...", NULL, 0, 0,
-     "Sample N plans a sequence where enumeration is out of reach. With a list, build DIR/draws-N "
+     "Sample N plans a sequence where enumeration is out of reach; 0: exact. With a list, build "
+     "DIR/draws-N "
      "for each and tabulate the spectrum against N.",
      false},
     {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
@@ -264,7 +265,7 @@ static cs_status run_cooc(cs_args *args)
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
     if (status == CS_OK && list) {
-        status = cs_parse_int_list(list, "--draws", 1, INT32_MAX, &count, &draws);
+        status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     }
     if (status == CS_OK) {
         status = claim_all(args, count > 1);

@@ -51,6 +51,13 @@ static cs_status check_filters(const cs_args *args, const cs_table *table, const
     return CS_OK;
 }
 
+/* The column that tells the series apart: --series, else `series`. */
+static const char *series_column(const cs_args *args)
+{
+    const char *given = cs_args_text(args, "series");
+    return given ? given : "series";
+}
+
 /* Appends the wanted rows of `from` under a series name; a `series` column of its own wins over the
  * label.
  */
@@ -58,7 +65,7 @@ static cs_status append_rows(const cs_args *args, const cs_table *from, const ch
                              cs_table *to)
 {
     cs_status status = CS_OK;
-    int own = cs_table_column(from, "series");
+    int own = cs_table_column(from, series_column(args));
     for (int64_t r = 0; r < from->rows && status == CS_OK; ++r) {
         if (!wanted(args, from, r)) {
             continue;
@@ -76,7 +83,7 @@ static cs_status append_rows(const cs_args *args, const cs_table *from, const ch
         status = series ? cs_table_text(to, "series", series) : CS_ERR_MEMORY;
         cs_free(series);
         for (int c = 0; c < from->columns && status == CS_OK; ++c) {
-            if (c != own) {
+            if (strcmp(from->name[c], "series") != 0) {
                 status = cs_table_text(to, from->name[c], from->cell[r * from->columns + c]);
             }
         }
@@ -292,6 +299,10 @@ done:
 }
 
 static const cs_opt plot_options[] = {
+    {.name = "series",
+     .kind = CS_OPT_TEXT,
+     .argument = "COLUMN",
+     .help = "The column that tells the series apart where files have no LABEL. Default: series."},
     {.name = "where",
      .kind = CS_OPT_TEXT,
      .argument = "COLUMN:VALUE",

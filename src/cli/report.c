@@ -170,6 +170,35 @@ static cs_status put_statements(report *r, int words, char **word)
     return status;
 }
 
+/* {{verdict STEP ID FORM}} */
+static cs_status put_verdict(report *r, int words, char **word)
+{
+    if (words != 4) {
+        return cs_fail(CS_ERR_INPUT, "want {{verdict STEP ID printed|corrected}}");
+    }
+    char *path = cs_format("%s/%s/statements.json", r->study->dir, word[1]);
+    json_t *json = NULL;
+    cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
+    const char *verdict = NULL;
+    size_t i;
+    json_t *s;
+    json_array_foreach(json_object_get(json, "statements"), i, s)
+    {
+        if (!verdict && strcmp(text_of(s, "id"), word[2]) == 0 &&
+            strcmp(text_of(s, "form"), word[3]) == 0) {
+            verdict = text_of(s, "verdict");
+        }
+    }
+    if (verdict) {
+        (void)fprintf(r->out, "<b class=\"v %s\">%s</b>", verdict, verdict);
+    } else if (status == CS_OK) {
+        status = cs_fail(CS_ERR_INPUT, "%s: no %s statement %s", path, word[3], word[2]);
+    }
+    json_decref(json);
+    cs_free(path);
+    return status;
+}
+
 /* Rows of a table picked by where=COLUMN:VALUE, every=N, limit=N, columns=a,b. */
 typedef struct {
     int filters;
@@ -438,11 +467,8 @@ static cs_status directive(report *r, char *text)
     static const struct {
         const char *name;
         cs_status (*put)(report *r, int words, char **word);
-    } known[] = {{"command", put_command},
-                 {"statements", put_statements},
-                 {"table", put_table},
-                 {"value", put_value},
-                 {"figure", put_figure}};
+    } known[] = {{"command", put_command}, {"statements", put_statements}, {"verdict", put_verdict},
+                 {"table", put_table},     {"value", put_value},           {"figure", put_figure}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(name, known[i].name) == 0) {
             return known[i].put(r, words, word);

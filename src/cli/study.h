@@ -47,6 +47,7 @@ cs_status cs_study_run(cs_study *study, const char *program, bool resume,
  * code
  *   {{statements STEP [PREFIX]}}                       statements.json as a table, ids starting
  * with PREFIX
+ *   {{verdict STEP ID FORM}}                            verdict of one statement
  *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}                  the SVG inline, links to PNG, PDF, CSV and
