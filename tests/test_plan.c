@@ -571,6 +571,24 @@ static void query_rows_see_their_conditioning_set(void **state)
     }
 }
 
+/* The check comes before the allocation: no memory is touched. */
+static void too_long_for_memory_is_said_before(void **state)
+{
+    (void)state;
+    const int64_t s = INT32_MAX;
+    cs_objective objective = parse("permuted-ar");
+    cs_pairs pairs = {0};
+    int64_t available = cs_mem_available();
+    if (available == 0 || (double)s * 8 <= (double)available / 2 + 0x1p30) {
+        skip(); /* such a machine has room for it */
+    }
+    (void)cs_mem_fail_at(0);
+    assert_int_equal(cs_pairs_of(&objective, s, &pairs), CS_ERR_MEMORY);
+    assert_int_equal(cs_mem_fail_at(0), 0);
+    assert_reason("length 2147483647 needs 1.718e+10 bytes for its pair distribution");
+    assert_null(pairs.q);
+}
+
 /* --- bad parameters --- */
 
 static void bad_specifications_are_named(void **state)
@@ -940,6 +958,7 @@ int main(void)
         cmocka_unit_test(drawn_weights_follow_the_event_weight),
         cmocka_unit_test(denominators_make_integers),
         cmocka_unit_test(long_sequences_keep_their_accuracy),
+        cmocka_unit_test(too_long_for_memory_is_said_before),
         cmocka_unit_test(ratios_resolve_with_half_away_from_zero),
         cmocka_unit_test(query_rows_see_their_conditioning_set),
         cmocka_unit_test(bad_specifications_are_named),

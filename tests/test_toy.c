@@ -718,6 +718,34 @@ static void failed_allocations_are_reported(void **state)
     }
 }
 
+/* The sizes allocate nothing and the spectrum is summed without storing the law of |S|; it meets
+ * the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst case. */
+static void any_length_takes_no_memory(void **state)
+{
+    (void)state;
+    const int64_t s = (int64_t)1 << 24;
+    const char *const specs[] = {"permuted-ar", "variable-masked:unmasked=1:10000000",
+                                 "masked:mask-ratio=0.15", "gvp:segmentation=fixed,groups=7"};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
+        cs_toy toy = {.classes = 3, .length = s, .tokens = 2};
+        cs_toy_spectrum reduced = {0}, closed = {0};
+        double rows = 0, cols = 0, nnz = 0;
+        assert_int_equal(cs_objective_parse(specs[i], &toy.objective), CS_OK);
+        (void)cs_mem_fail_at(0);
+        assert_int_equal(cs_toy_size(&toy, &rows, &cols, &nnz), CS_OK);
+        assert_int_equal(cs_mem_fail_at(0), 0);
+        assert_true(isinf(rows) && isinf(nnz) && cols == 6.0 * (double)s);
+        assert_int_equal(cs_toy_reduce(&toy, &reduced), CS_OK);
+        assert_true(cs_mem_fail_at(0) <= 8); /* the few values alone */
+        assert_int_equal(cs_toy_closed(&toy, &closed), CS_OK);
+        assert_int_equal(reduced.values, 2);
+        assert_true(closed.values == 2 && closed.multiplicity[1] == reduced.multiplicity[1]);
+        assert_true(fabs(reduced.sigma[1] / closed.sigma[1] - 1) < 1e-11);
+        cs_toy_spectrum_free(&reduced);
+        cs_toy_spectrum_free(&closed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -734,6 +762,7 @@ int main(void)
         cmocka_unit_test(literal_sets_of_one_class_are_disjoint),
         cmocka_unit_test(bad_toys_are_named),
         cmocka_unit_test(astronomic_enumerations_are_refused),
+        cmocka_unit_test(any_length_takes_no_memory),
         cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

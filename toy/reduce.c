@@ -21,8 +21,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/reduce.h"
 #include "plan/pairs.h"
+#include "plan/sizes.h"
 #include "toy/spectrum.h"
 
 enum { FIXED_ORDER_LIMIT = 2000, SMALL_SETS = 1 << 16, DENSE_LIMIT = 1 << 26 };
@@ -185,61 +187,93 @@ static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
     return status;
 }
 
-static cs_status reduce_symmetric(reduction *r, const cs_pairs *pairs)
+/* Sums over the law of |S|, without storing it: any length takes no memory. */
+typedef struct {
+    int64_t s;
+    long double all, empty, lambda; /* sums of c(m), c(0), c(m) m / (s-m) */
+    cs_status status;
+} size_moments;
+
+static bool add_moments(void *ctx, int64_t m, long double c)
 {
-    int64_t s = pairs->length, classes = r->toy->classes;
-    long double a = 0;
-    for (int64_t m = 1; m < s; ++m) {
-        a += (long double)pairs->q[m] * (long double)m / (long double)(s - m);
-    }
-    a /= (long double)(s - 1);
-    cs_status status = cs_toy_values_init(&r->values, 3);
+    enum { POLL = (1 << 22) - 1 };
+    size_moments *sum = ctx;
+    sum->all += c;
+    sum->empty += m == 0 ? c : 0;
+    sum->lambda += c * (long double)m / (long double)(sum->s - m);
+    sum->status = (m & POLL) == POLL ? cs_interrupt_check() : CS_OK;
+    return sum->status == CS_OK;
+}
+
+static cs_status moments_of(const cs_toy *toy, double *empty, long double *lambda)
+{
+    size_moments sum = {.s = toy->length};
+    cs_status status = cs_sizes_visit(&toy->objective, toy->length, add_moments, &sum, NULL);
+    *empty = (double)(sum.empty / sum.all);
+    *lambda = toy->length > 1 ? sum.lambda / sum.all / (long double)(toy->length - 1) : 0;
+    return status == CS_OK ? sum.status : status;
+}
+
+static cs_status reduce_symmetric(reduction *r)
+{
+    int64_t s = r->toy->length, classes = r->toy->classes;
+    double empty = 0;
+    long double lambda = 0;
+    cs_status status = moments_of(r->toy, &empty, &lambda);
+    status = status == CS_OK ? cs_toy_values_init(&r->values, 3) : status;
     if (status != CS_OK) {
         return status;
     }
-    if (shared(r->toy) && pairs->q[0] > 0) {
+    if (shared(r->toy) && empty > 0) {
         cs_toy_values_add(&r->values, 1, 1);
-        cs_toy_values_add(&r->values, sqrt(1 - pairs->q[0]), classes - 1);
+        cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0), classes - 1);
     } else {
         cs_toy_values_add(&r->values, 1, classes);
     }
-    cs_toy_values_add(&r->values, (double)sqrtl(a), classes * (s - 1));
+    cs_toy_values_add(&r->values, (double)sqrtl(lambda), classes * (s - 1));
     (void)snprintf(r->source, sizeof r->source,
                    "position reduction: Gram matrix a I + b J by symmetry, s = %" PRId64, s);
     return CS_OK;
 }
 
-/* Squared norms of the columns without the shared empty rows: 1 - P(empty, k) / P(k). */
-static cs_status reduce_given(reduction *r, const cs_pairs *pairs)
+static void add_given(reduction *r, double empty, int64_t columns)
 {
-    int64_t s = pairs->length, classes = r->toy->classes;
+    int64_t classes = r->toy->classes;
+    cs_toy_values_add(&r->values, 1, columns * (shared(r->toy) ? 1 : classes));
+    cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0),
+                      shared(r->toy) ? columns * (classes - 1) : 0);
+}
+
+static cs_status reduce_given_invariant(reduction *r)
+{
+    double empty = 0;
+    long double lambda = 0;
+    cs_status status = moments_of(r->toy, &empty, &lambda);
+    status = status == CS_OK ? cs_toy_values_init(&r->values, 2) : status;
+    if (status == CS_OK) {
+        add_given(r, empty, r->toy->length);
+    }
+    return status;
+}
+
+/* Squared norms of the columns without the shared empty rows: 1 - P(empty, k) / P(k). */
+static cs_status reduce_given_explicit(reduction *r, const cs_pairs *pairs)
+{
     marginals m = {0};
-    bool invariant = pairs->form == CS_PAIRS_INVARIANT;
-    cs_status status = invariant ? CS_OK : sum_marginals(pairs, &m);
-    status = status == CS_OK ? cs_toy_values_init(&r->values, 2 * s) : status;
-    for (int64_t k = 0; status == CS_OK && k < s; ++k) {
-        double empty = invariant ? pairs->q[0] : m.target[k] > 0 ? m.empty[k] / m.target[k] : 0;
-        if (invariant || m.target[k] > 0) {
-            cs_toy_values_add(&r->values, 1, shared(r->toy) ? 1 : classes);
-            cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0),
-                              shared(r->toy) ? classes - 1 : 0);
+    cs_status status = sum_marginals(pairs, &m);
+    status = status == CS_OK ? cs_toy_values_init(&r->values, 2 * pairs->length) : status;
+    for (int64_t k = 0; status == CS_OK && k < pairs->length; ++k) {
+        if (m.target[k] > 0) {
+            add_given(r, m.empty[k] / m.target[k], 1);
         }
     }
-    (void)snprintf(r->source, sizeof r->source,
-                   "position reduction, target given: orthogonal columns, sigma = column norms, "
-                   "s = %" PRId64,
-                   s);
     free_marginals(&m);
     return status;
 }
 
-/* Sets of a permutation-invariant objective written out while they are few, by symmetry beyond. */
-static cs_status reduce_invariant(reduction *r, const cs_pairs *pairs)
+/* Sets of a permutation-invariant objective written out. */
+static cs_status reduce_sets(reduction *r, const cs_pairs *pairs)
 {
-    int64_t s = pairs->length;
-    if (s >= 16 || ((int64_t)1 << s) * s > SMALL_SETS) {
-        return reduce_symmetric(r, pairs);
-    }
     cs_pairs sets = {0};
     cs_status status = cs_pairs_expand(pairs, SMALL_SETS, &sets);
     status = status == CS_OK ? reduce_explicit(r, &sets) : status;
@@ -247,18 +281,35 @@ static cs_status reduce_invariant(reduction *r, const cs_pairs *pairs)
     return status;
 }
 
-static cs_status reduce_pairs(reduction *r, const cs_pairs *pairs)
+/* Invariant objectives: explicit sets while they are few, by symmetry beyond. */
+static cs_status reduce_any(reduction *r)
 {
-    if (r->toy->given) {
-        return reduce_given(r, pairs);
+    const cs_toy *toy = r->toy;
+    int64_t s = toy->length;
+    bool invariant = cs_objective_table(toy->objective.kind)->permutation_invariant;
+    bool few = s < 16 && ((int64_t)1 << s) * s <= SMALL_SETS;
+    cs_pairs pairs = {0};
+    cs_status status = CS_OK;
+    if (invariant && (toy->given || !few)) {
+        status = toy->given ? reduce_given_invariant(r) : reduce_symmetric(r);
+    } else if ((status = cs_pairs_of(&toy->objective, s, &pairs)) == CS_OK) {
+        status = toy->given  ? reduce_given_explicit(r, &pairs)
+                 : invariant ? reduce_sets(r, &pairs)
+                             : reduce_explicit(r, &pairs);
     }
-    return pairs->form == CS_PAIRS_INVARIANT ? reduce_invariant(r, pairs)
-                                             : reduce_explicit(r, pairs);
+    if (status == CS_OK && toy->given) {
+        (void)snprintf(
+            r->source, sizeof r->source,
+            "position reduction, target given: orthogonal columns, sigma = column norms, "
+            "s = %" PRId64,
+            s);
+    }
+    cs_pairs_free(&pairs);
+    return status;
 }
 
 cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
 {
-    cs_pairs pairs = {0};
     reduction r = {.toy = toy};
     cs_status status = cs_toy_check(toy);
     if (status == CS_OK && toy->literal) {
@@ -270,14 +321,12 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
         status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order",
                          toy->length, FIXED_ORDER_LIMIT);
     }
-    status = status == CS_OK ? cs_pairs_of(&toy->objective, toy->length, &pairs) : status;
-    status = status == CS_OK ? reduce_pairs(&r, &pairs) : status;
+    status = status == CS_OK ? reduce_any(&r) : status;
     status = status == CS_OK ? cs_toy_values_group(&r.values, r.floor, out) : status;
     if (status == CS_OK) {
         out->residual = r.residual;
         (void)snprintf(out->source, sizeof out->source, "%s", r.source);
     }
     cs_toy_values_free(&r.values);
-    cs_pairs_free(&pairs);
     return status;
 }

@@ -3,13 +3,16 @@
  * A conditioning set of m positions has r T^m contents with disjoint token sets (one, or one a
  * class, when it is empty); each predicts T tokens of its class at each of its target positions.
  * With the literal sets contents of different classes may coincide, which only merges rows and
- * entries: the same numbers are then upper bounds. */
+ * entries: the same numbers are then upper bounds. So they are where a weight is too small for a
+ * double. Nothing is allocated but for plan files, whatever the length. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distance.h"
 #include "plan/pairs.h"
+#include "plan/sizes.h"
 #include "toy/toy.h"
 
 cs_status cs_toy_check(const cs_toy *toy)
@@ -43,51 +46,76 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
     size->nnz += sets * contents * targets * tokens;
 }
 
-static cs_status add_prefixes(const cs_toy *toy, const cs_pairs *pairs, matrix_size *size,
-                              double *targets)
+/* Prefixes and explicit sets of a plan file. */
+static cs_status add_file(const cs_toy *toy, matrix_size *size, double *targets)
 {
-    char *used = cs_calloc(pairs->length, 1);
-    if (!used) {
-        return CS_ERR_MEMORY;
-    }
-    for (int64_t e = 0, next; e < pairs->events; e = next) {
-        for (next = e; next < pairs->events && pairs->set[next] == pairs->set[e]; ++next) {
-            *targets += !used[pairs->target[next]];
-            used[pairs->target[next]] = 1;
+    cs_pairs pairs = {0};
+    cs_status status = cs_pairs_of(&toy->objective, toy->length, &pairs);
+    char *used = cs_calloc(toy->length, 1);
+    status = status == CS_OK && !used ? CS_ERR_MEMORY : status;
+    for (int64_t e = 0, next; status == CS_OK && e < pairs.events; e = next) {
+        for (next = e; next < pairs.events && pairs.set[next] == pairs.set[e]; ++next) {
+            *targets += !used[pairs.target[next]];
+            used[pairs.target[next]] = 1;
         }
-        int64_t set = pairs->set[e];
-        int64_t m =
-            pairs->form == CS_PAIRS_PREFIX ? set : pairs->set_ptr[set + 1] - pairs->set_ptr[set];
-        add_sets(toy, 1, m, (double)(next - e), size);
+        int64_t set = pairs.set[e];
+        add_sets(toy, 1, pairs.set_ptr[set + 1] - pairs.set_ptr[set], (double)(next - e), size);
     }
     cs_free(used);
-    return CS_OK;
+    cs_pairs_free(&pairs);
+    return status;
+}
+
+/* A prefix predicts the tokens of its window, and every position but the first is in one. */
+static void add_prefixes(const cs_toy *toy, matrix_size *size, double *targets)
+{
+    const cs_objective *o = &toy->objective;
+    int64_t s = toy->length, first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
+    int64_t window = o->kind == CS_OBJ_GROUP_AR ? o->t : cs_distance_of(o, s).window;
+    for (int64_t m = first; m < s && !(isinf(size->rows) && isinf(size->nnz)); ++m) {
+        add_sets(toy, 1, m, (double)(s - m < window ? s - m : window), size);
+    }
+    *targets = (double)(s - first);
+}
+
+typedef struct {
+    const cs_toy *toy;
+    matrix_size *size;
+} size_sum;
+
+/* Stops where the sums cannot grow any more. */
+static bool add_size(void *ctx, int64_t m, long double c)
+{
+    const size_sum *sum = ctx;
+    int64_t s = sum->toy->length;
+    if ((double)c > 0) {
+        add_sets(sum->toy, cs_binomial(s, m), m, (double)(s - m), sum->size);
+    }
+    return !(isinf(sum->size->rows) && isinf(sum->size->nnz));
 }
 
 cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz)
 {
-    cs_pairs pairs = {0};
     matrix_size size = {0};
-    double targets = 0;
+    double targets = (double)toy->length;
     cs_status status = cs_toy_check(toy);
-    if (status == CS_OK) {
-        status = cs_pairs_of(&toy->objective, toy->length, &pairs);
+    if (status != CS_OK) {
+        return status;
     }
-    if (status == CS_OK && pairs.form == CS_PAIRS_INVARIANT) {
-        targets = (double)toy->length;
-        for (int64_t m = 0; m < toy->length; ++m) {
-            if (pairs.q[m] > 0) {
-                add_sets(toy, cs_binomial(toy->length, m), m, (double)(toy->length - m), &size);
-            }
-        }
-    } else if (status == CS_OK) {
-        status = add_prefixes(toy, &pairs, &size, &targets);
+    const cs_objective_info *info = cs_objective_table(toy->objective.kind);
+    if (toy->objective.kind == CS_OBJ_FILE) {
+        targets = 0;
+        status = add_file(toy, &size, &targets);
+    } else if (info->fixed_order) {
+        add_prefixes(toy, &size, &targets);
+    } else {
+        size_sum sum = {toy, &size};
+        status = cs_sizes_visit(&toy->objective, toy->length, add_size, &sum, NULL);
     }
     if (status == CS_OK) {
         *rows = size.rows;
         *nnz = size.nnz;
         *cols = (double)toy->classes * (double)toy->tokens * targets;
     }
-    cs_pairs_free(&pairs);
     return status;
 }

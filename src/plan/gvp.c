@@ -18,6 +18,7 @@
 #include "plan/gvp.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -45,27 +46,38 @@ static long double upper_end(int64_t n, int64_t s)
            (long double)mixed_sd;
 }
 
+/* P(n_{K-1} = n); for `random` from that of n + 1 (`above`), for `mixed` before clamping. */
+static long double last_at(const cs_objective *o, int64_t s, int64_t n, long double above)
+{
+    int64_t groups = o->groups;
+    if (n < groups || n >= s) {
+        return 0;
+    }
+    if (o->segmentation == CS_SEGMENT_MIXED) {
+        return normal_between(upper_end(n - 1, s), upper_end(n, s));
+    }
+    /* C(n-1, K-1) / C(s-1, K), from n = s-1 down. */
+    return n == s - 1 ? (long double)groups / (long double)(s - 1)
+                      : above * (long double)(n + 1 - groups) / (long double)n;
+}
+
+/* What `mixed` clamps to K and to s-1; nothing for `random`. */
+static void clamped_ends(const cs_objective *o, int64_t s, long double *below, long double *above)
+{
+    bool mixed = o->segmentation == CS_SEGMENT_MIXED;
+    *below = mixed ? normal_between(-HUGE_VALL, upper_end(o->groups - 1, s)) : 0;
+    *above = mixed ? normal_between(upper_end(s - 1, s), HUGE_VALL) : 0;
+}
+
 void cs_gvp_last(const cs_objective *objective, int64_t s, long double *last, double *clamped)
 {
-    int64_t groups = objective->groups;
-    for (int64_t n = 0; n <= s; ++n) {
-        last[n] = 0;
+    long double below, above;
+    last[s] = 0;
+    for (int64_t n = s - 1; n >= 0; --n) {
+        last[n] = last_at(objective, s, n, last[n + 1]);
     }
-    *clamped = 0;
-    if (objective->segmentation == CS_SEGMENT_RANDOM) {
-        /* C(N-1, K-1) / C(s-1, K), from N = s-1 down. */
-        last[s - 1] = (long double)groups / (long double)(s - 1);
-        for (int64_t n = s - 1; n > groups; --n) {
-            last[n - 1] = last[n] * (long double)(n - groups) / (long double)(n - 1);
-        }
-        return;
-    }
-    for (int64_t n = groups; n <= s - 1; ++n) {
-        last[n] = normal_between(upper_end(n - 1, s), upper_end(n, s));
-    }
-    long double below = normal_between(-HUGE_VALL, upper_end(groups - 1, s));
-    long double above = normal_between(upper_end(s - 1, s), HUGE_VALL);
-    last[groups] += below;
+    clamped_ends(objective, s, &below, &above);
+    last[objective->groups] += below;
     last[s - 1] += above;
     *clamped = (double)(below + above);
 }
@@ -79,35 +91,34 @@ int64_t cs_gvp_draw_last(int64_t s, int64_t groups, cs_rng *rng)
     return n > (double)(s - 1) ? s - 1 : (int64_t)n;
 }
 
-static void fixed_sizes(const cs_objective *objective, int64_t s, long double *c,
-                        long double *predicted)
-{
-    int64_t groups = objective->groups;
-    int64_t targets = s - cs_gvp_fixed(s, groups, 0);
-    for (int64_t i = 0; i < groups; ++i) {
-        int64_t m = cs_gvp_fixed(s, groups, i);
-        c[m] = (long double)(cs_gvp_fixed(s, groups, i + 1) - m);
-        if (objective->event_weight == CS_EVENT_MASK) {
-            c[m] /= (long double)targets;
-        }
-    }
-    *predicted = (long double)targets;
-}
-
 /* c(m) = last(m) (s-m) + sum_{j >= m} G(j),
  * G(j) = C(j-1, K-2) sum_{N > j} last(N) / C(N-1, K-1). */
-static void token_sizes(int64_t s, int64_t groups, const long double *last, long double *c)
+cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s)
 {
-    long double g = 0, tail = 0;
-    for (int64_t m = s - 1; m >= 1; --m) {
-        tail += g; /* G(m) */
-        c[m] = last[m] * (long double)(s - m) + tail;
-        if (m >= 2 && groups >= 2) {
-            long double stay = (long double)(m - groups + 1);
-            g = ((stay > 0 ? stay : 0) * g + (long double)(groups - 1) * last[m]) /
-                (long double)(m - 1);
-        }
+    cs_gvp_draw law = {.objective = objective, .s = s, .m = s, .predicted = (long double)s};
+    clamped_ends(objective, s, &law.below, &law.above);
+    law.clamped = law.below + law.above;
+    return law;
+}
+
+bool cs_gvp_draw_next(cs_gvp_draw *law)
+{
+    int64_t groups = law->objective->groups, s = law->s, m = --law->m;
+    if (m < 1) {
+        return false;
     }
+    law->law = last_at(law->objective, s, m, law->law);
+    long double last = law->law + (m == groups ? law->below : 0) + (m == s - 1 ? law->above : 0);
+    /* E n_0 = E n_{K-1} / K: the K gaps below n_{K-1} are exchangeable. */
+    law->predicted -= last * (long double)m / (long double)groups;
+    law->tail += law->g; /* G(m) */
+    law->c = last * (long double)(s - m) + law->tail;
+    if (m >= 2 && groups >= 2) {
+        long double stay = (long double)(m - groups + 1);
+        law->g = ((stay > 0 ? stay : 0) * law->g + (long double)(groups - 1) * last) /
+                 (long double)(m - 1);
+    }
+    return true;
 }
 
 /* Adds the plans with n_{K-1} = N, K >= 2. P(a) = P(n_0 = a | N) = C(N-1-a, K-2) / C(N-1, K-1).
@@ -157,35 +168,22 @@ static cs_status mask_sizes(int64_t s, int64_t groups, const long double *last, 
     return CS_OK;
 }
 
-cs_status cs_gvp_sizes(const cs_objective *objective, int64_t s, long double *c,
-                       long double *predicted, double *clamped)
+cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long double *c,
+                            long double *predicted, double *clamped)
 {
     int64_t groups = objective->groups;
-    for (int64_t m = 0; m <= s; ++m) {
-        c[m] = 0;
-    }
-    *clamped = 0;
-    if (objective->segmentation == CS_SEGMENT_FIXED) {
-        fixed_sizes(objective, s, c, predicted);
-        return CS_OK;
-    }
-    cs_status status = CS_OK;
     long double *last = cs_alloc(s + 1, sizeof *last);
     if (!last) {
         return CS_ERR_MEMORY;
     }
+    memset(c, 0, (size_t)(s + 1) * sizeof *c);
     cs_gvp_last(objective, s, last, clamped);
     long double mean_last = 0;
     for (int64_t n = groups; n < s; ++n) {
         mean_last += last[n] * (long double)n;
     }
-    /* E n_0 = E n_{K-1} / K: the K gaps below n_{K-1} are exchangeable. */
     *predicted = (long double)s - mean_last / (long double)groups;
-    if (objective->event_weight == CS_EVENT_MASK) {
-        status = mask_sizes(s, groups, last, c);
-    } else {
-        token_sizes(s, groups, last, c);
-    }
+    cs_status status = mask_sizes(s, groups, last, c);
     cs_free(last);
     return status;
 }

@@ -7,6 +7,7 @@
 #ifndef CS_PLAN_GVP_H
 #define CS_PLAN_GVP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/rng.h"
@@ -29,11 +30,24 @@ void cs_gvp_last(const cs_objective *objective, int64_t s, long double *last, do
 /* round(p s), p ~ N(0.5, sd 0.1), clamped into K..s-1. */
 int64_t cs_gvp_draw_last(int64_t s, int64_t groups, cs_rng *rng);
 
-/* Expected number c(m) of tokens predicted from m others in one plan, m = 0..s (s+1 values),
- * all three segmentations; under `mask` weights each plan's tokens count 1 / (s - n_0). *predicted
- * is the expected number of predicted tokens (the sum of c under `token`). O(s), under `mask`
- * O(s^2) for random and mixed. CS_ERR_MEMORY. */
-cs_status cs_gvp_sizes(const cs_objective *objective, int64_t s, long double *c,
-                       long double *predicted, double *clamped) CS_MUST_CHECK;
+/* Expected number c(m) of tokens predicted from m others in one plan, random and mixed under
+ * `token` weights, for m = s-1 down to 1 by a recurrence: start, then m and c are valid after each
+ * `next` that is true. After the last, `predicted` is the expected number of predicted tokens (the
+ * sum of c) and `clamped` as above. The other members are the state of the recurrence. O(1) a step.
+ */
+typedef struct {
+    const cs_objective *objective;
+    int64_t s, m;
+    long double c, predicted, clamped;
+    long double law, below, above, g, tail;
+} cs_gvp_draw;
+
+cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s);
+bool cs_gvp_draw_next(cs_gvp_draw *draw);
+
+/* The same under `mask` weights, where each plan's tokens count 1 / (s - n_0): c(m) for m = 0..s
+ * (s+1 values). O(s^2). CS_ERR_MEMORY. */
+cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long double *c,
+                            long double *predicted, double *clamped) CS_MUST_CHECK;
 
 #endif

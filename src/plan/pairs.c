@@ -3,12 +3,10 @@
  * Fixed orders (theory.md 1): ar is offset-ar with a window of 1 and diverse-ar with one of t, so
  * one loop over (prefix, distance) serves all three; group-ar counts, for each prefix, the first
  * group sizes that end a group there. Permutation-invariant objectives reduce to c(m), the expected
- * number of tokens of one plan predicted from m others: q(m) = c(m) / sum c. Under `mask` weights
- * c(m) shares the plan's weight among its tokens.
+ * number of tokens of one plan predicted from m others (sizes.c): q(m) = c(m) / sum c.
  *
- * A plan that predicts nothing (group-ar with a first group of s, a Bernoulli mask of nothing, or
- * of everything without an empty prefix) has no events: it lowers `predicted` and is left out of
- * the normalisation under `mask`. Sums of up to 10^6 terms run in long double.
+ * A plan that predicts nothing (group-ar with a first group of s) has no events: it lowers
+ * `predicted` and is left out of the normalisation under `mask`. Sums run in long double.
  */
 #include "plan/pairs.h"
 
@@ -18,10 +16,10 @@
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distance.h"
-#include "plan/gvp.h"
 #include "plan/pairs_sets.h"
+#include "plan/sizes.h"
 
-enum { PREFIX_EVENTS_LIMIT = 1 << 28 }; /* events of 20 bytes each */
+enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
 
 void cs_pairs_free(cs_pairs *pairs)
 {
@@ -42,6 +40,20 @@ cs_status cs_pairs_events_init(cs_pairs *pairs, int64_t events)
     return pairs->set && pairs->target && pairs->weight ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* Before an allocation that grows with the length; the reserve is for what the caller builds. Small
+ * ones are not worth the look. */
+static cs_status check_room(int64_t s, double bytes)
+{
+    double available = bytes > SMALL_BYTES ? (double)cs_mem_available() : 0;
+    if (available > 0 && bytes > available / 2) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "length %" PRId64 " needs %.4g bytes for its pair distribution, more than "
+                       "half of the %.4g bytes free",
+                       s, bytes, available);
+    }
+    return CS_OK;
+}
+
 static cs_status prefix_room(cs_pairs *pairs, int64_t s, double events)
 {
     pairs->form = CS_PAIRS_PREFIX;
@@ -49,7 +61,8 @@ static cs_status prefix_room(cs_pairs *pairs, int64_t s, double events)
         return cs_fail(CS_ERR_USAGE, "length %" PRId64 " needs %.3g events, more than %d", s,
                        events, PREFIX_EVENTS_LIMIT);
     }
-    return cs_pairs_events_init(pairs, (int64_t)events);
+    cs_status status = check_room(s, events * EVENT_BYTES);
+    return status == CS_OK ? cs_pairs_events_init(pairs, (int64_t)events) : status;
 }
 
 static void add_prefix_event(cs_pairs *pairs, int64_t prefix, int64_t target, double weight)
@@ -137,128 +150,36 @@ static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 
 /* --- permutation-invariant objectives --- */
 
-/* lcm over m = lo..hi of C(s, m), or of C(s, m) (s - m): denominators of P(S, k) / c(m). */
-static int64_t binomial_lcm(int64_t s, int64_t lo, int64_t hi, bool times_targets)
-{
-    int64_t lcm = 1;
-    for (int64_t m = lo; m <= hi && lcm > 0; ++m) {
-        int64_t sets = cs_small_binomial(s, m);
-        lcm = cs_small_lcm(lcm, times_targets ? cs_small_product(sets, s - m) : sets);
-    }
-    return lcm;
-}
+typedef struct {
+    double *q;
+    long double sum;
+} size_table;
 
-static cs_status unmasked_sizes(const cs_objective *o, int64_t s, long double *c, cs_pairs *pairs)
+static bool store_size(void *ctx, int64_t m, long double c)
 {
-    int64_t lo, hi;
-    cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
-    if (status != CS_OK) {
-        return status;
-    }
-    int64_t count = hi - lo + 1;
-    bool mask = o->event_weight == CS_EVENT_MASK;
-    long double targets = 0;
-    for (int64_t m = lo; m <= hi; ++m) {
-        targets += (long double)(s - m);
-        c[m] = mask ? 1 : (long double)(s - m);
-    }
-    pairs->predicted = (double)(targets / (long double)count);
-    bool shared = mask && count > 1;
-    int64_t scale = shared ? cs_small_product(count, count) : count;
-    pairs->denominator = cs_small_product(scale, binomial_lcm(s, lo, hi, shared));
-    return CS_OK;
-}
-
-/* The binomial law of m from its mode outwards, by ratios: no logarithms, no underflow where it
- * matters. */
-static void bernoulli_sizes(const cs_objective *o, int64_t s, long double *c, cs_pairs *pairs)
-{
-    long double rho = o->mask_ratio_lo, odds = (1 - rho) / rho, sum = 0, targets = 0;
-    int64_t mode = (int64_t)((long double)(s + 1) * (1 - rho));
-    mode = mode > s ? s : mode;
-    c[mode] = 1;
-    for (int64_t m = mode; m < s; ++m) {
-        c[m + 1] = c[m] * odds * (long double)(s - m) / (long double)(m + 1);
-    }
-    for (int64_t m = mode; m > 0; --m) {
-        c[m - 1] = c[m] * (long double)m / (odds * (long double)(s - m + 1));
-    }
-    for (int64_t m = 0; m <= s; ++m) {
-        sum += c[m];
-    }
-    c[s] = 0;
-    if (o->empty_prefix == CS_PREFIX_NONE) {
-        c[0] = 0;
-    }
-    for (int64_t m = 0; m < s; ++m) {
-        long double tokens = c[m] * (long double)(s - m);
-        targets += tokens;
-        c[m] = o->event_weight == CS_EVENT_MASK ? c[m] : tokens;
-    }
-    pairs->predicted = (double)(targets / sum);
-}
-
-static void permuted_sizes(const cs_objective *o, int64_t s, long double *c, cs_pairs *pairs)
-{
-    int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    for (int64_t m = first; m < s; ++m) {
-        c[m] = 1;
-    }
-    pairs->predicted = (double)(s - first);
-    pairs->denominator = cs_small_lcm_to(s); /* C(s, m) (s - m) = s C(s-1, m) */
-}
-
-static cs_status gvp_sizes(const cs_objective *o, int64_t s, long double *c, cs_pairs *pairs)
-{
-    long double predicted;
-    cs_status status = cs_gvp_sizes(o, s, c, &predicted, &pairs->clamped);
-    pairs->predicted = (double)predicted;
-    if (status != CS_OK) {
-        return status;
-    }
-    if (o->segmentation == CS_SEGMENT_FIXED) {
-        pairs->denominator = 1;
-        for (int64_t i = 0; i < o->groups && pairs->denominator > 0; ++i) {
-            int64_t m = cs_gvp_fixed(s, o->groups, i), gap = cs_gvp_fixed(s, o->groups, i + 1) - m;
-            int64_t events = cs_small_product(cs_small_binomial(s, m), s - m);
-            int64_t each = events > 0 ? events / cs_gcd(events, gap) : 0;
-            pairs->denominator = cs_small_lcm(pairs->denominator, each);
-        }
-    } else if (o->segmentation == CS_SEGMENT_RANDOM && o->event_weight == CS_EVENT_TOKEN) {
-        pairs->denominator =
-            cs_small_product(cs_small_binomial(s - 1, o->groups), cs_small_lcm_to(s));
-    }
-    return CS_OK;
+    size_table *table = ctx;
+    table->q[m] = (double)c;
+    table->sum += c;
+    return true;
 }
 
 static cs_status invariant_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_status status = CS_OK;
+    cs_size_facts facts = {0};
     pairs->form = CS_PAIRS_INVARIANT;
+    cs_status status = check_room(s, (double)(s + 1) * sizeof *pairs->q);
+    if (status != CS_OK) {
+        return status;
+    }
     pairs->q = cs_calloc(s + 1, sizeof *pairs->q);
-    long double *c = cs_calloc(s + 1, sizeof *c);
-    if (!pairs->q || !c) {
-        status = CS_ERR_MEMORY;
-        goto done;
+    size_table table = {.q = pairs->q};
+    status = pairs->q ? cs_sizes_visit(o, s, store_size, &table, &facts) : CS_ERR_MEMORY;
+    for (int64_t m = 0; m < s && status == CS_OK; ++m) {
+        pairs->q[m] = (double)((long double)pairs->q[m] / table.sum);
     }
-    if (o->kind == CS_OBJ_PERMUTED_AR) {
-        permuted_sizes(o, s, c, pairs);
-    } else if (o->kind == CS_OBJ_BERNOULLI_MASKED) {
-        bernoulli_sizes(o, s, c, pairs);
-    } else if (o->kind == CS_OBJ_GVP) {
-        status = gvp_sizes(o, s, c, pairs);
-    } else {
-        status = unmasked_sizes(o, s, c, pairs);
-    }
-    long double sum = 0;
-    for (int64_t m = 0; m < s; ++m) {
-        sum += c[m];
-    }
-    for (int64_t m = 0; m < s; ++m) {
-        pairs->q[m] = (double)(c[m] / sum);
-    }
-done:
-    cs_free(c);
+    pairs->predicted = facts.predicted;
+    pairs->denominator = facts.denominator;
+    pairs->clamped = facts.clamped;
     return status;
 }
 

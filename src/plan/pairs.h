@@ -32,8 +32,8 @@ typedef struct {
                             rounding of the double; 0 when no D below 2^40 is known */
     double clamped;      /* gvp mixed: probability that n_{K-1} was clamped into K..s-1 */
 
-    int64_t
-        events; /* prefix and sets: distinct (S, k) pairs with positive weight, sorted by (S, k) */
+    /* prefix and sets: distinct (S, k) pairs with positive weight, sorted by (S, k). */
+    int64_t events;
     int64_t *set;    /* events: prefix: |S|; sets: index of the set */
     int32_t *target; /* events: k */
     double *weight;  /* events */
@@ -50,7 +50,8 @@ void cs_pairs_free(cs_pairs *pairs);
 /* The exact distribution at length s. Events with an empty S appear iff objective->empty_prefix !=
  * none; without them the rest is renormalised to sum 1. Cost: O(s t) prefix forms, O(s) invariant
  * ones, O(s^2) for gvp random and mixed under `mask` weights (s <= 10,000). CS_ERR_USAGE when the
- * objective does not exist at this length; CS_ERR_MEMORY. */
+ * objective does not exist at this length; CS_ERR_MEMORY, before anything is allocated when the
+ * arrays would take more than half of the free memory (8 bytes a position, 20 an event). */
 cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out) CS_MUST_CHECK;
 
 /* The same distribution with explicit sets. Refuses more than `limit` events (CS_ERR_USAGE naming

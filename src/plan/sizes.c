@@ -1,0 +1,171 @@
+/* Sizes of conditioning sets of permutation-invariant objectives (theory.md 1).
+ *
+ * Each law is a formula or a recurrence in m, so that nothing is stored. Under `mask` weights c(m)
+ * shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli mask of
+ * nothing, or of everything without an empty prefix) has no events: it lowers `predicted` and is
+ * left out under `mask`. Recurrences of up to 2^31 steps run in long double.
+ */
+#include "plan/sizes.h"
+
+#include "base/mem.h"
+#include "plan/count.h"
+#include "plan/gvp.h"
+
+typedef struct {
+    cs_size_fn visit;
+    void *ctx;
+} visitor;
+
+/* Sizes of no weight are not events. */
+static bool tell(const visitor *v, int64_t m, long double c)
+{
+    return !(c > 0) || v->visit(v->ctx, m, c);
+}
+
+/* lcm over m = lo..hi of C(s, m), or of C(s, m) (s - m): denominators of P(S, k) / c(m). */
+static int64_t binomial_lcm(int64_t s, int64_t lo, int64_t hi, bool times_targets)
+{
+    int64_t lcm = 1;
+    for (int64_t m = lo; m <= hi && lcm > 0; ++m) {
+        int64_t sets = cs_small_binomial(s, m);
+        lcm = cs_small_lcm(lcm, times_targets ? cs_small_product(sets, s - m) : sets);
+    }
+    return lcm;
+}
+
+static cs_status unmasked_sizes(const cs_objective *o, int64_t s, const visitor *v,
+                                cs_size_facts *facts)
+{
+    int64_t lo, hi;
+    cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t count = hi - lo + 1;
+    bool mask = o->event_weight == CS_EVENT_MASK;
+    facts->predicted = (double)s - (double)(lo + hi) / 2;
+    bool shared = mask && count > 1;
+    int64_t scale = shared ? cs_small_product(count, count) : count;
+    facts->denominator = cs_small_product(scale, binomial_lcm(s, lo, hi, shared));
+    for (int64_t m = lo; m <= hi && tell(v, m, mask ? 1 : (long double)(s - m)); ++m) {
+    }
+    return CS_OK;
+}
+
+/* c(m) from the binomial weight of m; m = s predicts nothing, m = 0 only from an empty prefix. */
+static bool tell_bernoulli(const cs_objective *o, int64_t s, const visitor *v, int64_t m,
+                           long double weight, long double *targets)
+{
+    if (m == s || (m == 0 && o->empty_prefix == CS_PREFIX_NONE)) {
+        return true;
+    }
+    long double tokens = weight * (long double)(s - m);
+    *targets += tokens;
+    return tell(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
+}
+
+/* The binomial law of m from its mode outwards, by ratios: no logarithms, no underflow where it
+ * matters. */
+static void bernoulli_sizes(const cs_objective *o, int64_t s, const visitor *v,
+                            cs_size_facts *facts)
+{
+    long double rho = o->mask_ratio_lo, odds = (1 - rho) / rho, sum = 0, targets = 0, weight = 1;
+    int64_t mode = (int64_t)((long double)(s + 1) * (1 - rho));
+    bool go_on = true;
+    mode = mode > s ? s : mode;
+    for (int64_t m = mode; m <= s && weight > 0 && go_on; ++m) {
+        sum += weight;
+        go_on = tell_bernoulli(o, s, v, m, weight, &targets);
+        weight *= odds * (long double)(s - m) / (long double)(m + 1);
+    }
+    weight = 1;
+    for (int64_t m = mode; m > 0 && weight > 0 && go_on; --m) {
+        weight *= (long double)m / (odds * (long double)(s - m + 1));
+        sum += weight;
+        go_on = tell_bernoulli(o, s, v, m - 1, weight, &targets);
+    }
+    facts->predicted = (double)(targets / sum);
+}
+
+static void permuted_sizes(const cs_objective *o, int64_t s, const visitor *v, cs_size_facts *facts)
+{
+    int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
+    facts->predicted = (double)(s - first);
+    facts->denominator = cs_small_lcm_to(s); /* C(s, m) (s - m) = s C(s-1, m) */
+    for (int64_t m = first; m < s && tell(v, m, 1); ++m) {
+    }
+}
+
+static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const visitor *v,
+                            cs_size_facts *facts)
+{
+    int64_t targets = s - cs_gvp_fixed(s, o->groups, 0);
+    bool mask = o->event_weight == CS_EVENT_MASK, go_on = true;
+    facts->predicted = (double)targets;
+    facts->denominator = 1;
+    for (int64_t i = 0; i < o->groups && go_on; ++i) {
+        int64_t m = cs_gvp_fixed(s, o->groups, i), gap = cs_gvp_fixed(s, o->groups, i + 1) - m;
+        if (facts->denominator > 0) {
+            int64_t events = cs_small_product(cs_small_binomial(s, m), s - m);
+            int64_t each = events > 0 ? events / cs_gcd(events, gap) : 0;
+            facts->denominator = cs_small_lcm(facts->denominator, each);
+        }
+        go_on = tell(v, m, (long double)gap / (mask ? (long double)targets : 1));
+    }
+}
+
+/* Random and mixed. */
+static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const visitor *v,
+                                 cs_size_facts *facts)
+{
+    if (o->event_weight == CS_EVENT_TOKEN) {
+        if (o->segmentation == CS_SEGMENT_RANDOM) {
+            facts->denominator =
+                cs_small_product(cs_small_binomial(s - 1, o->groups), cs_small_lcm_to(s));
+        }
+        cs_gvp_draw law = cs_gvp_draw_start(o, s);
+        while (cs_gvp_draw_next(&law) && tell(v, law.m, law.c)) {
+        }
+        facts->predicted = (double)law.predicted;
+        facts->clamped = (double)law.clamped;
+        return CS_OK;
+    }
+    long double predicted, *c = cs_alloc(s + 1, sizeof *c);
+    cs_status status = c ? cs_gvp_mask_sizes(o, s, c, &predicted, &facts->clamped) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        facts->predicted = (double)predicted;
+        for (int64_t m = 0; m < s && tell(v, m, c[m]); ++m) {
+        }
+    }
+    cs_free(c);
+    return status;
+}
+
+cs_status cs_sizes_visit(const cs_objective *o, int64_t s, cs_size_fn visit, void *ctx,
+                         cs_size_facts *facts)
+{
+    visitor v = {visit, ctx};
+    cs_size_facts local = {0};
+    cs_status status = CS_OK;
+    switch (o->kind) {
+    case CS_OBJ_PERMUTED_AR:
+        permuted_sizes(o, s, &v, &local);
+        break;
+    case CS_OBJ_BERNOULLI_MASKED:
+        bernoulli_sizes(o, s, &v, &local);
+        break;
+    case CS_OBJ_GVP:
+        if (o->segmentation == CS_SEGMENT_FIXED) {
+            gvp_fixed_sizes(o, s, &v, &local);
+        } else {
+            status = gvp_drawn_sizes(o, s, &v, &local);
+        }
+        break;
+    default:
+        status = unmasked_sizes(o, s, &v, &local);
+    }
+    if (status == CS_OK && facts) {
+        *facts = local;
+    }
+    return status;
+}
