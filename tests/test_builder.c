@@ -276,7 +276,7 @@ static void records_are_sorted(void **state)
                                .sequence = i};
             check += (uint64_t)i * r[i].key.low;
         }
-        assert_int_equal(cs_records_sort(r, N), CS_OK);
+        assert_int_equal(cs_records_sort(r, N, false), CS_OK);
         for (int64_t i = 0; i < N; ++i) {
             assert_true(i == 0 || cs_record_compare(&r[i - 1], &r[i]) <= 0);
             check -= (uint64_t)r[i].sequence * r[i].key.low;

@@ -68,17 +68,44 @@ static json_t *build_json(const cs_args *args, const cs_cooc_options *options, c
     return o;
 }
 
-static cs_status build_into(const cs_args *args, const cs_corpus *corpus,
-                            const cs_cooc_options *options, const char *dir, cs_cooc *cooc)
+/* Builds and stores; what an interrupt leaves in DIR/checkpoint is for --resume to go on from. */
+static cs_status build_and_store(const cs_args *args, const cs_corpus *corpus,
+                                 const cs_cooc_options *options, const char *dir,
+                                 const char *checkpoint, cs_cooc *cooc)
 {
-    bool force = cs_args_flag(args, "force") || cs_args_flag(args, "resume");
-    cs_status status = cs_cooc_build(corpus, options, cooc);
+    bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
+    cs_cooc_options resumable = *options;
+    resumable.checkpoint = checkpoint;
+    resumable.resume = resume && !force;
+    if (cs_path_exists(checkpoint) && !force && !resume) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s is of an interrupted build: --resume goes on, --force starts anew",
+                       checkpoint);
+    }
+    cs_status status = cs_cooc_build(corpus, &resumable, cooc);
     if (status == CS_OK) {
         status = cs_dir_make(dir);
     }
     if (status == CS_OK) {
-        status = cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+        status =
+            cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force || resume);
     }
+    if (status == CS_OK) {
+        status = cs_cooc_checkpoint_remove(checkpoint);
+    }
+    return status;
+}
+
+static cs_status build_into(const cs_args *args, const cs_corpus *corpus,
+                            const cs_cooc_options *options, const char *dir, cs_cooc *cooc)
+{
+    char *checkpoint = cs_path_join(dir, "checkpoint");
+    cs_status status =
+        checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
+    if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint)) {
+        cs_output_note(args, "%s: --resume goes on from here", checkpoint);
+    }
+    cs_free(checkpoint);
     if (status == CS_OK) {
         const cs_csr *a = &cooc->matrix.a;
         cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
@@ -307,6 +334,9 @@ const cs_command cs_cmd_cooc = {
         "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
+        "An interrupt (Ctrl-C, SIGTERM) leaves what is counted in DIR/checkpoint. The same command "
+        "with --resume goes on from there and ends with the same matrix; --threads, --memory and "
+        "--scratch may differ.\n\n"
         "--dry-run estimates contributions and memory.",
     .groups = cooc_groups,
     .examples =

@@ -5,7 +5,9 @@
  *
  * Why the result does not depend on threads or budget: each contribution is rounded to integer
  * units by itself; integer sums, and minima of witnesses, commute; what is dropped is a double
- * summed within a block, then over blocks in order, and blocks depend on the corpus alone.
+ * summed within a block, then over blocks in order, and blocks depend on the corpus alone. That is
+ * also why a checkpoint (checkpoint.c) is the sums over the blocks that are finished: on an
+ * interrupt every worker finishes its block, and none is half in the sums.
  *
  * Units: weight x D is an integer where a common denominator D below 2^40 exists and the whole
  * matrix holds fewer than 2^53 units, so that every sum is exact also as a double. Otherwise a unit
@@ -20,6 +22,7 @@
 #include "base/threads.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder_private.h"
+#include "cooc/checkpoint_private.h"
 #include "cooc/context_private.h"
 
 enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
@@ -54,8 +57,11 @@ typedef struct {
     worker *worker;
     cs_runs runs;
     int64_t budget;
-    pthread_mutex_t lock; /* guards `done` and the listener */
+    pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
+    bool whole; /* every block is wholly in the sums, or not at all */
+    json_t *identity;
+    cs_checkpoint *checkpoint; /* to go on from */
 } build;
 
 void cs_cooc_free(cs_cooc *cooc)
@@ -67,8 +73,7 @@ void cs_cooc_free(cs_cooc *cooc)
     memset(cooc, 0, sizeof *cooc);
 }
 
-/* --- blocks ------------------------------------------------------------------------
- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, int64_t to)
 {
@@ -120,8 +125,7 @@ static cs_status cut_blocks(build *b)
     return status;
 }
 
-/* --- units
- * ---------------------------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------------------------ */
 
 static double weight_of(const build *b, int64_t length)
 {
@@ -142,8 +146,7 @@ static void choose_units(build *b)
     b->scale = b->exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
-/* --- collecting
- * ------------------------------------------------------------------------------------ */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 static cs_status emit(void *ctx, const cs_contribution *c)
 {
@@ -189,6 +192,9 @@ static cs_status run_block(void *ctx, int64_t item, int number)
     cs_block *k = &b->block[item];
     worker *w = &b->worker[number];
     cs_status status = CS_OK;
+    if (k->done) { /* before the interrupt */
+        return CS_OK;
+    }
     if (k->to > 0) {
         status = walk(b, w, k->first, k->from, k->to, &k->dropped);
     }
@@ -196,11 +202,13 @@ static cs_status run_block(void *ctx, int64_t item, int number)
         int64_t outer = cs_context_table_of(b->plan, b->sequences.length[i])->outer;
         status = walk(b, w, i, 0, outer, &k->dropped);
     }
-    if (status == CS_OK && b->options->progress) {
-        (void)pthread_mutex_lock(&b->lock);
+    (void)pthread_mutex_lock(&b->lock);
+    k->done = status == CS_OK;
+    b->whole = b->whole && k->done;
+    if (k->done) {
         cs_progress_report(b->options->progress, "blocks of sequences", ++b->done, b->blocks);
-        (void)pthread_mutex_unlock(&b->lock);
     }
+    (void)pthread_mutex_unlock(&b->lock);
     return status;
 }
 
@@ -217,6 +225,7 @@ static cs_status start_workers(build *b)
         if (status == CS_OK) {
             status = cs_collector_init(&w->collector, &b->runs, b->budget / b->workers);
         }
+        w->collector.patient = b->options->checkpoint != NULL;
         w->emitter.collector = &w->collector;
     }
     return status;
@@ -232,22 +241,39 @@ static void stop_workers(build *b)
     b->worker = NULL;
 }
 
-/* --- merging
- * --------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* Some records are lost, or may count twice: no checkpoint can be made of what is there. */
+static void lose(build *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    b->whole = false;
+    (void)pthread_mutex_unlock(&b->lock);
+}
 
 static cs_status finish_collector(void *ctx, int64_t item, int number)
 {
     (void)number;
     build *b = ctx;
-    return cs_collector_finish(&b->worker[item].collector);
+    cs_status status = cs_collector_finish(&b->worker[item].collector);
+    if (status != CS_OK && status != CS_ERR_INTERRUPT) {
+        lose(b);
+    }
+    return status;
 }
 
 static cs_status spill_collector(void *ctx, int64_t item, int number)
 {
     (void)number;
     build *b = ctx;
-    const cs_collector *c = &b->worker[item].collector;
-    return c->used > 0 ? cs_runs_append(&b->runs, c->slot, c->used) : CS_OK;
+    cs_collector *c = &b->worker[item].collector;
+    cs_status status = c->used > 0 ? cs_runs_append(&b->runs, c->slot, c->used) : CS_OK;
+    if (status == CS_OK) {
+        cs_collector_free(c);
+    } else {
+        lose(b);
+    }
+    return status;
 }
 
 /* From memory when nothing was spilled; otherwise the rest is spilled too, which frees the budget
@@ -261,7 +287,6 @@ static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
     if (b->runs.count > 0) {
         status = cs_parallel(b->workers, b->workers, spill_collector, b);
         *runs = b->runs.count;
-        stop_workers(b);
         return status == CS_OK ? cs_runs_merge(&b->runs, b->budget, cs_assembler_take, assembler)
                                : status;
     }
@@ -272,8 +297,60 @@ static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
     return cs_spans_merge(span, b->workers, cs_assembler_take, assembler);
 }
 
-/* --- the whole
- * --------------------------------------------------------------------------------------- */
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+static cs_checkpoint_state state_of(build *b, cs_collector **collector)
+{
+    cs_checkpoint_state s = {.blocks = b->blocks,
+                             .block = b->block,
+                             .runs = &b->runs,
+                             .collectors = b->workers,
+                             .collector = collector,
+                             .vocab = b->corpus->vocab,
+                             .labels = b->corpus->labels,
+                             .sequences = b->sequences.count};
+    for (int i = 0; i < b->workers; ++i) {
+        const emitter *e = &b->worker[i].emitter;
+        collector[i] = &b->worker[i].collector;
+        s.contributions += e->contributions;
+        s.overflow |= e->overflow || __builtin_add_overflow(s.units, e->units, &s.units);
+    }
+    return s;
+}
+
+/* What the first builds have found becomes the start of the first worker. */
+static cs_status take_up(build *b)
+{
+    cs_collector *collector[MAX_WORKERS];
+    cs_checkpoint_state s = state_of(b, collector);
+    cs_status status = cs_checkpoint_load(b->checkpoint, &s);
+    if (status == CS_OK) {
+        emitter *e = &b->worker[0].emitter;
+        e->contributions = s.contributions;
+        e->units = s.units;
+        e->overflow = s.overflow;
+    }
+    for (int64_t i = 0; i < b->blocks; ++i) {
+        b->done += b->block[i].done;
+    }
+    return status;
+}
+
+/* After an interrupt: returns it with the place of the checkpoint, or the failure to write one. */
+static cs_status save(build *b)
+{
+    cs_collector *collector[MAX_WORKERS];
+    cs_checkpoint_state s = state_of(b, collector);
+    cs_reason_clear();
+    cs_status status = cs_checkpoint_write(b->options->checkpoint, b->identity, &s);
+    return status == CS_OK
+               ? cs_fail(CS_ERR_INTERRUPT,
+                         "interrupted after %lld of %lld blocks of sequences, kept in %s",
+                         (long long)b->done, (long long)b->blocks, b->options->checkpoint)
+               : cs_blame(status, "interrupted, and no checkpoint could be written");
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options, build *b)
 {
@@ -306,6 +383,8 @@ static void release(build *b)
     stop_workers(b);
     cs_runs_free(&b->runs);
     cs_context_plan_free(&b->plan);
+    cs_checkpoint_close(&b->checkpoint);
+    json_decref(b->identity);
     cs_sequences_free(&b->sequences);
     cs_free(b->block);
     (void)pthread_mutex_destroy(&b->lock);
@@ -333,7 +412,11 @@ static cs_status add_up(const build *b, cs_cooc *out)
 static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *result)
 {
     cs_status status = start_workers(b);
+    if (status == CS_OK && b->checkpoint) {
+        status = take_up(b);
+    }
     if (status == CS_OK) {
+        b->whole = true;
         status = cs_parallel(b->blocks, b->workers, run_block, b);
     }
     if (status == CS_OK) {
@@ -342,6 +425,9 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     if (status == CS_OK) {
         cs_progress_report(b->options->progress, "merge", 0, 0);
         status = merge_all(b, assembler, &result->runs);
+    }
+    if (status == CS_ERR_INTERRUPT && b->whole && b->options->checkpoint) {
+        status = save(b);
     }
     return status;
 }
@@ -357,7 +443,7 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
                           .block = b->block,
                           .workers = b->workers,
                           .budget = b->budget};
-    cs_status status = cs_windows_apply(&job)
+    cs_status status = !b->checkpoint && cs_windows_apply(&job)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
@@ -375,6 +461,12 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     if (status == CS_OK) {
         choose_units(&b);
         status = cut_blocks(&b);
+    }
+    if (status == CS_OK && options->checkpoint) {
+        status = cs_checkpoint_identity(corpus, options, b.scale, b.blocks, &b.identity);
+    }
+    if (status == CS_OK && options->checkpoint && options->resume) {
+        status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
     }
     if (status == CS_OK) {
         status = cs_assembler_new(corpus, b.exact, 1 / b.scale, &assembler);

@@ -6,6 +6,13 @@
  * are integers over a common denominator where one exists (exact = true), else fixed point with
  * 2^-k units, so every sum is the same for any number of threads, any budget, any order. Rows are
  * in ascending order of their 128-bit keys.
+ *
+ * For the same reason an interrupted build can go on: with `checkpoint` set, an interrupt lets each
+ * thread finish its block of sequences (milliseconds, or the time to sort and spill a full table)
+ * and writes the sums so far to that folder; a build with `resume` takes them up, under any threads
+ * and budget, and ends with the same bits as one that was never interrupted. `each:w` counted row
+ * by row (where its positions fit in the budget; seconds on any corpus that does) writes no
+ * checkpoint and starts again, unless it finds one that the general way has left.
  */
 #ifndef CS_COOC_BUILDER_H
 #define CS_COOC_BUILDER_H
@@ -29,10 +36,14 @@ typedef struct {
     cs_split split;
     int64_t draws;
     uint64_t seed;
-    double tail;           /* see context.h; 0: 2^-50 */
-    int64_t memory_budget; /* bytes for contributions; 0: a quarter of free memory; below 1 MiB is
-                              refused */
-    const char *scratch;   /* directory of the runs; NULL: $TMPDIR or /tmp */
+    double tail;            /* see context.h; 0: 2^-50 */
+    int64_t memory_budget;  /* bytes for contributions; 0: a quarter of free memory; below 1 MiB is
+                               refused */
+    const char *scratch;    /* directory of the runs; NULL: $TMPDIR or /tmp */
+    const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
+                               NULL: none is written */
+    bool resume; /* go on from the checkpoint that stands there, if any; false: begin anew, and an
+                    interrupt replaces it */
     int threads;
     const cs_progress *progress;
 } cs_cooc_options;
@@ -56,9 +67,17 @@ typedef struct {
 void cs_cooc_free(cs_cooc *cooc);
 
 /* CS_ERR_USAGE/INPUT as for plans and corpora; CS_ERR_IO when a run cannot be written (the runs are
- * removed). */
+ * removed). CS_ERR_INTERRUPT: where a checkpoint could be written, the reason names its folder;
+ * where writing it failed, that failure is returned instead, and an older checkpoint stands as it
+ * was. Under `resume`, CS_ERR_USAGE names the option or size in which the checkpoint is of another
+ * build, CS_ERR_INPUT the file that is damaged. The checkpoint outlives the build: its caller
+ * removes it once the matrix is stored. */
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                         cs_cooc *out) CS_MUST_CHECK;
+
+/* Removes the checkpoint of a folder, and the folder unless it holds something else. None is no
+ * error. CS_ERR_IO names what cannot be removed. */
+cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 
 /* Estimated contributions and bytes of a build, for --dry-run. */
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,

@@ -34,8 +34,8 @@ static inline void cs_record_add(cs_record *to, const cs_record *from)
     }
 }
 
-/* Sorts in place; CS_ERR_INTERRUPT when asked to stop. */
-cs_status cs_records_sort(cs_record *r, int64_t n) CS_MUST_CHECK;
+/* Sorts in place; CS_ERR_INTERRUPT when asked to stop (unless `patient`). */
+cs_status cs_records_sort(cs_record *r, int64_t n, bool patient) CS_MUST_CHECK;
 
 /* --- sorted runs (runs.c) ------------------------------------------------------------------- */
 
@@ -59,6 +59,14 @@ void cs_runs_free(cs_runs *runs);
 
 /* Writes a sorted run; thread-safe. */
 cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
+
+/* The same piece by piece, by one thread: begins an empty run; adds to the last one. */
+cs_status cs_runs_begin(cs_runs *runs) CS_MUST_CHECK;
+cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
+
+/* Reads records from `offset` on. */
+cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count,
+                       cs_record *to) CS_MUST_CHECK;
 
 typedef cs_status (*cs_record_visit)(void *ctx, const cs_record *record);
 
@@ -84,6 +92,8 @@ typedef struct {
     cs_runs *runs;
     cs_record *slot; /* open addressing; units == 0: free */
     int64_t capacity, largest, used;
+    bool patient;  /* sorts are not interrupted: a checkpoint needs whole blocks */
+    bool finished; /* see cs_collector_finish */
     cs_record pending[CS_COLLECT_BATCH]; /* whose slots are being fetched */
     int count;
 } cs_collector;
@@ -95,7 +105,7 @@ void cs_collector_free(cs_collector *c);
 /* Adds a record (units > 0); spills to the runs when the table is full. */
 cs_status cs_collector_add(cs_collector *c, const cs_record *record) CS_MUST_CHECK;
 
-/* Sorts what is held into slot[0..used-1]; the table takes no more. */
+/* Sorts what is held into slot[0..used-1]; the table takes no more. Again: nothing. */
 cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
 
 /* --- the result (assemble.c) ------------------------------------------------------------------ */
@@ -146,6 +156,7 @@ cs_status cs_assembler_finish(cs_assembler *assembler, cs_cooc *out) CS_MUST_CHE
 typedef struct {
     int64_t first, last, from, to;
     double dropped; /* filled by the worker */
+    bool done;
 } cs_block;
 
 typedef struct {

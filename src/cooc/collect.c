@@ -73,7 +73,7 @@ static int first_difference(const cs_record *r, int64_t n)
 }
 
 /* At most DIGITS calls deep. NOLINTNEXTLINE(misc-no-recursion) */
-cs_status cs_records_sort(cs_record *r, int64_t n)
+cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
 {
     if (n <= INSERTION) {
         insertion_sort(r, n);
@@ -103,10 +103,10 @@ cs_status cs_records_sort(cs_record *r, int64_t n)
             }
         }
     }
-    cs_status status = n >= CHECKED ? cs_interrupt_check() : CS_OK;
+    cs_status status = n >= CHECKED && !patient ? cs_interrupt_check() : CS_OK;
     for (int b = 0; b < 256 && status == CS_OK; ++b) {
         if (begin[b + 1] - begin[b] > 1) {
-            status = cs_records_sort(r + begin[b], begin[b + 1] - begin[b]);
+            status = cs_records_sort(r + begin[b], begin[b + 1] - begin[b], patient);
         }
     }
     return status;
@@ -198,7 +198,7 @@ static cs_status compact_and_sort(cs_collector *c)
             c->slot[kept++] = c->slot[i];
         }
     }
-    return cs_records_sort(c->slot, kept);
+    return cs_records_sort(c->slot, kept, c->patient);
 }
 
 static cs_status make_room(cs_collector *c)
@@ -241,6 +241,10 @@ cs_status cs_collector_add(cs_collector *c, const cs_record *record)
 
 cs_status cs_collector_finish(cs_collector *c)
 {
-    cs_status status = insert_pending(c);
-    return status == CS_OK ? compact_and_sort(c) : status;
+    cs_status status = c->finished ? CS_OK : insert_pending(c);
+    if (status == CS_OK && !c->finished) {
+        status = compact_and_sort(c);
+        c->finished = status == CS_OK;
+    }
+    return status;
 }

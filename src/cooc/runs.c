@@ -105,6 +105,41 @@ cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count)
     return write_at(runs, record, count * size, offset * size);
 }
 
+cs_status cs_runs_begin(cs_runs *runs)
+{
+    int64_t offset = 0;
+    return reserve(runs, 0, &offset);
+}
+
+cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count)
+{
+    int64_t size = (int64_t)sizeof *record;
+    cs_status status = write_at(runs, record, count * size, runs->end * size);
+    runs->end += count;
+    runs->run[runs->count - 1].count += count;
+    return status;
+}
+
+cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count, cs_record *to)
+{
+    int64_t size = count * (int64_t)sizeof *to, at = offset * (int64_t)sizeof *to;
+    char *next = (char *)to;
+    while (size > 0) {
+        ssize_t got = pread(runs->fd, next, (size_t)size, at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return cs_fail(CS_ERR_IO, "scratch directory %s: cannot read a sorted run: %s",
+                           runs->dir, got < 0 ? strerror(errno) : "it is shorter than written");
+        }
+        next += got;
+        size -= got;
+        at += got;
+    }
+    return CS_OK;
+}
+
 /* --- merge
  * ---------------------------------------------------------------------------------------- */
 
@@ -119,21 +154,9 @@ typedef struct {
 static cs_status refill(const cs_runs *runs, source *s)
 {
     int64_t count = s->rest.count < s->room ? s->rest.count : s->room;
-    int64_t size = count * (int64_t)sizeof *s->buffer;
-    int64_t at = s->rest.offset * (int64_t)sizeof *s->buffer;
-    char *to = (char *)s->buffer;
-    while (size > 0) {
-        ssize_t got = pread(runs->fd, to, (size_t)size, at);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return cs_fail(CS_ERR_IO, "scratch directory %s: cannot read a sorted run: %s",
-                           runs->dir, got < 0 ? strerror(errno) : "it is shorter than written");
-        }
-        to += got;
-        size -= got;
-        at += got;
+    cs_status status = cs_runs_read(runs, s->rest.offset, count, s->buffer);
+    if (status != CS_OK) {
+        return status;
     }
     s->next = s->buffer;
     s->end = s->buffer + count;
@@ -252,10 +275,7 @@ typedef struct {
 
 static cs_status flush(rewriter *r)
 {
-    int64_t size = (int64_t)sizeof *r->buffer;
-    cs_status status = write_at(r->to, r->buffer, r->held * size, r->to->end * size);
-    r->to->end += r->held;
-    r->to->run[r->to->count - 1].count += r->held;
+    cs_status status = cs_runs_extend(r->to, r->buffer, r->held);
     r->held = 0;
     return status;
 }
@@ -275,8 +295,8 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
     rewriter r = {.to = &merged};
     cs_status status = CS_OK;
     for (int64_t first = 0; first < runs->count && status == CS_OK; first += fan) {
-        int64_t last = first + fan < runs->count ? first + fan : runs->count, offset = 0;
-        status = reserve(&merged, 0, &offset);
+        int64_t last = first + fan < runs->count ? first + fan : runs->count;
+        status = cs_runs_begin(&merged);
         if (status == CS_OK) {
             status = merge_group(runs, first, last, BUFFER, rewrite, &r);
         }

@@ -125,7 +125,8 @@ test_no_permission() {
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
 }
 
-# Interrupts a build once it has spilled runs; nothing half-written may stay, and the runs go.
+# Interrupts a build once it has spilled runs: the runs go, a checkpoint stays, and --resume ends with the
+# matrix of a build that was left alone.
 test_interrupt() {
     awk 'BEGIN { srand(3); for (d = 0; d < 6000; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
     mkdir scratch
@@ -139,7 +140,20 @@ test_interrupt() {
     got=$?
     [ $got = 130 ] || { fail "exit $got: $(head -c 200 err)"; return 1; }
     [ -z "$(ls -A scratch)" ] || { fail "runs stay: $(ls scratch)"; return 1; }
-    [ ! -e d ] || [ -z "$(ls -A d)" ] || fail "half written: $(ls -A d)"
+    says "kept in d/checkpoint" && [ "$(ls -A d)" = checkpoint ] || { fail "${why:-half written: $(ls -A d)}"; return 1; }
+    args="--corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 -o d"
+    # shellcheck disable=SC2086
+    {
+        refuses 2 "--resume goes on" "$COSPEC" cooc $args --context each:10 || return 1
+        refuses 2 "its context_size is 10, not 9" "$COSPEC" cooc $args --context each:9 --resume || return 1
+        exits 0 cooc $args --context each:10 --threads 1 --resume || return 1
+        [ ! -e d/checkpoint ] || { fail "the checkpoint stays"; return 1; }
+        mv d resumed
+        exits 0 cooc $args --context each:10 || return 1
+    }
+    for f in matrix.npz rows.npz matrix.json; do
+        cmp -s d/$f resumed/$f || { fail "$f differs"; return 1; }
+    done
 }
 
 test_interrupted_sweep() {

@@ -1,0 +1,301 @@
+/* cooc/checkpoint: an interrupted build goes on and ends with the same bits, under other threads
+ * and budgets, interrupted again and again; other builds, damaged files and full disks are named.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "cooc/builder.h"
+#include "io/file.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+
+static char folder[] = "/tmp/cospec-checkpoint-XXXXXX", place[64], index_file[96], records[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) {
+        return -1;
+    }
+    (void)snprintf(place, sizeof place, "%s/a/checkpoint", folder);
+    (void)snprintf(index_file, sizeof index_file, "%s/checkpoint.json", place);
+    (void)snprintf(records, sizeof records, "%s/records-0.bin", place);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char parent[64];
+    (void)snprintf(parent, sizeof parent, "%s/a", folder);
+    (void)rmdir(parent);
+    return rmdir(folder);
+}
+
+static cs_corpus corpus_of(void)
+{
+    enum { DOCUMENTS = 8000 };
+    static int64_t length[DOCUMENTS];
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        length[d] = 1 + cs_rng_below(&rng, 40);
+    }
+    return small_corpus(DOCUMENTS, length, 300, 3, 2);
+}
+
+static cs_cooc_options options_of(const char *spec, const char *context)
+{
+    cs_cooc_options o = {.threads = 1, .tail = 1e-6, .checkpoint = place};
+    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    return o;
+}
+
+typedef struct {
+    int64_t blocks; /* stops when so many more are done; -1: at the merge */
+    int64_t calls;
+} stopper;
+
+static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)done;
+    (void)total;
+    stopper *s = ctx;
+    if (strcmp(stage, "merge") == 0 ? s->blocks < 0 : ++s->calls == s->blocks) {
+        cs_interrupt_set();
+    }
+}
+
+/* Runs `o` in a child (its interrupt flag cannot be lowered) under an optional limit on the size of
+ * files; its status must be `expected`, with `words` in the reason. */
+static void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
+                        cs_status expected, const char *words)
+{
+    stopper s = {.blocks = blocks};
+    cs_progress progress = {stop, &s};
+    o.progress = &progress;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        cs_cooc m = {0};
+        struct rlimit size = {limit, limit};
+        bool ok = limit == 0 ||
+                  (setrlimit(RLIMIT_FSIZE, &size) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+        cs_status status = cs_cooc_build(corpus, &o, &m);
+        ok = ok && status == expected && !m.key && strstr(cs_reason(), words);
+        if (!ok) {
+            (void)fprintf(stderr, "status %d: %s\n", (int)status, cs_reason());
+        }
+        _exit(ok ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void assert_same_csr(const cs_csr *a, const cs_csr *b)
+{
+    size_t nnz = (size_t)cs_csr_nnz(a);
+    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
+    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+    assert_memory_equal(a->col, b->col, nnz * sizeof *a->col);
+    assert_memory_equal(a->val, b->val, nnz * sizeof *a->val);
+}
+
+static void assert_same(const cs_cooc *a, const cs_cooc *b)
+{
+    size_t rows = (size_t)a->matrix.a.rows;
+    assert_same_csr(&a->matrix.a, &b->matrix.a);
+    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
+    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
+    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
+    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
+    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
+    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
+    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
+    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
+}
+
+static void resumed_is_uninterrupted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *context;
+        bool given;
+    } cases[] = {{"ar", "nearest:3", false},
+                 {"masked:mask-ratio=0.3", "nearest:2", false},
+                 {"permuted-ar", "each:3", true}};
+    cs_corpus corpus = corpus_of();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_cooc whole = {0}, m = {0};
+        cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
+        o.context.given = cases[i].given;
+        o.checkpoint = NULL;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &whole), CS_OK);
+        o.checkpoint = place;
+        for (int way = 0; way < 4; ++way) {
+            o.resume = false;
+            o.threads = 1 + way;
+            o.memory_budget = way % 2 ? 1 << 20 : 1 << 28;
+            interrupted(&corpus, o, way == 3 ? -1 : 1 + way, 0, CS_ERR_INTERRUPT, place);
+            o.resume = true;
+            o.threads = 4 - way;
+            o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
+            interrupted(&corpus, o, way == 3 ? -1 : 1, 0, CS_ERR_INTERRUPT, "interrupted after");
+            assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+            assert_same(&whole, &m);
+            cs_cooc_free(&m);
+            assert_true(cs_path_exists(index_file)); /* stands until the caller has the matrix */
+            assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+            assert_false(cs_path_exists(place));
+        }
+        cs_cooc_free(&whole);
+    }
+    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK); /* none */
+    cs_corpus_free(&corpus);
+}
+
+static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs_status expected,
+                           const char *words)
+{
+    cs_cooc m = {0}, zero = {0};
+    cs_reason_clear();
+    assert_int_equal(cs_cooc_build(corpus, o, &m), expected);
+    assert_memory_equal(&m, &zero, sizeof m);
+    if (!strstr(cs_reason(), words) || !strstr(cs_reason(), place)) {
+        fail_msg("'%s' does not hold '%s'", cs_reason(), words);
+    }
+    cs_reason_clear();
+}
+
+static void other_builds_are_refused(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options first = options_of("ar", "nearest:3"), o;
+    interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, place);
+    first.resume = true;
+    o = first;
+    o.context.n = 2;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "its context_size is 3, not 2");
+    o = first;
+    o.max_length = 20;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "its max_length is 0, not 20");
+    o = options_of("diverse-ar:t=2", "nearest:3");
+    o.resume = true;
+    expect_failure(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
+    int32_t token = corpus.token[17];
+    corpus.token[17] = (token + 1) % 300;
+    expect_failure(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
+    corpus.token[17] = token;
+    cs_cooc m = {0};
+    o = options_of("ar", "nearest:2"); /* without resume: anew, whatever stands there */
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    cs_cooc_free(&m);
+    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    cs_corpus_free(&corpus);
+}
+
+static void damage_is_named(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options o = options_of("ar", "nearest:3");
+    char *good = NULL;
+    int64_t size = 0;
+    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
+    o.resume = true;
+    assert_int_equal(cs_file_read(records, INT64_C(1) << 30, &good, &size), CS_OK);
+    const int64_t at[] = {0, 8, 16, 24, 40, 48, 48 + 8, 48 + 16, size / 2, size - 20, size - 1};
+    for (size_t i = 0; i < sizeof at / sizeof *at; ++i) {
+        good[at[i]] ^= 0x11;
+        assert_int_equal(cs_file_write(records, good, size), CS_OK);
+        good[at[i]] ^= 0x11;
+        expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
+    }
+    assert_int_equal(cs_file_write(records, good, size - 1), CS_OK);
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
+    assert_int_equal(unlink(records), 0);
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "this file is missing");
+    assert_int_equal(cs_file_write(index_file, "{\"format\": 3}", 13), CS_OK);
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
+    assert_int_equal(cs_file_write(index_file, "{", 1), CS_OK);
+    expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
+    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    cs_free(good);
+    cs_corpus_free(&corpus);
+}
+
+/* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
+static void full_disks_keep_the_older_checkpoint(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options o = options_of("ar", "nearest:3");
+    cs_cooc whole = {0}, m = {0};
+    assert_int_equal(cs_cooc_build(&corpus, &o, &whole), CS_OK);
+    interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
+                "interrupted, and no checkpoint could be written");
+    assert_false(cs_path_exists(index_file));
+    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, place);
+    interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
+    o.resume = true;
+    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    assert_same(&whole, &m);
+    cs_cooc_free(&m);
+    cs_cooc_free(&whole);
+    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    cs_corpus_free(&corpus);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options o = options_of("ar", "nearest:2");
+    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
+    o.resume = true;
+    for (int64_t n = 1;; ++n) {
+        cs_cooc m = {0};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_cooc_build(&corpus, &o, &m);
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        if (status == CS_OK) {
+            assert_true(made < n);
+            cs_cooc_free(&m);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_null(m.key);
+    }
+    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    cs_corpus_free(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(other_builds_are_refused),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(full_disks_keep_the_older_checkpoint),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
