@@ -510,6 +510,15 @@ static void estimates_bound_the_build(void **state)
         assert_true(bytes >= (double)cs_csr_nnz(&m.matrix.a) * 12);
         cs_cooc_free(&m);
     }
+    /* Columns without a token cost their sums and pointers too. */
+    cs_cooc_options o = options_of("ar", "nearest:2");
+    double contributions = 0, narrow = 0, wide = 0;
+    corpus.labels = 0;
+    assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &narrow), CS_OK);
+    corpus.vocab += 1 << 24;
+    assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &wide), CS_OK);
+    assert_true(wide - narrow >= 16.0 * (1 << 24));
+    corpus.vocab -= 1 << 24;
     cs_corpus_free(&corpus);
 }
 

@@ -350,6 +350,15 @@ static void npy_refuses_bad_ids(void **state)
         CS_ERR_INPUT, "found 3-D");
     assert_fails(cs_corpus_load(put_ids(state, "f.npy", 2, (int64_t[]){0, 4}, large), NULL, &out),
                  CS_ERR_INPUT, "f.npy: no documents (empty)");
+    const int64_t sparse[] = {0, INT32_MAX - 1, 1, 0, 1};
+    assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
+                 CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 asks for 2147483647");
+    const int64_t edge[] = {0, (1 << 24) - 1, 1, 1 << 24};
+    cs_corpus widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
+    assert_int_equal(widest.vocab, 1 << 24);
+    cs_corpus_free(&widest);
+    assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
+                 CS_ERR_INPUT, "token id 16777216 at row 1, column 1 asks for 16777217 columns");
     const char *path = in_dir(state, "g.npy");
     assert_int_equal(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}), CS_OK);
     assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");

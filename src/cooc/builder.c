@@ -505,10 +505,11 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
         }
         double rows = token_rows && vocab < entries ? vocab : entries;
         *contributions = count;
-        *bytes = (collected < (double)b.budget ? collected : (double)b.budget) +
-                 entries * (sizeof(int32_t) + sizeof(double)) +
-                 rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t)) +
-                 (double)corpus->labels * vocab * sizeof(int64_t);
+        *bytes =
+            (collected < (double)b.budget ? collected : (double)b.budget) +
+            entries * (sizeof(int32_t) + sizeof(double)) +
+            rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t)) +
+            ((double)corpus->labels + 2) * vocab * sizeof(int64_t); /* masses, sums, pointers */
     }
     release(&b);
     return status;

@@ -1,5 +1,8 @@
 /* Token ids from NumPy: a 1-D array is one document, a 2-D array a document a row, whose end may be
- * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>. */
+ * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>.
+ *
+ * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
+ * number of tokens would cost memory for columns that no token has. Such ids are refused. */
 #include "text/corpus_read.h"
 
 #include <string.h>
@@ -7,6 +10,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/npy.h"
+
+enum { COLUMNS_FREE = 1 << 24, COLUMNS_PER_TOKEN = 64 };
 
 /* Reads row r into out->token; the row's length goes to *length. */
 static cs_status read_row(const char *path, const cs_array *array, int64_t r, int64_t columns,
@@ -46,11 +51,32 @@ static cs_status allocate(cs_corpus *out, int64_t rows, int64_t items)
     return out->doc_ptr && out->token && out->label && out->held_out ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* Where the largest id stands, -1 before the first. */
+typedef struct {
+    int64_t id, row, column;
+} largest_id;
+
+static cs_status check_columns(const char *path, const largest_id *largest, int64_t tokens)
+{
+    int64_t columns = largest->id + 1;
+    if (columns <= COLUMNS_FREE || columns <= COLUMNS_PER_TOKEN * tokens) {
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: token id %lld at row %lld, column %lld asks for %lld columns, but there "
+                   "are %lld tokens (at most %d columns, or %d a token): renumber the ids, in "
+                   "NumPy by numpy.unique(ids, return_inverse=True)",
+                   path, (long long)largest->id, (long long)largest->row,
+                   (long long)largest->column, (long long)columns, (long long)tokens, COLUMNS_FREE,
+                   COLUMNS_PER_TOKEN);
+}
+
 static cs_status read_rows(const char *path, const cs_array *array,
                            const cs_corpus_options *options, cs_corpus *out)
 {
     int64_t rows = array->ndim == 2 ? array->shape[0] : 1;
     int64_t columns = array->shape[array->ndim - 1];
+    largest_id largest = {-1, 0, 0};
     cs_status status = allocate(out, rows, array->size);
     for (int64_t r = 0; status == CS_OK && r < rows; ++r) {
         int64_t length = 0;
@@ -64,8 +90,8 @@ static cs_status read_rows(const char *path, const cs_array *array,
             continue;
         }
         for (int64_t i = 0; i < length; ++i) {
-            if (token[i] >= out->vocab) {
-                out->vocab = (int64_t)token[i] + 1;
+            if (token[i] > largest.id) {
+                largest = (largest_id){token[i], r, i};
             }
         }
         out->tokens += length;
@@ -78,7 +104,8 @@ static cs_status read_rows(const char *path, const cs_array *array,
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
                          path, (long long)rows, (long long)options->min_tokens);
     }
-    return status;
+    out->vocab = largest.id + 1;
+    return status == CS_OK ? check_columns(path, &largest, out->tokens) : status;
 }
 
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options, cs_corpus *out)
