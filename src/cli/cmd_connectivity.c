@@ -2,13 +2,14 @@
  *
  * On matrices that are there already, or on one corpus under several objectives with the same
  * contexts, target position blind and given, with intervals by delete-block jackknife over
- * documents. */
-#include <math.h>
+ * documents. A record is kept in DIR/unfinished.json as soon as it is there, so that --resume goes
+ * on after an interruption. */
 #include <string.h>
 
 #include "analysis/connectivity.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/connectivity_record.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -16,97 +17,17 @@
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"
 
-/* What is reported of one matrix; those with an interval are jackknifed over documents (a count is
- * not: its leave-one-out values say nothing of a spread). */
-enum {
-    ROWS,
-    COLS,
-    NONZEROS,
-    COMPONENTS,
-    GIANT_MASS,
-    GAP,
-    SIGMA2,
-    CHEEGER_LOWER,
-    SWEEP_CUT,
-    SWEEP_VOLUME,
-    CHEEGER_UPPER,
-    SUM_SIGMA2,
-    SUM_SIGMA4,
-    SUM_SIGMA4_ERROR,
-    LARGEST_RESIDUAL,
-    METRICS,
-    SIGMAS = 8, /* leading values below 1 that get an interval */
-};
-
-static const struct {
-    const char *name, *definition;
-    bool interval;
-} metric[METRICS] = {
-    [ROWS] = {"rows", "conditional texts with mass", false},
-    [COLS] = {"cols", "target tokens with mass", false},
-    [NONZEROS] = {"nnz", "pairs (X, X+) that occur", false},
-    [COMPONENTS] = {"components", "connected components = multiplicity of sigma = 1", false},
-    [GIANT_MASS] = {"giant_mass", "share of mass of the heaviest component", true},
-    [GAP] = {"gap", "1 - largest sigma that is not a component's 1", true},
-    [SIGMA2] = {"sigma2", "second sigma of the heaviest component", true},
-    [CHEEGER_LOWER] = {"cheeger_lower", "(1 - sigma2)/2 <= h", true},
-    [SWEEP_CUT] = {"sweep_cut", "cut / min(vol; 2 - vol) of the sweep in the heaviest component",
-                   true},
-    [SWEEP_VOLUME] = {"sweep_volume", "volume of the smaller side of the sweep cut, of 2", false},
-    [CHEEGER_UPPER] = {"cheeger_upper", "sqrt(1 - sigma2^2) >= h", true},
-    [SUM_SIGMA2] = {"sum_sigma2", "||Abar||_F^2", true},
-    [SUM_SIGMA4] = {"sum_sigma4", "||Abar^T Abar||_F^2", true},
-    [SUM_SIGMA4_ERROR] = {"sum_sigma4_error", "standard error of a Hutchinson estimate; 0: exact",
-                          false},
-    [LARGEST_RESIDUAL] = {"largest_residual", "of the singular triplets, through Abar", false},
-};
-
-/* The metrics of one matrix, then its leading values below 1 (NaN where there are fewer). */
-static void take_metrics(const cs_connectivity *c, double *values)
-{
-    const cs_spectrum *p = &c->spectrum;
-    double residual = 0.0;
-    for (int64_t j = 0; j < p->k; ++j) {
-        residual = fmax(residual, p->residual[j]);
-    }
-    const double taken[METRICS] = {
-        [ROWS] = (double)(p->rows - p->zero_rows),
-        [COLS] = (double)(p->cols - p->zero_cols),
-        [NONZEROS] = (double)p->nnz,
-        [COMPONENTS] = (double)p->components,
-        [GIANT_MASS] = c->giant_mass,
-        [GAP] = c->gap,
-        [SIGMA2] = c->cut.sigma2,
-        [CHEEGER_LOWER] = c->cut.lower,
-        [SWEEP_CUT] = c->cut.sweep,
-        [SWEEP_VOLUME] = c->cut.sweep_volume,
-        [CHEEGER_UPPER] = c->cut.upper,
-        [SUM_SIGMA2] = p->sum_sigma2,
-        [SUM_SIGMA4] = p->sum_sigma4,
-        [SUM_SIGMA4_ERROR] = p->sum_sigma4_error,
-        [LARGEST_RESIDUAL] = residual,
-    };
-    memcpy(values, taken, sizeof taken);
-    for (int64_t j = 0; j < SIGMAS; ++j) {
-        int64_t index = p->components + j;
-        values[METRICS + j] = index < p->k ? p->sigma[index] : NAN;
-    }
-}
-
-/* One matrix to look at. */
-typedef struct {
-    const char *series;   /* name in tables and figures */
-    const char *position; /* "blind", "given", or "" for a plain matrix */
-    const char *context;
-    const double *se; /* METRICS + SIGMAS standard errors, NULL: none */
-} subject;
+#include <unistd.h>
 
 typedef struct {
-    cs_table metrics, spectrum;
-    json_t *json;
+    json_t *records; /* finished ones, in order */
+    size_t
+        next; /* the record that comes next: below the size when it was kept from an earlier run */
+    char *unfinished; /* DIR/unfinished.json; NULL without -o */
+    json_t *options;  /* of this run: a kept file must have the same */
     int64_t blocks;
     uint64_t seed;
-} tables;
+} study;
 
 static const char *const default_specs[] = {"ar",
                                             "masked:mask-ratio=0.25",
@@ -116,64 +37,56 @@ static const char *const default_specs[] = {"ar",
                                             "diverse-ar:t=2",
                                             "diverse-ar:t=4"};
 
-static cs_status add_metric(tables *t, const subject *s, int which, double value, json_t *object)
+/* Options that change how a run goes, not what it finds. */
+static json_t *lasting_options(const cs_args *args)
 {
-    double se = s->se && metric[which].interval ? s->se[which] : NAN;
-    cs_table *m = &t->metrics;
-    cs_status status;
-    if ((status = cs_table_row(m)) != CS_OK ||
-        (status = cs_table_text(m, "series", s->series)) != CS_OK ||
-        (status = cs_table_text(m, "target_position", s->position)) != CS_OK ||
-        (status = cs_table_text(m, "context", s->context)) != CS_OK ||
-        (status = cs_table_text(m, "metric", metric[which].name)) != CS_OK ||
-        (status = cs_table_text(m, "definition", metric[which].definition)) != CS_OK ||
-        (status = cs_table_real(m, "value", value)) != CS_OK ||
-        (status = cs_table_real(m, "se", se)) != CS_OK ||
-        (status = cs_table_int(m, "blocks", isnan(se) ? 0 : t->blocks)) != CS_OK ||
-        (status = cs_table_int(m, "seed", (int64_t)t->seed)) != CS_OK) {
-        return status;
+    static const char *const passing[] = {"resume", "force", "quiet", "threads",
+                                          "json",   "csv",   "output"};
+    json_t *options = cs_args_json(args);
+    for (size_t i = 0; options && i < sizeof passing / sizeof *passing; ++i) {
+        (void)json_object_del(options, passing[i]);
     }
-    json_t *pair =
-        json_pack("{s:o, s:o}", "value", cs_json_number(value), "se", cs_json_number(se));
-    return cs_json_set(object, metric[which].name, pair);
+    return options;
 }
 
-static cs_status add_metrics(tables *t, const subject *s, const cs_connectivity *c, json_t *object)
+/* Takes over the records of an interrupted run with the same options. */
+static cs_status load_unfinished(study *t)
 {
-    double value[METRICS + SIGMAS];
-    take_metrics(c, value);
-    cs_status status = CS_OK;
-    for (int i = 0; i < METRICS && status == CS_OK; ++i) {
-        status = add_metric(t, s, i, value[i], object);
+    json_t *file = NULL;
+    if (!t->unfinished || !cs_path_exists(t->unfinished)) {
+        return CS_OK;
     }
+    cs_status status = cs_json_read(t->unfinished, &file);
+    if (status == CS_OK && !json_equal(json_object_get(file, "options"), t->options)) {
+        status = cs_fail(CS_ERR_USAGE, "%s holds a run with other options; --force starts anew",
+                         t->unfinished);
+    }
+    json_t *records = json_object_get(file, "records");
+    if (status == CS_OK && !json_is_array(records)) {
+        status = cs_fail(CS_ERR_INPUT, "%s: no records", t->unfinished);
+    }
+    if (status == CS_OK) {
+        json_decref(t->records);
+        t->records = json_incref(records);
+    }
+    json_decref(file);
     return status;
 }
 
-/* Leading values for the figure: all that were computed. */
-static cs_status add_spectrum(tables *t, const subject *s, const cs_spectrum *p)
+static cs_status save_unfinished(const study *t)
 {
-    cs_status status = CS_OK;
-    char *series = *s->position ? cs_format("%s %s", s->series, s->position) : cs_strdup(s->series);
-    for (int64_t j = 0; j < p->k && status == CS_OK; ++j) {
-        cs_table *m = &t->spectrum;
-        if (!series) {
-            status = CS_ERR_MEMORY;
-        } else if ((status = cs_table_row(m)) == CS_OK &&
-                   (status = cs_table_text(m, "series", series)) == CS_OK &&
-                   (status = cs_table_text(m, "target_position", s->position)) == CS_OK &&
-                   (status = cs_table_int(m, "index", j + 1)) == CS_OK &&
-                   (status = cs_table_real(m, "sigma", p->sigma[j])) == CS_OK) {
-            int64_t below = j - p->components;
-            bool known = s->se && below >= 0 && below < SIGMAS;
-            status = cs_table_real(m, "se", known ? s->se[METRICS + below] : NAN);
-            status = status ? status : cs_table_real(m, "residual", p->residual[j]);
-        }
+    if (!t->unfinished) {
+        return CS_OK;
     }
-    cs_free(series);
+    json_t *file = json_pack("{s:O, s:O}", "options", t->options, "records", t->records);
+    cs_status status = file ? cs_json_write(t->unfinished, file) : CS_ERR_MEMORY;
+    json_decref(file);
     return status;
 }
 
-static cs_status look_at(cs_args *args, tables *t, const subject *s, const cs_csr *a)
+/* Measures one matrix and keeps its record. */
+static cs_status look_at(cs_args *args, study *t, const char *series, const char *position,
+                         const double *se, const cs_csr *a)
 {
     cs_connectivity c = {0};
     cs_connectivity_options options = {.k = cs_args_int(args, "k"),
@@ -181,24 +94,17 @@ static cs_status look_at(cs_args *args, tables *t, const subject *s, const cs_cs
                                        .threads = cs_args_threads(args),
                                        .progress = cs_output_progress(args)};
     cs_status status = cs_connectivity_of(a, &options, &c);
-    if (status == CS_OK) {
-        json_t *object = json_pack("{s:s, s:s, s:s}", "series", s->series, "target_position",
-                                   s->position, "context", s->context);
-        status = object ? add_metrics(t, s, &c, object) : CS_ERR_MEMORY;
-        if (status == CS_OK &&
-            (status = cs_json_set(object, "sigma",
-                                  cs_json_numbers(c.spectrum.k, c.spectrum.sigma))) == CS_OK) {
-            status = add_spectrum(t, s, &c.spectrum);
-        }
-        if (status == CS_OK && json_array_append(t->json, object) != 0) {
-            status = CS_ERR_MEMORY;
-        }
-        json_decref(object);
-        if (status == CS_OK && !c.spectrum.converged) {
-            status = cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
-                             s->series, s->position);
-        }
+    if (status == CS_OK && !c.spectrum.converged) {
+        status = cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge", series,
+                         position);
     }
+    if (status == CS_OK) {
+        json_t *record =
+            cs_record_of(series, position, *position ? cs_args_text(args, "context") : "", &c, se);
+        status = record && json_array_append_new(t->records, record) == 0 ? save_unfinished(t)
+                                                                          : CS_ERR_MEMORY;
+    }
+    t->next += 1;
     cs_connectivity_free(&c);
     return status;
 }
@@ -217,7 +123,7 @@ static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
     cs_status status = cs_cooc_build(corpus, m->build, &cooc);
     if (status == CS_OK &&
         (status = cs_connectivity_of(&cooc.matrix.a, &m->options, &c)) == CS_OK) {
-        take_metrics(&c, values);
+        cs_record_values(&c, values);
     }
     cs_connectivity_free(&c);
     cs_cooc_free(&cooc);
@@ -225,33 +131,35 @@ static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
 }
 
 /* One objective on the corpus at one target position. */
-static cs_status study_objective(cs_args *args, tables *t, const cs_corpus *corpus,
-                                 const char *spec, bool given, const cs_cooc_options *base)
+static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpus, const char *spec,
+                                 bool given, const cs_cooc_options *base)
 {
     cs_cooc_options options = *base;
     cs_cooc cooc = {0};
-    double se[METRICS + SIGMAS];
+    double se[CS_RECORD_VALUES];
+    const char *position = given ? "given" : "blind";
+    if (t->next < json_array_size(t->records)) { /* kept from an interrupted run */
+        t->next += 1;
+        return CS_OK;
+    }
     cs_status status = cs_objective_parse(spec, &options.objective);
     options.context.given = given;
-    subject s = {.series = spec,
-                 .position = given ? "given" : "blind",
-                 .context = cs_args_text(args, "context")};
-    cs_output_note(args, "%s, target position %s", spec, s.position);
+    cs_output_note(args, "%s, target position %s", spec, position);
     if (status == CS_OK && t->blocks > 0) {
         measuring m = {
-            &options, {.k = SIGMAS, .seed = t->seed, .threads = options.threads, .no_probe = true}};
-        const cs_corpus_metrics metrics = {METRICS + SIGMAS, metrics_of, &m};
+            &options,
+            {.k = CS_RECORD_SIGMAS, .seed = t->seed, .threads = options.threads, .no_probe = true}};
+        const cs_corpus_metrics metrics = {CS_RECORD_VALUES, metrics_of, &m};
         status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, NULL, se);
-        s.se = se;
     }
     if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK) {
-        status = look_at(args, t, &s, &cooc.matrix.a);
+        status = look_at(args, t, spec, position, t->blocks > 0 ? se : NULL, &cooc.matrix.a);
     }
     cs_cooc_free(&cooc);
     return status;
 }
 
-static cs_status study_corpus(cs_args *args, tables *t)
+static cs_status study_corpus(cs_args *args, study *t)
 {
     cs_corpus corpus = {0};
     cs_cooc_options base = {0};
@@ -276,19 +184,53 @@ done:
     return status;
 }
 
-static cs_status study_files(cs_args *args, tables *t)
+static cs_status study_files(cs_args *args, study *t)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < cs_args_positionals(args) && status == CS_OK; ++i) {
         const char *path = cs_args_positional(args, i);
+        if (t->next < json_array_size(t->records)) {
+            t->next += 1;
+            continue;
+        }
         cs_csr a = {0};
-        subject s = {.series = path, .position = "", .context = ""};
         if ((status = cs_output_input(args, path)) == CS_OK &&
             (status = cs_matrix_read(path, &a)) == CS_OK) {
-            status = cs_blame(look_at(args, t, &s, &a), "%s", path);
+            status = cs_blame(look_at(args, t, path, "", NULL, &a), "%s", path);
         }
         cs_csr_free(&a);
     }
+    return status;
+}
+
+/* The tables of all records, printed and written. */
+static cs_status report(cs_args *args, const study *t)
+{
+    cs_table metrics = {0}, spectrum = {0};
+    json_t *root = json_object(), *record;
+    const char *dir = cs_args_text(args, "output");
+    char *path = dir ? cs_path_join(dir, "spectrum.csv") : NULL;
+    cs_status status = dir && !path ? CS_ERR_MEMORY : cs_record_tables(&metrics, &spectrum);
+    size_t i;
+    json_array_foreach(t->records, i, record)
+    {
+        status = status == CS_OK ? cs_record_rows(record, t->blocks, t->seed, &metrics, &spectrum)
+                                 : status;
+    }
+    if (status == CS_OK &&
+        (status = cs_json_set(root, "matrices", json_incref(t->records))) == CS_OK && dir &&
+        (status = cs_dir_make(dir)) == CS_OK) {
+        status = cs_table_write_csv(&spectrum, path);
+    }
+    if (status == CS_OK &&
+        (status = cs_output_result(args, "connectivity", root, &metrics)) == CS_OK &&
+        t->unfinished) {
+        (void)unlink(t->unfinished); /* the result replaces it */
+    }
+    cs_free(path);
+    json_decref(root);
+    cs_table_free(&metrics);
+    cs_table_free(&spectrum);
     return status;
 }
 
@@ -298,35 +240,24 @@ static cs_status run(cs_args *args)
     if (corpus == (cs_args_positionals(args) > 0)) {
         return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
     }
-    tables t = {.blocks = corpus ? cs_args_int(args, "jackknife") : 0,
-                .seed = cs_args_seed(args),
-                .json = json_array()};
-    json_t *root = json_object();
-    cs_status status;
-    if ((status = cs_output_claim(args, "connectivity.csv")) != CS_OK ||
-        (status = cs_table_init(
-             &t.metrics,
-             "series,target_position,context,metric,definition,value,se,blocks,seed")) != CS_OK ||
-        (status = cs_table_init(&t.spectrum, "series,target_position,index,sigma,se,residual")) !=
-            CS_OK ||
+    const char *dir = cs_args_text(args, "output");
+    study t = {.records = json_array(),
+               .options = lasting_options(args),
+               .seed = cs_args_seed(args),
+               .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
+               .unfinished = dir ? cs_path_join(dir, "unfinished.json") : NULL};
+    cs_status status = t.records && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK || (status = cs_output_claim(args, "connectivity.csv")) != CS_OK ||
+        (dir && (status = cs_dir_make(dir)) != CS_OK) ||
+        (cs_args_flag(args, "resume") && (status = load_unfinished(&t)) != CS_OK) ||
         (status = corpus ? study_corpus(args, &t) : study_files(args, &t)) != CS_OK) {
         goto done;
     }
-    if ((status = cs_json_set(root, "matrices", json_incref(t.json))) != CS_OK ||
-        (status = cs_output_result(args, "connectivity", root, &t.metrics)) != CS_OK) {
-        goto done;
-    }
-    const char *dir = cs_args_text(args, "output");
-    char *path = dir ? cs_path_join(dir, "spectrum.csv") : NULL;
-    if (dir) {
-        status = path ? cs_table_write_csv(&t.spectrum, path) : CS_ERR_MEMORY;
-    }
-    cs_free(path);
+    status = report(args, &t);
 done:
-    cs_table_free(&t.metrics);
-    cs_table_free(&t.spectrum);
-    json_decref(t.json);
-    json_decref(root);
+    json_decref(t.records);
+    json_decref(t.options);
+    cs_free(t.unfinished);
     return status;
 }
 

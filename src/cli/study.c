@@ -191,12 +191,12 @@ static cs_status write_record(const char *record, const cs_step *step)
 
 /* Spawns the child with its output in files and waits for it. */
 static cs_status spawn_step(const char *program, const cs_step *step, const char *folder,
-                            int *exit_code)
+                            bool resume, int *exit_code)
 {
     char *out = cs_path_join(folder, "stdout.txt"), *err = cs_path_join(folder, "stderr.txt");
     char *argv[MOST_WORDS + 6];
     cs_status status = out && err ? CS_OK : CS_ERR_MEMORY;
-    char dash_o[] = "-o", force[] = "--force";
+    char dash_o[] = "-o", force[] = "--force", go_on[] = "--resume";
     char *self = cs_strdup(program), *where = cs_strdup(folder);
     int n = 0;
     argv[n++] = self;
@@ -205,7 +205,11 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
     }
     argv[n++] = dash_o;
     argv[n++] = where;
-    argv[n++] = force; /* leftovers of an unfinished run */
+    /* A folder without a manifest holds an unfinished run of this very step: its command may go on
+     * where it stopped. */
+    char *manifest = cs_path_join(folder, "manifest.json");
+    argv[n++] = resume && manifest && !cs_path_exists(manifest) ? go_on : force;
+    cs_free(manifest);
     argv[n] = NULL;
     if (status == CS_OK && self && where) {
         posix_spawn_file_actions_t actions;
@@ -254,12 +258,12 @@ static void last_message(const char *folder, char *buffer, size_t room)
 }
 
 static cs_status run_step(cs_step *step, const char *program, const char *folder,
-                          const char *record)
+                          const char *record, bool resume)
 {
     struct timespec from, to;
     (void)clock_gettime(CLOCK_MONOTONIC, &from);
     int exit_code = 0;
-    cs_status status = spawn_step(program, step, folder, &exit_code);
+    cs_status status = spawn_step(program, step, folder, resume, &exit_code);
     (void)clock_gettime(CLOCK_MONOTONIC, &to);
     if (status != CS_OK) {
         return status;
@@ -291,7 +295,7 @@ cs_status cs_study_run(cs_study *study, const char *program, bool resume,
         if (status == CS_OK && !(resume && finished_before(record, step))) {
             announce(ctx, study, i);
             if ((status = cs_dir_make(folder)) == CS_OK) {
-                status = run_step(step, program, folder, record);
+                status = run_step(step, program, folder, record, resume);
             }
         }
         cs_free(folder);

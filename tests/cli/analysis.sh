@@ -31,6 +31,24 @@ test_connectivity_bad_input() {
         refuses 3 "nowhere" "$COSPEC" connectivity nowhere
 }
 
+# Ctrl-C keeps the finished records; --resume gives the files of an uninterrupted run, byte for byte.
+test_connectivity_resumes() {
+    small_corpus c.tsv
+    set -- --corpus c.tsv --context all --max-length 4 --stride 1 --jackknife 20 -k 3 --quiet --compare ar --compare masked:unmasked=1 \
+        --compare masked:unmasked=2 --compare masked:unmasked=3 --compare diverse-ar:t=2 --compare diverse-ar:t=3 --compare permuted-ar
+    exits 0 "$COSPEC" connectivity "$@" -o whole || return 1
+    "$COSPEC" connectivity "$@" -o part > out 2> err & pid=$!
+    n=0
+    until [ -f part/unfinished.json ] || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    kill -INT $pid 2> /dev/null
+    wait $pid; code=$?
+    [ $code = 130 ] || { fail "interrupted run exits with $code"; return 1; }
+    [ -f part/unfinished.json ] && [ ! -f part/connectivity.csv ] || { fail "no record was kept"; return 1; }
+    refuses 2 "other options" "$COSPEC" connectivity "$@" --compare ar -o part --resume &&
+        exits 0 "$COSPEC" connectivity "$@" -o part --resume && cmp -s whole/connectivity.csv part/connectivity.csv &&
+        cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
+}
+
 test_inspect() {
     built ar m "" && exits 0 "$COSPEC" inspect m --csv && grep -q '^heaviest row,1,' out &&
         exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --csv && sed -n 2p out | grep -q '^neighbour,0,[0-9]*,cat,' &&
@@ -89,4 +107,4 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce; do check "$name"; done
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce; do check "$name"; done
