@@ -1,10 +1,12 @@
 /* Theorem 4.2 (LA 4.1.2, A.3): spectra of autoregressive and masked pretraining on the toy model.
  *
- *   printed    AR: sigma_j = 1 for j <= rs, 0 after
- *              masked, s rho > 1: 1 for j <= r, sqrt(s (1 - rho) / ((s rho)(s - 1))) < 1 for r < j
- * <= rs true       AR: r (s-1) ones without an empty prefix, r (s-1) + 1 with a shared one, rs only
- * with a class-tagged one; masked: as printed, for disjoint token sets and a blind X; with the
- *              target's position given every sigma is 1, and the advantage is gone
+ *   printed   AR: sigma_j = 1 for j <= rs, 0 after
+ *             masked, s rho > 1: sigma'_j = 1 for j <= r, and for r < j <= rs
+ *                                sqrt(s (1 - rho) / ((s rho)(s - 1))) < 1 = sigma_j
+ *   true      AR: r (s-1) ones without an empty prefix, r (s-1) + 1 with a shared one, rs only with
+ *                 a class-tagged one; sigma'_j < sigma_j up to there, and the reverse after
+ *             masked: as printed, for disjoint token sets and a blind X; with the target's position
+ *                 given every sigma is 1, and the advantage is gone
  *
  * Every printed value is set against the spectrum of the enumerated matrix where that fits, else of
  * the position reduction. Counts of sigma = 1 are exact. Values carry the solver's residuals (Weyl)
@@ -15,6 +17,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -254,8 +257,9 @@ cs_status cs_42_state(cs_statements *out, const cs_42_claim *c)
                : CS_OK;
 }
 
-/* rs ones, under the three readings of the first position. */
-static cs_status autoregressive(const cs_toy *toy, cs_statements *out, cs_table *table)
+/* rs ones, under the three readings of the first position, and what they are beside `masked`. */
+static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_statements *out,
+                                cs_table *table)
 {
     const double r = (double)toy->classes, s = (double)toy->length;
     const struct {
@@ -286,6 +290,9 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out, cs_table 
                                                      reading[i].ones, 0});
         }
         if (status == CS_OK) {
+            status = cs_42_strict(&c, masked, reading[i].ones, out);
+        }
+        if (status == CS_OK) {
             status = cs_42_record(&c, table);
         }
         cs_42_case_free(&c);
@@ -314,42 +321,25 @@ static cs_status formula_statement(const cs_42_case *c, int64_t m, const char *i
     return status;
 }
 
-static cs_status masked(const cs_toy *toy, int64_t m, cs_statements *out, cs_table *table)
+static cs_status masked(const cs_42_case *blind, int64_t m, cs_statements *out, cs_table *table)
 {
-    cs_toy blind = cs_42_masked(toy, m);
-    blind.given = blind.literal = false;
+    const cs_toy *toy = &blind->toy;
     cs_42_case c = {0};
-    cs_status status = cs_42_case_of(&blind, &c);
+    cs_status status =
+        formula_statement(blind, m, "4.2-masked", CS_PRINTED,
+                          "masked: sigma'_j = 1 for j <= r, sqrt(s(1-rho) / ((s rho)(s-1))) "
+                          "for r < j <= rs, 0 after (sides: where they differ most)",
+                          out);
     if (status == CS_OK) {
         status =
-            formula_statement(&c, m, "4.2-masked", CS_PRINTED,
-                              "masked: sigma'_j = 1 for j <= r, sqrt(s(1-rho) / ((s rho)(s-1))) "
-                              "for r < j <= rs, 0 after (sides: where they differ most)",
-                              out);
-    }
-    if (status == CS_OK) {
-        status =
-            formula_statement(&c, m, "4.2-masked", CS_CORRECTED,
+            formula_statement(blind, m, "4.2-masked", CS_CORRECTED,
                               "the same for disjoint token sets and an X blind to the target's "
                               "position",
                               out);
     }
-    if (status == CS_OK && toy->length - m > 1) {
-        status =
-            cs_42_state(out, &(cs_42_claim){"4.2-strict", CS_PRINTED, CS_RELATION_AT_MOST,
-                                            "sigma'_j < 1 = sigma_j for r < j <= rs when s rho > 1",
-                                            c.input, cs_42_sigma(c.best, (double)toy->classes + 1),
-                                            1, c.best->residual + c.rounding});
-        if (status == CS_OK) {
-            status =
-                cs_statement_assume(&out->item[out->count - 1], "s rho > 1 (value: masked tokens)",
-                                    true, (double)(toy->length - m));
-        }
-    }
     if (status == CS_OK) {
-        status = cs_42_record(&c, table);
+        status = cs_42_record(blind, table);
     }
-    cs_42_case_free(&c);
     if (status != CS_OK) {
         return status;
     }
@@ -368,12 +358,12 @@ static cs_status masked(const cs_toy *toy, int64_t m, cs_statements *out, cs_tab
     return status;
 }
 
-/* "The singular values of the masked SSL co-occurrence matrix decrease with a larger mask ratio."
- */
+/* "The singular values of the masked SSL co-occurrence matrix decrease with a larger mask ratio" */
 static cs_status monotone(const cs_toy *toy, cs_statements *out)
 {
     double before = NAN, largest = -INFINITY, error = 0;
-    char *input = NULL;
+    char *input = NULL, steps[24];
+    int64_t last = 1;
     cs_status status = CS_OK;
     /* Steps through at most 64 lengths, so that a long sequence stays affordable. */
     int64_t step = 1 + (toy->length - 2) / 64;
@@ -386,6 +376,7 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
             double now = cs_42_sigma(&spectrum, (double)toy->classes + 1);
             largest = m > 1 ? fmax(largest, before - now) : largest;
             before = now;
+            last = m;
             error = fmax(error, 2 * (spectrum.residual + DBL_EPSILON * (64 + (double)toy->length)));
         }
         cs_toy_spectrum_free(&spectrum);
@@ -393,12 +384,14 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
     if (status != CS_OK || !isfinite(largest)) {
         return status;
     }
-    input = cs_format("r=%lld s=%lld, masked, m = 1..s-1", (long long)toy->classes,
-                      (long long)toy->length);
+    (void)snprintf(steps, sizeof steps, "%lld", (long long)step);
+    input = cs_format("r=%lld s=%lld, masked, m = 1..%lld%s%s", (long long)toy->classes,
+                      (long long)toy->length, (long long)last, step > 1 ? " in steps of " : "",
+                      step > 1 ? steps : "");
     status =
         input ? cs_42_state(out,
                             &(cs_42_claim){
-                                "4.2-ratio", CS_PRINTED, CS_RELATION_AT_MOST,
+                                "4.2-ratio", CS_PRINTED, CS_RELATION_LESS,
                                 "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 "
                                 "for m < m' (lhs: the largest difference of neighbours)",
                                 input, largest, 0, error})
@@ -485,6 +478,23 @@ static cs_status unmasked_of(const cs_toy *toy, int64_t *out)
     return status;
 }
 
+/* Both objectives of the theorem on disjoint token sets, X blind to the target's position. */
+static cs_status both(const cs_toy *toy, int64_t m, cs_statements *out, cs_table *table)
+{
+    cs_toy model = cs_42_masked(toy, m);
+    model.given = model.literal = false;
+    cs_42_case blind = {0};
+    cs_status status = cs_42_case_of(&model, &blind);
+    if (status == CS_OK) {
+        status = autoregressive(toy, &blind, out, table);
+    }
+    if (status == CS_OK) {
+        status = masked(&blind, m, out, table);
+    }
+    cs_42_case_free(&blind);
+    return status;
+}
+
 cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_table *table)
 {
     int64_t m = 0;
@@ -497,10 +507,7 @@ cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_table *table)
         status = unmasked_of(toy, &m);
     }
     if (status == CS_OK) {
-        status = autoregressive(toy, out, table);
-    }
-    if (status == CS_OK) {
-        status = masked(toy, m, out, table);
+        status = both(toy, m, out, table);
     }
     if (status == CS_OK) {
         status = monotone(toy, out);

@@ -48,6 +48,10 @@ typedef struct {
 } cs_42_difference;
 cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b);
 
+/* The j of (from, to] at which b_j - a_j is least: a_j, b_j and j. */
+cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
+                                  double to);
+
 double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
 double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */
 
@@ -61,6 +65,11 @@ typedef struct {
 
 /* One statement with its sides, error and, when it fails, a counterexample naming the input. */
 cs_status cs_42_state(cs_statements *out, const cs_42_claim *c) CS_MUST_CHECK;
+
+/* sigma'_j (masked) < sigma_j (ar) for r < j <= rs, as printed; up to `ones`, the true number of
+ * ones of AR, and the reverse after. Nothing at s rho = 1, which the theorem leaves out. */
+cs_status cs_42_strict(const cs_42_case *ar, const cs_42_case *masked, double ones,
+                       cs_statements *out) CS_MUST_CHECK;
 
 /* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
 cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_CHECK;

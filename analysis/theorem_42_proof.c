@@ -1,10 +1,12 @@
 /* The printed proof of Theorem 4.2 (LA A.3), line by line: sizes, entries, blocks, Lemma A.3.
  *
- * Each printed value is set against the one read off the enumerated matrix. Where the toy model is
- * too large for that, a small one stands in, and the statement's input says so.
+ * Each printed value is set against every entry, row or block of the enumerated matrix that it
+ * speaks of; the sides are those that differ most, relative to their size. Where the toy model is
+ * too large to be enumerated a small one stands in, and the statement's input says so.
  */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/theorem_42.h"
@@ -58,46 +60,157 @@ static cs_status enumerate(const cs_toy *toy, int64_t unmasked, enumerated *out)
     return CS_OK;
 }
 
-static double largest(const cs_csr *a)
+/* The values found at places where the proof claims one value. */
+typedef struct {
+    double low, high;
+} range;
+
+static const range NOTHING = {INFINITY, -INFINITY};
+
+static void widen(range *r, double x)
 {
-    double most = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        most = fmax(most, a->val[e]);
-    }
-    return most;
+    r->low = fmin(r->low, x);
+    r->high = fmax(r->high, x);
+}
+
+static double deviation(double measured, double claimed)
+{
+    double size = fmax(fabs(measured), fabs(claimed));
+    return size > 0 ? fabs(measured - claimed) / size : 0;
+}
+
+/* The end of the range that lies farther from what is claimed. */
+static double farthest(range r, double claimed)
+{
+    return deviation(r.low, claimed) > deviation(r.high, claimed) ? r.low : r.high;
 }
 
 /* A's entries are probabilities whatever its scale. */
-static double largest_probability(const cs_csr *a)
+static double mass_of(const cs_csr *a)
 {
     double mass = 0;
     for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
         mass += a->val[e];
     }
-    return largest(a) / mass;
+    return mass;
 }
 
 static cs_status value(cs_statements *out, const enumerated *e, const char *id, cs_form form,
                        const char *text, double measured, double claimed)
 {
-    return cs_42_state(out, &(cs_42_claim){id, form, CS_RELATION_EQUAL, text, e->input, measured,
-                                           claimed, e->entry * (fabs(measured) + fabs(claimed))});
+    const double error = isnan(claimed) ? 0 : e->entry * (fabs(measured) + fabs(claimed));
+    return cs_42_state(
+        out, &(cs_42_claim){id, form, CS_RELATION_EQUAL, text, e->input, measured, claimed, error});
 }
 
-/* Rows and columns of the component with the most rows: the last block. */
-static cs_status last_block(const cs_csr *a, double *rows, double *cols)
+/* What the blocks of the AR matrix hold, index i - 1 for prefixes of i tokens. */
+typedef struct {
+    int64_t lengths; /* s - 1 */
+    double blocks;   /* number of components */
+    range *rows, *cols, *entry, *normalised;
+} block_ranges;
+
+static void blocks_free(block_ranges *b)
 {
+    cs_free(b->rows);
+    cs_free(b->cols);
+    cs_free(b->entry);
+    cs_free(b->normalised);
+}
+
+typedef struct {
+    int64_t rows, component;
+} sized;
+
+static int by_rows(const void *x, const void *y)
+{
+    const sized *a = x, *b = y;
+    return a->rows != b->rows ? (a->rows < b->rows ? -1 : 1)
+                              : (a->component > b->component) - (a->component < b->component);
+}
+
+/* i of each component: a longer prefix has no fewer texts, and each length has one block a class.
+ */
+static cs_status prefix_lengths(const cs_components *c, int64_t classes, int64_t lengths,
+                                int64_t **out)
+{
+    sized *order = cs_alloc(c->count, sizeof *order);
+    int64_t *length = cs_alloc(c->count, sizeof *length);
+    if (!order || !length) {
+        cs_free(order);
+        cs_free(length);
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < c->count; ++i) {
+        order[i] = (sized){c->rows[i], i};
+    }
+    qsort(order, (size_t)c->count, sizeof *order, by_rows);
+    for (int64_t i = 0; i < c->count; ++i) {
+        int64_t q = i / classes;
+        length[order[i].component] = q < lengths ? q : lengths - 1;
+    }
+    cs_free(order);
+    *out = length;
+    return CS_OK;
+}
+
+static cs_status blocks_of(const enumerated *e, block_ranges *out)
+{
+    const cs_csr *a = &e->m.a;
+    const double mass = mass_of(a);
     cs_components c = {0};
+    int64_t *length = NULL;
+    block_ranges b = {.lengths = (int64_t)e->s - 1};
+    range **array[] = {&b.rows, &b.cols, &b.entry, &b.normalised};
     cs_status status = cs_components_of(a, &c);
-    *rows = *cols = 0;
+    for (size_t k = 0; status == CS_OK && k < sizeof array / sizeof *array; ++k) {
+        *array[k] = cs_alloc(b.lengths, sizeof **array[k]);
+        for (int64_t i = 0; *array[k] && i < b.lengths; ++i) {
+            (*array[k])[i] = NOTHING;
+        }
+        status = *array[k] ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = prefix_lengths(&c, (int64_t)e->r, b.lengths, &length);
+    }
+    b.blocks = (double)c.count;
     for (int64_t i = 0; status == CS_OK && i < c.count; ++i) {
-        if ((double)c.rows[i] > *rows) {
-            *rows = (double)c.rows[i];
-            *cols = (double)c.cols[i];
+        widen(&b.rows[length[i]], (double)c.rows[i]);
+        widen(&b.cols[length[i]], (double)c.cols[i]);
+    }
+    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
+        for (int64_t k = a->ptr[i]; k < a->ptr[i + 1]; ++k) {
+            widen(&b.entry[length[c.row[i]]], a->val[k] / mass);
+            widen(&b.normalised[length[c.row[i]]], e->abar.val[k]);
         }
     }
+    cs_free(length);
     cs_components_free(&c);
-    return status;
+    if (status != CS_OK) {
+        blocks_free(&b);
+        return status;
+    }
+    *out = b;
+    return CS_OK;
+}
+
+typedef struct {
+    double measured, claimed;
+} sides;
+
+/* Where scale T^(exponent (i + plus)) is missed most, over i = 1..s-1. */
+static sides worst_power(const block_ranges *b, const range *found, double scale, double t,
+                         double exponent, double plus)
+{
+    sides worst = {NAN, NAN};
+    for (int64_t i = 0; i < b->lengths; ++i) {
+        const double claimed = scale * pow(t, exponent * ((double)i + 1 + plus));
+        const double measured = farthest(found[i], claimed);
+        if (i == 0 || deviation(measured, claimed) > deviation(worst.measured, worst.claimed)) {
+            worst = (sides){measured, claimed};
+        }
+    }
+    return worst;
 }
 
 static double geometric(double t, double s) /* T + T^2 + ... + T^(s-1) */
@@ -113,123 +226,170 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out)
 {
     cs_toy ar = cs_42_with(toy, CS_OBJ_AR, CS_PREFIX_NONE);
     enumerated e = {0};
-    double rows = 0, cols = 0;
+    block_ranges b = {0};
     cs_status status = enumerate(&ar, 0, &e);
     if (status == CS_OK) {
-        status = last_block(&e.m.a, &rows, &cols);
+        status = blocks_of(&e, &b);
     }
     if (status != CS_OK) {
         enumerated_free(&e);
         return status;
     }
     const double r = e.r, s = e.s, t = e.t;
-    /* The largest entry is that of the shortest prefix, i = 1. */
-    const double entry = largest_probability(&e.m.a), normalised = largest(&e.abar);
+    const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const struct {
         const char *id;
         cs_form form;
         const char *text;
-        double measured, claimed;
+        sides at;
     } line[] = {
-        {"4.2-proof-ar-rows", CS_PRINTED, "A has r (T - T^s) / (1 - T) rows", (double)e.m.a.rows,
-         r * geometric(t, s)},
-        {"4.2-proof-ar-columns", CS_PRINTED, "A has sTr columns", (double)e.m.a.cols, s * t * r},
-        {"4.2-proof-ar-columns", CS_CORRECTED,
-         "A has (s-1) T r columns: the first token is never a target", (double)e.m.a.cols,
-         (s - 1) * t * r},
-        {"4.2-proof-ar-entry", CS_PRINTED, "A = 1 / (r s T^{i+1}) after i tokens (i = 1)", entry,
-         1 / (r * s * t * t)},
-        {"4.2-proof-ar-entry", CS_CORRECTED, "A = 1 / (r (s-1) T^{i+1}) after i tokens (i = 1)",
-         entry, 1 / (r * (s - 1) * t * t)},
-        {"4.2-proof-ar-normalised", CS_PRINTED, "Abar = 1 / sqrt(T^{i+1}) after i tokens (i = 1)",
-         normalised, 1 / t},
-        {"4.2-proof-ar-block", CS_PRINTED, "block i is T^i x T^i (i = s-1; sides: its columns)",
-         cols, pow(t, s - 1)},
-        {"4.2-proof-ar-block", CS_CORRECTED, "block i is T^i x T (i = s-1; sides: its columns)",
-         cols, t},
+        {"4.2-proof-ar-rows",
+         CS_PRINTED,
+         t == 1 ? "A has r (T - T^s) / (1 - T) rows: 0/0 at T = 1"
+                : "A has r (T - T^s) / (1 - T) rows",
+         {rows, t == 1 ? NAN : r * (t - pow(t, s)) / (1 - t)}},
+        {"4.2-proof-ar-rows",
+         CS_CORRECTED,
+         "A has r (T + T^2 + ... + T^{s-1}) rows",
+         {rows, r * geometric(t, s)}},
+        {"4.2-proof-ar-columns", CS_PRINTED, "A has sTr columns", {cols, s * t * r}},
+        {"4.2-proof-ar-columns",
+         CS_CORRECTED,
+         "A has (s-1) T r columns: the first token is never a target",
+         {cols, (s - 1) * t * r}},
+        {"4.2-proof-ar-entry", CS_PRINTED, "A = 1 / (r s T^{i+1}) after i tokens, every entry",
+         worst_power(&b, b.entry, 1 / (r * s), t, -1, 1)},
+        {"4.2-proof-ar-entry", CS_CORRECTED,
+         "A = 1 / (r (s-1) T^{i+1}) after i tokens, every entry",
+         worst_power(&b, b.entry, 1 / (r * (s - 1)), t, -1, 1)},
+        {"4.2-proof-ar-normalised", CS_PRINTED,
+         "Abar = 1 / sqrt(T^{i+1}) after i tokens, every entry",
+         worst_power(&b, b.normalised, 1, t, -0.5, 1)},
+        {"4.2-proof-ar-blocks", CS_PRINTED, "A has r (s-1) blocks", {b.blocks, r * (s - 1)}},
+        {"4.2-proof-ar-block-rows", CS_PRINTED, "block i has T^i rows, every block",
+         worst_power(&b, b.rows, 1, t, 1, 0)},
+        {"4.2-proof-ar-block", CS_PRINTED, "block i is T^i x T^i, every block (sides: columns)",
+         worst_power(&b, b.cols, 1, t, 1, 0)},
+        {"4.2-proof-ar-block", CS_CORRECTED, "block i is T^i x T, every block (sides: columns)",
+         worst_power(&b, b.cols, t, t, 0, 0)},
     };
     for (size_t i = 0; status == CS_OK && i < sizeof line / sizeof *line; ++i) {
-        status = value(out, &e, line[i].id, line[i].form, line[i].text, line[i].measured,
-                       line[i].claimed);
+        status = value(out, &e, line[i].id, line[i].form, line[i].text, line[i].at.measured,
+                       line[i].at.claimed);
     }
+    blocks_free(&b);
     enumerated_free(&e);
     return status;
 }
 
-/* Entries of Abar^T Abar within a class: two tokens of one position, and of two positions. */
-static cs_status gram_entries(const enumerated *e, double *same, double *other)
+/* What the masked matrix holds, over all its entries. */
+typedef struct {
+    range entry, normalised, zeros; /* zeros: of a row, within its class */
+    range same, other, apart;       /* Abar^T Abar: one position, two positions, two classes */
+} masked_ranges;
+
+/* Columns go by target position, then class and token (toy/matrix.c). */
+static cs_status gram_ranges(const enumerated *e, masked_ranges *out)
 {
     cs_dense d = {0}, g = {0};
-    cs_status status = cs_csr_to_dense(&e->abar, &d);
+    const int64_t width = (int64_t)(e->r * e->t);
+    int32_t *class = cs_alloc(e->m.a.cols, sizeof *class);
+    cs_status status = class ? cs_csr_to_dense(&e->abar, &d) : CS_ERR_MEMORY;
     if (status == CS_OK) {
+        cs_majority(&e->m.col_label, class);
         status = cs_dense_init(&g, d.cols, d.cols);
     }
     if (status == CS_OK) {
         status = cs_gemm(true, false, 1, &d, &d, 0, &g);
     }
-    *same = *other = 0;
-    /* Column 0 with itself, and its smallest positive partner (same class, another position). */
-    for (int64_t i = 0; status == CS_OK && i < g.rows; ++i) {
-        *same = i == 0 ? g.data[0] : *same;
-        if (g.data[i] > 1e-14 && (*other == 0 || g.data[i] < *other)) {
-            *other = g.data[i];
+    for (int64_t j = 0; status == CS_OK && j < g.cols; ++j) {
+        for (int64_t i = 0; i < g.rows; ++i) {
+            range *r = class[i] != class[j]     ? &out->apart
+                       : i / width == j / width ? &out->same
+                                                : &out->other;
+            widen(r, g.data[i + j * g.ld]);
         }
     }
+    cs_free(class);
     cs_dense_free(&d);
     cs_dense_free(&g);
     return status;
+}
+
+static cs_status ranges_of(const enumerated *e, masked_ranges *out)
+{
+    const cs_csr *a = &e->m.a;
+    const double mass = mass_of(a);
+    *out = (masked_ranges){NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING};
+    for (int64_t i = 0; i < a->rows; ++i) {
+        widen(&out->zeros, e->s * e->t - (double)(a->ptr[i + 1] - a->ptr[i]));
+    }
+    for (int64_t k = 0; k < cs_csr_nnz(a); ++k) {
+        widen(&out->entry, a->val[k] / mass);
+        widen(&out->normalised, e->abar.val[k]);
+    }
+    return gram_ranges(e, out);
 }
 
 static cs_status masked(const cs_toy *toy, int64_t unmasked, cs_statements *out)
 {
     cs_toy model = cs_42_masked(toy, unmasked);
     enumerated e = {0};
-    double same = 0, other = 0;
+    masked_ranges f;
     cs_status status = enumerate(&model, unmasked, &e);
     if (status == CS_OK) {
-        status = gram_entries(&e, &same, &other);
+        status = ranges_of(&e, &f);
     }
     if (status != CS_OK) {
         enumerated_free(&e);
         return status;
     }
     const double r = e.r, s = e.s, t = e.t, m = e.u, sets = binomial(s, m);
-    const double per_row = (double)cs_csr_nnz(&e.m.a) / (double)e.m.a.rows;
-    const double entry = largest_probability(&e.m.a), normalised = largest(&e.abar);
+    const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const struct {
         const char *id;
         cs_form form;
         const char *text;
-        double measured, claimed;
+        range found;
+        double claimed;
         bool wanted;
     } line[] = {
-        {"4.2-proof-rows", CS_PRINTED, "A has C(s, m) T^m r rows", (double)e.m.a.rows,
-         sets * pow(t, m) * r, true},
-        {"4.2-proof-columns", CS_PRINTED, "A has sTr columns", (double)e.m.a.cols, s * t * r, true},
+        {"4.2-proof-rows",
+         CS_PRINTED,
+         "A has C(s, m) T^m r rows",
+         {rows, rows},
+         sets * pow(t, m) * r,
+         true},
+        {"4.2-proof-columns", CS_PRINTED, "A has sTr columns", {cols, cols}, s * t * r, true},
         {"4.2-proof-zeros", CS_PRINTED, "each row has C(s-1, m) zeros (measured within its class)",
-         s * t - per_row, binomial(s - 1, m), true},
-        {"4.2-proof-zeros", CS_CORRECTED, "each row has m T zeros within its class",
-         s * t - per_row, m * t, true},
-        {"4.2-proof-entry", CS_PRINTED, "A = 1 / (C(s-1, m) T^m s T r)", entry,
+         f.zeros, binomial(s - 1, m), true},
+        {"4.2-proof-zeros", CS_CORRECTED, "each row has m T zeros within its class", f.zeros, m * t,
+         true},
+        {"4.2-proof-entry", CS_PRINTED, "A = 1 / (C(s-1, m) T^m s T r), every entry", f.entry,
          1 / (binomial(s - 1, m) * pow(t, m) * s * t * r), true},
-        {"4.2-proof-normalised", CS_PRINTED, "Abar = sqrt(s T C(s, m) T^m) / C(s-1, m)", normalised,
+        {"4.2-proof-normalised", CS_PRINTED,
+         "Abar = sqrt(s T C(s, m) T^m) / C(s-1, m), every entry", f.normalised,
          sqrt(s * t * sets * pow(t, m)) / binomial(s - 1, m), true},
-        {"4.2-proof-normalised", CS_CORRECTED, "Abar = sqrt(s / (C(s, m) T^{m+1})) / (s-m)",
-         normalised, sqrt(s / (sets * pow(t, m + 1))) / (s - m), true},
-        {"4.2-proof-gram-same", CS_PRINTED, "Abar^T Abar = 1 / ((s-m) T) within a position", same,
-         1 / ((s - m) * t), true},
-        /* At one masked token no two positions meet. */
+        {"4.2-proof-normalised", CS_CORRECTED,
+         "Abar = sqrt(s / (C(s, m) T^{m+1})) / (s-m), every entry", f.normalised,
+         sqrt(s / (sets * pow(t, m + 1))) / (s - m), true},
+        {"4.2-proof-gram-same", CS_PRINTED,
+         "Abar^T Abar = 1 / ((s-m) T) within a position, every entry", f.same, 1 / ((s - m) * t),
+         true},
         {"4.2-proof-gram-other", CS_PRINTED,
-         "Abar^T Abar = (s-m-1) / ((s-m)(s-1) T) between positions", other,
-         (s - m - 1) / ((s - m) * (s - 1) * t), m < s - 1},
+         "Abar^T Abar = (s-m-1) / ((s-m)(s-1) T) between positions, every entry", f.other,
+         (s - m - 1) / ((s - m) * (s - 1) * t), true},
+        {"4.2-proof-gram-classes", CS_PRINTED, "Abar^T Abar = 0 between classes, every entry",
+         f.apart, 0, r > 1},
+        /* At one masked token no two positions meet. */
         {"4.2-proof-gram-row", CS_PRINTED,
          "Abar^T Abar = (s-m) T / ((s-m)(s-1) T) between positions, as one printed row has it",
-         other, (s - m) * t / ((s - m) * (s - 1) * t), m < s - 1},
+         f.other, (s - m) * t / ((s - m) * (s - 1) * t), m < s - 1},
     };
     for (size_t i = 0; status == CS_OK && i < sizeof line / sizeof *line; ++i) {
         if (line[i].wanted) {
-            status = value(out, &e, line[i].id, line[i].form, line[i].text, line[i].measured,
-                           line[i].claimed);
+            status = value(out, &e, line[i].id, line[i].form, line[i].text,
+                           farthest(line[i].found, line[i].claimed), line[i].claimed);
         }
     }
     enumerated_free(&e);

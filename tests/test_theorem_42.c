@@ -67,7 +67,9 @@ static void the_default_toy(void **state)
     assert_true(find(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 9);
     assert_true(find(&list, "4.2-ar-ones-shared", CS_PRINTED)->lhs == 10);
     expect(&list, "4.2-masked", CS_PRINTED, CS_PASS);
-    expect(&list, "4.2-strict", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-strict-none", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-strict-shared", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-strict-class", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-ratio", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-sets-ar", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-sets-masked", CS_PRINTED, CS_FAIL);
@@ -84,6 +86,9 @@ static void the_default_toy(void **state)
     expect(&list, "4.2-proof-gram-same", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-proof-gram-other", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-proof-gram-row", CS_PRINTED, CS_FAIL);
+    expect(&list, "4.2-proof-gram-classes", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-ar-blocks", CS_PRINTED, CS_PASS);
+    expect(&list, "4.2-proof-ar-block-rows", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-first", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-rest", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-zeros", CS_PRINTED, CS_FAIL);
@@ -162,6 +167,100 @@ static void a_large_toy(void **state)
     cs_statements_free(&list);
 }
 
+static double detail(const cs_statement *s, const char *key)
+{
+    return json_number_value(json_object_get(s->details, key));
+}
+
+/* AR has r (s-1) ones, one more with a shared empty prefix: at the next j it has 0, masked more. */
+static void the_printed_comparison_fails_where_ar_has_ended(void **state)
+{
+    (void)state;
+    for (int64_t r = 1; r <= 3; ++r) {
+        for (int64_t s = 3; s <= 5; ++s) {
+            for (int64_t m = 1; m < s; ++m) {
+                const double rs1 = (double)(r * (s - 1));
+                const double second = sqrt((double)m / (double)((s - m) * (s - 1)));
+                const struct {
+                    const char *id;
+                    double ones;
+                } prefix[] = {{"4.2-strict-none", rs1},
+                              {"4.2-strict-shared", rs1 + 1},
+                              {"4.2-strict-class", rs1 + (double)r}};
+                cs_toy toy = toy_of(r, s, 2, m);
+                cs_statements list = {0};
+                assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+                for (size_t i = 0; s - m > 1 && i < 3; ++i) {
+                    const cs_statement *p = find(&list, prefix[i].id, CS_PRINTED);
+                    const bool fails = prefix[i].ones < (double)(r * s);
+                    assert_int_equal(p->verdict, fails ? CS_FAIL : CS_PASS);
+                    assert_true((p->counterexample != NULL) == fails);
+                    assert_true(fabs(p->lhs - second) < 1e-12);
+                    assert_true(fabs(p->rhs - (fails ? 0 : 1)) < 1e-12);
+                    assert_true(!fails || detail(p, "j") == prefix[i].ones + 1);
+                    p = find(&list, prefix[i].id, CS_CORRECTED);
+                    assert_true(p->verdict == CS_PASS && fabs(p->rhs - 1) < 1e-12);
+                }
+                for (int64_t i = 0; s - m == 1 && i < list.count; ++i) {
+                    assert_false(strncmp(list.item[i].id, "4.2-strict-none", 15) == 0);
+                }
+                cs_statements_free(&list);
+            }
+        }
+    }
+}
+
+/* r (T - T^s) / (1 - T) is 0/0 at T = 1: no side, no verdict; the sum has one. */
+static void one_token_leaves_the_printed_rows_undefined(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(2, 4, 1, 2);
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    const cs_statement *s = find(&list, "4.2-proof-ar-rows", CS_PRINTED);
+    assert_true(s->verdict == CS_INCONCLUSIVE && isnan(s->rhs) && s->lhs == 6);
+    assert_non_null(strstr(s->text, "0/0"));
+    s = find(&list, "4.2-proof-ar-rows", CS_CORRECTED);
+    assert_true(s->verdict == CS_PASS && s->rhs == 6);
+    cs_statements_free(&list);
+}
+
+/* The sides of a proof line are those of the entry that is farthest off: the printed block of
+ * length s - 1, T^3 columns where there are T. */
+static void proof_lines_look_at_every_block(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(2, 4, 3, 1);
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    const cs_statement *s = find(&list, "4.2-proof-ar-block", CS_PRINTED);
+    assert_true(s->verdict == CS_FAIL && s->lhs == 3 && s->rhs == 27);
+    expect(&list, "4.2-proof-ar-entry", CS_CORRECTED, CS_PASS);
+    expect(&list, "4.2-proof-ar-normalised", CS_PRINTED, CS_PASS);
+    cs_statements_free(&list);
+    toy = toy_of(2, 4, 2, 3); /* one masked token: no two positions meet, all those entries are 0 */
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    s = find(&list, "4.2-proof-gram-other", CS_PRINTED);
+    assert_true(s->verdict == CS_PASS && s->lhs == 0 && s->rhs == 0);
+    expect(&list, "4.2-proof-gram-classes", CS_PRINTED, CS_PASS);
+    cs_statements_free(&list);
+}
+
+/* A long sequence is sampled, and its input says so. */
+static void sampled_ratios_say_so(void **state)
+{
+    (void)state;
+    cs_toy toy = toy_of(2, 100, 2, 50);
+    cs_statements list = {0};
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    assert_non_null(strstr(find(&list, "4.2-ratio", CS_PRINTED)->input, "m = 1..99 in steps of 2"));
+    cs_statements_free(&list);
+    toy = toy_of(2, 5, 2, 2);
+    assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
+    assert_null(strstr(find(&list, "4.2-ratio", CS_PRINTED)->input, "steps"));
+    cs_statements_free(&list);
+}
+
 static void spectra_are_compared_by_multiplicity(void **state)
 {
     (void)state;
@@ -176,6 +275,12 @@ static void spectra_are_compared_by_multiplicity(void **state)
     two.multiplicity[2] = 5; /* j = 5: 0.5 against 0.25, j > 5: 0 against 0.25 */
     d = cs_42_compare(&one, &two);
     assert_true(fabs(d.a - d.b) == 0.25);
+    d = cs_42_least_room(&one, &two, 0, 6);
+    assert_true(d.index == 5 && d.a == 0.5 && d.b == 0.25);
+    d = cs_42_least_room(&one, &two, 5, 7);
+    assert_true(d.index == 6 && d.a == 0 && d.b == 0.25);
+    d = cs_42_least_room(&two, &one, 4, 6);
+    assert_true(d.index == 6 && d.a == 0.25 && d.b == 0);
     d = cs_42_compare(&one, &one);
     assert_true(d.a == d.b);
     assert_true(cs_42_ones(&one) == 2 && cs_42_sigma(&one, 3) == 0.5 && cs_42_sigma(&one, 6) == 0);
@@ -225,6 +330,10 @@ int main(void)
         cmocka_unit_test(corrected_statements_hold_on_many_toys),
         cmocka_unit_test(own_objectives),
         cmocka_unit_test(a_large_toy),
+        cmocka_unit_test(the_printed_comparison_fails_where_ar_has_ended),
+        cmocka_unit_test(one_token_leaves_the_printed_rows_undefined),
+        cmocka_unit_test(proof_lines_look_at_every_block),
+        cmocka_unit_test(sampled_ratios_say_so),
         cmocka_unit_test(spectra_are_compared_by_multiplicity),
         cmocka_unit_test(bad_toys_are_refused),
         cmocka_unit_test(every_allocation_may_fail),

@@ -17,7 +17,8 @@ test_all_on_the_default_toy() {
         has 4.1 printed UNSPECIFIED && has 4.1 corrected PASS && has 4.1-perfect corrected PASS &&
         has 4.2-ar-ones-none printed FAIL && has 4.2-ar-ones-class printed PASS && has 4.2-masked printed PASS &&
         has 4.1-unweighted printed PASS && grep -q '^4.1-unweighted,printed,FAIL,0\.4[89]' out && has 4.1-unweighted corrected PASS &&
-        has 4.2-masked-given printed FAIL && has 5.1-equivalence printed FAIL
+        has 4.2-masked-given printed FAIL && has 4.2-strict-none printed FAIL && has 4.2-strict-shared printed FAIL &&
+        has 4.2-strict-class printed PASS && has 4.2-strict-none corrected PASS && has 4.2-strict-none-after corrected PASS && has 5.1-equivalence printed FAIL
 }
 
 test_json() {
@@ -82,7 +83,7 @@ test_no_convergence() {
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n90 80 7200"
         for (i = 1; i <= 90; ++i) for (j = 1; j <= 80; ++j) print i, j, 1 + (i * i * 31 + j * j * 17 + i * j * 7) % 101 }' > r.mtx
     awk 'BEGIN { for (i = 1; i <= 90; ++i) print i % 3 }' > l.txt
-    exits 4 verify 4.1 --matrix r.mtx --labels l.txt -k 20 --solver arpack --max-iterations 1 --csv &&
+    exits 4 verify 4.1 --matrix r.mtx --labels l.txt -k 20 --solver arpack --no-reduction --max-iterations 1 --csv &&
         grep -q 'did not converge: [0-9]* of 20' err && has 4.1 corrected INCONCLUSIVE && has 4.1-sharp corrected INCONCLUSIVE && has 4.1-alpha-lower corrected PASS
 }
 
