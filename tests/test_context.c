@@ -480,6 +480,65 @@ static void expect_failure(const char *spec, cs_context context, int64_t draws, 
     cs_reason_clear();
 }
 
+/* What the refusals suggest is accepted, and nothing below 2^20 patterns a target is refused. */
+static void suggested_limits_are_enough(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t n, length;
+        double tail;
+    } cases[] = {
+        {"masked:mask-ratio=0.9", 4, 72, 0},
+        {"masked:mask-ratio=0.9", 4, 300, 0.04},
+        {"masked:unmasked=4", 5, 43, 0},
+        {"masked:mask-ratio=0.5", 4, 67, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_objective objective;
+        assert_int_equal(cs_objective_parse(cases[i].spec, &objective), CS_OK);
+        int64_t start = 0, document = 0;
+        int32_t length = (int32_t)cases[i].length;
+        cs_sequences sequences = one_sequence(&start, &length, &document);
+        cs_context_options options = {.objective = &objective,
+                                      .context = {CS_CONTEXT_NEAREST, cases[i].n, true},
+                                      .tail = cases[i].tail};
+        cs_context_plan *plan = NULL;
+        assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
+        cs_context_plan_free(&plan);
+    }
+}
+
+/* A corpus may be too large where each of its targets is not. */
+static void too_many_in_all_is_named(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    static int64_t start[COUNT], document[COUNT];
+    static int32_t length[COUNT];
+    for (int i = 0; i < COUNT; ++i) {
+        length[i] = 67;
+    }
+    cs_sequences sequences = {
+        .count = COUNT, .start = start, .length = length, .document = document};
+    cs_objective objective;
+    assert_int_equal(cs_objective_parse("masked:mask-ratio=0.5", &objective), CS_OK);
+    cs_context_options options = {.objective = &objective,
+                                  .context = {CS_CONTEXT_NEAREST, 4, true}};
+    cs_context_plan *plan = NULL;
+    cs_reason_clear();
+    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "contexts in the corpus, more than 6.87e+10"));
+    const char *tail = strstr(cs_reason(), "--tail ");
+    assert_non_null(tail);
+    assert_null(strstr(cs_reason(), "--draws"));
+    options.tail = strtod(tail + strlen("--tail "), NULL);
+    assert_true(options.tail > 0 && options.tail < 1e-3);
+    cs_reason_clear();
+    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
+    cs_context_plan_free(&plan);
+}
+
 static void bad_input_is_named(void **state)
 {
     (void)state;
@@ -488,6 +547,13 @@ static void bad_input_is_named(void **state)
                    "all under masked at length 64 has 5.86e+19 contexts: give --draws or "
                    "--max-length");
     expect_failure("masked:unmasked=2", all, -3, 4, "-3 draws");
+    const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true};
+    const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true};
+    expect_failure("masked:mask-ratio=0.9", nearest, 0, 300,
+                   "nearest:4 under masked at length 300 has more than 1.05e+06 contexts a target: "
+                   "give --tail 0.04 or --max-length 72");
+    /* Fewer than n positions are kept whole, whatever the tail. */
+    expect_failure("masked:unmasked=4", nearest5, 0, 300, "a target: give --max-length 43");
     expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false}, 0, 4, "nearest:0");
     expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false}, 0, 4, "each:-1");
     expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false}, 0, 2000,
@@ -609,6 +675,8 @@ int main(void)
         cmocka_unit_test(keys_agree_between_objectives),
         cmocka_unit_test(draws_approach_exact_weights),
         cmocka_unit_test(long_documents_are_within_reach),
+        cmocka_unit_test(suggested_limits_are_enough),
+        cmocka_unit_test(too_many_in_all_is_named),
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(denominators_are_the_least),
         cmocka_unit_test(keys_of_all_kinds_differ),

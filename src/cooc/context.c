@@ -7,6 +7,7 @@
 #include "cooc/context.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@
 #include "cooc/gcd.h"
 
 enum { WIDEST = 1 << 20 };
+
+/* Hours of counting, and terabytes if no two of them meet. */
+static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 
 cs_status cs_context_parse(const char *text, cs_context *out)
 {
@@ -136,6 +140,30 @@ static cs_status plan_scratch(cs_context_plan *plan)
     return CS_OK;
 }
 
+/* `nearest` under invariant objectives: refuses a corpus with more contributions than can be
+ * sorted, with what would bring its longest sequences down to the mean that can. */
+static cs_status check_total(const cs_sequences *sequences, cs_context_plan *plan)
+{
+    double total = 0, targets = 0;
+    const cs_context_table *most = NULL;
+    for (int64_t i = 0; i < sequences->count; ++i) {
+        const cs_context_table *t = cs_context_table_of(plan, sequences->length[i]);
+        total += t->patterns > 0 ? t->contributions : 0;
+        targets += (double)sequences->length[i];
+        most = t->patterns > 0 && (!most || t->patterns > most->patterns) ? t : most;
+    }
+    if (total <= MAX_PATTERNS_IN_ALL) {
+        return CS_OK;
+    }
+    cs_context_table smaller = {.pairs = most->pairs};
+    plan->max_patterns = floor(MAX_PATTERNS_IN_ALL / targets);
+    cs_status status = cs_context_nearest_table(plan, &smaller);
+    cs_free(smaller.pattern);
+    cs_free(smaller.padded);
+    return cs_blame(status, "%.3g contexts in the corpus, more than %.3g", total,
+                    MAX_PATTERNS_IN_ALL);
+}
+
 cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_options *options,
                              cs_context_plan **out)
 {
@@ -155,6 +183,7 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     plan->draws = options->draws;
     plan->seed = options->seed;
     plan->max_events = options->max_events > 0 ? options->max_events : INT64_C(1) << 20;
+    plan->max_patterns = (double)plan->max_events;
     plan->tail = options->tail > 0 ? options->tail : 0x1p-50;
     status = number_lengths(sequences, plan);
     for (int64_t s = 0; s <= plan->longest && status == CS_OK; ++s) {
@@ -164,6 +193,9 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
                          ? status
                          : cs_context_table_init(plan, s, &plan->table[plan->table_of[s]]);
         }
+    }
+    if (status == CS_OK) {
+        status = check_total(sequences, plan);
     }
     if (status == CS_OK) {
         status = plan_scratch(plan);

@@ -68,14 +68,16 @@ typedef struct {
     int64_t draws; /* 0: exact; > 0: that many sampled plans a sequence (only where exact is out of
                       reach) */
     uint64_t seed;
-    int64_t max_events; /* exact enumeration refuses more events a sequence, and nearest more than
-                           a sixteenth of that a target; 0: 2^20 */
+    int64_t max_events; /* exact enumeration refuses more events a sequence, and nearest more
+                           patterns a target; 0: 2^20. nearest also refuses more than 2^36 in all */
     double tail; /* nearest drops the far patterns that hold less than this share of an event; 0:
                     2^-50 */
 } cs_context_options;
 
 /* Prepares the tables for every length in `sequences`. CS_ERR_USAGE when exact enumeration is out
- * of reach ("all under masked at length 64 has 1.8e18 contexts: give --draws or --max-length"). */
+ * of reach ("all under masked at length 64 has 1.8e18 contexts: give --draws or --max-length";
+ * "nearest:4 under masked at length 300 has more than 1.05e+06 contexts a target: give --tail 2e-14
+ * or --max-length 72"). */
 cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_options *options,
                              cs_context_plan **out) CS_MUST_CHECK;
 void cs_context_plan_free(cs_context_plan **plan);

@@ -13,15 +13,20 @@
  * drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the enumeration stops
  * once it is below plan->tail of a target's weight and that rest is dropped.
  *
- * Limits: n a handful; the patterns of one target (about (ln tail / ln rho)^n / n! for mask ratio
- * rho) are bounded by max_events / 16, because objectives with few unmasked tokens at long lengths
- * have a context everywhere.
+ * Limits: n a handful. The patterns of one target, about (ln tail / ln rho)^n / n! for mask ratio
+ * rho, are bounded by max_events, and those of a corpus by 2^36 (context.c), because objectives
+ * with few unmasked tokens at long lengths have a context everywhere. Sampling is no way out: few
+ * draws leave far patterns unique. A larger tail is, whose dropped weight is counted, or shorter
+ * pieces.
  */
 #include "cooc/context_private.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/count.h"
 
 enum { MARK = -1 };
 
@@ -98,14 +103,53 @@ static double drawing_advance(drawing *d, int64_t s, int64_t i, double *pattern)
     return beyond;
 }
 
-static cs_status too_many(const cs_context_plan *plan, int64_t s, double patterns)
+/* Rounded up to one significant digit. */
+static double round_up(double x)
 {
-    return cs_fail(
-        CS_ERR_USAGE,
-        "nearest:%lld under %s at length %lld has more than %.3g contexts a target: give "
-        "--draws or --max-length",
-        (long long)plan->context.n, cs_objective_table(plan->objective.kind)->name, (long long)s,
-        patterns);
+    double digit = pow(10, floor(log10(x)));
+    return ceil(x / digit) * digit;
+}
+
+/* The longest sequence whose every choice of at most n positions stays within the limit, where the
+ * objective exists; 0: none. */
+static int64_t affordable_length(const cs_context_plan *plan, double limit)
+{
+    int64_t n = plan->context.n, s = 1;
+    for (;; ++s) {
+        double choices = 0;
+        for (int64_t m = 0; m <= n && choices <= limit; ++m) {
+            choices += cs_binomial(s, m); /* of the s positions beside a target, at length s + 1 */
+        }
+        if (choices > limit) {
+            break;
+        }
+    }
+    if (s < 2 || cs_objective_check_length(&plan->objective, s) != CS_OK) {
+        cs_reason_clear();
+        return 0;
+    }
+    return s;
+}
+
+/* `tail`: what lies beyond the ranks that are within the limit, as a share of an event. */
+static cs_status too_many(const cs_context_plan *plan, int64_t s, double patterns, double tail)
+{
+    static const double LARGEST_TAIL = 0.5; /* dropping more is no approximation */
+    char by_tail[48] = "", by_length[48] = "";
+    int64_t length = affordable_length(plan, patterns);
+    tail = tail > 0 ? round_up(tail) : 1;
+    if (tail <= LARGEST_TAIL) {
+        (void)snprintf(by_tail, sizeof by_tail, "--tail %g", tail);
+    }
+    if (length > 0 && length < s) {
+        (void)snprintf(by_length, sizeof by_length, "--max-length %lld", (long long)length);
+    }
+    return cs_fail(CS_ERR_USAGE,
+                   "nearest:%lld under %s at length %lld has more than %.3g contexts a target: "
+                   "give %s%s%s",
+                   (long long)plan->context.n, cs_objective_table(plan->objective.kind)->name,
+                   (long long)s, patterns, by_tail, *by_tail && *by_length ? " or " : "",
+                   *by_tail || *by_length ? by_length : "a smaller N");
 }
 
 /* Sets of fewer than n positions, kept whole: their number and weights. */
@@ -124,7 +168,7 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
 cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, n = plan->context.n, room = 64;
-    double limit = (double)plan->max_events / 16;
+    double limit = plan->max_patterns;
     drawing d = {0};
     t->padded = cs_calloc(n, sizeof *t->padded);
     t->pattern = cs_calloc(room, sizeof *t->pattern);
@@ -133,7 +177,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     }
     double count = padded_weights(t, n, t->padded);
     if (count > limit) {
-        return too_many(plan, s, limit);
+        return too_many(plan, s, limit, 0);
     }
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
@@ -147,6 +191,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
             t->pattern = more;
             room *= 2;
         }
+        double before = beyond;
         beyond = drawing_advance(&d, s, i, &t->pattern[i]);
         if (i >= n) {
             count += sets;
@@ -154,9 +199,9 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
         }
         t->ranks = i;
         if (count > limit) {
-            status = too_many(plan, s, limit);
+            status = too_many(plan, s, limit, before * (double)s);
         } else if ((double)i * (double)d.count > MAX_WORK) {
-            status = too_many(plan, s, (double)i);
+            status = too_many(plan, s, (double)i, before * (double)s);
         }
     }
     t->tail = beyond;

@@ -43,6 +43,7 @@ struct cs_context_plan {
     int64_t draws;
     uint64_t seed;
     int64_t max_events;
+    double max_patterns; /* nearest, invariant: of one target */
     double tail;
     int64_t longest;
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
