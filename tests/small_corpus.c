@@ -46,3 +46,8 @@ cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, 
     }
     return c;
 }
+
+cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document)
+{
+    return (cs_sequences){.count = 1, .start = start, .length = length, .document = document};
+}

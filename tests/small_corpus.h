@@ -3,6 +3,7 @@
 #define CS_TESTS_SMALL_CORPUS_H
 
 #include "text/corpus.h"
+#include "text/sequences.h"
 
 /* Documents of the given lengths with random tokens of `vocab` words ("w0", "w1", ...), labels 0,
  * 1,
@@ -10,5 +11,8 @@
  * memory. */
 cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, int64_t labels,
                        uint64_t seed);
+
+/* A sequence table of one entry over the three variables. */
+cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document);
 
 #endif

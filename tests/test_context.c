@@ -1,5 +1,5 @@
-/* cooc/context: exact weights against enumeration of every conditioning set, keys, denominators,
- * sampled plans, bad input. */
+/* cooc/context: exact weights against enumeration of every conditioning set, keys and
+ * sampled plans. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
@@ -172,11 +171,6 @@ static void add_up(table *t, bool keys)
         }
     }
     t->count = kept;
-}
-
-static cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document)
-{
-    return (cs_sequences){.count = 1, .start = start, .length = length, .document = document};
 }
 
 static void check_against_enumeration(const char *spec, const char *mode, bool given, int64_t s,
@@ -425,246 +419,6 @@ static void draws_approach_exact_weights(void **state)
     cs_corpus_free(&corpus);
 }
 
-static cs_status sum_up(void *ctx, const cs_contribution *c)
-{
-    *(double *)ctx += c->weight;
-    return CS_OK;
-}
-
-/* A long document: nearness decays geometrically, so few patterns hold all but 2^-50. */
-static void long_documents_are_within_reach(void **state)
-{
-    (void)state;
-    int64_t s = 20000;
-    cs_corpus corpus = small_corpus(1, &s, 100, 0, 9);
-    int64_t start = 0, document = 0;
-    int32_t length = (int32_t)s;
-    cs_sequences sequences = one_sequence(&start, &length, &document);
-    const char *const specs[] = {"ar", "masked:mask-ratio=0.15",
-                                 "variable-masked:mask-ratio=0.1:0.2"};
-    const char *const modes[] = {"nearest:2", "each:5"};
-    for (int i = 0; i < 6; ++i) {
-        cs_objective objective;
-        cs_context_options options = {.objective = &objective};
-        cs_context_plan *plan = NULL;
-        double sum = 0, dropped = 0;
-        assert_int_equal(cs_objective_parse(specs[i / 2], &objective), CS_OK);
-        assert_int_equal(cs_context_parse(modes[i % 2], &options.context), CS_OK);
-        assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-        assert_int_equal(cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, &dropped),
-                         CS_OK);
-        /* Up to 4e6 terms, n / 2 units of rounding: 4.5e-10. */
-        assert_true(fabs(sum + dropped - 1) < 5e-10);
-        assert_true(i % 2 == 1 || dropped < 0x1p-49);
-        cs_context_plan_free(&plan);
-    }
-    cs_corpus_free(&corpus);
-}
-
-static void expect_failure(const char *spec, cs_context context, int64_t draws, int64_t s,
-                           const char *words)
-{
-    cs_objective objective;
-    cs_reason_clear();
-    assert_int_equal(cs_objective_parse(spec, &objective), CS_OK);
-    int64_t start = 0, document = 0;
-    int32_t length = (int32_t)s;
-    cs_sequences sequences = one_sequence(&start, &length, &document);
-    cs_context_options options = {.objective = &objective, .context = context, .draws = draws};
-    cs_context_plan *plan = NULL;
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
-    assert_null(plan);
-    if (!strstr(cs_reason(), words)) {
-        fail_msg("'%s' does not hold '%s'", cs_reason(), words);
-    }
-    cs_reason_clear();
-}
-
-/* What the refusals suggest is accepted, and nothing below 2^20 patterns a target is refused. */
-static void suggested_limits_are_enough(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *spec;
-        int64_t n, length;
-        double tail;
-    } cases[] = {
-        {"masked:mask-ratio=0.9", 4, 72, 0},
-        {"masked:mask-ratio=0.9", 4, 300, 0.04},
-        {"masked:unmasked=4", 5, 43, 0},
-        {"masked:mask-ratio=0.5", 4, 67, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_objective objective;
-        assert_int_equal(cs_objective_parse(cases[i].spec, &objective), CS_OK);
-        int64_t start = 0, document = 0;
-        int32_t length = (int32_t)cases[i].length;
-        cs_sequences sequences = one_sequence(&start, &length, &document);
-        cs_context_options options = {.objective = &objective,
-                                      .context = {CS_CONTEXT_NEAREST, cases[i].n, true},
-                                      .tail = cases[i].tail};
-        cs_context_plan *plan = NULL;
-        assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-        cs_context_plan_free(&plan);
-    }
-}
-
-/* A corpus may be too large where each of its targets is not. */
-static void too_many_in_all_is_named(void **state)
-{
-    (void)state;
-    enum { COUNT = 20000 };
-    static int64_t start[COUNT], document[COUNT];
-    static int32_t length[COUNT];
-    for (int i = 0; i < COUNT; ++i) {
-        length[i] = 67;
-    }
-    cs_sequences sequences = {
-        .count = COUNT, .start = start, .length = length, .document = document};
-    cs_objective objective;
-    assert_int_equal(cs_objective_parse("masked:mask-ratio=0.5", &objective), CS_OK);
-    cs_context_options options = {.objective = &objective,
-                                  .context = {CS_CONTEXT_NEAREST, 4, true}};
-    cs_context_plan *plan = NULL;
-    cs_reason_clear();
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
-    assert_non_null(strstr(cs_reason(), "contexts in the corpus, more than 6.87e+10"));
-    const char *tail = strstr(cs_reason(), "--tail ");
-    assert_non_null(tail);
-    assert_null(strstr(cs_reason(), "--draws"));
-    options.tail = strtod(tail + strlen("--tail "), NULL);
-    assert_true(options.tail > 0 && options.tail < 1e-3);
-    cs_reason_clear();
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-    cs_context_plan_free(&plan);
-}
-
-static void bad_input_is_named(void **state)
-{
-    (void)state;
-    const cs_context all = {CS_CONTEXT_ALL, 1, false};
-    expect_failure("masked:mask-ratio=0.5", all, 0, 64,
-                   "all under masked at length 64 has 5.86e+19 contexts: give --draws or "
-                   "--max-length");
-    expect_failure("masked:unmasked=2", all, -3, 4, "-3 draws");
-    const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true};
-    const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true};
-    expect_failure("masked:mask-ratio=0.9", nearest, 0, 300,
-                   "nearest:4 under masked at length 300 has more than 1.05e+06 contexts a target: "
-                   "give --tail 0.04 or --max-length 72");
-    /* Fewer than n positions are kept whole, whatever the tail. */
-    expect_failure("masked:unmasked=4", nearest5, 0, 300, "a target: give --max-length 43");
-    expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false}, 0, 4, "nearest:0");
-    expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false}, 0, 4, "each:-1");
-    expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false}, 0, 2000,
-                   "nearest:3 under permuted-ar at length 2000");
-    expect_failure("masked:unmasked=5", all, 0, 4, "5 unmasked");
-
-    const char *const bad[] = {"nearest",  "nearest:", "nearest:0",  "nearest:-1", "nearest:2x",
-                               "each:1e3", "all:2",    "document:1", "sometimes",  ""};
-    cs_context context;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        cs_reason_clear();
-        assert_int_equal(cs_context_parse(bad[i], &context), CS_ERR_USAGE);
-        assert_non_null(strstr(cs_reason(), bad[i]));
-    }
-    cs_reason_clear();
-}
-
-/* Denominators that can be counted by hand. */
-static void denominators_are_the_least(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *spec, *mode;
-        int64_t length, expected;
-    } cases[] = {
-        {"ar", "all", 7, 1},
-        {"diverse-ar:t=3", "all", 7, 6},
-        {"ar", "each:4", 7, 12},
-        {"masked:unmasked=2", "all", 4, 6},      /* C(4,2) sets, 2 targets each */
-        {"masked:unmasked=1", "nearest:1", 4, 4} /* 3 targets of 4 sets, all nearest */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_objective objective;
-        cs_context_options options = {.objective = &objective};
-        cs_context_plan *plan = NULL;
-        int64_t start = 0, document = 0;
-        int32_t length = (int32_t)cases[i].length;
-        cs_sequences sequences = one_sequence(&start, &length, &document);
-        assert_int_equal(cs_objective_parse(cases[i].spec, &objective), CS_OK);
-        assert_int_equal(cs_context_parse(cases[i].mode, &options.context), CS_OK);
-        assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-        assert_int_equal(cs_context_denominator(plan), cases[i].expected);
-        cs_context_plan_free(&plan);
-    }
-}
-
-static int by_key(const void *x, const void *y)
-{
-    return cs_hash_compare(*(const cs_hash128 *)x, *(const cs_hash128 *)y);
-}
-
-/* XXH3 mixes short inputs with the seed by an exclusive or, so small seeds and small numbers can
- * cancel: no two keys of any kinds may be equal. */
-static void keys_of_all_kinds_differ(void **state)
-{
-    (void)state;
-    enum { KINDS = 5, WHERE = 64, WHAT = 64, KEYS = KINDS * 2 * WHERE * WHAT };
-    cs_hash128 *key = malloc(KEYS * sizeof *key);
-    assert_non_null(key);
-    int64_t n = 0;
-    for (uint64_t kind = CS_KEY_ITEM; kind <= CS_KEY_DOCUMENT; ++kind) {
-        for (int64_t where = -WHERE; where < WHERE; ++where) {
-            for (int64_t what = 0; what < WHAT; ++what) {
-                key[n++] = cs_key_of(kind, where, what);
-            }
-        }
-    }
-    assert_int_equal(n, KEYS);
-    qsort(key, KEYS, sizeof *key, by_key);
-    for (int64_t i = 1; i < n; ++i) {
-        assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
-    }
-    free(key);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    int64_t s = 6;
-    cs_corpus corpus = small_corpus(1, &s, 5, 0, 1);
-    const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2"};
-    const char *const modes[] = {"all", "all", "nearest:2"};
-    for (int i = 0; i < 6; ++i) {
-        cs_objective objective;
-        cs_context_options options = {.objective = &objective, .draws = i / 3};
-        int64_t start = 0, document = 0;
-        int32_t length = (int32_t)s;
-        cs_sequences sequences = one_sequence(&start, &length, &document);
-        assert_int_equal(cs_objective_parse(specs[i % 3], &objective), CS_OK);
-        assert_int_equal(cs_context_parse(modes[i % 3], &options.context), CS_OK);
-        for (int64_t n = 1;; ++n) {
-            cs_context_plan *plan = NULL;
-            double sum = 0;
-            (void)cs_mem_fail_at(n);
-            cs_status status = cs_context_prepare(&sequences, &options, &plan);
-            if (status == CS_OK) {
-                status = cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, NULL);
-            }
-            int64_t made = cs_mem_fail_at(0);
-            cs_context_plan_free(&plan);
-            cs_reason_clear();
-            if (status == CS_OK) {
-                assert_true(made < n);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
-        }
-    }
-    cs_corpus_free(&corpus);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,13 +428,6 @@ int main(void)
         cmocka_unit_test(ar_nearest_is_an_ngram),
         cmocka_unit_test(keys_agree_between_objectives),
         cmocka_unit_test(draws_approach_exact_weights),
-        cmocka_unit_test(long_documents_are_within_reach),
-        cmocka_unit_test(suggested_limits_are_enough),
-        cmocka_unit_test(too_many_in_all_is_named),
-        cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(denominators_are_the_least),
-        cmocka_unit_test(keys_of_all_kinds_differ),
-        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
