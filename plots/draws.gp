@@ -4,6 +4,6 @@ set xlabel "plans drawn per sequence"
 set ylabel "sum of σ_j^4"
 set logscale x 2
 set yrange [0:*]
-stats data using (column("draws") == 0 ? column("sum_sigma4") : NaN) name "EXACT" nooutput
+stats [*:*] [*:*] data using (column("draws") == 0 ? column("sum_sigma4") : NaN) name "EXACT" nooutput
 plot for [i=1:|S|] data using (column("draws")):(column("draws") > 0 ? of(S[i], "sum_sigma4") : NaN) with linespoints lt i title S[i] . ", sampled", \
     (exists("EXACT_max") ? EXACT_max : NaN) with lines lt 7 dt 2 title "exact, all sets enumerated"

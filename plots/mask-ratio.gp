@@ -10,7 +10,7 @@ set yrange [0:1.05]
 second = '(column("position") == 2 || (column("position") == 1 && column("multiplicity") > column("classes")))'
 ratio(s, m) = (s - m) / s
 array L[|S|]
-do for [i=1:|S|] { stats data using (of(S[i], "length")) name "L" nooutput; L[i] = L_max }
+do for [i=1:|S|] { stats [*:*] [*:*] data using (of(S[i], "length")) name "L" nooutput; L[i] = L_max }
 curve(x, s) = x >= 1.0 / s && x <= 1 - 1.0 / s ? formula((1 - x) * s, s) : NaN
 set samples 1000
 plot for [i=1:|S|] curve(x, L[i]) with lines lt i title S[i] . " (formula)", \
