@@ -1,15 +1,27 @@
 #!/bin/sh
 # Compiles and links one line against each library; says what is off and why. usage: probe.sh BUILD_DIR
+# The stamp holds what was asked for and, a line each, the headers that were found: while all of them stand, nothing is compiled again.
 set -eu
 dir=$1/probe
 stamp=$dir/ok
-if [ -f "$stamp" ] && [ "$stamp" -nt tests/probe.sh ] && [ "$(cat "$stamp")" = "${CC:-cc} ${CUDA:-auto} ${MPI:-auto}" ]; then exit 0; fi
+asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto}"
+still_holds() {
+    [ -f "$stamp" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
+    {
+        read -r line && [ "$line" = "$asked" ] || return 1
+        while read -r line; do [ -f "$line" ] || return 1; done
+    } < "$stamp"
+}
+if still_holds; then exit 0; fi
 mkdir -p "$dir"
+: > "$dir/headers"
 missing=
 try() { # try PACKAGE HEADER CALL LIBS
     printf '#include <stdio.h>\n#include <%s>\nint main(void) { return (int)(sizeof(int) + (size_t)&%s) == 0; }\n' "$2" "$3" > "$dir/t.c"
     # shellcheck disable=SC2086
-    if ! ${CC:-cc} -D_GNU_SOURCE $(pkg-config --cflags openblas lapacke 2>/dev/null) "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
+    if ${CC:-cc} -D_GNU_SOURCE $(pkg-config --cflags openblas lapacke 2>/dev/null) -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
+        tr -s ' \\\n' '\n' < "$dir/t.d" | grep "/$2\$" >> "$dir/headers" || true
+    else
         echo "probe: cannot compile and link against <$2> ($4): install $1 (Debian), see $dir/$1.log" >&2
         cp "$dir/log" "$dir/$1.log"
         missing="$missing $1"
@@ -42,4 +54,4 @@ optional() { # optional NAME SETTING COMMAND
 }
 optional CUDA "${CUDA:-auto}" nvcc
 optional MPI "${MPI:-auto}" mpicc
-echo "${CC:-cc} ${CUDA:-auto} ${MPI:-auto}" > "$stamp"
+{ echo "$asked"; cat "$dir/headers"; } > "$stamp"

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -44,6 +45,11 @@ void cs_args_free(cs_args **held)
         cs_free(args->input[i].path);
     }
     cs_free(args->input);
+    for (int i = 0; i < args->outputs; ++i) {
+        cs_free(args->output[i].path);
+    }
+    cs_free(args->output);
+    free(args->printed);
     cs_free(args->result);
     cs_free(args);
     *held = NULL;

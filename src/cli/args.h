@@ -2,6 +2,8 @@
 #ifndef CS_CLI_ARGS_H
 #define CS_CLI_ARGS_H
 
+#include <time.h>
+
 #include "cli/opt.h"
 
 typedef struct {
@@ -20,6 +22,13 @@ typedef struct {
     int64_t bytes;
 } cs_opt_input;
 
+/* A file that the run is about to write. */
+typedef struct {
+    char *path;
+    uint64_t inode; /* of what stood there before, and its last change; 0: nothing */
+    struct timespec changed;
+} cs_opt_output;
+
 struct cs_args {
     const cs_command *command;
     int values;
@@ -30,7 +39,11 @@ struct cs_args {
     char **argv;
     int inputs;
     cs_opt_input *input;
+    int outputs;
+    cs_opt_output *output;
     char *result;  /* name given to cs_output_result */
+    char *printed; /* what goes to standard output when the run is complete; malloc */
+    size_t printed_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool delegated; /* another command ran in its place and wrote the manifest */

@@ -69,7 +69,7 @@ static json_t *build_json(const cs_args *args, const cs_cooc_options *options, c
 }
 
 /* Builds and stores; what an interrupt leaves in DIR/checkpoint is for --resume to go on from. */
-static cs_status build_and_store(const cs_args *args, const cs_corpus *corpus,
+static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
                                  const cs_cooc_options *options, const char *dir,
                                  const char *checkpoint, cs_cooc *cooc)
 {
@@ -86,6 +86,11 @@ static cs_status build_and_store(const cs_args *args, const cs_corpus *corpus,
     if (status == CS_OK) {
         status = cs_dir_make(dir);
     }
+    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
+        char *path = cs_path_join(dir, cs_cooc_file(i));
+        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
+        cs_free(path);
+    }
     if (status == CS_OK) {
         status =
             cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force || resume);
@@ -96,8 +101,8 @@ static cs_status build_and_store(const cs_args *args, const cs_corpus *corpus,
     return status;
 }
 
-static cs_status build_into(const cs_args *args, const cs_corpus *corpus,
-                            const cs_cooc_options *options, const char *dir, cs_cooc *cooc)
+static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
+                            const char *dir, cs_cooc *cooc)
 {
     char *checkpoint = cs_path_join(dir, "checkpoint");
     cs_status status =

@@ -217,6 +217,23 @@ done:
     return status;
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void note_totals(const cs_args *args, const cs_corpus *c)
+{
+    int64_t words = c->word ? c->vocab - 1 : c->vocab; /* <unk> is an id, but no word */
+    cs_output_note(args,
+                   "%lld document%s, %lld token%s, %lld %s%s, %lld token%s unknown, %lld "
+                   "document%s dropped",
+                   (long long)c->documents, plural(c->documents), (long long)c->tokens,
+                   plural(c->tokens), (long long)words, c->word ? "distinct word" : "token id",
+                   plural(words), (long long)c->unknown_tokens, plural(c->unknown_tokens),
+                   (long long)c->dropped_documents, plural(c->dropped_documents));
+}
+
 static cs_status run_stats(cs_args *args)
 {
     cs_corpus corpus = {0};
@@ -243,12 +260,7 @@ static cs_status run_stats(cs_args *args)
         status = class_stats(&corpus, json, &table);
     }
     if (status == CS_OK) {
-        cs_output_note(args,
-                       "%lld documents, %lld tokens, %lld words, %lld tokens unknown, %lld "
-                       "documents dropped",
-                       (long long)corpus.documents, (long long)corpus.tokens,
-                       (long long)corpus.vocab, (long long)corpus.unknown_tokens,
-                       (long long)corpus.dropped_documents);
+        note_totals(args, &corpus);
         status = cs_output_result(args, "stats", json, &table);
     }
     json_decref(json);

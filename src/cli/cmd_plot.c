@@ -264,6 +264,21 @@ static cs_status draw(const char *dir, const char *figure, const char *format)
     return status;
 }
 
+static const char *const formats[] = {"svg", "png", "pdf"};
+
+/* What stands beside the table: the script and the drawings. */
+static cs_status begin_files(cs_args *args, const char *figure)
+{
+    cs_status status = CS_OK;
+    for (size_t i = 0; i <= sizeof formats / sizeof *formats && status == CS_OK; ++i) {
+        char *path = NULL, *file = cs_format("%s.%s", figure, i > 0 ? formats[i - 1] : "gp");
+        status = file ? cs_output_path(args, file, &path) : CS_ERR_MEMORY;
+        cs_free(path);
+        cs_free(file);
+    }
+    return status;
+}
+
 static cs_status run(cs_args *args)
 {
     if (cs_args_positionals(args) < 2 || !cs_args_text(args, "output")) {
@@ -275,19 +290,13 @@ static cs_status run(cs_args *args)
     char *csv = cs_format("%s.csv", figure), *path = NULL;
     cs_status status = csv ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_claim(args, csv)) != CS_OK ||
-        (status = join_inputs(args, &table)) != CS_OK || (status = cs_dir_make(dir)) != CS_OK) {
-        goto done;
-    }
-    path = cs_path_join(dir, csv);
-    if (!path) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if ((status = cs_table_write_csv(&table, path)) != CS_OK ||
+        (status = join_inputs(args, &table)) != CS_OK ||
+        (status = cs_output_path(args, csv, &path)) != CS_OK ||
+        (status = begin_files(args, figure)) != CS_OK ||
+        (status = cs_table_write_csv(&table, path)) != CS_OK ||
         (status = write_script(dir, figure, &table)) != CS_OK) {
         goto done;
     }
-    static const char *const formats[] = {"svg", "png", "pdf"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats && status == CS_OK; ++i) {
         status = draw(dir, figure, formats[i]);
     }

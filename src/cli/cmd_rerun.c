@@ -128,17 +128,18 @@ static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
 /* The same command on other data would not be the same run. */
 static cs_status check_inputs(const cs_args *args, const json_t *manifest)
 {
-    bool same = true;
+    char *change = NULL;
     const char *directory = json_string_value(json_object_get(manifest, "directory"));
-    cs_status status = cs_manifest_inputs_unchanged(manifest, &same);
+    cs_status status = cs_manifest_changed_input(manifest, &change);
     if (status == CS_ERR_IO && directory) {
         return cs_blame(status, "an input of the run, which was made in %s", directory);
     }
-    if (status == CS_OK && !same && !cs_args_flag(args, "force")) {
-        return cs_fail(CS_ERR_INPUT,
-                       "an input has changed since the run (its SHA-256 is another); --force "
-                       "repeats it all the same");
+    if (change && !cs_args_flag(args, "force")) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "an input has changed since the run: %s; --force repeats it all the same",
+                         change);
     }
+    cs_free(change);
     return status;
 }
 

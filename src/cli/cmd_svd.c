@@ -1,5 +1,6 @@
 /* cospec svd: the normalised singular value decomposition of a co-occurrence matrix, with its
  * certificates. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -208,7 +209,7 @@ static cs_status result_table(const cs_spectrum *s, cs_table *table)
 }
 
 /* Column-major data go out as they are, under a Fortran-order header. */
-static cs_status write_vectors(const cs_args *args, const char *file, const cs_dense *a)
+static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *a)
 {
     char *path = NULL, *header = NULL;
     int64_t size = 0, shape[2] = {a->rows, a->cols};
@@ -229,7 +230,8 @@ static cs_status write_vectors(const cs_args *args, const char *file, const cs_d
             size_t rows = (size_t)a->rows;
             ok = fwrite(a->data + j * a->ld, sizeof(double), rows, out.stream) == rows;
         }
-        status = ok ? cs_outfile_commit(&out) : cs_fail(CS_ERR_IO, "%s: cannot be written", path);
+        status = ok ? cs_outfile_commit(&out)
+                    : cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     }
     cs_outfile_abort(&out);
     cs_free(header);
@@ -237,7 +239,7 @@ static cs_status write_vectors(const cs_args *args, const char *file, const cs_d
     return status;
 }
 
-static cs_status write_all_vectors(const cs_args *args, const cs_spectrum *s)
+static cs_status write_all_vectors(cs_args *args, const cs_spectrum *s)
 {
     char *path = NULL;
     cs_status status = write_vectors(args, "u.npy", &s->u);
@@ -269,6 +271,12 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                    s->sum_sigma2, s->sum_sigma4, state_name(s->cert_components.state),
                    state_name(s->cert_moments.state), state_name(s->cert_probe.state),
                    state_name(s->cert_residual.state));
+    if (cs_args_flag(args, "normalised") && s->k > 0 && s->sigma[0] > 1.0 + 1e-9) {
+        cs_output_note(args,
+                       "sigma_1 = %.6g is above 1, so this is no normalised matrix of joint "
+                       "probabilities; without --normalised it is normalised first",
+                       s->sigma[0]);
+    }
     if (s->zeros > 0) {
         cs_output_note(args, "%lld wanted singular values are zero (below %.3g)",
                        (long long)s->zeros, s->floor);

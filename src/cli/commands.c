@@ -86,7 +86,25 @@ static cs_status apply_common(const cs_args *args)
     return CS_OK;
 }
 
-/* A run that did not converge, or whose partial result stands, is a complete run too. */
+/* The manifest, then standard output. A run that did not converge is a complete run too, whose
+ * reason gives way to that of a file that cannot be written. */
+static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
+{
+    char reason[1024];
+    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
+    cs_reason_clear();
+    cs_status written = CS_OK;
+    if (cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
+        written = cs_output_manifest(args, wall_seconds);
+    }
+    if (written != CS_OK) {
+        cs_output_discard(args);
+    } else {
+        written = cs_output_print(args);
+    }
+    return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
+}
+
 static cs_status run(const cs_command *command, cs_args *args)
 {
     bool kept = false;
@@ -95,18 +113,22 @@ static cs_status run(const cs_command *command, cs_args *args)
     if (status == CS_OK && cs_args_flag(args, "resume")) {
         status = cs_output_resume(args, &kept);
     }
-    if (status != CS_OK || kept) {
+    if (kept) {
+        return status == CS_OK ? cs_output_print(args) : status;
+    }
+    if (status != CS_OK) {
         return status;
     }
     status = command->run(args);
     args->exit_code = status == CS_OK && args->refuted ? 1 : exit_code_of(status);
-    bool complete = status == CS_OK || status == CS_ERR_CONVERGE;
-    if (complete && !args->delegated && cs_args_given(args, "output") &&
-        !cs_args_flag(args, "dry-run")) {
-        cs_status written = cs_output_manifest(args, seconds() - start);
-        status = written != CS_OK ? written : status;
+    if (args->delegated) {
+        return status;
     }
-    return status;
+    if (status != CS_OK && status != CS_ERR_CONVERGE) {
+        cs_output_discard(args);
+        return status;
+    }
+    return finish(args, status, seconds() - start);
 }
 
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool *refuted)

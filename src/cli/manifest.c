@@ -99,7 +99,7 @@ static json_t *seed_json(const cs_args *args)
     return seed == INT64_MIN ? json_null() : json_integer(seed);
 }
 
-cs_status cs_output_manifest(const cs_args *args, double wall_seconds)
+cs_status cs_output_manifest(cs_args *args, double wall_seconds)
 {
     char program[65];
     char *path = NULL, *directory = NULL;
@@ -189,11 +189,11 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     return status;
 }
 
-cs_status cs_manifest_inputs_unchanged(const json_t *manifest, bool *same)
+cs_status cs_manifest_changed_input(const json_t *manifest, char **change)
 {
     size_t i = 0;
     json_t *item = NULL;
-    *same = true;
+    *change = NULL;
     json_array_foreach(json_object_get(manifest, "inputs"), i, item)
     {
         const char *path = json_string_value(json_object_get(item, "path"));
@@ -208,8 +208,8 @@ cs_status cs_manifest_inputs_unchanged(const json_t *manifest, bool *same)
             return status;
         }
         if (strcmp(hex, sha256) != 0) {
-            *same = false;
-            return CS_OK;
+            *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);
+            return *change ? CS_OK : CS_ERR_MEMORY;
         }
     }
     return CS_OK;
@@ -231,10 +231,12 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
     if (cs_args_flag(args, "force") || code > 1 || !recorded || strcmp(recorded, program) != 0) {
         return CS_OK;
     }
-    status = cs_manifest_inputs_unchanged(manifest, same);
+    char *change = NULL;
+    status = cs_manifest_changed_input(manifest, &change);
+    *same = status == CS_OK && !change;
+    cs_free(change);
     if (status == CS_ERR_IO) { /* an input that is gone is for the command to name */
         cs_reason_clear();
-        *same = false;
         status = CS_OK;
     }
     return status;

@@ -11,10 +11,11 @@
 /* SHA-256 of a file; of a directory: of the list of its files' names and hashes, in byte order. */
 cs_status cs_output_hash(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;
 
-/* Prints the stored result <name> of DIR (-o) in the form asked for. */
-cs_status cs_output_again(const cs_args *args, const char *name) CS_MUST_CHECK;
+/* Makes the stored result <name> of DIR (-o) what is printed, in the form asked for. */
+cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;
 
-/* Whether every input of the manifest still has its hash; CS_ERR_IO when one cannot be read. */
-cs_status cs_manifest_inputs_unchanged(const json_t *manifest, bool *same) CS_MUST_CHECK;
+/* The first input of the manifest whose hash is another now: "PATH: its SHA-256 was X and is Y" in
+ * fresh memory; NULL when there is none. CS_ERR_IO when one cannot be read. */
+cs_status cs_manifest_changed_input(const json_t *manifest, char **change) CS_MUST_CHECK;
 
 #endif

@@ -1,7 +1,12 @@
 /* Results, notes and progress. Files come before standard output, so that a reader who goes away
- * costs no result; every byte of standard output is checked. */
+ * costs no result; every byte of standard output is checked.
+ *
+ * A file written by a run is told from one that stood there before by inode and time of change (a
+ * removed file's inode may be given out again). Limit: what a killed program leaves stays, and
+ * --force overwrites it. */
 #include "cli/output.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -87,19 +92,68 @@ void cs_output_note(const cs_args *args, const char *format, ...)
 /* --- files
  * ------------------------------------------------------------------------------------------ */
 
-cs_status cs_output_path(const cs_args *args, const char *file, char **out)
+static void look(cs_opt_output *output)
+{
+    struct stat st;
+    bool found = lstat(output->path, &st) == 0;
+    output->inode = found ? (uint64_t)st.st_ino : 0;
+    output->changed = found ? st.st_ctim : (struct timespec){0};
+}
+
+cs_status cs_output_begin(cs_args *args, const char *path)
+{
+    cs_opt_output *grown = cs_realloc(args->output, args->outputs + 1, sizeof *grown);
+    if (!grown) {
+        return CS_ERR_MEMORY;
+    }
+    args->output = grown;
+    cs_opt_output output = {.path = cs_strdup(path)};
+    if (!output.path) {
+        return CS_ERR_MEMORY;
+    }
+    look(&output);
+    args->output[args->outputs++] = output;
+    return CS_OK;
+}
+
+void cs_output_discard(cs_args *args)
+{
+    bool replaced = false;
+    for (int i = 0; i < args->outputs; ++i) {
+        const cs_opt_output *before = &args->output[i];
+        cs_opt_output now = {.path = before->path};
+        look(&now);
+        if (now.inode != before->inode || now.changed.tv_sec != before->changed.tv_sec ||
+            now.changed.tv_nsec != before->changed.tv_nsec) {
+            (void)unlink(now.path);
+            replaced = replaced || before->inode != 0;
+        }
+    }
+    const char *dir = replaced ? cs_args_text(args, "output") : NULL;
+    char *manifest = dir ? cs_path_join(dir, "manifest.json") : NULL;
+    if (manifest) {
+        (void)unlink(manifest);
+    }
+    cs_free(manifest);
+}
+
+cs_status cs_output_path(cs_args *args, const char *file, char **out)
 {
     const char *dir = cs_args_text(args, "output");
     if (!dir) {
         return cs_fail(CS_ERR_USAGE, "%s needs -o DIR", cs_args_command(args)->name);
     }
     cs_status status = cs_dir_make(dir);
+    char *path = status == CS_OK ? cs_path_join(dir, file) : NULL;
     if (status == CS_OK) {
-        char *path = cs_path_join(dir, file);
-        status = path ? CS_OK : CS_ERR_MEMORY;
-        *out = path ? path : *out;
+        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
     }
-    return status;
+    if (status != CS_OK) {
+        cs_free(path);
+        return status;
+    }
+    *out = path;
+    return CS_OK;
 }
 
 cs_status cs_output_claim(const cs_args *args, const char *file)
@@ -120,7 +174,7 @@ cs_status cs_output_claim(const cs_args *args, const char *file)
     return status;
 }
 
-static cs_status write_form(const cs_args *args, const char *name, const char *suffix, json_t *json,
+static cs_status write_form(cs_args *args, const char *name, const char *suffix, json_t *json,
                             const cs_table *table)
 {
     char *file = cs_format("%s%s", name, suffix), *path = NULL;
@@ -136,21 +190,40 @@ static cs_status write_form(const cs_args *args, const char *name, const char *s
     return status;
 }
 
-static cs_status print_forms(const cs_args *args, json_t *json, const cs_table *table)
+/* Puts the form asked for into memory: standard output waits until the run is complete. */
+static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
+{
+    assert(!args->printed);
+    cs_status status = CS_OK;
+    FILE *out = open_memstream(&args->printed, &args->printed_size);
+    if (!out) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    if (cs_args_flag(args, "json") || (!table && !cs_args_flag(args, "csv"))) {
+        status = cs_json_print(out, json);
+    } else if (cs_args_flag(args, "csv")) {
+        status = cs_table_print_csv(table, out);
+    } else {
+        status = cs_table_print_text(table, out);
+    }
+    bool bad = ferror(out) != 0;
+    bad = fclose(out) != 0 || bad;
+    if (bad) { /* memory is all that such a stream can lack */
+        cs_reason_clear();
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    return status;
+}
+
+cs_status cs_output_print(cs_args *args)
 {
     clear_bar();
-    cs_status status = CS_OK;
-    if (cs_args_flag(args, "json") || (!table && !cs_args_flag(args, "csv"))) {
-        status = cs_json_print(stdout, json);
-    } else if (cs_args_flag(args, "csv")) {
-        status = cs_table_print_csv(table, stdout);
-    } else {
-        status = cs_table_print_text(table, stdout);
+    size_t size = args->printed_size;
+    bool ok = size == 0 || fwrite(args->printed, 1, size, stdout) == size;
+    if (!ok || fflush(stdout) != 0) {
+        return cs_fail(CS_ERR_IO, "standard output: %s", strerror(errno));
     }
-    if (status == CS_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        status = cs_fail(CS_ERR_IO, "%s", strerror(errno));
-    }
-    return status == CS_ERR_IO ? cs_blame(status, "standard output") : status;
+    return CS_OK;
 }
 
 cs_status cs_output_result(cs_args *args, const char *name, json_t *json, const cs_table *table)
@@ -170,10 +243,10 @@ cs_status cs_output_result(cs_args *args, const char *name, json_t *json, const 
             status = write_form(args, name, ".csv", NULL, table);
         }
     }
-    return status == CS_OK ? print_forms(args, json, table) : status;
+    return status == CS_OK ? set_printed(args, json, table) : status;
 }
 
-cs_status cs_output_again(const cs_args *args, const char *name)
+cs_status cs_output_again(cs_args *args, const char *name)
 {
     const char *dir = cs_args_text(args, "output");
     json_t *json = NULL;
@@ -189,7 +262,7 @@ cs_status cs_output_again(const cs_args *args, const char *name)
         status = cs_table_read_csv(csv_path, &table);
     }
     if (status == CS_OK && (json || has_table)) {
-        status = print_forms(args, json, has_table ? &table : NULL);
+        status = set_printed(args, json, has_table ? &table : NULL);
     }
     json_decref(json);
     cs_table_free(&table);

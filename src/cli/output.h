@@ -1,4 +1,9 @@
 /* What a command leaves behind: data on stdout, files in -o DIR, manifest.json, progress on stderr.
+ *
+ * A run is all or nothing: files first, then the manifest, then standard output. A run that fails
+ * before its manifest stands prints nothing and removes the files it wrote; one that failed under
+ * --force or --resume also removes the manifest of the run whose files it had begun to replace. A
+ * result that did not converge is a result.
  */
 #ifndef CS_CLI_OUTPUT_H
 #define CS_CLI_OUTPUT_H
@@ -17,10 +22,11 @@ const cs_progress *cs_output_progress(const cs_args *args);
 /* A line on stderr, unless --quiet. */
 void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
 
-/* Prints the result: `json` with --json, `table` as CSV with --csv, else the table as aligned text.
- * Either may be NULL when that form does not exist (asking for it is CS_ERR_USAGE). With -o DIR
- * first writes DIR/<name>.json and DIR/<name>.csv (refusing to overwrite without --force). Borrows
- * both. Call it once: --resume prints the result again from these files. */
+/* Sets what is printed once the run is complete: `json` with --json, `table` as CSV with --csv,
+ * else the table as aligned text. Either may be NULL when that form does not exist (asking for it
+ * is CS_ERR_USAGE). With -o DIR writes DIR/<name>.json and DIR/<name>.csv (refusing to overwrite
+ * without --force). Borrows both. Call it once: --resume prints the result again from these files.
+ */
 cs_status cs_output_result(cs_args *args, const char *name, json_t *json,
                            const cs_table *table) CS_MUST_CHECK;
 
@@ -35,8 +41,12 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
 void cs_output_refuted(cs_args *args);
 bool cs_output_is_refuted(const cs_args *args);
 
-/* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. */
-cs_status cs_output_path(const cs_args *args, const char *file, char **out) CS_MUST_CHECK;
+/* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. The caller writes the
+ * file: should the run fail afterwards, it is removed. */
+cs_status cs_output_path(cs_args *args, const char *file, char **out) CS_MUST_CHECK;
+
+/* The same for a file at `path`, which a library function writes. */
+cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
 
 /* --resume: whether DIR/manifest.json is of a finished run with the same program, options,
  * arguments and inputs; its result is then printed again. CS_ERR_USAGE, naming the option, when it
@@ -46,6 +56,12 @@ cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
  * kernel, threads, seed, inputs, wall time); called by main() after a
  * complete run with -o. */
-cs_status cs_output_manifest(const cs_args *args, double wall_seconds) CS_MUST_CHECK;
+cs_status cs_output_manifest(cs_args *args, double wall_seconds) CS_MUST_CHECK;
+
+/* Prints what cs_output_result set; CS_ERR_IO when standard output does not take it. */
+cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
+
+/* Removes the files that a failed run wrote. */
+void cs_output_discard(cs_args *args);
 
 #endif

@@ -12,10 +12,11 @@
 static const struct {
     const char *name;
     bool real, ranged; /* ranged: LO:HI is a value of its own */
+    int64_t least;     /* of a whole number; ratios are in (0, 1) */
 } axis_table[CS_SWEEP_AXES] = {
-    {"classes", false, false}, {"length", false, false},   {"tokens", false, false},
-    {"unmasked", false, true}, {"mask-ratio", true, true}, {"t", false, false},
-    {"groups", false, false},
+    {"classes", false, false, 1}, {"length", false, false, 1},   {"tokens", false, false, 1},
+    {"unmasked", false, true, 0}, {"mask-ratio", true, true, 0}, {"t", false, false, 1},
+    {"groups", false, false, 1},
 };
 
 static const double most_points = 1e6;
@@ -31,7 +32,28 @@ static cs_status read_part(const char *what, bool real, const char *text, double
     return status;
 }
 
-static cs_status read_sweep(const char *what, const char *text, cs_sweep_axis *axis)
+/* A value that no other option could make valid is an error, as it is alone; what depends on the
+ * others (more unmasked tokens than positions) is for each point. */
+static cs_status check_ends(const char *what, const char *text, const cs_sweep_axis *axis,
+                            int64_t least)
+{
+    double ends[2] = {axis->start, axis->start + (double)(axis->count - 1) * axis->step};
+    for (int i = 0; i < 2; ++i) {
+        char number[CS_REAL_TEXT];
+        cs_real_format(ends[i], 12, number);
+        if (axis->real && !(ends[i] > 0.0 && ends[i] < 1.0 - 1e-12)) {
+            return cs_fail(CS_ERR_USAGE, "%s: %s of the sweep %s is not in (0, 1)", what, number,
+                           text);
+        }
+        if (!axis->real && ends[i] < (double)least) {
+            return cs_fail(CS_ERR_USAGE, "%s: %s of the sweep %s is below %lld", what, number, text,
+                           (long long)least);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_sweep(const char *what, const char *text, int64_t least, cs_sweep_axis *axis)
 {
     double part[3] = {0.0, 0.0, 0.0};
     char *copy = cs_strdup(text), *rest = copy;
@@ -59,7 +81,7 @@ static cs_status read_sweep(const char *what, const char *text, cs_sweep_axis *a
     axis->count = (int64_t)count;
     axis->start = part[0];
     axis->step = part[2];
-    return CS_OK;
+    return check_ends(what, text, axis, least);
 }
 
 static cs_status read_axis(const char *text, int index, cs_sweep_axis *axis)
@@ -71,7 +93,7 @@ static cs_status read_axis(const char *text, int index, cs_sweep_axis *axis)
         colons += *p == ':';
     }
     if (colons == 2) {
-        return read_sweep(what, text, axis);
+        return read_sweep(what, text, axis_table[index].least, axis);
     }
     if (strlen(text) >= CS_SWEEP_TEXT) {
         return cs_fail(CS_ERR_USAGE, "%s: '%.80s' is too long for a number", what, text);

@@ -140,6 +140,11 @@ static const char *const NAMES[] = {"matrix.json",    "matrix.npz",     "rows.np
                                     "vocab.txt",      "plan.json",      "matrix.mtx"};
 enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, MTX, FILES };
 
+const char *cs_cooc_file(int index)
+{
+    return index < FILES ? NAMES[index] : NULL;
+}
+
 static cs_status clear_old(const char *dir, char *const *path, bool force)
 {
     if (!cs_path_exists(path[SIDECAR])) {

@@ -33,6 +33,9 @@ typedef struct {
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force) CS_MUST_CHECK;
 
+/* Names of the files that it may write, matrix.json first; NULL after the last. */
+const char *cs_cooc_file(int index);
+
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 void cs_cooc_store_free(cs_cooc_store *store);
 

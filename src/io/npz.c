@@ -26,6 +26,10 @@ struct cs_npz {
 /* 258 bytes from a match of 2 bits: the densest a deflate stream can be. */
 enum { DEFLATE_RATIO = 1032 };
 
+/* libzip (up to 1.11 at least) inflates at most 2^32 - 1 bytes a call but reports as many as were
+ * asked for, so a call never asks for more than this. */
+enum { MOST_A_READ = 1 << 30 };
+
 static int64_t default_limit(void)
 {
     int64_t available = cs_mem_available();
@@ -160,7 +164,8 @@ static cs_status read_member(void *ctx, void *out, int64_t want, int64_t *got)
     member_ctx *m = ctx;
     int64_t total = 0;
     while (total < want) {
-        zip_int64_t n = zip_fread(m->file, (char *)out + total, (zip_uint64_t)(want - total));
+        int64_t step = want - total < MOST_A_READ ? want - total : MOST_A_READ;
+        zip_int64_t n = zip_fread(m->file, (char *)out + total, (zip_uint64_t)step);
         if (n < 0) {
             return cs_fail(CS_ERR_INPUT, "%s: cannot unpack: %s", m->what,
                            zip_file_strerror(m->file));

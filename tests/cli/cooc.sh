@@ -169,6 +169,8 @@ test_interrupted_sweep() {
 test_data() {
     exits 0 "$COSPEC" data list --csv && grep -q '^wordnet,' out && exits 0 "$COSPEC" data list --json && grep -q '"gcide"' out || return 1
     small_corpus c.tsv
+    printf 'a\tone two one\n' > one.tsv
+    exits 0 "$COSPEC" data stats one.tsv && says "1 document, 3 tokens, 2 distinct words, 0 tokens unknown, 0 documents dropped" || return 1
     exits 0 "$COSPEC" data stats c.tsv --json || return 1
     [ "$(number documents out)" = 80 ] && [ "$(number labels out)" = 2 ] || { fail "$(tr -d '\n ' < out)"; return 1; }
     mkdir -p dir/a dir/b && echo "one two" > dir/a/1.txt && echo "three four five" > dir/b/1.txt

@@ -35,7 +35,8 @@ test_rerun_of_a_build() {
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 2 --draws 3 --seed 11 -o a &&
         exits 0 "$COSPEC" rerun a/manifest.json -o b && cmp -s a/matrix.npz b/matrix.npz || return 1
     printf 'x\tanother line\n' >> c.tsv
-    refuses 3 "an input has changed" "$COSPEC" rerun a/manifest.json -o c && exits 0 "$COSPEC" rerun a/manifest.json -o c --force || return 1
+    refuses 3 "an input has changed since the run: c.tsv: its SHA-256 was " "$COSPEC" rerun a/manifest.json -o c &&
+        says "and is $(sha256sum < c.tsv | cut -d' ' -f1)" && exits 0 "$COSPEC" rerun a/manifest.json -o c --force || return 1
     rm c.tsv
     refuses 3 "which was made in" "$COSPEC" rerun a/manifest.json -o e
 }
@@ -64,6 +65,60 @@ test_resume_sees_changed_inputs() {
     exits 0 "$COSPEC" svd m.mtx -k all --json -o d --resume && [ "$(number k out)" = 3 ]
 }
 
-for t in holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs; do
+# Runs "$@" with files of at most $1 blocks of 512 bytes; it must fail, print nothing and leave nothing in the folder d.
+leaves_nothing() {
+    blocks=$1; shift
+    (ulimit -f "$blocks"; "$COSPEC" "$@" -o d > limited 2> err; echo $? > code)
+    [ "$(cat code)" = 3 ] || { fail "exit $(cat code): $(cat err)"; return 1; }
+    [ ! -s limited ] || { fail "failed but printed: $(head -c 100 limited)"; return 1; }
+    [ -z "$(ls -A d)" ] || { fail "left behind: $(ls -A d)"; return 1; }
+    says "File too large" || return 1
+    exits 0 "$COSPEC" "$@" -o d
+}
+
+# Two blocks hold the result, but not the manifest.
+test_all_or_nothing() { leaves_nothing 2 toy --objective ar --classes 2 --length 400 --tokens 2 --json; }
+
+# A folder in the manifest's place: everything is written but that.
+test_all_or_nothing_of_a_build() {
+    small_corpus c.tsv
+    for build in "--objective ar --context nearest:1" "--objective masked --unmasked 2 --draws 1,2"; do
+        mkdir -p d/manifest.json
+        # shellcheck disable=SC2086
+        refuses 3 "manifest.json: is a directory" "$COSPEC" cooc --corpus c.tsv $build -o d || return 1
+        [ -z "$(find d -type f)" ] || { fail "left behind: $(find d -type f)"; return 1; }
+        rm -r d/manifest.json
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" cooc --corpus c.tsv $build -o d && [ -f d/manifest.json ] && rm -r d || return 1
+    done
+}
+
+test_all_or_nothing_of_vectors() {
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n400 400 400"; for (i = 1; i <= 400; ++i) print i, i, i }' > m.mtx
+    leaves_nothing 20 svd m.mtx -k 20 --vectors && [ -f d/u.npy ]
+}
+
+# What stood in the folder before is not the run's to remove.
+# shellcheck disable=SC2086
+test_failure_spares_other_files() {
+    mkdir -p d/manifest.json && echo mine > d/mine.txt && echo mine > d/toy.csv
+    refuses 2 "toy.csv exists" "$COSPEC" toy $toy -o d && [ "$(cat d/toy.csv)" = mine ] && [ ! -e d/toy.json ] || { fail "${why:-$(ls d)}"; return 1; }
+    refuses 3 "manifest.json: is a directory" "$COSPEC" toy $toy --force -o d || return 1
+    [ ! -e d/toy.csv ] && [ ! -e d/toy.json ] && [ "$(cat d/mine.txt)" = mine ] || fail "$(ls d)"
+}
+
+# A run that replaced files and failed takes away the manifest that described the old ones; one that failed before leaves all of it.
+# shellcheck disable=SC2086
+test_failure_under_force() {
+    small="--objective ar --classes 2 --length 400 --tokens 2"
+    exits 0 "$COSPEC" toy $small -o d || return 1
+    mkdir d/toy.keep && mv d/toy.json d/toy.keep && mkdir d/toy.json
+    refuses 3 "toy.json: is a directory" "$COSPEC" toy $small --force -o d && [ -f d/toy.csv ] && [ -f d/manifest.json ] || { fail "${why:-$(ls -A d)}"; return 1; }
+    rmdir d/toy.json && mv d/toy.keep/toy.json d && rmdir d/toy.keep
+    (ulimit -f 2; "$COSPEC" toy $small --force -o d > out 2> err; echo $? > code)
+    [ "$(cat code)" = 3 ] && [ -z "$(ls -A d)" ] || fail "exit $(cat code): $(ls -A d)"
+}
+
+for t in all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs; do
     check $t
 done

@@ -26,7 +26,11 @@ test_closed_form() {
 
 test_normalised() {
     mtx 2 2 "1 1 0.75" "1 2 0.25" "2 1 0.25" "2 2 0.75" > n.mtx
-    exits 0 svd n.mtx -k all --normalised --json && sigmas out > s && near "$(sed -n 2p s)" 0.5 1e-14
+    exits 0 svd n.mtx -k all --normalised --json && sigmas out > s && near "$(sed -n 2p s)" 0.5 1e-14 || return 1
+    ! grep -q 'is above 1' err || { fail "$(cat err)"; return 1; }
+    mtx 2 2 "1 1 13" "2 2 2" > raw.mtx
+    exits 0 svd raw.mtx -k 1 --normalised && says "sigma_1 = 13 is above 1" || return 1
+    exits 0 svd raw.mtx -k 1 && ! grep -q 'is above 1' err
 }
 
 # Blocks (3 1; 1 3) of different weight: 40 copies of 1 and of 1/2, whatever the solver.

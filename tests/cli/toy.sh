@@ -67,6 +67,16 @@ test_sweep_leaves_out_what_does_not_exist() {
     refuses 2 "no point of the sweep exists" "$COSPEC" toy --objective masked --unmasked 7:9:1 --classes 2 --length 4 --tokens 2 -q
 }
 
+# What no other option makes valid is refused in a sweep as it is alone.
+test_sweep_refuses_what_never_exists() {
+    rest="--length 4 --tokens 2 -q"
+    # shellcheck disable=SC2086
+    refuses 2 "--mask-ratio: 1.2 of the sweep 0.1:1.2:0.1 is not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 0.1:1.2:0.1 --classes 2 $rest &&
+        refuses 2 "1 of the sweep 0.1:1:0.1" "$COSPEC" toy --objective masked --mask-ratio 0.1:1:0.1 --classes 2 $rest &&
+        refuses 2 "--mask-ratio: 0 of the sweep" "$COSPEC" toy --objective masked --mask-ratio 0:0.5:0.1 --classes 2 $rest &&
+        refuses 2 "--classes: 0 of the sweep 0:2:1 is below 1" "$COSPEC" toy --objective ar --classes 0:2:1 $rest
+}
+
 test_plan_file() {
     echo '{"plans": [{"probability": 1, "groups": [0, 1, 2]}]}' > p.json
     golden "1.0 4" --objective file --plan-file p.json --classes 2 --length 3 --tokens 2 || return 1
@@ -125,7 +135,7 @@ test_clamped_ratios_are_said() {
 }
 
 for t in golden given_is_all_ones sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
-    sweep_leaves_out_what_does_not_exist plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
+    sweep_leaves_out_what_does_not_exist sweep_refuses_what_never_exists plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
     clamped_ratios_are_said; do
     check $t
 done

@@ -39,9 +39,16 @@ complete_words cospec to
 complete_words cospec toy --obj
 complete_words cospec toy --token-sets ''
 complete_words cospec help --m
+complete_words cospec verify 4
+complete_words cospec help to
+complete_words cospec data st
+: > file.npz
+complete_words cospec svd file
+complete_words cospec toy -o file
+complete_words cospec toy file
 EOF
     bash try.bash > words 2> errors || { fail "$(cat errors)"; return 1; }
-    printf 'toy \n--objective \ndisjoint literal \n--man --markdown \n' > want
+    printf 'toy \n--objective \ndisjoint literal \n--man --markdown \n4.1 4.2 \ntoy \nstats \nfile.npz \nfile.npz \n \n' > want
     cmp -s words want || fail "$(tr '\n' '/' < words)"
 }
 
