@@ -80,7 +80,9 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     assert_true(s->options.objective.kind == o->objective.kind && s->options.seed == o->seed);
     assert_true(s->options.objective.unmasked_lo == o->objective.unmasked_lo);
     assert_true(s->options.context.mode == o->context.mode && s->options.draws == o->draws);
-    assert_true(s->options.context.given == o->context.given);
+    assert_true(s->options.context.given ==
+                (o->context.given || o->context.mode == CS_CONTEXT_NEAREST));
+    assert_true(json_is_true(json_object_get(s->sidecar, "sampled")) == (o->draws > 0));
     assert_true(s->corpus.documents == c->documents && s->corpus.labels == c->labels);
     assert_memory_equal(s->corpus.token, c->token, (size_t)c->tokens * sizeof *c->token);
     assert_memory_equal(s->corpus.doc_ptr, c->doc_ptr, (size_t)c->documents * sizeof(int64_t));
@@ -317,7 +319,7 @@ static void sidecars_that_lie_are_refused(void **state)
         {"\"version\": 1", "\"version\": \"1\"", "field 'version'"},
         {"\"mode\": \"nearest\"", "\"mode\": \"near\"", "field 'context.mode': unknown 'near'"},
         {"\"name\": \"ar\"", "\"name\": \"br\"", "br"},
-        {"\"given\": false", "\"given\": 0", "field 'context.given'"},
+        {"\"given\": true", "\"given\": 0", "field 'context.given'"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"-1\"", "field 'seed'"},
         {"\"rows\"", "\"rowz\"", "field 'rows'"},
         {"\"stride\": 0", "\"stride\": -3", "field 'stride'"},

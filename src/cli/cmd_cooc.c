@@ -14,9 +14,9 @@
 
 static const cs_opt cooc_options[] = {
     {"draws", 0, CS_OPT_TEXT, "N|N1,N2,...", NULL, 0, 0,
-     "Sample N plans a sequence where enumeration is out of reach; 0: exact. With a list, build "
-     "DIR/draws-N "
-     "for each and tabulate the spectrum against N.",
+     "Sample N plans a sequence where enumeration is out of reach: all under masks of long "
+     "sequences (nearest, each and document have exact weights); 0: exact. With a list, build "
+     "DIR/draws-N for each and tabulate the spectrum against N.",
      false},
     {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
@@ -56,6 +56,7 @@ static json_t *build_json(const cs_args *args, const cs_cooc_options *options, c
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
         set(&status, o, counts[i].key, json_integer(counts[i].value));
     }
+    set(&status, o, "sampled", json_boolean(options->draws > 0));
     set(&status, o, "exact", json_boolean(cooc->exact));
     set(&status, o, "unit", cs_json_number(cooc->unit));
     set(&status, o, "mass", cs_json_number(cooc->mass));
@@ -288,6 +289,21 @@ static void note_target_position(const cs_args *args, const cs_cooc_options *opt
     }
 }
 
+/* Sampling where the exact weights are at hand is for studying sampling alone. */
+static cs_status note_sampling(const cs_args *args, const cs_corpus *corpus,
+                               const cs_cooc_options *options)
+{
+    bool exact = false;
+    cs_status status = options->draws > 0 ? cs_cooc_enumerable(corpus, options, &exact) : CS_OK;
+    if (exact) {
+        cs_output_note(args,
+                       "--draws samples, though the exact weights of --context %s under this "
+                       "objective can be had: leave --draws out",
+                       cs_args_text(args, "context"));
+    }
+    return status;
+}
+
 static cs_status run_cooc(cs_args *args)
 {
     cs_corpus corpus = {0};
@@ -317,6 +333,9 @@ static cs_status run_cooc(cs_args *args)
     }
     if (status == CS_OK) {
         options.draws = count > 0 ? draws[count - 1] : 0;
+        status = note_sampling(args, &corpus, &options);
+    }
+    if (status == CS_OK) {
         status = cs_args_flag(args, "dry-run") ? estimate(args, &corpus, &options)
                  : count > 1                   ? build_list(args, &corpus, &options, count, draws)
                                                : build_one(args, &corpus, &options);

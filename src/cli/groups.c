@@ -509,7 +509,7 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
     cs_cooc_options options = {0};
     cs_status status = cs_args_build(args, &options);
     if (status == CS_OK) {
-        options.context.given = cs_args_target_given(args);
+        options.context.given |= cs_args_target_given(args); /* nearest is given already */
         status = cs_args_objective(args, NULL, 0, NULL, file, &options.objective);
     }
     if (status == CS_OK) {

@@ -2,7 +2,9 @@
  * exists. The store calls this too, so a witness keeps its meaning.
  */
 #include "cooc/build_sequences.h"
+
 #include "base/mem.h"
+#include "plan/pairs.h"
 
 static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
 {
@@ -91,6 +93,52 @@ done:
     *out = s;
     *skipped = of_split - kept;
     return CS_OK;
+}
+
+/* Whether every conditioning set of every length can be listed, longest first. */
+static cs_status sets_enumerable(const cs_objective *objective, const cs_sequences *s, bool *out)
+{
+    int32_t longest = 0;
+    bool *exists = NULL;
+    cs_status status = lengths_of(objective, s, &longest, &exists);
+    *out = true;
+    for (int64_t l = longest; l > 0 && status == CS_OK && *out; --l) {
+        cs_pairs pairs = {0};
+        if (exists[l] && (status = cs_pairs_of(objective, l, &pairs)) == CS_OK) {
+            *out = pairs.form != CS_PAIRS_INVARIANT ||
+                   cs_pairs_expand_count(&pairs) <= CS_CONTEXT_MAX_EVENTS;
+        }
+        cs_pairs_free(&pairs);
+    }
+    cs_free(exists);
+    return status;
+}
+
+cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options, bool *out)
+{
+    cs_sequences sequences = {0};
+    cs_context_plan *plan = NULL;
+    int64_t skipped = 0;
+    bool enumerable = true;
+    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    if (status == CS_OK && options->context.mode == CS_CONTEXT_ALL) {
+        status = sets_enumerable(&options->objective, &sequences, &enumerable);
+    } else if (status == CS_OK) {
+        cs_context_options context = cs_cooc_context_options(options);
+        context.draws = 0;
+        status = cs_context_prepare(&sequences, &context, &plan);
+        if (status == CS_ERR_USAGE) {
+            cs_reason_clear();
+            enumerable = false;
+            status = CS_OK;
+        }
+    }
+    cs_context_plan_free(&plan);
+    cs_sequences_free(&sequences);
+    if (status == CS_OK) {
+        *out = enumerable;
+    }
+    return status;
 }
 
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options)

@@ -79,6 +79,11 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
  * error. CS_ERR_IO names what cannot be removed. */
 cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 
+/* Whether the exact weights of every context can be had, so that draws would only add noise.
+ * O(tokens + tables); `draws` and budget are not looked at. Errors as for cs_cooc_build. */
+cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
+                             bool *out) CS_MUST_CHECK;
+
 /* Estimated contributions and bytes of a build, for --dry-run. */
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            double *contributions, double *bytes) CS_MUST_CHECK;

@@ -50,7 +50,8 @@ cs_status cs_context_parse(const char *text, cs_context *out)
         } else if (text[name] != '\0') {
             return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text, modes[i].name);
         }
-        *out = (cs_context){.mode = modes[i].mode, .n = n, .given = false};
+        *out = (cs_context){
+            .mode = modes[i].mode, .n = n, .given = modes[i].mode == CS_CONTEXT_NEAREST};
         return CS_OK;
     }
     return cs_fail(CS_ERR_USAGE, "unknown context '%s': one of all, nearest:N, each:W, document",
@@ -182,7 +183,7 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     }
     plan->draws = options->draws;
     plan->seed = options->seed;
-    plan->max_events = options->max_events > 0 ? options->max_events : INT64_C(1) << 20;
+    plan->max_events = options->max_events > 0 ? options->max_events : CS_CONTEXT_MAX_EVENTS;
     plan->max_patterns = (double)plan->max_events;
     plan->tail = options->tail > 0 ? options->tail : 0x1p-50;
     status = number_lengths(sequences, plan);

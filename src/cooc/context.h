@@ -39,10 +39,11 @@ typedef enum {
 typedef struct {
     cs_context_mode mode;
     int64_t n;  /* nearest: n, each: w; >= 1 */
-    bool given; /* the target's position is part of the row */
+    bool given; /* the target's position is part of the row; nearest: true by construction, whatever
+                   stands here */
 } cs_context;
 
-/* "all", "nearest:2", "each:5", "document". */
+/* "all", "nearest:2", "each:5", "document". given: nearest only. */
 cs_status cs_context_parse(const char *text, cs_context *out) CS_MUST_CHECK;
 
 /* One contribution to the matrix: row key, column, weight. */
@@ -61,6 +62,8 @@ typedef struct {
 } cs_contribution;
 
 typedef struct cs_context_plan cs_context_plan; /* tables per length, shared by threads */
+
+enum { CS_CONTEXT_MAX_EVENTS = 1 << 20 };
 
 typedef struct {
     const cs_objective *objective;

@@ -138,7 +138,7 @@ static void put_context(writer *parent, const cs_context *c)
     writer w = begin();
     set(&w, "mode", json_string(MODE[c->mode]));
     set_int(&w, "n", c->n);
-    set(&w, "given", json_boolean(c->given));
+    set(&w, "given", json_boolean(c->given || c->mode == CS_CONTEXT_NEAREST));
     close_into(parent, "context", &w);
 }
 
@@ -159,6 +159,7 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     set_int(&w, "draws", o->draws);
     set(&w, "seed", json_string(seed));
     set(&w, "tail", cs_json_number(o->tail));
+    set(&w, "sampled", json_boolean(o->draws > 0));
     set(&w, "exact", json_boolean(m->exact));
     set(&w, "unit", cs_json_number(m->unit));
     set(&w, "mass", cs_json_number(m->mass));
@@ -287,7 +288,7 @@ static void take_context(reader *r, cs_context *c)
     reader i = inner(r, "context", "context.");
     c->mode = (cs_context_mode)get_name(&i, "mode", MODE);
     c->n = get_int(&i, "n", 0);
-    c->given = get_bool(&i, "given");
+    c->given = get_bool(&i, "given") || c->mode == CS_CONTEXT_NEAREST;
     r->status = i.status;
 }
 

@@ -72,7 +72,23 @@ test_dry_run() {
 
 test_nearest_is_given() {
     small_corpus c.tsv
-    exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position blind -o d && says "relative to the target"
+    exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position blind -o d && says "relative to the target" || return 1
+    for position in blind given; do
+        exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position $position --force -o d || return 1
+        grep -q '"target_position": "given"' d/cooc.json && grep -q '"given": true' d/matrix.json || { fail "$position: not given"; return 1; }
+    done
+}
+
+test_sampling_is_said() {
+    small_corpus c.tsv
+    for context in nearest:2 each:2 document; do
+        exits 0 cooc --corpus c.tsv --objective masked --unmasked 4 --context $context --draws 2 --force -o d && says "exact weights" || return 1
+        grep -q '"sampled": true' d/matrix.json && grep -q '"sampled": true' d/cooc.json || { fail "$context: not called sampled"; return 1; }
+    done
+    exits 0 cooc --corpus c.tsv --objective masked --unmasked 2 --max-length 4 --stride 1 --draws 2 --force -o d && says "exact weights" &&
+        exits 0 cooc --corpus c.tsv --objective ar --context nearest:2 --force -o d && grep -q '"sampled": false' d/matrix.json || return 1
+    i=0; while [ $i -lt 64 ]; do printf 'w%s ' $((i % 7)); i=$((i + 1)); done > c.txt
+    exits 0 cooc --corpus c.txt --tokenizer whitespace --objective masked --unmasked 30 --draws 2 --force -o d && ! grep -q "exact weights" err || fail "out of reach, yet: $(cat err)"
 }
 
 test_bad_corpora() {
@@ -180,6 +196,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never draws \
-    out_of_reach_is_said dry_run nearest_is_given bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given sampling_is_said bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
     check $t
 done
