@@ -356,7 +356,7 @@ static void texts_hold_every_option(void **state)
     assert_non_null(strstr(text, "\n\\&.dot"));
     cs_free(text);
     assert_int_equal(cs_opt_completion(commands, &text), CS_OK);
-    assert_non_null(strstr(text, "--form) files=0 words=\"fixed random\""));
+    assert_non_null(strstr(text, "--form) words=\"fixed random\" files=0"));
     cs_free(text);
     assert_int_equal(cs_opt_markdown(commands, &text), CS_OK);
     assert_non_null(strstr(text, "| `-k, --rank K` | Number of triplets. | 5 |"));
