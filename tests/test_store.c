@@ -227,6 +227,14 @@ static void plan_files_travel_along(void **state)
     assert_int_equal(cs_context_parse("all", &o.context), CS_OK);
     cs_cooc m = {0}, again = {0};
     cs_cooc_store s = {0};
+    int64_t others[] = {3, 5, 6};
+    cs_corpus misfits = small_corpus(3, others, 6, 2, 5);
+    assert_int_equal(cs_cooc_build(&misfits, &o, &m), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(),
+                           "own.json has plans of length 4, but no sequence has such a "
+                           "length (they have 3 to 6 tokens): --max-length 4"));
+    cs_reason_clear();
+    cs_corpus_free(&misfits);
     assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
     assert_int_equal(m.sequences, 2);
     assert_int_equal(cs_cooc_write(in_dir("plans"), &corpus, &o, &m, false, false), CS_OK);

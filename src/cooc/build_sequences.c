@@ -3,8 +3,12 @@
  */
 #include "cooc/build_sequences.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "plan/pairs.h"
+#include "plan/plan_file.h"
 
 static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
 {
@@ -37,12 +41,47 @@ static cs_status lengths_of(const cs_objective *objective, const cs_sequences *s
     return CS_OK;
 }
 
+/* No sequence of the build has a length at which the objective exists. */
+static cs_status none_fits(const cs_objective *objective, int32_t shortest, int32_t longest)
+{
+    char lengths[160] = "";
+    size_t used = 0;
+    if (objective->kind != CS_OBJ_FILE) {
+        cs_status status = cs_objective_check_length(objective, longest);
+        assert(status != CS_OK); /* or the longest sequence would have been kept */
+        return cs_blame(status == CS_OK ? status : CS_ERR_INPUT,
+                        "no sequence is long enough, the longest has %d tokens", (int)longest);
+    }
+    /* A plan file has lengths of its own, not a least one. */
+    const cs_plan_file *file = objective->file;
+    for (int64_t p = 0; p < file->plans; ++p) {
+        bool before = false;
+        for (int64_t q = 0; q < p && !before; ++q) {
+            before = file->plan[q].length == file->plan[p].length;
+        }
+        if (before) {
+            continue;
+        }
+        if (used > sizeof lengths - 32) {
+            (void)snprintf(lengths + used, sizeof lengths - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(lengths + used, sizeof lengths - used, "%s%lld",
+                                 used > 0 ? ", " : "", (long long)file->plan[p].length);
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "%s has plans of length %s, but no sequence has such a length (they have %d to "
+                   "%d tokens): --max-length %lld --stride 1 makes windows of a length",
+                   file->path, lengths, (int)shortest, (int)longest,
+                   (long long)file->plan[0].length);
+}
+
 cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
                             cs_sequences *out, int64_t *skipped)
 {
     cs_sequences s = {0};
     bool *exists = NULL;
-    int32_t longest = 0;
+    int32_t longest = 0, shortest = INT32_MAX;
     int64_t kept = 0, of_split = 0;
     cs_status status = cs_objective_check(&options->objective);
     if (status == CS_OK && corpus->documents == 0) {
@@ -65,6 +104,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
         }
         ++of_split;
         longest = s.length[i] > longest ? s.length[i] : longest;
+        shortest = s.length[i] < shortest ? s.length[i] : shortest;
         if (exists[s.length[i]]) {
             s.start[kept] = s.start[i];
             s.length[kept] = s.length[i];
@@ -77,12 +117,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
                          corpus->name ? corpus->name : "given",
                          options->split == CS_SPLIT_TEST ? "test" : "training");
     } else if (kept == 0) {
-        if (cs_objective_check_length(&options->objective, longest) == CS_OK) {
-            /* a plan file that skips this length but has another */
-            (void)cs_fail(CS_ERR_INPUT, "none of %lld sequences fits", (long long)of_split);
-        }
-        status = cs_blame(CS_ERR_INPUT, "no sequence is long enough, the longest has %d tokens",
-                          (int)longest);
+        status = none_fits(&options->objective, shortest, longest);
     }
 done:
     cs_free(exists);

@@ -1,4 +1,5 @@
-/* Plan files: one JSON object, every defect named by plan number (from 1) and position (from 0). */
+/* Plan files: one JSON object, every defect named by the numbers of plan and position, both from 1,
+ * as theory.md counts positions. */
 #include "plan/plan_file.h"
 
 #include <inttypes.h>
@@ -53,13 +54,13 @@ static cs_status read_groups(json_t *list, cs_plan *plan)
     for (int64_t i = 0; i < plan->length; ++i) {
         json_t *value = json_array_get(list, (size_t)i);
         if (!json_is_integer(value)) {
-            return cs_fail(CS_ERR_INPUT, "group of position %" PRId64 " is not an integer", i);
+            return cs_fail(CS_ERR_INPUT, "group of position %" PRId64 " is not an integer", i + 1);
         }
         int64_t group = json_integer_value(value);
         if (group < 0 || group > plan->length) {
             return cs_fail(CS_ERR_INPUT,
                            "group %" PRId64 " of position %" PRId64 " is not in 0..%" PRId64, group,
-                           i, plan->length);
+                           i + 1, plan->length);
         }
         plan->group[i] = (int32_t)group;
         plan->groups = group > plan->groups ? group : plan->groups;
@@ -90,17 +91,17 @@ static cs_status read_weights(json_t *list, cs_plan *plan)
     for (int64_t i = 0; i < plan->length; ++i) {
         json_t *value = list ? json_array_get(list, (size_t)i) : NULL;
         if (list && !json_is_number(value)) {
-            return cs_fail(CS_ERR_INPUT, "weight of position %" PRId64 " is not a number", i);
+            return cs_fail(CS_ERR_INPUT, "weight of position %" PRId64 " is not a number", i + 1);
         }
         double weight = list ? json_number_value(value) : plan->group[i] > 0;
         if (!(weight >= 0) || !isfinite(weight)) {
-            return cs_fail(CS_ERR_INPUT, "weight %g of position %" PRId64 " is %s", weight, i,
+            return cs_fail(CS_ERR_INPUT, "weight %g of position %" PRId64 " is %s", weight, i + 1,
                            weight < 0 ? "negative" : "not finite");
         }
         if (weight > 0 && plan->group[i] == 0) {
             return cs_fail(CS_ERR_INPUT,
                            "weight %g of position %" PRId64 " in group 0, which is given", weight,
-                           i);
+                           i + 1);
         }
         plan->weight[i] = weight;
         sum += weight;

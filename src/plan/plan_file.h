@@ -22,8 +22,8 @@ typedef struct cs_plan_file {
     int64_t empty_given; /* number (from 1) of the first plan whose group 0 is empty; 0: none */
 } cs_plan_file;
 
-/* CS_ERR_INPUT names the file, the plan's number, and the value ("plan 3: weight -1 is negative").
- */
+/* CS_ERR_INPUT names the file, the plan, and the value with its position ("plans.json: plan 3:
+ * weight -1 of position 2 is negative"); plans and positions are counted from 1 in messages. */
 cs_status cs_plan_file_read(const char *path, cs_plan_file *out) CS_MUST_CHECK;
 void cs_plan_file_free(cs_plan_file *file);
 
