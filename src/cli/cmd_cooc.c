@@ -369,6 +369,9 @@ const cs_command cs_cmd_cooc = {
         "# exact windows of four, two tokens unmasked, target position unknown\n"
         "cospec cooc --corpus bible-kjv --objective masked --unmasked 2 --max-length 4 --stride 1 "
         "--split test -o masked2\n"
+        "# plans of one's own (docs/formats.md, Plan files) on windows of four\n"
+        "cospec cooc --corpus verses.txt --objective file --plan-file plans.json --max-length 4 "
+        "--stride 1 -o own\n"
         "# how large would it be\n"
         "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
         "--dry-run",

@@ -353,6 +353,9 @@ const cs_command cs_cmd_toy = {
                 "# a million classes\n"
                 "cospec toy --objective diverse-ar --t 4 --classes 1000000 --length 128 --tokens "
                 "50000 --json\n"
+                "# plans of one's own (docs/formats.md, Plan files)\n"
+                "cospec toy --objective file --plan-file plans.json --classes 2 --length 4 "
+                "--tokens 3\n"
                 "# connectivity against the mask ratio\n"
                 "cospec toy --objective masked --mask-ratio 0.1:0.9:0.1 --classes 10 --length 20 "
                 "--tokens 5 --csv",

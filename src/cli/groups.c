@@ -39,7 +39,7 @@ const cs_opt cs_group_plan[] = {
     {"segmentation", 0, CS_OPT_CHOICE, "fixed|random|mixed", NULL, 0, 0,
      "gvp: how the K groups are cut.", false},
     {"plan-file", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
-     "file: JSON with group plans and their probabilities.", false},
+     "file: JSON with group plans and their probabilities (docs/formats.md, Plan files).", false},
     GROUP_END,
 };
 

@@ -91,6 +91,15 @@ test_sampling_is_said() {
     exits 0 cooc --corpus c.txt --tokenizer whitespace --objective masked --unmasked 30 --draws 2 --force -o d && ! grep -q "exact weights" err || fail "out of reach, yet: $(cat err)"
 }
 
+test_plan_files() {
+    # The example of docs/formats.md: 2/3 x 3 + 1/3 x 2.5 predicted tokens a sequence of 4.
+    printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]},\n{"probability": 1, "groups": [1, 0, 0, 2], "weights": [2, 0, 0, 0.5]},\n{"probability": 1, "groups": [0, 0, 1]}]}\n' > p.json
+    printf 'a b c d\n' > c.txt
+    exits 0 cooc --corpus c.txt --objective file --plan-file p.json --json -o d && near "$(number mass out)" 2.8333333333333335 1e-12 && [ "$(number nonzeros out)" = 5 ] || { fail "$(tr -d '\n ' < out)"; return 1; }
+    printf 'a b c d e\na b\n' > c.txt
+    refuses 3 "p.json has plans of length 4, 3, but no sequence has such a length (they have 2 to 5 tokens): --max-length 4 --stride 1" "$COSPEC" cooc --corpus c.txt --objective file --plan-file p.json -o e
+}
+
 test_bad_corpora() {
     run="--objective ar --context nearest:1 -o d"
     # shellcheck disable=SC2086
@@ -196,6 +205,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never draws \
-    out_of_reach_is_said dry_run nearest_is_given sampling_is_said bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
     check $t
 done

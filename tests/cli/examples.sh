@@ -1,4 +1,5 @@
 # Every example of every command runs, in the order of its command, in one folder a command.
+formats=$(pwd)/docs/formats.md
 . tests/cli/lib.sh
 
 commands=$("$COSPEC" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
@@ -24,6 +25,8 @@ for command in $commands; do
     # The files of a user's own that examples name.
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > verses.txt
+    # The plan file that docs/formats.md shows.
+    sed -n '/^## Plan files/,/^## Corpora/{/^```json/,/^```$/{/^```/!p}}' "$formats" > plans.json
     if ! test_one; then echo "not ok examples of $command: $why"
     elif [ -n "$missing" ]; then skip "examples of $command" "a Debian package is missing for '$missing'"
     else echo "ok examples of $command"; fi
