@@ -98,7 +98,17 @@ test_config() {
     refuses 3 "c.json:" "$COSPEC" toy --config c.json
 }
 
-for t in version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
+# A header that is gone makes the probe look again.
+test_probe_looks_again() {
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd) here=$PWD
+    (cd "$root" && sh tests/probe.sh "$here/p") > out 2>&1 || { fail "$(cat out)"; return 1; }
+    grep -q '/jansson.h$' p/probe/ok || { fail "the stamp lacks a header: $(cat p/probe/ok)"; return 1; }
+    (cd "$root" && sh tests/probe.sh "$here/p") > out 2>&1 && [ ! -s out ] || { fail "probed twice"; return 1; }
+    sed -i 's|/jansson.h$|/gone/jansson.h|' p/probe/ok
+    (cd "$root" && sh tests/probe.sh "$here/p") > out 2>&1 && [ -s out ] && ! grep -q gone p/probe/ok || fail "the stamp still counted"
+}
+
+for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
     docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning missing_config config; do
     check $t
 done
