@@ -99,8 +99,9 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
                          position);
     }
     if (status == CS_OK) {
-        json_t *record =
-            cs_record_of(series, position, *position ? cs_args_text(args, "context") : "", &c, se);
+        json_t *record = cs_record_of(
+            series, position, cs_args_given(args, "corpus") ? cs_args_text(args, "context") : "",
+            &c, se);
         status = record && json_array_append_new(t->records, record) == 0 ? save_unfinished(t)
                                                                           : CS_ERR_MEMORY;
     }
@@ -194,9 +195,12 @@ static cs_status study_files(cs_args *args, study *t)
             continue;
         }
         cs_csr a = {0};
+        const char *position = NULL;
         if ((status = cs_output_input(args, path)) == CS_OK &&
+            (status = cs_stored_position(path, &position)) == CS_OK &&
             (status = cs_matrix_read(path, &a)) == CS_OK) {
-            status = cs_blame(look_at(args, t, path, "", NULL, &a), "%s", path);
+            status =
+                cs_blame(look_at(args, t, path, position ? position : "", NULL, &a), "%s", path);
         }
         cs_csr_free(&a);
     }

@@ -287,7 +287,15 @@ static cs_status print_result(cs_args *args, const cs_spectrum *s)
 {
     cs_table table = {0};
     json_t *json = result_json(args, s);
-    cs_status status = json ? result_table(s, &table) : CS_ERR_MEMORY;
+    const char *position = NULL;
+    cs_status status =
+        json ? cs_stored_position(cs_args_positional(args, 0), &position) : CS_ERR_MEMORY;
+    if (position) {
+        set(&status, json, "target_position", json_string(position));
+    }
+    if (status == CS_OK) {
+        status = result_table(s, &table);
+    }
     if (status == CS_OK && cs_args_flag(args, "vectors")) {
         status = write_all_vectors(args, s);
     }

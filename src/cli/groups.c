@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/output.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "plan/spec.h"
 #include "text/sequences.h"
 
@@ -296,6 +297,21 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
 bool cs_args_target_given(const cs_args *args)
 {
     return strcmp(cs_args_text(args, "target-position"), "given") == 0;
+}
+
+cs_status cs_stored_position(const char *path, const char **out)
+{
+    json_t *sidecar = NULL;
+    char *file = cs_path_join(path, "matrix.json");
+    cs_status status = file ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(file)) {
+        status = cs_json_read(file, &sidecar);
+    }
+    const json_t *given = json_object_get(json_object_get(sidecar, "context"), "given");
+    *out = !json_is_boolean(given) ? NULL : json_is_true(given) ? "given" : "blind";
+    json_decref(sidecar);
+    cs_free(file);
+    return status;
 }
 
 /* One line on stderr: what the mask ratio comes to at length s. */

@@ -50,6 +50,10 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 
 bool cs_args_target_given(const cs_args *args);
 
+/* "given" or "blind" for a directory of cospec cooc; NULL for another matrix, whose rows are not
+ * known. */
+cs_status cs_stored_position(const char *path, const char **out) CS_MUST_CHECK;
+
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;

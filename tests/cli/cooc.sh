@@ -76,6 +76,8 @@ test_nearest_is_given() {
     for position in blind given; do
         exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position $position --force -o d || return 1
         grep -q '"target_position": "given"' d/cooc.json && grep -q '"given": true' d/matrix.json || { fail "$position: not given"; return 1; }
+        exits 0 "$COSPEC" svd d -k 2 --json && grep -q '"target_position": "given"' out || { fail "svd: not given"; return 1; }
+        exits 0 "$COSPEC" connectivity d --csv && grep -q '^d,given' out || { fail "connectivity: $(head -2 out)"; return 1; }
     done
 }
 
