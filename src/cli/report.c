@@ -80,10 +80,10 @@ static cs_status put_command(report *r, int words, char **word)
     return status;
 }
 
-static void put_number(FILE *out, const json_t *value)
+static void put_number(FILE *out, const json_t *value, int digits)
 {
     if (json_is_number(value)) {
-        (void)fprintf(out, "<td class=\"n\">%.6g</td>", json_number_value(value));
+        (void)fprintf(out, "<td class=\"n\">%.*g</td>", digits, json_number_value(value));
     } else {
         (void)fputs("<td class=\"n\">&ndash;</td>", out);
     }
@@ -109,10 +109,10 @@ static void put_statement(FILE *out, const json_t *s)
         (void)fputs("</div>", out);
     }
     (void)fputs("</td>", out);
-    put_number(out, json_object_get(s, "lhs"));
-    put_number(out, json_object_get(s, "rhs"));
-    put_number(out, json_object_get(s, "margin"));
-    put_number(out, json_object_get(s, "error"));
+    put_number(out, json_object_get(s, "lhs"), 6);
+    put_number(out, json_object_get(s, "rhs"), 6);
+    put_number(out, json_object_get(s, "margin"), 3);
+    put_number(out, json_object_get(s, "error"), 2);
     (void)fprintf(out, "<td><b class=\"v %s\">%s</b></td></tr>\n", verdict, verdict);
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "cooc/compensated.h"
 #include "cooc/spectrum_stages.h"
 
 static const double GROUP_WIDTH = 1e-9;
@@ -82,14 +83,12 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->cols = a->cols;
     s->zero_rows = count_absent(system->reduced.row_of, a->rows);
     s->zero_cols = count_absent(system->reduced.col_of, a->cols);
-    for (int64_t i = 0; i < a->rows; ++i) {
-        double sum = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            sum += a->val[e];
-            s->nnz += a->val[e] != 0;
-        }
-        s->mass += sum;
+    double lost = 0;
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        cs_add_compensated(&s->mass, &lost, a->val[e]);
+        s->nnz += a->val[e] != 0;
     }
+    s->mass += lost;
     s->components = system->components;
     s->lumped_rows = system->reduced.a.rows;
     s->lumped_cols = system->reduced.a.cols;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cooc/compensated.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_stages.h"
 
@@ -184,12 +185,12 @@ static void fill_lift(const int64_t *of, const double *mass, const double *lump_
 static void scale_blocks(double *weight, const int64_t *start, int64_t count)
 {
     for (int64_t b = 0; b < count; ++b) {
-        double sum = 0;
+        double sum = 0, lost = 0; /* rows and columns must agree on the total to the last digits */
         for (int64_t i = start[b]; i < start[b + 1]; ++i) {
-            sum += weight[i];
+            cs_add_compensated(&sum, &lost, weight[i]);
         }
         for (int64_t i = start[b]; i < start[b + 1]; ++i) {
-            weight[i] /= sum;
+            weight[i] /= sum + lost;
         }
     }
 }
