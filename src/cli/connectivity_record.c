@@ -105,10 +105,9 @@ json_t *cs_record_of(const char *series, const char *position, const char *conte
         int64_t below = j - p->components;
         sigma_se[j] = se && below >= 0 && below < CS_RECORD_SIGMAS ? se[METRICS + below] : NAN;
     }
-    if (status != CS_OK ||
-        (status = cs_json_set(record, "sigma", cs_json_numbers(p->k, p->sigma))) != CS_OK ||
-        (status = cs_json_set(record, "sigma_se", cs_json_numbers(p->k, sigma_se))) != CS_OK ||
-        (status = cs_json_set(record, "residual", cs_json_numbers(p->k, p->residual))) != CS_OK) {
+    if (status != CS_OK || cs_json_set(record, "sigma", cs_json_numbers(p->k, p->sigma)) != CS_OK ||
+        cs_json_set(record, "sigma_se", cs_json_numbers(p->k, sigma_se)) != CS_OK ||
+        cs_json_set(record, "residual", cs_json_numbers(p->k, p->residual)) != CS_OK) {
         json_decref(record);
         record = NULL;
     }

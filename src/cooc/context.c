@@ -153,7 +153,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
         targets += (double)sequences->length[i];
         most = t->patterns > 0 && (!most || t->patterns > most->patterns) ? t : most;
     }
-    if (total <= MAX_PATTERNS_IN_ALL) {
+    if (!most || total <= MAX_PATTERNS_IN_ALL) {
         return CS_OK;
     }
     cs_context_table smaller = {.pairs = most->pairs};

@@ -346,8 +346,9 @@ static cs_status solve_large(batch *job, int64_t block)
 
 static bool is_small(const cs_reduction *r, const cs_spectrum_options *o, int64_t block)
 {
-    return !o->no_reduction && cs_block_rank(r, block) <= SMALL_SIDE &&
-           cs_block_rows(r, block) <= SMALL_ELEMENTS / cs_block_cols(r, block);
+    int64_t cols = cs_block_cols(r, block);
+    return !o->no_reduction && cols > 0 && cs_block_rank(r, block) <= SMALL_SIDE &&
+           cs_block_rows(r, block) <= SMALL_ELEMENTS / cols;
 }
 
 cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
