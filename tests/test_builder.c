@@ -513,12 +513,14 @@ static void estimates_bound_the_build(void **state)
     /* Columns without a token cost their sums and pointers too. */
     cs_cooc_options o = options_of("ar", "nearest:2");
     double contributions = 0, narrow = 0, wide = 0;
+    int64_t labels = corpus.labels;
     corpus.labels = 0;
     assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &narrow), CS_OK);
     corpus.vocab += 1 << 24;
     assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &wide), CS_OK);
     assert_true(wide - narrow >= 16.0 * (1 << 24));
     corpus.vocab -= 1 << 24;
+    corpus.labels = labels;
     cs_corpus_free(&corpus);
 }
 
