@@ -6,7 +6,6 @@ set xtics rotate by -25 noenhanced
 set logscale y
 set yrange [1:*]
 set key inside top right
-set errorbars 1.2
 set grid noxtics
 pick(p, c) = strcol("metric") eq "sum_sigma4" && strcol("target_position") eq p ? column(c) : NaN
 N = |S|
@@ -17,5 +16,5 @@ set xtics ()
 do for [i=1:N] { set xtics add (S[i] i) }
 plot data using (at(strcol("series")) - 0.19):(pick("blind", "value")) with boxes lt 1 title "target position blind", \
      data using (at(strcol("series")) + 0.19):(pick("given", "value")) with boxes lt 2 title "target position given", \
-     data using (at(strcol("series")) - 0.19):(pick("blind", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" ps 0 lw 1.5 notitle, \
-     data using (at(strcol("series")) + 0.19):(pick("given", "value")):(1.96 * column("se")) with yerrorbars lc rgb "#000000" ps 0 lw 1.5 notitle
+     data using (at(strcol("series")) - 0.19):(pick("blind", "value") - 1.96 * column("se")):(0):(3.92 * column("se")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle, \
+     data using (at(strcol("series")) + 0.19):(pick("given", "value") - 1.96 * column("se")):(0):(3.92 * column("se")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle
