@@ -38,7 +38,7 @@ LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
 LIBS := -llapacke $(PKG_LIBS) -larpack -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
-LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c toy/*.c analysis/*.c))
+LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c src/tensor/*.c src/model/*.c src/train/*.c toy/*.c analysis/*.c))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))
 TEST_SUPPORT := $(sort $(filter-out $(TEST_SRC),$(wildcard tests/*.c)))
@@ -46,7 +46,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
 TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
-HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h toy/*.h analysis/*.h))
+HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h toy/*.h analysis/*.h))
 
 .PHONY: all help deps probe test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce bench clean
 .DELETE_ON_ERROR:

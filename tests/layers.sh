@@ -11,8 +11,12 @@ BEGIN {
     allow["linalg"] = "base io linalg"
     allow["cooc"] = "base io plan text linalg cooc"
     allow["toy"] = "base io plan linalg cooc toy"
-    allow["analysis"] = "base io plan text linalg cooc toy analysis"
-    allow["cli"] = "base io plan text linalg cooc toy analysis cli"
+    allow["analysis"] = "base io plan text linalg cooc tensor model toy analysis"
+    allow["tensor"] = "base io plan tensor"
+    allow["model"] = "base io plan tensor model"
+    allow["train"] = "base io plan text tensor model train"
+    allow["cuda"] = "base io plan tensor linalg cuda"
+    allow["cli"] = "base io plan text linalg cooc tensor model train toy analysis cli"
 }
 FNR == 1 { room = FILENAME; sub(/^src\//, "", room); sub(/\/.*/, "", room) }
 /^#include "/ {

@@ -1,0 +1,86 @@
+/* A backend: where the numbers live and who computes. Everything above calls through this table.
+ *
+ * ref (float and double) is the specification, cpu the fast one, cuda a plug-in. Functions of the
+ * table may assume that shapes fit (cs_graph checked them) and that indices are in range (the host
+ * that builds batches checks them). They are deterministic: same bits for any thread count and
+ * every run.
+ */
+#ifndef CS_TENSOR_BACKEND_H
+#define CS_TENSOR_BACKEND_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/graph.h"
+
+typedef struct cs_backend cs_backend;
+struct cs_run;
+
+typedef enum { CS_REAL_F32, CS_REAL_F64, CS_REAL_BF16 } cs_real_kind;
+
+/* Hyperparameters of one update, in memory of the backend because they change from step to step
+ * while the launched work does not (a CUDA graph is replayed). */
+typedef struct {
+    float learning_rate, beta1, beta2, eps, weight_decay;
+    float clip;         /* largest gradient norm; 0: no clipping */
+    float bias1, bias2; /* 1 - beta^t, t counts updates from 1 */
+} cs_adamw;
+
+/* One update of n parameters (Loshchilov and Hutter 2019, decoupled decay):
+ *   c = min(1, clip / norm) (1 where clip is 0 or the norm 0), g = c grad,
+ *   m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g^2,
+ *   value -= learning_rate (m / bias1 / (sqrt(v / bias2) + eps) + weight_decay decay value).
+ * Nothing changes where the norm is not finite. */
+typedef struct {
+    int64_t n;
+    void *value, *grad, *m, *v; /* parameter type */
+    const uint8_t *decay;       /* n: 1 where weight decay applies */
+    const double *norm;         /* backend memory: the gradient's norm, by `norm` below */
+    const cs_adamw *hyper;      /* backend memory */
+} cs_update;
+
+struct cs_backend {
+    const char *name;
+    cs_real_kind activation,
+        parameter; /* statistics, inputs and gradients of parameters: as parameter */
+    void *state;
+
+    /* Memory. put and get move between host and backend; put may be asynchronous but is ordered. */
+    cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);
+    void (*release)(cs_backend *backend, void *memory);
+    cs_status (*put)(cs_backend *backend, void *to, const void *from, int64_t bytes);
+    cs_status (*get)(cs_backend *backend, void *to, const void *from, int64_t bytes);
+    cs_status (*zero)(cs_backend *backend, void *memory, int64_t bytes);
+
+    /* Operations, by kind. */
+    cs_status (*forward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
+    cs_status (*backward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
+
+    /* *out (backend memory, one double) = sqrt(sum x^2) of n items of parameter type, summed in
+     * double in a fixed order. */
+    cs_status (*norm)(cs_backend *backend, int64_t n, const void *x, double *out);
+    cs_status (*adamw)(cs_backend *backend, const cs_update *update);
+
+    /* Optional: runs `walk` (which calls the functions above) or repeats what it did the last time
+     * with the same `what` (a CUDA graph). NULL: walk is called. */
+    cs_status (*around)(cs_backend *backend, struct cs_run *run, int what,
+                        cs_status (*walk)(struct cs_run *run));
+    /* Optional: after parameters changed by other means than adamw (a bf16 copy is stale). */
+    cs_status (*params_changed)(cs_backend *backend, int64_t n, const void *value);
+
+    void (*free)(cs_backend *backend);
+};
+
+/* The specification: plain loops, one thread. */
+cs_status cs_backend_ref(cs_backend **out) CS_MUST_CHECK;   /* float */
+cs_status cs_backend_ref64(cs_backend **out) CS_MUST_CHECK; /* double */
+
+/* threads 0: cs_threads(). */
+cs_status cs_backend_cpu(int threads, cs_backend **out) CS_MUST_CHECK;
+
+void cs_backend_free(cs_backend **held); /* accepts NULL inside */
+
+/* Bytes of one item. */
+int64_t cs_real_size(cs_real_kind kind);
+
+#endif

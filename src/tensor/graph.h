@@ -1,0 +1,272 @@
+/* A network as a static list of operations.
+ *
+ * The model emits operations once (cs_graph_linear, ...); cs_graph_finish sizes every arena by a
+ * dry run, so that a step allocates nothing. A run (tensor/run.h) walks the list forward, and
+ * backward in reverse. The operations below are all there are; each backend (tensor/backend.h) has
+ * a forward and a backward function for each. tensor/ref.c is their specification in code.
+ *
+ * A tensor is a matrix, row-major, whose rows belong to a *row set*: `batch` sequences of `length`
+ * rows, row b * length + i (batches may be smaller and sequences shorter from step to step, within
+ * the maximum given here). Parameters have a fixed number of rows. A view is a range of columns or
+ * (parameters) of rows of another tensor.
+ *
+ * Letters: R rows, H heads, hd = cols / H width of a head, V classes. A tensor id is >= 0; where an
+ * operand is optional, CS_NONE. Emitters return the id of their output; the first bad call (shapes
+ * that do not fit, memory) is kept and returned by cs_graph_finish, so that a network reads like
+ * its equations.
+ */
+#ifndef CS_TENSOR_GRAPH_H
+#define CS_TENSOR_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { CS_NONE = -1, CS_EMBED_TABLES = 4 };
+
+/* Where a tensor lives; each space is one block of memory. */
+typedef enum {
+    CS_SPACE_PARAM,      /* parameters: float (double in the double backend) */
+    CS_SPACE_ACTIVATION, /* what layers pass on: the backend's real type */
+    CS_SPACE_STATISTIC,  /* row statistics, losses: float (double in the double backend) */
+    CS_SPACE_INDEX,      /* int32 inputs built on the host: ids, positions, masks, targets */
+    CS_SPACE_INPUT,      /* real inputs built on the host: loss weights, regression targets */
+    CS_SPACE_COUNT,
+} cs_space;
+
+typedef struct {
+    int64_t batch, length; /* maxima; the run holds the present values */
+} cs_row_set;
+
+typedef struct {
+    cs_space space;
+    int row_set;  /* index into cs_graph.row_set, CS_NONE: fixed rows */
+    int64_t rows; /* maximum (batch * length), or the fixed number */
+    int64_t cols;
+    int64_t ld;     /* items from one row to the next; >= cols */
+    int64_t offset; /* first item in its space, set by cs_graph_finish */
+    int64_t grad; /* first item of its gradient in the gradient space (activations) or the parameter
+                     gradients; -1: it has none. The gradient has the tensor's ld. */
+    int parent;   /* the tensor this is a view of, else CS_NONE */
+    int64_t shift;      /* of a view: items from the parent's first */
+    bool wants_grad;    /* a gradient reaches a parameter through it */
+    bool grad_in_place; /* logits: the loss writes their gradient over them */
+    const char *name;   /* parameters: borrowed from the model; else a word for messages */
+} cs_tensor;
+
+/* An operand whose gradient backward computes. */
+typedef struct {
+    int tensor; /* CS_NONE: absent */
+    bool grad;  /* backward computes its gradient */
+    bool add;   /* adds to the gradient that stands there; else overwrites it */
+} cs_operand;
+
+typedef enum {
+    CS_OP_LINEAR,
+    CS_OP_EMBED,
+    CS_OP_GATHER,
+    CS_OP_ADD,
+    CS_OP_LAYER_NORM,
+    CS_OP_ATTENTION,
+    CS_OP_LINEAR_ATTENTION,
+    CS_OP_CROSS_ENTROPY,
+    CS_OP_SPECTRAL_LOSS,
+    CS_OP_SQUARED_ERROR,
+    CS_OP_COUNT,
+} cs_op_kind;
+
+typedef enum {
+    CS_ACT_NONE,
+    CS_ACT_GELU_TANH,
+    CS_ACT_GELU_ERF,
+    CS_ACT_RELU,
+    CS_ACT_TANH
+} cs_activation;
+
+/* --- what each operation does; t' is the gradient of the loss by t -------------------------------
+ */
+
+/* y[r,o] = act(z[r,o]), z[r,o] = sum_i x[r,i] w[o,i] + b[o].   x: R x I, w: O x I, b: 1 x O or
+ * none. z is kept where act is not none (else CS_NONE). Backward: z' = y' act'(z), x' = z' w, w' +=
+ * z'^T x, b' += sum_r z'. May destroy y'. */
+typedef struct {
+    cs_operand x, w, b;
+    int z, y;
+    cs_activation act;
+} cs_op_linear;
+
+/* y[r] = x[r] + sum_t table_t[index_t[r]], a negative index adds nothing; x optional.
+ * Backward: x' = y', table_t'[index_t[r]] += y'[r], rows in rising order. */
+typedef struct {
+    cs_operand x, table[CS_EMBED_TABLES];
+    int index[CS_EMBED_TABLES]; /* R x 1; CS_NONE beyond the last */
+    int y;
+} cs_op_embed;
+
+/* y[r] = x[index[r]], zero where the index is negative. index: R(y) x 1, rows of x as they lie now.
+ * Backward: x'[index[r]] += y'[r], rows in rising order; x' is zeroed first unless x.add. */
+typedef struct {
+    cs_operand x;
+    int index, y;
+} cs_op_gather;
+
+/* y = a + drop_p(b); a optional. drop_p(b) = b keep / (1 - p), see tensor/dropout.h. */
+typedef struct {
+    cs_operand a, b;
+    int y;
+    double p;
+} cs_op_add;
+
+/* s = x + drop_p(r), y = (s - mean(s)) / sqrt(var(s) + eps) * gain + bias, by rows (var is the mean
+ * square deviation). r optional: then s is x itself (s == CS_NONE). bias optional. `mean` and
+ * `rstd` are kept. Backward: s' = (gradient of y through the norm) + (s' that later operations
+ * left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over rows. */
+typedef struct {
+    cs_operand x, r, gain, bias;
+    int s, y;
+    int mean, rstd; /* statistics, R x 1 */
+    bool s_used;    /* operations after this one left a gradient at s */
+    double eps, p;
+} cs_op_layer_norm;
+
+/* Softmax attention by rank masks, within each sequence of the batch, for each head h:
+ * y[i] = sum_j a[i,j] v[j], a[i,.] = drop_p(softmax_j(scale q[i].k[j] + table[bucket(i,j), h]))
+ * over the keys j with vis[j] <= lim[i]. A row that sees no key gives zero and passes no gradient.
+ * q, y: Rq x H hd; k, v: Rk x H hd, row sets of equal batch. vis: Rk x 1; lim: Rq x 1. `lse` is
+ * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
+ * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
+ * (tensor/relative.h). */
+typedef struct {
+    cs_operand q, k, v, table;
+    int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table */
+    int lse, y;
+    int64_t heads;
+    int64_t max_distance;
+    bool bidirectional; /* of the buckets */
+    double scale, p;
+} cs_op_attention;
+
+/* Q K^T V pooled over its rows, of the set of keys that a row sees (theory: Theorem 4.3). For each
+ * head, S(i) = {j : vis[j] <= lim[i]}, n = |S(i)|:
+ *   y[i] = n^-power sum_{u in S(i)} sum_{v in S(i)} (q[u].k[v]) v[v],     0 for n = 0.
+ * q, k, v: Rk x H hd; y: Ry x H hd. power 0: sum; 2: mean. `sum` is kept: sum of the q[u] seen
+ * (statistic, Ry x H hd). */
+typedef struct {
+    cs_operand q, k, v;
+    int vis, lim, sum, y;
+    int64_t heads;
+    double power;
+} cs_op_linear_attention;
+
+/* loss[r] = -weight[r] log softmax(z[r])[target[r]] over the first `classes` columns of z; 0 for a
+ * negative target. Backward writes z' over z. `lse`, `loss`: statistics, R x 1. weight: input R
+ * x 1. (Reported losses divide by the weights; the weights of a step sum to 1.) */
+typedef struct {
+    cs_operand z;
+    int target, weight, lse, loss;
+    int64_t classes;
+} cs_op_cross_entropy;
+
+/* Spectral loss (LA Eq. 1): loss[r] = weight[r] (-factor z[r][target[r]] + sum_j mass[j] z[r][j]^2)
+ * over the first `classes` columns; 0 for a negative target. mass: input 1 x classes, the target
+ * distribution P_G. factor 1 as printed, 2 as corrected. Backward writes z' over z. */
+typedef struct {
+    cs_operand z;
+    int target, weight, mass, loss;
+    int64_t classes;
+    double factor;
+} cs_op_spectral_loss;
+
+/* loss[r] = weight[r] sum_c (z[r][c] - goal[r][c])^2. goal: input R x C. Backward writes z' over z.
+ */
+typedef struct {
+    cs_operand z;
+    int goal, weight, loss;
+} cs_op_squared_error;
+
+typedef struct {
+    cs_op_kind kind;
+    union {
+        cs_op_linear linear;
+        cs_op_embed embed;
+        cs_op_gather gather;
+        cs_op_add add;
+        cs_op_layer_norm layer_norm;
+        cs_op_attention attention;
+        cs_op_linear_attention linear_attention;
+        cs_op_cross_entropy cross_entropy;
+        cs_op_spectral_loss spectral_loss;
+        cs_op_squared_error squared_error;
+    };
+} cs_op;
+
+typedef struct {
+    bool training; /* gradients and dropout */
+    int64_t row_sets, tensors, ops;
+    int64_t row_set_room, tensor_room, op_room;
+    cs_row_set *row_set;
+    cs_tensor *tensor;
+    cs_op *op;
+    int64_t space_items[CS_SPACE_COUNT]; /* set by cs_graph_finish */
+    int64_t grad_items;                  /* of activations */
+    cs_status status;                    /* of the first bad call */
+    char reason[256];
+} cs_graph;
+
+void cs_graph_init(cs_graph *graph, bool training);
+void cs_graph_free(cs_graph *graph); /* accepts a zeroed object */
+
+/* --- row sets and leaves
+ * --------------------------------------------------------------------------- */
+
+int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length);
+
+/* A parameter that stands at `offset` of the parameter block (tensor/params.h). trainable false: no
+ * gradient (frozen). */
+int cs_graph_param(cs_graph *graph, const char *name, int64_t rows, int64_t cols, int64_t offset,
+                   bool trainable);
+int cs_graph_index(cs_graph *graph, int row_set, const char *name);
+/* row_set CS_NONE: one row. */
+int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name);
+
+/* Columns first .. first+cols-1 of an activation or parameter; rows of a parameter. Every column of
+ * an activation that has views must be read through some view (or none be): its gradient is the
+ * union of theirs. */
+int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols);
+int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows);
+
+/* --- operations: return y (CS_NONE after a bad call)
+ * ------------------------------------------------- */
+
+int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act);
+int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *table,
+                   const int *index);
+int cs_graph_gather(cs_graph *graph, int x, int row_set, int index);
+int cs_graph_add(cs_graph *graph, int a, int b, double p);
+/* *sum receives s (x itself when r is CS_NONE); NULL where it is not read again. */
+int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int bias, double eps,
+                        int *sum);
+typedef struct {
+    int vis, lim;
+    int table, pos_q, pos_k; /* CS_NONE: no relative positions */
+    int64_t heads, max_distance;
+    bool bidirectional;
+    double scale; /* 0: 1 / sqrt(hd) */
+    double p;
+} cs_attention_options;
+int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *options);
+int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, int vis, int lim, int64_t heads,
+                              double power);
+/* Losses return the tensor of row losses. */
+int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight);
+int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
+                           int mass, double factor);
+int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight);
+
+/* Works out gradients (who needs one, who writes first) and places every tensor; gradients of
+ * activations share memory once their last reader has run. Returns the first bad call. After it the
+ * graph is constant. O(ops^2) at worst. */
+cs_status cs_graph_finish(cs_graph *graph) CS_MUST_CHECK;
+
+#endif

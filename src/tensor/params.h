@@ -1,0 +1,58 @@
+/* The parameters of a model: one block of values, one of gradients, two of optimizer moments.
+ *
+ * Training, evaluation and feature graphs of one model share it. Values are float (double in the
+ * double backend); a table names each matrix.
+ */
+#ifndef CS_TENSOR_PARAMS_H
+#define CS_TENSOR_PARAMS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/backend.h"
+
+typedef struct {
+    char *name;
+    int64_t rows, cols, offset; /* items */
+    bool decay;                 /* weight decay applies: matrices, not gains and biases */
+} cs_param;
+
+typedef struct {
+    cs_backend *backend; /* borrowed */
+    int64_t count, room, items;
+    cs_param *param;
+    /* memory of the backend, made by cs_params_allocate; grad, m, v and decay only for training */
+    void *value, *grad, *m, *v;
+    uint8_t *decay;
+    double *norm;    /* 1 */
+    cs_adamw *hyper; /* 1 */
+} cs_params;
+
+/* Adds a matrix, aligned to 16 items; returns its number, -1 when out of memory. */
+int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t cols, bool decay);
+int64_t cs_params_find(const cs_params *params, const char *name); /* -1: absent */
+/* Memory for all of it, zeroed. */
+cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool training) CS_MUST_CHECK;
+void cs_params_free(cs_params *params);
+
+/* One matrix, as host doubles or floats, row-major; `what` picks the block. */
+typedef enum { CS_PARAM_VALUE, CS_PARAM_GRAD, CS_PARAM_M, CS_PARAM_V } cs_param_block;
+cs_status cs_params_get(const cs_params *params, int64_t number, cs_param_block what,
+                        float *out) CS_MUST_CHECK;
+cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what,
+                        const float *in) CS_MUST_CHECK;
+cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_block what,
+                          double *out) CS_MUST_CHECK;
+cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what,
+                          const double *in) CS_MUST_CHECK;
+
+/* Start of a step: gradients to zero. */
+cs_status cs_params_zero_grad(cs_params *params) CS_MUST_CHECK;
+
+/* End of a step: the gradient's norm, then the update (backend.h). Nothing waits for a device. */
+cs_status cs_params_update(cs_params *params, const cs_adamw *hyper) CS_MUST_CHECK;
+
+/* The norm of the last update (waits for a device). Not finite: the update was skipped. */
+cs_status cs_params_norm(const cs_params *params, double *out) CS_MUST_CHECK;
+
+#endif

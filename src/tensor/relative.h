@@ -1,0 +1,37 @@
+/* Relative position buckets (Raffel et al. 2020, section 2.1; MAE-LM uses them in its encoder). */
+#ifndef CS_TENSOR_RELATIVE_H
+#define CS_TENSOR_RELATIVE_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "tensor/dropout.h"
+
+/* The bucket, in 0..buckets-1, of a key at `distance` = position of key - position of query. Half
+ * of the buckets (of each side, if bidirectional) are exact distances, the rest grow
+ * logarithmically up to max_distance; farther ones share the last. Not bidirectional: keys to the
+ * right share bucket 0. */
+static inline CS_HOST_DEVICE int32_t cs_relative_bucket(int64_t distance, int64_t buckets,
+                                                        int64_t max_distance, int bidirectional)
+{
+    int64_t first = 0, side = buckets;
+    int64_t d = -distance;
+    if (bidirectional) {
+        side = buckets / 2;
+        if (distance > 0) {
+            first = side;
+            d = distance;
+        }
+    } else if (d < 0) {
+        d = 0;
+    }
+    int64_t exact = side / 2;
+    if (d < exact) {
+        return (int32_t)(first + d);
+    }
+    double grow = log((double)d / (double)exact) / log((double)max_distance / (double)exact);
+    int64_t far = exact + (int64_t)(grow * (double)(side - exact));
+    return (int32_t)(first + (far < side ? far : side - 1));
+}
+
+#endif
