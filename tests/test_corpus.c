@@ -138,7 +138,7 @@ static void options_out_of_range_are_named(void **state)
 static void plain_text_by_line_or_whole(void **state)
 {
     const char *path = put(state, "c.txt", "\xEF\xBB\xBFone two\n\nthree\r\nfour");
-    cs_corpus_options o = {.tokenizer = CS_TOKENIZER_WHITESPACE};
+    cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE};
     cs_corpus c = loaded(path, &o);
     assert_int_equal(c.documents, 3);
     assert_document(&c, 0, "-", "one two "); /* the byte order mark is no text */
@@ -155,7 +155,7 @@ static void plain_text_by_line_or_whole(void **state)
 static void vocabulary_is_capped_by_frequency(void **state)
 {
     const char *path = put(state, "c.txt", "b b b a a c\nd <unk> a\nz z z z\n");
-    cs_corpus_options o = {.tokenizer = CS_TOKENIZER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
+    cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
     cs_corpus c = loaded(path, &o);
     /* z: 4, then a and b: 3 each, by bytes. */
     assert_int_equal(c.vocab, 3);
@@ -166,8 +166,7 @@ static void vocabulary_is_capped_by_frequency(void **state)
     cs_corpus_free(&c);
 
     /* Words of dropped documents do not count; a literal <unk> is the unknown word. */
-    o = (cs_corpus_options){
-        .tokenizer = CS_TOKENIZER_WHITESPACE, .vocab_size = -1, .min_tokens = 4};
+    o = (cs_corpus_options){.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = -1, .min_tokens = 4};
     c = loaded(path, &o);
     assert_int_equal(c.documents, 2);
     assert_int_equal(c.dropped_documents, 1);

@@ -13,19 +13,19 @@
 #include "base/status.h"
 #include "text/corpus.h"
 #include "text/sequences.h"
-#include "text/tokenizer.h"
+#include "text/splitter.h"
 #include "text/utf8.h"
 #include "text/vocab.h"
 
 /* The tokens of a text, each followed by '|'. */
-static void tokens_of(cs_tokenizer_kind kind, const char *text, char *out, size_t room)
+static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t room)
 {
-    cs_tokenizer t = {.kind = kind};
-    cs_tokenizer_start(&t, text, (int64_t)strlen(text));
+    cs_splitter t = {.kind = kind};
+    cs_splitter_start(&t, text, (int64_t)strlen(text));
     size_t used = 0;
     for (;;) {
         bool found = false;
-        assert_int_equal(cs_tokenizer_next(&t, &found), CS_OK);
+        assert_int_equal(cs_splitter_next(&t, &found), CS_OK);
         if (!found) {
             break;
         }
@@ -35,33 +35,33 @@ static void tokens_of(cs_tokenizer_kind kind, const char *text, char *out, size_
         out[used++] = '|';
     }
     out[used] = '\0';
-    cs_tokenizer_free(&t);
+    cs_splitter_free(&t);
 }
 
 static void tokenizers_split_as_documented(void **state)
 {
     (void)state;
     static const struct {
-        cs_tokenizer_kind kind;
+        cs_splitter_kind kind;
         const char *text, *tokens;
     } cases[] = {
-        {CS_TOKENIZER_WORD, "It's 3 O'CLOCK-ish.", "it|s|o|clock|ish|"},
-        {CS_TOKENIZER_WORD, "", ""},
-        {CS_TOKENIZER_WORD, " .,;12 ", ""},
-        {CS_TOKENIZER_WORD, "last", "last|"},
+        {CS_SPLITTER_WORD, "It's 3 O'CLOCK-ish.", "it|s|o|clock|ish|"},
+        {CS_SPLITTER_WORD, "", ""},
+        {CS_SPLITTER_WORD, " .,;12 ", ""},
+        {CS_SPLITTER_WORD, "last", "last|"},
         /* Latin, Greek, Cyrillic capitals; a combining acute (U+0301) stays with its letter. */
-        {CS_TOKENIZER_WORD, "\xC3\x89T\xC3\x89 \xCE\xA9 \xD0\x96!e\xCC\x81x",
+        {CS_SPLITTER_WORD, "\xC3\x89T\xC3\x89 \xCE\xA9 \xD0\x96!e\xCC\x81x",
          "\xC3\xA9t\xC3\xA9|\xCF\x89|\xD0\xB6|e\xCC\x81x|"},
         /* U+023A (2 bytes) has the lower case U+2C65 (3 bytes). */
-        {CS_TOKENIZER_WORD, "\xC8\xBA", "\xE2\xB1\xA5|"},
-        {CS_TOKENIZER_WHITESPACE, " It's\t3\r\nO'CLOCK ", "It's|3|O'CLOCK|"},
+        {CS_SPLITTER_WORD, "\xC8\xBA", "\xE2\xB1\xA5|"},
+        {CS_SPLITTER_WHITESPACE, " It's\t3\r\nO'CLOCK ", "It's|3|O'CLOCK|"},
         /* No-break space U+00A0 and ideographic space U+3000 separate. */
-        {CS_TOKENIZER_WHITESPACE,
+        {CS_SPLITTER_WHITESPACE,
          "a\xC2\xA0"
          "b\xE3\x80\x80"
          "c",
          "a|b|c|"},
-        {CS_TOKENIZER_CHAR, "aB \xC3\xA9", "a|B| |\xC3\xA9|"},
+        {CS_SPLITTER_CHAR, "aB \xC3\xA9", "a|B| |\xC3\xA9|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char out[256];
@@ -78,25 +78,25 @@ static void long_words_are_kept_whole(void **state)
     assert_non_null(text);
     memset(text, 'A', N);
     text[N] = '\0';
-    cs_tokenizer t = {.kind = CS_TOKENIZER_WORD};
-    cs_tokenizer_start(&t, text, N);
+    cs_splitter t = {.kind = CS_SPLITTER_WORD};
+    cs_splitter_start(&t, text, N);
     bool found = false;
-    assert_int_equal(cs_tokenizer_next(&t, &found), CS_OK);
+    assert_int_equal(cs_splitter_next(&t, &found), CS_OK);
     assert_true(found && t.size == N);
     for (int64_t i = 0; i < N; ++i) {
         assert_true(t.token[i] == 'a');
     }
-    cs_tokenizer_free(&t);
+    cs_splitter_free(&t);
     cs_free(text);
 }
 
 static void tokenizer_names(void **state)
 {
     (void)state;
-    cs_tokenizer_kind kind;
-    assert_int_equal(cs_tokenizer_by_name("whitespace", &kind), CS_OK);
-    assert_int_equal(kind, CS_TOKENIZER_WHITESPACE);
-    assert_int_equal(cs_tokenizer_by_name("bpe", &kind), CS_ERR_USAGE);
+    cs_splitter_kind kind;
+    assert_int_equal(cs_splitter_by_name("whitespace", &kind), CS_OK);
+    assert_int_equal(kind, CS_SPLITTER_WHITESPACE);
+    assert_int_equal(cs_splitter_by_name("bpe", &kind), CS_ERR_USAGE);
     assert_string_equal(cs_reason(), "tokenizer \"bpe\" is not word, whitespace or char");
     cs_reason_clear();
 }

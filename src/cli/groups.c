@@ -426,7 +426,7 @@ static cs_status corpus_options(const cs_args *args, cs_corpus_options *out)
         .progress = cs_output_progress(args),
     };
     const char *vocab = cs_args_text(args, "vocab");
-    cs_status status = cs_tokenizer_by_name(cs_args_text(args, "tokenizer"), &options.tokenizer);
+    cs_status status = cs_splitter_by_name(cs_args_text(args, "tokenizer"), &options.splitter);
     if (status == CS_OK && strcmp(vocab, "all") == 0) {
         options.vocab_size = -1;
     } else if (status == CS_OK) {

@@ -22,14 +22,10 @@
 
 #include "base/progress.h"
 #include "base/status.h"
-
-typedef enum { CS_TOKENIZER_WORD, CS_TOKENIZER_WHITESPACE, CS_TOKENIZER_CHAR } cs_tokenizer_kind;
-
-/* "word", "whitespace" or "char"; CS_ERR_USAGE names another. */
-cs_status cs_tokenizer_by_name(const char *name, cs_tokenizer_kind *out) CS_MUST_CHECK;
+#include "text/splitter.h"
 
 typedef struct {
-    cs_tokenizer_kind tokenizer;
+    cs_splitter_kind splitter;
     int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */
     bool whole_file;      /* plain text: the file is one document, not each line */

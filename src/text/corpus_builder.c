@@ -49,12 +49,12 @@ bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int6
 
 void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resolved)
 {
-    *b = (cs_corpus_builder){.options = *resolved, .tokenizer = {.kind = resolved->tokenizer}};
+    *b = (cs_corpus_builder){.options = *resolved, .splitter = {.kind = resolved->splitter}};
 }
 
 void cs_corpus_builder_free(cs_corpus_builder *b)
 {
-    cs_tokenizer_free(&b->tokenizer);
+    cs_splitter_free(&b->splitter);
     cs_word_table_free(&b->words);
     cs_word_table_free(&b->labels);
     cs_free(b->token);
@@ -102,10 +102,10 @@ static cs_status grow_documents(cs_corpus_builder *b)
 /* Appends the document's tokens and counts their words. */
 static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
 {
-    cs_tokenizer_start(&b->tokenizer, document->text, document->size);
+    cs_splitter_start(&b->splitter, document->text, document->size);
     for (;;) {
         bool found = false;
-        cs_status status = cs_tokenizer_next(&b->tokenizer, &found);
+        cs_status status = cs_splitter_next(&b->splitter, &found);
         if (status != CS_OK || !found) {
             return status;
         }
@@ -114,7 +114,7 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
         }
         int32_t word = 0;
         if (status == CS_OK) {
-            status = cs_word_table_find(&b->words, b->tokenizer.token, b->tokenizer.size, &word);
+            status = cs_word_table_find(&b->words, b->splitter.token, b->splitter.size, &word);
         }
         if (status != CS_OK) {
             return status;

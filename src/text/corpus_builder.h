@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "text/corpus.h"
-#include "text/tokenizer.h"
+#include "text/splitter.h"
 #include "text/vocab.h"
 
 typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     cs_corpus_options options; /* defaults filled in */
-    cs_tokenizer tokenizer;
+    cs_splitter splitter;
     cs_word_table words, labels;
     int32_t *token; /* words by first appearance */
     int64_t tokens, token_room;

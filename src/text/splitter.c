@@ -1,7 +1,7 @@
-/* Three tokenizers over Unicode characters (utf8proc: general categories and simple lower-casing).
+/* Three splitters over Unicode characters (utf8proc: general categories and simple lower-casing).
  * Limits: no normalisation and no full case folding (German sharp s, final sigma stay as they are);
  * scripts written without spaces become one word per run: use `char` for them. */
-#include "text/tokenizer.h"
+#include "text/splitter.h"
 
 #include <string.h>
 
@@ -9,14 +9,14 @@
 
 #include "base/mem.h"
 
-cs_status cs_tokenizer_by_name(const char *name, cs_tokenizer_kind *out)
+cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out)
 {
     static const struct {
         const char *name;
-        cs_tokenizer_kind kind;
-    } known[] = {{"word", CS_TOKENIZER_WORD},
-                 {"whitespace", CS_TOKENIZER_WHITESPACE},
-                 {"char", CS_TOKENIZER_CHAR}};
+        cs_splitter_kind kind;
+    } known[] = {{"word", CS_SPLITTER_WORD},
+                 {"whitespace", CS_SPLITTER_WHITESPACE},
+                 {"char", CS_SPLITTER_CHAR}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
         if (strcmp(name, known[i].name) == 0) {
             *out = known[i].kind;
@@ -26,7 +26,7 @@ cs_status cs_tokenizer_by_name(const char *name, cs_tokenizer_kind *out)
     return cs_fail(CS_ERR_USAGE, "tokenizer \"%s\" is not word, whitespace or char", name);
 }
 
-void cs_tokenizer_start(cs_tokenizer *t, const char *text, int64_t size)
+void cs_splitter_start(cs_splitter *t, const char *text, int64_t size)
 {
     t->at = (const uint8_t *)text;
     t->end = t->at + size;
@@ -52,12 +52,12 @@ static bool is_space(utf8proc_int32_t c)
            category == UTF8PROC_CATEGORY_ZP;
 }
 
-static bool belongs(cs_tokenizer_kind kind, utf8proc_int32_t c)
+static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
 {
     switch (kind) {
-    case CS_TOKENIZER_WORD:
+    case CS_SPLITTER_WORD:
         return is_letter(c);
-    case CS_TOKENIZER_WHITESPACE:
+    case CS_SPLITTER_WHITESPACE:
         return !is_space(c);
     default:
         return true;
@@ -65,7 +65,7 @@ static bool belongs(cs_tokenizer_kind kind, utf8proc_int32_t c)
 }
 
 /* Lower-cases for `word`; a character's lower case may be longer in bytes than itself. */
-static cs_status append(cs_tokenizer *t, utf8proc_int32_t c)
+static cs_status append(cs_splitter *t, utf8proc_int32_t c)
 {
     enum { LONGEST = 4 }; /* bytes of a character in UTF-8 */
     if (t->size + LONGEST > t->room) {
@@ -78,18 +78,18 @@ static cs_status append(cs_tokenizer *t, utf8proc_int32_t c)
         t->room = room;
     }
     if (c < 0x80) {
-        bool upper = t->kind == CS_TOKENIZER_WORD && c >= 'A' && c <= 'Z';
+        bool upper = t->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
         t->token[t->size++] = (char)(upper ? c + ('a' - 'A') : c);
         return CS_OK;
     }
-    if (t->kind == CS_TOKENIZER_WORD) {
+    if (t->kind == CS_SPLITTER_WORD) {
         c = utf8proc_tolower(c);
     }
     t->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)t->token + t->size);
     return CS_OK;
 }
 
-cs_status cs_tokenizer_next(cs_tokenizer *t, bool *found)
+cs_status cs_splitter_next(cs_splitter *t, bool *found)
 {
     t->size = 0;
     while (t->at < t->end) {
@@ -107,7 +107,7 @@ cs_status cs_tokenizer_next(cs_tokenizer *t, bool *found)
             break;
         }
         t->at += length;
-        if (t->kind == CS_TOKENIZER_CHAR) {
+        if (t->kind == CS_SPLITTER_CHAR) {
             break;
         }
     }
@@ -115,7 +115,7 @@ cs_status cs_tokenizer_next(cs_tokenizer *t, bool *found)
     return CS_OK;
 }
 
-void cs_tokenizer_free(cs_tokenizer *t)
+void cs_splitter_free(cs_splitter *t)
 {
     cs_free(t->token);
     memset(t, 0, sizeof *t);
