@@ -50,6 +50,7 @@ typedef struct {
                      gradients; -1: it has none. The gradient has the tensor's ld. */
     int parent;   /* the tensor this is a view of, else CS_NONE */
     int64_t shift;      /* of a view: items from the parent's first */
+    bool keep;          /* readable after forward in a graph without training */
     bool wants_grad;    /* a gradient reaches a parameter through it */
     bool grad_in_place; /* logits: the loss writes their gradient over them */
     const char *name;   /* parameters: borrowed from the model; else a word for messages */
@@ -88,8 +89,8 @@ typedef enum {
  */
 
 /* y[r,o] = act(z[r,o]), z[r,o] = sum_i x[r,i] w[o,i] + b[o].   x: R x I, w: O x I, b: 1 x O or
- * none. z is kept where act is not none (else CS_NONE). Backward: z' = y' act'(z), x' = z' w, w' +=
- * z'^T x, b' += sum_r z'. May destroy y'. */
+ * none. z is kept in training where act is not none (else CS_NONE). Backward: z' = y' act'(z), x' =
+ * z' w, w' += z'^T x, b' += sum_r z'. May destroy y'. */
 typedef struct {
     cs_operand x, w, b;
     int z, y;
@@ -235,6 +236,14 @@ int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name)
  * union of theirs. */
 int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols);
 int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows);
+
+/* Without training, an activation's memory is used again once its last reader has run; a kept one
+ * (and one that nothing reads) stays readable. */
+void cs_graph_keep(cs_graph *graph, int tensor);
+
+/* Calls visit for each operand that is there. */
+typedef void (*cs_operand_visit)(void *ctx, cs_operand *operand);
+void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx);
 
 /* --- operations: return y (CS_NONE after a bad call)
  * ------------------------------------------------- */

@@ -27,11 +27,12 @@ typedef struct cs_run {
     void *space[CS_SPACE_COUNT]; /* backend memory; CS_SPACE_PARAM: params->value */
     void *grad;                  /* gradients of activations */
     cs_run_key *key;             /* backend memory, 1 */
-    /* Rows of every index tensor that gather or embed scatter back to, sorted by index (stable):
-     * order has the offsets of CS_SPACE_INDEX. Lets a backend add rows in rising order without
-     * atomics. */
+    /* Numbers of the rows of every index tensor that gather or embed scatter back to, sorted by
+     * index (stable): order has the offsets of CS_SPACE_INDEX. Lets a backend add rows in rising
+     * order without atomics. */
     int32_t *order;
     int32_t *host_index, *host_order; /* staging, as space[CS_SPACE_INDEX] and order */
+    int32_t *counter;                 /* of the sort */
     void *host_input;                 /* staging, parameter type */
     cs_run_key host_key;
 } cs_run;
@@ -63,6 +64,8 @@ cs_status cs_run_backward(cs_run *run) CS_MUST_CHECK;
  */
 cs_status cs_run_get(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_f32(cs_run *run, int tensor, float *out) CS_MUST_CHECK;
+/* Sum of a statistic of one column over its present rows, in row order: the loss. */
+cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_grad(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in) CS_MUST_CHECK;
 

@@ -1,0 +1,548 @@
+/* Emitting operations: every emitter checks shapes, makes the outputs and appends one record.
+ *
+ * The first bad call is kept in the graph and later calls do nothing, so that a network is written
+ * without a test after each line. Placement in memory is graph_finish.c.
+ */
+#include "tensor/graph.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void cs_graph_init(cs_graph *graph, bool training)
+{
+    memset(graph, 0, sizeof *graph);
+    graph->training = training;
+}
+
+void cs_graph_free(cs_graph *graph)
+{
+    cs_free(graph->row_set);
+    cs_free(graph->tensor);
+    cs_free(graph->op);
+    memset(graph, 0, sizeof *graph);
+}
+
+/* Keeps the first failure; always CS_NONE. */
+static int fail(cs_graph *graph, cs_status status, const char *format, ...) CS_PRINTF(3, 4);
+static int fail(cs_graph *graph, cs_status status, const char *format, ...)
+{
+    if (graph->status == CS_OK) {
+        va_list list;
+        va_start(list, format);
+        (void)vsnprintf(graph->reason, sizeof graph->reason, format, list);
+        va_end(list);
+        graph->status = status;
+    }
+    return CS_NONE;
+}
+
+/* Room for one more item of a growing array. */
+static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *room, size_t size)
+{
+    if (used < *room) {
+        return true;
+    }
+    int64_t more = *room > 0 ? 2 * *room : 64;
+    void *grown = cs_realloc(*array, more, size);
+    if (!grown) {
+        cs_reason_clear();
+        (void)fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
+                   (long long)more);
+        return false;
+    }
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+static bool is_tensor(const cs_graph *graph, int id)
+{
+    return id >= 0 && id < graph->tensors;
+}
+
+static const cs_tensor *at(const cs_graph *graph, int id)
+{
+    return &graph->tensor[id];
+}
+
+int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
+{
+    if (graph->status != CS_OK) {
+        return CS_NONE;
+    }
+    if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
+        return fail(graph, CS_ERR_USAGE, "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
+                    (long long)batch, (long long)length);
+    }
+    if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_room,
+              sizeof *graph->row_set)) {
+        return CS_NONE;
+    }
+    graph->row_set[graph->row_sets] = (cs_row_set){batch, length};
+    return (int)graph->row_sets++;
+}
+
+static int new_tensor(cs_graph *graph, cs_space space, int row_set, int64_t rows, int64_t cols,
+                      const char *name)
+{
+    if (graph->status != CS_OK) {
+        return CS_NONE;
+    }
+    if (row_set != CS_NONE) {
+        if (row_set < 0 || row_set >= graph->row_sets) {
+            return fail(graph, CS_ERR_USAGE, "%s: no row set %d", name, row_set);
+        }
+        rows = graph->row_set[row_set].batch * graph->row_set[row_set].length;
+    }
+    if (rows < 1 || cols < 1 || cols > INT64_MAX / 16 / rows) {
+        return fail(graph, CS_ERR_USAGE, "%s: no matrix has %lld x %lld items", name,
+                    (long long)rows, (long long)cols);
+    }
+    if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_room,
+              sizeof *graph->tensor)) {
+        return CS_NONE;
+    }
+    graph->tensor[graph->tensors] = (cs_tensor){.space = space,
+                                                .row_set = row_set,
+                                                .rows = rows,
+                                                .cols = cols,
+                                                .ld = cols,
+                                                .offset = -1,
+                                                .grad = -1,
+                                                .parent = CS_NONE,
+                                                .name = name};
+    return (int)graph->tensors++;
+}
+
+int cs_graph_param(cs_graph *graph, const char *name, int64_t rows, int64_t cols, int64_t offset,
+                   bool trainable)
+{
+    int id = new_tensor(graph, CS_SPACE_PARAM, CS_NONE, rows, cols, name);
+    if (id != CS_NONE) {
+        graph->tensor[id].offset = offset;
+        graph->tensor[id].wants_grad = trainable && graph->training;
+    }
+    return id;
+}
+
+int cs_graph_index(cs_graph *graph, int row_set, const char *name)
+{
+    return new_tensor(graph, CS_SPACE_INDEX, row_set, 1, 1, name);
+}
+
+int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name)
+{
+    return new_tensor(graph, CS_SPACE_INPUT, row_set, 1, cols, name);
+}
+
+static int view(cs_graph *graph, int tensor, int64_t shift, int64_t rows, int64_t cols)
+{
+    for (int i = 0; i < graph->tensors; ++i) { /* one view one id: their gradients are told apart */
+        const cs_tensor *t = at(graph, i);
+        if (t->parent == tensor && t->shift == shift && t->rows == rows && t->cols == cols) {
+            return i;
+        }
+    }
+    const cs_tensor parent = *at(graph, tensor);
+    int id = new_tensor(graph, parent.space, parent.row_set, rows, cols, parent.name);
+    if (id != CS_NONE) {
+        cs_tensor *t = &graph->tensor[id];
+        t->ld = parent.ld;
+        t->parent = tensor;
+        t->shift = shift;
+        t->wants_grad = parent.wants_grad;
+        if (parent.space == CS_SPACE_PARAM) {
+            t->offset = parent.offset + shift;
+        }
+    }
+    return id;
+}
+
+int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols)
+{
+    if (graph->status != CS_OK) {
+        return CS_NONE;
+    }
+    if (!is_tensor(graph, tensor) || at(graph, tensor)->parent != CS_NONE || first < 0 ||
+        cols < 1 || first > at(graph, tensor)->cols - cols) {
+        return fail(graph, CS_ERR_USAGE, "columns %lld .. %lld of tensor %d do not exist",
+                    (long long)first, (long long)(first + cols - 1), tensor);
+    }
+    return view(graph, tensor, first, at(graph, tensor)->rows, cols);
+}
+
+int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows)
+{
+    if (graph->status != CS_OK) {
+        return CS_NONE;
+    }
+    if (!is_tensor(graph, tensor) || at(graph, tensor)->space != CS_SPACE_PARAM ||
+        at(graph, tensor)->parent != CS_NONE || first < 0 || rows < 1 ||
+        first > at(graph, tensor)->rows - rows) {
+        return fail(graph, CS_ERR_USAGE, "rows %lld .. %lld of parameter %d do not exist",
+                    (long long)first, (long long)(first + rows - 1), tensor);
+    }
+    return view(graph, tensor, first * at(graph, tensor)->ld, rows, at(graph, tensor)->cols);
+}
+
+void cs_graph_keep(cs_graph *graph, int tensor)
+{
+    if (graph->status == CS_OK && is_tensor(graph, tensor)) {
+        int parent = at(graph, tensor)->parent;
+        graph->tensor[parent == CS_NONE ? tensor : parent].keep = true;
+    }
+}
+
+/* --- checks
+ * --------------------------------------------------------------------------------------- */
+
+/* The operand is there, in one of two spaces, with the rows and columns asked for (-1: any). */
+static bool takes(cs_graph *graph, const char *what, int id, cs_space space, int row_set,
+                  int64_t rows, int64_t cols)
+{
+    if (graph->status != CS_OK) {
+        return false;
+    }
+    if (!is_tensor(graph, id) || at(graph, id)->space != space) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: tensor %d is not of its kind", what, id);
+        return false;
+    }
+    const cs_tensor *t = at(graph, id);
+    if ((row_set != CS_NONE && t->row_set != row_set) || (rows >= 0 && t->rows != rows) ||
+        (cols >= 0 && t->cols != cols)) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: %s is %lld x %lld, wanted %lld x %lld", what,
+                   t->name ? t->name : "a tensor", (long long)t->rows, (long long)t->cols,
+                   (long long)rows, (long long)cols);
+        return false;
+    }
+    return true;
+}
+
+static bool activation(cs_graph *graph, const char *what, int id, int row_set, int64_t cols)
+{
+    return takes(graph, what, id, CS_SPACE_ACTIVATION, row_set, -1, cols);
+}
+
+static bool row_vector(cs_graph *graph, const char *what, int id, int64_t cols)
+{
+    return id == CS_NONE || takes(graph, what, id, CS_SPACE_PARAM, CS_NONE, 1, cols);
+}
+
+static bool dropout(cs_graph *graph, const char *what, double p)
+{
+    if (!(p >= 0 && p < 1)) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: dropout %g is not in [0, 1)", what, p);
+    }
+    return graph->status == CS_OK;
+}
+
+/* --- appending
+ * ------------------------------------------------------------------------------------ */
+
+static bool wants_grad(const cs_graph *graph, int id)
+{
+    return id != CS_NONE && at(graph, id)->wants_grad;
+}
+
+static int new_activation(cs_graph *graph, int row_set, int64_t cols, const char *name, bool wants)
+{
+    int id = new_tensor(graph, CS_SPACE_ACTIVATION, row_set, 1, cols, name);
+    if (id != CS_NONE) {
+        graph->tensor[id].wants_grad = wants;
+    }
+    return id;
+}
+
+static int new_statistic(cs_graph *graph, int row_set, int64_t cols, const char *name)
+{
+    return new_tensor(graph, CS_SPACE_STATISTIC, row_set, 1, cols, name);
+}
+
+static cs_operand operand(int id)
+{
+    return (cs_operand){.tensor = id};
+}
+
+static int append(cs_graph *graph, const cs_op *op, int result)
+{
+    if (graph->status != CS_OK ||
+        !grow(graph, (void **)&graph->op, graph->ops, &graph->op_room, sizeof *graph->op)) {
+        return CS_NONE;
+    }
+    graph->op[graph->ops++] = *op;
+    return result;
+}
+
+int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act)
+{
+    if (!activation(graph, "linear", x, CS_NONE, -1) ||
+        !takes(graph, "linear", w, CS_SPACE_PARAM, CS_NONE, -1, at(graph, x)->cols) ||
+        !row_vector(graph, "linear", b, at(graph, w)->rows)) {
+        return CS_NONE;
+    }
+    int row_set = at(graph, x)->row_set;
+    int64_t out = at(graph, w)->rows;
+    bool wants = wants_grad(graph, x) || wants_grad(graph, w) || wants_grad(graph, b);
+    cs_op op = {.kind = CS_OP_LINEAR,
+                .linear = {.x = operand(x), .w = operand(w), .b = operand(b), .act = act}};
+    op.linear.z = act != CS_ACT_NONE && graph->training
+                      ? new_activation(graph, row_set, out, "linear z", false)
+                      : CS_NONE;
+    op.linear.y = new_activation(graph, row_set, out, "linear", wants);
+    return append(graph, &op, op.linear.y);
+}
+
+int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *table,
+                   const int *index)
+{
+    cs_op op = {.kind = CS_OP_EMBED, .embed = {.x = operand(x)}};
+    bool wants =
+        graph->status == CS_OK && x != CS_NONE && is_tensor(graph, x) && wants_grad(graph, x);
+    int64_t cols = -1;
+    if (graph->status == CS_OK && (tables < 1 || tables > CS_EMBED_TABLES)) {
+        return fail(graph, CS_ERR_USAGE, "embed: %d tables", tables);
+    }
+    for (int t = 0; t < CS_EMBED_TABLES; ++t) {
+        op.embed.table[t] = operand(CS_NONE);
+        op.embed.index[t] = CS_NONE;
+        if (t < tables) {
+            if (!takes(graph, "embed", table[t], CS_SPACE_PARAM, CS_NONE, -1, cols) ||
+                !takes(graph, "embed", index[t], CS_SPACE_INDEX, row_set, -1, 1)) {
+                return CS_NONE;
+            }
+            cols = at(graph, table[t])->cols;
+            wants = wants || wants_grad(graph, table[t]);
+            op.embed.table[t] = operand(table[t]);
+            op.embed.index[t] = index[t];
+        }
+    }
+    if (x != CS_NONE && !activation(graph, "embed", x, row_set, cols)) {
+        return CS_NONE;
+    }
+    op.embed.y = new_activation(graph, row_set, cols, "embed", wants);
+    return append(graph, &op, op.embed.y);
+}
+
+int cs_graph_gather(cs_graph *graph, int x, int row_set, int index)
+{
+    if (!activation(graph, "gather", x, CS_NONE, -1) ||
+        !takes(graph, "gather", index, CS_SPACE_INDEX, row_set, -1, 1)) {
+        return CS_NONE;
+    }
+    cs_op op = {.kind = CS_OP_GATHER, .gather = {.x = operand(x), .index = index}};
+    op.gather.y =
+        new_activation(graph, row_set, at(graph, x)->cols, "gather", wants_grad(graph, x));
+    return append(graph, &op, op.gather.y);
+}
+
+int cs_graph_add(cs_graph *graph, int a, int b, double p)
+{
+    if (!activation(graph, "add", b, CS_NONE, -1) || !dropout(graph, "add", p) ||
+        (a != CS_NONE && !activation(graph, "add", a, at(graph, b)->row_set, at(graph, b)->cols))) {
+        return CS_NONE;
+    }
+    cs_op op = {.kind = CS_OP_ADD,
+                .add = {.a = operand(a), .b = operand(b), .p = graph->training ? p : 0}};
+    op.add.y = new_activation(graph, at(graph, b)->row_set, at(graph, b)->cols, "add",
+                              wants_grad(graph, a) || wants_grad(graph, b));
+    return append(graph, &op, op.add.y);
+}
+
+int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int bias, double eps,
+                        int *sum)
+{
+    if (!activation(graph, "layer norm", x, CS_NONE, -1) || !dropout(graph, "layer norm", p) ||
+        (r != CS_NONE &&
+         !activation(graph, "layer norm", r, at(graph, x)->row_set, at(graph, x)->cols)) ||
+        !takes(graph, "layer norm", gain, CS_SPACE_PARAM, CS_NONE, 1, at(graph, x)->cols) ||
+        !row_vector(graph, "layer norm", bias, at(graph, x)->cols)) {
+        return CS_NONE;
+    }
+    if (!(eps > 0)) {
+        return fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", eps);
+    }
+    int row_set = at(graph, x)->row_set;
+    int64_t cols = at(graph, x)->cols;
+    bool through = wants_grad(graph, x) || wants_grad(graph, r);
+    bool wants = through || wants_grad(graph, gain) || wants_grad(graph, bias);
+    cs_op op = {.kind = CS_OP_LAYER_NORM,
+                .layer_norm = {.x = operand(x),
+                               .r = operand(r),
+                               .gain = operand(gain),
+                               .bias = operand(bias),
+                               .s = CS_NONE,
+                               .eps = eps,
+                               .p = graph->training ? p : 0}};
+    if (r != CS_NONE) {
+        op.layer_norm.s = new_activation(graph, row_set, cols, "residual", through);
+    }
+    op.layer_norm.mean = new_statistic(graph, row_set, 1, "mean");
+    op.layer_norm.rstd = new_statistic(graph, row_set, 1, "rstd");
+    op.layer_norm.y = new_activation(graph, row_set, cols, "layer norm", wants);
+    if (sum) {
+        *sum = r != CS_NONE ? op.layer_norm.s : x;
+    }
+    return append(graph, &op, op.layer_norm.y);
+}
+
+/* vis by keys, lim by rows of the output; equal batches. */
+static bool masks(cs_graph *graph, const char *what, int keys, int rows, int vis, int lim)
+{
+    if (!takes(graph, what, vis, CS_SPACE_INDEX, keys, -1, 1) ||
+        !takes(graph, what, lim, CS_SPACE_INDEX, rows, -1, 1)) {
+        return false;
+    }
+    if (graph->row_set[keys].batch != graph->row_set[rows].batch) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: batches of %lld and %lld sequences", what,
+                   (long long)graph->row_set[keys].batch, (long long)graph->row_set[rows].batch);
+    }
+    return graph->status == CS_OK;
+}
+
+static bool heads_fit(cs_graph *graph, const char *what, int64_t heads, int64_t cols)
+{
+    if (heads < 1 || cols % heads != 0) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
+                   (long long)heads, (long long)cols);
+    }
+    return graph->status == CS_OK;
+}
+
+int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
+{
+    const char *what = "attention";
+    if (!activation(graph, what, q, CS_NONE, -1) || !activation(graph, what, k, CS_NONE, -1)) {
+        return CS_NONE;
+    }
+    int rows = at(graph, q)->row_set, keys = at(graph, k)->row_set;
+    int64_t cols = at(graph, q)->cols;
+    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
+        !masks(graph, what, keys, rows, o->vis, o->lim) ||
+        !heads_fit(graph, what, o->heads, cols) || !dropout(graph, what, o->p)) {
+        return CS_NONE;
+    }
+    if (o->table != CS_NONE &&
+        (!takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, -1, o->heads) ||
+         !takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
+         !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) {
+        return CS_NONE;
+    }
+    bool wants = wants_grad(graph, q) || wants_grad(graph, k) || wants_grad(graph, v) ||
+                 wants_grad(graph, o->table);
+    cs_op op = {.kind = CS_OP_ATTENTION,
+                .attention = {.q = operand(q),
+                              .k = operand(k),
+                              .v = operand(v),
+                              .table = operand(o->table),
+                              .vis = o->vis,
+                              .lim = o->lim,
+                              .pos_q = o->table != CS_NONE ? o->pos_q : CS_NONE,
+                              .pos_k = o->table != CS_NONE ? o->pos_k : CS_NONE,
+                              .heads = o->heads,
+                              .max_distance = o->max_distance,
+                              .bidirectional = o->bidirectional,
+                              .scale = o->scale,
+                              .p = graph->training ? o->p : 0}};
+    if (o->scale == 0) {
+        op.attention.scale = 1 / sqrt((double)(cols / o->heads));
+    }
+    op.attention.lse = new_statistic(graph, rows, o->heads, "lse");
+    op.attention.y = new_activation(graph, rows, cols, "attention", wants);
+    return append(graph, &op, op.attention.y);
+}
+
+int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, int vis, int lim, int64_t heads,
+                              double power)
+{
+    const char *what = "linear attention";
+    if (!activation(graph, what, q, CS_NONE, -1)) {
+        return CS_NONE;
+    }
+    int keys = at(graph, q)->row_set;
+    int64_t cols = at(graph, q)->cols;
+    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
+        !is_tensor(graph, lim) || !masks(graph, what, keys, at(graph, lim)->row_set, vis, lim) ||
+        !heads_fit(graph, what, heads, cols)) {
+        return fail(graph, CS_ERR_USAGE, "%s: no tensor %d of limits", what, lim);
+    }
+    int rows = at(graph, lim)->row_set;
+    bool wants = wants_grad(graph, q) || wants_grad(graph, k) || wants_grad(graph, v);
+    cs_op op = {.kind = CS_OP_LINEAR_ATTENTION,
+                .linear_attention = {.q = operand(q),
+                                     .k = operand(k),
+                                     .v = operand(v),
+                                     .vis = vis,
+                                     .lim = lim,
+                                     .heads = heads,
+                                     .power = power}};
+    op.linear_attention.sum = new_statistic(graph, rows, cols, "sum of queries");
+    op.linear_attention.y = new_activation(graph, rows, cols, what, wants);
+    return append(graph, &op, op.linear_attention.y);
+}
+
+/* The logits of a loss: an activation that no view shares, whose gradient replaces it. */
+static bool logits(cs_graph *graph, const char *what, int z, int64_t classes, int target,
+                   int weight)
+{
+    if (!activation(graph, what, z, CS_NONE, -1)) {
+        return false;
+    }
+    cs_tensor *t = &graph->tensor[z];
+    if (classes < 1 || classes > t->cols || t->parent != CS_NONE || t->grad_in_place) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: %lld classes in a matrix of %lld columns", what,
+                   (long long)classes, (long long)t->cols);
+        return false;
+    }
+    t->grad_in_place = t->wants_grad;
+    return (target == CS_NONE || takes(graph, what, target, CS_SPACE_INDEX, t->row_set, -1, 1)) &&
+           takes(graph, what, weight, CS_SPACE_INPUT, t->row_set, -1, 1);
+}
+
+int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight)
+{
+    if (!logits(graph, "cross entropy", z, classes, target, weight)) {
+        return CS_NONE;
+    }
+    int row_set = at(graph, z)->row_set;
+    cs_op op = {
+        .kind = CS_OP_CROSS_ENTROPY,
+        .cross_entropy = {.z = operand(z), .target = target, .weight = weight, .classes = classes}};
+    op.cross_entropy.lse = new_statistic(graph, row_set, 1, "lse of logits");
+    op.cross_entropy.loss = new_statistic(graph, row_set, 1, "loss");
+    return append(graph, &op, op.cross_entropy.loss);
+}
+
+int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
+                           int mass, double factor)
+{
+    if (!logits(graph, "spectral loss", z, classes, target, weight) ||
+        !takes(graph, "spectral loss", mass, CS_SPACE_INPUT, CS_NONE, 1, classes)) {
+        return CS_NONE;
+    }
+    cs_op op = {.kind = CS_OP_SPECTRAL_LOSS,
+                .spectral_loss = {.z = operand(z),
+                                  .target = target,
+                                  .weight = weight,
+                                  .mass = mass,
+                                  .classes = classes,
+                                  .factor = factor}};
+    op.spectral_loss.loss = new_statistic(graph, at(graph, z)->row_set, 1, "loss");
+    return append(graph, &op, op.spectral_loss.loss);
+}
+
+int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight)
+{
+    if (!logits(graph, "squared error", z, 1, CS_NONE, weight) ||
+        !takes(graph, "squared error", goal, CS_SPACE_INPUT, at(graph, z)->row_set, -1,
+               at(graph, z)->cols)) {
+        return CS_NONE;
+    }
+    cs_op op = {.kind = CS_OP_SQUARED_ERROR,
+                .squared_error = {.z = operand(z), .goal = goal, .weight = weight}};
+    op.squared_error.loss = new_statistic(graph, at(graph, z)->row_set, 1, "loss");
+    return append(graph, &op, op.squared_error.loss);
+}

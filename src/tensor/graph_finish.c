@@ -1,0 +1,316 @@
+/* The dry run: which gradients are computed, who writes each first, and where every tensor lies.
+ *
+ * Backward walks the operations from last to first. The last operation that reads a tensor is thus
+ * the first to write its gradient and overwrites; earlier ones add. A gradient's memory is needed
+ * from there to the operation that made the tensor, an activation's (without training) from that
+ * operation to its last reader: both are intervals of operation numbers, and intervals that do not
+ * meet share memory, first fit.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "tensor/graph.h"
+
+enum { ALIGN = 64 }; /* items: a cache line of bytes and more in every type */
+
+void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx)
+{
+    cs_operand *list[CS_EMBED_TABLES + 1];
+    int count = 0;
+    switch (op->kind) {
+    case CS_OP_LINEAR:
+        list[count++] = &op->linear.x;
+        list[count++] = &op->linear.w;
+        list[count++] = &op->linear.b;
+        break;
+    case CS_OP_EMBED:
+        list[count++] = &op->embed.x;
+        for (int t = 0; t < CS_EMBED_TABLES; ++t) {
+            list[count++] = &op->embed.table[t];
+        }
+        break;
+    case CS_OP_GATHER:
+        list[count++] = &op->gather.x;
+        break;
+    case CS_OP_ADD:
+        list[count++] = &op->add.a;
+        list[count++] = &op->add.b;
+        break;
+    case CS_OP_LAYER_NORM:
+        list[count++] = &op->layer_norm.x;
+        list[count++] = &op->layer_norm.r;
+        list[count++] = &op->layer_norm.gain;
+        list[count++] = &op->layer_norm.bias;
+        break;
+    case CS_OP_ATTENTION:
+        list[count++] = &op->attention.q;
+        list[count++] = &op->attention.k;
+        list[count++] = &op->attention.v;
+        list[count++] = &op->attention.table;
+        break;
+    case CS_OP_LINEAR_ATTENTION:
+        list[count++] = &op->linear_attention.q;
+        list[count++] = &op->linear_attention.k;
+        list[count++] = &op->linear_attention.v;
+        break;
+    case CS_OP_CROSS_ENTROPY:
+        list[count++] = &op->cross_entropy.z;
+        break;
+    case CS_OP_SPECTRAL_LOSS:
+        list[count++] = &op->spectral_loss.z;
+        break;
+    case CS_OP_SQUARED_ERROR:
+        list[count++] = &op->squared_error.z;
+        break;
+    case CS_OP_COUNT:
+        break;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (list[i]->tensor != CS_NONE) {
+            visit(ctx, list[i]);
+        }
+    }
+}
+
+/* Activations that an operation makes. */
+static int outputs(const cs_op *op, int out[2])
+{
+    int count = 0;
+    switch (op->kind) {
+    case CS_OP_LINEAR:
+        out[count++] = op->linear.y;
+        if (op->linear.z != CS_NONE) {
+            out[count++] = op->linear.z;
+        }
+        break;
+    case CS_OP_EMBED:
+        out[count++] = op->embed.y;
+        break;
+    case CS_OP_GATHER:
+        out[count++] = op->gather.y;
+        break;
+    case CS_OP_ADD:
+        out[count++] = op->add.y;
+        break;
+    case CS_OP_LAYER_NORM:
+        out[count++] = op->layer_norm.y;
+        if (op->layer_norm.s != CS_NONE) {
+            out[count++] = op->layer_norm.s;
+        }
+        break;
+    case CS_OP_ATTENTION:
+        out[count++] = op->attention.y;
+        break;
+    case CS_OP_LINEAR_ATTENTION:
+        out[count++] = op->linear_attention.y;
+        break;
+    case CS_OP_CROSS_ENTROPY:
+    case CS_OP_SPECTRAL_LOSS:
+    case CS_OP_SQUARED_ERROR:
+    case CS_OP_COUNT:
+        break;
+    }
+    return count;
+}
+
+/* Per tensor: the operation that makes it (-1: an input) and the last that reads it (-1: none). Of
+ * a view, the parent's entry is kept up too. */
+typedef struct {
+    cs_graph *graph;
+    int64_t op; /* at hand */
+    int64_t *made, *read;
+    uint8_t *written; /* the gradient already has its first writer */
+} dry_run;
+
+static void note_reader(void *ctx, cs_operand *operand)
+{
+    dry_run *d = ctx;
+    int parent = d->graph->tensor[operand->tensor].parent;
+    d->read[operand->tensor] = d->op;
+    if (parent != CS_NONE) {
+        d->read[parent] = d->op;
+    }
+}
+
+static void note_writer(void *ctx, cs_operand *operand)
+{
+    dry_run *d = ctx;
+    const cs_tensor *t = &d->graph->tensor[operand->tensor];
+    operand->grad = t->wants_grad;
+    operand->add = t->space == CS_SPACE_PARAM || d->written[operand->tensor];
+    d->written[operand->tensor] = 1;
+}
+
+/* Views of an activation that are read cover it once, and it is not read beside them. */
+static cs_status check_views(const dry_run *d)
+{
+    const cs_graph *g = d->graph;
+    for (int64_t p = 0; p < g->tensors; ++p) {
+        if (g->tensor[p].space != CS_SPACE_ACTIVATION || !g->tensor[p].wants_grad) {
+            continue;
+        }
+        int64_t covered = 0;
+        bool views = false, overlap = false;
+        for (int64_t i = p + 1; i < g->tensors; ++i) {
+            const cs_tensor *v = &g->tensor[i];
+            if (v->parent != p || d->read[i] < 0) {
+                continue;
+            }
+            views = true;
+            covered += v->cols;
+            for (int64_t j = p + 1; j < i; ++j) {
+                const cs_tensor *o = &g->tensor[j];
+                overlap =
+                    overlap || (o->parent == p && d->read[j] >= 0 &&
+                                o->shift < v->shift + v->cols && v->shift < o->shift + o->cols);
+            }
+        }
+        if (views && (overlap || covered != g->tensor[p].cols || d->written[p])) {
+            return cs_fail(CS_ERR_USAGE, "the views of %s do not cover its %lld columns once",
+                           g->tensor[p].name, (long long)g->tensor[p].cols);
+        }
+    }
+    return CS_OK;
+}
+
+static int64_t align(int64_t items)
+{
+    return (items + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+typedef struct {
+    int64_t from, to; /* operations during which it is needed, inclusive */
+    int64_t offset, items;
+} placed;
+
+/* First fit beside those already placed whose intervals meet this one. `placed` is kept by offset.
+ */
+static void place(placed *list, int64_t *count, placed one, int64_t *offset, int64_t *total)
+{
+    int64_t at = 0, i = 0;
+    for (; i < *count; ++i) {
+        if (list[i].from > one.to || one.from > list[i].to) {
+            continue;
+        }
+        if (list[i].offset >= at + one.items) {
+            break;
+        }
+        int64_t end = list[i].offset + list[i].items;
+        at = end > at ? end : at;
+    }
+    for (i = 0; i < *count && list[i].offset < at; ++i) {
+    }
+    memmove(&list[i + 1], &list[i], (size_t)(*count - i) * sizeof *list);
+    one.offset = at;
+    list[i] = one;
+    ++*count;
+    *offset = at;
+    *total = at + one.items > *total ? at + one.items : *total;
+}
+
+/* Activations: all apart in training, where backward reads them; else by interval. */
+static void place_activations(const dry_run *d, placed *list)
+{
+    cs_graph *g = d->graph;
+    int64_t count = 0;
+    for (int64_t i = 0; i < g->tensors; ++i) {
+        cs_tensor *t = &g->tensor[i];
+        if (t->space != CS_SPACE_ACTIVATION || t->parent != CS_NONE) {
+            continue;
+        }
+        bool lasts = g->training || t->keep;
+        int64_t from = d->made[i] < 0 ? 0 : d->made[i];
+        placed one = {.from = lasts ? 0 : from,
+                      .to = lasts || d->read[i] < 0 ? g->ops : d->read[i]};
+        one.items = align(t->rows * t->ld);
+        place(list, &count, one, &t->offset, &g->space_items[CS_SPACE_ACTIVATION]);
+    }
+}
+
+static void place_gradients(const dry_run *d, placed *list)
+{
+    cs_graph *g = d->graph;
+    int64_t count = 0;
+    for (int64_t i = g->tensors - 1; i >= 0; --i) {
+        cs_tensor *t = &g->tensor[i];
+        if (t->space != CS_SPACE_ACTIVATION || t->parent != CS_NONE || !t->wants_grad ||
+            t->grad_in_place) {
+            continue;
+        }
+        placed one = {.from = d->made[i] < 0 ? 0 : d->made[i],
+                      .to = d->read[i] < 0 ? g->ops : d->read[i],
+                      .items = align(t->rows * t->ld)};
+        place(list, &count, one, &t->grad, &g->grad_items);
+    }
+}
+
+static void place_rest(cs_graph *g)
+{
+    for (int64_t i = 0; i < g->tensors; ++i) {
+        cs_tensor *t = &g->tensor[i];
+        if (t->space == CS_SPACE_PARAM) {
+            t->grad = t->wants_grad ? t->offset : -1;
+        } else if (t->space != CS_SPACE_ACTIVATION) {
+            t->offset = g->space_items[t->space];
+            g->space_items[t->space] += align(t->rows * t->ld);
+        }
+    }
+    for (int64_t i = 0; i < g->tensors; ++i) {
+        cs_tensor *t = &g->tensor[i];
+        if (t->parent != CS_NONE && t->space == CS_SPACE_ACTIVATION) {
+            const cs_tensor *parent = &g->tensor[t->parent];
+            t->offset = parent->offset + t->shift;
+            t->grad = parent->grad < 0 ? -1 : parent->grad + t->shift;
+        }
+    }
+}
+
+static void walk(dry_run *d)
+{
+    cs_graph *g = d->graph;
+    for (int64_t i = 0; i < g->tensors; ++i) {
+        d->made[i] = d->read[i] = -1;
+    }
+    for (d->op = 0; d->op < g->ops; ++d->op) {
+        int out[2];
+        int count = outputs(&g->op[d->op], out);
+        for (int i = 0; i < count; ++i) {
+            d->made[out[i]] = d->op;
+        }
+        cs_op_operands(&g->op[d->op], note_reader, d);
+    }
+    for (d->op = g->ops - 1; d->op >= 0 && g->training; --d->op) {
+        cs_op *op = &g->op[d->op];
+        if (op->kind == CS_OP_LAYER_NORM && op->layer_norm.s != CS_NONE) {
+            op->layer_norm.s_used = d->written[op->layer_norm.s] != 0;
+        }
+        cs_op_operands(op, note_writer, d);
+    }
+}
+
+cs_status cs_graph_finish(cs_graph *graph)
+{
+    if (graph->status != CS_OK) {
+        return cs_fail(graph->status, "%s", graph->reason);
+    }
+    dry_run d = {.graph = graph,
+                 .made = cs_alloc(graph->tensors + 1, sizeof *d.made),
+                 .read = cs_alloc(graph->tensors + 1, sizeof *d.read),
+                 .written = cs_calloc(graph->tensors + 1, sizeof *d.written)};
+    placed *list = cs_alloc(graph->tensors + 1, sizeof *list);
+    cs_status status = CS_ERR_MEMORY;
+    if (!d.made || !d.read || !d.written || !list) {
+        goto done;
+    }
+    walk(&d);
+    status = check_views(&d);
+    place_activations(&d, list);
+    place_gradients(&d, list);
+    place_rest(graph);
+done:
+    cs_free(d.made);
+    cs_free(d.read);
+    cs_free(d.written);
+    cs_free(list);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* One block a kind: a step then updates all parameters in one pass. */
+#include "tensor/params.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { ALIGN = 16 }; /* items between the starts of matrices: 64 bytes of floats */
+
+int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t cols, bool decay)
+{
+    if (params->count == params->room) {
+        int64_t room = params->room > 0 ? 2 * params->room : 64;
+        cs_param *grown = cs_realloc(params->param, room, sizeof *grown);
+        if (!grown) {
+            return -1;
+        }
+        params->param = grown;
+        params->room = room;
+    }
+    char *copy = cs_strdup(name);
+    if (!copy) {
+        return -1;
+    }
+    params->param[params->count] = (cs_param){copy, rows, cols, params->items, decay};
+    params->items += (rows * cols + ALIGN - 1) / ALIGN * ALIGN;
+    return params->count++;
+}
+
+int64_t cs_params_find(const cs_params *params, const char *name)
+{
+    for (int64_t i = 0; i < params->count; ++i) {
+        if (strcmp(params->param[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static cs_status zeroed(cs_backend *backend, int64_t bytes, void **out)
+{
+    cs_status status = backend->alloc(backend, bytes, out);
+    return status == CS_OK ? backend->zero(backend, *out, bytes) : status;
+}
+
+static cs_status put_decay(cs_params *params)
+{
+    uint8_t *decay = cs_calloc(params->items, 1);
+    if (!decay) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < params->count; ++i) {
+        const cs_param *p = &params->param[i];
+        memset(decay + p->offset, p->decay ? 1 : 0, (size_t)(p->rows * p->cols));
+    }
+    cs_status status = params->backend->put(params->backend, params->decay, decay, params->items);
+    cs_free(decay);
+    return status;
+}
+
+cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool training)
+{
+    int64_t bytes = params->items * cs_real_size(backend->parameter);
+    params->backend = backend;
+    cs_status status = zeroed(backend, bytes, &params->value);
+    if (status != CS_OK || !training) {
+        return status;
+    }
+    void *decay = NULL, *norm = NULL, *hyper = NULL;
+    if ((status = zeroed(backend, bytes, &params->grad)) != CS_OK ||
+        (status = zeroed(backend, bytes, &params->m)) != CS_OK ||
+        (status = zeroed(backend, bytes, &params->v)) != CS_OK) {
+        return status;
+    }
+    status = zeroed(backend, params->items, &decay);
+    params->decay = decay;
+    if (status == CS_OK) {
+        status = zeroed(backend, (int64_t)sizeof *params->norm, &norm);
+        params->norm = norm;
+    }
+    if (status == CS_OK) {
+        status = zeroed(backend, (int64_t)sizeof *params->hyper, &hyper);
+        params->hyper = hyper;
+    }
+    return status == CS_OK ? put_decay(params) : status;
+}
+
+void cs_params_free(cs_params *params)
+{
+    if (params->backend) {
+        void *block[] = {params->value, params->grad, params->m,    params->v,
+                         params->decay, params->norm, params->hyper};
+        for (size_t i = 0; i < sizeof block / sizeof *block; ++i) {
+            if (block[i]) {
+                params->backend->release(params->backend, block[i]);
+            }
+        }
+    }
+    for (int64_t i = 0; i < params->count; ++i) {
+        cs_free(params->param[i].name);
+    }
+    cs_free(params->param);
+    memset(params, 0, sizeof *params);
+}
+
+/* --- one matrix
+ * --------------------------------------------------------------------------------------- */
+
+static char *block_at(const cs_params *params, int64_t number, cs_param_block what)
+{
+    void *block = what == CS_PARAM_VALUE  ? params->value
+                  : what == CS_PARAM_GRAD ? params->grad
+                  : what == CS_PARAM_M    ? params->m
+                                          : params->v;
+    return (char *)block + params->param[number].offset * cs_real_size(params->backend->parameter);
+}
+
+static int64_t items_of(const cs_params *params, int64_t number)
+{
+    return params->param[number].rows * params->param[number].cols;
+}
+
+/* Moves one matrix between the backend and a host array of floats or doubles, by way of a copy in
+ * the backend's type where that is another. */
+static cs_status move(const cs_params *params, int64_t number, cs_param_block what,
+                      cs_real_kind host, void *out, const void *in)
+{
+    cs_backend *backend = params->backend;
+    int64_t n = items_of(params, number), bytes = n * cs_real_size(backend->parameter);
+    char *there = block_at(params, number, what);
+    if (backend->parameter == host) {
+        return in ? backend->put(backend, there, in, bytes)
+                  : backend->get(backend, out, there, bytes);
+    }
+    void *copy = cs_alloc(n, (size_t)cs_real_size(backend->parameter));
+    if (!copy) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = in ? CS_OK : backend->get(backend, copy, there, bytes);
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        if (in && host == CS_REAL_F32) {
+            ((double *)copy)[i] = ((const float *)in)[i];
+        } else if (in) {
+            ((float *)copy)[i] = (float)((const double *)in)[i];
+        } else if (host == CS_REAL_F32) {
+            ((float *)out)[i] = (float)((const double *)copy)[i];
+        } else {
+            ((double *)out)[i] = ((const float *)copy)[i];
+        }
+    }
+    if (in) {
+        status = backend->put(backend, there, copy, bytes);
+    }
+    cs_free(copy);
+    return status;
+}
+
+/* Values set by hand: what the backend derived from them is stale. */
+static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_real_kind host,
+                     const void *in)
+{
+    cs_backend *backend = params->backend;
+    cs_status status = move(params, number, what, host, NULL, in);
+    if (status == CS_OK && what == CS_PARAM_VALUE && backend->params_changed) {
+        status = backend->params_changed(backend, params->items, params->value);
+    }
+    return status;
+}
+
+cs_status cs_params_get(const cs_params *params, int64_t number, cs_param_block what, float *out)
+{
+    return move(params, number, what, CS_REAL_F32, out, NULL);
+}
+
+cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what, const float *in)
+{
+    return set(params, number, what, CS_REAL_F32, in);
+}
+
+cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_block what, double *out)
+{
+    return move(params, number, what, CS_REAL_F64, out, NULL);
+}
+
+cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what, const double *in)
+{
+    return set(params, number, what, CS_REAL_F64, in);
+}
+
+/* --- a step
+ * --------------------------------------------------------------------------------------------- */
+
+cs_status cs_params_zero_grad(cs_params *params)
+{
+    return params->backend->zero(params->backend, params->grad,
+                                 params->items * cs_real_size(params->backend->parameter));
+}
+
+cs_status cs_params_update(cs_params *params, const cs_adamw *hyper)
+{
+    cs_backend *backend = params->backend;
+    cs_update update = {.n = params->items,
+                        .value = params->value,
+                        .grad = params->grad,
+                        .m = params->m,
+                        .v = params->v,
+                        .decay = params->decay,
+                        .norm = params->norm,
+                        .hyper = params->hyper};
+    cs_status status = backend->put(backend, params->hyper, hyper, (int64_t)sizeof *hyper);
+    if (status == CS_OK) {
+        status = backend->norm(backend, params->items, params->grad, params->norm);
+    }
+    return status == CS_OK ? backend->adamw(backend, &update) : status;
+}
+
+cs_status cs_params_norm(const cs_params *params, double *out)
+{
+    return params->backend->get(params->backend, out, params->norm, (int64_t)sizeof *out);
+}
