@@ -126,7 +126,7 @@ asan:
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
 valgrind: $(TESTS)
-	@for t in $(TESTS); do echo $$t; valgrind -q --error-exitcode=9 --leak-check=full $$t > /dev/null 2> build/valgrind.log || { cat build/valgrind.log; exit 1; }; done
+	@for t in $(TESTS); do echo $$t; valgrind -q --error-exitcode=9 --leak-check=full --suppressions=tests/valgrind.supp $$t > /dev/null 2> build/valgrind.log || { cat build/valgrind.log; exit 1; }; done
 
 # Against libraries that are not ours (scipy, scikit-learn); needs $(PYTHON) with them, a development aid.
 oracle: all

@@ -1,10 +1,16 @@
 /* base: reasons, allocation, counter-based random numbers, parallel loops, hashes. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -99,6 +105,270 @@ static void loops_cover_all_items_and_report_failures(void **state)
     cs_reason_clear();
 }
 
+/* Items that fail are handed out after item 3 only, whatever the order in which they end. */
+static void lowest_failure_wins_on_any_thread(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; ++i) {
+        assert_int_equal(cs_parallel(1000, 2 + i % 4, fail_some, NULL), CS_ERR_INPUT);
+        assert_string_equal(cs_reason(), "item 3");
+        cs_reason_clear();
+    }
+}
+
+enum { WORKERS = 4, OUTER = 6, INNER = 50 };
+
+typedef struct {
+    atomic_bool busy[WORKERS]; /* by worker number */
+    atomic_int clashes, done;
+    int threads; /* of the loop inside, 0: none */
+} shared_work;
+
+static cs_status count_item(void *ctx, int64_t item, int worker)
+{
+    (void)item;
+    (void)worker;
+    atomic_fetch_add((atomic_int *)ctx, 1);
+    return CS_OK;
+}
+
+/* Holds its worker's number while it runs a loop of its own. */
+static cs_status use_scratch(void *ctx, int64_t item, int worker)
+{
+    (void)item;
+    shared_work *w = ctx;
+    if (worker < 0 || worker >= WORKERS || atomic_exchange(&w->busy[worker], true)) {
+        atomic_fetch_add(&w->clashes, 1);
+        return CS_OK;
+    }
+    cs_status status = CS_OK;
+    if (w->threads > 0) {
+        status = cs_parallel(INNER, w->threads, count_item, &w->done);
+    }
+    atomic_store(&w->busy[worker], false);
+    return status;
+}
+
+static void workers_have_numbers_of_their_own(void **state)
+{
+    (void)state;
+    shared_work w = {.threads = 0};
+    for (int i = 0; i < 200; ++i) {
+        assert_int_equal(cs_parallel(100, WORKERS, use_scratch, &w), CS_OK);
+    }
+    assert_int_equal(atomic_load(&w.clashes), 0);
+}
+
+static void loops_nest(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; ++threads) {
+        shared_work w = {.threads = threads};
+        for (int i = 0; i < 50; ++i) {
+            assert_int_equal(cs_parallel(OUTER, WORKERS, use_scratch, &w), CS_OK);
+        }
+        assert_int_equal(atomic_load(&w.clashes), 0);
+        assert_int_equal(atomic_load(&w.done), 50 * OUTER * INNER);
+    }
+}
+
+static void *run_nested(void *arg)
+{
+    shared_work *w = arg;
+    for (int i = 0; i < 50; ++i) {
+        if (cs_parallel(OUTER, WORKERS, use_scratch, w) != CS_OK) {
+            atomic_fetch_add(&w->clashes, 1);
+        }
+    }
+    return NULL;
+}
+
+static void threads_of_the_caller_loop_at_once(void **state)
+{
+    (void)state;
+    enum { CALLERS = 4 };
+    pthread_t thread[CALLERS];
+    shared_work work[CALLERS] = {{.threads = 1}, {.threads = 2}, {.threads = 3}, {.threads = 4}};
+    for (int i = 0; i < CALLERS; ++i) {
+        assert_int_equal(pthread_create(&thread[i], NULL, run_nested, &work[i]), 0);
+    }
+    for (int i = 0; i < CALLERS; ++i) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        assert_int_equal(atomic_load(&work[i].clashes), 0);
+        assert_int_equal(atomic_load(&work[i].done), 50 * OUTER * INNER);
+    }
+}
+
+static cs_status leave_a_reason(void *ctx, int64_t item, int worker)
+{
+    (void)ctx;
+    (void)item;
+    if (worker > 0) {
+        (void)cs_fail(CS_ERR_IO, "stale");
+    }
+    return CS_OK;
+}
+
+static void reasons_do_not_outlive_their_loop(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; ++i) {
+        assert_int_equal(cs_parallel(100, 4, leave_a_reason, NULL), CS_OK);
+        assert_int_equal(cs_parallel(100, 4, fail_some, NULL), CS_ERR_INPUT);
+        assert_string_equal(cs_reason(), "item 3");
+        cs_reason_clear();
+    }
+}
+
+/* The exit code of a child that ends, by its own means or after 20 s by a signal (-1). */
+static int code_of(pid_t child)
+{
+    int status = 0;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int squares_are_right(void)
+{
+    int64_t out[200];
+    if (cs_parallel(200, 4, square_item, out) != CS_OK) {
+        return 0;
+    }
+    for (int64_t i = 0; i < 200; ++i) {
+        if (out[i] != i * i) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static pid_t fork_limited(void)
+{
+    (void)fflush(NULL); /* what is buffered is the parent's to print */
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(20); /* a hang is a failure, not a wait */
+    }
+    return child;
+}
+
+#ifdef __SANITIZE_THREAD__
+#define FORK_TEST() skip() /* the thread sanitizer knows no threads in a child of many threads */
+#else
+#define FORK_TEST() (void)state
+#endif
+
+static void children_have_workers_of_their_own(void **state)
+{
+    FORK_TEST();
+    assert_true(squares_are_right());
+    pid_t child = fork_limited();
+    if (child == 0) {
+        _exit(squares_are_right() && squares_are_right() ? 7 : 1);
+    }
+    assert_int_equal(code_of(child), 7);
+    assert_true(squares_are_right());
+}
+
+/* Forks in items of workers and of the caller; the child goes on as a thread of a loop whose other
+ * threads are gone, and starts another loop. */
+static cs_status fork_in_item(void *ctx, int64_t item, int worker)
+{
+    (void)item;
+    (void)worker;
+    pid_t child = fork_limited();
+    if (child == 0) {
+        _exit(squares_are_right() ? 7 : 1);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7) {
+        atomic_fetch_add((atomic_int *)ctx, 1);
+    }
+    return CS_OK;
+}
+
+static void items_may_fork(void **state)
+{
+    FORK_TEST();
+    atomic_int good = 0;
+    assert_int_equal(cs_parallel(8, 4, fork_in_item, &good), CS_OK);
+    assert_int_equal(atomic_load(&good), 8);
+}
+
+/* The child leaves the item of the parent's loop, and with it the loop, alone. */
+static cs_status return_from_item(void *ctx, int64_t item, int worker)
+{
+    atomic_int *code = ctx;
+    if (item == 0 && worker == 0 && atomic_load(code) == 0) {
+        pid_t child = fork_limited();
+        if (child != 0) {
+            atomic_store(code, child);
+        }
+    }
+    return CS_OK;
+}
+
+static void a_forked_caller_ends_its_loop(void **state)
+{
+    FORK_TEST();
+    atomic_int child = 0; /* the child's number, 0 in the child itself */
+    pid_t self = getpid();
+    for (int i = 0; i < 1000 && atomic_load(&child) == 0; ++i) {
+        assert_int_equal(cs_parallel(8, 4, return_from_item, &child), CS_OK);
+        if (getpid() != self) {
+            _exit(squares_are_right() ? 7 : 1);
+        }
+    }
+    assert_int_equal(code_of(atomic_load(&child)), 7);
+}
+
+static cs_status exit_on_a_worker(void *ctx, int64_t item, int worker)
+{
+    (void)ctx;
+    (void)item;
+    if (worker > 0) {
+        exit(7);
+    }
+    (void)usleep(1000);
+    return CS_OK;
+}
+
+static void exit_does_not_wait_for_a_loop(void **state)
+{
+    FORK_TEST();
+    pid_t child = fork_limited();
+    if (child == 0) {
+        _exit(cs_parallel(10000, 4, exit_on_a_worker, NULL) == CS_OK ? 1 : 2);
+    }
+    assert_int_equal(code_of(child), 7);
+}
+
+static cs_status interrupt_item(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    if (item == 20) {
+        cs_interrupt_set();
+    }
+    atomic_fetch_add((atomic_int *)ctx, 1);
+    return CS_OK;
+}
+
+static void interrupts_stop_loops(void **state)
+{
+    FORK_TEST();
+    pid_t child = fork_limited();
+    if (child == 0) {
+        atomic_int done = 0;
+        cs_status status = cs_parallel(100000, 4, interrupt_item, &done);
+        _exit(status == CS_ERR_INTERRUPT && strcmp(cs_reason(), "interrupted") == 0 &&
+                      atomic_load(&done) < 100000
+                  ? 7
+                  : 1);
+    }
+    assert_int_equal(code_of(child), 7);
+}
+
 static void sha256_known_answer(void **state)
 {
     (void)state;
@@ -115,6 +385,16 @@ int main(void)
         cmocka_unit_test(philox_known_answer),
         cmocka_unit_test(draws_have_their_moments),
         cmocka_unit_test(loops_cover_all_items_and_report_failures),
+        cmocka_unit_test(lowest_failure_wins_on_any_thread),
+        cmocka_unit_test(workers_have_numbers_of_their_own),
+        cmocka_unit_test(loops_nest),
+        cmocka_unit_test(threads_of_the_caller_loop_at_once),
+        cmocka_unit_test(reasons_do_not_outlive_their_loop),
+        cmocka_unit_test(children_have_workers_of_their_own),
+        cmocka_unit_test(items_may_fork),
+        cmocka_unit_test(a_forked_caller_ends_its_loop),
+        cmocka_unit_test(exit_does_not_wait_for_a_loop),
+        cmocka_unit_test(interrupts_stop_loops),
         cmocka_unit_test(sha256_known_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,19 @@
-/* pthreads started per loop: a loop that is worth threading runs for milliseconds, a start costs
- * microseconds. */
+/* Parallel loops on a pool of persistent workers.
+ *
+ * A loop stands on its caller's stack and is posted in a list; sleeping workers are woken, enter it
+ * and take items from a common counter, as the caller does. The caller takes the loop off the list
+ * when no item is left and waits for the workers inside, not for those still waking up: on a loaded
+ * machine the caller does all the work rather than wait for a core.
+ *
+ * No deadlock: a caller waits only for workers inside its own loop, and these wait only for loops
+ * opened by its items, so waiting follows the nesting. Nested and concurrent loops share the
+ * workers; whoever finds none runs alone.
+ *
+ * Waiting threads block (after a spin of some microseconds), for cores may be shared. Workers are
+ * started when first asked for and joined when the process exits or the library is unloaded:
+ * detached ones would keep running in unmapped code and count as leaks of their stacks. They are
+ * left alone when a loop is still running at exit. A child of fork() has no workers and starts its
+ * own. */
 #include "base/threads.h"
 
 #include <pthread.h>
@@ -11,45 +25,77 @@
 
 #include <cblas.h>
 
-enum { MAX_THREADS = 256, REASON_SIZE = 1024 };
+enum { MAX_THREADS = 256, REASON_SIZE = 1024, SPINS = 200 };
 
 static atomic_int configured;
 static volatile sig_atomic_t interrupted;
 
-typedef struct {
+typedef struct loop loop;
+
+struct loop {
     cs_item_fn fn;
     void *ctx;
     int64_t items;
+    int count;         /* threads asked for */
+    uint64_t families; /* pool.families when it began */
     _Atomic int64_t next;
     atomic_bool stop;
-    pthread_mutex_t lock; /* guards the three below */
+    atomic_int inside;       /* workers that have entered and not left; changed under pool.lock */
+    pthread_cond_t left;     /* inside became 0 */
+    int entered;             /* threads, the caller included: the next worker's number */
+    loop *later;             /* posted after this one */
+    pthread_mutex_t outcome; /* guards the three below */
     int64_t failed_item;
     cs_status status;
     char reason[REASON_SIZE];
-} loop;
+};
 
-typedef struct {
-    loop *loop;
-    int worker;
-} worker_arg;
+static struct {
+    pthread_mutex_t lock;  /* guards all below */
+    pthread_cond_t posted; /* a loop was posted, or quit */
+    loop *first;           /* posted loops, the oldest first: outer ones before theirs inside */
+    int running;           /* loops begun and not ended */
+    int workers, idle;
+    bool quit;
+    _Atomic uint64_t posts; /* loops posted so far, for workers that look without the lock */
+    uint64_t families;      /* forks between the first process and this one */
+    pthread_t thread[MAX_THREADS];
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Waits some microseconds for the next loop: in a run of short loops it comes sooner than a
+ * sleeping thread would wake. */
+static void look_out(void)
+{
+    const uint64_t seen = atomic_load(&pool.posts);
+    for (int i = 0; i < SPINS && atomic_load(&pool.posts) == seen; ++i) {
+        pause_briefly();
+    }
+}
 
 static void record_failure(loop *l, int64_t item, cs_status status)
 {
-    (void)pthread_mutex_lock(&l->lock);
+    (void)pthread_mutex_lock(&l->outcome);
     if (l->status == CS_OK || item < l->failed_item) {
         l->status = status;
         l->failed_item = item;
         (void)snprintf(l->reason, sizeof l->reason, "%s", cs_reason());
     }
-    (void)pthread_mutex_unlock(&l->lock);
+    (void)pthread_mutex_unlock(&l->outcome);
     atomic_store(&l->stop, true);
     cs_reason_clear();
 }
 
-static void *work(void *arg)
+static void take_items(loop *l, int worker)
 {
-    worker_arg *w = arg;
-    loop *l = w->loop;
     while (!atomic_load(&l->stop)) {
         int64_t item = atomic_fetch_add(&l->next, 1);
         if (item >= l->items) {
@@ -57,41 +103,192 @@ static void *work(void *arg)
         }
         cs_status status = cs_interrupt_check();
         if (status == CS_OK) {
-            status = l->fn(l->ctx, item, w->worker);
+            status = l->fn(l->ctx, item, worker);
         }
         if (status != CS_OK) {
             record_failure(l, item, status);
         }
     }
-    return NULL;
+}
+
+/* The oldest posted loop that has items and room for one more thread. */
+static loop *open_loop(void)
+{
+    loop *l = pool.first;
+    while (l &&
+           (l->entered == l->count || atomic_load(&l->next) >= l->items || atomic_load(&l->stop))) {
+        l = l->later;
+    }
+    return l;
+}
+
+/* A worker's life; `arg` is not used. */
+static void *serve(void *arg)
+{
+    (void)arg;
+    (void)pthread_mutex_lock(&pool.lock);
+    const uint64_t families = pool.families;
+    bool looked = true;
+    while (!pool.quit) {
+        loop *l = open_loop();
+        if (!l && !looked) {
+            (void)pthread_mutex_unlock(&pool.lock);
+            look_out();
+            looked = true;
+            (void)pthread_mutex_lock(&pool.lock);
+            continue;
+        }
+        if (!l) {
+            ++pool.idle;
+            (void)pthread_cond_wait(&pool.posted, &pool.lock);
+            --pool.idle;
+            continue;
+        }
+        int worker = l->entered++;
+        atomic_fetch_add(&l->inside, 1);
+        (void)pthread_mutex_unlock(&pool.lock);
+        cs_reason_clear(); /* what an item of an earlier loop left behind */
+        take_items(l, worker);
+        looked = false;
+        (void)pthread_mutex_lock(&pool.lock);
+        if (pool.families != families) {
+            break; /* an item forked here: this thread is all there is of a child */
+        }
+        if (atomic_fetch_sub(&l->inside, 1) == 1) {
+            (void)pthread_cond_signal(&l->left);
+        }
+    }
+    (void)pthread_mutex_unlock(&pool.lock);
+    return arg;
+}
+
+/* In a child of fork(): the workers and the loops of other threads are gone. */
+static void forget_workers(void)
+{
+    pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pool.posted = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pool.first = NULL;
+    pool.running = pool.workers = pool.idle = 0;
+    pool.quit = false;
+    ++pool.families;
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget_workers); /* fails for want of memory only */
+}
+
+/* At exit and when the library is unloaded. */
+__attribute__((destructor)) static void join_workers(void)
+{
+    (void)pthread_mutex_lock(&pool.lock);
+    int workers = pool.running == 0 ? pool.workers : 0;
+    pool.quit = workers > 0;
+    (void)pthread_cond_broadcast(&pool.posted);
+    (void)pthread_mutex_unlock(&pool.lock);
+    for (int i = 0; i < workers; ++i) {
+        (void)pthread_join(pool.thread[i], NULL);
+    }
+    (void)pthread_mutex_lock(&pool.lock);
+    if (workers > 0) {
+        pool.workers = 0;
+        pool.quit = false;
+    }
+    (void)pthread_mutex_unlock(&pool.lock);
+}
+
+/* Starts workers until there are `count`, as far as the system allows: fewer are slower, not wrong.
+ * Signals go to the program's own threads, where a system call may be waiting for one; those that a
+ * thread raises by a fault of its own stay. Holds pool.lock. */
+static void start_workers(int count)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGXFSZ};
+    sigset_t blocked, before;
+    (void)sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
+        (void)sigdelset(&blocked, own[i]);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    while (pool.workers < count &&
+           pthread_create(&pool.thread[pool.workers], NULL, serve, NULL) == 0) {
+        ++pool.workers;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Puts the loop at the end of the list and wakes as many workers as it can use. */
+static void post(loop *l)
+{
+    (void)pthread_once(&once, watch_forks);
+    (void)pthread_mutex_lock(&pool.lock);
+    l->families = pool.families;
+    if (pool.workers < l->count - 1) {
+        start_workers(l->count - 1);
+    }
+    loop **end = &pool.first;
+    while (*end) {
+        end = &(*end)->later;
+    }
+    *end = l;
+    ++pool.running;
+    (void)atomic_fetch_add(&pool.posts, 1);
+    int wake = pool.idle < l->count - 1 ? pool.idle : l->count - 1;
+    (void)pthread_mutex_unlock(&pool.lock);
+    for (int i = 0; i < wake; ++i) {
+        (void)pthread_cond_signal(&pool.posted);
+    }
+}
+
+/* Takes the loop off the list, then waits until the workers inside have left. */
+static void withdraw(loop *l)
+{
+    (void)pthread_mutex_lock(&pool.lock);
+    loop **place = &pool.first;
+    while (*place && *place != l) {
+        place = &(*place)->later;
+    }
+    if (*place) {
+        *place = l->later;
+    }
+    if (pool.families == l->families) { /* else this is a child, where nobody is inside */
+        (void)pthread_mutex_unlock(&pool.lock);
+        for (int i = 0; i < SPINS && atomic_load(&l->inside) > 0; ++i) {
+            pause_briefly();
+        }
+        (void)pthread_mutex_lock(&pool.lock);
+        while (atomic_load(&l->inside) > 0) {
+            (void)pthread_cond_wait(&l->left, &pool.lock);
+        }
+        --pool.running;
+    }
+    (void)pthread_mutex_unlock(&pool.lock);
 }
 
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx)
 {
-    loop l = {
-        .fn = fn, .ctx = ctx, .items = items, .lock = PTHREAD_MUTEX_INITIALIZER, .status = CS_OK};
-    pthread_t thread[MAX_THREADS];
-    worker_arg arg[MAX_THREADS];
-    int count = threads > 0 ? threads : cs_threads();
-    if (count > MAX_THREADS) {
-        count = MAX_THREADS;
+    loop l = {.fn = fn,
+              .ctx = ctx,
+              .items = items,
+              .entered = 1, /* the caller is worker 0 */
+              .left = PTHREAD_COND_INITIALIZER,
+              .outcome = PTHREAD_MUTEX_INITIALIZER,
+              .status = CS_OK};
+    l.count = threads > 0 ? threads : cs_threads();
+    if (l.count > MAX_THREADS) {
+        l.count = MAX_THREADS;
     }
-    if (count > items) {
-        count = items > 0 ? (int)items : 1;
+    if (l.count > items) {
+        l.count = items > 0 ? (int)items : 1;
     }
-    int started = 1; /* worker 0 is the caller; fewer threads than asked for is slower, not wrong */
-    for (; started < count; ++started) {
-        arg[started] = (worker_arg){&l, started};
-        if (pthread_create(&thread[started], NULL, work, &arg[started]) != 0) {
-            break;
-        }
+    if (l.count > 1) {
+        post(&l);
     }
-    arg[0] = (worker_arg){&l, 0};
-    (void)work(&arg[0]);
-    for (int i = 1; i < started; ++i) {
-        (void)pthread_join(thread[i], NULL);
+    take_items(&l, 0);
+    if (l.count > 1) {
+        withdraw(&l);
     }
-    (void)pthread_mutex_destroy(&l.lock);
+    (void)pthread_cond_destroy(&l.left);
+    (void)pthread_mutex_destroy(&l.outcome);
     return l.status == CS_OK ? CS_OK : cs_fail(l.status, "%s", l.reason);
 }
 
