@@ -160,9 +160,10 @@ typedef struct {
     double power;
 } cs_op_linear_attention;
 
-/* loss[r] = -weight[r] log softmax(z[r])[target[r]] over the first `classes` columns of z; 0 for a
- * negative target. Backward writes z' over z. `lse`, `loss`: statistics, R x 1. weight: input R
- * x 1. (Reported losses divide by the weights; the weights of a step sum to 1.) */
+/* loss[r] = -weight[r] log softmax(z[r])[target[r]] over the first `classes` columns of z; loss and
+ * lse are 0 for a negative target. Backward writes z' over z, 0 beyond the classes. `lse`, `loss`:
+ * statistics, R x 1. weight: input R x 1. (Reported losses divide by the weights; the weights of a
+ * step sum to 1.) */
 typedef struct {
     cs_operand z;
     int target, weight, lse, loss;
@@ -171,7 +172,8 @@ typedef struct {
 
 /* Spectral loss (LA Eq. 1): loss[r] = weight[r] (-factor z[r][target[r]] + sum_j mass[j] z[r][j]^2)
  * over the first `classes` columns; 0 for a negative target. mass: input 1 x classes, the target
- * distribution P_G. factor 1 as printed, 2 as corrected. Backward writes z' over z. */
+ * distribution P_G. factor 1 as printed, 2 as corrected. Backward writes z' over z, 0 beyond the
+ * classes. */
 typedef struct {
     cs_operand z;
     int target, weight, mass, loss;

@@ -1,0 +1,249 @@
+/* Part of ref.c: attention by rank masks, softmax and linear. Key j is seen from row i iff
+ * vis[j] <= lim[i]; both are looked up at rows of the whole matrices, b * length + i. */
+#ifndef CS_TENSOR_REF_ATTENTION_PRIVATE_H
+#define CS_TENSOR_REF_ATTENTION_PRIVATE_H
+
+#include "tensor/ref_scalar_private.h"
+#include "tensor/relative.h"
+
+static inline cs_real ref_dot(int64_t n, const cs_real *a, const cs_real *b)
+{
+    cs_real sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static inline void ref_axpy(int64_t n, cs_real a, const cs_real *x, cs_real *y)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        y[i] += a * x[i];
+    }
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+/* What forward and backward read. */
+typedef struct {
+    const cs_op_attention *o;
+    ref_matrix q, k, v, table, lse, y;
+    const int32_t *vis, *lim, *pos_q, *pos_k;
+    int64_t width; /* of a head */
+} ref_attention_view;
+
+static ref_attention_view ref_attention_of(const cs_run *run, const cs_op_attention *o)
+{
+    ref_attention_view t = {.o = o, .q = ref_of(run, o->q.tensor), .k = ref_of(run, o->k.tensor)};
+    t.v = ref_of(run, o->v.tensor);
+    t.table = ref_of(run, o->table.tensor);
+    t.lse = ref_of(run, o->lse);
+    t.y = ref_of(run, o->y);
+    t.vis = cs_run_ints(run, o->vis);
+    t.lim = cs_run_ints(run, o->lim);
+    t.pos_q = t.table.x ? cs_run_ints(run, o->pos_q) : NULL;
+    t.pos_k = t.table.x ? cs_run_ints(run, o->pos_k) : NULL;
+    t.width = t.q.cols / o->heads;
+    return t;
+}
+
+/* Item of the table (and of its gradient) that query row i and key row j share in head h. */
+static int64_t ref_attention_bias(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
+{
+    int64_t bucket = cs_relative_bucket((int64_t)t->pos_k[j] - t->pos_q[i], t->table.rows,
+                                        t->o->max_distance, t->o->bidirectional);
+    return bucket * t->table.ld + h;
+}
+
+static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
+{
+    cs_real dot =
+        ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width, t->k.x + j * t->k.ld + h * t->width);
+    cs_real score = (cs_real)t->o->scale * dot;
+    return t->table.x ? score + t->table.x[ref_attention_bias(t, i, j, h)] : score;
+}
+
+/* Query row i, keys first .. first + keys - 1: lse = max + log sum_j exp(score_j - max). */
+static cs_real ref_attention_lse(const ref_attention_view *t, int64_t i, int64_t first, int64_t h)
+{
+    cs_real most = -(cs_real)INFINITY, sum = 0;
+    for (int64_t j = first; j < first + t->k.length; ++j) {
+        if (t->vis[j] <= t->lim[i]) {
+            most = fmax(most, ref_attention_score(t, i, j, h));
+        }
+    }
+    for (int64_t j = first; j < first + t->k.length; ++j) {
+        if (t->vis[j] <= t->lim[i]) {
+            sum += exp(ref_attention_score(t, i, j, h) - most);
+        }
+    }
+    return sum == 0 ? -(cs_real)INFINITY : most + log(sum);
+}
+
+/* y[i] = sum_j keep_ij exp(score_ij - lse_i) v[j] over the keys seen */
+static cs_status ref_attention(const cs_run *run, const cs_op *op)
+{
+    ref_attention_view t = ref_attention_of(run, &op->attention);
+    for (int64_t h = 0; h < t.o->heads; ++h) {
+        ref_dropout drop = ref_dropout_of(run, op, h, t.o->p);
+        for (int64_t i = 0; i < t.q.rows; ++i) {
+            int64_t first = i / t.q.length * t.k.length;
+            cs_real lse = ref_attention_lse(&t, i, first, h);
+            cs_real *y = t.y.x + i * t.y.ld + h * t.width;
+            memset(y, 0, (size_t)t.width * sizeof *y);
+            for (int64_t j = first; j < first + t.k.length; ++j) {
+                if (t.vis[j] <= t.lim[i]) {
+                    cs_real a = exp(ref_attention_score(&t, i, j, h) - lse);
+                    ref_axpy(t.width, a * ref_keep(&drop, i, j - first),
+                             t.v.x + j * t.v.ld + h * t.width, y);
+                }
+            }
+            t.lse.x[i * t.lse.ld + h] = lse;
+        }
+    }
+    return CS_OK;
+}
+
+/* With P = softmax, A = keep P: v'[j] += A_ij y'[i], P'_ij = keep (y'[i] . v[j]),
+ * S'_ij = P_ij (P'_ij - sum_j P_ij P'_ij), q'[i] += scale S'_ij k[j], k'[j] += scale S'_ij q[i],
+ * table'[bucket, h] += S'_ij. */
+static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
+{
+    ref_attention_view t = ref_attention_of(run, &op->attention);
+    cs_real *dq = ref_operand(run, t.o->q).grad, *dk = ref_operand(run, t.o->k).grad;
+    cs_real *dv = ref_operand(run, t.o->v).grad, *dtable = ref_operand(run, t.o->table).grad;
+    cs_real scale = (cs_real)t.o->scale;
+    for (int64_t h = 0; h < t.o->heads; ++h) {
+        ref_dropout drop = ref_dropout_of(run, op, h, t.o->p);
+        for (int64_t i = 0; i < t.q.rows; ++i) {
+            int64_t first = i / t.q.length * t.k.length, qi = i * t.q.ld + h * t.width;
+            cs_real lse = t.lse.x[i * t.lse.ld + h], mean = 0;
+            const cs_real *dy = t.y.grad + i * t.y.ld + h * t.width;
+            for (int pass = 0; pass < 2; ++pass) { /* first the mean of P', then what needs it */
+                for (int64_t j = first; j < first + t.k.length; ++j) {
+                    if (t.vis[j] > t.lim[i]) {
+                        continue;
+                    }
+                    int64_t kj = j * t.k.ld + h * t.width, vj = j * t.v.ld + h * t.width;
+                    cs_real keep = ref_keep(&drop, i, j - first);
+                    cs_real p = exp(ref_attention_score(&t, i, j, h) - lse);
+                    cs_real dp = keep * ref_dot(t.width, dy, t.v.x + vj);
+                    if (pass == 0) {
+                        mean += p * dp;
+                        continue;
+                    }
+                    cs_real ds = p * (dp - mean);
+                    if (dv) {
+                        ref_axpy(t.width, keep * p, dy, dv + vj);
+                    }
+                    if (dq) {
+                        ref_axpy(t.width, scale * ds, t.k.x + kj, dq + qi);
+                    }
+                    if (dk) {
+                        ref_axpy(t.width, scale * ds, t.q.x + qi, dk + kj);
+                    }
+                    if (dtable) {
+                        dtable[ref_attention_bias(&t, i, j, h)] += ds;
+                    }
+                }
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* --- linear attention ------------------------------------------------------------------------- */
+
+typedef struct {
+    const cs_op_linear_attention *o;
+    ref_matrix q, k, v, sum, y;
+    const int32_t *vis, *lim;
+    int64_t width;
+} ref_pooled_view;
+
+static ref_pooled_view ref_pooled_of(const cs_run *run, const cs_op_linear_attention *o)
+{
+    ref_pooled_view t = {.o = o, .q = ref_of(run, o->q.tensor), .k = ref_of(run, o->k.tensor)};
+    t.v = ref_of(run, o->v.tensor);
+    t.sum = ref_of(run, o->sum);
+    t.y = ref_of(run, o->y);
+    t.vis = cs_run_ints(run, o->vis);
+    t.lim = cs_run_ints(run, o->lim);
+    t.width = t.q.cols / o->heads;
+    return t;
+}
+
+/* n^-power of the n keys that row i sees; 0 for none. */
+static cs_real ref_pooled_factor(const ref_pooled_view *t, int64_t i, int64_t first)
+{
+    int64_t n = 0;
+    for (int64_t j = first; j < first + t->k.length; ++j) {
+        n += t->vis[j] <= t->lim[i];
+    }
+    return n > 0 ? pow((cs_real)n, -(cs_real)t->o->power) : 0;
+}
+
+/* Q[i] = sum_u q[u], y[i] = n^-power sum_v (Q[i] . k[v]) v[v], u and v over the keys seen: the
+ * double sum of the definition with its inner sum taken first. */
+static cs_status ref_linear_attention(const cs_run *run, const cs_op *op)
+{
+    ref_pooled_view t = ref_pooled_of(run, &op->linear_attention);
+    for (int64_t h = 0; h < t.o->heads; ++h) {
+        for (int64_t i = 0; i < t.y.rows; ++i) {
+            int64_t first = i / t.y.length * t.k.length, at = h * t.width;
+            cs_real factor = ref_pooled_factor(&t, i, first);
+            cs_real *sum = t.sum.x + i * t.sum.ld + at, *y = t.y.x + i * t.y.ld + at;
+            memset(sum, 0, (size_t)t.width * sizeof *sum);
+            memset(y, 0, (size_t)t.width * sizeof *y);
+            for (int64_t j = first; j < first + t.k.length; ++j) {
+                if (t.vis[j] <= t.lim[i]) {
+                    ref_axpy(t.width, 1, t.q.x + j * t.q.ld + at, sum);
+                }
+            }
+            for (int64_t j = first; j < first + t.k.length; ++j) {
+                if (t.vis[j] <= t.lim[i]) {
+                    cs_real dot = ref_dot(t.width, sum, t.k.x + j * t.k.ld + at);
+                    ref_axpy(t.width, factor * dot, t.v.x + j * t.v.ld + at, y);
+                }
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* With f = n^-power and e_j = f (y'[i] . v[j]):  Q'[i] = sum_j e_j k[j], q'[j] += Q'[i],
+ * k'[j] += e_j Q[i], v'[j] += f (Q[i] . k[j]) y'[i], over the keys j that row i sees. */
+static cs_status ref_linear_attention_back(const cs_run *run, const cs_op *op)
+{
+    ref_pooled_view t = ref_pooled_of(run, &op->linear_attention);
+    cs_real *dq = ref_operand(run, t.o->q).grad, *dk = ref_operand(run, t.o->k).grad;
+    cs_real *dv = ref_operand(run, t.o->v).grad;
+    for (int64_t h = 0; h < t.o->heads; ++h) {
+        for (int64_t i = 0; i < t.y.rows; ++i) {
+            int64_t first = i / t.y.length * t.k.length, at = h * t.width;
+            cs_real factor = ref_pooled_factor(&t, i, first);
+            const cs_real *sum = t.sum.x + i * t.sum.ld + at, *dy = t.y.grad + i * t.y.ld + at;
+            for (int64_t j = first; j < first + t.k.length; ++j) {
+                if (t.vis[j] > t.lim[i]) {
+                    continue;
+                }
+                const cs_real *kj = t.k.x + j * t.k.ld + at;
+                cs_real e = factor * ref_dot(t.width, dy, t.v.x + j * t.v.ld + at);
+                if (dk) {
+                    ref_axpy(t.width, e, sum, dk + j * t.k.ld + at);
+                }
+                if (dv) {
+                    ref_axpy(t.width, factor * ref_dot(t.width, sum, kj), dy, dv + j * t.v.ld + at);
+                }
+                for (int64_t u = first; dq && u < first + t.k.length; ++u) {
+                    if (t.vis[u] <= t.lim[i]) {
+                        ref_axpy(t.width, e, kj, dq + u * t.q.ld + at);
+                    }
+                }
+            }
+        }
+    }
+    return CS_OK;
+}
+
+#endif

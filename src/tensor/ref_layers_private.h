@@ -1,0 +1,291 @@
+/* Part of ref.c: linear maps, embeddings, rows moved, sums and norms. */
+#ifndef CS_TENSOR_REF_LAYERS_PRIVATE_H
+#define CS_TENSOR_REF_LAYERS_PRIVATE_H
+
+#include "tensor/ref_scalar_private.h"
+
+/* --- linear: y = act(z), z = x w^T + b -------------------------------------------------------- */
+
+static const cs_real ref_gelu_c = (cs_real)0.79788456080286535588; /* sqrt(2 / pi) */
+static const cs_real ref_gelu_a = (cs_real)0.044715;
+static const cs_real ref_sqrt_half = (cs_real)0.70710678118654752440;
+static const cs_real ref_half = (cs_real)0.5;
+
+/* GELU (Hendrycks and Gimpel 2016): z Phi(z), exactly by erf or by
+ * z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))) / 2. */
+static cs_real ref_activate(cs_activation act, cs_real z)
+{
+    switch (act) {
+    case CS_ACT_GELU_TANH:
+        return ref_half * z * (1 + tanh(ref_gelu_c * (z + ref_gelu_a * z * z * z)));
+    case CS_ACT_GELU_ERF:
+        return ref_half * z * (1 + erf(z * ref_sqrt_half));
+    case CS_ACT_RELU: /* not-a-number comes through */
+        return z < 0 ? 0 : z;
+    case CS_ACT_TANH:
+        return tanh(z);
+    default:
+        return z;
+    }
+}
+
+/* act'(z); that of ReLU at 0 is 0. */
+static cs_real ref_slope(cs_activation act, cs_real z)
+{
+    cs_real t;
+    switch (act) {
+    case CS_ACT_GELU_TANH:
+        t = tanh(ref_gelu_c * (z + ref_gelu_a * z * z * z));
+        return ref_half * (1 + t) +
+               ref_half * z * (1 - t * t) * ref_gelu_c * (1 + 3 * ref_gelu_a * z * z);
+    case CS_ACT_GELU_ERF: /* Phi(z) + z phi(z) */
+        return ref_half * (1 + erf(z * ref_sqrt_half)) +
+               z * ref_half * ref_gelu_c * exp(-ref_half * z * z);
+    case CS_ACT_RELU:
+        return z > 0 ? 1 : 0;
+    case CS_ACT_TANH:
+        t = tanh(z);
+        return 1 - t * t;
+    default:
+        return 1;
+    }
+}
+
+static cs_status ref_linear(const cs_run *run, const cs_op *op)
+{
+    const cs_op_linear *o = &op->linear;
+    ref_matrix x = ref_of(run, o->x.tensor), w = ref_of(run, o->w.tensor);
+    ref_matrix b = ref_of(run, o->b.tensor), z = ref_of(run, o->z), y = ref_of(run, o->y);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real sum = b.x ? b.x[c] : 0;
+            for (int64_t i = 0; i < x.cols; ++i) {
+                sum += x.x[r * x.ld + i] * w.x[c * w.ld + i];
+            }
+            if (z.x) {
+                z.x[r * z.ld + c] = sum;
+            }
+            y.x[r * y.ld + c] = ref_activate(o->act, sum);
+        }
+    }
+    return CS_OK;
+}
+
+/* z' = y' act'(z), x' += z' w, w' += z'^T x, b' += column sums of z' */
+static cs_status ref_linear_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_linear *o = &op->linear;
+    ref_matrix x = ref_operand(run, o->x), w = ref_operand(run, o->w), b = ref_operand(run, o->b);
+    ref_matrix z = ref_of(run, o->z), y = ref_of(run, o->y);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real dz = y.grad[r * y.ld + c];
+            if (o->act != CS_ACT_NONE) {
+                dz *= ref_slope(o->act, z.x[r * z.ld + c]);
+            }
+            for (int64_t i = 0; i < x.cols; ++i) {
+                if (x.grad) {
+                    x.grad[r * x.ld + i] += dz * w.x[c * w.ld + i];
+                }
+                if (w.grad) {
+                    w.grad[c * w.ld + i] += dz * x.x[r * x.ld + i];
+                }
+            }
+            if (b.grad) {
+                b.grad[c] += dz;
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* --- embed: y[r] = x[r] + sum_t table_t[index_t[r]] ------------------------------------------- */
+
+static cs_status ref_embed(const cs_run *run, const cs_op *op)
+{
+    const cs_op_embed *o = &op->embed;
+    ref_matrix x = ref_of(run, o->x.tensor), y = ref_of(run, o->y);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            y.x[r * y.ld + c] = x.x ? x.x[r * x.ld + c] : 0;
+        }
+    }
+    for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE; ++t) {
+        ref_matrix table = ref_of(run, o->table[t].tensor);
+        const int32_t *index = cs_run_ints(run, o->index[t]);
+        for (int64_t r = 0; r < y.rows; ++r) {
+            for (int64_t c = 0; index[r] >= 0 && c < y.cols; ++c) {
+                y.x[r * y.ld + c] += table.x[index[r] * table.ld + c];
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* x' += y', table_t'[index_t[r]] += y'[r] */
+static cs_status ref_embed_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_embed *o = &op->embed;
+    ref_matrix x = ref_operand(run, o->x), y = ref_of(run, o->y);
+    for (int64_t r = 0; x.grad && r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            x.grad[r * x.ld + c] += y.grad[r * y.ld + c];
+        }
+    }
+    for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE; ++t) {
+        ref_matrix table = ref_operand(run, o->table[t]);
+        const int32_t *index = cs_run_ints(run, o->index[t]);
+        for (int64_t r = 0; table.grad && r < y.rows; ++r) {
+            for (int64_t c = 0; index[r] >= 0 && c < y.cols; ++c) {
+                table.grad[index[r] * table.ld + c] += y.grad[r * y.ld + c];
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* --- gather: y[r] = x[index[r]] --------------------------------------------------------------- */
+
+static cs_status ref_gather(const cs_run *run, const cs_op *op)
+{
+    const cs_op_gather *o = &op->gather;
+    ref_matrix x = ref_of(run, o->x.tensor), y = ref_of(run, o->y);
+    const int32_t *index = cs_run_ints(run, o->index);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            y.x[r * y.ld + c] = index[r] >= 0 ? x.x[index[r] * x.ld + c] : 0;
+        }
+    }
+    return CS_OK;
+}
+
+/* x'[index[r]] += y'[r] */
+static cs_status ref_gather_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_gather *o = &op->gather;
+    ref_matrix x = ref_operand(run, o->x), y = ref_of(run, o->y);
+    const int32_t *index = cs_run_ints(run, o->index);
+    for (int64_t r = 0; x.grad && r < y.rows; ++r) {
+        for (int64_t c = 0; index[r] >= 0 && c < y.cols; ++c) {
+            x.grad[index[r] * x.ld + c] += y.grad[r * y.ld + c];
+        }
+    }
+    return CS_OK;
+}
+
+/* --- add: y = a + drop_p(b) ------------------------------------------------------------------- */
+
+static cs_status ref_add(const cs_run *run, const cs_op *op)
+{
+    const cs_op_add *o = &op->add;
+    ref_matrix a = ref_of(run, o->a.tensor), b = ref_of(run, o->b.tensor), y = ref_of(run, o->y);
+    ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real sum = a.x ? a.x[r * a.ld + c] : 0;
+            y.x[r * y.ld + c] = sum + b.x[r * b.ld + c] * ref_keep(&drop, r, c);
+        }
+    }
+    return CS_OK;
+}
+
+/* a' += y', b' += y' keep / (1 - p) */
+static cs_status ref_add_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_add *o = &op->add;
+    ref_matrix a = ref_operand(run, o->a), b = ref_operand(run, o->b), y = ref_of(run, o->y);
+    ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real dy = y.grad[r * y.ld + c];
+            if (a.grad) {
+                a.grad[r * a.ld + c] += dy;
+            }
+            if (b.grad) {
+                b.grad[r * b.ld + c] += dy * ref_keep(&drop, r, c);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* --- layer norm: s = x + drop_p(r), y = (s - mean) rstd gain + bias, by rows ------------------ */
+
+static cs_status ref_layer_norm(const cs_run *run, const cs_op *op)
+{
+    const cs_op_layer_norm *o = &op->layer_norm;
+    ref_matrix x = ref_of(run, o->x.tensor), res = ref_of(run, o->r.tensor);
+    ref_matrix gain = ref_of(run, o->gain.tensor), bias = ref_of(run, o->bias.tensor);
+    ref_matrix s = res.x ? ref_of(run, o->s) : x, y = ref_of(run, o->y);
+    ref_matrix mean = ref_of(run, o->mean), rstd = ref_of(run, o->rstd);
+    ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
+    cs_real n = (cs_real)x.cols;
+    for (int64_t r = 0; r < y.rows; ++r) {
+        cs_real *sr = s.x + r * s.ld;
+        cs_real sum = 0, square = 0;
+        for (int64_t c = 0; res.x && c < x.cols; ++c) {
+            sr[c] = x.x[r * x.ld + c] + res.x[r * res.ld + c] * ref_keep(&drop, r, c);
+        }
+        for (int64_t c = 0; c < x.cols; ++c) {
+            sum += sr[c];
+        }
+        cs_real mu = sum / n;
+        for (int64_t c = 0; c < x.cols; ++c) {
+            square += (sr[c] - mu) * (sr[c] - mu);
+        }
+        cs_real rs = 1 / sqrt(square / n + (cs_real)o->eps);
+        for (int64_t c = 0; c < x.cols; ++c) {
+            y.x[r * y.ld + c] = (sr[c] - mu) * rs * gain.x[c] + (bias.x ? bias.x[c] : 0);
+        }
+        mean.x[r * mean.ld] = mu;
+        rstd.x[r * rstd.ld] = rs;
+    }
+    return CS_OK;
+}
+
+/* With n = (s - mean) rstd and g = y' gain:
+ *   s' = rstd (g - mean(g) - n mean(g n)) + (s' that stands, where s_used),
+ *   x' += s', r' += s' keep / (1 - p), gain' += sum_r y' n, bias' += sum_r y'. */
+static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_layer_norm *o = &op->layer_norm;
+    ref_matrix x = ref_operand(run, o->x), res = ref_operand(run, o->r);
+    ref_matrix gain = ref_operand(run, o->gain), bias = ref_operand(run, o->bias);
+    ref_matrix s = res.x ? ref_of(run, o->s) : x, y = ref_of(run, o->y);
+    ref_matrix mean = ref_of(run, o->mean), rstd = ref_of(run, o->rstd);
+    ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        const cs_real *sr = s.x + r * s.ld, *dy = y.grad + r * y.ld;
+        cs_real mu = mean.x[r * mean.ld], rs = rstd.x[r * rstd.ld];
+        cs_real mean_g = 0, mean_gn = 0;
+        for (int64_t c = 0; c < x.cols; ++c) {
+            cs_real n = (sr[c] - mu) * rs, g = dy[c] * gain.x[c];
+            mean_g += g;
+            mean_gn += g * n;
+            if (gain.grad) {
+                gain.grad[c] += dy[c] * n;
+            }
+            if (bias.grad) {
+                bias.grad[c] += dy[c];
+            }
+        }
+        mean_g /= (cs_real)x.cols;
+        mean_gn /= (cs_real)x.cols;
+        for (int64_t c = 0; c < x.cols; ++c) {
+            cs_real n = (sr[c] - mu) * rs;
+            cs_real ds = rs * (dy[c] * gain.x[c] - mean_g - n * mean_gn);
+            if (o->s_used) {
+                ds += s.grad[r * s.ld + c];
+            }
+            if (x.grad) {
+                x.grad[r * x.ld + c] += ds;
+            }
+            if (res.grad) {
+                res.grad[r * res.ld + c] += ds * ref_keep(&drop, r, c);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* Part of ref.c: the losses. Each writes one loss a row; backward writes z' where the graph put it:
+ * over z itself. Rows with a negative target: loss and lse 0, z' zero. Columns beyond the classes
+ * get zero gradient. */
+#ifndef CS_TENSOR_REF_LOSSES_PRIVATE_H
+#define CS_TENSOR_REF_LOSSES_PRIVATE_H
+
+#include "tensor/ref_scalar_private.h"
+
+/* --- cross-entropy: loss[r] = weight[r] (lse(z[r]) - z[r][target]) ---------------------------- */
+
+static cs_status ref_cross_entropy(const cs_run *run, const cs_op *op)
+{
+    const cs_op_cross_entropy *o = &op->cross_entropy;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix lse = ref_of(run, o->lse), loss = ref_of(run, o->loss);
+    const int32_t *target = cs_run_ints(run, o->target);
+    for (int64_t r = 0; r < z.rows; ++r) {
+        const cs_real *zr = z.x + r * z.ld;
+        cs_real most = zr[0], sum = 0;
+        lse.x[r * lse.ld] = 0;
+        loss.x[r * loss.ld] = 0;
+        if (target[r] < 0) {
+            continue;
+        }
+        for (int64_t c = 1; c < o->classes; ++c) {
+            most = fmax(most, zr[c]);
+        }
+        for (int64_t c = 0; c < o->classes; ++c) {
+            sum += exp(zr[c] - most);
+        }
+        lse.x[r * lse.ld] = most + log(sum);
+        loss.x[r * loss.ld] = weight.x[r * weight.ld] * (lse.x[r * lse.ld] - zr[target[r]]);
+    }
+    return CS_OK;
+}
+
+/* z'[r][c] = weight[r] (exp(z[r][c] - lse[r]) - [c = target]) */
+static cs_status ref_cross_entropy_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_cross_entropy *o = &op->cross_entropy;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix lse = ref_of(run, o->lse);
+    const int32_t *target = cs_run_ints(run, o->target);
+    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+        for (int64_t c = 0; c < z.cols; ++c) {
+            cs_real dz = 0;
+            if (target[r] >= 0 && c < o->classes) {
+                cs_real p = exp(z.x[r * z.ld + c] - lse.x[r * lse.ld]);
+                dz = weight.x[r * weight.ld] * (p - (cs_real)(c == target[r]));
+            }
+            z.grad[r * z.ld + c] = dz;
+        }
+    }
+    return CS_OK;
+}
+
+/* --- spectral loss: loss[r] = weight[r] (-factor z[r][target] + sum_j mass[j] z[r][j]^2) ------ */
+
+static cs_status ref_spectral_loss(const cs_run *run, const cs_op *op)
+{
+    const cs_op_spectral_loss *o = &op->spectral_loss;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix mass = ref_of(run, o->mass), loss = ref_of(run, o->loss);
+    const int32_t *target = cs_run_ints(run, o->target);
+    for (int64_t r = 0; r < z.rows; ++r) {
+        const cs_real *zr = z.x + r * z.ld;
+        cs_real sum = 0;
+        for (int64_t c = 0; c < o->classes; ++c) {
+            sum += mass.x[c] * zr[c] * zr[c];
+        }
+        loss.x[r * loss.ld] =
+            target[r] < 0 ? 0
+                          : weight.x[r * weight.ld] * (sum - (cs_real)o->factor * zr[target[r]]);
+    }
+    return CS_OK;
+}
+
+/* z'[r][j] = weight[r] (2 mass[j] z[r][j] - factor [j = target]) */
+static cs_status ref_spectral_loss_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_spectral_loss *o = &op->spectral_loss;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix mass = ref_of(run, o->mass);
+    const int32_t *target = cs_run_ints(run, o->target);
+    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+        for (int64_t c = 0; c < z.cols; ++c) {
+            cs_real dz = 0;
+            if (target[r] >= 0 && c < o->classes) {
+                dz = 2 * mass.x[c] * z.x[r * z.ld + c];
+                dz -= c == target[r] ? (cs_real)o->factor : 0;
+            }
+            z.grad[r * z.ld + c] = dz * weight.x[r * weight.ld];
+        }
+    }
+    return CS_OK;
+}
+
+/* --- squared error: loss[r] = weight[r] sum_c (z[r][c] - goal[r][c])^2 ------------------------ */
+
+static cs_status ref_squared_error(const cs_run *run, const cs_op *op)
+{
+    const cs_op_squared_error *o = &op->squared_error;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix goal = ref_of(run, o->goal), loss = ref_of(run, o->loss);
+    for (int64_t r = 0; r < z.rows; ++r) {
+        cs_real sum = 0;
+        for (int64_t c = 0; c < z.cols; ++c) {
+            cs_real e = z.x[r * z.ld + c] - goal.x[r * goal.ld + c];
+            sum += e * e;
+        }
+        loss.x[r * loss.ld] = weight.x[r * weight.ld] * sum;
+    }
+    return CS_OK;
+}
+
+/* z' = 2 weight (z - goal) */
+static cs_status ref_squared_error_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_squared_error *o = &op->squared_error;
+    ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
+    ref_matrix goal = ref_of(run, o->goal);
+    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+        for (int64_t c = 0; c < z.cols; ++c) {
+            cs_real e = z.x[r * z.ld + c] - goal.x[r * goal.ld + c];
+            z.grad[r * z.ld + c] = 2 * weight.x[r * weight.ld] * e;
+        }
+    }
+    return CS_OK;
+}
+
+#endif

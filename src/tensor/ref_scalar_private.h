@@ -1,0 +1,74 @@
+/* Part of ref.c: the scalar type of the reference backend and what its operations share.
+ *
+ * ref.c and these parts are compiled twice, for double and (CS_REF_FLOAT) for float; <tgmath.h>
+ * picks the functions of the type. All sums run in the type itself, rows in rising order.
+ */
+#ifndef CS_TENSOR_REF_SCALAR_PRIVATE_H
+#define CS_TENSOR_REF_SCALAR_PRIVATE_H
+
+#include <string.h>
+#include <tgmath.h>
+
+#include "tensor/dropout.h"
+#include "tensor/run.h"
+
+#ifdef CS_REF_FLOAT
+typedef float cs_real;
+#else
+typedef double cs_real;
+#endif
+
+/* A tensor, rows of `cols` items `ld` apart; x NULL where it is absent, grad NULL where no gradient
+ * is wanted. */
+typedef struct {
+    cs_real *x, *grad;
+    int64_t batch, length, rows, cols, ld;
+} ref_matrix;
+
+static inline ref_matrix ref_of(const cs_run *run, int tensor)
+{
+    cs_matrix m = cs_run_matrix(run, tensor);
+    return (ref_matrix){m.x, m.grad, m.batch, m.length, m.rows, m.cols, m.ld};
+}
+
+/* An operand in backward. Its gradient, if wanted, starts at zero unless there is one to add to;
+ * gradients of parameters always add up. So every backward function below only adds. */
+static inline ref_matrix ref_operand(const cs_run *run, cs_operand operand)
+{
+    ref_matrix m = ref_of(run, operand.tensor);
+    if (!operand.grad) {
+        m.grad = NULL;
+    }
+    if (m.grad && !operand.add && run->graph->tensor[operand.tensor].space != CS_SPACE_PARAM) {
+        for (int64_t r = 0; r < m.rows; ++r) {
+            memset(m.grad + r * m.ld, 0, (size_t)m.cols * sizeof *m.grad);
+        }
+    }
+    return m;
+}
+
+/* What dropout multiplies an item by: 1 / (1 - p) where it is kept, else 0. */
+typedef struct {
+    cs_run_key key;
+    uint32_t purpose;
+    double p; /* 0: everything is kept */
+} ref_dropout;
+
+static inline ref_dropout ref_dropout_of(const cs_run *run, const cs_op *op, int64_t head, double p)
+{
+    uint32_t purpose = cs_drop_purpose(op - run->graph->op, head);
+    return (ref_dropout){*run->key, purpose, run->graph->training ? p : 0.0};
+}
+
+static inline cs_real ref_keep(const ref_dropout *drop, int64_t row, int64_t col)
+{
+    if (drop->p <= 0.0) {
+        return 1;
+    }
+    cs_four_words w = cs_drop_words(drop->key.seed, drop->key.step, drop->key.micro, drop->purpose,
+                                    (uint32_t)row, (uint32_t)(col / 4));
+    bool kept = w.word[col % 4] >= cs_drop_threshold(drop->p);
+    return kept ? (cs_real)(1.0 / (1.0 - drop->p)) : 0;
+}
+
+#endif
