@@ -1,0 +1,88 @@
+/* What a model is: sizes and choices, and their form as config.json.
+ *
+ * Two architectures have the arithmetic of Hugging Face classes, so that checkpoints are exchanged:
+ * `gpt2` (GPT2LMHeadModel) and `roberta-prelayernorm` (RobertaPreLayerNormForMaskedLM). `roberta`
+ * and `bert` are the same network with the norm after each sublayer. `linear` is the single layer
+ * of pooled linear attention of Theorem 4.3. Every architecture serves every objective; the masks
+ * and rows differ (model/network.h).
+ */
+#ifndef CS_MODEL_CONFIG_H
+#define CS_MODEL_CONFIG_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/graph.h"
+
+typedef enum {
+    CS_ARCH_GPT2,
+    CS_ARCH_ROBERTA_PRELAYERNORM,
+    CS_ARCH_ROBERTA,
+    CS_ARCH_BERT,
+    CS_ARCH_LINEAR,
+    CS_ARCH_COUNT
+} cs_arch;
+
+/* MAE-LM's decoder (its section 3 and Table 2). */
+typedef enum {
+    CS_DECODER_SELF,         /* bidirectional self-attention (the paper's choice) */
+    CS_DECODER_SELF_CROSS,   /* and cross-attention to the encoder's output */
+    CS_DECODER_CAUSAL_CROSS, /* causal self-attention over the shifted text, cross-attention:
+                                predicts every token */
+    CS_DECODER_CROSS,        /* cross-attention only, rows at the masked positions */
+} cs_decoder_attention;
+
+typedef struct {
+    int64_t layers; /* 0: no decoder */
+    int64_t width, heads, inner;
+    cs_decoder_attention attention;
+} cs_decoder_config;
+
+typedef struct {
+    cs_arch arch;
+    int64_t vocab, positions; /* rows of the token and position tables; positions 0: none */
+    int64_t width, layers, heads, inner;
+    cs_activation act;
+    bool post_norm;  /* norm after each residual sum (BERT, RoBERTa); else before each sublayer */
+    bool embed_norm; /* norm of the embedding sum (roberta-*, bert) */
+    bool head_transform;     /* dense, gelu, norm before the output embedding (roberta-*, bert) */
+    bool head_bias;          /* bias of the logits */
+    bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
+    bool tied;               /* output embedding = token table */
+    int64_t token_types;     /* rows of the token type table (all rows use type 0); 0: none */
+    int64_t position_offset; /* row of the first position: pad_id + 1 in roberta-*, else 0 */
+    double eps;              /* of the norms */
+    double dropout, attention_dropout, embed_dropout;
+    double init_range;                           /* standard deviation of initial weights */
+    int64_t relative_buckets, relative_distance; /* 0: no relative positions */
+    bool query_vector; /* two-stream models learn the start of the query stream */
+    cs_decoder_config decoder;
+    double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
+    int32_t pad_id, bos_id, eos_id, mask_id, unk_id; /* -1: none */
+} cs_model_config;
+
+/* A preset: "1m", "4m", "small" (6 x 256), "base" (12 x 768, MAE-LM, GPT-2), "cramming" (16 x 768,
+ * LA section 5.1), "large" (24 x 1024, MAE-LM large++). Fills sizes only; CS_ERR_USAGE lists the
+ * names. */
+cs_status cs_model_preset(const char *name, cs_model_config *config) CS_MUST_CHECK;
+const char *const *cs_model_presets(void); /* NULL-terminated */
+
+cs_status cs_arch_by_name(const char *name, cs_arch *out) CS_MUST_CHECK;
+const char *cs_arch_name(cs_arch arch);
+
+/* The architecture's choices (norms, activation, head, offsets) into a zeroed or sized config. */
+void cs_model_config_default(cs_arch arch, cs_model_config *config);
+
+/* CS_ERR_USAGE names the value out of range ("heads 5 do not divide width 128"). */
+cs_status cs_model_config_check(const cs_model_config *config) CS_MUST_CHECK;
+
+/* config.json: the Hugging Face keys of the architecture; what those classes do not know stands
+ * under "cospec". Reading refuses unknown architectures, activations and settings by name, and keys
+ * that would change the arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type, ...).
+ */
+json_t *cs_model_config_json(const cs_model_config *config);
+cs_status cs_model_config_parse(const char *where, const json_t *json,
+                                cs_model_config *out) CS_MUST_CHECK;
+
+#endif
