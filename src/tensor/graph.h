@@ -190,6 +190,7 @@ typedef struct {
 
 typedef struct {
     cs_op_kind kind;
+    bool backward; /* some operand wants a gradient; else backward passes it by */
     union {
         cs_op_linear linear;
         cs_op_embed embed;

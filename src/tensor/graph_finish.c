@@ -137,6 +137,7 @@ static void note_writer(void *ctx, cs_operand *operand)
     dry_run *d = ctx;
     const cs_tensor *t = &d->graph->tensor[operand->tensor];
     operand->grad = t->wants_grad;
+    d->graph->op[d->op].backward |= t->wants_grad;
     operand->add = t->space == CS_SPACE_PARAM || d->written[operand->tensor];
     d->written[operand->tensor] = 1;
 }
@@ -265,6 +266,16 @@ static void place_rest(cs_graph *g)
     }
 }
 
+/* Operations after the one at hand left a gradient at this tensor or at its views. */
+static bool gradient_left(const dry_run *d, int tensor)
+{
+    bool left = d->written[tensor];
+    for (int64_t i = tensor + 1; i < d->graph->tensors; ++i) {
+        left = left || (d->graph->tensor[i].parent == tensor && d->written[i]);
+    }
+    return left && d->graph->tensor[tensor].wants_grad;
+}
+
 static void walk(dry_run *d)
 {
     cs_graph *g = d->graph;
@@ -282,7 +293,7 @@ static void walk(dry_run *d)
     for (d->op = g->ops - 1; d->op >= 0 && g->training; --d->op) {
         cs_op *op = &g->op[d->op];
         if (op->kind == CS_OP_LAYER_NORM && op->layer_norm.s != CS_NONE) {
-            op->layer_norm.s_used = d->written[op->layer_norm.s] != 0;
+            op->layer_norm.s_used = gradient_left(d, op->layer_norm.s);
         }
         cs_op_operands(op, note_writer, d);
     }

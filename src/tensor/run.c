@@ -272,7 +272,9 @@ static cs_status walk_backward(cs_run *run)
     const cs_graph *g = run->graph;
     cs_status status = CS_OK;
     for (int64_t i = g->ops - 1; i >= 0 && status == CS_OK; --i) {
-        status = run->backend->backward[g->op[i].kind](run, &g->op[i]);
+        if (g->op[i].backward) {
+            status = run->backend->backward[g->op[i].kind](run, &g->op[i]);
+        }
     }
     return status;
 }
