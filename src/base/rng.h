@@ -17,6 +17,7 @@ typedef enum {
     CS_STREAM_AUDIT,    /* random f, W of Theorem 3.1, random labellings */
     CS_STREAM_SPLIT,    /* train/test splits, document blocks */
     CS_STREAM_TEST,     /* tests only */
+    CS_STREAM_INIT,     /* initial parameters; numbers above are kept, so it stands after TEST */
 } cs_stream;
 
 typedef struct {

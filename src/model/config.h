@@ -41,7 +41,9 @@ typedef struct {
 
 typedef struct {
     cs_arch arch;
-    int64_t vocab, positions; /* rows of the token and position tables; positions 0: none */
+    int64_t vocab;     /* rows of the token table, classes of the loss */
+    int64_t positions; /* the longest sequence; 0: no table. The position table has position_offset
+                          + positions rows. */
     int64_t width, layers, heads, inner;
     cs_activation act;
     bool post_norm;  /* norm after each residual sum (BERT, RoBERTa); else before each sublayer */
@@ -51,11 +53,13 @@ typedef struct {
     bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
     bool tied;               /* output embedding = token table */
     int64_t token_types;     /* rows of the token type table (all rows use type 0); 0: none */
-    int64_t position_offset; /* row of the first position: pad_id + 1 in roberta-*, else 0 */
+    int64_t position_offset; /* row of the first position: pad_id + 1 in roberta-*, else 0; set by
+                                cs_model_config_ids */
     double eps;              /* of the norms */
     double dropout, attention_dropout, embed_dropout;
     double init_range;                           /* standard deviation of initial weights */
-    int64_t relative_buckets, relative_distance; /* 0: no relative positions */
+    int64_t relative_buckets, relative_distance; /* 0: no relative positions. Both sides have their
+                                                    buckets, whatever the masks show. */
     bool query_vector; /* two-stream models learn the start of the query stream */
     cs_decoder_config decoder;
     double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
@@ -71,17 +75,30 @@ const char *const *cs_model_presets(void); /* NULL-terminated */
 cs_status cs_arch_by_name(const char *name, cs_arch *out) CS_MUST_CHECK;
 const char *cs_arch_name(cs_arch arch);
 
-/* The architecture's choices (norms, activation, head, offsets) into a zeroed or sized config. */
+/* The architecture's choices (everything but sizes and decoder; ids as in the class's own config)
+ * into a zeroed or sized config. */
 void cs_model_config_default(cs_arch arch, cs_model_config *config);
+
+/* The special tokens of the tokenizer at hand (-1: none), and what follows from them: positions of
+ * roberta-* start behind the padding token's row. */
+typedef struct {
+    int32_t pad, bos, eos, mask, unk;
+} cs_special_ids;
+void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
 
 /* CS_ERR_USAGE names the value out of range ("heads 5 do not divide width 128"). */
 cs_status cs_model_config_check(const cs_model_config *config) CS_MUST_CHECK;
 
+/* Whether the Hugging Face class of the architecture has the same arithmetic: no setting beyond
+ * what the class knows. */
+bool cs_model_config_exchangeable(const cs_model_config *config);
+
 /* config.json: the Hugging Face keys of the architecture; what those classes do not know stands
- * under "cospec". Reading refuses unknown architectures, activations and settings by name, and keys
- * that would change the arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type, ...).
- */
-json_t *cs_model_config_json(const cs_model_config *config);
+ * under "cospec". A model that no class computes says model_type "cospec" and names its
+ * architecture under "cospec", so that no library loads it as something else. Reading refuses
+ * unknown architectures, activations and settings by name, and keys that would change the
+ * arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type, ...). NULL: no memory. */
+json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;
 

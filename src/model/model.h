@@ -2,7 +2,41 @@
  *
  * Parameters have our own names ("layer.3.attention.qkv.weight"), O x I row-major with rows =
  * outputs; model/huggingface.c maps them to the names and transposes of Hugging Face checkpoints.
- * In roberta-*, query, key and value matrices are joined to one 3d x d matrix here.
+ * In roberta-* and bert, query, key and value matrices are joined to one 3d x d matrix here.
+ *
+ * With d = width, f = inner, V = vocab and, in the decoder, e = its width, g = its inner; N counts
+ * layers from 0. Names ending in .bias exist where config.bias is set.
+ *
+ *   embed.token                    V x d
+ *   embed.position                 (position_offset + positions) x d
+ *   embed.type                     token_types x d
+ *   embed.norm.gain .bias          1 x d                 embed_norm
+ *   query.start                    1 x d                 query_vector
+ *   relative.table                 relative_buckets x heads, one for all layers
+ *   layer.N.attention.norm.gain .bias    1 x d           post_norm: of the sublayer's sum
+ *   layer.N.attention.qkv.weight .bias   3d x d, 1 x 3d  rows of q, then k, then v
+ *   layer.N.attention.output.weight .bias  d x d, 1 x d
+ *   layer.N.mlp.norm.gain .bias    1 x d                 post_norm: of the sublayer's sum
+ *   layer.N.mlp.in.weight .bias    f x d, 1 x f
+ *   layer.N.mlp.out.weight .bias   d x f, 1 x d
+ *   final_norm.gain .bias          1 x d                 not post_norm
+ *   head.dense.weight .bias        d x d, 1 x d          head_transform
+ *   head.norm.gain .bias           1 x d                 head_transform
+ *   head.bias                      1 x V                 head_bias
+ *   output.weight                  V x d                 not tied
+ *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
+ *   decoder.mask                   1 x e                 not causal
+ *   decoder.token                  V x e                 causal
+ *   decoder.position               (position_offset + positions) x e
+ *   decoder.layer.N.attention. and .mlp.  as above, e for d, g for f; no attention in `cross`
+ *   decoder.layer.N.cross.norm.gain .bias         1 x e       with cross-attention
+ *   decoder.layer.N.cross.query.weight .bias      e x e, 1 x e
+ *   decoder.layer.N.cross.kv.weight .bias         2e x e, 1 x 2e  rows of k, then v
+ *   decoder.layer.N.cross.output.weight .bias     e x e, 1 x e
+ *   decoder.norm.gain .bias        1 x e                 not post_norm
+ *   decoder.output.weight .bias    d x e, 1 x d          e != d: decoder's output to the head
+ *
+ * `linear` has embed.token, embed.position, layer.0.attention.qkv.weight and output.weight alone.
  */
 #ifndef CS_MODEL_MODEL_H
 #define CS_MODEL_MODEL_H
@@ -22,9 +56,11 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
                         cs_model *out) CS_MUST_CHECK;
 void cs_model_free(cs_model *model);
 
-/* Initial values: normal with init_range (residual projections divided by sqrt(2 layers), GPT-2),
- * ones for gains, zeros for biases; a function of (seed, parameter name, item), the same on every
- * backend. */
+/* Initial values: ones for gains, zeros for biases, else normal with standard deviation init_range;
+ * where norms come before the sublayers, their output matrices have it divided by sqrt(sublayers)
+ * (GPT-2, section 2.3). `linear`, a product of three projections, starts from tables of standard
+ * deviation 1 and projections of 1 / sqrt(d), so that features are of order one. A function of
+ * (seed, parameter name, row, column), the same on every backend. */
 cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
 
 /* DIR/model.safetensors and DIR/config.json in Hugging Face form (ours only: extra names, "cospec."

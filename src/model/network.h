@@ -1,15 +1,18 @@
 /* The Transformer as a list of operations, in the forms that the objectives need.
  *
  *   single      rows (B, S); attention by rank masks; causal (ar) or bidirectional with [MASK]
- * (masked). two-stream  content rows (B, S) and query rows (B, Q), shared weights. A query starts
- * from a learned vector plus the embedding of the position it fills, attends to content keys by the
- * same vis and its own lim, and alone is read by the loss (LA App. B.3, Eq. 23-24). mae encoder
- * rows without (most) [MASK] positions, then a shallow decoder over all positions (MAE-LM section
- * 3). Only the encoder is kept for use. linear      rows (B, S); pooled linear attention over what
- * each query row (B, Q) sees; blind.
+ *               (masked)
+ *   two-stream  content rows (B, S) and query rows (B, Q), shared weights. A query starts from a
+ *               learned vector plus the embedding of the position it fills, attends to content keys
+ *               by the same vis and its own lim, and alone is read by the loss (LA App. B.3,
+ *               Eq. 23-24)
+ *   mae         encoder rows without (most) [MASK] positions, then a shallow decoder over all
+ *               positions (MAE-LM section 3). Only the encoder is kept for use
+ *   linear      rows (B, S); pooled linear attention over what each query row (B, Q) sees; blind
  *
- * All read what they predict through loss rows (1, P): row numbers into the top of the network. The
- * form is chosen by cs_form_of; the batch (train/batch.h) fills the index tensors listed here.
+ * All read what they predict through loss rows (1, P): row numbers into the top of the network.
+ * Rows above the last attention that no loss row reads are not computed. The form is chosen by
+ * cs_form_of; the batch (train/batch.h) fills the index tensors listed here.
  */
 #ifndef CS_MODEL_NETWORK_H
 #define CS_MODEL_NETWORK_H
@@ -29,44 +32,49 @@ typedef struct {
     cs_loss loss;
     double spectral_factor; /* 1 or 2 */
     bool training;
-    bool keep_hidden;       /* hidden[] stays readable */
+    bool keep_hidden;       /* hidden[] stays readable; not in training */
     int64_t batch, length;  /* B, S */
     int64_t queries;        /* Q (two-stream, linear) */
     int64_t decoder_length; /* rows a sequence of the mae decoder */
-    int64_t predictions;    /* P, the most loss rows of a batch */
+    int64_t predictions;    /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE: no head, `top`
+                               instead */
 } cs_network_options;
 
 /* Ids into graph; CS_NONE where the form has none. */
 typedef struct cs_network {
     cs_graph graph;
     cs_network_options options;
-    /* content (encoder) rows */
+    /* content (encoder) rows; position: row of the position table, none without absolute and
+     * relative positions */
     int rows, token, position, vis, lim;
     /* query rows: the row of the position table to sit at (two-stream), and what they see */
     int query_rows, query_position, query_lim;
-    /* mae decoder rows: encoder row to take (index into encoder rows, -1: none), token to embed
-     * from the decoder's own table of one or vocab rows (-1: none), position row, masks;
-     * cross-attention limits over encoder rows */
+    /* mae decoder rows: encoder row to take (row number among all encoder rows as they lie now, -1:
+     * none; absent in the decoders that reach the encoder by cross-attention alone), token to embed
+     * from the decoder's own table of one (causal: vocab) rows (-1: none), position row, masks of
+     * self-attention; limits of cross-attention against vis */
     int decoder_rows, decoder_from, decoder_token, decoder_position, decoder_vis, decoder_lim,
         decoder_cross_lim;
     /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
      */
     int loss_rows, predict, target, weight, mass;
     int loss, logits;
-    int features; /* what the head reads at loss rows (after the final norm) */
-    int hiddens;  /* layers + 1: embeddings, then the residual stream after each layer; MAE: encoder
-                   */
+    int features; /* what the output matrix reads at loss rows */
+    int top;      /* without loss rows: every content (MAE: encoder) row after the final norm */
+    int hiddens;  /* layers + 1: embeddings, then the residual stream after each layer, of the
+                     content (MAE: encoder) rows; 0 unless kept */
     int *hidden;
 } cs_network;
 
 /* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE when the model lacks
- * what the form needs (query vector, decoder). */
+ * what the form needs (query vector, decoder). The spectral loss leaves out the bias of the logits:
+ * they are f^T W there. */
 cs_status cs_network_build(const cs_model *model, const cs_network_options *options,
                            cs_network *out) CS_MUST_CHECK;
 void cs_network_free(cs_network *network);
 
-/* Floating-point operations of one forward pass at present maxima (2 a multiply-add), GEMMs and
- * attention only; backward costs twice that. */
+/* Floating-point operations of one forward pass at the maxima (2 a multiply-add), GEMMs and
+ * attention (every pair of rows of a sequence, seen or not) only; backward costs twice that. */
 double cs_network_flops(const cs_network *network);
 
 #endif
