@@ -18,6 +18,8 @@ typedef enum {
     CS_STREAM_SPLIT,    /* train/test splits, document blocks */
     CS_STREAM_TEST,     /* tests only */
     CS_STREAM_INIT,     /* initial parameters; numbers above are kept, so it stands after TEST */
+    CS_STREAM_REPLACE,  /* what stands for a masked token: itself, [MASK], a random one */
+    CS_STREAM_KEPT,     /* which [MASK]s stay in the encoder of MAE-LM */
 } cs_stream;
 
 typedef struct {

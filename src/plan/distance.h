@@ -1,6 +1,4 @@
-/* One target a prefix: the law of its distance, for ar, diverse-ar and offset-ar. Private to the
- * plan room.
- */
+/* One target a prefix: the law of its distance, for ar, diverse-ar and offset-ar. */
 #ifndef CS_PLAN_DISTANCE_H
 #define CS_PLAN_DISTANCE_H
 

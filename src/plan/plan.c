@@ -74,6 +74,29 @@ void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, cs_plan 
     plan->groups = plan->group[plan->length - 1];
 }
 
+int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s)
+{
+    int64_t prefixes = objective->empty_prefix == CS_PREFIX_NONE ? s - 1 : s;
+    return objective->t < prefixes ? objective->t : prefixes;
+}
+
+void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan)
+{
+    int64_t s = plan->length, t = objective->t;
+    int64_t none = objective->empty_prefix == CS_PREFIX_NONE; /* no prefix of length 0 */
+    double group_weight = (double)cs_plan_diverse_firsts(objective, s);
+    if (objective->event_weight == CS_EVENT_MASK) {
+        group_weight /= (double)(s - none);
+    }
+    for (int64_t i = 0, first = choice + none; i < s; ++i) {
+        int64_t before = i < first ? 0 : (i - first) / t; /* full groups before that of i */
+        int64_t left = s - first - before * t;
+        plan->group[i] = (int32_t)(i < first ? 0 : before + 1);
+        plan->weight[i] = i < first ? 0 : group_weight / (double)(left < t ? left : t);
+    }
+    plan->groups = plan->group[s - 1];
+}
+
 static void sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
@@ -215,6 +238,25 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
     }
     if (status == CS_OK) {
         cs_plan_weigh(objective, plan);
+    }
+    return status;
+}
+
+cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    if (objective->kind == CS_OBJ_OFFSET_AR) {
+        return cs_fail(CS_ERR_USAGE, "offset-ar has no plan that holds all prefixes");
+    }
+    if (objective->kind != CS_OBJ_DIVERSE_AR) {
+        return cs_plan_sample(objective, rng, plan);
+    }
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) {
+        status = cs_objective_check_length(objective, plan->length);
+    }
+    if (status == CS_OK) {
+        int64_t firsts = cs_plan_diverse_firsts(objective, plan->length);
+        cs_plan_diverse(objective, cs_rng_below(rng, firsts), plan);
     }
     return status;
 }

@@ -32,6 +32,14 @@ void cs_plan_free(cs_plan *plan);
  * The expected weight of each (S, k), normalised, is cs_pairs_of(). O(s), no allocation. */
 cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 
+/* The same for training, where one plan should hold as many events as it can: diverse-ar draws a
+ * plan of groups of t that serves every t-th prefix at once (plan_weights.h); other objectives are
+ * as above. Expected weights of the events (S, k) are cs_pairs_of() times the expected number of
+ * predicted tokens (cs_pairs.predicted) under `token` weights. CS_ERR_USAGE for offset-ar, whose
+ * events are of no such plan: see offsets.h. O(s), no allocation. */
+cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng,
+                                  cs_plan *plan) CS_MUST_CHECK;
+
 /* Every plan of the objective with its probability, for small lengths: calls visit(ctx, plan,
  * probability). Refuses more than `limit` plans (CS_ERR_USAGE with the number). Probabilities sum
  * to 1. */

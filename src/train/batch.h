@@ -1,19 +1,29 @@
 /* From sequences to what a network reads: tokens, positions, masks, targets and weights, drawn from
  * the objective's plan. Built on the host, the same for every backend, and a function of (seed,
- * step, row).
+ * step, row) for each sequence, whatever else is in the batch.
  *
- *   objective                       form        what is drawn for a sequence of s tokens
- *   ar                              single      nothing: row i sees 0..i and predicts token i + 1
- *   masked, variable-, bernoulli-   single      the plan: masked tokens become [MASK] (or 80/10/10)
- *   group-ar, permuted-ar, gvp, file  two-stream  the plan: one query a predicted token, lim = f(i)
- * - 1 diverse-ar t                    two-stream  first group 1..t, groups of t, event weights of
- * LA Eq. 3 offset-ar w                     two-stream  for each prefix one offset d ~ w; the query
- * sits at i + d masked with a decoder           mae         the plan; a share delta of the [MASK]s
- * stays in the encoder any (arch linear)               linear      the plan's events; a query row
- * sees the conditioning set
+ *   ar                        single      row i sees 0..i and predicts token i + 1. With a shared
+ *                                         empty prefix a begin token comes first and the last token
+ *                                         is only a target
+ *   masked, variable-masked,  single      masked tokens become [MASK] (or keep / random shares);
+ *   bernoulli-masked                      every row sees every row
+ *   group-ar, permuted-ar,    two-stream  content rows see groups <= f(i); one query row a
+ *   gvp, file                             predicted token, at its position, sees groups < f(i)
+ *   diverse-ar t              two-stream  the same: first group 1..t, groups of t, events weighted
+ *                                         as LA Eq. 3 (plan.h, cs_plan_sample_training)
+ *   offset-ar w               two-stream  causal content; for each prefix one distance d ~ w: a
+ *                                         query row at the d-th position after it that sees it
+ *   masked with a decoder     mae         encoder rows: the unmasked tokens and a share delta of
+ *                                         the [MASK]s; decoder rows by its kind of attention
+ *   any, architecture linear  linear      one query row a conditioning set (group with predicted
+ *                                         tokens; offset-ar: prefix), read by all its events
  *
- * Event weights: `token`, each predicted token counts once; `mask`, each plan once (theory: event
- * weights).
+ * Row i sees row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1. An empty
+ * conditioning set (shared empty prefix) is a query row that sees nothing.
+ *
+ * Event weights: `token`, each predicted token counts 1 (offset-ar and diverse-ar: each prefix
+ * counts 1); `mask`, the expected weights of one sequence sum to 1 (theory.md 1). Up to a factor a
+ * sequence, the expected weight of (S, k) is cs_pairs_of().
  */
 #ifndef CS_TRAIN_BATCH_H
 #define CS_TRAIN_BATCH_H
@@ -25,13 +35,16 @@
 #include "plan/objective.h"
 #include "tensor/run.h"
 
+/* Shares are of the masked tokens that a model reads: single and mae forms of the masked family. */
 typedef struct {
     cs_objective objective;
-    double keep, random; /* of masked tokens: share left as they are, replaced by random ones (BERT
-                            0.1, 0.1) */
-    double delta;        /* mae: share of [MASK]s kept in the encoder */
-    bool decoder_resets; /* mae: the decoder takes [MASK], not the encoder's row, at kept [MASK]s */
-    bool misaligned;     /* mae: encoder positions 0, 1, 2, ... over the rows that are left */
+    double keep, random; /* left as they are, replaced by random tokens (BERT 0.1, 0.1); the others
+                            become [MASK] */
+    /* mae only; 0 and false elsewhere. */
+    double delta;        /* share of masked tokens kept in the encoder */
+    bool decoder_resets; /* the decoder takes its mask vector, not the encoder's row, at those that
+                            are [MASK] */
+    bool misaligned;     /* encoder positions 0, 1, 2, ... over the rows that are left */
 } cs_task;
 
 /* One training sequence, borrowed. `row` is its number within the step (over all micro-batches). */
@@ -40,39 +53,56 @@ typedef struct {
     int64_t length, row;
 } cs_example;
 
-/* Arrays as the index tensors of a network, row-major at present sizes. */
+/* Arrays as the index tensors of a network, row-major at present sizes. Arrays of rows that the
+ * form has not are NULL and their size 0. */
 typedef struct {
     cs_form form;
     int64_t batch, length, queries, decoder_length, predictions; /* present sizes */
-    int32_t *token, *position, *vis, *lim;
-    int32_t *query_position, *query_lim;
+    int32_t *token, *position, *vis, *lim;                       /* batch x length; -1: no token */
+    int32_t *query_position, *query_lim;                         /* batch x queries */
+    /* batch x decoder_length; decoder_from: encoder row b * length + i, else -1; decoder_token: 0
+     * for the mask vector, a token (causal-cross), else -1 */
     int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
         *decoder_cross_lim;
-    int32_t *predict, *target;
-    double *weight, weight_sum; /* before normalisation */
-    /* for tests and per-example results: the example and the position that each loss row predicts
-     */
+    int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
+    double *weight, weight_sum; /* predictions; before normalisation */
+    /* predictions: the example (index into the array given) and the place in its text that each
+     * loss row predicts; -1 in padding */
     int32_t *example, *place;
-    int64_t tokens; /* content tokens, padding not counted */
+    int64_t events;  /* loss rows that predict */
+    int64_t tokens;  /* of the examples, those too short left out */
+    int64_t skipped; /* examples too short for the objective: nothing but padding */
 } cs_batch;
 
 /* The form that an objective takes in a model. */
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config);
 
-/* Sizes that hold any batch of `batch` sequences of at most `length` tokens. */
+/* Whether the model can be trained so. CS_ERR_USAGE: an objective out of its range; an empty prefix
+ * of class; a decoder with an objective that does not mask; shares out of [0, 1], or given where
+ * nothing reads them; a special token that the model needs and lacks. */
+cs_status cs_task_check(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
+
+/* Sizes that hold any batch of `batch` sequences of at most `length` tokens; the other members of
+ * *out (loss, training, ...) are left as they are. CS_ERR_USAGE as cs_task_check, and when `length`
+ * exceeds the model's positions. */
 cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int64_t batch,
                         int64_t length, cs_network_options *out) CS_MUST_CHECK;
 
-/* Draws plans and builds. Sequences too short for the objective predict nothing. pad_to_max: sizes
- * as cs_task_sizes, for a device that replays one shape. CS_ERR_INPUT names a token out of range.
- */
+/* Draws plans and builds. An example too short for the objective, or whose plan predicts nothing,
+ * has no loss rows; there is at least one row of each kind, padding if need be. pad_to: sizes of
+ * cs_task_sizes, for a device that replays one shape; NULL: the largest of the batch. `step` below
+ * 2^43, rows of examples below 2^20. O(tokens) time and memory but for the drawing of offsets
+ * (plan/offsets.h).
+ * CS_ERR_USAGE as cs_task_check; a length beyond the model's positions; more than pad_to holds; a
+ * step or row out of range. CS_ERR_INPUT names a token out of range. CS_ERR_MEMORY. */
 cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
                          const cs_example *example, int64_t count, uint64_t seed, int64_t step,
                          const cs_network_options *pad_to, cs_batch *out) CS_MUST_CHECK;
 void cs_batch_free(cs_batch *batch);
 
 /* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
- * and uploads. mass: vocab values for the spectral loss, else NULL. */
+ * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network
+ * is of another form, too small, or its loss wants a mass that is not given. */
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
                         const double *mass, cs_run_key key, cs_run *run) CS_MUST_CHECK;
 

@@ -1,0 +1,56 @@
+/* Drawing distances by inversion: the running sums of d^-a serve every prefix, since the law of a
+ * shorter rest is the same one cut off. mix is the next token with probability l, else any token
+ * left. */
+#include "plan/offsets.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+cs_status cs_offsets_init(const cs_objective *objective, int64_t longest, cs_offsets *out)
+{
+    cs_offsets local = {.law = cs_distance_of(objective, longest), .longest = longest};
+    if (local.law.kind == CS_OFFSET_POWER) {
+        local.below = cs_alloc(longest + 1, sizeof *local.below);
+        if (!local.below) {
+            return CS_ERR_MEMORY;
+        }
+        local.below[0] = 0;
+        for (int64_t d = 1; d <= longest; ++d) {
+            local.below[d] = local.below[d - 1] + cs_distance_raw(&local.law, longest, d);
+        }
+    }
+    *out = local;
+    return CS_OK;
+}
+
+void cs_offsets_free(cs_offsets *offsets)
+{
+    cs_free(offsets->below);
+    memset(offsets, 0, sizeof *offsets);
+}
+
+int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng)
+{
+    const cs_distance *law = &offsets->law;
+    assert(left >= 1 && left <= offsets->longest);
+    int64_t reach = left < law->window ? left : law->window;
+    if (law->kind == CS_OFFSET_MIX && cs_rng_uniform(rng) < law->next) {
+        return 1;
+    }
+    if (law->kind != CS_OFFSET_POWER) {
+        return 1 + cs_rng_below(rng, reach);
+    }
+    long double u = cs_rng_uniform(rng) * offsets->below[reach];
+    int64_t lo = 1, hi = reach; /* the first d with below[d] > u */
+    while (lo < hi) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if (offsets->below[middle] > u) {
+            hi = middle;
+        } else {
+            lo = middle + 1;
+        }
+    }
+    return lo;
+}

@@ -1,0 +1,29 @@
+/* Distances of offset-ar, drawn for every prefix of a sequence: the trainer's view of the law whose
+ * exact events are cs_pairs_of() (ar and diverse-ar are its uniform windows, theory.md 1).
+ */
+#ifndef CS_PLAN_OFFSETS_H
+#define CS_PLAN_OFFSETS_H
+
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "plan/distance.h"
+#include "plan/objective.h"
+
+typedef struct {
+    cs_distance law;
+    int64_t longest;
+    long double *below; /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values */
+} cs_offsets;
+
+/* For up to `longest` tokens left. O(longest) for power, else O(1). CS_ERR_MEMORY. */
+cs_status cs_offsets_init(const cs_objective *objective, int64_t longest,
+                          cs_offsets *out) CS_MUST_CHECK;
+void cs_offsets_free(cs_offsets *offsets);
+
+/* A distance d in 1..left with probability w(d) normalised over the `left` tokens left, 1 <= left
+ * <= longest. One draw (two for mix); O(log left) for power, else O(1). */
+int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng);
+
+#endif
