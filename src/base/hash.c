@@ -2,6 +2,7 @@
 #include "base/hash.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,39 @@ cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed)
 {
     XXH128_hash_t h = XXH3_128bits_withSeed(bytes, size, seed);
     return (cs_hash128){.high = h.high64, .low = h.low64};
+}
+
+void cs_hash_hex(cs_hash128 hash, char hex[33])
+{
+    (void)snprintf(hex, 33, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
+cs_status cs_hasher_make(uint64_t seed, cs_hasher *out)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (!state) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the state of a hash");
+    }
+    (void)XXH3_128bits_reset_withSeed(state, seed); /* fails for NULL only, as do the calls below */
+    *out = (cs_hasher){state};
+    return CS_OK;
+}
+
+void cs_hasher_add(cs_hasher *hasher, const void *bytes, size_t size)
+{
+    (void)XXH3_128bits_update(hasher->state, bytes, size);
+}
+
+cs_hash128 cs_hasher_value(const cs_hasher *hasher)
+{
+    XXH128_hash_t h = XXH3_128bits_digest(hasher->state);
+    return (cs_hash128){.high = h.high64, .low = h.low64};
+}
+
+void cs_hasher_free(cs_hasher *hasher)
+{
+    (void)XXH3_freeState(hasher->state);
+    *hasher = (cs_hasher){0};
 }
 
 static void finish(struct sha256_ctx *ctx, char hex[65])

@@ -23,6 +23,20 @@ static inline int cs_hash_compare(cs_hash128 a, cs_hash128 b)
     return a.low < b.low ? -1 : a.low > b.low;
 }
 
+/* 32 hex digits, the high half first (the text that xxhsum prints), and a NUL. */
+void cs_hash_hex(cs_hash128 hash, char hex[33]);
+
+/* The hash of bytes that come in pieces: cs_hash of them all, however they are cut. */
+typedef struct {
+    void *state;
+} cs_hasher;
+
+/* CS_ERR_MEMORY when there is none. */
+cs_status cs_hasher_make(uint64_t seed, cs_hasher *out) CS_MUST_CHECK;
+void cs_hasher_add(cs_hasher *hasher, const void *bytes, size_t size);
+cs_hash128 cs_hasher_value(const cs_hasher *hasher);
+void cs_hasher_free(cs_hasher *hasher);
+
 /* SHA-256 of a whole file as 64 hex digits and a NUL. CS_ERR_IO when it cannot be read. */
 cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 

@@ -58,6 +58,20 @@ static cs_status parse_failure(const char *path, const json_error_t *error)
     return cs_fail(CS_ERR_INPUT, "%s:%d:%d: %s", path, error->line, error->column, error->text);
 }
 
+cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
+{
+    json_error_t error;
+    locale_t before = cs_locale_enter();
+    json_t *value =
+        json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    cs_locale_leave(before);
+    if (!value) {
+        return parse_failure(name, &error);
+    }
+    *out = value;
+    return CS_OK;
+}
+
 cs_status cs_json_read(const char *path, json_t **out)
 {
     char *text = NULL;
@@ -68,16 +82,7 @@ cs_status cs_json_read(const char *path, json_t **out)
     }
     status = cs_lfs_check(path, text, size);
     if (status == CS_OK) {
-        json_error_t error;
-        locale_t before = cs_locale_enter();
-        json_t *value =
-            json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-        cs_locale_leave(before);
-        if (value) {
-            *out = value;
-        } else {
-            status = parse_failure(path, &error);
-        }
+        status = cs_json_parse(path, text, size, out);
     }
     cs_free(text);
     return status;

@@ -27,6 +27,10 @@ cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CH
  * twice. Any JSON value may stand at the top. */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 
+/* The same for a text in memory; `name` is for messages. */
+cs_status cs_json_parse(const char *name, const char *text, int64_t size,
+                        json_t **out) CS_MUST_CHECK;
+
 /* Writes pretty JSON atomically / to an open stream. CS_ERR_IO when the stream fails (what is still
  * in its buffer is seen by the caller's close), CS_ERR_MEMORY when memory is short or a value holds
  * itself. */

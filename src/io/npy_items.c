@@ -6,17 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/float16.h"
 #include "io/npy.h"
-
-/* IEEE 754 binary16: sign, 5 bits of exponent (bias 15), 10 of fraction. */
-static double decode_half(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double x = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
-               : exponent == 0 ? ldexp(fraction, -24)
-                               : ldexp(fraction + 1024, exponent - 25);
-    return bits & 0x8000 ? -x : x;
-}
 
 /* Loads one item of type T: members of archives and views need not be aligned. */
 #define ITEM(T, array, index)                                                                      \
@@ -45,7 +36,7 @@ double cs_array_f64(const cs_array *array, int64_t index)
     case CS_U64:
         return (double)ITEM(uint64_t, array, index);
     case CS_F16:
-        return decode_half(ITEM(uint16_t, array, index));
+        return (double)cs_f16_decode(ITEM(uint16_t, array, index));
     case CS_F32:
         return (double)ITEM(float, array, index);
     case CS_F64:

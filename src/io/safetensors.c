@@ -1,0 +1,442 @@
+/* Reading of safetensors: headers at once, data by pread when asked.
+ *
+ * pread rather than a mapping: a file cut short while it is open is an error to return and not a
+ * signal, and threads share one descriptor without a position. Data are taken as they stand, so the
+ * machine must be little endian. */
+#include "io/safetensors.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "io/float16.h"
+#include "io/json.h"
+#include "io/safetensors_private.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read as they stand");
+
+enum { LENGTH_SIZE = 8, MARK_SIZE = 64, STAGE = 1 << 14, VERIFY_STEP = 1 << 20 };
+
+/* Exactly `size` bytes from `offset`. */
+static cs_status read_at(const cs_safetensors_file *file, int64_t offset, int64_t size, void *out)
+{
+    char *at = out;
+    while (size > 0) {
+        ssize_t got = pread(file->fd, at, (size_t)size, offset);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", file->path, strerror(errno));
+        }
+        if (got == 0) {
+            return cs_fail(CS_ERR_IO, "%s: ends at byte %" PRId64 ", cut short since it was opened",
+                           file->path, offset);
+        }
+        at += got;
+        offset += got;
+        size -= got;
+    }
+    return CS_OK;
+}
+
+/* The length of the header, from the first bytes of a file of `size`. */
+static cs_status header_length(const cs_safetensors_file *file, int64_t size, int64_t *out)
+{
+    char mark[MARK_SIZE];
+    uint64_t length = 0;
+    int64_t known = size < MARK_SIZE ? size : MARK_SIZE;
+    cs_status status = read_at(file, 0, known, mark);
+    if (status == CS_OK) {
+        status = cs_lfs_check(file->path, mark, known);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    if (size < LENGTH_SIZE) {
+        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes are no safetensors file", file->path,
+                       size);
+    }
+    memcpy(&length, mark, LENGTH_SIZE);
+    if (length > (uint64_t)CS_SAFETENSORS_MAX_HEADER) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: a header of %" PRIu64 " bytes, more than %" PRId64
+                       " (not a safetensors file?)",
+                       file->path, length, CS_SAFETENSORS_MAX_HEADER);
+    }
+    if ((int64_t)length > size - LENGTH_SIZE) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: a header of %" PRIu64 " bytes in a file of %" PRId64
+                       " (truncated, or not a safetensors file)",
+                       file->path, length, size);
+    }
+    *out = (int64_t)length;
+    return CS_OK;
+}
+
+/* Opens s->file[number], whose path is set, and appends its tensors. */
+static cs_status open_file(cs_safetensors *s, int number)
+{
+    cs_safetensors_file *file = &s->file[number];
+    struct stat st;
+    int64_t length = 0;
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &st) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", file->path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is not a regular file", file->path);
+    }
+    cs_status status = header_length(file, st.st_size, &length);
+    if (status != CS_OK) {
+        return status;
+    }
+    file->data = LENGTH_SIZE + length;
+    file->bytes = st.st_size - file->data;
+    char *text = cs_alloc(length + 1, 1);
+    if (!text) {
+        return CS_ERR_MEMORY;
+    }
+    text[length] = '\0';
+    status = read_at(file, LENGTH_SIZE, length, text);
+    if (status == CS_OK) {
+        status = cs_safetensors_header_parse(s, number, text, length);
+    }
+    cs_free(text);
+    return status;
+}
+
+static cs_safetensors *make(int files)
+{
+    cs_safetensors *s = cs_calloc(1, sizeof *s);
+    if (s) {
+        s->file = cs_calloc(files, sizeof *s->file);
+        s->files = s->file ? files : 0;
+    }
+    for (int i = 0; s && i < s->files; ++i) {
+        s->file[i].fd = -1;
+    }
+    if (s && !s->file) {
+        cs_free(s);
+        s = NULL;
+    }
+    return s;
+}
+
+void cs_safetensors_free(cs_safetensors *s)
+{
+    if (!s) {
+        return;
+    }
+    for (int i = 0; i < s->files; ++i) {
+        if (s->file[i].fd >= 0) {
+            (void)close(s->file[i].fd); /* opened for reading: nothing to lose */
+        }
+        json_decref(s->file[i].metadata);
+        cs_free(s->file[i].path);
+    }
+    for (int64_t i = 0; i < s->count; ++i) {
+        cs_free((char *)(uintptr_t)s->entry[i].name);
+    }
+    cs_free(s->entry);
+    cs_free(s->file);
+    cs_free(s);
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+    const cs_safetensors_entry *a = pa, *b = pb;
+    return strcmp(a->name, b->name);
+}
+
+cs_status cs_safetensors_open(const char *path, cs_safetensors **out)
+{
+    cs_safetensors *s = make(1);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    s->file[0].path = cs_strdup(path);
+    cs_status status = s->file[0].path ? open_file(s, 0) : CS_ERR_MEMORY;
+    if (status != CS_OK) {
+        cs_safetensors_free(s);
+        return status;
+    }
+    qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
+    *out = s;
+    return CS_OK;
+}
+
+/* Numbers the shards of a weight map in the order in which it names them: {"FILE": 0, ...}. */
+static cs_status number_shards(json_t *map, json_t *shards)
+{
+    const char *tensor;
+    json_t *value;
+    if (json_object_size(map) == 0) {
+        return cs_fail(CS_ERR_INPUT, "weight_map names no tensor");
+    }
+    json_object_foreach(map, tensor, value)
+    {
+        const char *file = json_string_value(value);
+        if (!file) {
+            return cs_fail(CS_ERR_INPUT, "weight_map: \"%s\" is not the name of a file", tensor);
+        }
+        if (file[0] == '\0' || strchr(file, '/')) {
+            return cs_fail(CS_ERR_INPUT,
+                           "weight_map: \"%s\" lies in \"%s\", not a file of this directory",
+                           tensor, file);
+        }
+        if (!json_object_get(shards, file)) {
+            json_int_t number = (json_int_t)json_object_size(shards);
+            cs_status status = cs_json_set(shards, file, json_integer(number));
+            if (status != CS_OK) {
+                return status;
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* Every tensor of the shards stands where the map says, once, and the map names no other. */
+static cs_status check_map(const cs_safetensors *s, json_t *map, json_t *shards)
+{
+    for (int64_t i = 0; i < s->count; ++i) {
+        const cs_safetensors_entry *e = &s->entry[i];
+        if (i > 0 && strcmp(e[-1].name, e->name) == 0) {
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" stands in %s and in %s", e->name,
+                           s->file[e[-1].file].path, s->file[e->file].path);
+        }
+        const char *said = json_string_value(json_object_get(map, e->name));
+        if (!said || json_integer_value(json_object_get(shards, said)) != e->file) {
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" stands in %s, weight_map says %s", e->name,
+                           s->file[e->file].path, said ? said : "nothing");
+        }
+    }
+    const char *tensor;
+    json_t *value;
+    json_object_foreach(map, tensor, value)
+    {
+        if (!cs_safetensors_find(s, tensor)) {
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is not in %s, where weight_map has it",
+                           tensor, json_string_value(value));
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status open_shards(const char *directory, json_t *map, json_t *shards,
+                             cs_safetensors **out)
+{
+    cs_safetensors *s = make((int)json_object_size(shards));
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    const char *name;
+    json_t *number;
+    cs_status status = CS_OK;
+    json_object_foreach(shards, name, number)
+    {
+        int i = (int)json_integer_value(number);
+        s->file[i].path = cs_path_join(directory, name);
+        status = s->file[i].path ? open_file(s, i) : CS_ERR_MEMORY;
+        if (status != CS_OK) {
+            goto done;
+        }
+    }
+    qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
+    status = check_map(s, map, shards);
+    if (status == CS_OK) {
+        *out = s;
+        s = NULL;
+    }
+done:
+    cs_safetensors_free(s);
+    return status;
+}
+
+/* The form with an index. */
+static cs_status open_index(const char *directory, const char *index, cs_safetensors **out)
+{
+    json_t *content = NULL, *shards = NULL;
+    cs_status status = cs_json_read(index, &content);
+    if (status != CS_OK) {
+        return status;
+    }
+    json_t *map = json_object_get(content, "weight_map");
+    if (!json_is_object(map)) {
+        status = cs_fail(CS_ERR_INPUT, "%s: \"weight_map\" is absent or not an object", index);
+        goto done;
+    }
+    shards = json_object();
+    if (!shards) {
+        status = cs_fail(CS_ERR_MEMORY, "%s: out of memory", index);
+        goto done;
+    }
+    status = number_shards(map, shards);
+    status = status == CS_OK ? open_shards(directory, map, shards, out) : status;
+    status = cs_blame(status, "%s", index);
+done:
+    json_decref(shards);
+    json_decref(content);
+    return status;
+}
+
+cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
+{
+    cs_status status = CS_ERR_MEMORY;
+    char *index = NULL, *single = cs_path_join(directory, "model.safetensors");
+    if (!single || !(index = cs_path_join(directory, "model.safetensors.index.json"))) {
+        goto done;
+    }
+    if (cs_path_exists(single)) {
+        status = cs_safetensors_open(single, out);
+    } else if (cs_path_exists(index)) {
+        status = open_index(directory, index, out);
+    } else {
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: holds neither model.safetensors nor model.safetensors.index.json",
+                         directory);
+    }
+done:
+    cs_free(single);
+    cs_free(index);
+    return status;
+}
+
+int64_t cs_safetensors_count(const cs_safetensors *s)
+{
+    return s->count;
+}
+
+const cs_safetensors_entry *cs_safetensors_at(const cs_safetensors *s, int64_t i)
+{
+    assert(i >= 0 && i < s->count);
+    return &s->entry[i];
+}
+
+const cs_safetensors_entry *cs_safetensors_find(const cs_safetensors *s, const char *name)
+{
+    const cs_safetensors_entry key = {.name = name};
+    return bsearch(&key, s->entry, (size_t)s->count, sizeof key, by_name);
+}
+
+const char *cs_safetensors_metadata(const cs_safetensors *s, const char *key)
+{
+    const char *text = NULL;
+    for (int i = 0; i < s->files && !text; ++i) {
+        text = json_string_value(json_object_get(s->file[i].metadata, key));
+    }
+    return text;
+}
+
+static cs_status check_range(const cs_safetensors_entry *e, int64_t first, int64_t count)
+{
+    if (first < 0 || count < 0 || first > e->items || count > e->items - first) {
+        return cs_fail(CS_ERR_USAGE,
+                       "tensor \"%s\": %" PRId64 " items from %" PRId64 " on, of %" PRId64, e->name,
+                       count, first, e->items);
+    }
+    return CS_OK;
+}
+
+cs_status cs_safetensors_read(const cs_safetensors *s, const cs_safetensors_entry *entry,
+                              int64_t first, int64_t count, void *out)
+{
+    cs_status status = check_range(entry, first, count);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t size = cs_safetensors_dtype_size(entry->dtype);
+    return read_at(&s->file[entry->file], entry->offset + first * size, count * size, out);
+}
+
+/* Items of a float type, not aligned, as floats. */
+static void convert(cs_safetensors_dtype dtype, int64_t count, const char *from, float *to)
+{
+    if (dtype == CS_ST_F64) {
+        for (int64_t i = 0; i < count; ++i) {
+            double x;
+            memcpy(&x, from + 8 * i, sizeof x);
+            to[i] = (float)x;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        uint16_t half;
+        memcpy(&half, from + 2 * i, sizeof half);
+        to[i] = dtype == CS_ST_BF16 ? cs_bf16_decode(half) : cs_f16_decode(half);
+    }
+}
+
+cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_entry *entry,
+                                  int64_t first, int64_t count, float *out)
+{
+    const cs_safetensors_dtype dtype = entry->dtype;
+    if (dtype == CS_ST_F32) {
+        return cs_safetensors_read(s, entry, first, count, out);
+    }
+    if (dtype != CS_ST_BF16 && dtype != CS_ST_F16 && dtype != CS_ST_F64) {
+        return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is %s, not a float", entry->name,
+                       cs_safetensors_dtype_name(dtype));
+    }
+    char stage[STAGE];
+    const int64_t step = STAGE / cs_safetensors_dtype_size(dtype);
+    cs_status status = check_range(entry, first, count);
+    for (int64_t at = 0; at < count && status == CS_OK; at += step) {
+        int64_t n = count - at < step ? count - at : step;
+        status = cs_safetensors_read(s, entry, first + at, n, stage);
+        if (status == CS_OK) {
+            convert(dtype, n, stage, out + at);
+        }
+    }
+    return status;
+}
+
+static cs_status verify_file(const cs_safetensors_file *file, const char *want, char *buffer)
+{
+    cs_hasher hasher = {0};
+    cs_status status = cs_hasher_make(0, &hasher);
+    for (int64_t at = 0; at < file->bytes && status == CS_OK; at += VERIFY_STEP) {
+        int64_t n = file->bytes - at < VERIFY_STEP ? file->bytes - at : VERIFY_STEP;
+        status = cs_interrupt_check();
+        if (status == CS_OK) {
+            status = read_at(file, file->data + at, n, buffer);
+        }
+        if (status == CS_OK) {
+            cs_hasher_add(&hasher, buffer, (size_t)n);
+        }
+    }
+    if (status == CS_OK) {
+        char hex[33];
+        cs_hash_hex(cs_hasher_value(&hasher), hex);
+        if (strcmp(hex, want) != 0) {
+            status = cs_fail(CS_ERR_INPUT, "%s: the data have hash %s, the header says %s",
+                             file->path, hex, want);
+        }
+    }
+    cs_hasher_free(&hasher);
+    return status;
+}
+
+cs_status cs_safetensors_verify(const cs_safetensors *s)
+{
+    cs_status status = CS_OK;
+    char *buffer = cs_alloc(VERIFY_STEP, 1);
+    if (!buffer) {
+        return CS_ERR_MEMORY;
+    }
+    for (int i = 0; i < s->files && status == CS_OK; ++i) {
+        const json_t *hash = json_object_get(s->file[i].metadata, CS_SAFETENSORS_HASH);
+        status = hash ? verify_file(&s->file[i], json_string_value(hash), buffer) : CS_OK;
+    }
+    cs_free(buffer);
+    return status;
+}

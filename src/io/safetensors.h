@@ -1,0 +1,121 @@
+/* Tensors by name, as models are exchanged: safetensors files and directories of shards.
+ * Source: the format section of the safetensors README (Hugging Face, version 0.4 and later).
+ *
+ *   8 bytes      N, little endian
+ *   N bytes      JSON {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]},
+ * ...,
+ *                "__metadata__": {"KEY": "TEXT", ...}}, padded with blanks
+ *   the rest     the data; offsets count from here. Row-major, little endian, without holes.
+ *
+ * Nothing but headers is read until asked. Everything a header says is checked when it is opened:
+ * CS_ERR_INPUT names the file and the tensor.
+ *
+ * A key "xxh3" of the metadata, which the writer sets, holds the XXH3-128 hash of the data. Other
+ * programs ignore it.
+ */
+#ifndef CS_IO_SAFETENSORS_H
+#define CS_IO_SAFETENSORS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum {
+    CS_ST_BOOL, /* a byte an item */
+    CS_ST_U8,
+    CS_ST_I8,
+    CS_ST_I16,
+    CS_ST_I32,
+    CS_ST_I64,
+    CS_ST_BF16,
+    CS_ST_F16,
+    CS_ST_F32,
+    CS_ST_F64,
+} cs_safetensors_dtype;
+
+enum { CS_SAFETENSORS_MAX_DIM = 8 };
+
+typedef struct {
+    const char *name;
+    cs_safetensors_dtype dtype;
+    int ndim; /* 0 for a scalar */
+    int64_t shape[CS_SAFETENSORS_MAX_DIM];
+    /* Set by the reader, not looked at by the writer: */
+    int64_t items, bytes;
+    int file;       /* which shard */
+    int64_t offset; /* of the first byte in that file */
+} cs_safetensors_entry;
+
+typedef struct {
+    const char *key, *value;
+} cs_safetensors_pair;
+
+typedef struct cs_safetensors cs_safetensors;
+typedef struct cs_safetensors_writer cs_safetensors_writer;
+
+/* Bytes of an item; the format's name of a type ("BF16"). */
+int64_t cs_safetensors_dtype_size(cs_safetensors_dtype dtype);
+const char *cs_safetensors_dtype_name(cs_safetensors_dtype dtype);
+
+/* Opens one file. Memory and time grow with the header (at most 100 MB, as in the reference
+ * implementation). CS_ERR_IO when it cannot be read; CS_ERR_INPUT for a Git LFS pointer, a
+ * truncated file, a header that is not the JSON above, a key given twice, a type not listed above,
+ * a size that is not shape times item size, data that overlap, leave a hole, or end before or after
+ * the file. */
+cs_status cs_safetensors_open(const char *path, cs_safetensors **out) CS_MUST_CHECK;
+
+/* Opens the weights in a directory of a Hugging Face model: `model.safetensors`, else the shards
+ * that `model.safetensors.index.json` names under "weight_map". CS_ERR_INPUT when neither is there,
+ * or when index and shards disagree on a tensor. Keeps a descriptor open for each shard. */
+cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out) CS_MUST_CHECK;
+
+/* Accepts NULL. Entries and metadata go with it. */
+void cs_safetensors_free(cs_safetensors *s);
+
+/* Entries in the byte order of their names, 0 <= i < count. */
+int64_t cs_safetensors_count(const cs_safetensors *s);
+const cs_safetensors_entry *cs_safetensors_at(const cs_safetensors *s, int64_t i);
+
+/* NULL when there is no tensor of that name. O(log count). */
+const cs_safetensors_entry *cs_safetensors_find(const cs_safetensors *s, const char *name);
+
+/* Text of a metadata key (of the first shard that has it), NULL when absent. */
+const char *cs_safetensors_metadata(const cs_safetensors *s, const char *key);
+
+/* Items first..first+count-1 in row-major order, as they are stored. CS_ERR_USAGE names a range
+ * outside the tensor. Threads may read from one object at once. */
+cs_status cs_safetensors_read(const cs_safetensors *s, const cs_safetensors_entry *entry,
+                              int64_t first, int64_t count, void *out) CS_MUST_CHECK;
+
+/* The same as floats, from BF16, F16 and F32 (exact) and F64 (rounded to nearest; beyond the range:
+ * infinity). CS_ERR_INPUT for other types. */
+cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_entry *entry,
+                                  int64_t first, int64_t count, float *out) CS_MUST_CHECK;
+
+/* Reads all data and holds their hash against the key "xxh3" of each file that has one;
+ * CS_ERR_INPUT names the file and both hashes. A file without the key passes. CS_ERR_INTERRUPT. */
+cs_status cs_safetensors_verify(const cs_safetensors *s) CS_MUST_CHECK;
+
+/* Begins a file with these tensors, in this order, and these metadata; it appears with commit.
+ * Names and pairs are copied. The data begin at a multiple of 8. CS_ERR_USAGE for a name or key
+ * given twice or not UTF-8, a tensor "__metadata__", a key "xxh3", and a tensor that would not
+ * begin at a multiple of its item size, which readers may map into memory: larger items go first.
+ */
+cs_status cs_safetensors_writer_open(const char *path, int64_t count,
+                                     const cs_safetensors_entry *entries, int64_t pairs,
+                                     const cs_safetensors_pair *metadata,
+                                     cs_safetensors_writer **out) CS_MUST_CHECK;
+
+/* The next bytes of the data: any part of a tensor, but never of two. CS_ERR_USAGE when they pass
+ * the tensor's end. */
+cs_status cs_safetensors_writer_put(cs_safetensors_writer *writer, const void *bytes,
+                                    int64_t size) CS_MUST_CHECK;
+
+/* Sets the hash, renames the file into place and frees; CS_ERR_USAGE names a tensor not filled. On
+ * failure nothing is left behind. */
+cs_status cs_safetensors_writer_commit(cs_safetensors_writer **writer) CS_MUST_CHECK;
+
+/* Throws away what was written; accepts a pointer to NULL. */
+void cs_safetensors_writer_abort(cs_safetensors_writer **writer);
+
+#endif

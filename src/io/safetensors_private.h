@@ -1,0 +1,39 @@
+/* What reader, header parser and writer of safetensors share. Private to src/io. */
+#ifndef CS_IO_SAFETENSORS_PRIVATE_H
+#define CS_IO_SAFETENSORS_PRIVATE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "io/safetensors.h"
+
+/* The bound of the reference implementation, in bytes. */
+static const int64_t CS_SAFETENSORS_MAX_HEADER = 100000000;
+
+static const char CS_SAFETENSORS_META[] = "__metadata__";
+static const char CS_SAFETENSORS_HASH[] = "xxh3";
+
+typedef struct {
+    char *path;
+    int fd;              /* -1 when closed */
+    int64_t data, bytes; /* where the data begin, and how many */
+    json_t *metadata;    /* object of texts, or NULL */
+} cs_safetensors_file;
+
+struct cs_safetensors {
+    cs_safetensors_file *file;
+    int files;
+    cs_safetensors_entry *entry; /* names are its own */
+    int64_t count;
+};
+
+/* Items of a shape and their bytes; CS_ERR_INPUT (without the tensor's name) for a negative length
+ * or a size beyond 63 bits. */
+cs_status cs_safetensors_size(cs_safetensors_entry *entry) CS_MUST_CHECK;
+
+/* Appends the tensors that a header describes to s->entry and takes its metadata into the file;
+ * checks all that can be said of one file. */
+cs_status cs_safetensors_header_parse(cs_safetensors *s, int file, const char *text,
+                                      int64_t size) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,627 @@
+/* io: safetensors files and directories of shards; floats of 16 bits. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/float16.h"
+#include "io/safetensors.h"
+#include "io_support.h"
+
+/* Written by safetensors 0.8.0 (Python, torch): safetensors.torch.save of these tensors with
+ * metadata={"format": "pt"}. */
+static const char GOLDEN_HEADER[] =
+    "{\"__metadata__\":{\"format\":\"pt\"},"
+    "\"id\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]},"
+    "\"none\":{\"dtype\":\"F32\",\"shape\":[0,3],\"data_offsets\":[16,16]},"
+    "\"x\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[16,20]},"
+    "\"w\":{\"dtype\":\"BF16\",\"shape\":[2,2],\"data_offsets\":[20,28]},"
+    "\"h\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[28,34]},"
+    "\"b\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[34,36]}}      ";
+static const unsigned char GOLDEN_DATA[36] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0,
+                                              0,    0,    0,    0,    1,    0,    0,    0,    0,
+                                              0x80, 0x3e, 0xc0, 0x3f, 0x00, 0xc0, 0x49, 0x40, 0x80,
+                                              0x7f, 0x66, 0x2e, 0xff, 0xfb, 0x01, 0,    1,    0};
+
+/* A file of any header and data; `length` is what its first 8 bytes say. */
+static void put_file(const char *path, uint64_t length, const char *header, const void *data,
+                     size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(&length, 1, 8, f), 8);
+    assert_int_equal(fwrite(header, 1, strlen(header), f), strlen(header));
+    assert_true(size == 0 || fwrite(data, 1, size, f) == size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void put_golden(const char *path)
+{
+    put_file(path, strlen(GOLDEN_HEADER), GOLDEN_HEADER, GOLDEN_DATA, sizeof GOLDEN_DATA);
+}
+
+static const cs_safetensors_entry *named(const cs_safetensors *s, const char *name)
+{
+    const cs_safetensors_entry *e = cs_safetensors_find(s, name);
+    assert_non_null(e);
+    assert_string_equal(e->name, name);
+    return e;
+}
+
+static void files_of_the_python_package_are_read(void **state)
+{
+    const char *path = in_dir(state, "golden.safetensors");
+    cs_safetensors *s = NULL;
+    put_golden(path);
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    assert_int_equal(cs_safetensors_count(s), 6);
+    static const char *const names[] = {"b", "h", "id", "none", "w", "x"};
+    for (int i = 0; i < 6; ++i) {
+        assert_string_equal(cs_safetensors_at(s, i)->name, names[i]);
+    }
+    assert_null(cs_safetensors_find(s, "y"));
+    assert_string_equal(cs_safetensors_metadata(s, "format"), "pt");
+    assert_null(cs_safetensors_metadata(s, "xxh3"));
+    const cs_safetensors_entry *w = named(s, "w"), *none = named(s, "none");
+    assert_int_equal(w->dtype, CS_ST_BF16);
+    assert_true(w->ndim == 2 && w->shape[0] == 2 && w->shape[1] == 2 && w->items == 4);
+    assert_int_equal(w->bytes, 8);
+    assert_true(none->items == 0 && none->bytes == 0 && none->ndim == 2);
+    float x[4];
+    assert_int_equal(cs_safetensors_read_f32(s, w, 0, 4, x), CS_OK);
+    assert_true(x[0] == 1.5F && x[1] == -2.0F && x[2] == 3.140625F && x[3] == INFINITY);
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_OK);
+    assert_true(x[0] == 0.0999755859375F && x[1] == -65504 && x[2] == 0x1p-24F);
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, "x"), 0, 1, x), CS_OK);
+    assert_true(x[0] == 0.25F && named(s, "x")->ndim == 0);
+    assert_int_equal(cs_safetensors_read_f32(s, none, 0, 0, x), CS_OK);
+    int64_t id[2];
+    assert_int_equal(cs_safetensors_read(s, named(s, "id"), 0, 2, id), CS_OK);
+    assert_true(id[0] == -1 && id[1] == (int64_t)1 << 40);
+    unsigned char b[2] = {7, 7};
+    assert_int_equal(cs_safetensors_read(s, named(s, "b"), 1, 1, b), CS_OK);
+    assert_true(b[0] == 0 && b[1] == 7);
+    assert_int_equal(cs_safetensors_verify(s), CS_OK); /* no hash, nothing to hold against it */
+    assert_fails(cs_safetensors_read_f32(s, named(s, "id"), 0, 2, x), CS_ERR_INPUT,
+                 "tensor \"id\" is I64, not a float");
+    assert_fails(cs_safetensors_read_f32(s, w, 3, 2, x), CS_ERR_USAGE,
+                 "tensor \"w\": 2 items from 3 on, of 4");
+    assert_fails(cs_safetensors_read(s, w, -1, 2, x), CS_ERR_USAGE, "2 items from -1 on, of 4");
+    assert_fails(cs_safetensors_read(s, w, 0, -1, x), CS_ERR_USAGE, "-1 items from 0 on");
+    cs_safetensors_free(s);
+}
+
+#define ONE(text) "{\"a\":{" text "}}"
+#define FLOATS(shape, offsets) "\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets
+
+/* Every header has 8 bytes of data behind it. */
+static const struct {
+    const char *header, *part;
+} malformed[] = {
+    {"", "does not begin with '{'"},
+    {" {}", "does not begin with '{'"},
+    {"[]", "does not begin with '{'"},
+    {"{", "m:1:1: "},
+    {"{} x", "m:1:"},
+    {"{\"\xff\":1}", "m:1:"},
+    {"{\"a\":1}", "m: tensor \"a\": is not an object"},
+    {ONE("\"shape\":[2],\"data_offsets\":[0,8]"), "tensor \"a\": \"dtype\" is absent"},
+    {ONE("\"dtype\":1,\"shape\":[2],\"data_offsets\":[0,8]"), "\"dtype\" is absent or not"},
+    {ONE("\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]"),
+     "dtype \"F8_E4M3\" is not supported"},
+    {ONE("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), "\"shape\" is absent"},
+    {ONE(FLOATS("2", "[0,8]")), "\"shape\" is absent or not an array"},
+    {ONE(FLOATS("[2.0]", "[0,8]")), "shape[0] is not an integer"},
+    {ONE(FLOATS("[2,-1]", "[0,8]")), "shape[1] is -1"},
+    {ONE(FLOATS("[1,1,1,1,1,1,1,1,2]", "[0,8]")), "9 dimensions, more than 8"},
+    {ONE(FLOATS("[4294967296,4294967296]", "[0,8]")), "more items than 63 bits"},
+    {ONE(FLOATS("[4294967296,1073741824]", "[0,8]")), "more bytes than 63 bits"},
+    {ONE(FLOATS("[99999999999999999999]", "[0,8]")), "m:1:"},
+    {ONE("\"dtype\":\"F32\",\"shape\":[2]"), "\"data_offsets\" is not an array of two"},
+    {ONE(FLOATS("[2]", "[0]")), "\"data_offsets\" is not an array of two"},
+    {ONE(FLOATS("[2]", "[0,8,9]")), "\"data_offsets\" is not an array of two"},
+    {ONE(FLOATS("[2]", "[0,\"8\"]")), "\"data_offsets\" is not an array of two"},
+    {ONE(FLOATS("[2]", "[8,0]")), "[8, 0] are not a range"},
+    {ONE(FLOATS("[2]", "[-8,0]")), "[-8, 0] are not a range"},
+    {ONE(FLOATS("[3]", "[0,12]")), "ends at byte 12 of the data, which have 8 bytes (truncated"},
+    {ONE(FLOATS("[1]", "[0,8]")), "data_offsets span 8 bytes, shape and dtype make 4"},
+    {ONE(FLOATS("[2]", "[0,8]") ",\"scale\":2"), "unknown field \"scale\""},
+    {ONE(FLOATS("[1]", "[0,4]")), "m: 4 bytes follow the last tensor"},
+    {ONE(FLOATS("[1]", "[4,8]")),
+     "\"a\" begins at byte 4 of the data, a hole follows byte 0, the end of the header"},
+    {"{\"a\":{" FLOATS("[1]", "[0,4]") "},\"b\":{" FLOATS("[2]", "[0,8]") "}}",
+     "\"b\" begins at byte 0 of the data, overlaps what stands before byte 4, the end of \"a\""},
+    {"{\"b\":{" FLOATS("[0]", "[8,8]") "},\"a\":{" FLOATS("[1]", "[0,4]") "}}",
+     "\"b\" begins at byte 8 of the data, a hole follows byte 4, the end of \"a\""},
+    {"{\"a\":{" FLOATS("[2]", "[0,8]") "},\"a\":{" FLOATS("[2]", "[0,8]") "}}",
+     "duplicate object key near '\"a\"'"},
+    {"{\"__metadata__\":[]}", "\"__metadata__\" is not an object"},
+    {"{\"__metadata__\":{\"k\":1}}", "\"__metadata__\": the value of \"k\" is not a text"},
+    {"{}", "m: 8 bytes follow the last tensor"},
+};
+
+static void malformed_headers_are_named(void **state)
+{
+    cs_safetensors *s = NULL;
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; ++i) {
+        const char *path = in_dir(state, "m");
+        put_file(path, strlen(malformed[i].header), malformed[i].header, "01234567", 8);
+        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, malformed[i].part);
+        assert_null(s);
+    }
+}
+
+static void lengths_are_held_against_the_file(void **state)
+{
+    const char *path = in_dir(state, "m");
+    cs_safetensors *s = NULL;
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_IO, "m: cannot read: No such file");
+    assert_fails(cs_safetensors_open(in_dir(state, ""), &s), CS_ERR_IO, "is not a regular file");
+    assert_int_equal(cs_file_write(path, "", 0), CS_OK);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 0 bytes are no safetensors");
+    assert_int_equal(cs_file_write(path, "\2\0\0\0\0\0\0", 7), CS_OK);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 7 bytes are no safetensors");
+    put_file(path, 3, "{}", NULL, 0);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT,
+                 "m: a header of 3 bytes in a file of 10 (truncated");
+    put_file(path, 100000000, "{}", NULL, 0);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "100000000 bytes in a file of 10");
+    put_file(path, 100000001, "{}", NULL, 0);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "100000001 bytes, more than");
+    put_file(path, UINT64_MAX, "{}", NULL, 0);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "more than 100000000");
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
+    assert_int_equal(cs_file_write(path, pointer, sizeof pointer - 1), CS_OK);
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: is a Git LFS pointer");
+    put_file(path, 2, "{}", NULL, 0); /* no tensors are a file, too */
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    assert_int_equal(cs_safetensors_count(s), 0);
+    assert_null(cs_safetensors_find(s, "a"));
+    cs_safetensors_free(s);
+    cs_safetensors_free(NULL);
+}
+
+/* Any beginning of a file is refused, wherever it was cut. */
+static void truncated_files_are_refused(void **state)
+{
+    const char *path = in_dir(state, "m");
+    cs_safetensors *s = NULL;
+    put_golden(path);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    for (off_t size = st.st_size - 1; size >= 0; --size) {
+        assert_int_equal(truncate(path, size), 0);
+        cs_reason_clear();
+        assert_int_equal(cs_safetensors_open(path, &s), CS_ERR_INPUT);
+        assert_non_null(strstr(cs_reason(), "m: "));
+    }
+    cs_reason_clear();
+    put_golden(path); /* cut while it is open */
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    assert_int_equal(truncate(path, st.st_size - 6), 0);
+    float x[3];
+    assert_fails(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_ERR_IO, "cut short");
+    cs_safetensors_free(s);
+}
+
+enum { LONG = 100003 }; /* floats of 8 bytes beyond several stages and one step of the hash */
+
+static const cs_safetensors_entry written[] = {
+    {.name = "wide", .dtype = CS_ST_F64, .ndim = 1, .shape = {LONG}},
+    {.name = "empty", .dtype = CS_ST_I64, .ndim = 3, .shape = {2, 0, 5}},
+    {.name = "narrow \"\xc3\xa9\"", .dtype = CS_ST_BF16, .ndim = 2, .shape = {1, LONG}},
+    {.name = "end", .dtype = CS_ST_U8, .ndim = 0},
+    {.name = "last", .dtype = CS_ST_I8, .ndim = 1, .shape = {0}},
+};
+enum { WRITTEN = sizeof written / sizeof *written };
+
+static cs_status write_long(const char *path)
+{
+    static const cs_safetensors_pair pairs[] = {{"format", "pt"}, {"note", "a \"b\"\n\xc3\xa9"}};
+    static double wide[LONG];
+    static uint16_t narrow[LONG];
+    for (int i = 0; i < LONG; ++i) {
+        wide[i] = i * 0.1 - 7;
+        narrow[i] = cs_bf16_encode((float)wide[i]);
+    }
+    cs_safetensors_writer *w = NULL;
+    cs_status status = cs_safetensors_writer_open(path, WRITTEN, written, 2, pairs, &w);
+    if (status == CS_OK) {
+        status = cs_safetensors_writer_put(w, wide, 3);
+    }
+    if (status == CS_OK) {
+        status = cs_safetensors_writer_put(w, (char *)wide + 3, (int64_t)sizeof wide - 3);
+    }
+    if (status == CS_OK) {
+        status = cs_safetensors_writer_put(w, narrow, sizeof narrow);
+    }
+    if (status == CS_OK) {
+        status = cs_safetensors_writer_put(w, "\x2a", 1);
+    }
+    if (status == CS_OK) {
+        return cs_safetensors_writer_commit(&w);
+    }
+    cs_safetensors_writer_abort(&w);
+    return status;
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    const char *path = in_dir(state, "a.safetensors");
+    cs_safetensors *s = NULL;
+    assert_int_equal(write_long(path), CS_OK);
+    assert_int_equal(entries(state), 1);
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    assert_int_equal(cs_safetensors_count(s), WRITTEN);
+    assert_string_equal(cs_safetensors_metadata(s, "note"), "a \"b\"\n\xc3\xa9");
+    for (int i = 0; i < WRITTEN; ++i) {
+        const cs_safetensors_entry *e = named(s, written[i].name);
+        assert_int_equal(e->dtype, written[i].dtype);
+        assert_int_equal(e->ndim, written[i].ndim);
+        assert_memory_equal(e->shape, written[i].shape, sizeof e->shape);
+    }
+    assert_int_equal(named(s, "wide")->offset % 8, 0);
+    float *x = cs_alloc(LONG, sizeof *x), *y = cs_alloc(LONG, sizeof *y);
+    assert_non_null(x);
+    assert_non_null(y);
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, "wide"), 1, LONG - 1, x), CS_OK);
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, written[2].name), 1, LONG - 1, y), CS_OK);
+    for (int i = 0; i < LONG - 1; ++i) {
+        assert_true(x[i] == (float)((i + 1) * 0.1 - 7));
+        assert_true(y[i] == cs_bf16_decode(cs_bf16_encode(x[i])));
+    }
+    unsigned char end = 0;
+    assert_int_equal(cs_safetensors_read(s, named(s, "end"), 0, 1, &end), CS_OK);
+    assert_int_equal(end, 42);
+    assert_int_equal(cs_safetensors_verify(s), CS_OK);
+    cs_free(x);
+    cs_free(y);
+    cs_safetensors_free(s);
+}
+
+/* The bytes of a small file, so that the format is seen. */
+static void the_bytes_are_those_of_the_format(void **state)
+{
+    const char *path = in_dir(state, "a.safetensors");
+    const cs_safetensors_entry entry = {
+        .name = "a", .dtype = CS_ST_I16, .ndim = 2, .shape = {1, 2}};
+    cs_safetensors_writer *w = NULL;
+    assert_int_equal(cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &w), CS_OK);
+    assert_int_equal(cs_safetensors_writer_put(w, "\1\0\2\0", 4), CS_OK);
+    assert_int_equal(cs_safetensors_writer_commit(&w), CS_OK);
+    assert_null(w);
+    char hex[33], want[300], *found = NULL;
+    int64_t size = 0;
+    cs_hash_hex(cs_hash("\1\0\2\0", 4, 0), hex);
+    (void)snprintf(want, sizeof want,
+                   "{\"__metadata__\":{\"xxh3\":\"%s\"},"
+                   "\"a\":{\"dtype\":\"I16\",\"shape\":[1,2],\"data_offsets\":[0,4]}}",
+                   hex);
+    size_t length = strlen(want), padded = (length + 7) / 8 * 8;
+    assert_true(padded > length); /* there is a blank to see */
+    memset(want + length, ' ', padded - length);
+    assert_int_equal(cs_file_read(path, 1000, &found, &size), CS_OK);
+    assert_int_equal(size, 8 + padded + 4);
+    assert_int_equal((unsigned char)found[0], padded);
+    assert_memory_equal(found + 1, "\0\0\0\0\0\0\0", 7);
+    assert_memory_equal(found + 8, want, padded);
+    assert_memory_equal(found + 8 + padded, "\1\0\2\0", 4);
+    cs_free(found);
+}
+
+static void damaged_data_are_found(void **state)
+{
+    const char *path = in_dir(state, "a.safetensors");
+    cs_safetensors *s = NULL;
+    assert_int_equal(write_long(path), CS_OK);
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    char want[100];
+    (void)snprintf(want, sizeof want, ", the header says %s", cs_safetensors_metadata(s, "xxh3"));
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -1, SEEK_END), 0);
+    assert_int_equal(fputc('+', f), '+'); /* 43 for 42 */
+    assert_int_equal(fclose(f), 0);
+    assert_fails(cs_safetensors_verify(s), CS_ERR_INPUT, want);
+    assert_fails(cs_safetensors_verify(s), CS_ERR_INPUT, "a.safetensors: the data have hash ");
+    cs_safetensors_free(s);
+}
+
+static void bad_descriptions_are_refused(void **state)
+{
+    const char *path = in_dir(state, "a");
+    const struct {
+        cs_safetensors_entry e[2];
+        const char *part;
+    } bad[] = {
+        {{{.name = "a"}, {.name = "a"}}, "a: tensor \"a\": name is given twice"},
+        {{{.name = "__metadata__"}, {.name = "b"}}, "\"__metadata__\": name is reserved"},
+        {{{.name = "a"}, {.name = "\xff"}}, "the name is not UTF-8"},
+        {{{.name = "a", .ndim = 9}, {.name = "b"}}, "tensor \"a\": 9 dimensions, not in 0..8"},
+        {{{.name = "a", .ndim = 1, .shape = {-2}}, {.name = "b"}}, "shape[0] is -2"},
+        {{{.name = "a"}, {.name = "b", .dtype = CS_ST_F32}},
+         "tensor \"b\": would begin at byte 1 of the data, not at a multiple of 4"},
+        {{{.name = "a", .ndim = 1, .shape = {INT64_MAX}}, {.name = "b"}}, "more bytes than 63"},
+    };
+    cs_safetensors_writer *w = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_fails(cs_safetensors_writer_open(path, 2, bad[i].e, 0, NULL, &w), CS_ERR_USAGE,
+                     bad[i].part);
+    }
+    static const cs_safetensors_pair twice[] = {{"k", "1"}, {"k", "2"}}, own = {"xxh3", "0"},
+                                     bytes = {"k", "\xff"};
+    assert_fails(cs_safetensors_writer_open(path, 0, NULL, 2, twice, &w), CS_ERR_USAGE,
+                 "metadata key \"k\" is given twice");
+    assert_fails(cs_safetensors_writer_open(path, 0, NULL, 1, &own, &w), CS_ERR_USAGE,
+                 "metadata key \"xxh3\" is the writer's own");
+    assert_fails(cs_safetensors_writer_open(path, 0, NULL, 1, &bytes, &w), CS_ERR_USAGE,
+                 "not UTF-8");
+    assert_fails(cs_safetensors_writer_open(in_dir(state, "no/a"), 0, NULL, 0, NULL, &w), CS_ERR_IO,
+                 "no/a: cannot write");
+    assert_null(w);
+    assert_int_equal(entries(state), 0);
+}
+
+static void tensors_are_filled_exactly(void **state)
+{
+    const char *path = in_dir(state, "a");
+    const cs_safetensors_entry two[] = {{.name = "a", .dtype = CS_ST_I32},
+                                        {.name = "b", .dtype = CS_ST_I32}};
+    cs_safetensors_writer *w = NULL;
+    assert_int_equal(cs_safetensors_writer_open(path, 2, two, 0, NULL, &w), CS_OK);
+    assert_fails(cs_safetensors_writer_put(w, "01234567", 8), CS_ERR_USAGE,
+                 "a: 8 bytes for tensor \"a\", which takes 4 more");
+    assert_int_equal(cs_safetensors_writer_put(w, "0123", 4), CS_OK);
+    assert_int_equal(cs_safetensors_writer_put(w, "4", 1), CS_OK);
+    assert_fails(cs_safetensors_writer_put(w, "4567", 4), CS_ERR_USAGE, "which takes 3 more");
+    assert_fails(cs_safetensors_writer_put(w, "4567", -1), CS_ERR_USAGE, "-1 bytes");
+    assert_fails(cs_safetensors_writer_commit(&w), CS_ERR_USAGE,
+                 "tensor \"b\" lacks its last 3 bytes");
+    assert_null(w);
+    assert_int_equal(entries(state), 0);
+    assert_int_equal(cs_safetensors_writer_open(path, 1, two, 0, NULL, &w), CS_OK);
+    assert_int_equal(cs_safetensors_writer_put(w, "0123", 4), CS_OK);
+    assert_int_equal(cs_safetensors_writer_put(w, NULL, 0), CS_OK);
+    assert_fails(cs_safetensors_writer_put(w, "4", 1), CS_ERR_USAGE, "which takes 0 more");
+    cs_safetensors_writer_abort(&w);
+    cs_safetensors_writer_abort(&w);
+    assert_int_equal(entries(state), 0);
+    assert_int_equal(cs_safetensors_writer_open(path, 0, NULL, 0, NULL, &w), CS_OK);
+    assert_int_equal(cs_safetensors_writer_commit(&w), CS_OK);
+    cs_safetensors *s = NULL;
+    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    assert_int_equal(cs_safetensors_verify(s), CS_OK); /* the hash of no bytes */
+    cs_safetensors_free(s);
+}
+
+/* 1000 bytes of data, which wait in the stream's buffer until commit. */
+static cs_status write_short(const char *path)
+{
+    const cs_safetensors_entry one = {.name = "a", .dtype = CS_ST_I32, .ndim = 1, .shape = {250}};
+    static const int32_t zeros[250];
+    cs_safetensors_writer *w = NULL;
+    cs_status status = cs_safetensors_writer_open(path, 1, &one, 0, NULL, &w);
+    if (status == CS_OK) {
+        status = cs_safetensors_writer_put(w, zeros, sizeof zeros);
+    }
+    if (status == CS_OK) {
+        return cs_safetensors_writer_commit(&w);
+    }
+    cs_safetensors_writer_abort(&w);
+    return status;
+}
+
+static void full_disks_leave_nothing(void **state)
+{
+    const char *path = in_dir(state, "a.safetensors");
+    assert_int_equal(on_full_disk(write_long, path, "a.safetensors: cannot write: File too large"),
+                     CS_ERR_IO);
+    assert_int_equal(on_full_disk(write_short, path, "a.safetensors: cannot write: File too large"),
+                     CS_ERR_IO);
+    assert_int_equal(entries(state), 0);
+}
+
+static const char *put_index(void **state, const char *text)
+{
+    const char *path = in_dir(state, "model.safetensors.index.json");
+    assert_int_equal(cs_file_write(path, text, (int64_t)strlen(text)), CS_OK);
+    return path;
+}
+
+static void put_shards(void **state)
+{
+    put_file(in_dir(state, "s1"), strlen(ONE(FLOATS("[2]", "[0,8]"))), ONE(FLOATS("[2]", "[0,8]")),
+             "\0\0\x80\x3f\0\0\0\x40", 8);
+    static const char second[] =
+        "{\"__metadata__\":{\"format\":\"pt\"},\"b\":{" FLOATS("[1]", "[0,4]") "}}";
+    put_file(in_dir(state, "s2"), sizeof second - 1, second, "\0\0\x40\x40", 4);
+}
+
+static cs_status open_model(const char *path)
+{
+    cs_safetensors *s = NULL;
+    cs_status status = cs_safetensors_open_model(path, &s);
+    if (status == CS_OK) {
+        status = cs_safetensors_verify(s);
+    }
+    cs_safetensors_free(s);
+    return status;
+}
+
+static void shards_read_as_one(void **state)
+{
+    cs_safetensors *s = NULL;
+    assert_fails(open_model(*state), CS_ERR_INPUT, "holds neither model.safetensors nor");
+    put_shards(state);
+    put_index(state,
+              "{\"metadata\":{\"total_size\":12},\"weight_map\":{\"b\":\"s2\",\"a\":\"s1\"}}");
+    assert_int_equal(cs_safetensors_open_model(*state, &s), CS_OK);
+    assert_int_equal(cs_safetensors_count(s), 2);
+    assert_string_equal(cs_safetensors_at(s, 0)->name, "a");
+    assert_string_equal(cs_safetensors_metadata(s, "format"), "pt");
+    float x[2];
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, "a"), 0, 2, x), CS_OK);
+    assert_true(x[0] == 1 && x[1] == 2);
+    assert_int_equal(cs_safetensors_read_f32(s, named(s, "b"), 0, 1, x), CS_OK);
+    assert_true(x[0] == 3);
+    cs_safetensors_free(s);
+    fail_each_allocation(open_model, *state);
+    put_golden(in_dir(state, "model.safetensors")); /* goes before the index */
+    assert_int_equal(cs_safetensors_open_model(*state, &s), CS_OK);
+    assert_int_equal(cs_safetensors_count(s), 6);
+    cs_safetensors_free(s);
+}
+
+static void bad_indices_are_named(void **state)
+{
+    static const struct {
+        const char *text, *part;
+        cs_status status;
+    } bad[] = {
+        {"{", "index.json:1:1: ", CS_ERR_INPUT},
+        {"[]", "index.json: \"weight_map\" is absent", CS_ERR_INPUT},
+        {"{\"weight_map\":{}}", "weight_map names no tensor", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":1}}", "\"a\" is not the name of a file", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"../s1\"}}", "\"a\" lies in \"../s1\"", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"\"}}", "\"a\" lies in \"\"", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"s3\"}}", "s3: cannot read: No such file", CS_ERR_IO},
+        {"{\"weight_map\":{\"a\":\"s1\",\"b\":\"s2\",\"c\":\"s2\"}}",
+         "tensor \"c\" is not in s2, where weight_map has it", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"b\":\"s1\"}}", "s1, weight_map says nothing", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"s2\",\"b\":\"s1\"}}", "s1, weight_map says s2", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"s1\",\"b\":\"copy\"}}", "tensor \"a\" stands in ", CS_ERR_INPUT},
+    };
+    put_shards(state);
+    put_file(in_dir(state, "copy"), strlen(ONE(FLOATS("[2]", "[0,8]"))),
+             ONE(FLOATS("[2]", "[0,8]")), "01234567", 8);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        put_index(state, bad[i].text);
+        assert_fails(open_model(*state), bad[i].status, bad[i].part);
+    }
+}
+
+static cs_status open_and_verify(const char *path)
+{
+    cs_safetensors *s = NULL;
+    cs_status status = cs_safetensors_open(path, &s);
+    if (status == CS_OK) {
+        status = cs_safetensors_verify(s);
+    }
+    cs_safetensors_free(s);
+    return status;
+}
+
+static void memory_may_run_out_anywhere(void **state)
+{
+    fail_each_allocation(write_short, in_dir(state, "a"));
+    assert_int_equal(entries(state), 1);
+    fail_each_allocation(open_and_verify, in_dir(state, "a"));
+}
+
+/* Round to nearest even holds against the definition: no other BF16 is nearer, and of two equally
+ * near ones the even is taken. Steps of the bits by a prime visit all exponents. */
+static void bf16_rounds_to_the_nearest(void **state)
+{
+    (void)state;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 65521 / 3) {
+        float x = cs_float_of_bits((uint32_t)bits);
+        uint16_t half = cs_bf16_encode(x);
+        float y = cs_bf16_decode(half);
+        if (isnan(x)) {
+            assert_true(isnan(y) && !signbit(x) == !signbit(y));
+            continue;
+        }
+        assert_true(!signbit(x) == !signbit(y));
+        if (isinf(x) || isinf(y)) { /* from half a step beyond the largest on */
+            assert_true(isinf(y) && fabsf(x) >= 0x1.ffp127F);
+            continue;
+        }
+        int beyond = fabsf(x) < fabsf(y) ? half - 1 : half + 1; /* the neighbour on x's side */
+        double step = fabs((double)cs_bf16_decode((uint16_t)beyond) - (double)y);
+        double error = fabs((double)x - (double)y);
+        assert_true(error <= step / 2 && (error < step / 2 || (half & 1) == 0));
+    }
+    assert_int_equal(cs_bf16_encode(cs_float_of_bits(0x3f808000)), 0x3f80); /* ties to the even */
+    assert_int_equal(cs_bf16_encode(cs_float_of_bits(0x3f818000)), 0x3f82);
+    assert_int_equal(cs_bf16_encode(cs_float_of_bits(0x3f808001)), 0x3f81);
+    assert_int_equal(cs_bf16_encode(cs_float_of_bits(0x7f800001)), 0x7fc0); /* payload lost */
+    assert_int_equal(cs_bf16_encode(cs_float_of_bits(0xff7fffff)), 0xff80);
+    for (uint32_t half = 0; half <= UINT16_MAX; ++half) {
+        float y = cs_bf16_decode((uint16_t)half);
+        assert_int_equal(cs_bf16_encode(y), isnan(y) ? half | 0x40 : half);
+    }
+}
+
+/* All 65536 against sign * 2^(e-25) * (1024 + f). */
+static void f16_decodes_every_value(void **state)
+{
+    (void)state;
+    for (int half = 0; half <= UINT16_MAX; ++half) {
+        int exponent = half >> 10 & 31, fraction = half & 1023;
+        float x = cs_f16_decode((uint16_t)half);
+        assert_true((signbit(x) != 0) == (half >> 15 == 1));
+        if (exponent == 31) {
+            assert_true(fraction ? isnan(x) : isinf(x));
+        } else {
+            double want = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+            assert_true(fabs((double)x) == want);
+        }
+    }
+}
+
+static void hashes_come_in_pieces(void **state)
+{
+    (void)state;
+    unsigned char bytes[3000];
+    for (int i = 0; i < 3000; ++i) {
+        bytes[i] = (unsigned char)(i * i % 251);
+    }
+    for (size_t step = 1; step < 3000; step = 3 * step + 1) {
+        cs_hasher h = {0};
+        assert_int_equal(cs_hasher_make(5, &h), CS_OK);
+        for (size_t at = 0; at < 3000; at += step) {
+            cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
+        }
+        assert_int_equal(cs_hash_compare(cs_hasher_value(&h), cs_hash(bytes, 3000, 5)), 0);
+        cs_hasher_free(&h);
+        cs_hasher_free(&h);
+    }
+    /* XXH3_128bits of no bytes, seed 0: the test vector of the xxHash specification. */
+    char hex[33];
+    cs_hash_hex(cs_hash("", 0, 0), hex);
+    assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(files_of_the_python_package_are_read),
+        TEST_IN_DIR(malformed_headers_are_named),
+        TEST_IN_DIR(lengths_are_held_against_the_file),
+        TEST_IN_DIR(truncated_files_are_refused),
+        TEST_IN_DIR(what_is_written_reads_back),
+        TEST_IN_DIR(the_bytes_are_those_of_the_format),
+        TEST_IN_DIR(damaged_data_are_found),
+        TEST_IN_DIR(bad_descriptions_are_refused),
+        TEST_IN_DIR(tensors_are_filled_exactly),
+        TEST_IN_DIR(full_disks_leave_nothing),
+        TEST_IN_DIR(shards_read_as_one),
+        TEST_IN_DIR(bad_indices_are_named),
+        TEST_IN_DIR(memory_may_run_out_anywhere),
+        cmocka_unit_test(bf16_rounds_to_the_nearest),
+        cmocka_unit_test(f16_decodes_every_value),
+        cmocka_unit_test(hashes_come_in_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
