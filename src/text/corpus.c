@@ -101,6 +101,20 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
     return status;
 }
 
+cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
+                          void *to)
+{
+    cs_corpus_options visiting = options ? *options : (cs_corpus_options){.test_share = -1};
+    cs_corpus none = {0};
+    visiting.take = take;
+    visiting.to = to;
+    cs_status status = cs_corpus_load(source, &visiting, &none);
+    if (status == CS_OK) {
+        cs_corpus_free(&none);
+    }
+    return status;
+}
+
 static void free_texts(char **text, int64_t count)
 {
     if (text) {
@@ -151,6 +165,7 @@ static cs_status copy_frame(const cs_corpus *corpus, cs_corpus *out)
     memcpy(out->sha256, corpus->sha256, sizeof out->sha256);
     out->labels = corpus->labels;
     out->vocab = corpus->vocab;
+    out->unknown = corpus->unknown;
     out->dropped_documents = corpus->dropped_documents;
     out->name = cs_strdup(corpus->name);
     out->path = cs_strdup(corpus->path);
@@ -198,7 +213,7 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
         }
     }
     for (int64_t i = 0; corpus->word && i < made.tokens; ++i) {
-        made.unknown_tokens += made.token[i] == 0;
+        made.unknown_tokens += made.token[i] == made.unknown;
     }
     *out = made;
     memset(&made, 0, sizeof made);

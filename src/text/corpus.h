@@ -14,6 +14,9 @@
  * `vocab_size` words of all documents kept, held-out ones included (ties by byte order); id 0 is
  * <unk>, also for a literal <unk> in the text; ids by falling frequency. Classes are numbered in
  * byte order of their names.
+ *
+ * With an encoder (text/tokenizer.h) in place of a splitter the tokens are those of its fixed
+ * vocabulary, special tokens that stand in the text included and none added.
  */
 #ifndef CS_TEXT_CORPUS_H
 #define CS_TEXT_CORPUS_H
@@ -24,9 +27,16 @@
 #include "base/status.h"
 #include "text/splitter.h"
 
+struct cs_tokenizer;
+
+/* Takes one document of valid UTF-8. */
+typedef cs_status (*cs_corpus_take)(void *to, const char *text, int64_t size, bool held_out);
+
 typedef struct {
     cs_splitter_kind splitter;
-    int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY: not used */
+    /* Borrowed while the corpus is read; NULL: the splitter. NPY: not used */
+    const struct cs_tokenizer *encoder;
+    int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */
     bool whole_file;      /* plain text: the file is one document, not each line */
     int64_t label_column; /* TSV: 1-based; 0: 1; -1: unlabelled */
@@ -38,6 +48,9 @@ typedef struct {
     uint64_t seed; /* of that hash; fixes the split and nothing else */
     int threads;   /* reading takes one thread whatever this says */
     const cs_progress *progress;
+    /* Set by cs_corpus_visit: documents go there, and no corpus is made. */
+    cs_corpus_take take;
+    void *to;
 } cs_corpus_options;
 
 typedef struct {
@@ -52,6 +65,7 @@ typedef struct {
     char **label_name;         /* labels */
     int64_t vocab;             /* ids, <unk> included; NPY corpora: largest id + 1 */
     char **word;               /* vocab; NULL for NPY corpora */
+    int32_t unknown;           /* id of <unk>: 0, or the encoder's, -1 when it has none */
     int64_t dropped_documents; /* shorter than min_tokens */
     int64_t unknown_tokens;    /* mapped to <unk> */
 } cs_corpus;
@@ -65,6 +79,13 @@ typedef struct {
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options,
                          cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_free(cs_corpus *corpus);
+
+/* Hands every document of a source to `take`, in order, as it stands there: for what needs the text
+ * itself. Sources and options as for cs_corpus_load, but min_tokens, vocab_size and what makes
+ * tokens, which are not used. CS_ERR_INPUT for a corpus of token ids, and for one without
+ * documents; a failure of `take` ends the visit and is returned. */
+cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
+                          void *to) CS_MUST_CHECK;
 
 /* The documents d with keep[d] != 0, same vocabulary and classes; dropped_documents stays that of
  * the whole. CS_ERR_INPUT when none is kept. Cost O(tokens + vocabulary). */

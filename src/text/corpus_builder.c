@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "text/tokenizer.h"
 
 static const char unknown_word[] = "<unk>";
 
@@ -50,11 +51,15 @@ bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int6
 void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resolved)
 {
     *b = (cs_corpus_builder){.options = *resolved, .splitter = {.kind = resolved->splitter}};
+    if (resolved->encoder) {
+        cs_encoder_init(&b->encoder, resolved->encoder);
+    }
 }
 
 void cs_corpus_builder_free(cs_corpus_builder *b)
 {
     cs_splitter_free(&b->splitter);
+    cs_encoder_free(&b->encoder);
     cs_word_table_free(&b->words);
     cs_word_table_free(&b->labels);
     cs_free(b->token);
@@ -124,6 +129,21 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
     }
 }
 
+/* The same with the tokens of the encoder. */
+static cs_status encode(cs_corpus_builder *b, const cs_document *document)
+{
+    cs_status status = cs_encoder_encode(&b->encoder, document->text, document->size, false);
+    while (status == CS_OK && b->token_room - b->tokens < b->encoder.count) {
+        status = grow_tokens(b);
+    }
+    if (status == CS_OK && b->encoder.count > 0) {
+        memcpy(b->token + b->tokens, b->encoder.id,
+               (size_t)b->encoder.count * sizeof *b->encoder.id);
+        b->tokens += b->encoder.count;
+    }
+    return status;
+}
+
 static bool held_out(const cs_corpus_builder *b, const cs_document *document)
 {
     if (document->split != CS_DOCUMENT_HASHED) {
@@ -138,16 +158,21 @@ static bool held_out(const cs_corpus_builder *b, const cs_document *document)
 
 cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *document)
 {
+    if (b->options.take) {
+        bool out = held_out(b, document);
+        b->documents += 1;
+        return b->options.take(b->options.to, document->text, document->size, out);
+    }
     cs_status status = b->documents == b->doc_room ? grow_documents(b) : CS_OK;
     int64_t first = b->tokens;
     if (status == CS_OK) {
-        status = tokenize(b, document);
+        status = b->options.encoder ? encode(b, document) : tokenize(b, document);
     }
     if (status != CS_OK) {
         return status;
     }
     if (b->tokens - first < b->options.min_tokens) {
-        for (int64_t i = first; i < b->tokens; ++i) {
+        for (int64_t i = first; i < b->tokens && !b->options.encoder; ++i) {
             b->words.count[b->token[i]] -= 1;
         }
         b->tokens = first;
@@ -224,6 +249,29 @@ done:
     return status;
 }
 
+/* The words of an encoder's corpus are all tokens of its vocabulary. */
+static cs_status take_vocabulary(const cs_corpus_builder *b, cs_corpus *out)
+{
+    const cs_tokenizer *encoder = b->options.encoder;
+    int64_t vocab = cs_tokenizer_vocab(encoder);
+    out->word = cs_calloc(vocab, sizeof *out->word);
+    if (!out->word) {
+        return CS_ERR_MEMORY;
+    }
+    out->vocab = vocab;
+    out->unknown = cs_tokenizer_special(encoder, CS_TOKEN_UNK);
+    for (int64_t i = 0; i < vocab; ++i) {
+        out->word[i] = cs_strdup(cs_tokenizer_token(encoder, (int32_t)i));
+        if (!out->word[i]) {
+            return CS_ERR_MEMORY;
+        }
+    }
+    for (int64_t i = 0; i < b->tokens; ++i) {
+        out->unknown_tokens += b->token[i] == out->unknown;
+    }
+    return CS_OK;
+}
+
 static cs_status rank_labels(const cs_corpus_builder *b, cs_corpus *out)
 {
     int32_t *ranked = NULL, *id = NULL;
@@ -271,8 +319,11 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
                    : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
                              (long long)b->dropped, (long long)b->options.min_tokens);
     }
+    if (b->options.take) {
+        return CS_OK;
+    }
     cs_corpus made = {0};
-    cs_status status = rank_words(b, &made);
+    cs_status status = b->options.encoder ? take_vocabulary(b, &made) : rank_words(b, &made);
     if (status == CS_OK) {
         status = rank_labels(b, &made);
     }

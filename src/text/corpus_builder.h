@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "text/corpus.h"
+#include "text/encoder.h"
 #include "text/splitter.h"
 #include "text/vocab.h"
 
@@ -26,8 +27,9 @@ typedef struct {
 typedef struct {
     cs_corpus_options options; /* defaults filled in */
     cs_splitter splitter;
+    cs_encoder encoder; /* when the options name a tokenizer */
     cs_word_table words, labels;
-    int32_t *token; /* words by first appearance */
+    int32_t *token; /* words by first appearance; with an encoder, ids */
     int64_t tokens, token_room;
     int64_t *doc_ptr; /* doc_room + 1 */
     int32_t *label;   /* labels by first appearance, -1 */

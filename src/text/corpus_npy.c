@@ -110,6 +110,9 @@ static cs_status read_rows(const char *path, const cs_array *array,
 
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options, cs_corpus *out)
 {
+    if (options->take) {
+        return cs_fail(CS_ERR_INPUT, "%s: token ids, and text was wanted", path);
+    }
     cs_array array = {0};
     cs_corpus made = {0};
     cs_status status = cs_npy_read(path, 0, &array);

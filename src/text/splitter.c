@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-#include <utf8proc.h>
-
 #include "base/mem.h"
+#include "text/unicode.h"
 
 cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out)
 {
@@ -33,32 +32,13 @@ void cs_splitter_start(cs_splitter *t, const char *text, int64_t size)
     t->size = 0;
 }
 
-static bool is_letter(utf8proc_int32_t c)
-{
-    if (c < 0x80) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    }
-    utf8proc_category_t category = utf8proc_category(c);
-    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ME;
-}
-
-static bool is_space(utf8proc_int32_t c)
-{
-    if (c < 0x80) {
-        return c == ' ' || (c >= '\t' && c <= '\r');
-    }
-    utf8proc_category_t category = utf8proc_category(c);
-    return c == 0x85 || category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-           category == UTF8PROC_CATEGORY_ZP;
-}
-
 static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
 {
     switch (kind) {
     case CS_SPLITTER_WORD:
-        return is_letter(c);
+        return cs_char_is_wordly(c);
     case CS_SPLITTER_WHITESPACE:
-        return !is_space(c);
+        return !cs_char_is_space(c);
     default:
         return true;
     }

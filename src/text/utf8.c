@@ -44,12 +44,12 @@ static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int6
                    (long long)(at - start) + 1, hex);
 }
 
-cs_status cs_utf8_check(const char *name, const char *text, int64_t size)
+static cs_status check(const char *name, const char *text, int64_t size, bool nul_too)
 {
     const uint8_t *bytes = (const uint8_t *)text;
     int64_t i = 0;
     while (i < size) {
-        if (bytes[i] > 0 && bytes[i] < 0x80) {
+        if (bytes[i] < 0x80 && (bytes[i] > 0 || nul_too)) {
             i += 1;
             continue;
         }
@@ -62,4 +62,32 @@ cs_status cs_utf8_check(const char *name, const char *text, int64_t size)
         i += length;
     }
     return CS_OK;
+}
+
+cs_status cs_utf8_check(const char *name, const char *text, int64_t size)
+{
+    return check(name, text, size, false);
+}
+
+cs_status cs_utf8_check_text(const char *text, int64_t size)
+{
+    return check("text", text, size, true);
+}
+
+int64_t cs_utf8_bad_part(const uint8_t *bytes, int64_t size)
+{
+    uint8_t lead = bytes[0], low = 0x80, high = 0xBF;
+    if (lead < 0xC2 || lead > 0xF4) {
+        return 1;
+    }
+    low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : low;   /* no overlong forms */
+    high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : high; /* no surrogates, U+10FFFF at most */
+    int64_t length = 1;
+    while (length < announced(lead) && length < size && bytes[length] >= low &&
+           bytes[length] <= high) {
+        length += 1;
+        low = 0x80;
+        high = 0xBF;
+    }
+    return length;
 }

@@ -11,4 +11,13 @@
  * the byte within its line. Cost: one pass, no memory. */
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size) CS_MUST_CHECK;
 
+/* The same where NUL is a character like others, for a text without a name: "text:LINE: byte N:
+ * ..."
+ */
+cs_status cs_utf8_check_text(const char *text, int64_t size) CS_MUST_CHECK;
+
+/* Bytes of the longest part of `bytes`, which is no UTF-8 at its start, that begins a character; at
+ * least 1 (Unicode 15, section 3.9, "maximal subpart"). */
+int64_t cs_utf8_bad_part(const uint8_t *bytes, int64_t size);
+
 #endif

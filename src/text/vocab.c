@@ -88,6 +88,27 @@ static cs_status make_room(cs_word_table *t, int64_t size)
     return status;
 }
 
+/* The slot of the word, or the free one where it belongs. At least one slot is free. */
+static uint64_t probe(const cs_word_table *t, const char *word, int64_t size, uint64_t hash)
+{
+    uint64_t mask = (uint64_t)t->slots - 1;
+    uint64_t s = hash & mask;
+    for (; t->slot[s] != 0; s = (s + 1) & mask) {
+        int32_t w = t->slot[s] - 1;
+        if (t->hash[w] == hash && t->start[w + 1] - t->start[w] == size &&
+            memcmp(t->text + t->start[w], word, (size_t)size) == 0) {
+            break;
+        }
+    }
+    return s;
+}
+
+int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size)
+{
+    return t->slots == 0 ? -1
+                         : t->slot[probe(t, word, size, cs_hash(word, (size_t)size, 0).low)] - 1;
+}
+
 cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, int32_t *out)
 {
     uint64_t hash = cs_hash(word, (size_t)size, 0).low;
@@ -96,15 +117,10 @@ cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, i
     if (status != CS_OK) {
         return status;
     }
-    uint64_t mask = (uint64_t)t->slots - 1;
-    uint64_t s = hash & mask;
-    for (; t->slot[s] != 0; s = (s + 1) & mask) {
-        int32_t w = t->slot[s] - 1;
-        if (t->hash[w] == hash && t->start[w + 1] - t->start[w] == size &&
-            memcmp(t->text + t->start[w], word, (size_t)size) == 0) {
-            *out = w;
-            return CS_OK;
-        }
+    uint64_t s = probe(t, word, size, hash);
+    if (t->slot[s] != 0) {
+        *out = t->slot[s] - 1;
+        return CS_OK;
     }
     int32_t w = (int32_t)t->words;
     memcpy(t->text + t->text_size, word, (size_t)size);

@@ -23,6 +23,9 @@ typedef struct {
 cs_status cs_word_table_find(cs_word_table *table, const char *word, int64_t size,
                              int32_t *out) CS_MUST_CHECK;
 
+/* The number of the word, -1 when the table lacks it. */
+int32_t cs_word_table_get(const cs_word_table *table, const char *word, int64_t size);
+
 /* Word w in fresh memory, NULL when out of memory. */
 char *cs_word_table_text(const cs_word_table *table, int64_t w) CS_MUST_CHECK;
 

@@ -1,0 +1,221 @@
+/* Merges as a hash table from pairs to ranks; a piece as a linked list of tokens, and a heap of the
+ * merges that may apply to it. Joining two tokens makes up to two new candidates, and candidates
+ * whose pair has changed since are passed over when they come up.
+ *
+ * Sennrich, Haddow, Birch: Neural machine translation of rare words with subword units, ACL 2016;
+ * bytes as characters: Radford et al., Language models are unsupervised multitask learners, 2019.
+ */
+#include "text/bpe.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* --- bytes as characters --- */
+
+static bool is_shown(int byte)
+{
+    return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+/* Bytes that are not shown: 0x00-0x20 are U+0100-U+0120, 0x7F-0xA0 U+0121-U+0142, 0xAD U+0143. */
+int32_t cs_byte_char(uint8_t byte)
+{
+    if (is_shown(byte)) {
+        return byte;
+    }
+    return byte <= 0x20 ? 0x100 + byte : byte == 0xAD ? 0x143 : 0x121 + (byte - 0x7F);
+}
+
+int cs_char_byte(int32_t c)
+{
+    if (c >= 0 && c < 0x100) {
+        return is_shown(c) ? c : -1;
+    }
+    if (c < 0x100 || c > 0x143) {
+        return -1;
+    }
+    return c <= 0x120 ? c - 0x100 : c == 0x143 ? 0xAD : 0x7F + (c - 0x121);
+}
+
+/* --- merges --- */
+
+static uint64_t pair_hash(int32_t left, int32_t right)
+{
+    uint64_t x = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    x *= 0x9E3779B97F4A7C15U; /* Fibonacci hashing: the high bits are mixed */
+    return x ^ x >> 32;
+}
+
+static uint64_t probe(const cs_bpe *bpe, int32_t left, int32_t right)
+{
+    uint64_t mask = (uint64_t)bpe->slots - 1, s = pair_hash(left, right) & mask;
+    for (; bpe->slot[s] != 0; s = (s + 1) & mask) {
+        const cs_merge *m = &bpe->merge[bpe->slot[s] - 1];
+        if (m->left == left && m->right == right) {
+            break;
+        }
+    }
+    return s;
+}
+
+int32_t cs_bpe_rank(const cs_bpe *bpe, int32_t left, int32_t right)
+{
+    return bpe->slot[probe(bpe, left, right)] - 1;
+}
+
+cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_merge *merge,
+                      int64_t merges, int64_t *twice)
+{
+    *bpe = (cs_bpe){.merges = merges, .slots = 16};
+    *twice = -1;
+    while (bpe->slots <= 2 * merges) {
+        bpe->slots *= 2;
+    }
+    memcpy(bpe->byte_token, byte_token, sizeof bpe->byte_token);
+    bpe->merge = cs_alloc(merges, sizeof *bpe->merge);
+    bpe->slot = cs_calloc(bpe->slots, sizeof *bpe->slot);
+    if (!bpe->merge || !bpe->slot) {
+        return CS_ERR_MEMORY;
+    }
+    if (merges > 0) {
+        memcpy(bpe->merge, merge, (size_t)merges * sizeof *merge);
+    }
+    for (int64_t i = 0; i < merges; ++i) {
+        uint64_t s = probe(bpe, merge[i].left, merge[i].right);
+        if (bpe->slot[s] == 0) {
+            bpe->slot[s] = (int32_t)i + 1;
+        } else if (*twice < 0) {
+            *twice = i;
+        }
+    }
+    return CS_OK;
+}
+
+void cs_bpe_free(cs_bpe *bpe)
+{
+    cs_free(bpe->merge);
+    cs_free(bpe->slot);
+    memset(bpe, 0, sizeof *bpe);
+}
+
+/* --- one piece --- */
+
+static cs_status grow(cs_bpe_scratch *s, int64_t size)
+{
+    int64_t room = s->room > 0 ? s->room : 64;
+    while (room < size) {
+        room *= 2;
+    }
+    cs_bpe_scratch_free(s);
+    s->token = cs_alloc(room, sizeof *s->token);
+    s->next = cs_alloc(room, sizeof *s->next);
+    s->previous = cs_alloc(room, sizeof *s->previous);
+    s->heap = cs_alloc(3 * room, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
+    if (!s->token || !s->next || !s->previous || !s->heap) {
+        return CS_ERR_MEMORY;
+    }
+    s->room = room;
+    return CS_OK;
+}
+
+void cs_bpe_scratch_free(cs_bpe_scratch *s)
+{
+    cs_free(s->token);
+    cs_free(s->next);
+    cs_free(s->previous);
+    cs_free(s->heap);
+    memset(s, 0, sizeof *s);
+}
+
+static void push(cs_bpe_scratch *s, uint64_t x)
+{
+    int64_t i = s->heap_size++;
+    while (i > 0 && s->heap[(i - 1) / 2] > x) {
+        s->heap[i] = s->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    s->heap[i] = x;
+}
+
+static uint64_t pop(cs_bpe_scratch *s)
+{
+    uint64_t top = s->heap[0], x = s->heap[--s->heap_size];
+    int64_t i = 0;
+    for (;;) {
+        int64_t child = 2 * i + 1;
+        if (child >= s->heap_size) {
+            break;
+        }
+        child += child + 1 < s->heap_size && s->heap[child + 1] < s->heap[child];
+        if (s->heap[child] >= x) {
+            break;
+        }
+        s->heap[i] = s->heap[child];
+        i = child;
+    }
+    s->heap[i] = x;
+    return top;
+}
+
+/* Pushes the merge of the token at `position` with the one after it, if there is one. */
+static void consider(const cs_bpe *bpe, cs_bpe_scratch *s, int32_t position)
+{
+    int32_t next = position < 0 ? -1 : s->next[position];
+    int32_t rank = next < 0 ? -1 : cs_bpe_rank(bpe, s->token[position], s->token[next]);
+    if (rank >= 0) {
+        push(s, (uint64_t)rank << 32 | (uint32_t)position);
+    }
+}
+
+static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
+{
+    while (s->heap_size > 0) {
+        uint64_t top = pop(s);
+        int32_t at = (int32_t)(top & UINT32_MAX), rank = (int32_t)(top >> 32);
+        int32_t next = s->token[at] < 0 ? -1 : s->next[at];
+        const cs_merge *m = &bpe->merge[rank];
+        if (next < 0 || s->token[at] != m->left || s->token[next] != m->right) {
+            continue; /* joined with something else since */
+        }
+        s->token[at] = m->token;
+        s->token[next] = -1;
+        s->next[at] = s->next[next];
+        if (s->next[at] >= 0) {
+            s->previous[s->next[at]] = at;
+        }
+        consider(bpe, s, s->previous[at]);
+        consider(bpe, s, at);
+    }
+}
+
+cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bpe_scratch *s)
+{
+    if (size > 1 << 30) {
+        return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break is above 2^30",
+                       (long long)size);
+    }
+    if (size > s->room) {
+        cs_status status = grow(s, size);
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+    s->heap_size = 0;
+    for (int64_t i = 0; i < size; ++i) {
+        s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
+        s->next[i] = i + 1 < size ? (int32_t)i + 1 : -1;
+        s->previous[i] = (int32_t)i - 1;
+    }
+    for (int64_t i = 0; i + 1 < size; ++i) {
+        consider(bpe, s, (int32_t)i);
+    }
+    merge_all(bpe, s);
+    s->count = 0;
+    for (int64_t i = 0; i < size; ++i) {
+        if (s->token[i] >= 0) {
+            s->token[s->count++] = s->token[i];
+        }
+    }
+    return CS_OK;
+}

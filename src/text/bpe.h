@@ -1,0 +1,51 @@
+/* Byte pair encoding of one piece of text: bytes, and merges by rank. */
+#ifndef CS_TEXT_BPE_H
+#define CS_TEXT_BPE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* One merge: `left` and `right` become `token`. Its rank is its place in the list. */
+typedef struct {
+    int32_t left, right, token;
+} cs_merge;
+
+typedef struct {
+    int32_t byte_token[256];
+    cs_merge *merge; /* merges, by rank */
+    int64_t merges;
+    int32_t *slot; /* open addressing over (left, right): rank + 1, 0 when free */
+    int64_t slots; /* a power of two above 2 * merges */
+} cs_bpe;
+
+/* Copies the merges; free after any outcome. *twice: the rank of a merge whose pair another has
+ * already, -1 when all are distinct (it is not an error here). Cost O(merges). */
+cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_merge *merge,
+                      int64_t merges, int64_t *twice) CS_MUST_CHECK;
+void cs_bpe_free(cs_bpe *bpe);
+
+/* The rank of the merge of a pair, -1 when there is none. */
+int32_t cs_bpe_rank(const cs_bpe *bpe, int32_t left, int32_t right);
+
+/* Memory of cs_bpe_apply, kept between calls. Zero-initialise. */
+typedef struct {
+    int32_t *token; /* the result, `count` long */
+    int64_t count;
+    int32_t *next, *previous;
+    uint64_t *heap; /* rank << 32 | position */
+    int64_t heap_size, room;
+} cs_bpe_scratch;
+
+/* Tokens of the `size` bytes: the merge of lowest rank, at its leftmost place, until none applies.
+ * Cost O(size log size). CS_ERR_INPUT above 2^30 bytes. */
+cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size,
+                       cs_bpe_scratch *scratch) CS_MUST_CHECK;
+void cs_bpe_scratch_free(cs_bpe_scratch *scratch);
+
+/* The character that stands for a byte in the spelling of tokens (GPT-2: printable bytes of Latin-1
+ * are themselves, the others U+0100 and on, in their order), and back: -1 for other characters. */
+int32_t cs_byte_char(uint8_t byte);
+int cs_char_byte(int32_t c);
+
+#endif

@@ -1,0 +1,366 @@
+/* BPE training with counts kept up to date (Sennrich et al., ACL 2016, Algorithm 1 and the remark
+ * on its data structures): a merge only touches the pieces that hold its pair, and changes the
+ * counts of the pairs beside each occurrence.
+ *
+ * A merge may spell a token that is there already, joined from other parts (a run of one character
+ * grows by several ways): it then gives that token, and the vocabulary does not grow. Here we
+ * differ from the `tokenizers` package in one point: a merged pair's count becomes 0, as it is;
+ * there it stays, so that the pair may come up once more when such a token brings it back. */
+#include "text/bpe_train.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "text/bpe_pairs.h"
+#include "text/pretokenize.h"
+#include "text/tokenizer_private.h"
+#include "text/utf8.h"
+
+enum { DEFAULT_VOCAB = 8192, DEFAULT_FREQUENCY = 2, REPORT_EVERY = 256 };
+
+static const char *const default_special[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+
+typedef struct {
+    cs_bpe_options options; /* defaults filled in */
+    cs_tokenizer *made;
+    cs_word_table pieces; /* distinct pieces and their counts */
+    char *spaced;         /* a document with a blank before it */
+    int64_t spaced_room;
+    int32_t *token;  /* the pieces as tokens, end to end in the places of their bytes */
+    int32_t *length; /* pieces: tokens left */
+    cs_pair_table pairs;
+    cs_merge *merge;
+    int64_t merges, merge_room;
+    char *spelling; /* of two tokens joined */
+    int64_t spelling_room;
+} trainer;
+
+static void trainer_free(trainer *r)
+{
+    cs_tokenizer_free(&r->made);
+    cs_word_table_free(&r->pieces);
+    cs_pair_table_free(&r->pairs);
+    cs_free(r->spaced);
+    cs_free(r->token);
+    cs_free(r->length);
+    cs_free(r->merge);
+    cs_free(r->spelling);
+}
+
+/* --- options and first tokens --- */
+
+static cs_status resolve(const cs_bpe_options *options, cs_bpe_options *out)
+{
+    cs_bpe_options o = options ? *options : (cs_bpe_options){0};
+    o.vocab_size = o.vocab_size == 0 ? DEFAULT_VOCAB : o.vocab_size;
+    o.min_frequency = o.min_frequency == 0 ? DEFAULT_FREQUENCY : o.min_frequency;
+    if (o.specials == 0) {
+        o.special = default_special;
+        o.specials = (int)(sizeof default_special / sizeof default_special[0]);
+    }
+    o.specials = o.specials < 0 ? 0 : o.specials;
+    if (o.vocab_size < o.specials + 256 || o.vocab_size >= INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE,
+                       "vocabulary size %lld is not in %d..%d (%d special tokens and 256 bytes at "
+                       "least)",
+                       (long long)o.vocab_size, o.specials + 256, INT32_MAX - 1, o.specials);
+    }
+    if (o.min_frequency < 1) {
+        return cs_fail(CS_ERR_USAGE, "smallest frequency %lld is not positive",
+                       (long long)o.min_frequency);
+    }
+    *out = o;
+    return CS_OK;
+}
+
+static cs_status check_special(const trainer *r, const char *name)
+{
+    cs_status status = cs_utf8_check_text(name, (int64_t)strlen(name));
+    if (status != CS_OK) {
+        cs_reason_clear();
+    }
+    if (status != CS_OK || !*name) {
+        return cs_fail(CS_ERR_USAGE, "special token \"%s\" is empty or not UTF-8", name);
+    }
+    if (cs_word_table_get(&r->made->table, name, (int64_t)strlen(name)) >= 0) {
+        return cs_fail(CS_ERR_USAGE, "special token \"%s\" is given twice", name);
+    }
+    return CS_OK;
+}
+
+/* Special tokens, then the bytes in the order of their spellings' characters. A special token that
+ * is spelled like a byte is that byte's token too, as in the package. */
+static cs_status add_first_tokens(trainer *r)
+{
+    cs_tokenizer *t = r->made;
+    cs_status status = CS_OK;
+    for (int i = 0; i < r->options.specials && status == CS_OK; ++i) {
+        status = check_special(r, r->options.special[i]);
+        if (status == CS_OK) {
+            status = cs_tokenizer_add(t, r->options.special[i], true);
+        }
+        if (status == CS_OK) {
+            status = cs_tokenizer_declare(t, i);
+        }
+    }
+    for (int32_t c = 0; c < 0x200 && status == CS_OK; ++c) {
+        char spelling[4];
+        int byte = cs_char_byte(c);
+        if (byte >= 0) {
+            cs_byte_spelling((uint8_t)byte, spelling);
+            if (cs_word_table_get(&t->table, spelling, (int64_t)strlen(spelling)) < 0) {
+                status = cs_tokenizer_add(t, spelling, true);
+            }
+        }
+    }
+    return status;
+}
+
+/* --- pieces --- */
+
+static cs_status count_pieces(void *to, const char *text, int64_t size)
+{
+    trainer *r = to;
+    cs_status status = CS_OK;
+    if (r->options.add_prefix_space && size > 0 && text[0] != ' ') {
+        if (size + 1 > r->spaced_room) {
+            char *more = cs_realloc(r->spaced, 2 * (size + 1), 1);
+            if (!more) {
+                return CS_ERR_MEMORY;
+            }
+            r->spaced = more;
+            r->spaced_room = 2 * (size + 1);
+        }
+        r->spaced[0] = ' ';
+        memcpy(r->spaced + 1, text, (size_t)size);
+        text = r->spaced;
+        size += 1;
+    }
+    for (const char *end = text + size; text < end && status == CS_OK;) {
+        int64_t piece = cs_gpt2_piece((const uint8_t *)text, (const uint8_t *)end);
+        int32_t w = 0;
+        status = cs_word_table_find(&r->pieces, text, piece, &w);
+        if (status == CS_OK) {
+            r->pieces.count[w] += 1;
+        }
+        text += piece;
+    }
+    return status;
+}
+
+static cs_status start_pieces(trainer *r)
+{
+    const cs_word_table *p = &r->pieces;
+    int32_t byte_token[256];
+    r->token = cs_alloc(p->text_size, sizeof *r->token);
+    r->length = cs_alloc(p->words, sizeof *r->length);
+    if (!r->token || !r->length) {
+        return CS_ERR_MEMORY;
+    }
+    for (int b = 0; b < 256; ++b) {
+        char spelling[4];
+        cs_byte_spelling((uint8_t)b, spelling);
+        byte_token[b] = cs_word_table_get(&r->made->table, spelling, (int64_t)strlen(spelling));
+    }
+    for (int64_t i = 0; i < p->text_size; ++i) {
+        r->token[i] = byte_token[(uint8_t)p->text[i]];
+    }
+    for (int64_t w = 0; w < p->words; ++w) {
+        int64_t first = p->start[w], end = p->start[w + 1];
+        if (end - first > INT32_MAX - 1) {
+            return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break",
+                           (long long)(end - first));
+        }
+        r->length[w] = (int32_t)(end - first);
+        for (int64_t i = first; i + 1 < end; ++i) {
+            cs_status status = cs_pair_table_change(&r->pairs, r->token[i], r->token[i + 1],
+                                                    (int32_t)w, p->count[w]);
+            if (status != CS_OK) {
+                return status;
+            }
+        }
+    }
+    return cs_pair_table_queue(&r->pairs);
+}
+
+/* --- merging --- */
+
+/* The token that two make; *special when it spells a special one. */
+static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *out, bool *special)
+{
+    cs_word_table *table = &r->made->table;
+    int64_t a = table->start[left + 1] - table->start[left];
+    int64_t b = table->start[right + 1] - table->start[right];
+    if (a + b > r->spelling_room) {
+        char *more = cs_realloc(r->spelling, 2 * (a + b), 1);
+        if (!more) {
+            return CS_ERR_MEMORY;
+        }
+        r->spelling = more;
+        r->spelling_room = 2 * (a + b);
+    }
+    memcpy(r->spelling, table->text + table->start[left], (size_t)a);
+    memcpy(r->spelling + a, table->text + table->start[right], (size_t)b);
+    int32_t there = cs_word_table_get(table, r->spelling, a + b);
+    *special = there >= 0 && there < r->options.specials;
+    if (*special) {
+        return CS_OK;
+    }
+    cs_status status = cs_word_table_find(table, r->spelling, a + b, out);
+    if (status == CS_OK) {
+        table->count[*out] = 1; /* in the model's vocabulary */
+    }
+    return status;
+}
+
+static cs_status add_merge(trainer *r, const cs_merge *merge)
+{
+    if (r->merges == r->merge_room) {
+        int64_t room = r->merge_room > 0 ? 2 * r->merge_room : 1024;
+        cs_merge *more = cs_realloc(r->merge, room, sizeof *more);
+        if (!more) {
+            return CS_ERR_MEMORY;
+        }
+        r->merge = more;
+        r->merge_room = room;
+    }
+    r->merge[r->merges++] = *merge;
+    return CS_OK;
+}
+
+/* Merges one piece in place from the left, with the changes of the pairs beside each occurrence. */
+static cs_status merge_piece(trainer *r, int32_t piece, const cs_merge *m)
+{
+    int32_t *token = r->token + r->pieces.start[piece];
+    int32_t length = r->length[piece], to = 0;
+    int64_t weight = r->pieces.count[piece];
+    cs_status status = CS_OK;
+    for (int32_t i = 0; i < length && status == CS_OK; ++i) {
+        if (token[i] != m->left || i + 1 >= length || token[i + 1] != m->right) {
+            token[to++] = token[i];
+            continue;
+        }
+        if (to > 0) {
+            status = cs_pair_table_change(&r->pairs, token[to - 1], m->left, piece, -weight);
+            if (status == CS_OK) {
+                status = cs_pair_table_change(&r->pairs, token[to - 1], m->token, piece, weight);
+            }
+        }
+        if (i + 2 < length && status == CS_OK) {
+            status = cs_pair_table_change(&r->pairs, m->right, token[i + 2], piece, -weight);
+            if (status == CS_OK) {
+                status = cs_pair_table_change(&r->pairs, m->token, token[i + 2], piece, weight);
+            }
+        }
+        token[to++] = m->token;
+        i += 1;
+    }
+    r->length[piece] = to;
+    return status;
+}
+
+/* Merges a pair wherever it stands. */
+static cs_status apply_merge(trainer *r, int32_t pair, const cs_merge *m)
+{
+    cs_status status = CS_OK;
+    for (;;) {
+        int32_t piece = cs_pair_table_next_piece(&r->pairs, pair);
+        if (piece < 0 || status != CS_OK) {
+            break;
+        }
+        status = merge_piece(r, piece, m);
+    }
+    r->pairs.pair[pair].count = 0;
+    return status == CS_OK ? cs_pair_table_queue(&r->pairs) : status;
+}
+
+static cs_status merge_pairs(trainer *r)
+{
+    const cs_word_table *table = &r->made->table;
+    int64_t wanted = r->options.vocab_size - table->words, done = 0;
+    cs_status status = CS_OK;
+    while (table->words < r->options.vocab_size && status == CS_OK) {
+        int32_t pair = -1;
+        bool special = false;
+        status = cs_pair_table_top(&r->pairs, &pair);
+        if (status != CS_OK || pair < 0 || r->pairs.pair[pair].count < r->options.min_frequency) {
+            break;
+        }
+        cs_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
+        status = product_of(r, m.left, m.right, &m.token, &special);
+        if (status == CS_OK && !special) {
+            status = add_merge(r, &m);
+        }
+        if (status == CS_OK && !special) {
+            status = apply_merge(r, pair, &m);
+        }
+        if (++done % REPORT_EVERY == 0 && status == CS_OK) {
+            cs_progress_report(r->options.progress, "merges", done, wanted);
+            status = cs_interrupt_check();
+        }
+    }
+    cs_progress_report(r->options.progress, "merges", wanted, wanted);
+    return status;
+}
+
+/* --- the tokenizer --- */
+
+static cs_status assemble(trainer *r)
+{
+    cs_tokenizer *t = r->made;
+    int32_t byte_token[256];
+    int64_t twice = -1;
+    for (int b = 0; b < 256; ++b) {
+        char spelling[4];
+        cs_byte_spelling((uint8_t)b, spelling);
+        byte_token[b] = cs_word_table_get(&t->table, spelling, (int64_t)strlen(spelling));
+    }
+    t->model = CS_TOKENS_BPE;
+    t->decoder = CS_DECODE_BYTES;
+    t->add_prefix_space = r->options.add_prefix_space;
+    cs_status status = cs_tokenizer_texts(t);
+    if (status == CS_OK) {
+        status = cs_bpe_init(&t->bpe, byte_token, r->merge, r->merges, &twice);
+    }
+    int32_t before = cs_word_table_get(&t->table, "<s>", 3);
+    int32_t after = cs_word_table_get(&t->table, "</s>", 4);
+    if (status == CS_OK && before >= 0 && after >= 0 && before < r->options.specials &&
+        after < r->options.specials) {
+        status = cs_tokenizer_surround(t, before, after);
+    }
+    return status == CS_OK ? cs_tokenizer_finish(t) : status;
+}
+
+cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
+                                 cs_tokenizer **out)
+{
+    trainer r = {0};
+    cs_pair_table_init(&r.pairs);
+    cs_status status = resolve(options, &r.options);
+    if (status == CS_OK) {
+        r.made = cs_tokenizer_new();
+        status = r.made ? add_first_tokens(&r) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = source->each(source->from, count_pieces, &r);
+    }
+    if (status == CS_OK && r.pieces.words == 0) {
+        status = cs_fail(CS_ERR_INPUT, "no text to train a tokenizer on");
+    }
+    if (status == CS_OK) {
+        status = start_pieces(&r);
+    }
+    if (status == CS_OK) {
+        status = merge_pairs(&r);
+    }
+    if (status == CS_OK) {
+        status = assemble(&r);
+    }
+    if (status == CS_OK) {
+        *out = r.made;
+        r.made = NULL;
+    }
+    trainer_free(&r);
+    return status;
+}

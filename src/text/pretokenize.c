@@ -1,0 +1,96 @@
+/* Scanners by hand in place of a regular-expression engine: one look at the class of each
+ * character, no backtracking. The expression of GPT-2 is that of Radford et al. (2019), the cut of
+ * BERT at white space and around punctuation that of Devlin et al. (2019).
+ *
+ * Limit: the classes are those of utf8proc's version of Unicode. Characters that newer versions
+ * add, or that the `tokenizers` package knows from an older table (punctuation: Unicode 8), may be
+ * cut differently there; no text is lost by it. */
+#include "text/pretokenize.h"
+
+#include <string.h>
+
+#include "text/unicode.h"
+
+/* Bytes of a contraction at an apostrophe, 0 when there is none. */
+static int64_t contraction(const uint8_t *at, int64_t size)
+{
+    static const char *const known[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        int64_t length = (int64_t)strlen(known[i]);
+        if (size >= length && memcmp(at, known[i], (size_t)length) == 0) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* End of the run of characters of one class from `at` on; *last: its last character. */
+static const uint8_t *run(const uint8_t *at, const uint8_t *end, cs_char_class class,
+                          const uint8_t **last)
+{
+    while (at < end) {
+        int32_t c = 0;
+        int length = cs_char_at(at, &c);
+        if (cs_char_class_of(c) != class) {
+            break;
+        }
+        *last = at;
+        at += length;
+    }
+    return at;
+}
+
+int64_t cs_gpt2_piece(const uint8_t *at, const uint8_t *end)
+{
+    if (*at == '\'') {
+        int64_t length = contraction(at, end - at);
+        if (length > 0) {
+            return length;
+        }
+    }
+    int32_t c = 0;
+    const uint8_t *start = at + (*at == ' ' && at + 1 < end ? 1 : 0), *last = at;
+    (void)cs_char_at(start, &c);
+    cs_char_class class = cs_char_class_of(c);
+    if (class != CS_CHAR_SPACE) {
+        return run(start, end, class, &last) - at;
+    }
+    /* White space: the last of several blanks goes to the word that follows, if one does. */
+    const uint8_t *stop = run(at, end, CS_CHAR_SPACE, &last);
+    return stop < end && last > at ? last - at : stop - at;
+}
+
+static bool is_bert_mark(int32_t c)
+{
+    if (c < 0x80) {
+        return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
+               (c >= 123 && c <= 126);
+    }
+    utf8proc_category_t category = utf8proc_category(c);
+    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+int64_t cs_bert_piece(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *start = NULL, *p = *at;
+    while (p < end) {
+        int32_t c = 0;
+        int length = cs_char_at(p, &c);
+        if (cs_char_is_space(c)) {
+            if (start) {
+                break;
+            }
+        } else if (is_bert_mark(c)) {
+            if (!start) {
+                start = p;
+                p += length;
+            }
+            break;
+        } else if (!start) {
+            start = p;
+        }
+        p += length;
+    }
+    *at = p;
+    return start ? p - start : 0;
+}

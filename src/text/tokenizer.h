@@ -1,0 +1,85 @@
+/* Tokenizers: text <-> token ids of a fixed vocabulary, stored as tokenizer.json of Hugging Face.
+ *
+ * Three models. CS_TOKENS_WORD: a splitter (word, whitespace, char) and a list of words, the rest
+ * is <unk>. CS_TOKENS_BPE: byte-level byte pair encoding (Sennrich et al., ACL 2016; Radford et
+ * al., 2019): the text is cut by the regular expression of GPT-2, each piece starts as its bytes,
+ * and the pair with the lowest merge rank is joined until none is left (the leftmost of equal
+ * ones). CS_TOKENS_WORDPIECE: BERT's normaliser and splitter, then the longest match first
+ * (Schuster and Nakajima, ICASSP 2012; Devlin et al., NAACL 2019).
+ *
+ * Ids are 0..vocab-1 without holes. Added tokens (special ones among them) are found in the text
+ * before anything else, as in the `tokenizers` package, whose ids are ours (tests/oracle). With
+ * CS_TOKENS_BPE decode(encode(x)) is x for any UTF-8 text x, as long as special tokens are not
+ * skipped, no added token eats blanks at its sides, and no prefix space is added.
+ *
+ * A tokenizer does not change once made, so any number of threads may use it.
+ */
+#ifndef CS_TEXT_TOKENIZER_H
+#define CS_TEXT_TOKENIZER_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/corpus.h"
+
+typedef enum { CS_TOKENS_WORD, CS_TOKENS_BPE, CS_TOKENS_WORDPIECE } cs_token_model;
+
+typedef enum {
+    CS_TOKEN_UNK,
+    CS_TOKEN_PAD,
+    CS_TOKEN_MASK,
+    CS_TOKEN_BOS,
+    CS_TOKEN_EOS,
+    CS_TOKEN_ROLES
+} cs_token_role;
+
+typedef struct cs_tokenizer cs_tokenizer;
+
+/* Reads tokenizer.json (docs/formats.md says which parts; truncation, padding and post-processor
+ * are kept as data). CS_ERR_INPUT names file and field of what is not supported or wrong: ids with
+ * holes or given twice, merges of tokens that are not there, a byte without a token; a Git LFS
+ * pointer, an empty file, bad JSON. Cost: linear in the file, about 100 bytes a token and merge. */
+cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out) CS_MUST_CHECK;
+
+/* Writes the same form atomically; reading it gives an equal tokenizer. */
+cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path) CS_MUST_CHECK;
+
+/* The ids of `size` bytes of UTF-8 (NUL allowed), in fresh memory. add_special: with the tokens
+ * that the post-processor puts around a text (<s> ... </s>). Many texts: use text/encoder.h, which
+ * keeps its memory. CS_ERR_INPUT names the byte that is not UTF-8. */
+cs_status cs_tokenizer_encode(const cs_tokenizer *t, const char *text, int64_t size,
+                              bool add_special, int32_t **ids, int64_t *count) CS_MUST_CHECK;
+
+/* The text of ids, in fresh memory with a NUL after its *size bytes. skip_special leaves special
+ * tokens out. Bytes that are no UTF-8 (a sequence of ids may end inside a character) become U+FFFD,
+ * one for each longest part that begins a character. CS_ERR_INPUT names an id out of range and its
+ * index. */
+cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t count,
+                              bool skip_special, char **text, int64_t *size) CS_MUST_CHECK;
+
+cs_token_model cs_tokenizer_model(const cs_tokenizer *t);
+int64_t cs_tokenizer_vocab(const cs_tokenizer *t);
+
+/* The token as the file spells it (byte-level: a blank is U+0120); id in 0..vocab-1. Borrowed. */
+const char *cs_tokenizer_token(const cs_tokenizer *t, int32_t id);
+
+/* Its id, -1 when there is none. */
+int32_t cs_tokenizer_id(const cs_tokenizer *t, const char *token);
+
+/* The id of a role, -1 when no token has it. By the model's unk_token, then by the usual names:
+ * <unk> [UNK]; <pad> [PAD]; <mask> [MASK]; <s> [CLS] <|endoftext|>; </s> [SEP] <|endoftext|>. */
+int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
+
+/* Whether the token is declared special: decoding can skip it, and no text is meant by it. */
+bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
+
+void cs_tokenizer_free(cs_tokenizer **t); /* accepts a pointer to NULL */
+
+/* The tokenizer of a corpus that was loaded with a splitter: its words with their ids, and after
+ * them <unk> (NPY ids have none: their words are decimal numbers, split at white space), <pad>,
+ * <s>, </s> and <mask>, unless the corpus has a word of that spelling. Encoding a document's text
+ * gives its tokens, but for special tokens that the text spells. CS_ERR_MEMORY only. */
+cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind splitter,
+                                 cs_tokenizer **out) CS_MUST_CHECK;
+
+#endif

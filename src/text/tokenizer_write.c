@@ -1,0 +1,176 @@
+/* tokenizer.json out: the form of the `tokenizers` package (0.23; merges as "a b", which all its
+ * versions read). The splitters become parts that cut the same pieces there:
+ *
+ * - word: lower case by Lowercase, which maps U+0130 to two characters where the splitter's simple
+ *   mapping has one: a Replace before it; then everything that is no letter or mark is removed;
+ * - whitespace: WhitespaceSplit; char: every character by itself, line ends too. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+#include "text/tokenizer_json_private.h"
+
+/* --- parts --- */
+
+json_t *cs_tokenizer_normalizer_json(const cs_tokenizer *t)
+{
+    if (t->model == CS_TOKENS_WORD && t->splitter == CS_SPLITTER_WORD) {
+        return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s}]}", "type", "Sequence", "normalizers",
+                         "type", "Replace", "pattern", "String", "\xC4\xB0", "content", "i", "type",
+                         "Lowercase");
+    }
+    if (t->model == CS_TOKENS_WORDPIECE && t->normalise) {
+        json_t *strip = t->strip_accents < 0 ? json_null() : json_boolean(t->strip_accents);
+        return json_pack("{s:s, s:b, s:b, s:o, s:b}", "type", "BertNormalizer", "clean_text",
+                         t->bert.clean_text, "handle_chinese_chars", t->bert.chinese,
+                         "strip_accents", strip, "lowercase", t->bert.lowercase);
+    }
+    return json_null();
+}
+
+static json_t *split_json(const char *pattern, const char *behavior)
+{
+    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", pattern,
+                     "behavior", behavior, "invert", 0);
+}
+
+static json_t *byte_level_json(bool add_prefix_space, bool trim_offsets, bool use_regex)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
+                     add_prefix_space, "trim_offsets", trim_offsets, "use_regex", use_regex);
+}
+
+json_t *cs_tokenizer_pre_tokenizer_json(const cs_tokenizer *t)
+{
+    switch (t->model) {
+    case CS_TOKENS_BPE:
+        return byte_level_json(t->add_prefix_space, t->trim_offsets, t->use_regex);
+    case CS_TOKENS_WORDPIECE:
+        return json_pack("{s:s}", "type", "BertPreTokenizer");
+    default:
+        break;
+    }
+    switch (t->splitter) {
+    case CS_SPLITTER_WORD:
+        return split_json("[^\\p{L}\\p{M}]+", "Removed");
+    case CS_SPLITTER_WHITESPACE:
+        return json_pack("{s:s}", "type", "WhitespaceSplit");
+    default:
+        return split_json("[\\s\\S]", "Isolated");
+    }
+}
+
+json_t *cs_tokenizer_decoder_json(const cs_tokenizer *t)
+{
+    switch (t->decoder) {
+    case CS_DECODE_BYTES:
+        return byte_level_json(true, true,
+                               true); /* the package ignores these three when decoding */
+    case CS_DECODE_FUSE:
+        return json_pack("{s:s}", "type", "Fuse");
+    case CS_DECODE_WORDPIECE:
+        return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix,
+                         "cleanup", t->cleanup);
+    default:
+        return json_null();
+    }
+}
+
+static json_t *added_json(const cs_tokenizer *t)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; list && i < t->addeds; ++i) {
+        const cs_added_token *a = &t->added[i];
+        json_t *item =
+            json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", a->id, "content",
+                      cs_tokenizer_token(t, a->id), "single_word", 0, "lstrip", a->lstrip, "rstrip",
+                      a->rstrip, "normalized", a->normalized, "special", a->special);
+        if (json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+/* --- the model --- */
+
+static json_t *vocab_json(const cs_tokenizer *t)
+{
+    json_t *vocab = json_object();
+    for (int64_t i = 0; vocab && i < t->table.words; ++i) {
+        const char *token = cs_tokenizer_token(t, (int32_t)i);
+        if (t->table.count[i] > 0 && json_object_set_new(vocab, token, json_integer(i)) != 0) {
+            json_decref(vocab);
+            vocab = NULL;
+        }
+    }
+    return vocab;
+}
+
+static json_t *merges_json(const cs_tokenizer *t)
+{
+    json_t *merges = json_array();
+    for (int64_t i = 0; merges && i < t->bpe.merges; ++i) {
+        const cs_merge *m = &t->bpe.merge[i];
+        char *pair =
+            cs_format("%s %s", cs_tokenizer_token(t, m->left), cs_tokenizer_token(t, m->right));
+        if (json_array_append_new(merges, pair ? json_string(pair) : NULL) != 0) {
+            json_decref(merges);
+            merges = NULL;
+        }
+        cs_free(pair);
+    }
+    return merges;
+}
+
+/* json_pack takes over "o" values and gives NULL when one is NULL. */
+static json_t *model_json(const cs_tokenizer *t)
+{
+    const char *unknown = t->unknown < 0 ? NULL : cs_tokenizer_token(t, t->unknown);
+    switch (t->model) {
+    case CS_TOKENS_BPE:
+        return json_pack("{s:s, s:n, s:s?, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE",
+                         "dropout", "unk_token", unknown, "continuing_subword_prefix",
+                         "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
+                         0, "vocab", vocab_json(t), "merges", merges_json(t));
+    case CS_TOKENS_WORDPIECE:
+        return json_pack("{s:s, s:s?, s:s, s:I, s:o}", "type", "WordPiece", "unk_token", unknown,
+                         "continuing_subword_prefix", t->wordpiece.prefix,
+                         "max_input_chars_per_word", (json_int_t)t->wordpiece.max_chars, "vocab",
+                         vocab_json(t));
+    default:
+        return json_pack("{s:s, s:o, s:s?}", "type", "WordLevel", "vocab", vocab_json(t),
+                         "unk_token", unknown);
+    }
+}
+
+static json_t *kept(const json_t *part)
+{
+    return part ? json_deep_copy(part) : json_null();
+}
+
+cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path)
+{
+    json_t *json = json_object();
+    cs_status status;
+    if (!json) {
+        return cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
+    }
+    if ((status = cs_json_set(json, "version", json_string("1.0"))) != CS_OK ||
+        (status = cs_json_set(json, "truncation", kept(t->truncation))) != CS_OK ||
+        (status = cs_json_set(json, "padding", kept(t->padding))) != CS_OK ||
+        (status = cs_json_set(json, "added_tokens", added_json(t))) != CS_OK ||
+        (status = cs_json_set(json, "normalizer", cs_tokenizer_normalizer_json(t))) != CS_OK ||
+        (status = cs_json_set(json, "pre_tokenizer", cs_tokenizer_pre_tokenizer_json(t))) !=
+            CS_OK ||
+        (status = cs_json_set(json, "post_processor", kept(t->post))) != CS_OK ||
+        (status = cs_json_set(json, "decoder", cs_tokenizer_decoder_json(t))) != CS_OK ||
+        (status = cs_json_set(json, "model", model_json(t))) != CS_OK) {
+        goto done;
+    }
+    status = cs_json_write(path, json);
+done:
+    json_decref(json);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* WordPiece of one word: the longest match first. */
+#ifndef CS_TEXT_WORDPIECE_H
+#define CS_TEXT_WORDPIECE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/vocab.h"
+
+typedef struct {
+    char *prefix; /* of a token that continues a word: "##" */
+    int64_t max_chars;
+    int32_t unknown; /* of a word that is longer, or that the vocabulary cannot spell */
+} cs_wordpiece;
+
+/* Memory of cs_wordpiece_apply, kept between calls. Zero-initialise. */
+typedef struct {
+    int32_t *token; /* the result, `count` long */
+    int64_t count, room;
+    char *word; /* prefix and rest of the word */
+    int64_t word_room;
+} cs_wordpiece_scratch;
+
+/* Tokens of a word of valid UTF-8, as numbers of `vocabulary`; only its words of positive count are
+ * used. Cost: at most max_chars^2 looks into
+ * the table. CS_ERR_MEMORY only. */
+cs_status cs_wordpiece_apply(const cs_wordpiece *model, const cs_word_table *vocabulary,
+                             const char *word, int64_t size,
+                             cs_wordpiece_scratch *scratch) CS_MUST_CHECK;
+void cs_wordpiece_scratch_free(cs_wordpiece_scratch *scratch);
+
+/* Appends a token to decoded text in the manner of BERT's decoder (prefix off, else a blank before
+ * it; with `cleanup` no blank before marks and contractions). `first`: it begins the text. `out`
+ * has room for the token, a blank and a NUL; returns the bytes put there. */
+int64_t cs_wordpiece_decode(const cs_wordpiece *model, bool cleanup, bool first, const char *token,
+                            char *out);
+
+#endif
