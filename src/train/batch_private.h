@@ -43,12 +43,15 @@ extern const cs_batch_form cs_batch_single, cs_batch_two_stream, cs_batch_mae, c
 
 /* --- of tasks --- */
 
+/* Special tokens of the vocabulary, rising and distinct; returns how many. */
+int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]);
+
 bool cs_task_masks(const cs_task *task); /* masked, variable-masked, bernoulli-masked */
 
-/* The most tokens that a plan of at most `length` positions predicts, and leaves unmasked (masked
- * family). At least 0. */
+/* The most tokens that a plan of at most `length` positions predicts, and that the encoder of an
+ * mae form reads; 0 where the objective does not exist at such lengths. */
 int64_t cs_task_most_predicted(const cs_task *task, int64_t length);
-int64_t cs_task_most_unmasked(const cs_task *task, int64_t length);
+int64_t cs_task_most_encoded(const cs_task *task, int64_t length);
 
 /* Of `masked` tokens, those that stay in the encoder: half away from zero. Rises with `masked` by
  * at most as much. */
@@ -61,15 +64,17 @@ cs_rng cs_draft_rng(const cs_draft *draft, cs_stream stream, int64_t b);
 /* The row of the position table for place i, -1 where nothing reads it. */
 int32_t cs_draft_position(const cs_draft *draft, int64_t i);
 
-/* Tokens of sequence b that its plan predicts (positive weight). */
+/* Whether the plan of sequence b predicts place i (positive weight), and how many it does. */
+bool cs_draft_predicts(const cs_draft *draft, int64_t b, int64_t i);
 int64_t cs_draft_predicted(const cs_draft *draft, int64_t b);
 
-/* Number of prefixes of sequence b that predict, and the length of the first (0 or 1). */
-int64_t cs_draft_prefixes(const cs_draft *draft, int64_t b, int64_t *first);
+/* offset-ar: length of the first prefix that predicts (0 or 1), and the weight of each. */
+int64_t cs_draft_first(const cs_draft *draft);
+double cs_draft_prefix_weight(const cs_draft *draft, int64_t b);
 
-/* Content row i of sequence b. */
-void cs_draft_content(cs_draft *draft, int64_t b, int64_t i, int32_t token, int32_t vis,
-                      int32_t lim);
+/* Content row i of sequence b, which sits at `position` (a row of the table). */
+void cs_draft_content(cs_draft *draft, int64_t b, int64_t i, int32_t token, int32_t position,
+                      int32_t vis, int32_t lim);
 
 /* What the encoder reads in place of a masked token: [MASK], the token or a random one that is not
  * special. */

@@ -1,0 +1,245 @@
+/* What a task asks of a model, and the sizes of its batches: both without looking at a text.
+ *
+ * The largest sizes are those of the largest length, since every count below rises with the length:
+ * round(rho s) clamped into 1..s-1 does, and so does what is left of s.
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "plan/plan_file.h"
+#include "train/batch_private.h"
+
+bool cs_task_masks(const cs_task *task)
+{
+    cs_objective_kind kind = task->objective.kind;
+    return kind == CS_OBJ_MASKED || kind == CS_OBJ_VARIABLE_MASKED ||
+           kind == CS_OBJ_BERNOULLI_MASKED;
+}
+
+cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
+{
+    if (config->arch == CS_ARCH_LINEAR) {
+        return CS_FORM_LINEAR;
+    }
+    if (config->decoder.layers > 0) {
+        return CS_FORM_MAE;
+    }
+    return task->objective.kind == CS_OBJ_AR || cs_task_masks(task) ? CS_FORM_SINGLE
+                                                                    : CS_FORM_TWO_STREAM;
+}
+
+int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS])
+{
+    const int32_t id[CS_SPECIALS] = {config->pad_id, config->bos_id, config->eos_id,
+                                     config->mask_id, config->unk_id};
+    int count = 0;
+    for (int i = 0; i < CS_SPECIALS; ++i) {
+        int at = 0;
+        while (at < count && special[at] < id[i]) {
+            ++at;
+        }
+        if (id[i] < 0 || id[i] >= config->vocab || (at < count && special[at] == id[i])) {
+            continue;
+        }
+        for (int k = count++; k > at; --k) {
+            special[k] = special[k - 1];
+        }
+        special[at] = id[i];
+    }
+    return count;
+}
+
+/* --- checks --- */
+
+static cs_status check_share(const char *name, double share)
+{
+    return share >= 0 && share <= 1 ? CS_OK
+                                    : cs_fail(CS_ERR_USAGE, "%s %g not in [0, 1]", name, share);
+}
+
+/* Nothing that is asked for may be ignored. */
+static cs_status check_shares(const cs_task *task, cs_form form)
+{
+    const char *name = cs_objective_table(task->objective.kind)->name;
+    cs_status status = check_share("share of masked tokens kept", task->keep);
+    if (status == CS_OK) {
+        status = check_share("share of masked tokens replaced", task->random);
+    }
+    if (status == CS_OK) {
+        status = check_share("delta", task->delta);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    if (task->keep + task->random > 1 + DBL_EPSILON) {
+        return cs_fail(CS_ERR_USAGE, "shares of masked tokens kept %g and replaced %g exceed 1",
+                       task->keep, task->random);
+    }
+    bool reads_masked = form == CS_FORM_MAE || (form == CS_FORM_SINGLE && cs_task_masks(task));
+    if (!reads_masked && task->keep + task->random > 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "shares of masked tokens kept %g and replaced %g: %s reads no masked token "
+                       "in this model",
+                       task->keep, task->random, name);
+    }
+    if (form != CS_FORM_MAE && (task->delta > 0 || task->decoder_resets || task->misaligned)) {
+        return cs_fail(
+            CS_ERR_USAGE,
+            "delta, decoder resets and misaligned positions need a model with a decoder");
+    }
+    return CS_OK;
+}
+
+static cs_status check_token(const char *what, int32_t id, const cs_model_config *config)
+{
+    if (id < 0) {
+        return cs_fail(CS_ERR_USAGE, "the model has no %s token, which this objective needs", what);
+    }
+    return id < config->vocab
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s token %" PRId32 " is not below the vocabulary %" PRId64,
+                         what, id, config->vocab);
+}
+
+static cs_status check_tokens(const cs_task *task, const cs_model_config *config, cs_form form)
+{
+    bool mae = form == CS_FORM_MAE;
+    bool shows_mask = form == CS_FORM_SINGLE ? cs_task_masks(task) : mae && task->delta > 0;
+    bool shows_begin = (form == CS_FORM_SINGLE && task->objective.kind == CS_OBJ_AR &&
+                        task->objective.empty_prefix == CS_PREFIX_SHARED) ||
+                       (mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS);
+    cs_status status = CS_OK;
+    if (shows_mask && task->keep + task->random < 1) {
+        status = check_token("mask", config->mask_id, config);
+    }
+    if (status == CS_OK && shows_begin) {
+        status = check_token("begin", config->bos_id, config);
+    }
+    int32_t special[CS_SPECIALS];
+    if (status == CS_OK && task->random > 0 && config->vocab <= cs_task_specials(config, special)) {
+        status = cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " has none but special tokens",
+                         config->vocab);
+    }
+    return status;
+}
+
+cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
+{
+    const cs_objective *o = &task->objective;
+    cs_form form = cs_form_of(task, config);
+    cs_status status = cs_objective_check(o);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (o->empty_prefix == CS_PREFIX_CLASS) {
+        return cs_fail(CS_ERR_USAGE, "an empty prefix of the class is for the toy model: a text "
+                                     "that a model is trained on has no class");
+    }
+    if (config->decoder.layers > 0 && (form == CS_FORM_LINEAR || !cs_task_masks(task))) {
+        return cs_fail(CS_ERR_USAGE,
+                       "a model with a decoder is trained by masked objectives, not %s%s",
+                       cs_objective_table(o->kind)->name,
+                       form == CS_FORM_LINEAR ? " with linear attention" : "");
+    }
+    status = check_shares(task, form);
+    return status == CS_OK ? check_tokens(task, config, form) : status;
+}
+
+/* --- sizes --- */
+
+static int64_t at_least(int64_t x, int64_t least)
+{
+    return x < least ? least : x;
+}
+
+/* Unmasked tokens at this length: most or fewest; Bernoulli masks may be anything. False where the
+ * objective does not exist. */
+static bool unmasked_range(const cs_task *task, int64_t length, int64_t *lo, int64_t *hi)
+{
+    *lo = 0;
+    *hi = length;
+    bool fails = task->objective.kind != CS_OBJ_BERNOULLI_MASKED &&
+                 cs_objective_unmasked(&task->objective, length, lo, hi) != CS_OK;
+    if (fails) {
+        cs_reason_clear();
+    }
+    return !fails;
+}
+
+static int64_t most_of_file(const cs_plan_file *file, int64_t length)
+{
+    int64_t most = 0;
+    for (int64_t p = 0; p < file->plans; ++p) {
+        int64_t predicted = 0;
+        for (int64_t i = 0; i < file->plan[p].length && file->plan[p].length <= length; ++i) {
+            predicted += file->plan[p].weight[i] > 0;
+        }
+        most = at_least(most, predicted);
+    }
+    return most;
+}
+
+int64_t cs_task_most_predicted(const cs_task *task, int64_t length)
+{
+    const cs_objective *o = &task->objective;
+    int64_t lo, hi;
+    if (o->kind == CS_OBJ_FILE) {
+        return most_of_file(o->file, length);
+    }
+    if (cs_task_masks(task)) {
+        return unmasked_range(task, length, &lo, &hi) ? length - lo : 0;
+    }
+    return at_least(length - (o->empty_prefix == CS_PREFIX_NONE), 0);
+}
+
+int64_t cs_task_most_encoded(const cs_task *task, int64_t length)
+{
+    int64_t lo, hi;
+    return unmasked_range(task, length, &lo, &hi) ? hi + cs_task_kept(task, length - hi) : 0;
+}
+
+/* The nudge lifts halves that the double of delta lies just below (objective.c does the same with
+ * mask ratios). */
+int64_t cs_task_kept(const cs_task *task, int64_t masked)
+{
+    int64_t kept = (int64_t)round(task->delta * (double)masked * (1 + 4 * DBL_EPSILON));
+    return kept < masked ? kept : masked;
+}
+
+cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int64_t batch,
+                        int64_t length, cs_network_options *out)
+{
+    cs_status status = cs_task_check(task, config);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
+        return cs_fail(CS_ERR_USAGE,
+                       "a batch of %" PRId64 " sequences of %" PRId64 " tokens: not 1 to %d tokens",
+                       batch, length, INT32_MAX);
+    }
+    if (config->positions > 0 && length > config->positions) {
+        return cs_fail(CS_ERR_USAGE,
+                       "length %" PRId64 " exceeds the %" PRId64 " positions of the model", length,
+                       config->positions);
+    }
+    cs_form form = cs_form_of(task, config);
+    cs_decoder_attention decoder = config->decoder.attention;
+    int64_t predicted = cs_task_most_predicted(task, length);
+    out->form = form;
+    out->batch = batch;
+    out->length = form == CS_FORM_MAE ? at_least(cs_task_most_encoded(task, length), 1) : length;
+    out->queries = 0;
+    out->decoder_length = 0;
+    if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {
+        /* Linear: no more groups are predicted than tokens; one group when masks predict. */
+        bool one = form == CS_FORM_LINEAR && cs_task_masks(task);
+        out->queries = one ? 1 : at_least(predicted, 1);
+    } else if (form == CS_FORM_MAE) {
+        out->decoder_length = decoder == CS_DECODER_CROSS ? at_least(predicted, 1) : length;
+        predicted = decoder == CS_DECODER_CAUSAL_CROSS ? length : predicted;
+    }
+    out->predictions = batch * at_least(predicted, 1);
+    return CS_OK;
+}
