@@ -1,0 +1,302 @@
+/* Architectures and sizes, and what a sound configuration is.
+ *
+ * Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
+ * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
+ * are ours, for a CPU. The choices of each architecture are those of the Hugging Face class of its
+ * name. Dropout is 0 unless asked for, as in cramming.
+ */
+#include "model/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static const char *const ARCH[] = {[CS_ARCH_GPT2] = "gpt2",
+                                   [CS_ARCH_ROBERTA_PRELAYERNORM] = "roberta-prelayernorm",
+                                   [CS_ARCH_ROBERTA] = "roberta",
+                                   [CS_ARCH_BERT] = "bert",
+                                   [CS_ARCH_LINEAR] = "linear"};
+
+const char *cs_arch_name(cs_arch arch)
+{
+    return ARCH[arch];
+}
+
+cs_status cs_arch_by_name(const char *name, cs_arch *out)
+{
+    for (int a = 0; a < CS_ARCH_COUNT; ++a) {
+        if (strcmp(name, ARCH[a]) == 0) {
+            *out = (cs_arch)a;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE,
+                   "unknown architecture '%s' (gpt2, roberta-prelayernorm, roberta, bert, linear)",
+                   name);
+}
+
+/* --- presets ---------------------------------------------------------------------------------- */
+
+static const char *const PRESET[] = {"1m", "4m", "small", "base", "cramming", "large", NULL};
+
+static const struct {
+    int64_t layers, width, heads, positions;
+} SIZE[] = {
+    {4, 128, 4, 128},   /* 0.8M parameters beside the token table */
+    {6, 192, 6, 128},   /* 2.7M */
+    {6, 256, 4, 512},   /* 4.7M */
+    {12, 768, 12, 512}, /* 85M */
+    {16, 768, 12, 512}, /* 113M */
+    {24, 1024, 16, 512} /* 302M */
+};
+
+const char *const *cs_model_presets(void)
+{
+    return PRESET;
+}
+
+cs_status cs_model_preset(const char *name, cs_model_config *config)
+{
+    for (int i = 0; PRESET[i]; ++i) {
+        if (strcmp(name, PRESET[i]) == 0) {
+            config->layers = SIZE[i].layers;
+            config->width = SIZE[i].width;
+            config->heads = SIZE[i].heads;
+            config->positions = SIZE[i].positions;
+            config->inner = 4 * SIZE[i].width;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown model size '%s' (1m, 4m, small, base, cramming, large)",
+                   name);
+}
+
+/* --- the choices of an architecture ----------------------------------------------------------- */
+
+void cs_model_config_ids(cs_model_config *config, cs_special_ids ids)
+{
+    config->pad_id = ids.pad;
+    config->bos_id = ids.bos;
+    config->eos_id = ids.eos;
+    config->mask_id = ids.mask;
+    config->unk_id = ids.unk;
+    bool behind = config->arch == CS_ARCH_ROBERTA || config->arch == CS_ARCH_ROBERTA_PRELAYERNORM;
+    config->position_offset = behind ? ids.pad + 1 : 0;
+}
+
+void cs_model_config_default(cs_arch arch, cs_model_config *config)
+{
+    cs_model_config c = {.arch = arch,
+                         .vocab = config->vocab,
+                         .positions = config->positions,
+                         .width = config->width,
+                         .layers = config->layers,
+                         .heads = config->heads,
+                         .inner = config->inner,
+                         .decoder = config->decoder,
+                         .act = CS_ACT_GELU_ERF,
+                         .bias = true,
+                         .tied = true,
+                         .eps = 1e-5,
+                         .init_range = 0.02,
+                         .pooling = 2};
+    cs_special_ids ids = {-1, -1, -1, -1, -1};
+    switch (arch) {
+    case CS_ARCH_GPT2:
+        c.act = CS_ACT_GELU_TANH;
+        break;
+    case CS_ARCH_ROBERTA:
+    case CS_ARCH_ROBERTA_PRELAYERNORM:
+        c.token_types = 1;
+        ids = (cs_special_ids){.pad = 1, .bos = 0, .eos = 2, .mask = -1, .unk = -1};
+        break;
+    case CS_ARCH_BERT:
+        c.token_types = 2;
+        c.eps = 1e-12;
+        ids.pad = 0;
+        break;
+    case CS_ARCH_LINEAR:
+        c.bias = c.tied = false;
+        break;
+    case CS_ARCH_COUNT:
+        break;
+    }
+    c.post_norm = arch == CS_ARCH_ROBERTA || arch == CS_ARCH_BERT;
+    c.embed_norm = c.head_transform = c.head_bias = c.token_types > 0;
+    cs_model_config_ids(&c, ids);
+    *config = c;
+}
+
+bool cs_model_config_exchangeable(const cs_model_config *config)
+{
+    cs_model_config plain = {0};
+    cs_model_config_default(config->arch, &plain);
+    return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
+           config->embed_norm == plain.embed_norm &&
+           config->head_transform == plain.head_transform && config->head_bias == plain.head_bias &&
+           config->bias && (config->token_types > 0) == (plain.token_types > 0) &&
+           config->positions > 0 && config->relative_buckets == 0;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+/* Sizes whose products stay far inside int64_t. */
+static cs_status sizes(const cs_model_config *c)
+{
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+    } size[] = {
+        {"vocabulary", c->vocab, 1, 1 << 24},
+        {"positions", c->positions, 0, 1 << 24},
+        {"width", c->width, 1, 1 << 16},
+        {"layers", c->layers, 1, 1 << 10},
+        {"heads", c->heads, 1, 64},
+        {"token types", c->token_types, 0, 1 << 10},
+        {"inner width", c->inner, 1, 1 << 20},
+        {"decoder layers", c->decoder.layers, 0, 64},
+        {"decoder width", c->decoder.width, 1, 1 << 16},
+        {"decoder heads", c->decoder.heads, 1, 64},
+        {"decoder inner width", c->decoder.inner, 1, 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        bool unused = (c->arch == CS_ARCH_LINEAR && strcmp(size[i].name, "inner width") == 0) ||
+                      (c->decoder.layers == 0 && strncmp(size[i].name, "decoder ", 8) == 0);
+        if (!unused && (size[i].value < size[i].least || size[i].value > size[i].most)) {
+            return cs_fail(CS_ERR_USAGE, "%s %lld not in %lld .. %lld", size[i].name,
+                           (long long)size[i].value, (long long)size[i].least,
+                           (long long)size[i].most);
+        }
+    }
+    if (c->width % c->heads != 0) {
+        return cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
+                       (long long)c->width);
+    }
+    if (c->decoder.layers > 0 && c->decoder.width % c->decoder.heads != 0) {
+        return cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
+                       (long long)c->decoder.heads, (long long)c->decoder.width);
+    }
+    return CS_OK;
+}
+
+static cs_status reals(const cs_model_config *c)
+{
+    const struct {
+        const char *name;
+        double value;
+    } share[] = {{"dropout", c->dropout},
+                 {"attention dropout", c->attention_dropout},
+                 {"embedding dropout", c->embed_dropout}};
+    for (size_t i = 0; i < sizeof share / sizeof *share; ++i) {
+        if (!(share[i].value >= 0 && share[i].value < 1)) {
+            return cs_fail(CS_ERR_USAGE, "%s %g not in [0, 1)", share[i].name, share[i].value);
+        }
+    }
+    if (!(c->eps > 0 && c->eps < 1)) {
+        return cs_fail(CS_ERR_USAGE, "norm epsilon %g not in (0, 1)", c->eps);
+    }
+    if (!(c->init_range > 0 && c->init_range < 100)) {
+        return cs_fail(CS_ERR_USAGE, "initial range %g not in (0, 100)", c->init_range);
+    }
+    return CS_OK;
+}
+
+static cs_status relative(const cs_model_config *c)
+{
+    int64_t n = c->relative_buckets;
+    if (n != 0 && (n < 4 || n > 1 << 16 || n % 2 != 0)) {
+        return cs_fail(CS_ERR_USAGE, "relative buckets %lld not an even number in 4 .. 65536",
+                       (long long)n);
+    }
+    if (n != 0 && (c->relative_distance <= n / 4 || c->relative_distance > 1 << 24)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "relative distance %lld not above the %lld exact distances of %lld buckets",
+                       (long long)c->relative_distance, (long long)(n / 4), (long long)n);
+    }
+    return CS_OK;
+}
+
+static cs_status special_ids(const cs_model_config *c)
+{
+    const struct {
+        const char *name;
+        int32_t id;
+    } special[] = {{"padding", c->pad_id},
+                   {"start", c->bos_id},
+                   {"end", c->eos_id},
+                   {"mask", c->mask_id},
+                   {"unknown", c->unk_id}};
+    for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
+        if (special[i].id < -1 || special[i].id >= c->vocab) {
+            return cs_fail(CS_ERR_USAGE, "%s token %d not in 0 .. %lld", special[i].name,
+                           special[i].id, (long long)(c->vocab - 1));
+        }
+    }
+    bool behind = c->arch == CS_ARCH_ROBERTA || c->arch == CS_ARCH_ROBERTA_PRELAYERNORM;
+    if (behind && c->pad_id < 0) {
+        return cs_fail(CS_ERR_USAGE, "%s needs a padding token: its positions start behind it",
+                       cs_arch_name(c->arch));
+    }
+    int64_t offset = behind ? c->pad_id + 1 : 0;
+    if (c->position_offset != offset) {
+        return cs_fail(CS_ERR_USAGE, "positions of %s start at row %lld, not %lld",
+                       cs_arch_name(c->arch), (long long)offset, (long long)c->position_offset);
+    }
+    return CS_OK;
+}
+
+/* What the single layer of Theorem 4.3 has not. */
+static cs_status plain_linear(const cs_model_config *c)
+{
+    if (c->arch != CS_ARCH_LINEAR) {
+        return CS_OK;
+    }
+    if (c->layers != 1) {
+        return cs_fail(CS_ERR_USAGE, "architecture linear has 1 layer, not %lld",
+                       (long long)c->layers);
+    }
+    const char *extra = c->tied                   ? "a tied output"
+                        : c->bias                 ? "biases"
+                        : c->head_bias            ? "a bias of the logits"
+                        : c->head_transform       ? "a head transform"
+                        : c->embed_norm           ? "a norm of embeddings"
+                        : c->post_norm            ? "norms"
+                        : c->token_types > 0      ? "token types"
+                        : c->relative_buckets > 0 ? "relative positions"
+                        : c->query_vector         ? "a query vector"
+                        : c->decoder.layers > 0   ? "a decoder"
+                        : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
+                            ? "dropout"
+                            : NULL;
+    if (extra) {
+        return cs_fail(CS_ERR_USAGE, "architecture linear has not %s", extra);
+    }
+    if (!(c->pooling >= 0 && c->pooling <= 4)) {
+        return cs_fail(CS_ERR_USAGE, "pooling power %g not in 0 .. 4", c->pooling);
+    }
+    return CS_OK;
+}
+
+cs_status cs_model_config_check(const cs_model_config *config)
+{
+    if ((unsigned)config->arch >= CS_ARCH_COUNT) {
+        return cs_fail(CS_ERR_USAGE, "no architecture has number %d", (int)config->arch);
+    }
+    if ((unsigned)config->act > CS_ACT_TANH) {
+        return cs_fail(CS_ERR_USAGE, "no activation has number %d", (int)config->act);
+    }
+    if ((unsigned)config->decoder.attention > CS_DECODER_CROSS) {
+        return cs_fail(CS_ERR_USAGE, "no decoder attention has number %d",
+                       (int)config->decoder.attention);
+    }
+    cs_status (*check[])(const cs_model_config *) = {sizes, reals, relative, special_ids,
+                                                     plain_linear};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
+        status = check[i](config);
+    }
+    return status;
+}

@@ -1,0 +1,292 @@
+/* The parameter table and its initial values.
+ *
+ * Initial values are drawn on the host, one generator a row, keyed by a hash of the parameter's
+ * name: neither the order of the table nor the number of threads nor the backend matters, and a
+ * parameter shared by two forms of a model starts from the same values in both. Scheme: GPT-2
+ * (Radford et al. 2019, section 2.3).
+ */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_params *params;
+    bool bias;
+    cs_status status;
+} table;
+
+static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
+    CS_PRINTF(5, 6);
+static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
+{
+    if (t->status != CS_OK) {
+        return;
+    }
+    char name[128];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    if (cs_params_add(t->params, name, rows, cols, decay) < 0) {
+        t->status = CS_ERR_MEMORY;
+    }
+}
+
+/* "<prefix>.weight" and, with biases, "<prefix>.bias". */
+static void add_linear(table *t, int64_t out, int64_t in, const char *prefix, const char *name)
+{
+    add(t, out, in, true, "%s%s.weight", prefix, name);
+    if (t->bias) {
+        add(t, 1, out, false, "%s%s.bias", prefix, name);
+    }
+}
+
+static void add_norm(table *t, int64_t width, const char *prefix, const char *name)
+{
+    add(t, 1, width, false, "%s%s.gain", prefix, name);
+    if (t->bias) {
+        add(t, 1, width, false, "%s%s.bias", prefix, name);
+    }
+}
+
+typedef struct {
+    int64_t width, inner;
+    bool self, cross;
+} layer_shape;
+
+static void add_layer(table *t, const char *prefix, layer_shape s)
+{
+    if (s.self) {
+        add_norm(t, s.width, prefix, "attention.norm");
+        add_linear(t, 3 * s.width, s.width, prefix, "attention.qkv");
+        add_linear(t, s.width, s.width, prefix, "attention.output");
+    }
+    if (s.cross) {
+        add_norm(t, s.width, prefix, "cross.norm");
+        add_linear(t, s.width, s.width, prefix, "cross.query");
+        add_linear(t, 2 * s.width, s.width, prefix, "cross.kv");
+        add_linear(t, s.width, s.width, prefix, "cross.output");
+    }
+    add_norm(t, s.width, prefix, "mlp.norm");
+    add_linear(t, s.inner, s.width, prefix, "mlp.in");
+    add_linear(t, s.width, s.inner, prefix, "mlp.out");
+}
+
+static void add_embedding(table *t, const cs_model_config *c)
+{
+    add(t, c->vocab, c->width, true, "embed.token");
+    if (c->positions > 0) {
+        add(t, c->position_offset + c->positions, c->width, true, "embed.position");
+    }
+    if (c->token_types > 0) {
+        add(t, c->token_types, c->width, true, "embed.type");
+    }
+    if (c->embed_norm) {
+        add_norm(t, c->width, "", "embed.norm");
+    }
+    if (c->query_vector) {
+        add(t, 1, c->width, true, "query.start");
+    }
+    if (c->relative_buckets > 0) {
+        add(t, c->relative_buckets, c->heads, true, "relative.table");
+    }
+}
+
+static void add_head(table *t, const cs_model_config *c)
+{
+    if (c->head_transform) {
+        add_linear(t, c->width, c->width, "", "head.dense");
+        add_norm(t, c->width, "", "head.norm");
+    }
+    if (c->head_bias) {
+        add(t, 1, c->vocab, false, "head.bias");
+    }
+    if (!c->tied) {
+        add(t, c->vocab, c->width, true, "output.weight");
+    }
+}
+
+static void add_decoder(table *t, const cs_model_config *c)
+{
+    const cs_decoder_config *d = &c->decoder;
+    bool causal = d->attention == CS_DECODER_CAUSAL_CROSS;
+    layer_shape shape = {.width = d->width,
+                         .inner = d->inner,
+                         .self = d->attention != CS_DECODER_CROSS,
+                         .cross = d->attention != CS_DECODER_SELF};
+    if (d->width != c->width) {
+        add_linear(t, d->width, c->width, "", "decoder.project");
+    }
+    add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
+    if (c->positions > 0) {
+        add(t, c->position_offset + c->positions, d->width, true, "decoder.position");
+    }
+    for (int64_t l = 0; l < d->layers; ++l) {
+        char prefix[64];
+        (void)snprintf(prefix, sizeof prefix, "decoder.layer.%lld.", (long long)l);
+        add_layer(t, prefix, shape);
+    }
+    if (!c->post_norm) {
+        add_norm(t, d->width, "", "decoder.norm");
+    }
+    if (d->width != c->width) {
+        add_linear(t, c->width, d->width, "", "decoder.output");
+    }
+}
+
+static cs_status make_table(const cs_model_config *c, cs_params *params)
+{
+    table t = {.params = params, .bias = c->bias};
+    add_embedding(&t, c);
+    if (c->arch == CS_ARCH_LINEAR) {
+        add_linear(&t, 3 * c->width, c->width, "layer.0.", "attention.qkv");
+        add_head(&t, c);
+        return t.status;
+    }
+    for (int64_t l = 0; l < c->layers; ++l) {
+        char prefix[64];
+        (void)snprintf(prefix, sizeof prefix, "layer.%lld.", (long long)l);
+        add_layer(&t, prefix, (layer_shape){c->width, c->inner, true, false});
+    }
+    if (!c->post_norm) {
+        add_norm(&t, c->width, "", "final_norm");
+    }
+    add_head(&t, c);
+    if (c->decoder.layers > 0) {
+        add_decoder(&t, c);
+    }
+    return t.status;
+}
+
+cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
+                        cs_model *out)
+{
+    cs_model model = {.config = *config};
+    cs_status status = cs_model_config_check(config);
+    if (status == CS_OK) {
+        status = make_table(config, &model.params);
+    }
+    if (status == CS_OK) {
+        status = cs_params_allocate(&model.params, backend, training);
+    }
+    if (status != CS_OK) {
+        cs_model_free(&model);
+        return status;
+    }
+    *out = model;
+    return CS_OK;
+}
+
+void cs_model_free(cs_model *model)
+{
+    cs_params_free(&model->params);
+    memset(model, 0, sizeof *model);
+}
+
+/* --- initial values --------------------------------------------------------------------------- */
+
+static bool ends(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+    return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static bool starts(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Standard deviation of a parameter's initial values. */
+static double spread(const cs_model_config *c, const char *name)
+{
+    if (c->arch == CS_ARCH_LINEAR) {
+        return starts(name, "embed.")     ? 1
+               : ends(name, "qkv.weight") ? 1 / sqrt((double)c->width)
+                                          : c->init_range;
+    }
+    bool residual = ends(name, "attention.output.weight") || ends(name, "cross.output.weight") ||
+                    ends(name, "mlp.out.weight");
+    if (!residual || c->post_norm) {
+        return c->init_range;
+    }
+    int64_t sublayers = 2 * c->layers;
+    if (starts(name, "decoder.")) {
+        sublayers = c->decoder.layers * (c->decoder.attention == CS_DECODER_SELF_CROSS ||
+                                                 c->decoder.attention == CS_DECODER_CAUSAL_CROSS
+                                             ? 3
+                                             : 2);
+    }
+    return c->init_range / sqrt((double)sublayers);
+}
+
+enum { ROWS_AT_ONCE = 64 };
+
+typedef struct {
+    const cs_param *param;
+    uint64_t seed, key;
+    double spread;
+    float *value;
+} normal_fill;
+
+static cs_status fill_rows(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const normal_fill *f = ctx;
+    int64_t from = item * ROWS_AT_ONCE, to = from + ROWS_AT_ONCE;
+    for (int64_t r = from; r < to && r < f->param->rows; ++r) {
+        cs_rng rng = cs_rng_at(f->seed, CS_STREAM_INIT, f->key + (uint64_t)r);
+        float *row = f->value + r * f->param->cols;
+        for (int64_t c = 0; c < f->param->cols; ++c) {
+            row[c] = (float)(f->spread * cs_rng_normal(&rng));
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status fill(const cs_model_config *config, const cs_param *param, uint64_t seed,
+                      float *value)
+{
+    bool gain = ends(param->name, ".gain"), bias = ends(param->name, ".bias");
+    if (gain || bias) {
+        for (int64_t i = 0; i < param->rows * param->cols; ++i) {
+            value[i] = gain ? 1.0F : 0.0F;
+        }
+        return CS_OK;
+    }
+    normal_fill f = {.param = param,
+                     .seed = seed,
+                     .key = cs_hash(param->name, strlen(param->name), 0).low,
+                     .spread = spread(config, param->name),
+                     .value = value};
+    return cs_parallel((param->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, 0, fill_rows, &f);
+}
+
+cs_status cs_model_randomise(cs_model *model, uint64_t seed)
+{
+    cs_params *params = &model->params;
+    int64_t most = 0;
+    for (int64_t i = 0; i < params->count; ++i) {
+        int64_t items = params->param[i].rows * params->param[i].cols;
+        most = items > most ? items : most;
+    }
+    float *value = cs_alloc(most, sizeof *value);
+    cs_status status = value ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        status = fill(&model->config, &params->param[i], seed, value);
+        if (status == CS_OK) {
+            status = cs_params_set(params, i, CS_PARAM_VALUE, value);
+        }
+    }
+    cs_free(value);
+    return status;
+}

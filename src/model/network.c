@@ -1,0 +1,345 @@
+/* Embeddings, the single-stream form, the head and its loss; which form a model is built in.
+ *
+ * The arithmetic without dropout is that of the Hugging Face class of the architecture
+ * (model/config.h): order of sums, places of norms, forms of GELU.
+ */
+#include "model/network.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/network_private.h"
+
+/* --- embeddings ------------------------------------------------------------------------------- */
+
+int cs_emit_zeros(cs_emitter *e, int row_set)
+{
+    return cs_graph_index(e->graph, row_set, "zero");
+}
+
+int cs_emit_embedded(cs_emitter *e, int x)
+{
+    const cs_model_config *c = e->config;
+    if (c->embed_norm) {
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_param(e, "", "embed.norm.gain"),
+                                cs_emit_bias(e, "", "embed.norm.bias"), c->eps, NULL);
+    }
+    if (e->options->training && c->embed_dropout > 0) {
+        x = cs_graph_add(e->graph, CS_NONE, x, c->embed_dropout);
+    }
+    return x;
+}
+
+int cs_emit_content(cs_emitter *e)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    net->rows = cs_graph_rows(g, e->options->batch, e->options->length);
+    net->token = cs_graph_index(g, net->rows, "token");
+    net->vis = cs_graph_index(g, net->rows, "vis");
+    if (c->positions > 0 || c->relative_buckets > 0) {
+        net->position = cs_graph_index(g, net->rows, "position");
+    }
+    int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
+    table[tables] = cs_emit_param(e, "", "embed.token");
+    index[tables++] = net->token;
+    if (c->token_types > 0) {
+        table[tables] = cs_emit_param(e, "", "embed.type");
+        index[tables++] = cs_emit_zeros(e, net->rows);
+    }
+    if (c->positions > 0) {
+        table[tables] = cs_emit_param(e, "", "embed.position");
+        index[tables++] = net->position;
+    }
+    return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->rows, tables, table, index));
+}
+
+/* --- the encoder ------------------------------------------------------------------------------ */
+
+void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
+{
+    if (e->options->keep_hidden) {
+        e->net->hidden[layer] = rows;
+        cs_graph_keep(e->graph, rows);
+    }
+}
+
+cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
+{
+    cs_stream stream = {cs_emit_content(e), CS_NONE};
+    e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
+    int64_t layers = e->config->layers;
+    for (int64_t l = 0; l < layers; ++l) {
+        char prefix[CS_PREFIX_ROOM];
+        cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix),
+                          .width = e->config->width,
+                          .attention = cs_emit_masks(e, e->net->lim, e->net->position),
+                          .narrow = narrow && l == layers - 1};
+        int entry;
+        cs_emit_attention(e, &layer, &stream, &entry);
+        cs_emit_hidden(e, l, entry);
+        cs_emit_mlp(e, &layer, &stream);
+    }
+    if (e->options->keep_hidden) {
+        stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
+        cs_emit_hidden(e, layers, stream.x);
+    }
+    return stream;
+}
+
+int cs_emit_single(cs_emitter *e)
+{
+    const cs_network_options *o = e->options;
+    cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
+    if (o->predictions == 0) {
+        e->net->top = cs_emit_final(e, stream, "final_norm");
+        cs_graph_keep(e->graph, e->net->top);
+        return CS_NONE;
+    }
+    if (o->keep_hidden) {
+        stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss_rows, e->net->predict);
+    }
+    return cs_emit_final(e, stream, "final_norm");
+}
+
+/* --- head and loss ---------------------------------------------------------------------------- */
+
+/* Rows that the loss reads, and what they predict. */
+static void loss_rows(cs_emitter *e)
+{
+    const cs_network_options *o = e->options;
+    cs_network *net = e->net;
+    if (o->predictions == 0) {
+        return;
+    }
+    net->loss_rows = cs_graph_rows(e->graph, 1, o->predictions);
+    net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
+    if (o->loss != CS_LOSS_NONE) {
+        net->target = cs_graph_index(e->graph, net->loss_rows, "target");
+        net->weight = cs_graph_input(e->graph, net->loss_rows, 1, "weight");
+    }
+    if (o->loss == CS_LOSS_SPECTRAL) {
+        net->mass = cs_graph_input(e->graph, CS_NONE, e->config->vocab, "mass");
+    }
+}
+
+/* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
+ * matrix. BERT's transform has the activation of its layers, RoBERTa's always the erf form. */
+static void head(cs_emitter *e, int x)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    if (c->head_transform) {
+        cs_activation act = c->arch == CS_ARCH_BERT ? c->act : CS_ACT_GELU_ERF;
+        x = cs_emit_linear(e, x, "", "head.dense", act);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_param(e, "", "head.norm.gain"),
+                                cs_emit_bias(e, "", "head.norm.bias"), c->eps, NULL);
+    }
+    bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
+    net->features = x;
+    net->logits = cs_graph_linear(e->graph, x,
+                                  cs_emit_param(e, "", c->tied ? "embed.token" : "output.weight"),
+                                  bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
+    cs_graph_keep(e->graph, net->features);
+    cs_graph_keep(e->graph, net->logits);
+}
+
+static void loss(cs_emitter *e)
+{
+    cs_network *net = e->net;
+    int64_t vocab = e->config->vocab;
+    switch (e->options->loss) {
+    case CS_LOSS_NONE:
+        break;
+    case CS_LOSS_CROSS_ENTROPY:
+        net->loss = cs_graph_cross_entropy(e->graph, net->logits, vocab, net->target, net->weight);
+        break;
+    case CS_LOSS_SPECTRAL:
+        net->loss = cs_graph_spectral_loss(e->graph, net->logits, vocab, net->target, net->weight,
+                                           net->mass, e->options->spectral_factor);
+        break;
+    }
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static cs_status check_sizes(const cs_model_config *c, const cs_network_options *o)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+        bool used;
+    } size[] = {{"batch", o->batch, true},
+                {"length", o->length, true},
+                {"queries", o->queries, o->form == CS_FORM_TWO_STREAM || o->form == CS_FORM_LINEAR},
+                {"decoder length", o->decoder_length, o->form == CS_FORM_MAE},
+                {"predictions", o->predictions,
+                 o->loss != CS_LOSS_NONE || o->training || o->form != CS_FORM_SINGLE ||
+                     o->predictions != 0}};
+    for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        if (size[i].used && size[i].value < 1) {
+            return cs_fail(CS_ERR_USAGE, "%s %lld of a network is not positive", size[i].name,
+                           (long long)size[i].value);
+        }
+    }
+    if (c->positions > 0 && o->length > c->positions) {
+        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld positions",
+                       (long long)o->length, (long long)c->positions);
+    }
+    return CS_OK;
+}
+
+static cs_status check(const cs_model_config *c, const cs_network_options *o)
+{
+    if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
+        return cs_fail(CS_ERR_USAGE, "architecture %s has no such form of network",
+                       cs_arch_name(c->arch));
+    }
+    if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
+        return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "
+                                     "objective with two-stream attention");
+    }
+    if (o->form == CS_FORM_MAE && c->decoder.layers == 0) {
+        return cs_fail(CS_ERR_USAGE, "the model has no decoder");
+    }
+    if (o->training && o->keep_hidden) {
+        return cs_fail(CS_ERR_USAGE, "hidden rows are kept in networks without training");
+    }
+    if (o->loss == CS_LOSS_SPECTRAL && !(o->spectral_factor > 0)) {
+        return cs_fail(CS_ERR_USAGE, "factor %g of the spectral loss is not positive",
+                       o->spectral_factor);
+    }
+    return check_sizes(c, o);
+}
+
+/* Dropout tells operations apart by ten bits (tensor/dropout.h). */
+static cs_status check_dropout(const cs_model_config *c, const cs_network *net)
+{
+    bool drops = c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0;
+    if (net->options.training && drops && net->graph.ops > 1024) {
+        return cs_fail(CS_ERR_USAGE, "dropout in a network of %lld operations, more than 1024",
+                       (long long)net->graph.ops);
+    }
+    return CS_OK;
+}
+
+/* --- building --------------------------------------------------------------------------------- */
+
+static void blank(const cs_network_options *options, cs_network *net)
+{
+    memset(net, 0, sizeof *net);
+    net->options = *options;
+    cs_graph_init(&net->graph, options->training);
+    int *id[] = {&net->rows,
+                 &net->token,
+                 &net->position,
+                 &net->vis,
+                 &net->lim,
+                 &net->query_rows,
+                 &net->query_position,
+                 &net->query_lim,
+                 &net->decoder_rows,
+                 &net->decoder_from,
+                 &net->decoder_token,
+                 &net->decoder_position,
+                 &net->decoder_vis,
+                 &net->decoder_lim,
+                 &net->decoder_cross_lim,
+                 &net->loss_rows,
+                 &net->predict,
+                 &net->target,
+                 &net->weight,
+                 &net->mass,
+                 &net->loss,
+                 &net->logits,
+                 &net->features,
+                 &net->top};
+    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
+        *id[i] = CS_NONE;
+    }
+}
+
+static void emit(cs_emitter *e)
+{
+    static int (*const FORM[])(cs_emitter *) = {[CS_FORM_SINGLE] = cs_emit_single,
+                                                [CS_FORM_TWO_STREAM] = cs_emit_two_stream,
+                                                [CS_FORM_MAE] = cs_emit_mae,
+                                                [CS_FORM_LINEAR] = cs_emit_linear_form};
+    loss_rows(e);
+    int x = FORM[e->options->form](e);
+    if (e->options->predictions > 0) {
+        head(e, x);
+        loss(e);
+    }
+}
+
+cs_status cs_network_build(const cs_model *model, const cs_network_options *options,
+                           cs_network *out)
+{
+    cs_network net;
+    blank(options, &net);
+    cs_emitter e = {.model = model,
+                    .config = &model->config,
+                    .options = options,
+                    .net = &net,
+                    .graph = &net.graph};
+    cs_status status = check(&model->config, options);
+    if (status == CS_OK && options->keep_hidden) {
+        net.hiddens = (int)(model->config.layers + 1);
+        net.hidden = cs_alloc(net.hiddens, sizeof *net.hidden);
+        status = net.hidden ? CS_OK : CS_ERR_MEMORY;
+    }
+    e.param = status == CS_OK ? cs_alloc(model->params.count, sizeof *e.param) : NULL;
+    if (status == CS_OK && !e.param) {
+        status = CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        for (int64_t i = 0; i < model->params.count; ++i) {
+            e.param[i] = CS_NONE;
+        }
+        emit(&e);
+        status = cs_graph_finish(&net.graph);
+    }
+    if (status == CS_OK) {
+        status = check_dropout(&model->config, &net);
+    }
+    cs_free(e.param);
+    if (status != CS_OK) {
+        cs_network_free(&net);
+        return status;
+    }
+    *out = net;
+    return CS_OK;
+}
+
+void cs_network_free(cs_network *network)
+{
+    cs_graph_free(&network->graph);
+    cs_free(network->hidden);
+    memset(network, 0, sizeof *network);
+}
+
+/* --- cost ------------------------------------------------------------------------------------- */
+
+double cs_network_flops(const cs_network *network)
+{
+    const cs_graph *g = &network->graph;
+    double sum = 0;
+    for (int64_t i = 0; i < g->ops; ++i) {
+        const cs_op *op = &g->op[i];
+        if (op->kind == CS_OP_LINEAR) {
+            const cs_tensor *x = &g->tensor[op->linear.x.tensor];
+            sum += 2.0 * (double)x->rows * (double)x->cols * (double)g->tensor[op->linear.y].cols;
+        } else if (op->kind == CS_OP_ATTENTION) { /* q k^T, then a v */
+            const cs_tensor *q = &g->tensor[op->attention.q.tensor];
+            const cs_tensor *k = &g->tensor[op->attention.k.tensor];
+            sum += 4.0 * (double)q->rows * (double)g->row_set[k->row_set].length * (double)q->cols;
+        } else if (op->kind == CS_OP_LINEAR_ATTENTION) { /* sum of q, dots with k, sum of v */
+            const cs_tensor *k = &g->tensor[op->linear_attention.k.tensor];
+            const cs_tensor *y = &g->tensor[op->linear_attention.y];
+            sum += 5.0 * (double)y->rows * (double)g->row_set[k->row_set].length * (double)y->cols;
+        }
+    }
+    return sum;
+}

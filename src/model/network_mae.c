@@ -1,0 +1,120 @@
+/* MAE-LM (its section 3 and Table 2): the encoder sees no (or few) [MASK]s, a shallow decoder
+ * predicts.
+ *
+ * The decoder's row of a kept position starts from the encoder's output there, of a masked one from
+ * the decoder's own mask vector, both plus the decoder's own embedding of the position (section 3;
+ * its appendix C: absolute positions only). It has no dropout (appendix C). Norms stand where the
+ * encoder's do. A decoder of another width is joined by linear layers on both sides; the paper
+ * names the first, the second lets head and output embedding be those of the encoder.
+ *
+ *   self           bidirectional self-attention
+ *   self-cross     the same, then attention to the encoder's rows
+ *   causal-cross   self-attention to the left over the shifted text, then the encoder's rows; every
+ *                  position is predicted (after BART)
+ *   cross          rows at masked positions attend to the encoder's rows alone
+ */
+#include "model/network_private.h"
+
+static bool has_cross(const cs_model_config *c)
+{
+    return c->decoder.attention != CS_DECODER_SELF;
+}
+
+static bool has_self(const cs_model_config *c)
+{
+    return c->decoder.attention != CS_DECODER_CROSS;
+}
+
+/* Its rows before the first layer. */
+static int start(cs_emitter *e, int memory)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    bool from =
+        c->decoder.attention == CS_DECODER_SELF || c->decoder.attention == CS_DECODER_SELF_CROSS;
+    bool causal = c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    int x = CS_NONE;
+    if (from) {
+        net->decoder_from = cs_graph_index(g, net->decoder_rows, "decoder from");
+        x = cs_graph_gather(g, memory, net->decoder_rows, net->decoder_from);
+    }
+    net->decoder_token = cs_graph_index(g, net->decoder_rows, "decoder token");
+    int table[2] = {cs_emit_param(e, "", causal ? "decoder.token" : "decoder.mask")};
+    int index[2] = {net->decoder_token};
+    int tables = 1;
+    if (c->positions > 0) {
+        net->decoder_position = cs_graph_index(g, net->decoder_rows, "decoder position");
+        table[tables] = cs_emit_param(e, "", "decoder.position");
+        index[tables++] = net->decoder_position;
+    }
+    return cs_graph_embed(g, x, net->decoder_rows, tables, table, index);
+}
+
+static void cross(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int memory)
+{
+    cs_graph *g = e->graph;
+    int64_t d = layer->width;
+    int in = cs_emit_enter(e, stream, layer->prefix, "cross.norm");
+    int q = cs_emit_linear(e, in, layer->prefix, "cross.query", CS_ACT_NONE);
+    int kv = cs_emit_linear(e, memory, layer->prefix, "cross.kv", CS_ACT_NONE);
+    int made = cs_graph_attention(g, q, cs_graph_cols(g, kv, 0, d), cs_graph_cols(g, kv, d, d),
+                                  &layer->attention);
+    if (layer->narrow) {
+        cs_emit_narrow(e, stream, &made);
+    }
+    made = cs_emit_linear(e, made, layer->prefix, "cross.output", CS_ACT_NONE);
+    cs_emit_leave(e, stream, layer->prefix, "cross.norm", made);
+}
+
+static cs_stream layers(cs_emitter *e, int memory)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_stream stream = {start(e, memory), CS_NONE};
+    cs_attention_options plain = {
+        .table = CS_NONE, .pos_q = CS_NONE, .pos_k = CS_NONE, .heads = c->decoder.heads};
+    cs_attention_options self = plain, over = plain;
+    if (has_self(c)) {
+        self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
+        self.lim = net->decoder_lim = cs_graph_index(e->graph, net->decoder_rows, "decoder lim");
+    }
+    if (has_cross(c)) {
+        over.vis = net->vis;
+        over.lim = net->decoder_cross_lim =
+            cs_graph_index(e->graph, net->decoder_rows, "decoder cross lim");
+    }
+    for (int64_t l = 0; l < c->decoder.layers; ++l) {
+        char prefix[CS_PREFIX_ROOM];
+        bool last = l == c->decoder.layers - 1;
+        cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = c->decoder.width};
+        if (has_self(c)) {
+            layer.attention = self;
+            layer.narrow = last && !has_cross(c);
+            cs_emit_attention(e, &layer, &stream, NULL);
+        }
+        if (has_cross(c)) {
+            layer.attention = over;
+            layer.narrow = last;
+            cross(e, &layer, &stream, memory);
+        }
+        cs_emit_mlp(e, &layer, &stream);
+    }
+    return stream;
+}
+
+int cs_emit_mae(cs_emitter *e)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    bool wider = c->decoder.width != c->width;
+    int memory = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
+    e->decoder = true;
+    net->decoder_rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
+    if (wider) {
+        memory = cs_emit_linear(e, memory, "", "decoder.project", CS_ACT_NONE);
+    }
+    int x = cs_emit_final(e, layers(e, memory), "decoder.norm");
+    e->decoder = false;
+    return wider ? cs_emit_linear(e, x, "", "decoder.output", CS_ACT_NONE) : x;
+}

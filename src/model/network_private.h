@@ -1,0 +1,88 @@
+/* Shared by the files that emit networks. */
+#ifndef CS_MODEL_NETWORK_PRIVATE_H
+#define CS_MODEL_NETWORK_PRIVATE_H
+
+#include "model/network.h"
+
+/* A network being emitted. Failures are kept in the graph, as its emitters do. */
+typedef struct {
+    const cs_model *model;
+    const cs_model_config *config;
+    const cs_network_options *options;
+    cs_network *net;
+    cs_graph *graph; /* of net */
+    int *param;      /* tensor of each parameter of the model, CS_NONE: not used yet */
+    bool decoder;    /* in the decoder: no dropout */
+} cs_emitter;
+
+/* Keeps a failure in the graph unless it has one. */
+void cs_emit_fail(cs_emitter *e, const char *format, ...) CS_PRINTF(2, 3);
+
+/* The tensor of parameter "<prefix><name>", one tensor however often it is asked for. */
+int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
+/* Of a bias: CS_NONE in a model without them. */
+int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name);
+
+/* y = act(x w^T + b) with parameters "<prefix><name>.weight" and ".bias". */
+int cs_emit_linear(cs_emitter *e, int x, const char *prefix, const char *name, cs_activation act);
+/* The same with rows first .. first + rows - 1 of the weight. */
+int cs_emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *name, int64_t first,
+                        int64_t rows);
+
+/* A residual stream: its rows are x + drop(r), where r (CS_NONE: nothing) has not been added yet:
+ * the next norm does both. */
+typedef struct {
+    int x, r;
+} cs_stream;
+
+/* What a sublayer reads of the stream, and the stream afterwards. Norm before the sublayer: the
+ * normed sum, and in `stream` the sum. Norm after it: the stream itself. */
+int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *norm);
+/* Adds what the sublayer made, through its norm where that comes after. */
+void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *norm,
+                   int made);
+
+/* The stream's rows, summed; at the loss rows if it is not there yet. */
+int cs_emit_sum(cs_emitter *e, cs_stream stream);
+/* The final norm ("final_norm" or "decoder.norm"); the stream itself where norms come after. */
+int cs_emit_final(cs_emitter *e, cs_stream stream, const char *norm);
+
+/* Attention's result and the stream, both at the loss rows from here on. */
+void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made);
+
+/* The sublayers of a layer. narrow: the last attention below the loss, see cs_emit_narrow. entry
+ * (may be NULL): the stream as the layer found it, summed. */
+typedef struct {
+    const char *prefix; /* "layer.3." */
+    int64_t width;
+    cs_attention_options attention;
+    bool narrow;
+} cs_layer;
+void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
+void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
+
+/* Options of self-attention in the encoder, for rows at `position` with limits `lim`. */
+cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position);
+
+/* "layer.3." or "decoder.layer.3." into a buffer. */
+enum { CS_PREFIX_ROOM = 64 };
+const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM]);
+
+/* Content rows with their index tensors, embedded: norm and dropout of embeddings done. */
+int cs_emit_content(cs_emitter *e);
+/* The norm and dropout of an embedding sum. */
+int cs_emit_embedded(cs_emitter *e, int x);
+/* An index tensor that is 0 in every row: nothing fills it, and staging starts as zeros. */
+int cs_emit_zeros(cs_emitter *e, int row_set);
+/* Keeps the rows of the stream after `layer` layers readable where asked for. */
+void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows);
+
+/* Each form: emits rows up to what the head reads at loss rows (CS_NONE without loss rows). */
+int cs_emit_single(cs_emitter *e);
+int cs_emit_two_stream(cs_emitter *e);
+int cs_emit_mae(cs_emitter *e);
+int cs_emit_linear_form(cs_emitter *e);
+/* The encoder of single and mae: the stream after its last layer, narrowed if asked for. */
+cs_stream cs_emit_encoder(cs_emitter *e, bool narrow);
+
+#endif

@@ -1,0 +1,91 @@
+/* Two-stream attention (LA App. B.3, Eq. 23-24; GVP section 4.2; after XLNet, Yang et al. 2019).
+ *
+ * The content stream is the encoder: row i sees its own group and earlier ones. A query starts from
+ * a learned vector and the embedding of the position it fills, never from a token, and at every
+ * layer attends to the content rows of earlier groups with the same weights. K and V of the content
+ * rows are formed once a layer for both. Of the last layer, the content stream needs no more: what
+ * it would make there no query reads. LA lets every position carry a query; here only those that
+ * predict do, anywhere and as often as the plan says.
+ */
+#include "model/network_private.h"
+
+static int queries(cs_emitter *e)
+{
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
+    net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
+    int table[2] = {cs_emit_param(e, "", "query.start")};
+    int index[2] = {cs_emit_zeros(e, net->query_rows)};
+    int tables = 1;
+    if (net->position != CS_NONE) {
+        net->query_position = cs_graph_index(g, net->query_rows, "query position");
+    }
+    if (e->config->positions > 0) {
+        table[tables] = cs_emit_param(e, "", "embed.position");
+        index[tables++] = net->query_position;
+    }
+    return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->query_rows, tables, table, index));
+}
+
+/* Keys and values of a layer, and what the content rows attend with. */
+typedef struct {
+    int q, k, v; /* q CS_NONE: the content stream ends here */
+} projections;
+
+static projections project(cs_emitter *e, const cs_layer *layer, int in, bool ends)
+{
+    cs_graph *g = e->graph;
+    int64_t d = layer->width, first = ends ? 0 : d;
+    int made = ends ? cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * d)
+                    : cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE);
+    return (projections){.q = ends ? CS_NONE : cs_graph_cols(g, made, 0, d),
+                         .k = cs_graph_cols(g, made, first, d),
+                         .v = cs_graph_cols(g, made, first + d, d)};
+}
+
+/* The attention sublayer of one stream after its queries are known. */
+static void attend(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int q, projections at)
+{
+    int made = cs_graph_attention(e->graph, q, at.k, at.v, &layer->attention);
+    if (layer->narrow) {
+        cs_emit_narrow(e, stream, &made);
+    }
+    made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
+    cs_emit_leave(e, stream, layer->prefix, "attention.norm", made);
+}
+
+int cs_emit_two_stream(cs_emitter *e)
+{
+    cs_network *net = e->net;
+    int64_t layers = e->config->layers, d = e->config->width;
+    bool whole = e->options->keep_hidden; /* the content stream is read to its end */
+    cs_stream content = {cs_emit_content(e), CS_NONE};
+    if (layers > 1 || whole) {
+        net->lim = cs_graph_index(e->graph, net->rows, "lim");
+    }
+    cs_stream query = {queries(e), CS_NONE};
+    for (int64_t l = 0; l < layers; ++l) {
+        char prefix[CS_PREFIX_ROOM];
+        bool last = l == layers - 1, ends = last && !whole;
+        cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = d};
+        int in = cs_emit_enter(e, &content, prefix, "attention.norm");
+        cs_emit_hidden(e, l, content.x);
+        projections at = project(e, &layer, in, ends);
+        if (!ends) {
+            layer.attention = cs_emit_masks(e, net->lim, net->position);
+            attend(e, &layer, &content, at.q, at);
+            cs_emit_mlp(e, &layer, &content);
+        }
+        in = cs_emit_enter(e, &query, prefix, "attention.norm");
+        int q = cs_emit_linear_rows(e, in, prefix, "attention.qkv", 0, d);
+        layer.attention = cs_emit_masks(e, net->query_lim, net->query_position);
+        layer.narrow = last;
+        attend(e, &layer, &query, q, at);
+        cs_emit_mlp(e, &layer, &query);
+    }
+    if (whole) {
+        cs_emit_hidden(e, layers, cs_emit_sum(e, content));
+    }
+    return cs_emit_final(e, query, "final_norm");
+}
