@@ -18,6 +18,7 @@
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \
     X(data)                                                                                        \
+    X(tokenize)                                                                                    \
     X(rerun)                                                                                       \
     X(help)
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/output.h"
 #include "io/file.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
 #include "text/sequences.h"
@@ -80,43 +81,6 @@ const cs_opt cs_group_toy[] = {
     {"token-sets", 0, CS_OPT_CHOICE, "disjoint|literal", "disjoint", 0, 0,
      "Toy model: token sets apart, as the theorem needs, or as printed, where classes collide.",
      false},
-    GROUP_END,
-};
-
-#define CORPUS_READING                                                                             \
-    {"tokenizer",                                                                                  \
-     0,                                                                                            \
-     CS_OPT_CHOICE,                                                                                \
-     "word|whitespace|char",                                                                       \
-     "word",                                                                                       \
-     0,                                                                                            \
-     0,                                                                                            \
-     "Tokens: lower-cased runs of letters, runs of non-space, or single characters.",              \
-     false},                                                                                       \
-        {"vocab", 0, CS_OPT_TEXT, "N|all",                                                         \
-         "8000",  0, 0,           "Most frequent words kept; the others become <unk>.",            \
-         false},                                                                                   \
-        {"min-tokens", 0, CS_OPT_INT, "N",                                                         \
-         "1",          1, 1e9,        "Shorter documents are dropped and counted.",                \
-         false},                                                                                   \
-        {"whole-file", 0, CS_OPT_FLAG, NULL,                                                       \
-         NULL,         0, 0,           "Plain text: the file is one document, not each line.",     \
-         false},                                                                                   \
-        {"label-column", 0, CS_OPT_INT, "N", "1", 1, 1e6, "TSV: column of the label.", false},     \
-        {"text-column", 0, CS_OPT_INT, "N", "2", 1, 1e6, "TSV: column of the text.", false},       \
-    {                                                                                              \
-        "test-share", 0, CS_OPT_REAL, "P", "0.2", 0, 1,                                            \
-            "Share of documents held out, chosen by a hash of each.", false                        \
-    }
-
-const cs_opt cs_group_corpus_reading[] = {CORPUS_READING, GROUP_END};
-
-const cs_opt cs_group_corpus[] = {
-    {"corpus", 0, CS_OPT_TEXT, "NAME|FILE|DIR", NULL, 0, 0,
-     "A corpus by name (cospec data list), a .tsv, .txt or .npy file, or a directory with a folder "
-     "a class.",
-     false},
-    CORPUS_READING,
     GROUP_END,
 };
 
@@ -400,7 +364,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
     return status;
 }
 
-/* --- corpus --- */
+/* --- common --- */
 
 int cs_args_threads(const cs_args *args)
 {
@@ -411,76 +375,6 @@ uint64_t cs_args_seed(const cs_args *args)
 {
     int64_t seed = cs_args_int(args, "seed");
     return seed == INT64_MIN ? 0 : (uint64_t)seed;
-}
-
-static cs_status corpus_options(const cs_args *args, cs_corpus_options *out)
-{
-    cs_corpus_options options = {
-        .min_tokens = cs_args_int(args, "min-tokens"),
-        .whole_file = cs_args_flag(args, "whole-file"),
-        .label_column = cs_args_int(args, "label-column"),
-        .text_column = cs_args_int(args, "text-column"),
-        .test_share = cs_args_real(args, "test-share"),
-        .seed = cs_args_seed(args),
-        .threads = cs_args_threads(args),
-        .progress = cs_output_progress(args),
-    };
-    const char *vocab = cs_args_text(args, "vocab");
-    cs_status status = cs_splitter_by_name(cs_args_text(args, "tokenizer"), &options.splitter);
-    if (status == CS_OK && strcmp(vocab, "all") == 0) {
-        options.vocab_size = -1;
-    } else if (status == CS_OK) {
-        status = cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options.vocab_size);
-    }
-    if (status == CS_OK) {
-        *out = options;
-    }
-    return status;
-}
-
-static bool is_corpus_name(const char *source)
-{
-    int count = 0;
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count; ++i) {
-        if (strcmp(known[i].name, source) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A named corpus is prepared on first use; what was done is told. */
-static cs_status ensure_prepared(const cs_args *args, const char *name, char **path)
-{
-    char *note = NULL;
-    cs_status status = cs_corpus_prepared_path(name, path);
-    if (status == CS_OK && !cs_path_exists(*path)) {
-        status = cs_corpus_prepare(name, false, &note);
-        if (status == CS_OK && note) {
-            cs_output_note(args, "%s", note);
-        }
-    }
-    cs_free(note);
-    return status;
-}
-
-cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
-{
-    cs_corpus_options options = {0};
-    char *prepared = NULL;
-    cs_status status = corpus_options(args, &options);
-    if (status == CS_OK && is_corpus_name(source)) {
-        status = ensure_prepared(args, source, &prepared);
-    }
-    if (status == CS_OK) {
-        status = cs_output_input(args, prepared ? prepared : source);
-    }
-    if (status == CS_OK) {
-        status = cs_corpus_load(source, &options, out);
-    }
-    cs_free(prepared);
-    return status;
 }
 
 /* --- build and spectrum --- */

@@ -12,6 +12,7 @@
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "text/corpus.h"
+#include "text/tokenizer.h"
 #include "toy/toy.h"
 
 /* --objective and its choices: --event-weight --empty-prefix --target-position --offset-weights
@@ -29,6 +30,10 @@ extern const cs_opt cs_group_toy[];
  * The second lacks --corpus, for commands that name corpora by argument. */
 extern const cs_opt cs_group_corpus[];
 extern const cs_opt cs_group_corpus_reading[];
+
+/* --corpus --whole-file --label-column --text-column --test-share: for commands that take the text
+ * itself. */
+extern const cs_opt cs_group_corpus_text[];
 
 /* --context --max-length --stride --weight --split --memory --scratch. */
 extern const cs_opt cs_group_cooc[];
@@ -57,6 +62,16 @@ cs_status cs_stored_position(const char *path, const char **out) CS_MUST_CHECK;
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
+
+/* The tokenizer of a corpus that cs_args_load_corpus gave: that of --tokenizer FILE.json, or one of
+ * the corpus' words (cs_tokenizer_of_corpus). */
+cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus,
+                            cs_tokenizer **out) CS_MUST_CHECK;
+
+/* How cs_group_corpus_text reads a source, which is prepared when it has to be and remembered as an
+ * input: for cs_corpus_visit and cs_corpus_load. */
+cs_status cs_args_open_corpus(cs_args *args, const char *source,
+                              cs_corpus_options *out) CS_MUST_CHECK;
 
 /* What cs_group_cooc says of a build: everything but objective, target position and draws. */
 cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK;

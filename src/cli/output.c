@@ -246,6 +246,49 @@ cs_status cs_output_result(cs_args *args, const char *name, json_t *json, const 
     return status == CS_OK ? set_printed(args, json, table) : status;
 }
 
+static cs_status write_text(cs_args *args, const char *name, const char *text, int64_t size)
+{
+    char *file = cs_format("%s.txt", name), *path = NULL;
+    cs_status status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_output_path(args, file, &path);
+    }
+    if (status == CS_OK) {
+        status = cs_file_write(path, text, size);
+    }
+    cs_free(path);
+    cs_free(file);
+    return status;
+}
+
+cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,
+                         int64_t size)
+{
+    bool as_json = cs_args_flag(args, "json");
+    if ((as_json && !json) || cs_args_flag(args, "csv")) {
+        return cs_fail(CS_ERR_USAGE, "%s has no %s form", cs_args_command(args)->name,
+                       as_json ? "JSON" : "CSV");
+    }
+    cs_status status = CS_OK;
+    if (cs_args_given(args, "output")) {
+        status = write_text(args, name, text, size);
+        if (status == CS_OK && json) {
+            status = write_form(args, name, ".json", json, NULL);
+        }
+    }
+    if (status != CS_OK || as_json) {
+        return status == CS_OK ? set_printed(args, json, NULL) : status;
+    }
+    assert(!args->printed);
+    args->printed = malloc((size_t)size + 1); /* freed with free, as a stream's buffer is */
+    if (!args->printed) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    memcpy(args->printed, text, (size_t)size);
+    args->printed_size = (size_t)size;
+    return CS_OK;
+}
+
 cs_status cs_output_again(cs_args *args, const char *name)
 {
     const char *dir = cs_args_text(args, "output");

@@ -30,6 +30,13 @@ void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3
 cs_status cs_output_result(cs_args *args, const char *name, json_t *json,
                            const cs_table *table) CS_MUST_CHECK;
 
+/* The same for a result that is text as it stands, `size` bytes with their line ends: printed
+ * unless
+ * --json asks for `json` (NULL: it has none). With -o DIR writes DIR/<name>.txt, and <name>.json
+ * when there is one. There is no CSV. For commands without --resume. */
+cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,
+                         int64_t size) CS_MUST_CHECK;
+
 /* Fails with CS_ERR_USAGE when DIR/<file> exists and neither --force nor --resume is given: called
  * before long work. */
 cs_status cs_output_claim(const cs_args *args, const char *file) CS_MUST_CHECK;

@@ -34,7 +34,7 @@ typedef cs_status (*cs_corpus_take)(void *to, const char *text, int64_t size, bo
 
 typedef struct {
     cs_splitter_kind splitter;
-    /* Borrowed while the corpus is read; NULL: the splitter. NPY: not used */
+    /* Borrowed while the corpus is read; NULL: the splitter. NPY: the ids are of its vocabulary. */
     const struct cs_tokenizer *encoder;
     int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */

@@ -250,24 +250,23 @@ done:
 }
 
 /* The words of an encoder's corpus are all tokens of its vocabulary. */
-static cs_status take_vocabulary(const cs_corpus_builder *b, cs_corpus *out)
+cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corpus)
 {
-    const cs_tokenizer *encoder = b->options.encoder;
     int64_t vocab = cs_tokenizer_vocab(encoder);
-    out->word = cs_calloc(vocab, sizeof *out->word);
-    if (!out->word) {
+    corpus->word = cs_calloc(vocab, sizeof *corpus->word);
+    if (!corpus->word) {
         return CS_ERR_MEMORY;
     }
-    out->vocab = vocab;
-    out->unknown = cs_tokenizer_special(encoder, CS_TOKEN_UNK);
+    corpus->vocab = vocab;
+    corpus->unknown = cs_tokenizer_special(encoder, CS_TOKEN_UNK);
     for (int64_t i = 0; i < vocab; ++i) {
-        out->word[i] = cs_strdup(cs_tokenizer_token(encoder, (int32_t)i));
-        if (!out->word[i]) {
+        corpus->word[i] = cs_strdup(cs_tokenizer_token(encoder, (int32_t)i));
+        if (!corpus->word[i]) {
             return CS_ERR_MEMORY;
         }
     }
-    for (int64_t i = 0; i < b->tokens; ++i) {
-        out->unknown_tokens += b->token[i] == out->unknown;
+    for (int64_t i = 0; i < corpus->tokens; ++i) {
+        corpus->unknown_tokens += corpus->token[i] == corpus->unknown;
     }
     return CS_OK;
 }
@@ -323,7 +322,7 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
         return CS_OK;
     }
     cs_corpus made = {0};
-    cs_status status = b->options.encoder ? take_vocabulary(b, &made) : rank_words(b, &made);
+    cs_status status = b->options.encoder ? CS_OK : rank_words(b, &made);
     if (status == CS_OK) {
         status = rank_labels(b, &made);
     }
@@ -346,6 +345,13 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
     b->doc_ptr = NULL;
     b->label = NULL;
     b->held_out = NULL;
+    if (b->options.encoder) {
+        status = cs_corpus_take_vocabulary(b->options.encoder, &made);
+        if (status != CS_OK) {
+            cs_corpus_free(&made);
+            return status;
+        }
+    }
     *out = made;
     return CS_OK;
 }

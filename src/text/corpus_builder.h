@@ -51,6 +51,10 @@ void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options 
 cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
                                 const cs_document *document) CS_MUST_CHECK;
 
+/* Gives a corpus the vocabulary of an encoder, whose ids its tokens are, and counts its unknown
+ * ones. */
+cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corpus) CS_MUST_CHECK;
+
 /* Ranks words and classes and moves the arrays into *out (name, path and sha256 are the caller's).
  * CS_ERR_INPUT when no document is left. */
 cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/npy.h"
+#include "text/tokenizer.h"
 
 enum { COLUMNS_FREE = 1 << 24, COLUMNS_PER_TOKEN = 64 };
 
@@ -71,6 +72,20 @@ static cs_status check_columns(const char *path, const largest_id *largest, int6
                    COLUMNS_PER_TOKEN);
 }
 
+/* The ids are those of a tokenizer. */
+static cs_status take_vocabulary(const char *path, const largest_id *largest,
+                                 const cs_tokenizer *encoder, cs_corpus *out)
+{
+    if (largest->id >= cs_tokenizer_vocab(encoder)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: token id %lld at row %lld, column %lld is not in 0..%lld of the "
+                       "tokenizer",
+                       path, (long long)largest->id, (long long)largest->row,
+                       (long long)largest->column, (long long)cs_tokenizer_vocab(encoder) - 1);
+    }
+    return cs_corpus_take_vocabulary(encoder, out);
+}
+
 static cs_status read_rows(const char *path, const cs_array *array,
                            const cs_corpus_options *options, cs_corpus *out)
 {
@@ -104,8 +119,11 @@ static cs_status read_rows(const char *path, const cs_array *array,
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
                          path, (long long)rows, (long long)options->min_tokens);
     }
+    if (status != CS_OK || options->encoder) {
+        return status == CS_OK ? take_vocabulary(path, &largest, options->encoder, out) : status;
+    }
     out->vocab = largest.id + 1;
-    return status == CS_OK ? check_columns(path, &largest, out->tokens) : status;
+    return check_columns(path, &largest, out->tokens);
 }
 
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options, cs_corpus *out)
