@@ -215,7 +215,7 @@ static bool guards_down(cs_backend *backend, char why[CS_TENSOR_WHY])
 /* --- comparison -------------------------------------------------------------------------------
  */
 
-static double unit_roundoff(cs_real_kind kind)
+double cs_tensor_unit_roundoff(cs_real_kind kind)
 {
     return kind == CS_REAL_F64 ? 0x1p-53 : kind == CS_REAL_F32 ? 0x1p-24 : 0x1p-8;
 }
@@ -227,8 +227,8 @@ static double tolerance(const cs_graph *g, const cs_backend *backend)
         n = g->tensor[i].rows > n ? g->tensor[i].rows : n;
         n = g->tensor[i].cols > n ? g->tensor[i].cols : n;
     }
-    double step =
-        2 * unit_roundoff(backend->activation) + (double)n * unit_roundoff(backend->parameter);
+    double step = 2 * cs_tensor_unit_roundoff(backend->activation) +
+                  (double)n * cs_tensor_unit_roundoff(backend->parameter);
     return 2 * sqrt(2 * (double)g->ops) * step;
 }
 
@@ -257,7 +257,7 @@ static bool results_close(const cs_tensor_world *world, const cs_tensor_result *
                           const cs_tensor_result *b, bool twice, char why[CS_TENSOR_WHY])
 {
     double tol = tolerance(&world->net.graph, world->backend);
-    int first_gradient = a->blocks - (int)world->net.params.count;
+    int first_gradient = a->blocks - (int)world->net.params.count; /* where there are any */
     for (int i = 0; i < a->blocks; ++i) {
         double factor = twice && i >= first_gradient ? 2 : 1;
         if (!blocks_close(&a->block[i], &b->block[i], factor, tol, why)) {
@@ -301,8 +301,8 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
     return good;
 }
 
-static bool compare_open(cs_tensor_world *world, const cs_tensor_result *want,
-                         char why[CS_TENSOR_WHY])
+static bool compare_training(cs_tensor_world *world, const cs_tensor_result *want,
+                             char why[CS_TENSOR_WHY])
 {
     cs_tensor_result first, again, twice;
     cs_tensor_step(world, &first);
@@ -317,21 +317,39 @@ static bool compare_open(cs_tensor_world *world, const cs_tensor_result *want,
     return good;
 }
 
-bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY])
+static bool compare_evaluation(cs_tensor_world *world, const cs_tensor_result *want,
+                               char why[CS_TENSOR_WHY])
 {
-    cs_backend *ref = NULL;
+    cs_tensor_result got;
+    cs_tensor_step(world, &got);
+    bool good = results_close(world, &got, want, false, why);
+    cs_tensor_result_free(&got);
+    return good;
+}
+
+static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *what, bool training,
+                    char why[CS_TENSOR_WHY])
+{
     cs_tensor_world world;
     cs_tensor_result want;
-    cs_tensor_must(cs_backend_ref64(&ref), what->name);
-    cs_tensor_open(&world, what, ref, true);
+    cs_tensor_open(&world, what, ref, training);
     cs_tensor_step(&world, &want);
     cs_tensor_close(&world);
     guards_up(backend);
-    cs_tensor_open(&world, what, backend, true);
-    bool good = compare_open(&world, &want, why);
+    cs_tensor_open(&world, what, backend, training);
+    bool good =
+        training ? compare_training(&world, &want, why) : compare_evaluation(&world, &want, why);
     cs_tensor_close(&world);
     good = guards_down(backend, why) && good;
     cs_tensor_result_free(&want);
+    return good;
+}
+
+bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY])
+{
+    cs_backend *ref = NULL;
+    cs_tensor_must(cs_backend_ref64(&ref), what->name);
+    bool good = compare(backend, ref, what, true, why) && compare(backend, ref, what, false, why);
     cs_backend_free(&ref);
     return good;
 }

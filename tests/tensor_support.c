@@ -376,7 +376,11 @@ void cs_tensor_step(cs_tensor_world *world, cs_tensor_result *out)
         double *x = values(world, net->output[i], &n);
         add_block(out, "output", n, x);
     }
-    for (int i = 0; i < net->graph.tensors; ++i) {
+    for (int i = 0; i < net->losses && !net->graph.training; ++i) {
+        double *x = values(world, net->loss[i], &n);
+        add_block(out, "loss", n, x);
+    }
+    for (int i = 0; i < net->graph.tensors && net->graph.training; ++i) {
         if (net->graph.tensor[i].space == CS_SPACE_STATISTIC) {
             double *x = values(world, i, &n);
             add_block(out, net->graph.tensor[i].name, n, x);

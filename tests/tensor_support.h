@@ -109,7 +109,8 @@ void cs_tensor_backward(cs_tensor_world *world);
 /* sum of outputs times their random gradients + sum of losses, after forward. */
 double cs_tensor_objective(cs_tensor_world *world);
 
-/* What can be read: outputs, statistics (after forward), gradients of parameters. */
+/* What can be read: outputs, statistics (after forward), gradients of parameters; without training
+ * outputs and losses. */
 typedef struct {
     const char *name;
     int64_t n;
@@ -138,8 +139,21 @@ bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
  * tolerance, 2 sqrt(2 ops) (2 u_a + n u_p): u_a and u_p are the unit roundoffs of activations and
  * parameters; an operation reads operands rounded once (2 u_a) and sums n terms at most (n u_p,
  * Higham 2002, section 3.1; n = the largest dimension); the errors of its 2 ops passes are
- * independent enough to add in squares; 2 is headroom. */
+ * independent enough to add in squares; 2 is headroom. Outputs and losses are compared in a graph
+ * without training too. */
 bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY]);
+
+/* For a case of one attention, softmax or linear, with tables q, k and v: changing k and v (and q
+ * of linear attention) at a key changes no bit of the output of a row that does not see it, and
+ * changes that of one that does (but where dropout may hide it). Returns how many pairs were hidden
+ * and seen. */
+bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int64_t *hidden,
+                           int64_t *seen, char why[CS_TENSOR_WHY]);
+
+/* The norm and five updates against the equations of cs_update in plain double, with decay on a
+ * part of the parameters; `clip` 0: none. Error below 200 unit roundoffs of the norms. Then a
+ * gradient that is not finite must change nothing. */
+bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_WHY]);
 
 /* --- small parts ------------------------------------------------------------------------------
  */
@@ -149,6 +163,7 @@ void *cs_tensor_room(int64_t count, size_t size);        /* zeroed, or aborts; f
 /* Numbers of a case, told apart by what they fill and its number. */
 enum { CS_FILL_PARAM, CS_FILL_INDEX, CS_FILL_INPUT, CS_FILL_GRAD, CS_FILL_DIRECTION };
 cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);
+double cs_tensor_unit_roundoff(cs_real_kind kind);
 /* An odd multiple of 1/128 in (low, high), both multiples of 1/64. */
 double cs_tensor_value(cs_rng *rng, double low, double high);
 

@@ -1,4 +1,5 @@
-/* The operations of src/tensor: central differences, and what their definitions promise. */
+/* The reference backend: central differences, float against double, and what every backend
+ * promises. Values by hand are in test_tensor_values.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,12 +91,115 @@ static void test_float(void **state)
     cs_backend_free(&backend);
 }
 
+/* --- promises of every backend ---------------------------------------------------------------- */
+
+static void both(void (*check)(cs_backend *backend))
+{
+    cs_backend *backend = double_backend();
+    check(backend);
+    cs_backend_free(&backend);
+    OK(cs_backend_ref(&backend));
+    check(backend);
+    cs_backend_free(&backend);
+}
+
+static void check_leaks(cs_backend *backend)
+{
+    char why[CS_TENSOR_WHY];
+    int64_t hidden, seen, all_hidden = 0, all_seen = 0;
+    for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
+        if (strstr(c->name, "attention") && c->build_with) {
+            if (!cs_tensor_check_leaks(backend, c, &hidden, &seen, why)) {
+                fail_msg("%s: %s", c->name, why);
+            }
+            all_hidden += hidden;
+            all_seen += seen;
+        }
+    }
+    assert_true(all_hidden > 1000);
+    assert_true(all_seen > 1000);
+}
+
+static void test_leaks(void **state)
+{
+    (void)state;
+    both(check_leaks);
+}
+
+static void check_adamw(cs_backend *backend)
+{
+    char why[CS_TENSOR_WHY];
+    const double clip[] = {0, 0.25, 1e3};
+    for (int i = 0; i < 3; ++i) {
+        if (!cs_tensor_check_adamw(backend, clip[i], why)) {
+            fail_msg("clip %g: %s", clip[i], why);
+        }
+    }
+}
+
+static void test_adamw(void **state)
+{
+    (void)state;
+    both(check_adamw);
+}
+
+/* --- without training ------------------------------------------------------------------------- */
+
+/* The same outputs where nothing is dropped, in less memory. */
+static void test_evaluation(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    int same = 0;
+    for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
+        cs_tensor_world train, eval;
+        cs_tensor_open(&train, c, backend, true);
+        cs_tensor_open(&eval, c, backend, false);
+        cs_tensor_poison(&train);
+        cs_tensor_poison(&eval);
+        cs_tensor_forward(&train);
+        cs_tensor_forward(&eval);
+        double a = cs_tensor_objective(&train), b = cs_tensor_objective(&eval);
+        assert_true(isfinite(a) && isfinite(b));
+        same += a == b;
+        assert_int_equal(cs_run_backward(eval.run), CS_ERR_USAGE);
+        cs_reason_clear();
+        cs_tensor_close(&train);
+        cs_tensor_close(&eval);
+    }
+    assert_true(same > 40);
+    cs_backend_free(&backend);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    void *memory = NULL;
+    (void)cs_mem_fail_at(1);
+    assert_int_equal(cs_backend_ref(&backend), CS_ERR_MEMORY);
+    (void)cs_mem_fail_at(0);
+    cs_reason_clear();
+    cs_backend_free(&backend);
+    OK(cs_backend_ref(&backend));
+    (void)cs_mem_fail_at(1);
+    assert_int_equal(backend->alloc(backend, 8, &memory), CS_ERR_MEMORY);
+    (void)cs_mem_fail_at(0);
+    cs_reason_clear();
+    cs_backend_free(&backend);
+    assert_null(backend);
+    assert_int_equal(cs_real_size(CS_REAL_F32), 4);
+    assert_int_equal(cs_real_size(CS_REAL_F64), 8);
+    assert_int_equal(cs_real_size(CS_REAL_BF16), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_idle_backward),
-        cmocka_unit_test(test_float),
+        cmocka_unit_test(test_gradients), cmocka_unit_test(test_idle_backward),
+        cmocka_unit_test(test_float),     cmocka_unit_test(test_leaks),
+        cmocka_unit_test(test_adamw),     cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

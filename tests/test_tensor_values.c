@@ -1,0 +1,475 @@
+/* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
+ * constant of forward. Double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tensor/relative.h"
+#include "tensor_support.h"
+
+#define OK(call) assert_int_equal((call), CS_OK)
+
+static cs_backend *double_backend(void)
+{
+    cs_backend *backend = NULL;
+    OK(cs_backend_ref64(&backend));
+    return backend;
+}
+
+/* --- a case at hand --------------------------------------------------------------------------- */
+
+static cs_tensor_world open_case(cs_backend *backend, const char *name)
+{
+    cs_tensor_world world;
+    const cs_tensor_case *c = cs_tensor_cases;
+    while (c->name && strcmp(c->name, name) != 0) {
+        ++c;
+    }
+    assert_non_null(c->name);
+    cs_tensor_open(&world, c, backend, true);
+    cs_tensor_poison(&world);
+    return world;
+}
+
+static int64_t number_of(const cs_tensor_world *world, const char *name)
+{
+    int64_t number = cs_params_find(&world->net.params, name);
+    assert_true(number >= 0);
+    return number;
+}
+
+/* A parameter's value or gradient; free() it. */
+static double *param_of(const cs_tensor_world *world, const char *name, cs_param_block what)
+{
+    int64_t number = number_of(world, name);
+    const cs_param *p = &world->net.params.param[number];
+    double *x = cs_tensor_room(p->rows * p->cols, sizeof *x);
+    OK(cs_params_get64(&world->net.params, number, what, x));
+    return x;
+}
+
+static void set_all(cs_tensor_world *world, const char *name, double value)
+{
+    int64_t number = number_of(world, name);
+    const cs_param *p = &world->net.params.param[number];
+    double *x = cs_tensor_room(p->rows * p->cols, sizeof *x);
+    for (int64_t i = 0; i < p->rows * p->cols; ++i) {
+        x[i] = value;
+    }
+    OK(cs_params_set64(&world->net.params, number, CS_PARAM_VALUE, x));
+    free(x);
+}
+
+static double *tensor_of(cs_tensor_world *world, int tensor)
+{
+    cs_matrix m = cs_run_matrix(world->run, tensor);
+    double *x = cs_tensor_room(m.rows * m.cols, sizeof *x);
+    OK(cs_run_get(world->run, tensor, x));
+    return x;
+}
+
+static const cs_op *op_of(const cs_tensor_world *world, cs_op_kind kind)
+{
+    for (int64_t i = 0; i < world->net.graph.ops; ++i) {
+        if (world->net.graph.op[i].kind == kind) {
+            return &world->net.graph.op[i];
+        }
+    }
+    fail_msg("no operation %d", (int)kind);
+    return NULL;
+}
+
+/* The input tensor's value that the harness put there. */
+static double input_of(const cs_tensor_world *world, int tensor, int64_t item)
+{
+    return ((const double *)cs_run_matrix(world->run, tensor).x)[item];
+}
+
+/* --- values by hand: gradients cannot tell a wrong constant of forward ------------------------ */
+
+/* torch.nn.functional.gelu, both forms. */
+static void test_activations(void **state)
+{
+    (void)state;
+    const double z[] = {-3.0, -1.0, -0.5, 0.25, 1.0, 2.5};
+    const double by_tanh[] = {-0.0036373920817729943, -0.15880800939172324, -0.15428599017485606,
+                              0.149675350701685,      0.8411919906082768,   2.484915733910001};
+    const double by_erf[] = {-0.00404969409489031, -0.15865525393145702, -0.15426876936299344,
+                             0.14967658142073093,  0.841344746068543,    2.4844758366855597};
+    cs_backend *backend = double_backend();
+    const char *name[] = {"linear, GELU by tanh", "linear, GELU by erf", "linear, ReLU"};
+    for (int form = 0; form < 3; ++form) {
+        for (int i = 0; i < 6; ++i) {
+            cs_tensor_world world = open_case(backend, name[form]);
+            set_all(&world, "w", 0);
+            set_all(&world, "b", z[i]);
+            cs_tensor_forward(&world);
+            double *y = tensor_of(&world, world.net.output[0]);
+            double want = form == 0 ? by_tanh[i] : form == 1 ? by_erf[i] : fmax(z[i], 0);
+            assert_true(fabs(y[0] - want) <= 1e-15);
+            free(y);
+            cs_tensor_close(&world);
+        }
+    }
+    cs_backend_free(&backend);
+}
+
+/* y[r,o] = sum_i x[r,i] w[o,i] + b[o], each sum formed here. */
+static void test_linear(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "linear, bias");
+    cs_tensor_forward(&world);
+    double *x = param_of(&world, "x", CS_PARAM_VALUE), *w = param_of(&world, "w", CS_PARAM_VALUE);
+    double *b = param_of(&world, "b", CS_PARAM_VALUE);
+    double *y = tensor_of(&world, world.net.output[0]);
+    for (int64_t r = 0; r < 21; ++r) {
+        for (int64_t o = 0; o < 9; ++o) {
+            double sum = 0;
+            for (int64_t i = 0; i < 5; ++i) {
+                sum += x[r * 5 + i] * w[o * 5 + i];
+            }
+            assert_true(fabs(sum + b[o] - y[r * 9 + o]) < 1e-13);
+        }
+    }
+    free(x);
+    free(w);
+    free(b);
+    free(y);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* With gain 1 and bias 0 rows have mean 0 and mean square var / (var + eps); a shift of x and a
+ * scale (but for eps) change nothing. */
+static void test_layer_norm(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "layer norm");
+    set_all(&world, "gain", 1);
+    set_all(&world, "bias", 0);
+    cs_tensor_forward(&world);
+    const cs_op_layer_norm *o = &op_of(&world, CS_OP_LAYER_NORM)->layer_norm;
+    double *x = param_of(&world, "x", CS_PARAM_VALUE), *y = tensor_of(&world, o->y);
+    double *mean = tensor_of(&world, o->mean), *rstd = tensor_of(&world, o->rstd);
+    for (int64_t r = 0; r < 15; ++r) {
+        double sum = 0, square = 0, sum_y = 0, square_y = 0;
+        for (int64_t c = 0; c < 7; ++c) {
+            sum += x[r * 7 + c];
+            square += x[r * 7 + c] * x[r * 7 + c];
+            sum_y += y[r * 7 + c];
+            square_y += y[r * 7 + c] * y[r * 7 + c];
+            assert_true(fabs(y[r * 7 + c] - (x[r * 7 + c] - mean[r]) * rstd[r]) < 1e-14);
+        }
+        double var = square / 7 - sum * sum / 49;
+        assert_true(fabs(mean[r] - sum / 7) < 1e-14);
+        assert_true(fabs(rstd[r] - 1 / sqrt(var + 1e-5)) < 1e-12 * rstd[r]);
+        assert_true(fabs(sum_y) < 1e-13);
+        assert_true(fabs(square_y / 7 - var / (var + 1e-5)) < 1e-12);
+    }
+    free(x);
+    free(y);
+    free(mean);
+    free(rstd);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* Softmax attention with relative positions, as its definition has it. */
+static void test_attention(void **state)
+{
+    (void)state;
+    enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "attention, relative");
+    cs_tensor_forward(&world);
+    double *q = param_of(&world, "q", CS_PARAM_VALUE), *k = param_of(&world, "k", CS_PARAM_VALUE);
+    double *v = param_of(&world, "v", CS_PARAM_VALUE);
+    double *table = param_of(&world, "table", CS_PARAM_VALUE);
+    double *y = tensor_of(&world, world.net.output[0]);
+    for (int64_t i = 0; i < B * L; ++i) {
+        int64_t b = i / L, keys = L - b; /* the last b are padding */
+        for (int64_t h = 0; h < H; ++h) {
+            double total = 0, sum[HD] = {0};
+            for (int64_t j = 0; j < keys; ++j) {
+                int64_t row = b * L + j, at = i % L + 1;
+                double score = 0;
+                for (int64_t c = 0; c < HD; ++c) {
+                    score += q[i * C + h * HD + c] * k[row * C + h * HD + c] / sqrt(3.0);
+                }
+                score += table[cs_relative_bucket(j - at, 8, 5, 1) * H + h];
+                total += exp(score);
+                for (int64_t c = 0; c < HD; ++c) {
+                    sum[c] += exp(score) * v[row * C + h * HD + c];
+                }
+            }
+            for (int64_t c = 0; c < HD; ++c) {
+                assert_true(fabs(sum[c] / total - y[i * C + h * HD + c]) < 1e-13);
+            }
+        }
+    }
+    free(q);
+    free(k);
+    free(v);
+    free(table);
+    free(y);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* Buckets of T5 (transformers 5, T5Attention._relative_position_bucket; 32 buckets, 128). */
+static void test_buckets(void **state)
+{
+    (void)state;
+    const int d[] = {0, -1, 1, -7, 7, -8, 8, -15, 16, -40, 100, -127, 127, -128, 128, -5000, 5000};
+    const int two[] = {0, 1, 17, 7, 23, 8, 24, 9, 26, 12, 31, 15, 31, 15, 31, 15, 31};
+    const int one[] = {0, 1, 0, 7, 0, 8, 0, 15, 0, 23, 0, 31, 0, 31, 0, 31, 0};
+    for (size_t i = 0; i < sizeof d / sizeof *d; ++i) {
+        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 1), two[i]);
+        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 0), one[i]);
+    }
+}
+
+/* sum_u sum_v (q_u . k_v) v_v over the keys seen, over n^power: the double sum itself. */
+static void test_linear_attention(void **state)
+{
+    (void)state;
+    enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "linear attention, empty rows");
+    cs_tensor_forward(&world);
+    const cs_op_linear_attention *o = &op_of(&world, CS_OP_LINEAR_ATTENTION)->linear_attention;
+    const int32_t *vis = cs_run_index(world.run, o->vis), *lim = cs_run_index(world.run, o->lim);
+    double *q = param_of(&world, "q", CS_PARAM_VALUE), *k = param_of(&world, "k", CS_PARAM_VALUE);
+    double *v = param_of(&world, "v", CS_PARAM_VALUE), *y = tensor_of(&world, o->y);
+    int empty = 0;
+    for (int64_t i = 0; i < B * L; ++i) {
+        for (int64_t at = 0; at < C; ++at) {
+            int64_t from = i / L * L, h = at / HD;
+            double sum = 0, n = 0;
+            for (int64_t j = from; j < from + L; ++j) {
+                n += vis[j] <= lim[i];
+                for (int64_t u = from; u < from + L && vis[j] <= lim[i]; ++u) {
+                    double dot = 0;
+                    for (int64_t c = h * HD; c < (h + 1) * HD; ++c) {
+                        dot += vis[u] <= lim[i] ? q[u * C + c] * k[j * C + c] : 0;
+                    }
+                    sum += dot * v[j * C + at];
+                }
+            }
+            empty += n == 0;
+            double want = n > 0 ? sum / pow(n, 1.5) : 0;
+            assert_true(n > 0 ? fabs(y[i * C + at] - want) < 1e-12 : y[i * C + at] == 0);
+        }
+    }
+    assert_true(empty > 0);
+    free(q);
+    free(k);
+    free(v);
+    free(y);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* --- rows that see nothing -------------------------------------------------------------------- */
+
+static void test_empty_rows(void **state)
+{
+    (void)state;
+    enum { C = 6, H = 2 };
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "attention, query stream");
+    cs_tensor_forward(&world);
+    const cs_op_attention *o = &op_of(&world, CS_OP_ATTENTION)->attention;
+    const int32_t *lim = cs_run_index(world.run, o->lim);
+    double *y = tensor_of(&world, o->y), *lse = tensor_of(&world, o->lse);
+    cs_tensor_backward(&world);
+    double *dq = param_of(&world, "q", CS_PARAM_GRAD);
+    int empty = 0;
+    for (int64_t i = 0; i < 21; ++i) {
+        bool none = lim[i] < 0; /* groups are 0, 1, 2 */
+        empty += none;
+        for (int64_t c = 0; c < C; ++c) {
+            assert_true((y[i * C + c] == 0) == none);
+            assert_true(!none || dq[i * C + c] == 0);
+        }
+        for (int64_t h = 0; h < H; ++h) {
+            assert_true(none ? lse[i * H + h] == -INFINITY : isfinite(lse[i * H + h]));
+        }
+    }
+    assert_true(empty > 3 && empty < 18);
+    free(y);
+    free(lse);
+    free(dq);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* --- losses ----------------------------------------------------------------------------------- */
+
+static void test_entropy_of_zeros(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "cross-entropy");
+    set_all(&world, "w", 0);
+    set_all(&world, "b", 0);
+    cs_tensor_forward(&world);
+    const cs_op_cross_entropy *o = &op_of(&world, CS_OP_CROSS_ENTROPY)->cross_entropy;
+    const int32_t *target = cs_run_index(world.run, o->target);
+    double *loss = tensor_of(&world, o->loss);
+    int without = 0;
+    for (int64_t r = 0; r < 15; ++r) {
+        double want = target[r] < 0 ? 0 : input_of(&world, o->weight, r) * log(7.0);
+        without += target[r] < 0;
+        assert_true(fabs(loss[r] - want) <= 1e-15);
+    }
+    assert_true(without > 0 && without < 15);
+    free(loss);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* loss / weight + 1 / mass[target] = sum_j mass[j] (z[j] - [j = target] / mass[target])^2: the
+ * corrected loss is a weighted least squares. */
+static void test_spectral_is_least_squares(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "spectral loss, corrected");
+    cs_tensor_forward(&world);
+    const cs_op_spectral_loss *o = &op_of(&world, CS_OP_SPECTRAL_LOSS)->spectral_loss;
+    const int32_t *target = cs_run_index(world.run, o->target);
+    double *z = tensor_of(&world, o->z.tensor), *loss = tensor_of(&world, o->loss);
+    for (int64_t r = 0; r < 15; ++r) {
+        double weight = input_of(&world, o->weight, r), square = 0;
+        if (target[r] < 0) {
+            assert_true(loss[r] == 0);
+            continue;
+        }
+        double mass = input_of(&world, o->mass, target[r]);
+        for (int64_t j = 0; j < 7; ++j) {
+            double e = z[r * 9 + j] - (j == target[r] ? 1 / mass : 0);
+            square += input_of(&world, o->mass, j) * e * e;
+        }
+        assert_true(fabs(loss[r] / weight + 1 / mass - square) < 1e-13 * square);
+    }
+    free(z);
+    free(loss);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* --- dropout ---------------------------------------------------------------------------------- */
+
+enum { DROP_ROWS = 101, DROP_COLS = 203 };
+
+static void drop_twice(cs_tensor_net *net)
+{
+    int rows = cs_net_rows(net, 1, DROP_ROWS), b = cs_net_activation(net, "b", rows, DROP_COLS);
+    cs_net_output(net, cs_graph_add(&net->graph, CS_NONE, b, 0.3));
+    cs_net_output(net, cs_graph_add(&net->graph, CS_NONE, b, 0.3));
+}
+
+/* Items that are zero in one and not in the other. */
+static int64_t apart(const double *a, const double *b)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < (int64_t)DROP_ROWS * DROP_COLS; ++i) {
+        count += (a[i] == 0) != (b[i] == 0);
+    }
+    return count;
+}
+
+static double *drop_with(cs_tensor_world *world, cs_run_key key, int output)
+{
+    OK(cs_run_upload(world->run, key));
+    cs_tensor_forward(world);
+    return tensor_of(world, world->net.output[output]);
+}
+
+/* The share kept is 1 - p within 5 standard errors (the draw is fixed: the test cannot flicker),
+ * kept items are b / (1 - p), and each part of the key gives another mask. */
+static void test_dropout(void **state)
+{
+    (void)state;
+    const cs_tensor_case two = {"dropout", drop_twice, NULL, NULL};
+    const cs_run_key key[] = {{7, 3, 1}, {7, 3, 1}, {8, 3, 1}, {7, 4, 1}, {7, 3, 2}};
+    const double n = (double)DROP_ROWS * DROP_COLS, se = sqrt(0.3 * 0.7 / n);
+    cs_backend *backend = double_backend();
+    cs_tensor_world world;
+    cs_tensor_open(&world, &two, backend, true);
+    set_all(&world, "b", 0.7);
+    double *first = drop_with(&world, key[0], 0);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < (int64_t)n; ++i) {
+        kept += first[i] != 0;
+        assert_true(first[i] == 0 || fabs(first[i] - 1) < 1e-15);
+    }
+    assert_true(fabs((double)kept / n - 0.7) < 5 * se);
+    for (int other = 1; other < 6; ++other) {
+        double *y = drop_with(&world, key[other % 5], other == 5 ? 1 : 0);
+        double share = (double)apart(first, y) / n; /* 2 p (1 - p) of independent masks */
+        assert_true(other == 1 ? share == 0 : fabs(share - 0.42) < 5 * sqrt(0.42 * 0.58 / n));
+        free(y);
+    }
+    free(first);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+/* Equal scores and v = 1 give the sum of the weights kept: the heads and rows drop apart. */
+static void test_attention_dropout(void **state)
+{
+    (void)state;
+    cs_backend *backend = double_backend();
+    cs_tensor_world world = open_case(backend, "attention, dropout");
+    set_all(&world, "q", 0);
+    set_all(&world, "v", 1);
+    cs_tensor_forward(&world);
+    double *y = tensor_of(&world, world.net.output[0]);
+    const cs_op *op = op_of(&world, CS_OP_ATTENTION);
+    int64_t number = op - world.net.graph.op;
+    cs_run_key key = world.run->host_key;
+    for (int64_t i = 0; i < 15; ++i) {
+        for (int64_t h = 0; h < 2; ++h) {
+            double sum = 0;
+            for (int64_t j = 0; j < 7; ++j) {
+                cs_four_words w =
+                    cs_drop_words(key.seed, key.step, key.micro, cs_drop_purpose(number, h),
+                                  (uint32_t)i, (uint32_t)(j / 4));
+                sum += w.word[j % 4] >= cs_drop_threshold(0.3) ? 1 / 0.7 / 7 : 0;
+            }
+            assert_true(fabs(y[i * 6 + h * 3] - sum) < 1e-14);
+        }
+    }
+    free(y);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_layer_norm),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_linear_attention),
+        cmocka_unit_test(test_empty_rows),
+        cmocka_unit_test(test_entropy_of_zeros),
+        cmocka_unit_test(test_spectral_is_least_squares),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_attention_dropout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
