@@ -96,7 +96,8 @@ typedef struct {
     cs_run *run;
 } cs_tensor_world;
 
-/* Aborts with the reason where the case cannot be built. */
+/* Aborts with the reason where the case cannot be built. The world must stay where it is: the run
+ * points into it. */
 void cs_tensor_open(cs_tensor_world *world, const cs_tensor_case *what, cs_backend *backend,
                     bool training);
 void cs_tensor_close(cs_tensor_world *world);

@@ -24,17 +24,15 @@ static cs_backend *double_backend(void)
 
 /* --- a case at hand --------------------------------------------------------------------------- */
 
-static cs_tensor_world open_case(cs_backend *backend, const char *name)
+static void open_case(cs_tensor_world *world, cs_backend *backend, const char *name)
 {
-    cs_tensor_world world;
     const cs_tensor_case *c = cs_tensor_cases;
     while (c->name && strcmp(c->name, name) != 0) {
         ++c;
     }
     assert_non_null(c->name);
-    cs_tensor_open(&world, c, backend, true);
-    cs_tensor_poison(&world);
-    return world;
+    cs_tensor_open(world, c, backend, true);
+    cs_tensor_poison(world);
 }
 
 static int64_t number_of(const cs_tensor_world *world, const char *name)
@@ -106,7 +104,8 @@ static void test_activations(void **state)
     const char *name[] = {"linear, GELU by tanh", "linear, GELU by erf", "linear, ReLU"};
     for (int form = 0; form < 3; ++form) {
         for (int i = 0; i < 6; ++i) {
-            cs_tensor_world world = open_case(backend, name[form]);
+            cs_tensor_world world;
+            open_case(&world, backend, name[form]);
             set_all(&world, "w", 0);
             set_all(&world, "b", z[i]);
             cs_tensor_forward(&world);
@@ -125,7 +124,8 @@ static void test_linear(void **state)
 {
     (void)state;
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "linear, bias");
+    cs_tensor_world world;
+    open_case(&world, backend, "linear, bias");
     cs_tensor_forward(&world);
     double *x = param_of(&world, "x", CS_PARAM_VALUE), *w = param_of(&world, "w", CS_PARAM_VALUE);
     double *b = param_of(&world, "b", CS_PARAM_VALUE);
@@ -153,7 +153,8 @@ static void test_layer_norm(void **state)
 {
     (void)state;
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "layer norm");
+    cs_tensor_world world;
+    open_case(&world, backend, "layer norm");
     set_all(&world, "gain", 1);
     set_all(&world, "bias", 0);
     cs_tensor_forward(&world);
@@ -189,7 +190,8 @@ static void test_attention(void **state)
     (void)state;
     enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "attention, relative");
+    cs_tensor_world world;
+    open_case(&world, backend, "attention, relative");
     cs_tensor_forward(&world);
     double *q = param_of(&world, "q", CS_PARAM_VALUE), *k = param_of(&world, "k", CS_PARAM_VALUE);
     double *v = param_of(&world, "v", CS_PARAM_VALUE);
@@ -244,7 +246,8 @@ static void test_linear_attention(void **state)
     (void)state;
     enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "linear attention, empty rows");
+    cs_tensor_world world;
+    open_case(&world, backend, "linear attention, empty rows");
     cs_tensor_forward(&world);
     const cs_op_linear_attention *o = &op_of(&world, CS_OP_LINEAR_ATTENTION)->linear_attention;
     const int32_t *vis = cs_run_index(world.run, o->vis), *lim = cs_run_index(world.run, o->lim);
@@ -286,7 +289,8 @@ static void test_empty_rows(void **state)
     (void)state;
     enum { C = 6, H = 2 };
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "attention, query stream");
+    cs_tensor_world world;
+    open_case(&world, backend, "attention, query stream");
     cs_tensor_forward(&world);
     const cs_op_attention *o = &op_of(&world, CS_OP_ATTENTION)->attention;
     const int32_t *lim = cs_run_index(world.run, o->lim);
@@ -319,7 +323,8 @@ static void test_entropy_of_zeros(void **state)
 {
     (void)state;
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "cross-entropy");
+    cs_tensor_world world;
+    open_case(&world, backend, "cross-entropy");
     set_all(&world, "w", 0);
     set_all(&world, "b", 0);
     cs_tensor_forward(&world);
@@ -344,7 +349,8 @@ static void test_spectral_is_least_squares(void **state)
 {
     (void)state;
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "spectral loss, corrected");
+    cs_tensor_world world;
+    open_case(&world, backend, "spectral loss, corrected");
     cs_tensor_forward(&world);
     const cs_op_spectral_loss *o = &op_of(&world, CS_OP_SPECTRAL_LOSS)->spectral_loss;
     const int32_t *target = cs_run_index(world.run, o->target);
@@ -431,7 +437,8 @@ static void test_attention_dropout(void **state)
 {
     (void)state;
     cs_backend *backend = double_backend();
-    cs_tensor_world world = open_case(backend, "attention, dropout");
+    cs_tensor_world world;
+    open_case(&world, backend, "attention, dropout");
     set_all(&world, "q", 0);
     set_all(&world, "v", 1);
     cs_tensor_forward(&world);
