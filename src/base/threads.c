@@ -37,6 +37,7 @@ struct loop {
     void *ctx;
     int64_t items;
     int count;         /* threads asked for */
+    bool through;      /* does not look at the interrupt flag */
     uint64_t families; /* pool.families when it began */
     _Atomic int64_t next;
     atomic_bool stop;
@@ -101,7 +102,7 @@ static void take_items(loop *l, int worker)
         if (item >= l->items) {
             break;
         }
-        cs_status status = cs_interrupt_check();
+        cs_status status = l->through ? CS_OK : cs_interrupt_check();
         if (status == CS_OK) {
             status = l->fn(l->ctx, item, worker);
         }
@@ -264,11 +265,12 @@ static void withdraw(loop *l)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx)
+static cs_status run_loop(int64_t items, int threads, cs_item_fn fn, void *ctx, bool through)
 {
     loop l = {.fn = fn,
               .ctx = ctx,
               .items = items,
+              .through = through,
               .entered = 1, /* the caller is worker 0 */
               .left = PTHREAD_COND_INITIALIZER,
               .outcome = PTHREAD_MUTEX_INITIALIZER,
@@ -290,6 +292,16 @@ cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx)
     (void)pthread_cond_destroy(&l.left);
     (void)pthread_mutex_destroy(&l.outcome);
     return l.status == CS_OK ? CS_OK : cs_fail(l.status, "%s", l.reason);
+}
+
+cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx)
+{
+    return run_loop(items, threads, fn, ctx, false);
+}
+
+cs_status cs_parallel_through(int64_t items, int threads, cs_item_fn fn, void *ctx)
+{
+    return run_loop(items, threads, fn, ctx, true);
 }
 
 int cs_threads(void)

@@ -19,6 +19,9 @@ typedef cs_status (*cs_item_fn)(void *ctx, int64_t item, int worker);
  * reason. */
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
 
+/* The same without a look at the interrupt flag: for what must not be left half done. */
+cs_status cs_parallel_through(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
+
 /* The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the online
  * cores. */
 int cs_threads(void);

@@ -1,0 +1,351 @@
+/* The fast CPU backend: memory, scratch, the optimizer, the table of operations.
+ *
+ * Operations stand in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
+ * cpu_loss.c, the matrix product in cpu_gemm.c, everything that depends on the vector unit in
+ * cpu_simd_private.h. tensor/ref.c is the specification.
+ *
+ * Same bits for any number of threads and in every run on one machine: workers take items whose
+ * number and content depend on shapes alone, sums within an item run in a fixed order, and partial
+ * sums are added in the order of the items. Another vector unit rounds otherwise.
+ */
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+
+enum {
+    ALIGNMENT = 64,
+    HUGE_PAGE = 1 << 21, /* larger blocks ask for huge pages: columns of logits lie a page apart */
+    PART = 1 << 16,      /* items of a part of long vectors */
+};
+
+/* --- memory
+ * -------------------------------------------------------------------------------------*/
+
+/* Aligned room; what cs_alloc returned is kept just before it. */
+static void *aligned(int64_t bytes)
+{
+    int64_t to = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+    char *raw = cs_alloc(bytes + to + (int64_t)sizeof(void *), 1);
+    if (!raw) {
+        return NULL;
+    }
+    uintptr_t at =
+        ((uintptr_t)raw + sizeof(void *) + (uintptr_t)to - 1) / (uintptr_t)to * (uintptr_t)to;
+    char *memory = (char *)at;
+    memcpy(memory - sizeof raw, &raw, sizeof raw);
+    if (to == HUGE_PAGE) {
+        (void)madvise(memory, (size_t)bytes,
+                      MADV_HUGEPAGE); /* a wish: slower, not wrong, without */
+    }
+    return memory;
+}
+
+static void release_aligned(void *memory)
+{
+    if (memory) {
+        void *raw;
+        memcpy(&raw, (char *)memory - sizeof raw, sizeof raw);
+        cs_free(raw);
+    }
+}
+
+static cs_status cpu_alloc(cs_backend *backend, int64_t bytes, void **out)
+{
+    (void)backend;
+    *out = aligned(bytes);
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void cpu_release(cs_backend *backend, void *memory)
+{
+    (void)backend;
+    release_aligned(memory);
+}
+
+static cs_status cpu_copy(cs_backend *backend, void *to, const void *from, int64_t bytes)
+{
+    (void)backend;
+    memcpy(to, from, (size_t)bytes);
+    return CS_OK;
+}
+
+typedef struct {
+    char *memory;
+    int64_t bytes;
+} zeroing;
+
+static cs_status zero_part(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const zeroing *z = ctx;
+    int64_t from = item * 4 * PART, left = z->bytes - from;
+    memset(z->memory + from, 0, (size_t)(left < 4 * PART ? left : 4 * PART));
+    return CS_OK;
+}
+
+static cs_status cpu_zero(cs_backend *backend, void *memory, int64_t bytes)
+{
+    zeroing z = {memory, bytes};
+    return cs_parallel_through((bytes + 4 * PART - 1) / (4 * PART), ((cs_cpu *)backend)->threads,
+                               zero_part, &z);
+}
+
+/* --- scratch
+ * ------------------------------------------------------------------------------------*/
+
+/* At least `items` floats, times `copies`. */
+static cs_status grow(float **memory, int64_t *held, int64_t items, int64_t copies)
+{
+    if (items <= *held) {
+        return CS_OK;
+    }
+    int64_t room = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    release_aligned(*memory);
+    *held = 0;
+    *memory = aligned(room * copies * (int64_t)sizeof **memory);
+    if (!*memory) {
+        return CS_ERR_MEMORY;
+    }
+    *held = room;
+    return CS_OK;
+}
+
+cs_status cs_cpu_shared(cs_cpu *cpu, int64_t items)
+{
+    return grow(&cpu->shared, &cpu->shared_items, items, 1);
+}
+
+cs_status cs_cpu_local(cs_cpu *cpu, int64_t items)
+{
+    return grow(&cpu->local, &cpu->local_items, items, cpu->threads);
+}
+
+cs_status cs_cpu_partial(cs_cpu *cpu, int64_t items)
+{
+    return grow(&cpu->partial, &cpu->partial_items, items, 1);
+}
+
+cs_status cs_cpu_ranked(cs_cpu *cpu, int64_t items)
+{
+    return grow(&cpu->ranked, &cpu->ranked_items, items, 1);
+}
+
+/* --- what operations share
+ * ----------------------------------------------------------------------*/
+
+cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor)
+{
+    cs_matrix m = cs_run_matrix(run, tensor);
+    return (cs_cpu_matrix){m.x, m.grad, true, m.batch, m.length, m.rows, m.cols, m.ld};
+}
+
+cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand)
+{
+    cs_cpu_matrix m = cs_cpu_tensor(run, operand.tensor);
+    m.grad = operand.grad ? m.grad : NULL;
+    m.add = operand.add;
+    return m;
+}
+
+cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, double p)
+{
+    if (!(p > 0) || !run->graph->training) {
+        return (cs_cpu_drop){0};
+    }
+    return (cs_cpu_drop){.seed = run->key->seed,
+                         .step = run->key->step,
+                         .micro = run->key->micro,
+                         .purpose = cs_drop_purpose(op - run->graph->op, head),
+                         .threshold = cs_drop_threshold(p),
+                         .scale = (float)(1.0 / (1.0 - p)),
+                         .drops = true};
+}
+
+enum { REDUCE_COLS = 256 };
+
+typedef struct {
+    const cs_cpu *cpu;
+    int64_t parts, n, ld;
+    const float *part;
+    float *out;
+} reduction;
+
+static cs_status reduce_cols(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const reduction *r = ctx;
+    int64_t from = item * REDUCE_COLS, n = r->n - from < REDUCE_COLS ? r->n - from : REDUCE_COLS;
+    for (int64_t p = 0; p < r->parts; ++p) {
+        r->cpu->kernels->add(n, r->part + p * r->ld + from, r->out + from);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const float *part,
+                        float *out)
+{
+    reduction r = {cpu, parts, n, ld, part, out};
+    return out ? cs_parallel((n + REDUCE_COLS - 1) / REDUCE_COLS, cpu->threads, reduce_cols, &r)
+               : CS_OK;
+}
+
+/* --- the optimizer
+ * ------------------------------------------------------------------------------*/
+
+typedef struct {
+    const cs_cpu *cpu;
+    int64_t n;
+    const float *x;
+    double *sum;
+} squaring;
+
+static cs_status square_part(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const squaring *s = ctx;
+    int64_t from = item * PART, n = s->n - from < PART ? s->n - from : PART;
+    s->sum[item] = s->cpu->kernels->squares(n, s->x + from);
+    return CS_OK;
+}
+
+static cs_status cpu_norm(cs_backend *backend, int64_t n, const void *x, double *out)
+{
+    cs_cpu *cpu = (cs_cpu *)backend;
+    int64_t parts = (n + PART - 1) / PART;
+    cs_status status = cs_cpu_partial(cpu, 2 * parts);
+    if (status != CS_OK) {
+        return status;
+    }
+    squaring s = {cpu, n, x, (double *)(void *)cpu->partial};
+    status = cs_parallel(parts, cpu->threads, square_part, &s);
+    double sum = 0;
+    for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
+        sum += s.sum[i];
+    }
+    *out = sqrt(sum);
+    return status;
+}
+
+typedef struct {
+    const cs_cpu *cpu;
+    const cs_update *update;
+    float c;
+} updating;
+
+static cs_status update_part(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const updating *t = ctx;
+    const cs_update *u = t->update;
+    int64_t from = item * PART, n = u->n - from < PART ? u->n - from : PART;
+    cs_cpu_adamw part = {.n = n,
+                         .value = (float *)u->value + from,
+                         .m = (float *)u->m + from,
+                         .v = (float *)u->v + from,
+                         .grad = (const float *)u->grad + from,
+                         .decay = u->decay + from,
+                         .c = t->c,
+                         .hyper = *u->hyper};
+    t->cpu->kernels->adamw(&part);
+    return CS_OK;
+}
+
+/* Not to be abandoned half way: an interrupt waits until all parameters are of one step. */
+static cs_status cpu_adamw(cs_backend *backend, const cs_update *update)
+{
+    double norm = *update->norm, clip = (double)update->hyper->clip;
+    updating t = {(cs_cpu *)backend, update, clip > 0 && norm > clip ? (float)(clip / norm) : 1.0F};
+    return isfinite(norm)
+               ? cs_parallel_through((update->n + PART - 1) / PART, t.cpu->threads, update_part, &t)
+               : CS_OK;
+}
+
+/* --- the table
+ * ----------------------------------------------------------------------------------*/
+
+static void cpu_free(cs_backend *backend)
+{
+    cs_cpu *cpu = (cs_cpu *)backend;
+    release_aligned(cpu->shared);
+    release_aligned(cpu->local);
+    release_aligned(cpu->partial);
+    release_aligned(cpu->ranked);
+    cs_free(cpu);
+}
+
+const cs_cpu_kernels *cs_cpu_kernels_named(const char *name)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (avx512 && avx2 && (!name || strcmp(name, "avx512") == 0)) {
+        return &cs_cpu_kernels_avx512;
+    }
+    if (avx2 && (!name || strcmp(name, "avx2") == 0)) {
+        return &cs_cpu_kernels_avx2;
+    }
+#endif
+    return !name || strcmp(name, "base") == 0 ? &cs_cpu_kernels_base : NULL;
+}
+
+static const cs_backend table = {
+    .name = "cpu",
+    .activation = CS_REAL_F32,
+    .parameter = CS_REAL_F32,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .put = cpu_copy,
+    .get = cpu_copy,
+    .zero = cpu_zero,
+    .forward = {[CS_OP_LINEAR] = cs_cpu_linear,
+                [CS_OP_EMBED] = cs_cpu_embed,
+                [CS_OP_GATHER] = cs_cpu_gather,
+                [CS_OP_ADD] = cs_cpu_add,
+                [CS_OP_LAYER_NORM] = cs_cpu_layer_norm,
+                [CS_OP_ATTENTION] = cs_cpu_attention,
+                [CS_OP_LINEAR_ATTENTION] = cs_cpu_linear_attention,
+                [CS_OP_CROSS_ENTROPY] = cs_cpu_cross_entropy,
+                [CS_OP_SPECTRAL_LOSS] = cs_cpu_spectral_loss,
+                [CS_OP_SQUARED_ERROR] = cs_cpu_squared_error},
+    .backward = {[CS_OP_LINEAR] = cs_cpu_linear_back,
+                 [CS_OP_EMBED] = cs_cpu_embed_back,
+                 [CS_OP_GATHER] = cs_cpu_gather_back,
+                 [CS_OP_ADD] = cs_cpu_add_back,
+                 [CS_OP_LAYER_NORM] = cs_cpu_layer_norm_back,
+                 [CS_OP_ATTENTION] = cs_cpu_attention_back,
+                 [CS_OP_LINEAR_ATTENTION] = cs_cpu_linear_attention_back,
+                 [CS_OP_CROSS_ENTROPY] = cs_cpu_cross_entropy_back,
+                 [CS_OP_SPECTRAL_LOSS] = cs_cpu_spectral_loss_back,
+                 [CS_OP_SQUARED_ERROR] = cs_cpu_squared_error_back},
+    .norm = cpu_norm,
+    .adamw = cpu_adamw,
+    .free = cpu_free,
+};
+
+cs_status cs_cpu_open(int threads, const char *kernels, cs_backend **out)
+{
+    const cs_cpu_kernels *found = cs_cpu_kernels_named(kernels);
+    if (!found) {
+        return cs_fail(CS_ERR_DEVICE, "this processor has no vector unit of the name %s", kernels);
+    }
+    cs_cpu *cpu = cs_calloc(1, sizeof *cpu);
+    if (!cpu) {
+        return CS_ERR_MEMORY;
+    }
+    cpu->backend = table;
+    cpu->kernels = found;
+    cpu->threads = threads > 0 ? threads : cs_threads();
+    *out = &cpu->backend;
+    return CS_OK;
+}
+
+cs_status cs_backend_cpu(int threads, cs_backend **out)
+{
+    return cs_cpu_open(threads, NULL, out);
+}

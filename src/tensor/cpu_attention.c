@@ -1,0 +1,446 @@
+/* Softmax attention by rank masks, one item of work per sequence and head.
+ *
+ * Keys are gathered in the order of their ranks and queries in the order of how many they see
+ * (cpu_ranks.c), so a block of queries meets a prefix of the keys: products run over that prefix
+ * alone and the mask is a length. Backward forms the scores again from the kept log sum exp, as in
+ * FlashAttention (Dao et al. 2022), whole rows at a time: a block's scores are BLOCK x keys floats.
+ *
+ *   P = exp(scale q k' - lse), A = keep P, D = y' . y,
+ *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q, table' = sums of
+ * S'.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+#include "tensor/relative.h"
+
+enum { BLOCK = 48, SLACK = 64 };
+
+typedef struct {
+    const cs_run *run;
+    const cs_op *op;
+    const cs_op_attention *o;
+    cs_cpu *cpu;
+    cs_cpu_matrix q, k, v, table, lse, y;
+    const int32_t *pos_q, *pos_k;
+    float *table_part; /* batch x heads x buckets: gradients of the table */
+    int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
+    int64_t width, blocks;
+} attention;
+
+/* Scratch of a worker: what one sequence and head needs. */
+typedef struct {
+    float *q, *k, *v, *dy;      /* gathered rows x width; q times scale */
+    float *k_by_key, *v_by_key; /* packed B: steps are columns of the head (scores, P') */
+    float *v_rows, *k_rows;     /* packed B: steps are keys (y, q') */
+    float *dk, *dv;             /* keys x width */
+    float *a, *b;               /* packed operands of a block */
+    float *p, *dp;              /* BLOCK x keys */
+    float *out;                 /* BLOCK x width */
+    float *keep;                /* keys, in order of places, then of ranks */
+    float *row;                 /* BLOCK: 1 / sum, or D */
+    int64_t ld;                 /* of p and dp */
+} scratch;
+
+static int64_t take(float **at, float **field, int64_t items)
+{
+    items = (items + SLACK + 15) / 16 * 16;
+    if (at) {
+        *field = *at;
+        *at += items;
+    }
+    return items;
+}
+
+/* Lays the scratch out from `base`; NULL: only counts. */
+static int64_t lay_out(const attention *t, float *base, bool backward, scratch *s)
+{
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t lq = t->q.length, lk = t->k.length, w = t->width;
+    const int64_t most = lk > w ? lk : w;
+    float *next = base, **at = base ? &next : NULL;
+    int64_t items = 0;
+    s->ld = (lk + 15) / 16 * 16 + 16;
+    items += take(at, &s->q, lq * w);
+    items += take(at, &s->k, lk * w);
+    items += take(at, &s->v, lk * w);
+    items += take(at, &s->k_by_key, cs_cpu_packed_b(kernels, lk, w));
+    items += take(at, &s->v_rows, cs_cpu_packed_b(kernels, w, lk));
+    items += take(at, &s->a, cs_cpu_packed_a(kernels, BLOCK, most));
+    items += take(at, &s->p, BLOCK * s->ld);
+    items += take(at, &s->out, BLOCK * w);
+    items += take(at, &s->keep, 2 * lk);
+    items += take(at, &s->row, BLOCK);
+    if (backward) {
+        items += take(at, &s->dy, lq * w);
+        items += take(at, &s->v_by_key, cs_cpu_packed_b(kernels, lk, w));
+        items += take(at, &s->k_rows, cs_cpu_packed_b(kernels, w, lk));
+        items += take(at, &s->dk, lk * w);
+        items += take(at, &s->dv, lk * w);
+        items += take(at, &s->b, cs_cpu_packed_b(kernels, w, BLOCK));
+        items += take(at, &s->dp, BLOCK * s->ld);
+    }
+    return items;
+}
+
+static bool has_lookup(const attention *t)
+{
+    return t->table.x && t->o->max_distance > t->table.rows && t->o->max_distance < 1 << 20;
+}
+
+/* Sizes scratch, sorts the masks, tabulates the buckets of relative positions. */
+static cs_status open_attention(const cs_run *run, const cs_op *op, bool backward, attention *t)
+{
+    const cs_op_attention *o = &op->attention;
+    *t = (attention){.run = run,
+                     .op = op,
+                     .o = o,
+                     .cpu = cs_cpu_of(run),
+                     .q = cs_cpu_operand(run, o->q),
+                     .k = cs_cpu_operand(run, o->k),
+                     .v = cs_cpu_operand(run, o->v),
+                     .table = cs_cpu_operand(run, o->table),
+                     .lse = cs_cpu_tensor(run, o->lse),
+                     .y = cs_cpu_tensor(run, o->y)};
+    t->width = t->q.cols / o->heads;
+    t->blocks = (t->q.length + BLOCK - 1) / BLOCK;
+    scratch s;
+    cs_status status = cs_cpu_local(t->cpu, lay_out(t, NULL, backward, &s));
+    const int64_t distances = has_lookup(t) ? 2 * o->max_distance + 1 : 0;
+    const int64_t parts = t->table.grad ? t->q.batch * o->heads * t->table.rows : 0;
+    if (status == CS_OK && t->table.x) {
+        t->pos_q = cs_run_ints(run, o->pos_q);
+        t->pos_k = cs_run_ints(run, o->pos_k);
+        status = cs_cpu_partial(t->cpu, parts + distances + 1);
+        t->table_part = t->cpu->partial;
+    }
+    if (status == CS_OK && distances > 0) {
+        t->bucket = (int32_t *)(void *)(t->cpu->partial + parts) + o->max_distance;
+        for (int64_t d = -o->max_distance; d <= o->max_distance; ++d) {
+            t->bucket[d] = cs_relative_bucket(d, t->table.rows, o->max_distance, o->bidirectional);
+        }
+    }
+    return status == CS_OK ? cs_cpu_rank(run, o->vis, o->lim) : status;
+}
+
+/* Bucket of query and key rows. Farther than max_distance is as max_distance. */
+static int64_t bucket_of(const attention *t, int64_t i, int64_t j)
+{
+    int64_t distance = (int64_t)t->pos_k[j] - t->pos_q[i], most = t->o->max_distance;
+    if (!t->bucket) {
+        return cs_relative_bucket(distance, t->table.rows, most, t->o->bidirectional);
+    }
+    distance = distance > most ? most : distance < -most ? -most : distance;
+    return t->bucket[distance];
+}
+
+/* One sequence and head: where it stands, and its block of queries at hand. */
+typedef struct {
+    const attention *t;
+    int64_t sequence, head, col;
+    cs_cpu_ranks ranks;
+    cs_cpu_drop drop;
+    scratch s;
+    int64_t keys;             /* seen by any query */
+    int64_t from, rows, seen; /* of the block: sorted queries, keys seen by any of them */
+} piece;
+
+static int64_t query_row(const piece *c, int64_t i)
+{
+    return c->sequence * c->t->q.length + c->ranks.query[i];
+}
+
+static int64_t key_row(const piece *c, int64_t j)
+{
+    return c->sequence * c->t->k.length + c->ranks.key[j];
+}
+
+static void gather(const piece *c, int64_t n, bool keys, float scale, const cs_cpu_matrix *from,
+                   const float *x, float *to)
+{
+    const int64_t w = c->t->width;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t row = keys ? key_row(c, i) : query_row(c, i);
+        c->t->cpu->kernels->scale(w, scale, x + row * from->ld + c->col, to + i * w);
+    }
+}
+
+static void open_piece(const attention *t, int64_t item, int worker, bool backward, piece *c)
+{
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t w = t->width;
+    *c = (piece){.t = t, .sequence = item / t->o->heads, .head = item % t->o->heads};
+    c->col = c->head * w;
+    c->ranks = cs_cpu_ranks_of(t->run, t->o->vis, t->o->lim, c->sequence);
+    c->drop = cs_cpu_drop_of(t->run, t->op, c->head, t->o->p);
+    c->keys = c->ranks.seen[t->q.length - 1];
+    (void)lay_out(t, cs_cpu_local_of(t->cpu, worker), backward, &c->s);
+    gather(c, t->q.length, false, (float)t->o->scale, &t->q, t->q.x, c->s.q);
+    gather(c, c->keys, true, 1, &t->k, t->k.x, c->s.k);
+    gather(c, c->keys, true, 1, &t->v, t->v.x, c->s.v);
+    cs_cpu_pack_b(kernels, c->keys, w, c->s.k, w, true, c->s.k_by_key);
+    if (!backward) {
+        cs_cpu_pack_b(kernels, w, c->keys, c->s.v, w, false, c->s.v_rows);
+        return;
+    }
+    gather(c, t->q.length, false, 1, &t->y, t->y.grad, c->s.dy);
+    cs_cpu_pack_b(kernels, c->keys, w, c->s.v, w, true, c->s.v_by_key);
+    cs_cpu_pack_b(kernels, w, c->keys, c->s.k, w, false, c->s.k_rows);
+    memset(c->s.dk, 0, (size_t)(c->keys * w) * sizeof *c->s.dk);
+    memset(c->s.dv, 0, (size_t)(c->keys * w) * sizeof *c->s.dv);
+}
+
+static void open_block(piece *c, int64_t block)
+{
+    const int64_t length = c->t->q.length, blocks = c->t->blocks;
+    c->from = block * length / blocks;
+    c->rows = (block + 1) * length / blocks - c->from;
+    c->seen = c->ranks.seen[c->from + c->rows - 1];
+}
+
+/* out (+)= x y of the block, by packed operands: m x n over k steps. */
+static void small(const piece *c, int64_t m, int64_t n, int64_t k, const float *b, int64_t b_steps,
+                  float *out, int64_t ld, bool add)
+{
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    cs_cpu_small product = {.m = m,
+                            .n = n,
+                            .k = k,
+                            .a = c->s.a,
+                            .b = b,
+                            .b_panel = b_steps * kernels->cols,
+                            .c = out,
+                            .ldc = ld,
+                            .add = add};
+    cs_cpu_small_multiply(kernels, &product);
+}
+
+/* x[i] . y[j] of the block's rows x (width apart) with the keys packed in y. */
+static void against_keys(const piece *c, const float *x, const float *y, float *out)
+{
+    const int64_t w = c->t->width;
+    cs_cpu_pack_a(c->t->cpu->kernels, c->rows, w, x + c->from * w, w, true, c->s.a);
+    small(c, c->rows, c->seen, w, y, w, out, c->s.ld, false);
+}
+
+/* out = x y: weights of the keys (BLOCK x keys) with rows of the keys packed in y. */
+static void over_keys(const piece *c, const float *x, const float *y, float *out)
+{
+    const int64_t w = c->t->width;
+    cs_cpu_pack_a(c->t->cpu->kernels, c->rows, c->seen, x, c->s.ld, true, c->s.a);
+    small(c, c->rows, w, c->seen, y, c->keys, out, w, false);
+}
+
+/* out += x^T y: weights of the keys with the block's rows y. */
+static void over_queries(const piece *c, const float *x, const float *y, float *out)
+{
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    const int64_t w = c->t->width;
+    cs_cpu_pack_a(kernels, c->seen, c->rows, x, c->s.ld, false, c->s.a);
+    cs_cpu_pack_b(kernels, w, c->rows, y + c->from * w, w, false, c->s.b);
+    small(c, c->seen, w, c->rows, c->s.b, c->rows, out, w, true);
+}
+
+static void add_bias(const piece *c, int64_t i, float *score)
+{
+    const attention *t = c->t;
+    const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
+    for (int64_t j = 0; t->table.x && j < seen; ++j) {
+        score[j] += t->table.x[bucket_of(t, row, key_row(c, j)) * t->table.ld + c->head];
+    }
+}
+
+/* Dropout's factors of row i of the block, in the order of ranks; NULL where nothing is dropped. */
+static const float *keep_of(const piece *c, int64_t i)
+{
+    const int64_t length = c->t->k.length, seen = c->ranks.seen[c->from + i];
+    if (!c->drop.drops) {
+        return NULL;
+    }
+    cs_cpu_drop row = c->drop;
+    row.row = (uint32_t)query_row(c, c->from + i);
+    c->t->cpu->kernels->drop(&row, length, c->s.keep);
+    float *ranked = c->s.keep + length;
+    for (int64_t j = 0; j < seen; ++j) {
+        ranked[j] = c->s.keep[c->ranks.key[j]];
+    }
+    return ranked;
+}
+
+/* --- forward
+ * ------------------------------------------------------------------------------------*/
+
+static void softmax_row(const piece *c, int64_t i)
+{
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    const int64_t seen = c->ranks.seen[c->from + i];
+    float *p = c->s.p + i * c->s.ld, lse = -INFINITY;
+    c->s.row[i] = 0;
+    if (seen > 0) {
+        add_bias(c, i, p);
+        float most = kernels->max(seen, p), sum = kernels->exp_store(seen, most, p);
+        lse = most + logf(sum);
+        c->s.row[i] = 1 / sum;
+        const float *keep = keep_of(c, i);
+        if (keep) {
+            kernels->multiply(seen, keep, p);
+        }
+    }
+    memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);
+    c->t->lse.x[query_row(c, c->from + i) * c->t->lse.ld + c->head] = lse;
+}
+
+static cs_status attend(void *ctx, int64_t item, int worker)
+{
+    const attention *t = ctx;
+    const int64_t w = t->width;
+    piece c;
+    open_piece(t, item, worker, false, &c);
+    for (int64_t block = 0; block < t->blocks; ++block) {
+        open_block(&c, block);
+        against_keys(&c, c.s.q, c.s.k_by_key, c.s.p);
+        for (int64_t i = 0; i < c.rows; ++i) {
+            softmax_row(&c, i);
+        }
+        over_keys(&c, c.s.p, c.s.v_rows, c.s.out);
+        for (int64_t i = 0; i < c.rows; ++i) {
+            float *y = t->y.x + query_row(&c, c.from + i) * t->y.ld + c.col;
+            if (c.ranks.seen[c.from + i] > 0) {
+                t->cpu->kernels->scale(w, c.s.row[i], c.s.out + i * w, y);
+            } else {
+                memset(y, 0, (size_t)w * sizeof *y);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_attention(const cs_run *run, const cs_op *op)
+{
+    attention t;
+    cs_status status = open_attention(run, op, false, &t);
+    return status == CS_OK ? cs_parallel(t.q.batch * t.o->heads, t.cpu->threads, attend, &t)
+                           : status;
+}
+
+/* --- backward
+ * -----------------------------------------------------------------------------------*/
+
+/* Scores to P, or with dropout to A = keep P; dp to S'. */
+static void softmax_row_back(const piece *c, int64_t i, float *table_part)
+{
+    const attention *t = c->t;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
+    float *p = c->s.p + i * c->s.ld, *dp = c->s.dp + i * c->s.ld;
+    if (seen > 0) {
+        add_bias(c, i, p);
+        (void)kernels->exp_store(seen, t->lse.x[row * t->lse.ld + c->head], p);
+        const float *keep = keep_of(c, i);
+        if (keep) {
+            kernels->multiply(seen, keep, dp);
+        }
+        float mean = kernels->dot(t->width, t->y.x + row * t->y.ld + c->col,
+                                  c->s.dy + (c->from + i) * t->width);
+        kernels->softmax_back(seen, mean, p, dp);
+        if (keep) {
+            kernels->multiply(seen, keep, p);
+        }
+        for (int64_t j = 0; table_part && j < seen; ++j) {
+            table_part[bucket_of(t, row, key_row(c, j))] += dp[j];
+        }
+    }
+    memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);
+    memset(dp + seen, 0, (size_t)(c->seen - seen) * sizeof *dp);
+}
+
+/* A row of a gradient; a missing one counts as zeros. */
+static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
+{
+    if (from && add) {
+        kernels->add(n, from, to);
+    } else if (from) {
+        kernels->copy(n, from, to);
+    } else if (!add) {
+        memset(to, 0, (size_t)n * sizeof *to);
+    }
+}
+
+static void put_queries(const piece *c)
+{
+    const attention *t = c->t;
+    const int64_t w = t->width;
+    for (int64_t i = 0; i < c->rows; ++i) {
+        float *out = c->s.out + i * w;
+        bool any = c->ranks.seen[c->from + i] > 0;
+        if (any) {
+            t->cpu->kernels->scale(w, (float)t->o->scale, out, out);
+        }
+        put(t->cpu->kernels, w, any ? out : NULL,
+            t->q.grad + query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
+    }
+}
+
+static void put_keys(const piece *c, const float *from, const cs_cpu_matrix *to)
+{
+    const int64_t w = c->t->width;
+    for (int64_t j = 0; j < c->t->k.length; ++j) {
+        put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
+            to->grad + key_row(c, j) * to->ld + c->col, to->add);
+    }
+}
+
+static cs_status attend_back(void *ctx, int64_t item, int worker)
+{
+    const attention *t = ctx;
+    float *table_part = t->table.grad ? t->table_part + item * t->table.rows : NULL;
+    piece c;
+    open_piece(t, item, worker, true, &c);
+    if (table_part) {
+        memset(table_part, 0, (size_t)t->table.rows * sizeof *table_part);
+    }
+    for (int64_t block = 0; block < t->blocks; ++block) {
+        open_block(&c, block);
+        against_keys(&c, c.s.q, c.s.k_by_key, c.s.p);
+        against_keys(&c, c.s.dy, c.s.v_by_key, c.s.dp);
+        for (int64_t i = 0; i < c.rows; ++i) {
+            softmax_row_back(&c, i, table_part);
+        }
+        if (t->v.grad) {
+            over_queries(&c, c.s.p, c.s.dy, c.s.dv);
+        }
+        if (t->k.grad) {
+            over_queries(&c, c.s.dp, c.s.q, c.s.dk);
+        }
+        if (t->q.grad) {
+            over_keys(&c, c.s.dp, c.s.k_rows, c.s.out);
+            put_queries(&c);
+        }
+    }
+    if (t->k.grad) {
+        put_keys(&c, c.s.dk, &t->k);
+    }
+    if (t->v.grad) {
+        put_keys(&c, c.s.dv, &t->v);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
+{
+    attention t;
+    cs_status status = open_attention(run, op, true, &t);
+    if (status != CS_OK || (!t.q.grad && !t.k.grad && !t.v.grad && !t.table.grad)) {
+        return status;
+    }
+    const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
+    status = cs_parallel(items, t.cpu->threads, attend_back, &t);
+    for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {
+        for (int64_t b = 0; b < buckets; ++b) {
+            t.table.grad[b * t.table.ld + i % t.o->heads] += t.table_part[i * buckets + b];
+        }
+    }
+    return status;
+}

@@ -1,0 +1,252 @@
+/* C (+)= A B on the tiles of the vector kernels, in the manner of Goto and van de Geijn (ACM TOMS
+ * 34(3), 2008).
+ *
+ * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
+ * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
+ * level cache, and run the tiles. What is added when is a matter of the shape alone, so bits do not
+ * depend on the number of threads. Own kernels rather than BLAS: they leave the threads of BLAS
+ * alone, allow work on A before and on C after a tile while it is in cache, and know the vector
+ * unit where an older OpenBLAS does not know the processor.
+ *
+ * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
+ * BLOCK_ROWS x BLOCK_STEPS floats a worker.
+ */
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+
+enum {
+    BLOCK_STEPS = 256, /* a panel of B: 32 KB of the first level cache with AVX-512 */
+    BLOCK_ROWS = 128,  /* a block of A: 128 KB of the second level */
+    BLOCK_COLS = 1024, /* a block of C: 512 KB of the second level */
+    LEAST_BLOCKS = 16, /* smaller blocks before fewer */
+    MOST_PACKED = 1 << 24,
+    SLACK = 16, /* a kernel's pack may write past the end */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t ceiling(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Part `i` of n items in `parts` parts whose sizes differ by at most one. */
+static int64_t part_start(int64_t n, int64_t parts, int64_t i)
+{
+    return i * (n / parts) + least(i, n % parts);
+}
+
+/* --- packed operands
+ * ----------------------------------------------------------------------------*/
+
+int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k)
+{
+    (void)kernels;
+    return m * k + SLACK;
+}
+
+int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
+{
+    return ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
+}
+
+/* Rows are shared evenly among the panels: a panel of few rows would keep the vector unit waiting
+ * for its own sums. */
+void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
+                   bool along, float *out)
+{
+    int64_t panels = ceiling(m, kernels->rows);
+    for (int64_t p = 0; p < panels; ++p) {
+        int64_t i = part_start(m, panels, p), rows = part_start(m, panels, p + 1) - i;
+        kernels->pack(rows, k, a + i * (along ? lda : 1), lda, along, rows, out + i * k);
+    }
+}
+
+void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const float *b, int64_t ldb,
+                   bool along, float *out)
+{
+    for (int64_t j = 0; j < n; j += kernels->cols) {
+        kernels->pack(least(n - j, kernels->cols), k, b + j * (along ? ldb : 1), ldb, along,
+                      kernels->cols, out + j * k);
+    }
+}
+
+/* One tile where C has fewer columns left than the tile. */
+static void edge_tile(const cs_cpu_kernels *kernels, int64_t rows, int64_t cols, int64_t k,
+                      const float *a, const float *b, float *c, int64_t ldc, bool add)
+{
+    float edge[16 * 32];
+    kernels->tile(rows, k, a, b, edge, kernels->cols, false);
+    for (int64_t i = 0; i < rows; ++i) {
+        if (add) {
+            kernels->add(cols, edge + i * kernels->cols, c + i * ldc);
+        } else {
+            kernels->copy(cols, edge + i * kernels->cols, c + i * ldc);
+        }
+    }
+}
+
+/* All rows of packed A with one panel of packed B: `cols` columns of C. */
+static void strip(const cs_cpu_kernels *kernels, int64_t m, int64_t cols, int64_t k, const float *a,
+                  const float *b, float *c, int64_t ldc, bool add)
+{
+    int64_t panels = ceiling(m, kernels->rows);
+    for (int64_t p = 0; p < panels; ++p) {
+        int64_t i = part_start(m, panels, p), rows = part_start(m, panels, p + 1) - i;
+        if (cols == kernels->cols) {
+            kernels->tile(rows, k, a + i * k, b, c + i * ldc, ldc, add);
+        } else {
+            edge_tile(kernels, rows, cols, k, a + i * k, b, c + i * ldc, ldc, add);
+        }
+    }
+}
+
+void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
+{
+    for (int64_t j = 0; j < p->n; j += kernels->cols) {
+        strip(kernels, p->m, least(p->n - j, kernels->cols), p->k, p->a,
+              p->b + j / kernels->cols * p->b_panel, p->c + j, p->ldc, p->add);
+    }
+}
+
+/* --- the parallel product
+ * -----------------------------------------------------------------------*/
+
+typedef struct {
+    cs_cpu *cpu;
+    const cs_cpu_product *p;
+    int64_t col, cols, k0, k;       /* the part at hand */
+    int64_t row_blocks, col_blocks; /* of C */
+    int64_t row_block, col_block;   /* their size */
+    int64_t step_blocks, wide;      /* blocks of k; cols rounded up to panels */
+    bool before, after, add;
+} job;
+
+/* Packs one panel: block by block of k, each block's panels lying together. */
+static cs_status pack_panel(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const job *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const cs_cpu_product *p = t->p;
+    int64_t j = item * kernels->cols, n = least(t->cols - j, kernels->cols);
+    for (int64_t s = 0; s < t->step_blocks; ++s) {
+        int64_t k0 = part_start(t->k, t->step_blocks, s);
+        int64_t steps = part_start(t->k, t->step_blocks, s + 1) - k0;
+        const float *from = p->b_along ? p->b + (t->col + j) * p->ldb + t->k0 + k0
+                                       : p->b + (t->k0 + k0) * p->ldb + t->col + j;
+        kernels->pack(n, steps, from, p->ldb, p->b_along, kernels->cols,
+                      t->cpu->shared + k0 * t->wide + j * steps);
+    }
+    return CS_OK;
+}
+
+static cs_status block(void *ctx, int64_t item, int worker)
+{
+    const job *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const cs_cpu_product *p = t->p;
+    int64_t row = item / t->col_blocks * t->row_block, rows = least(p->m - row, t->row_block);
+    int64_t from = item % t->col_blocks * t->col_block, to = least(t->cols, from + t->col_block);
+    float *packed = cs_cpu_local_of(t->cpu, worker);
+    if (t->before) {
+        p->before(p->ctx, row, rows);
+    }
+    for (int64_t s = 0; s < t->step_blocks; ++s) {
+        int64_t k0 = part_start(t->k, t->step_blocks, s);
+        int64_t steps = part_start(t->k, t->step_blocks, s + 1) - k0;
+        const float *a =
+            p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
+        cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
+        for (int64_t j = from; j < to; j += kernels->cols) {
+            int64_t cols = least(to - j, kernels->cols);
+            strip(kernels, rows, cols, steps, packed, t->cpu->shared + k0 * t->wide + j * steps,
+                  p->c + row * p->ldc + t->col + j, p->ldc, t->add || s > 0);
+            if (t->after && s == t->step_blocks - 1) {
+                p->after(p->ctx, row, rows, t->col + j, cols);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status before_only(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const job *t = ctx;
+    int64_t row = item * t->row_block;
+    t->p->before(t->p->ctx, row, least(t->p->m - row, t->row_block));
+    return CS_OK;
+}
+
+/* Blocks of C: large for reuse, but enough of them to share out. */
+static void choose_blocks(job *t)
+{
+    const int64_t tile_cols = t->cpu->kernels->cols;
+    t->row_block = BLOCK_ROWS;
+    t->col_block = BLOCK_COLS;
+    for (;;) {
+        t->row_blocks = ceiling(t->p->m, t->row_block);
+        t->col_blocks = ceiling(t->cols, t->col_block);
+        if (t->row_blocks * t->col_blocks >= LEAST_BLOCKS) {
+            break;
+        }
+        if (t->row_block > CS_CPU_CHUNK) {
+            t->row_block /= 2;
+        } else if (t->col_block > 4 * tile_cols) {
+            t->col_block /= 2;
+        } else {
+            break;
+        }
+    }
+}
+
+/* Columns col .. of C from steps k0 .. : what one packing of B serves. */
+static cs_status one_part(job *t)
+{
+    cs_cpu *cpu = t->cpu;
+    const cs_cpu_product *p = t->p;
+    const int64_t panels = ceiling(t->cols, cpu->kernels->cols);
+    t->wide = panels * cpu->kernels->cols;
+    t->step_blocks = ceiling(t->k, BLOCK_STEPS);
+    choose_blocks(t);
+    cs_status status = cs_cpu_shared(cpu, t->wide * t->k + SLACK);
+    if (status == CS_OK) {
+        status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
+    }
+    bool whole = t->cols == p->n && t->k == p->k && t->col_blocks == 1;
+    if (status == CS_OK && p->before && !whole && t->col == 0 && t->k0 == 0) {
+        status = cs_parallel(t->row_blocks, cpu->threads, before_only, t);
+    }
+    t->before = p->before && whole;
+    t->after = p->after && t->k0 + t->k == p->k;
+    t->add = p->add || t->k0 > 0;
+    if (status == CS_OK) {
+        status = cs_parallel(panels, cpu->threads, pack_panel, t);
+    }
+    return status == CS_OK ? cs_parallel(t->row_blocks * t->col_blocks, cpu->threads, block, t)
+                           : status;
+}
+
+cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
+{
+    const int64_t tile_cols = cpu->kernels->cols;
+    const int64_t most_steps = MOST_PACKED / 1024 / BLOCK_STEPS * BLOCK_STEPS;
+    job t = {.cpu = cpu, .p = product};
+    cs_status status = CS_OK;
+    int64_t step_part =
+        product->n > 1024 ? most_steps : MOST_PACKED / ceiling(product->n, tile_cols) / tile_cols;
+    step_part = least(step_part, product->k);
+    int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
+    for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {
+        t.cols = least(product->n - t.col, col_part);
+        for (t.k0 = 0; t.k0 < product->k && status == CS_OK; t.k0 += step_part) {
+            t.k = least(product->k - t.k0, step_part);
+            status = one_part(&t);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,195 @@
+/* The losses, by rows; backward writes the gradient over the logits. */
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+
+enum { ROWS = 16 }; /* of an item of work: rows of logits are long */
+
+typedef struct {
+    cs_cpu *cpu;
+    cs_cpu_matrix z, weight, lse, loss, goal; /* goal: or the masses */
+    const int32_t *target;
+    int64_t classes;
+    float factor;
+    void (*row)(const void *job, int64_t r, float *scratch);
+} loss_job;
+
+static cs_status some_rows(void *ctx, int64_t item, int worker)
+{
+    const loss_job *t = ctx;
+    int64_t end = (item + 1) * ROWS < t->z.rows ? (item + 1) * ROWS : t->z.rows;
+    for (int64_t r = item * ROWS; r < end; ++r) {
+        t->row(t, r, cs_cpu_local_of(t->cpu, worker));
+    }
+    return CS_OK;
+}
+
+static cs_status by_rows(loss_job *t, void (*row)(const void *job, int64_t r, float *scratch))
+{
+    cs_status status = cs_cpu_local(t->cpu, t->z.cols);
+    t->row = row;
+    return status == CS_OK
+               ? cs_parallel((t->z.rows + ROWS - 1) / ROWS, t->cpu->threads, some_rows, t)
+               : status;
+}
+
+static void clear(float *z, int64_t from, int64_t to)
+{
+    memset(z + from, 0, (size_t)(to - from) * sizeof *z);
+}
+
+/* --- cross-entropy
+ * ------------------------------------------------------------------------------*/
+
+static loss_job entropy_of(const cs_run *run, const cs_op_cross_entropy *o)
+{
+    return (loss_job){.cpu = cs_cpu_of(run),
+                      .z = cs_cpu_operand(run, o->z),
+                      .weight = cs_cpu_tensor(run, o->weight),
+                      .lse = cs_cpu_tensor(run, o->lse),
+                      .loss = cs_cpu_tensor(run, o->loss),
+                      .target = cs_run_ints(run, o->target),
+                      .classes = o->classes};
+}
+
+static void entropy_row(const void *job, int64_t r, float *scratch)
+{
+    (void)scratch;
+    const loss_job *t = job;
+    const float *z = t->z.x + r * t->z.ld;
+    float lse = 0, loss = 0;
+    if (t->target[r] >= 0) {
+        float most = t->cpu->kernels->max(t->classes, z);
+        lse = most + logf(t->cpu->kernels->exp_sum(t->classes, most, z));
+        loss = t->weight.x[r * t->weight.ld] * (lse - z[t->target[r]]);
+    }
+    t->lse.x[r * t->lse.ld] = lse;
+    t->loss.x[r * t->loss.ld] = loss;
+}
+
+cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op)
+{
+    loss_job t = entropy_of(run, &op->cross_entropy);
+    return by_rows(&t, entropy_row);
+}
+
+static void entropy_back_row(const void *job, int64_t r, float *scratch)
+{
+    (void)scratch;
+    const loss_job *t = job;
+    float *z = t->z.grad + r * t->z.ld;
+    if (t->target[r] < 0) {
+        clear(z, 0, t->z.cols);
+        return;
+    }
+    float weight = t->weight.x[r * t->weight.ld];
+    t->cpu->kernels->entropy_back(t->classes, t->lse.x[r * t->lse.ld], weight, z);
+    z[t->target[r]] -= weight;
+    clear(z, t->classes, t->z.cols);
+}
+
+cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
+{
+    loss_job t = entropy_of(run, &op->cross_entropy);
+    return t.z.grad ? by_rows(&t, entropy_back_row) : CS_OK;
+}
+
+/* --- spectral loss
+ * ------------------------------------------------------------------------------*/
+
+static loss_job spectral_of(const cs_run *run, const cs_op_spectral_loss *o)
+{
+    return (loss_job){.cpu = cs_cpu_of(run),
+                      .z = cs_cpu_operand(run, o->z),
+                      .weight = cs_cpu_tensor(run, o->weight),
+                      .goal = cs_cpu_tensor(run, o->mass),
+                      .loss = cs_cpu_tensor(run, o->loss),
+                      .target = cs_run_ints(run, o->target),
+                      .classes = o->classes,
+                      .factor = (float)o->factor};
+}
+
+static void spectral_row(const void *job, int64_t r, float *scratch)
+{
+    const loss_job *t = job;
+    const float *z = t->z.x + r * t->z.ld;
+    float loss = 0;
+    if (t->target[r] >= 0) {
+        t->cpu->kernels->copy(t->classes, z, scratch);
+        t->cpu->kernels->multiply(t->classes, t->goal.x, scratch);
+        loss = t->weight.x[r * t->weight.ld] *
+               (t->cpu->kernels->dot(t->classes, scratch, z) - t->factor * z[t->target[r]]);
+    }
+    t->loss.x[r * t->loss.ld] = loss;
+}
+
+cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op)
+{
+    loss_job t = spectral_of(run, &op->spectral_loss);
+    return by_rows(&t, spectral_row);
+}
+
+static void spectral_back_row(const void *job, int64_t r, float *scratch)
+{
+    (void)scratch;
+    const loss_job *t = job;
+    float *z = t->z.grad + r * t->z.ld, weight = t->weight.x[r * t->weight.ld];
+    if (t->target[r] < 0) {
+        clear(z, 0, t->z.cols);
+        return;
+    }
+    t->cpu->kernels->multiply(t->classes, t->goal.x, z);
+    t->cpu->kernels->scale(t->classes, 2 * weight, z, z);
+    z[t->target[r]] -= weight * t->factor;
+    clear(z, t->classes, t->z.cols);
+}
+
+cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
+{
+    loss_job t = spectral_of(run, &op->spectral_loss);
+    return t.z.grad ? by_rows(&t, spectral_back_row) : CS_OK;
+}
+
+/* --- squared error
+ * ------------------------------------------------------------------------------*/
+
+static loss_job square_of(const cs_run *run, const cs_op_squared_error *o)
+{
+    return (loss_job){.cpu = cs_cpu_of(run),
+                      .z = cs_cpu_operand(run, o->z),
+                      .weight = cs_cpu_tensor(run, o->weight),
+                      .goal = cs_cpu_tensor(run, o->goal),
+                      .loss = cs_cpu_tensor(run, o->loss)};
+}
+
+static void square_row(const void *job, int64_t r, float *scratch)
+{
+    const loss_job *t = job;
+    t->cpu->kernels->copy(t->z.cols, t->z.x + r * t->z.ld, scratch);
+    t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, scratch);
+    t->loss.x[r * t->loss.ld] =
+        t->weight.x[r * t->weight.ld] * t->cpu->kernels->dot(t->z.cols, scratch, scratch);
+}
+
+cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
+{
+    loss_job t = square_of(run, &op->squared_error);
+    return by_rows(&t, square_row);
+}
+
+static void square_back_row(const void *job, int64_t r, float *scratch)
+{
+    (void)scratch;
+    const loss_job *t = job;
+    float *z = t->z.grad + r * t->z.ld;
+    t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, z);
+    t->cpu->kernels->scale(t->z.cols, 2 * t->weight.x[r * t->weight.ld], z, z);
+}
+
+cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op)
+{
+    loss_job t = square_of(run, &op->squared_error);
+    return t.z.grad ? by_rows(&t, square_back_row) : CS_OK;
+}

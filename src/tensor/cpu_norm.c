@@ -1,0 +1,150 @@
+/* Layer norm with the residual sum before it. Gradients of gain and bias are summed by chunks of
+ * CS_CPU_CHUNK rows, then over the chunks in their order. */
+#include <string.h>
+
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+
+typedef struct {
+    cs_cpu *cpu;
+    cs_cpu_matrix x, r, gain, bias, s, y, mean, rstd;
+    cs_cpu_drop drop;
+    float eps;
+    bool s_used;
+    float *partial; /* chunks x 2 cols: gain, bias */
+} norm_job;
+
+static norm_job norm_of(const cs_run *run, const cs_op *op)
+{
+    const cs_op_layer_norm *o = &op->layer_norm;
+    return (norm_job){.cpu = cs_cpu_of(run),
+                      .x = cs_cpu_operand(run, o->x),
+                      .r = cs_cpu_operand(run, o->r),
+                      .gain = cs_cpu_operand(run, o->gain),
+                      .bias = cs_cpu_operand(run, o->bias),
+                      .s = cs_cpu_tensor(run, o->s == CS_NONE ? o->x.tensor : o->s),
+                      .y = cs_cpu_tensor(run, o->y),
+                      .mean = cs_cpu_tensor(run, o->mean),
+                      .rstd = cs_cpu_tensor(run, o->rstd),
+                      .drop = cs_cpu_drop_of(run, op, 0, o->p),
+                      .eps = (float)o->eps,
+                      .s_used = o->s_used};
+}
+
+static int64_t chunks_of(const norm_job *t)
+{
+    return (t->y.rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
+}
+
+static int64_t chunk_end(const norm_job *t, int64_t chunk)
+{
+    int64_t end = (chunk + 1) * CS_CPU_CHUNK;
+    return end < t->y.rows ? end : t->y.rows;
+}
+
+/* x *= keep / (1 - p) of row r. */
+static void apply_drop(const norm_job *t, int64_t r, float *x, float *scratch)
+{
+    if (t->drop.drops) {
+        cs_cpu_drop row = t->drop;
+        row.row = (uint32_t)r;
+        t->cpu->kernels->drop(&row, t->y.cols, scratch);
+        t->cpu->kernels->multiply(t->y.cols, scratch, x);
+    }
+}
+
+static cs_status norm_chunk(void *ctx, int64_t item, int worker)
+{
+    const norm_job *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    float *scratch = cs_cpu_local_of(t->cpu, worker);
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(t, item); ++r) {
+        float *s = t->s.x + r * t->s.ld;
+        if (t->r.x) {
+            kernels->copy(t->y.cols, t->r.x + r * t->r.ld, s);
+            apply_drop(t, r, s, scratch);
+            kernels->add(t->y.cols, t->x.x + r * t->x.ld, s);
+        }
+        cs_cpu_norm_row row = {.n = t->y.cols,
+                               .s = s,
+                               .gain = t->gain.x,
+                               .bias = t->bias.x,
+                               .eps = t->eps,
+                               .y = t->y.x + r * t->y.ld,
+                               .mean = t->mean.x + r * t->mean.ld,
+                               .rstd = t->rstd.x + r * t->rstd.ld};
+        kernels->norm(&row);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op)
+{
+    norm_job t = norm_of(run, op);
+    cs_status status = cs_cpu_local(t.cpu, t.y.cols);
+    return status == CS_OK ? cs_parallel(chunks_of(&t), t.cpu->threads, norm_chunk, &t) : status;
+}
+
+static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
+{
+    if (add) {
+        kernels->add(n, from, to);
+    } else {
+        kernels->copy(n, from, to);
+    }
+}
+
+static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
+{
+    const norm_job *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t n = t->y.cols;
+    float *ds = cs_cpu_local_of(t->cpu, worker), *scratch = ds + n;
+    float *sums = t->partial + item * 2 * n;
+    memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(t, item); ++r) {
+        cs_cpu_norm_back_row row = {.n = n,
+                                    .s = t->s.x + r * t->s.ld,
+                                    .gain = t->gain.x,
+                                    .dy = t->y.grad + r * t->y.ld,
+                                    .stands = t->s_used ? t->s.grad + r * t->s.ld : NULL,
+                                    .mean = t->mean.x[r * t->mean.ld],
+                                    .rstd = t->rstd.x[r * t->rstd.ld],
+                                    .ds = t->x.grad || t->r.grad ? ds : NULL,
+                                    .dgain = t->gain.grad ? sums : NULL,
+                                    .dbias = t->bias.grad ? sums + n : NULL};
+        kernels->norm_back(&row);
+        if (t->x.grad) {
+            put(kernels, n, ds, t->x.grad + r * t->x.ld, t->x.add);
+        }
+        if (t->r.grad) {
+            apply_drop(t, r, ds, scratch);
+            put(kernels, n, ds, t->r.grad + r * t->r.ld, t->r.add);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
+{
+    norm_job t = norm_of(run, op);
+    const int64_t n = t.y.cols;
+    if (!t.x.grad && !t.r.grad && !t.gain.grad && !t.bias.grad) {
+        return CS_OK;
+    }
+    cs_status status = cs_cpu_local(t.cpu, 2 * n);
+    if (status == CS_OK) {
+        status = cs_cpu_partial(t.cpu, chunks_of(&t) * 2 * n);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    t.partial = t.cpu->partial;
+    status = cs_parallel(chunks_of(&t), t.cpu->threads, norm_back_chunk, &t);
+    if (status == CS_OK) {
+        status = cs_cpu_reduce(t.cpu, chunks_of(&t), n, 2 * n, t.partial, t.gain.grad);
+    }
+    return status == CS_OK
+               ? cs_cpu_reduce(t.cpu, chunks_of(&t), n, 2 * n, t.partial + n, t.bias.grad)
+               : status;
+}

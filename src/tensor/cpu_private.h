@@ -1,0 +1,228 @@
+/* Inside of the fast CPU backend (tensor/cpu.c): its state, the table of vector kernels, the matrix
+ * product and the operations.
+ */
+#ifndef CS_TENSOR_CPU_PRIVATE_H
+#define CS_TENSOR_CPU_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tensor/backend.h"
+#include "tensor/dropout.h"
+#include "tensor/run.h"
+
+/* Rows summed into one partial of a gradient of a gain or bias. The number of partials depends on
+ * shapes only, and they are added in their order. */
+enum { CS_CPU_CHUNK = 64 };
+
+/* One row of a layer norm. Any of the pointers after y (forward) or after rstd (backward) may be
+ * NULL where the operand is absent. */
+typedef struct {
+    int64_t n;
+    const float *s, *gain, *bias;
+    float eps;
+    float *y, *mean, *rstd;
+} cs_cpu_norm_row;
+
+/* gains and biases receive sums over the rows of a chunk; ds receives s' (with `stands` added). */
+typedef struct {
+    int64_t n;
+    const float *s, *gain, *dy, *stands;
+    float mean, rstd;
+    float *ds, *dgain, *dbias;
+} cs_cpu_norm_back_row;
+
+typedef struct {
+    int64_t n;
+    float *value, *m, *v;
+    const float *grad;
+    const uint8_t *decay;
+    float c; /* clipping factor */
+    cs_adamw hyper;
+} cs_cpu_adamw;
+
+/* Where a row of dropout stands. */
+typedef struct {
+    uint64_t seed;
+    uint32_t step, micro, purpose, row;
+    uint32_t threshold;
+    float scale; /* 1 / (1 - p) */
+    bool drops;
+} cs_cpu_drop;
+
+/* Loops over contiguous floats, compiled for several vector units from one text
+ * (cpu_simd_private.h). Pointers need no alignment; n may be anything. In the comments, x[i] is
+ * item i of an argument. */
+typedef struct {
+    const char *name;
+    int64_t rows, cols; /* of C that `tile` computes at most: rows, and exactly: columns */
+
+    /* out[k * width + i] = item i of step k, i < n, anything for n <= i < width. Item i of step k
+     * is x[i * ld + k] where `along` (steps lie along rows), else x[k * ld + i]. n <= width; width
+     * at most `rows`, or equal to `cols`. May write up to 16 items past the end of out. */
+    void (*pack)(int64_t n, int64_t steps, const float *x, int64_t ld, bool along, int64_t width,
+                 float *out);
+    /* C[i][j] (+)= sum_k a[k * rows + i] b[k * cols + j], rising k; C rows x cols with stride ldc.
+     */
+    void (*tile)(int64_t rows, int64_t steps, const float *a, const float *b, float *c, int64_t ldc,
+                 bool add);
+
+    void (*copy)(int64_t n, const float *x, float *y);           /* y = x */
+    void (*add)(int64_t n, const float *x, float *y);            /* y += x */
+    void (*scale)(int64_t n, float a, const float *x, float *y); /* y = a x */
+    void (*axpy)(int64_t n, float a, const float *x, float *y);  /* y += a x */
+    void (*multiply)(int64_t n, const float *x, float *y);       /* y *= x */
+    float (*dot)(int64_t n, const float *x, const float *y);     /* sum x y */
+    double (*squares)(int64_t n, const float *x);                /* sum x^2, in double */
+
+    /* y = act(z + b), z + b stored to z; b may be NULL; y may be z. */
+    void (*activate)(cs_activation act, int64_t n, const float *b, float *z, float *y);
+    void (*slope)(cs_activation act, int64_t n, const float *z, float *dy); /* dy *= act'(z) */
+
+    float (*max)(int64_t n, const float *x);
+    float (*exp_sum)(int64_t n, float shift, const float *x); /* sum exp(x - shift) */
+    float (*exp_store)(int64_t n, float shift, float *x);     /* x = exp(x - shift); their sum */
+    void (*softmax_back)(int64_t n, float mean, const float *p, float *dp); /* dp = p (dp - mean) */
+    void (*entropy_back)(int64_t n, float lse, float weight,
+                         float *z); /* z = weight exp(z - lse) */
+
+    void (*norm)(const cs_cpu_norm_row *row);
+    void (*norm_back)(const cs_cpu_norm_back_row *row);
+    void (*adamw)(const cs_cpu_adamw *part);
+    /* keep[i] = scale or 0, of columns 0 .. n-1. */
+    void (*drop)(const cs_cpu_drop *drop, int64_t n, float *keep);
+} cs_cpu_kernels;
+
+extern const cs_cpu_kernels cs_cpu_kernels_base;
+#if defined(__x86_64__)
+extern const cs_cpu_kernels cs_cpu_kernels_avx2;
+extern const cs_cpu_kernels cs_cpu_kernels_avx512;
+#endif
+
+/* The kernels of a name ("base", "avx2", "avx512"), NULL where this machine cannot run them; of
+ * NULL the fastest. */
+const cs_cpu_kernels *cs_cpu_kernels_named(const char *name);
+
+typedef struct {
+    cs_backend backend; /* first: a cs_backend * is a cs_cpu * */
+    const cs_cpu_kernels *kernels;
+    int threads;
+    /* Scratch, grown in the first steps and then kept. */
+    float *shared, *local, *partial, *ranked;
+    int64_t shared_items, local_items, partial_items, ranked_items; /* local: of one worker */
+} cs_cpu;
+
+/* As cs_backend_cpu, with kernels by name: for tests. */
+cs_status cs_cpu_open(int threads, const char *kernels, cs_backend **out) CS_MUST_CHECK;
+
+static inline cs_cpu *cs_cpu_of(const cs_run *run)
+{
+    return (cs_cpu *)run->backend;
+}
+
+/* Room for so many floats: shared by all workers (64-byte aligned), of each worker, and for partial
+ * sums. Old contents are lost. */
+cs_status cs_cpu_shared(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
+cs_status cs_cpu_local(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
+cs_status cs_cpu_partial(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
+cs_status cs_cpu_ranked(cs_cpu *cpu, int64_t items) CS_MUST_CHECK; /* of int32_t */
+static inline float *cs_cpu_local_of(const cs_cpu *cpu, int worker)
+{
+    return cpu->local + worker * cpu->local_items;
+}
+
+/* out[i] += sum over parts, in their order, of part[p * ld + i]; out NULL: nothing. */
+cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const float *part,
+                        float *out) CS_MUST_CHECK;
+
+/* --- matrices ----------------------------------------------------------------------------------*/
+
+typedef struct {
+    float *x, *grad; /* NULL: absent, no gradient wanted */
+    bool add;        /* to the gradient that stands there */
+    int64_t batch, length, rows, cols, ld;
+} cs_cpu_matrix;
+cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor);
+cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand); /* grad only if it asks */
+
+/* C (+)= A B, C m x n. A's item (i, k) is a[i * lda + k] where a_along, else a[k * lda + i]; B's
+ * item (k, j) is b[j * ldb + k] where b_along, else b[k * ldb + j]. Every item of C is one sum in
+ * rising k, formed in blocks of k that depend on shapes only.
+ * before: called once for every block of rows, before A's rows are read; after: once for every
+ * strip of C, when it is final and still in cache. */
+typedef struct {
+    int64_t m, n, k;
+    const float *a, *b;
+    float *c;
+    int64_t lda, ldb, ldc;
+    bool a_along, b_along, add;
+    void (*before)(void *ctx, int64_t row, int64_t rows);
+    void (*after)(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols);
+    void *ctx;
+} cs_cpu_product;
+cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product) CS_MUST_CHECK;
+
+/* The same on one thread from packed operands, for the small products of attention. A packed by
+ * panels of rows (cs_cpu_pack_a), B by panels of kernels->cols columns. edge: room for one tile. */
+int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k); /* items */
+int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k);
+void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
+                   bool along, float *out);
+void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const float *b, int64_t ldb,
+                   bool along, float *out);
+typedef struct {
+    int64_t m, n, k;
+    const float *a, *b; /* packed */
+    int64_t b_panel;    /* items from one panel of b to the next */
+    float *c;
+    int64_t ldc;
+    bool add;
+} cs_cpu_small;
+void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product);
+
+/* --- rank masks
+ * ---------------------------------------------------------------------------------*/
+
+/* One sequence with keys sorted by vis and queries by how many keys they see: every query then sees
+ * a prefix of the keys, so that a rank mask costs what a causal one does. */
+typedef struct {
+    const int32_t *key;   /* places of the keys in their sequence, sorted */
+    const int32_t *query; /* places of the queries, sorted */
+    const int32_t *seen;  /* of sorted queries: keys seen, rising */
+} cs_cpu_ranks;
+
+/* Sorts all sequences of an operation into cpu->ranked. */
+cs_status cs_cpu_rank(const cs_run *run, int vis, int lim) CS_MUST_CHECK;
+cs_cpu_ranks cs_cpu_ranks_of(const cs_run *run, int vis, int lim, int64_t sequence);
+
+/* --- dropout
+ * ------------------------------------------------------------------------------------*/
+
+/* All but the row; drops is false where nothing is dropped. */
+cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, double p);
+
+/* --- operations
+ * ---------------------------------------------------------------------------------*/
+
+cs_status cs_cpu_linear(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_embed(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_gather(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_add(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_attention(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_linear_attention(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_linear_attention_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op);
+cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op);
+
+#endif

@@ -1,0 +1,269 @@
+/* Rows moved and added: embeddings, gathers, residual sums. */
+#include <string.h>
+
+#include "base/threads.h"
+#include "tensor/cpu_private.h"
+
+typedef struct {
+    cs_cpu *cpu;
+    cs_cpu_matrix x, y;
+    int tables;
+    cs_cpu_matrix table[CS_EMBED_TABLES];
+    const int32_t *index[CS_EMBED_TABLES], *order[CS_EMBED_TABLES];
+    int at; /* the table whose gradient is at hand */
+} rows_job;
+
+static int64_t chunks_of(int64_t rows)
+{
+    return (rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
+}
+
+static int64_t chunk_end(int64_t chunk, int64_t rows)
+{
+    return (chunk + 1) * CS_CPU_CHUNK < rows ? (chunk + 1) * CS_CPU_CHUNK : rows;
+}
+
+static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
+{
+    if (add) {
+        kernels->add(n, from, to);
+    } else {
+        kernels->copy(n, from, to);
+    }
+}
+
+/* --- scatter: to[index[r]] += from[r]
+ * -----------------------------------------------------------*/
+
+/* Rows of one stretch of the sorted list. An index belongs to the stretch where its first row
+ * stands, so that its rows are added by one worker in rising order. */
+static void scatter_chunk(const cs_cpu *cpu, int64_t chunk, const int32_t *index,
+                          const int32_t *order, const cs_cpu_matrix *from, float *to, int64_t ld)
+{
+    const int64_t rows = from->rows, end = chunk_end(chunk, rows);
+    int64_t i = chunk * CS_CPU_CHUNK;
+    while (i > 0 && i < end && index[order[i]] == index[order[i - 1]]) {
+        ++i;
+    }
+    if (i == end) {
+        return;
+    }
+    for (; i < rows && index[order[i]] >= 0; ++i) {
+        if (i >= end && index[order[i]] != index[order[i - 1]]) {
+            break;
+        }
+        cpu->kernels->add(from->cols, from->grad + order[i] * from->ld, to + index[order[i]] * ld);
+    }
+}
+
+static cs_status scatter_table(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const rows_job *t = ctx;
+    const cs_cpu_matrix *table = &t->table[t->at];
+    scatter_chunk(t->cpu, item, t->index[t->at], t->order[t->at], &t->y, table->grad, table->ld);
+    return CS_OK;
+}
+
+/* --- embed
+ * --------------------------------------------------------------------------------------*/
+
+static rows_job embed_of(const cs_run *run, const cs_op_embed *o)
+{
+    rows_job t = {
+        .cpu = cs_cpu_of(run), .x = cs_cpu_operand(run, o->x), .y = cs_cpu_tensor(run, o->y)};
+    for (; t.tables < CS_EMBED_TABLES && o->table[t.tables].tensor != CS_NONE; ++t.tables) {
+        t.table[t.tables] = cs_cpu_operand(run, o->table[t.tables]);
+        t.index[t.tables] = cs_run_ints(run, o->index[t.tables]);
+        t.order[t.tables] = cs_run_order(run, o->index[t.tables]);
+    }
+    return t;
+}
+
+static cs_status embed_chunk(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const rows_job *t = ctx;
+    const int64_t n = t->y.cols;
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+        float *y = t->y.x + r * t->y.ld;
+        if (t->x.x) {
+            t->cpu->kernels->copy(n, t->x.x + r * t->x.ld, y);
+        } else {
+            memset(y, 0, (size_t)n * sizeof *y);
+        }
+        for (int i = 0; i < t->tables; ++i) {
+            if (t->index[i][r] >= 0) {
+                t->cpu->kernels->add(n, t->table[i].x + t->index[i][r] * t->table[i].ld, y);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_embed(const cs_run *run, const cs_op *op)
+{
+    rows_job t = embed_of(run, &op->embed);
+    return cs_parallel(chunks_of(t.y.rows), t.cpu->threads, embed_chunk, &t);
+}
+
+static cs_status embed_back_chunk(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const rows_job *t = ctx;
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+        put(t->cpu->kernels, t->y.cols, t->y.grad + r * t->y.ld, t->x.grad + r * t->x.ld, t->x.add);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op)
+{
+    rows_job t = embed_of(run, &op->embed);
+    const int64_t chunks = chunks_of(t.y.rows);
+    cs_status status = t.x.grad ? cs_parallel(chunks, t.cpu->threads, embed_back_chunk, &t) : CS_OK;
+    for (t.at = 0; t.at < t.tables && status == CS_OK; ++t.at) {
+        if (t.table[t.at].grad) {
+            status = cs_parallel(chunks, t.cpu->threads, scatter_table, &t);
+        }
+    }
+    return status;
+}
+
+/* --- gather
+ * -------------------------------------------------------------------------------------*/
+
+static rows_job gather_of(const cs_run *run, const cs_op_gather *o)
+{
+    return (rows_job){.cpu = cs_cpu_of(run),
+                      .x = cs_cpu_operand(run, o->x),
+                      .y = cs_cpu_tensor(run, o->y),
+                      .tables = 1,
+                      .table = {cs_cpu_operand(run, o->x)},
+                      .index = {cs_run_ints(run, o->index)},
+                      .order = {cs_run_order(run, o->index)}};
+}
+
+static cs_status gather_chunk(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const rows_job *t = ctx;
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+        float *y = t->y.x + r * t->y.ld;
+        if (t->index[0][r] >= 0) {
+            t->cpu->kernels->copy(t->y.cols, t->x.x + t->index[0][r] * t->x.ld, y);
+        } else {
+            memset(y, 0, (size_t)t->y.cols * sizeof *y);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_gather(const cs_run *run, const cs_op *op)
+{
+    rows_job t = gather_of(run, &op->gather);
+    return cs_parallel(chunks_of(t.y.rows), t.cpu->threads, gather_chunk, &t);
+}
+
+static cs_status clear_chunk(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const rows_job *t = ctx;
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->x.rows); ++r) {
+        memset(t->x.grad + r * t->x.ld, 0, (size_t)t->x.cols * sizeof *t->x.grad);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
+{
+    rows_job t = gather_of(run, &op->gather);
+    if (!t.x.grad) {
+        return CS_OK;
+    }
+    cs_status status =
+        t.x.add ? CS_OK : cs_parallel(chunks_of(t.x.rows), t.cpu->threads, clear_chunk, &t);
+    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, scatter_table, &t)
+                           : status;
+}
+
+/* --- add
+ * ----------------------------------------------------------------------------------------*/
+
+typedef struct {
+    cs_cpu *cpu;
+    cs_cpu_matrix a, b, y;
+    cs_cpu_drop drop;
+} adding;
+
+static cs_status adding_of(const cs_run *run, const cs_op *op, adding *t)
+{
+    *t = (adding){.cpu = cs_cpu_of(run),
+                  .a = cs_cpu_operand(run, op->add.a),
+                  .b = cs_cpu_operand(run, op->add.b),
+                  .y = cs_cpu_tensor(run, op->add.y),
+                  .drop = cs_cpu_drop_of(run, op, 0, op->add.p)};
+    return cs_cpu_local(t->cpu, t->y.cols);
+}
+
+/* Row r through dropout into `scratch`; or `x` itself where nothing is dropped. */
+static const float *dropped(const adding *t, int64_t r, const float *x, float *scratch)
+{
+    if (!t->drop.drops) {
+        return x;
+    }
+    cs_cpu_drop row = t->drop;
+    row.row = (uint32_t)r;
+    t->cpu->kernels->drop(&row, t->y.cols, scratch);
+    t->cpu->kernels->multiply(t->y.cols, x, scratch);
+    return scratch;
+}
+
+static cs_status add_chunk(void *ctx, int64_t item, int worker)
+{
+    const adding *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    float *scratch = cs_cpu_local_of(t->cpu, worker);
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+        float *y = t->y.x + r * t->y.ld;
+        const float *b = dropped(t, r, t->b.x + r * t->b.ld, scratch);
+        if (t->a.x) {
+            kernels->copy(t->y.cols, t->a.x + r * t->a.ld, y);
+        }
+        put(kernels, t->y.cols, b, y, t->a.x != NULL);
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_add(const cs_run *run, const cs_op *op)
+{
+    adding t;
+    cs_status status = adding_of(run, op, &t);
+    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, add_chunk, &t)
+                           : status;
+}
+
+static cs_status add_back_chunk(void *ctx, int64_t item, int worker)
+{
+    const adding *t = ctx;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    float *scratch = cs_cpu_local_of(t->cpu, worker);
+    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+        const float *dy = t->y.grad + r * t->y.ld;
+        if (t->a.grad) {
+            put(kernels, t->y.cols, dy, t->a.grad + r * t->a.ld, t->a.add);
+        }
+        if (t->b.grad) {
+            put(kernels, t->y.cols, dropped(t, r, dy, scratch), t->b.grad + r * t->b.ld, t->b.add);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op)
+{
+    adding t;
+    cs_status status = adding_of(run, op, &t);
+    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, add_back_chunk, &t)
+                           : status;
+}

@@ -1,0 +1,679 @@
+/* The vector kernels of the CPU backend: one text, compiled for AVX-512, AVX2 with FMA and any
+ * machine (cpu_avx512.c, cpu_avx2.c, cpu_base.c), chosen when the backend opens. Written with the
+ * vector types of GCC and clang: no -march, no -ffast-math, no reordering that is not written here.
+ * A machine gives the same bits in every run and for any thread count; different vector units round
+ * differently (sums run in as many lanes as a vector has).
+ *
+ * exp: n = round(x / ln 2), r = x - n ln 2 in two parts, Taylor to r^7: relative error below 3e-7
+ * on -87 .. 88; 0 below, the value at 88 above, not-a-number stays. tanh: by exp, and for |x| <
+ * 0.625 the odd polynomial of Cephes' tanhf (Moshier): relative error below 4e-7. Phi (GELU):
+ * Abramowitz and Stegun 7.1.26: absolute error below 2e-7.
+ */
+#include "tensor/cpu_private.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+#if defined(SIMD_AVX512)
+enum { W = 16, TILE_ROWS = 14, TILE_VECTORS = 2 };
+#elif defined(SIMD_AVX2)
+enum { W = 8, TILE_ROWS = 6, TILE_VECTORS = 2 };
+#else
+enum { W = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
+#endif
+enum { TILE_COLS = W * TILE_VECTORS };
+
+typedef float vf __attribute__((vector_size(4 * W)));
+typedef int32_t vi __attribute__((vector_size(4 * W)));
+typedef float vf_any __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef double vd __attribute__((vector_size(8 * W)));
+
+#if defined(SIMD_AVX512)
+#define fused(a, b, c) ((vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define greater(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define root(a) ((vf)_mm512_sqrt_ps((__m512)(a)))
+#elif defined(SIMD_AVX2)
+#define fused(a, b, c) ((vf)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define greater(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define root(a) ((vf)_mm256_sqrt_ps((__m256)(a)))
+#else
+#define fused(a, b, c) ((a) * (b) + (c))
+#define greater(a, b) choose((a) > (b), (a), (b))
+#define root(a) root_by_item(a)
+#endif
+
+/* --- vectors
+ * ------------------------------------------------------------------------------------*/
+
+ALWAYS vf all(float x)
+{
+    return x - (vf){0};
+}
+
+ALWAYS vf choose(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+
+#if defined(SIMD_BASE)
+ALWAYS vf root_by_item(vf x)
+{
+    for (int i = 0; i < W; ++i) {
+        x[i] = sqrtf(x[i]);
+    }
+    return x;
+}
+#endif
+
+/* The first min(W, left) items, zero beyond. */
+ALWAYS vf load(const float *x, int64_t left)
+{
+    if (left >= W) {
+        return *(const vf_any *)x;
+    }
+    vf v = {0};
+    memcpy(&v, x, (size_t)left * sizeof *x);
+    return v;
+}
+
+ALWAYS void store(float *x, int64_t left, vf v)
+{
+    if (left >= W) {
+        *(vf_any *)x = v;
+    } else {
+        memcpy(x, &v, (size_t)left * sizeof *x);
+    }
+}
+
+/* Zero beyond the first `left` items. */
+ALWAYS vf first(vf v, int64_t left)
+{
+    return left >= W ? v : load((const float *)&v, left);
+}
+
+ALWAYS float total(vf v)
+{
+    float sum = v[0];
+    for (int i = 1; i < W; ++i) {
+        sum += v[i];
+    }
+    return sum;
+}
+
+/* --- functions
+ * ----------------------------------------------------------------------------------*/
+
+ALWAYS vf exp_of(vf x)
+{
+    const float shifter = 12582912.0F; /* 1.5 * 2^23: adding it rounds to an integer */
+    vf y = choose(x > all(88.0F), all(88.0F), x);
+    y = choose(y < all(-87.0F), all(-87.0F), y);
+    vf moved = fused(y, all(1.44269504F), all(shifter));
+    vf n = moved - all(shifter);
+    vf r = fused(n, all(-0.693359375F), y);
+    r = fused(n, all(2.12194440e-4F), r);
+    vf p = all(1.0F / 5040);
+    p = fused(p, r, all(1.0F / 720));
+    p = fused(p, r, all(1.0F / 120));
+    p = fused(p, r, all(1.0F / 24));
+    p = fused(p, r, all(1.0F / 6));
+    p = fused(p, r, all(0.5F));
+    p = fused(p, r, all(1.0F));
+    p = fused(p, r, all(1.0F));
+    vf e = (vf)((vi)p + ((vi)moved << 23)); /* the shifter's own bits leave at the top */
+    e = choose(x < all(-87.0F), all(0.0F), e);
+    return choose(x == x, e, x);
+}
+
+/* 1 / (1 + exp(-x)) */
+ALWAYS vf logistic(vf x)
+{
+    return all(1.0F) / (all(1.0F) + exp_of(-x));
+}
+
+ALWAYS vf tanh_of(vf x)
+{
+    vf s = x * x;
+    vf p = all(-5.70498872745e-3F);
+    p = fused(p, s, all(2.06390887954e-2F));
+    p = fused(p, s, all(-5.37397155531e-2F));
+    p = fused(p, s, all(1.33314422036e-1F));
+    p = fused(p, s, all(-3.33332819422e-1F));
+    p = fused(p * s, x, x);
+    vf big = all(1.0F) - all(2.0F) * logistic(all(-2.0F) * x);
+    return choose(s < all(0.390625F), p, big);
+}
+
+/* The argument of the logistic function in GELU's tanh form: (1 + tanh(u)) / 2 = logistic(2u). */
+ALWAYS vf gelu_argument(vf z)
+{
+    const float c = 1.5957691216057308F; /* 2 sqrt(2 / pi) */
+    return z * fused(all(c * 0.044715F), z * z, all(c));
+}
+
+/* Phi(z) and phi(z) of the normal distribution. */
+ALWAYS vf normal(vf z, vf *density)
+{
+    vf e = exp_of(all(-0.5F) * z * z);
+    vf x = choose(z < all(0.0F), -z, z);
+    vf t = all(1.0F) / fused(all(0.3275911F * 0.70710678F), x, all(1.0F));
+    vf p = all(1.061405429F);
+    p = fused(p, t, all(-1.453152027F));
+    p = fused(p, t, all(1.421413741F));
+    p = fused(p, t, all(-0.284496736F));
+    p = fused(p, t, all(0.254829592F));
+    vf tail = all(0.5F) * p * t * e;
+    *density = all(0.3989422804F) * e;
+    return choose(z < all(0.0F), tail, all(1.0F) - tail);
+}
+
+ALWAYS vf act_of(cs_activation act, vf z)
+{
+    vf density;
+    switch (act) {
+    case CS_ACT_GELU_TANH:
+        return z * logistic(gelu_argument(z));
+    case CS_ACT_GELU_ERF:
+        return z * normal(z, &density);
+    case CS_ACT_RELU:
+        return choose(z < all(0.0F), all(0.0F), z);
+    case CS_ACT_TANH:
+        return tanh_of(z);
+    default:
+        return z;
+    }
+}
+
+ALWAYS vf slope_of(cs_activation act, vf z)
+{
+    vf s, density;
+    switch (act) {
+    case CS_ACT_GELU_TANH: /* s + z s (1 - s) u', u the argument */
+        s = logistic(gelu_argument(z));
+        return fused(
+            z * s * (all(1.0F) - s),
+            fused(all(3 * 0.044715F * 1.5957691216057308F), z * z, all(1.5957691216057308F)), s);
+    case CS_ACT_GELU_ERF:
+        s = normal(z, &density);
+        return fused(z, density, s);
+    case CS_ACT_RELU:
+        return choose(z > all(0.0F), all(1.0F), all(0.0F));
+    case CS_ACT_TANH:
+        s = tanh_of(z);
+        return all(1.0F) - s * s;
+    default:
+        return all(1.0F);
+    }
+}
+
+/* --- matrices
+ * -----------------------------------------------------------------------------------*/
+
+#if defined(SIMD_AVX512)
+#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif defined(SIMD_AVX2)
+#define LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LOW 0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#endif
+
+/* One perfect shuffle of the rows with their items; log2 W of them transpose W x W. */
+ALWAYS void shuffle_rows(const vf from[W], vf to[W])
+{
+#pragma GCC unroll 16
+    for (int i = 0; i < W / 2; ++i) {
+        to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2], LOW);
+        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2], HIGH);
+    }
+}
+
+ALWAYS void transpose(vf row[W])
+{
+    vf other[W];
+    shuffle_rows(row, other);
+    shuffle_rows(other, row);
+#if defined(SIMD_AVX512)
+    shuffle_rows(row, other);
+    shuffle_rows(other, row);
+#elif defined(SIMD_AVX2)
+    shuffle_rows(row, other);
+    memcpy(row, other, sizeof other);
+#endif
+}
+
+static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int64_t width,
+                       float *out)
+{
+    for (int64_t i0 = 0; i0 < width; i0 += W) {
+        for (int64_t k = 0; k < steps; k += W) {
+            vf row[W];
+#pragma GCC unroll 16
+            for (int i = 0; i < W; ++i) {
+                row[i] = i0 + i < n ? load(x + (i0 + i) * ld + k, steps - k) : all(0.0F);
+            }
+            transpose(row);
+            for (int i = 0; i < W && k + i < steps; ++i) { /* what spills is written over next */
+                *(vf_any *)(out + (k + i) * width + i0) = row[i];
+            }
+        }
+    }
+}
+
+static void pack(int64_t n, int64_t steps, const float *x, int64_t ld, bool along, int64_t width,
+                 float *out)
+{
+    if (along) {
+        pack_along(n, steps, x, ld, width, out);
+        return;
+    }
+    const int64_t end = (steps - 1) * ld + n; /* before it, reading past n items is reading x */
+    for (int64_t k = 0; k < steps; ++k) {
+        for (int64_t i = 0; i < width; i += W) {
+            int64_t left = end - k * ld - i >= W ? W : n - i;
+            *(vf_any *)(out + k * width + i) = i < n ? load(x + k * ld + i, left) : all(0.0F);
+        }
+    }
+}
+
+ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *b, float *c,
+                    int64_t ldc, bool add)
+{
+    vf sum[TILE_ROWS][TILE_VECTORS];
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; ++j) {
+            sum[i][j] = all(0.0F);
+        }
+    }
+    for (int64_t k = 0; k < steps; ++k) {
+        vf bk[TILE_VECTORS];
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; ++j) {
+            bk[j] = *(const vf_any *)(b + k * TILE_COLS + j * W);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; ++i) {
+            vf aik = all(a[k * rows + i]);
+#pragma GCC unroll 4
+            for (int j = 0; j < TILE_VECTORS; ++j) {
+                sum[i][j] = fused(aik, bk[j], sum[i][j]);
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < TILE_VECTORS; ++j) {
+            vf_any *at = (vf_any *)(c + i * ldc + j * W);
+            vf now = sum[i][j];
+            if (add) {
+                now += *at;
+            }
+            *at = now;
+        }
+    }
+}
+
+#define TILE_CASE(r)                                                                               \
+    case r:                                                                                        \
+        tile_of(r, steps, a, b, c, ldc, add);                                                      \
+        break;
+
+static void tile(int64_t rows, int64_t steps, const float *a, const float *b, float *c, int64_t ldc,
+                 bool add)
+{
+    switch (rows) {
+        TILE_CASE(1)
+        TILE_CASE(2)
+        TILE_CASE(3)
+        TILE_CASE(4)
+#if !defined(SIMD_BASE)
+        TILE_CASE(5)
+        TILE_CASE(6)
+#endif
+#if defined(SIMD_AVX512)
+        TILE_CASE(7)
+        TILE_CASE(8)
+        TILE_CASE(9)
+        TILE_CASE(10)
+        TILE_CASE(11)
+        TILE_CASE(12)
+        TILE_CASE(13)
+        TILE_CASE(14)
+#endif
+    default:
+        break;
+    }
+}
+
+/* --- plain loops
+ * --------------------------------------------------------------------------------*/
+
+static void copy(int64_t n, const float *x, float *y)
+{
+    memcpy(y, x, (size_t)n * sizeof *y);
+}
+
+static void add(int64_t n, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(y + i, n - i, load(y + i, n - i) + load(x + i, n - i));
+    }
+}
+
+static void scale(int64_t n, float a, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(y + i, n - i, all(a) * load(x + i, n - i));
+    }
+}
+
+static void axpy(int64_t n, float a, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(y + i, n - i, fused(all(a), load(x + i, n - i), load(y + i, n - i)));
+    }
+}
+
+static void multiply(int64_t n, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(y + i, n - i, load(y + i, n - i) * load(x + i, n - i));
+    }
+}
+
+static float dot(int64_t n, const float *x, const float *y)
+{
+    vf sum = {0};
+    for (int64_t i = 0; i < n; i += W) {
+        sum = fused(load(x + i, n - i), load(y + i, n - i), sum);
+    }
+    return total(sum);
+}
+
+static double squares(int64_t n, const float *x)
+{
+    vd sum = {0};
+    for (int64_t i = 0; i < n; i += W) {
+        vd v = __builtin_convertvector(load(x + i, n - i), vd);
+        sum += v * v;
+    }
+    double s = sum[0];
+    for (int i = 1; i < W; ++i) {
+        s += sum[i];
+    }
+    return s;
+}
+
+/* --- activations
+ * --------------------------------------------------------------------------------*/
+
+ALWAYS void activate_by(cs_activation act, int64_t n, const float *b, float *z, float *y)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        vf v = load(z + i, n - i);
+        if (b) {
+            v += load(b + i, n - i);
+            store(z + i, n - i, v);
+        }
+        store(y + i, n - i, act_of(act, v));
+    }
+}
+
+ALWAYS void slope_by(cs_activation act, int64_t n, const float *z, float *dy)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(dy + i, n - i, load(dy + i, n - i) * slope_of(act, load(z + i, n - i)));
+    }
+}
+
+#define ACT_CASES(call)                                                                            \
+    case CS_ACT_GELU_TANH:                                                                         \
+        call(CS_ACT_GELU_TANH);                                                                    \
+        break;                                                                                     \
+    case CS_ACT_GELU_ERF:                                                                          \
+        call(CS_ACT_GELU_ERF);                                                                     \
+        break;                                                                                     \
+    case CS_ACT_RELU:                                                                              \
+        call(CS_ACT_RELU);                                                                         \
+        break;                                                                                     \
+    case CS_ACT_TANH:                                                                              \
+        call(CS_ACT_TANH);                                                                         \
+        break;
+
+static void activate(cs_activation act, int64_t n, const float *b, float *z, float *y)
+{
+#define CALL(kind) activate_by(kind, n, b, z, y)
+    switch (act) {
+        ACT_CASES(CALL)
+    default:
+        activate_by(CS_ACT_NONE, n, b, z, y);
+    }
+#undef CALL
+}
+
+static void slope(cs_activation act, int64_t n, const float *z, float *dy)
+{
+#define CALL(kind) slope_by(kind, n, z, dy)
+    switch (act) {
+        ACT_CASES(CALL)
+    default:
+        break;
+    }
+#undef CALL
+}
+
+/* --- softmax
+ * ------------------------------------------------------------------------------------*/
+
+static float max(int64_t n, const float *x)
+{
+    vf most = all(x[0]);
+    int64_t i = 0;
+    for (; i + W <= n; i += W) {
+        most = greater(load(x + i, W), most);
+    }
+    float m = most[0];
+    for (int j = 1; j < W; ++j) {
+        m = most[j] > m ? most[j] : m;
+    }
+    for (; i < n; ++i) {
+        m = x[i] > m ? x[i] : m;
+    }
+    return m;
+}
+
+static float exp_sum(int64_t n, float shift, const float *x)
+{
+    vf sum = {0}, other = {0};
+    int64_t i = 0;
+    for (; i + 2 * W <= n; i += 2 * W) {
+        sum += exp_of(load(x + i, W) - all(shift));
+        other += exp_of(load(x + i + W, W) - all(shift));
+    }
+    for (; i < n; i += W) {
+        sum += first(exp_of(load(x + i, n - i) - all(shift)), n - i);
+    }
+    return total(sum + other);
+}
+
+static float exp_store(int64_t n, float shift, float *x)
+{
+    vf sum = {0};
+    for (int64_t i = 0; i < n; i += W) {
+        vf e = first(exp_of(load(x + i, n - i) - all(shift)), n - i);
+        store(x + i, n - i, e);
+        sum += e;
+    }
+    return total(sum);
+}
+
+static void softmax_back(int64_t n, float mean, const float *p, float *dp)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(dp + i, n - i, load(p + i, n - i) * (load(dp + i, n - i) - all(mean)));
+    }
+}
+
+static void entropy_back(int64_t n, float lse, float weight, float *z)
+{
+    for (int64_t i = 0; i < n; i += W) {
+        store(z + i, n - i, all(weight) * exp_of(load(z + i, n - i) - all(lse)));
+    }
+}
+
+/* --- layer norm
+ * ---------------------------------------------------------------------------------*/
+
+static void norm(const cs_cpu_norm_row *row)
+{
+    const int64_t n = row->n;
+    const float *s = row->s;
+    vf sum = {0}, square = {0};
+    for (int64_t i = 0; i < n; i += W) {
+        sum += load(s + i, n - i);
+    }
+    float mean = total(sum) / (float)n;
+    for (int64_t i = 0; i < n; i += W) {
+        vf d = first(load(s + i, n - i) - all(mean), n - i);
+        square = fused(d, d, square);
+    }
+    float rstd = 1.0F / sqrtf(total(square) / (float)n + row->eps);
+    for (int64_t i = 0; i < n; i += W) {
+        vf b = row->bias ? load(row->bias + i, n - i) : all(0.0F);
+        vf d = (load(s + i, n - i) - all(mean)) * all(rstd);
+        store(row->y + i, n - i, fused(d, load(row->gain + i, n - i), b));
+    }
+    *row->mean = mean;
+    *row->rstd = rstd;
+}
+
+static void norm_back(const cs_cpu_norm_back_row *row)
+{
+    const int64_t n = row->n;
+    vf sum_g = {0}, sum_gn = {0};
+    for (int64_t i = 0; i < n; i += W) {
+        vf dy = load(row->dy + i, n - i);
+        vf d = (load(row->s + i, n - i) - all(row->mean)) * all(row->rstd);
+        vf g = dy * load(row->gain + i, n - i);
+        sum_g += g;
+        sum_gn = fused(g, d, sum_gn); /* g is 0 beyond n */
+        if (row->dgain) {
+            store(row->dgain + i, n - i, fused(dy, d, load(row->dgain + i, n - i)));
+        }
+        if (row->dbias) {
+            store(row->dbias + i, n - i, dy + load(row->dbias + i, n - i));
+        }
+    }
+    if (!row->ds) {
+        return;
+    }
+    float mean_g = total(sum_g) / (float)n, mean_gn = total(sum_gn) / (float)n;
+    for (int64_t i = 0; i < n; i += W) {
+        vf d = (load(row->s + i, n - i) - all(row->mean)) * all(row->rstd);
+        vf g = load(row->dy + i, n - i) * load(row->gain + i, n - i);
+        vf ds = all(row->rstd) * (g - all(mean_g) - d * all(mean_gn));
+        if (row->stands) {
+            ds += load(row->stands + i, n - i);
+        }
+        store(row->ds + i, n - i, ds);
+    }
+}
+
+/* --- the optimizer
+ * ------------------------------------------------------------------------------*/
+
+static void adamw(const cs_cpu_adamw *part)
+{
+    const cs_adamw *h = &part->hyper;
+    const float unbias1 = 1.0F / h->bias1, unbias2 = 1.0F / h->bias2;
+    for (int64_t i = 0, n = part->n; i < n; i += W) {
+        vf g = all(part->c) * load(part->grad + i, n - i);
+        vf m = all(h->beta1) * load(part->m + i, n - i) + all(1.0F - h->beta1) * g;
+        vf v = all(h->beta2) * load(part->v + i, n - i) + all(1.0F - h->beta2) * g * g;
+        vf value = load(part->value + i, n - i);
+        vf step = m * all(unbias1) / (root(v * all(unbias2)) + all(h->eps));
+        vf decay = {0};
+        for (int j = 0; j < W && i + j < n; ++j) {
+            decay[j] = part->decay[i + j] ? h->weight_decay : 0.0F;
+        }
+        store(part->m + i, n - i, m);
+        store(part->v + i, n - i, v);
+        store(part->value + i, n - i, value - all(h->learning_rate) * (step + decay * value));
+    }
+}
+
+/* --- dropout
+ * ------------------------------------------------------------------------------------*/
+
+/* W groups of four columns at a time, as cs_drop_words. */
+static void drop(const cs_cpu_drop *d, int64_t n, float *keep)
+{
+    for (int64_t i = 0; i < n; i += 4 * W) {
+        uint32_t c0[W], c1[W], c2[W], c3[W];
+        uint32_t k0 = (uint32_t)d->seed ^ 0x44524f50U, k1 = (uint32_t)(d->seed >> 32);
+        for (int j = 0; j < W; ++j) {
+            c0[j] = (uint32_t)(i / 4 + j);
+            c1[j] = d->row;
+            c2[j] = d->purpose ^ (d->micro << 16);
+            c3[j] = d->step;
+        }
+        for (int round = 0; round < 10; ++round) {
+            for (int j = 0; j < W; ++j) {
+                uint64_t p0 = (uint64_t)0xD2511F53U * c0[j], p1 = (uint64_t)0xCD9E8D57U * c2[j];
+                c0[j] = (uint32_t)(p1 >> 32) ^ c1[j] ^ k0;
+                c1[j] = (uint32_t)p1;
+                c2[j] = (uint32_t)(p0 >> 32) ^ c3[j] ^ k1;
+                c3[j] = (uint32_t)p0;
+            }
+            k0 += 0x9E3779B9U;
+            k1 += 0xBB67AE85U;
+        }
+        for (int j = 0; j < W; ++j) {
+            const uint32_t word[4] = {c0[j], c1[j], c2[j], c3[j]};
+            for (int q = 0; q < 4 && i + 4 * j + q < n; ++q) {
+                keep[i + 4 * j + q] = word[q] >= d->threshold ? d->scale : 0.0F;
+            }
+        }
+    }
+}
+
+#if defined(SIMD_AVX512)
+#define KERNELS cs_cpu_kernels_avx512
+#define KERNELS_NAME "avx512"
+#elif defined(SIMD_AVX2)
+#define KERNELS cs_cpu_kernels_avx2
+#define KERNELS_NAME "avx2"
+#else
+#define KERNELS cs_cpu_kernels_base
+#define KERNELS_NAME "base"
+#endif
+
+const cs_cpu_kernels KERNELS = {
+    .name = KERNELS_NAME,
+    .rows = TILE_ROWS,
+    .cols = TILE_COLS,
+    .pack = pack,
+    .tile = tile,
+    .copy = copy,
+    .add = add,
+    .scale = scale,
+    .axpy = axpy,
+    .multiply = multiply,
+    .dot = dot,
+    .squares = squares,
+    .activate = activate,
+    .slope = slope,
+    .max = max,
+    .exp_sum = exp_sum,
+    .exp_store = exp_store,
+    .softmax_back = softmax_back,
+    .entropy_back = entropy_back,
+    .norm = norm,
+    .norm_back = norm_back,
+    .adamw = adamw,
+    .drop = drop,
+};
