@@ -20,6 +20,7 @@ typedef enum {
     CS_STREAM_INIT,     /* initial parameters; numbers above are kept, so it stands after TEST */
     CS_STREAM_REPLACE,  /* what stands for a masked token: itself, [MASK], a random one */
     CS_STREAM_KEPT,     /* which [MASK]s stay in the encoder of MAE-LM */
+    CS_STREAM_ORDER,    /* the order of training sequences in an epoch */
 } cs_stream;
 
 typedef struct {

@@ -29,6 +29,7 @@ enum { MAX_THREADS = 256, REASON_SIZE = 1024, SPINS = 200 };
 
 static atomic_int configured;
 static volatile sig_atomic_t interrupted;
+static atomic_int held; /* cs_interrupt_hold */
 
 typedef struct loop loop;
 
@@ -336,5 +337,11 @@ bool cs_interrupted(void)
 
 cs_status cs_interrupt_check(void)
 {
-    return interrupted ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
+    bool stop = interrupted && atomic_load(&held) == 0;
+    return stop ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
+}
+
+void cs_interrupt_hold(bool hold)
+{
+    (void)atomic_fetch_add(&held, hold ? 1 : -1);
 }

@@ -37,4 +37,9 @@ bool cs_interrupted(void);
 /* CS_OK, or CS_ERR_INTERRUPT with its reason. */
 cs_status cs_interrupt_check(void) CS_MUST_CHECK;
 
+/* While held, cs_interrupt_check and parallel loops take no notice of the flag; cs_interrupted
+ * still tells. For work that must end whole once begun: a training step, the checkpoint that an
+ * interrupt asks for. Holds nest; each hold(true) has its hold(false). */
+void cs_interrupt_hold(bool hold);
+
 #endif

@@ -44,6 +44,8 @@ struct cs_backend {
     cs_real_kind activation,
         parameter; /* statistics, inputs and gradients of parameters: as parameter */
     void *state;
+    bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
+                          shape, and numbers are read rarely. */
 
     /* Memory. put and get move between host and backend; put may be asynchronous but is ordered. */
     cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);

@@ -3,6 +3,11 @@
  *
  * Everything random is a function of (seed, step, row): a run that was interrupted and resumed
  * writes the same bytes as one that was not.
+ *
+ *   DIR/log.csv           a row every log_every steps (train/log.h)
+ *   DIR/checkpoint-STEP/  the last two: model, configuration, tokenizer, moments, trainer.json
+ *                         (train/checkpoint.h)
+ *   DIR/model.safetensors, config.json, tokenizer.json   when all steps are done
  */
 #ifndef CS_TRAIN_TRAINER_H
 #define CS_TRAIN_TRAINER_H
@@ -15,50 +20,68 @@
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/batch.h"
-
-typedef enum {
-    CS_SCHEDULE_ONE_CYCLE,
-    CS_SCHEDULE_COSINE,
-    CS_SCHEDULE_LINEAR,
-    CS_SCHEDULE_CONSTANT
-} cs_schedule;
+#include "train/schedule.h"
 
 typedef struct {
     cs_task task;
     cs_loss loss;
     double spectral_factor;
-    int64_t steps, batch, accumulate,
-        length; /* sequences a micro-batch, micro-batches a step, tokens a sequence */
-    bool pack;  /* documents joined by end-of-text and cut; else one document a sequence */
+    /* sequences a micro-batch, micro-batches a step, tokens a sequence */
+    int64_t steps, batch, accumulate, length;
+    bool pack; /* documents joined by end-of-text and cut; else one document a sequence */
     cs_schedule schedule;
-    double learning_rate, final_share; /* peak, and last / peak */
-    int64_t warmup;
-    double beta1, beta2, adam_eps, weight_decay, clip;
+    double learning_rate, final_share;                 /* peak, and last / peak */
+    int64_t warmup;                                    /* steps; -1: cs_schedule_warmup */
+    double beta1, beta2, adam_eps, weight_decay, clip; /* clip 0: none */
     uint64_t seed;
     int64_t log_every, eval_every, save_every; /* steps; 0: never (the last step always) */
     int64_t eval_batches;
     int64_t bad_limit; /* skipped steps in a row after which the run stops */
-    double time_limit; /* seconds; 0: none. Stops as an interrupt does. */
+    double time_limit; /* seconds; 0: none. Stops as an interrupt does, but with CS_OK. */
     const char *dir;   /* output; checkpoints in dir/checkpoint-STEP, the model in dir */
-    bool resume;
+    bool resume;       /* from the last checkpoint in dir, if there is one */
     const cs_progress *progress;
 } cs_train_options;
 
-/* Defaults with their sources (cramming: Geiping and Goldstein 2023): one-cycle, peak 1e-3, betas
- * 0.9 0.98, eps 1e-12, decay 0.01, clip 0.5, dropout 0. */
+/* Defaults with their sources in docs/training.md: the recipe of Geiping and Goldstein (2023,
+ * "cramming"): one-cycle, peak 1e-3, betas 0.9 and 0.98, eps 1e-12, decay 0.01, clip 0.5. The
+ * objective is ar. */
 cs_train_options cs_train_defaults(void);
 
 typedef struct {
     int64_t step, tokens, skipped;
-    double loss, eval_loss; /* nats a predicted token; NaN: not measured */
-    double seconds;
-    bool interrupted;
+    double loss, eval_loss; /* of the last step; nats a predicted token; NaN: not measured */
+    double seconds;         /* of this call */
+    bool finished;          /* all steps are done */
 } cs_train_result;
 
-/* Trains on the documents of `corpus` that are not held out; evaluates on those that are. The model
- * is initialised or read already. CS_ERR_INTERRUPT after a checkpoint was written; CS_ERR_CONVERGE
- * when bad_limit was reached (the last good checkpoint stands). */
+/* Trains on the documents of `corpus` that are not held out; evaluates on those that are: the same
+ * sequences and plans every time, mean loss a predicted token. The model is initialised or read
+ * already; with `resume` its parameters and moments are overwritten by those of the checkpoint.
+ *
+ * A step whose gradient has no finite norm changes nothing and is counted. On an asynchronous
+ * backend norms and losses are read at log points only, so that bad_limit may be seen later.
+ *
+ * CS_ERR_INTERRUPT after an interrupt: the step was finished and a checkpoint written.
+ * CS_ERR_CONVERGE when bad_limit was reached or a parameter is not finite: the last good checkpoint
+ * stands, *out is filled. CS_ERR_INPUT: nothing to train on, a token id out of range; resuming, a
+ * checkpoint that is damaged, of another corpus or tokenizer. CS_ERR_USAGE: an option out of range;
+ * resuming, one that is not as recorded (`steps` may grow under a constant schedule). CS_ERR_IO:
+ * what was written before stands. */
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out) CS_MUST_CHECK;
+
+typedef struct {
+    int64_t parameters;
+    int64_t sequences, held_out, too_short, tokens; /* of an epoch */
+    int64_t bytes;                                  /* parameters, moments, activations */
+    double flops;                                   /* a step, at most (padding counts) */
+    double step_seconds;                            /* measured on the first steps */
+} cs_train_estimate;
+
+/* What a run would take: builds everything and times some steps. Writes nothing; the parameters of
+ * the model are changed. Errors as cs_train. */
+cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                           const cs_train_options *options, cs_train_estimate *out) CS_MUST_CHECK;
 
 #endif

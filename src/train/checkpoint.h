@@ -1,0 +1,55 @@
+/* Checkpoints of a training run.
+ *
+ *   DIR/checkpoint-STEP/model.safetensors      parameters (model/model.h)
+ *                       config.json
+ *                       tokenizer.json
+ *                       optimizer.safetensors  m.NAME and v.NAME of every parameter, F32
+ *                       trainer.json           step and counters, the run's settings, size and
+ *                                              SHA-256 of the files above, and of itself
+ *
+ * A checkpoint is made as checkpoint-STEP.partial and renamed once all of it is on the disk. A
+ * folder without trainer.json is no checkpoint.
+ */
+#ifndef CS_TRAIN_CHECKPOINT_H
+#define CS_TRAIN_CHECKPOINT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+typedef struct {
+    int64_t step, tokens, skipped;
+    int64_t bad; /* skipped steps in a row, up to this one */
+} cs_train_state;
+
+/* Writes DIR/checkpoint-STEP; `run` is what must be the same when it is resumed. CS_ERR_CONVERGE,
+ * and nothing is written, when a parameter is not finite: it names it. */
+cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
+                        const json_t *run, const cs_train_state *state) CS_MUST_CHECK;
+
+/* The step of the last checkpoint in DIR, and of that before it; -1: none. */
+cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
+
+/* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is
+ * held against its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and says how to go
+ * on from the checkpoint before it. */
+cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state,
+                        json_t **run) CS_MUST_CHECK;
+
+/* Parameters and moments into the model. CS_ERR_USAGE when its configuration is another, naming
+ * the setting; CS_ERR_INPUT when the tokenizer is another, naming a token. */
+cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
+                           cs_model *model) CS_MUST_CHECK;
+
+/* Removes all checkpoints but the last `keep`, and what unfinished ones left. */
+cs_status cs_train_prune(const char *dir, int64_t keep) CS_MUST_CHECK;
+
+/* CS_ERR_INPUT when the two give different ids, naming the first token that differs. `where` is
+ * the place of the first. */
+cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a,
+                             const cs_tokenizer *b) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,206 @@
+/* Sequences of the split at hand, their order by Fisher and Yates, and the exact distribution of
+ * their targets (theory.md 2: a column's mass). */
+#include "train/examples.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "plan/pairs.h"
+#include "text/sequences.h"
+
+void cs_examples_free(cs_examples *examples)
+{
+    cs_free(examples->joined);
+    cs_free(examples->start);
+    cs_free(examples->length);
+    cs_free(examples->order);
+    *examples = (cs_examples){0};
+}
+
+/* Whether the objective predicts anything at a length: remembered, as lengths repeat. */
+typedef struct {
+    const cs_objective *objective;
+    int64_t longest;
+    uint8_t *known; /* longest + 1; 0: not asked yet, 1: no, 2: yes */
+} lengths;
+
+static bool fits(lengths *l, int64_t s)
+{
+    if (l->known[s] == 0) {
+        bool some = s >= 2 || l->objective->empty_prefix != CS_PREFIX_NONE;
+        bool plan = some && cs_objective_check_length(l->objective, s) == CS_OK;
+        if (some && !plan) {
+            cs_reason_clear();
+        }
+        l->known[s] = plan ? 2 : 1;
+    }
+    return l->known[s] == 2;
+}
+
+static cs_status allocate(cs_examples *e, int64_t most)
+{
+    e->start = cs_alloc(most, sizeof *e->start);
+    e->length = cs_alloc(most, sizeof *e->length);
+    return e->start && e->length ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void add(cs_examples *e, lengths *l, int64_t start, int64_t length)
+{
+    if (!fits(l, length)) {
+        ++e->too_short;
+        return;
+    }
+    e->start[e->count] = start;
+    e->length[e->count++] = (int32_t)length;
+    e->longest = length > e->longest ? length : e->longest;
+}
+
+/* Pieces of single documents. */
+static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options, lengths *l,
+                     cs_examples *e)
+{
+    cs_sequences all = {0};
+    cs_status status = cs_sequences_of(corpus, options->length, 0, 1, &all, NULL);
+    if (status == CS_OK) {
+        status = allocate(e, all.count);
+    }
+    for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
+        if ((corpus->held_out[all.document[i]] != 0) == options->held_out) {
+            add(e, l, all.start[i], all.length[i]);
+        }
+    }
+    e->token = corpus->token;
+    cs_sequences_free(&all);
+    return status;
+}
+
+/* Blocks of joined documents; what is left at the end is a shorter one. */
+static cs_status join(const cs_corpus *corpus, const cs_examples_options *options, lengths *l,
+                      cs_examples *e)
+{
+    if (options->end_token < 0) {
+        return cs_fail(CS_ERR_USAGE, "packing needs a tokenizer with an end token");
+    }
+    int64_t tokens = 0;
+    e->joined = cs_alloc(corpus->tokens + corpus->documents, sizeof *e->joined);
+    if (!e->joined) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        if ((corpus->held_out[d] != 0) != options->held_out) {
+            continue;
+        }
+        for (int64_t i = corpus->doc_ptr[d]; i < corpus->doc_ptr[d + 1]; ++i) {
+            e->joined[tokens++] = corpus->token[i];
+        }
+        e->joined[tokens++] = options->end_token;
+    }
+    cs_status status = allocate(e, tokens / options->length + 1);
+    for (int64_t at = 0; at < tokens && status == CS_OK; at += options->length) {
+        int64_t rest = tokens - at;
+        add(e, l, at, rest < options->length ? rest : options->length);
+    }
+    e->token = e->joined;
+    return status;
+}
+
+cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *options,
+                         cs_examples *out)
+{
+    if (options->length < 1) {
+        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens", (long long)options->length);
+    }
+    cs_examples e = {.seed = options->seed, .epoch = -1};
+    lengths l = {.objective = options->objective,
+                 .longest = options->length,
+                 .known = cs_calloc(options->length + 1, 1)};
+    cs_status status = l.known ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = options->pack ? join(corpus, options, &l, &e) : cut(corpus, options, &l, &e);
+    }
+    if (status == CS_OK && e.count > INT32_MAX) {
+        status = cs_fail(CS_ERR_INPUT, "%lld sequences are more than 2^31 - 1", (long long)e.count);
+    }
+    if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) {
+        status = CS_ERR_MEMORY;
+    }
+    cs_free(l.known);
+    if (status != CS_OK) {
+        cs_examples_free(&e);
+        return status;
+    }
+    *out = e;
+    return CS_OK;
+}
+
+int64_t cs_examples_at(cs_examples *examples, int64_t n)
+{
+    int64_t epoch = n / examples->count;
+    if (epoch != examples->epoch) {
+        for (int64_t i = 0; i < examples->count; ++i) {
+            examples->order[i] = (int32_t)i;
+        }
+        cs_rng rng = cs_rng_at(examples->seed, CS_STREAM_ORDER, (uint64_t)epoch);
+        cs_rng_shuffle(&rng, examples->count, examples->order);
+        examples->epoch = epoch;
+    }
+    return examples->order[n % examples->count];
+}
+
+/* share[k]: expected weight of the target at position k in a sequence of s tokens, summing to the
+ * expected number of predicted tokens. */
+static cs_status target_share(const cs_objective *objective, int64_t s, double *share)
+{
+    cs_pairs pairs = {0};
+    cs_status status = cs_pairs_of(objective, s, &pairs);
+    if (status != CS_OK) {
+        return status;
+    }
+    double total = objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted;
+    for (int64_t k = 0; k < s; ++k) {
+        share[k] = pairs.form == CS_PAIRS_INVARIANT ? total / (double)s : 0.0;
+    }
+    for (int64_t i = 0; i < pairs.events && pairs.form != CS_PAIRS_INVARIANT; ++i) {
+        share[pairs.target[i]] += total * pairs.weight[i];
+    }
+    cs_pairs_free(&pairs);
+    return CS_OK;
+}
+
+cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *objective,
+                           int64_t vocab, double *mass)
+{
+    cs_status status = CS_OK;
+    double total = 0.0;
+    double **share = cs_calloc(examples->longest + 1, sizeof *share);
+    if (!share) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t v = 0; v < vocab; ++v) {
+        mass[v] = 0.0;
+    }
+    for (int64_t i = 0; i < examples->count && status == CS_OK; ++i) {
+        int64_t s = examples->length[i];
+        const int32_t *token = examples->token + examples->start[i];
+        if (!share[s]) {
+            share[s] = cs_alloc(s, sizeof **share);
+            status = share[s] ? target_share(objective, s, share[s]) : CS_ERR_MEMORY;
+        }
+        for (int64_t k = 0; k < s && status == CS_OK; ++k) {
+            if (token[k] < 0 || token[k] >= vocab) {
+                status = cs_fail(CS_ERR_INPUT, "token %d is not in 0..%lld", token[k],
+                                 (long long)vocab - 1);
+            } else {
+                mass[token[k]] += share[s][k];
+                total += share[s][k];
+            }
+        }
+    }
+    for (int64_t v = 0; v < vocab && total > 0.0; ++v) {
+        mass[v] /= total;
+    }
+    for (int64_t s = 0; s <= examples->longest; ++s) {
+        cs_free(share[s]);
+    }
+    cs_free(share);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* Which sequences a model is trained on, and in which order.
+ *
+ * One document a sequence, cut into pieces of at most `length` tokens; or packed: documents joined,
+ * an end token after each, and cut into blocks of `length`. Every epoch is a permutation fixed by
+ * (seed, epoch), so that example n of a run follows from n alone.
+ */
+#ifndef CS_TRAIN_EXAMPLES_H
+#define CS_TRAIN_EXAMPLES_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "plan/objective.h"
+#include "text/corpus.h"
+
+typedef struct {
+    const cs_objective *objective; /* sequences that it has no plan for are left out */
+    int64_t length;
+    bool pack;
+    int32_t end_token; /* packed: -1 is CS_ERR_USAGE */
+    bool held_out;     /* the held-out documents, else the others */
+    uint64_t seed;
+} cs_examples_options;
+
+typedef struct {
+    const int32_t *token; /* the corpus's, or `joined` */
+    int32_t *joined;
+    int64_t count;   /* sequences */
+    int64_t *start;  /* count: first token */
+    int32_t *length; /* count */
+    int64_t longest;
+    int64_t too_short; /* sequences left out */
+    uint64_t seed;
+    int64_t epoch;  /* of the order at hand, -1: none */
+    int32_t *order; /* count */
+} cs_examples;
+
+/* No sequence left is no error: count is 0. Borrows the tokens of the corpus. Memory: 20 bytes a
+ * sequence, packed: 4 bytes a token more. CS_ERR_USAGE for a length below 1; CS_ERR_INPUT for more
+ * than 2^31 - 1 sequences. */
+cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *options,
+                         cs_examples *out) CS_MUST_CHECK;
+void cs_examples_free(cs_examples *examples);
+
+/* The sequence that example n (0, 1, ...) of the run is: that at place n % count of the order of
+ * epoch n / count. Shuffles when the epoch is another than the last time. */
+int64_t cs_examples_at(cs_examples *examples, int64_t n);
+
+/* The distribution of target tokens, P_G: mass[v] is the share of token v among what the objective
+ * predicts, over all plans and sequences, exactly; `vocab` values. Cost: one cs_pairs_of for each
+ * length that occurs and one pass over the tokens. */
+cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *objective,
+                           int64_t vocab, double *mass) CS_MUST_CHECK;
+
+#endif

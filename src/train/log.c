@@ -1,0 +1,113 @@
+/* Rows are flushed one by one. What a resumed run drops are whole rows behind its checkpoint and
+ * the torn one that a kill may leave. */
+#include "train/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/number.h"
+
+#define HEADER                                                                                     \
+    "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,eval_loss,skipped\n"
+
+enum { DIGITS = 9, LOG_LIMIT = 1 << 30 };
+
+static cs_status failed(const char *path)
+{
+    return cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/* Bytes of the header and the whole rows whose step is at most `step`. */
+static cs_status kept(const char *path, const char *text, int64_t step, int64_t *out)
+{
+    const char *line = text + strlen(HEADER), *end = NULL;
+    if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: the header is not that of a training log", path);
+    }
+    while ((end = strchr(line, '\n')) && strtoll(line, NULL, 10) <= step) {
+        line = end + 1;
+    }
+    *out = line - text;
+    return CS_OK;
+}
+
+/* What the log begins with, in one atomic write. */
+static cs_status begin(const char *path, int64_t step)
+{
+    if (step == 0 || !cs_path_exists(path)) {
+        return cs_file_write(path, HEADER, (int64_t)strlen(HEADER));
+    }
+    char *text = NULL;
+    int64_t size = 0, keep = 0;
+    cs_status status = cs_file_read(path, LOG_LIMIT, &text, &size);
+    if (status == CS_OK) {
+        status = kept(path, text, step, &keep);
+    }
+    if (status == CS_OK && keep < size) {
+        status = cs_file_write(path, text, keep);
+    }
+    cs_free(text);
+    return status;
+}
+
+cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
+{
+    cs_log log = {.path = cs_path_join(dir, "log.csv")};
+    cs_status status = log.path ? begin(log.path, step) : CS_ERR_MEMORY;
+    if (status == CS_OK && !(log.stream = fopen(log.path, "ae"))) {
+        status = failed(log.path);
+    }
+    if (status != CS_OK) {
+        cs_log_close(&log);
+        return status;
+    }
+    *out = log;
+    return CS_OK;
+}
+
+cs_status cs_log_add(cs_log *log, const cs_log_row *row)
+{
+    char loss[CS_REAL_TEXT], rate[CS_REAL_TEXT], norm[CS_REAL_TEXT], speed[CS_REAL_TEXT],
+        eval[CS_REAL_TEXT] = "";
+    cs_real_format(row->loss, DIGITS, loss);
+    cs_real_format(row->learning_rate, DIGITS, rate);
+    cs_real_format(row->grad_norm, DIGITS, norm);
+    cs_real_format(row->speed, 6, speed);
+    if (!isnan(row->eval_loss)) {
+        cs_real_format(row->eval_loss, DIGITS, eval);
+    }
+    int n = fprintf(log->stream, "%lld,%lld,%s,%s,%s,%s,%lld,%s,%lld\n", (long long)row->step,
+                    (long long)row->tokens, loss, rate, norm, speed, (long long)row->memory, eval,
+                    (long long)row->skipped);
+    return n < 0 || fflush(log->stream) != 0 ? failed(log->path) : CS_OK;
+}
+
+cs_status cs_log_sync(cs_log *log)
+{
+    return fsync(fileno(log->stream)) != 0 ? failed(log->path) : CS_OK;
+}
+
+void cs_log_close(cs_log *log)
+{
+    if (log->stream) {
+        (void)fclose(log->stream); /* every row was flushed and checked */
+    }
+    cs_free(log->path);
+    *log = (cs_log){0};
+}
+
+int64_t cs_log_memory(void)
+{
+    long long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    bool known = f && fscanf(f, "%lld %lld", &pages, &resident) == 2;
+    if (f) {
+        (void)fclose(f);
+    }
+    return known ? (int64_t)resident * sysconf(_SC_PAGESIZE) : 0;
+}

@@ -1,0 +1,326 @@
+/* One step of training, and evaluation.
+ *
+ *   gradient = sum over the step's micro-batches of d/dw sum_r weight[r] loss[r],
+ * weights divided by their sum over the whole step, so that accumulation changes nothing but the
+ * order of sums. AdamW's t is the number of the step, skipped ones included: then nothing but the
+ * step need be known on the host, and all backends agree.
+ *
+ * Limit: a step that predicts nothing (too short sequences only) changes nothing; its loss is NaN.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "train/trainer_private.h"
+
+double cs_seconds(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* --- setting up --------------------------------------------------------------------------------*/
+
+static cs_status check_range(const char *name, double x, double low, double high)
+{
+    return x >= low && x <= high
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s %g is not in [%g, %g]", name, x, low, high);
+}
+
+static cs_status check_options(const cs_train_options *o)
+{
+    const struct {
+        const char *name;
+        double x, low, high;
+    } range[] = {
+        {"steps", (double)o->steps, 1, 1e12},
+        {"batch", (double)o->batch, 1, 1 << 20},
+        {"accumulate", (double)o->accumulate, 1, 1 << 20},
+        {"sequences a step", (double)o->batch * (double)o->accumulate, 1, (1 << 20) - 1},
+        {"max-length", (double)o->length, 1, 1 << 20},
+        {"warmup", (double)o->warmup, 0, (double)o->steps},
+        {"lr", o->learning_rate, 0, 1e300},
+        {"final-share", o->final_share, 0, 1},
+        {"beta1", o->beta1, 0, 1 - 1e-9},
+        {"beta2", o->beta2, 0, 1 - 1e-9},
+        {"adam-eps", o->adam_eps, 0, 1},
+        {"weight-decay", o->weight_decay, 0, 1e3},
+        {"clip", o->clip, 0, 1e300},
+        {"log-every", (double)o->log_every, 0, 1e12},
+        {"eval-every", (double)o->eval_every, 0, 1e12},
+        {"save-every", (double)o->save_every, 0, 1e12},
+        {"eval-batches", (double)o->eval_batches, 0, 1e6},
+        {"evaluated sequences", (double)o->batch * (double)o->eval_batches, 0, (1 << 20) - 1},
+        {"bad-limit", (double)o->bad_limit, 1, 1e12},
+        {"time-limit", o->time_limit, 0, 1e12},
+    };
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof range / sizeof *range && status == CS_OK; ++i) {
+        status = check_range(range[i].name, range[i].x, range[i].low, range[i].high);
+    }
+    return status;
+}
+
+static cs_status build_net(const cs_trainer *t, bool training, int64_t longest, cs_train_net *net)
+{
+    const cs_train_options *o = &t->options;
+    net->sizes = (cs_network_options){.form = cs_form_of(&o->task, &t->model->config),
+                                      .loss = o->loss,
+                                      .spectral_factor = o->spectral_factor,
+                                      .training = training};
+    cs_status status = cs_task_sizes(&o->task, &t->model->config, o->batch, longest, &net->sizes);
+    if (status == CS_OK) {
+        status = cs_network_build(t->model, &net->sizes, &net->network);
+    }
+    if (status == CS_OK) {
+        status = cs_run_init(&net->network.graph, &t->model->params, &net->run);
+    }
+    return status;
+}
+
+static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
+                                const cs_tokenizer *tokenizer)
+{
+    const cs_train_options *o = &t->options;
+    cs_examples_options wanted = {.objective = &o->task.objective,
+                                  .length = o->length,
+                                  .pack = o->pack,
+                                  .end_token = cs_tokenizer_special(tokenizer, CS_TOKEN_EOS),
+                                  .seed = o->seed};
+    cs_status status = cs_examples_of(corpus, &wanted, &t->train);
+    if (status == CS_OK && t->train.count == 0) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "nothing to train on: the objective predicts nothing in any of %lld "
+                         "sequences of at most %lld tokens",
+                         (long long)t->train.too_short, (long long)o->length);
+    }
+    if (status == CS_OK) {
+        wanted.held_out = true;
+        status = cs_examples_of(corpus, &wanted, &t->held);
+    }
+    return status;
+}
+
+static cs_status allocate(cs_trainer *t)
+{
+    const cs_train_options *o = &t->options;
+    void *norms = NULL;
+    t->micro = cs_calloc(o->accumulate, sizeof *t->micro);
+    t->example = cs_calloc(o->batch, sizeof *t->example);
+    if (!t->micro || !t->example) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = t->backend->alloc(t->backend, CS_NORMS * (int64_t)sizeof *t->norms, &norms);
+    t->norms = norms;
+    t->own = t->model->params.norm;
+    if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
+        t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
+        status = t->mass ? cs_examples_mass(&t->train, &o->task.objective, t->model->config.vocab,
+                                            t->mass)
+                         : CS_ERR_MEMORY;
+    }
+    return status;
+}
+
+cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                          const cs_train_options *options, cs_trainer *out)
+{
+    cs_trainer t = {.model = model,
+                    .backend = model->params.backend,
+                    .options = *options,
+                    .loss = NAN,
+                    .norm = NAN};
+    if (t.options.warmup < 0) {
+        t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
+    }
+    cs_status status = check_options(&t.options);
+    if (status == CS_OK && cs_tokenizer_vocab(tokenizer) > model->config.vocab) {
+        status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, the model %lld",
+                         (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.vocab);
+    }
+    *out = t;
+    if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
+        (status = allocate(out)) == CS_OK &&
+        (status = build_net(out, true, out->train.longest, &out->step)) == CS_OK &&
+        out->held.count > 0) {
+        status = build_net(out, false, out->held.longest, &out->eval);
+    }
+    if (status != CS_OK) {
+        cs_trainer_free(out);
+    }
+    return status;
+}
+
+void cs_trainer_free(cs_trainer *t)
+{
+    if (t->own) {
+        t->model->params.norm = t->own;
+    }
+    if (t->norms) {
+        t->backend->release(t->backend, t->norms);
+    }
+    for (int64_t i = 0; t->micro && i < t->options.accumulate; ++i) {
+        cs_batch_free(&t->micro[i]);
+    }
+    cs_run_free(&t->step.run);
+    cs_run_free(&t->eval.run);
+    cs_network_free(&t->step.network);
+    cs_network_free(&t->eval.network);
+    cs_examples_free(&t->train);
+    cs_examples_free(&t->held);
+    cs_free(t->micro);
+    cs_free(t->example);
+    cs_free(t->mass);
+    *t = (cs_trainer){0};
+}
+
+/* --- batches -----------------------------------------------------------------------------------*/
+
+/* Examples first .. first + count - 1 of an order, whose rows in their step start at `row`. */
+static cs_status build_batch(cs_trainer *t, cs_examples *examples, int64_t first, int64_t row,
+                             int64_t count, int64_t step, const cs_train_net *net, cs_batch *out)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t at = cs_examples_at(examples, first + i);
+        t->example[i] = (cs_example){.token = examples->token + examples->start[at],
+                                     .length = examples->length[at],
+                                     .row = row + i};
+    }
+    return cs_batch_build(&t->options.task, &t->model->config, t->example, count, t->options.seed,
+                          step, t->backend->asynchronous ? &net->sizes : NULL, out);
+}
+
+static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
+{
+    const cs_train_options *o = &t->options;
+    cs_status status = CS_OK;
+    *weight = 0.0;
+    for (int64_t m = 0; m < o->accumulate && status == CS_OK; ++m) {
+        int64_t row = m * o->batch, first = (step - 1) * o->batch * o->accumulate + row;
+        cs_batch_free(&t->micro[m]);
+        status = build_batch(t, &t->train, first, row, o->batch, step, &t->step, &t->micro[m]);
+        *weight += t->micro[m].weight_sum;
+        t->state.tokens += t->micro[m].tokens;
+    }
+    return status;
+}
+
+/* --- a step ------------------------------------------------------------------------------------*/
+
+static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale, bool read)
+{
+    cs_run_key key = {.seed = t->options.seed, .step = (uint32_t)step, .micro = (uint32_t)m};
+    double loss = 0.0;
+    cs_run *run = t->step.run;
+    cs_status status = cs_batch_load(&t->micro[m], &t->step.network, scale, t->mass, key, run);
+    if (status == CS_OK) {
+        status = cs_run_forward(run);
+    }
+    if (status == CS_OK && read) {
+        status = cs_run_sum(run, t->step.network.loss, &loss);
+        t->loss += loss;
+    }
+    return status == CS_OK ? cs_run_backward(run) : status;
+}
+
+static cs_status update(cs_trainer *t, int64_t step)
+{
+    const cs_train_options *o = &t->options;
+    cs_adamw hyper = {
+        .learning_rate = (float)cs_schedule_rate(o->schedule, o->learning_rate, o->final_share,
+                                                 o->warmup, o->steps, step),
+        .beta1 = (float)o->beta1,
+        .beta2 = (float)o->beta2,
+        .eps = (float)o->adam_eps,
+        .weight_decay = (float)o->weight_decay,
+        .clip = (float)o->clip,
+        .bias1 = (float)(1.0 - pow(o->beta1, (double)step)),
+        .bias2 = (float)(1.0 - pow(o->beta2, (double)step)),
+    };
+    t->model->params.norm = t->norms + step % CS_NORMS;
+    ++t->unread;
+    return cs_params_update(&t->model->params, &hyper);
+}
+
+/* Reads the norms of the last `unread` steps, up to `step`. */
+static cs_status read_norms(cs_trainer *t, int64_t step)
+{
+    double norm[CS_NORMS];
+    cs_train_state *s = &t->state;
+    cs_status status = t->backend->get(t->backend, norm, t->norms, (int64_t)sizeof norm);
+    for (int64_t i = step - t->unread + 1; i <= step && status == CS_OK; ++i) {
+        t->norm = norm[i % CS_NORMS];
+        s->bad = isfinite(t->norm) ? 0 : s->bad + 1;
+        s->skipped += s->bad > 0;
+        if (s->bad >= t->options.bad_limit) {
+            status = cs_fail(CS_ERR_CONVERGE,
+                             "the gradient was not finite in %lld steps in a row, %lld to %lld",
+                             (long long)s->bad, (long long)(i - s->bad + 1), (long long)i);
+        }
+    }
+    t->unread = 0;
+    return status;
+}
+
+cs_status cs_trainer_step(cs_trainer *t, bool read)
+{
+    int64_t step = t->state.step + 1;
+    double weight = 0.0;
+    cs_status status = build_step(t, step, &weight);
+    bool some = weight > 0.0;
+    t->loss = read && !some ? NAN : 0.0;
+    if (status == CS_OK && some) {
+        status = cs_params_zero_grad(&t->model->params);
+    }
+    for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
+        status = micro_step(t, m, step, 1.0 / weight, read);
+    }
+    if (status == CS_OK && some) {
+        status = update(t, step);
+    }
+    t->state.step = step;
+    if (status == CS_OK && t->unread > 0 && (read || t->unread == CS_NORMS)) {
+        status = read_norms(t, step);
+    }
+    return status;
+}
+
+/* --- evaluation --------------------------------------------------------------------------------*/
+
+static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double *loss,
+                            double *weight)
+{
+    cs_batch batch = {0};
+    cs_run_key key = {.seed = t->options.seed};
+    double sum = 0.0;
+    /* Step 0: plans that no step of training draws. */
+    cs_status status = build_batch(t, &t->held, first, first, count, 0, &t->eval, &batch);
+    if (status == CS_OK && batch.weight_sum > 0.0 &&
+        (status = cs_batch_load(&batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
+            CS_OK &&
+        (status = cs_run_forward(t->eval.run)) == CS_OK) {
+        status = cs_run_sum(t->eval.run, t->eval.network.loss, &sum);
+    }
+    *loss += sum;
+    *weight += batch.weight_sum;
+    cs_batch_free(&batch);
+    return status;
+}
+
+cs_status cs_trainer_evaluate(cs_trainer *t, double *out)
+{
+    int64_t batch = t->options.batch, most = batch * t->options.eval_batches;
+    int64_t count = t->held.count < most ? t->held.count : most;
+    double loss = 0.0, weight = 0.0;
+    cs_status status = CS_OK;
+    for (int64_t at = 0; at < count && status == CS_OK; at += batch) {
+        int64_t rest = count - at;
+        status = eval_batch(t, at, rest < batch ? rest : batch, &loss, &weight);
+    }
+    *out = weight > 0.0 ? loss / weight : NAN;
+    return status;
+}

@@ -1,0 +1,261 @@
+/* The loop around the steps: log, evaluation, checkpoints, interrupts.
+ *
+ * Interrupts are held while it runs, so that no parallel loop of a step stops halfway; the flag is
+ * looked at between steps. A checkpoint is written after its step's log row, so that the log of a
+ * resumed run has every row once. */
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "train/log.h"
+#include "train/record.h"
+#include "train/trainer_private.h"
+
+enum { KEPT = 2 }; /* checkpoints */
+
+cs_train_options cs_train_defaults(void)
+{
+    return (cs_train_options){
+        .task = {.objective = cs_objective_default(CS_OBJ_AR)},
+        .loss = CS_LOSS_CROSS_ENTROPY,
+        .spectral_factor = 2,
+        .steps = 1000,
+        .batch = 64,
+        .accumulate = 1,
+        .length = 128,
+        .schedule = CS_SCHEDULE_ONE_CYCLE,
+        .learning_rate = 1e-3,
+        .warmup = -1,
+        .beta1 = 0.9,
+        .beta2 = 0.98,
+        .adam_eps = 1e-12,
+        .weight_decay = 0.01,
+        .clip = 0.5,
+        .log_every = 10,
+        .eval_every = 100,
+        .save_every = 500,
+        .eval_batches = 16,
+        .bad_limit = 20,
+    };
+}
+
+typedef struct {
+    cs_trainer t;
+    const cs_tokenizer *tokenizer;
+    json_t *record;
+    cs_log log;
+    int64_t saved;         /* step of the last checkpoint, -1: none */
+    int64_t logged_tokens; /* at the last row */
+    double start, since;   /* of this call; of the steps since the last row */
+    double eval_loss;
+} session;
+
+/* --- beginning ---------------------------------------------------------------------------------*/
+
+static cs_status resume(session *s)
+{
+    const char *dir = s->t.options.dir;
+    int64_t last = -1, before = -1;
+    json_t *recorded = NULL;
+    char *folder = NULL;
+    cs_status status = cs_train_last(dir, &last, &before);
+    if (status != CS_OK || last < 0) {
+        return status;
+    }
+    if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
+        folder = cs_format("%s/checkpoint-%lld", dir, (long long)last);
+        status = folder ? cs_train_record_match(folder, recorded, s->record) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
+    }
+    s->saved = last;
+    json_decref(recorded);
+    cs_free(folder);
+    return status;
+}
+
+static cs_status begin(session *s, const cs_corpus *corpus)
+{
+    const cs_train_options *o = &s->t.options;
+    cs_status status = cs_train_record(o, s->t.backend, corpus, &s->record);
+    if (status == CS_OK && o->resume) {
+        status = resume(s);
+    }
+    if (status == CS_OK) {
+        status = cs_dir_make(o->dir);
+    }
+    if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it */
+        status = cs_train_prune(o->dir, o->resume ? KEPT : 0);
+    }
+    if (status == CS_OK) {
+        status = cs_log_open(o->dir, s->t.state.step, &s->log);
+    }
+    s->logged_tokens = s->t.state.tokens;
+    return status;
+}
+
+/* --- between steps -----------------------------------------------------------------------------*/
+
+static bool due(int64_t every, int64_t step, int64_t steps)
+{
+    return step == steps || (every > 0 && step % every == 0);
+}
+
+static void report(const session *s)
+{
+    char stage[64];
+    (void)snprintf(stage, sizeof stage, "steps, loss %.4f", s->t.loss);
+    cs_progress_report(s->t.options.progress, stage, s->t.state.step, s->t.options.steps);
+}
+
+/* The row of this step, with the held-out loss when it is time for it. */
+static cs_status log_step(session *s)
+{
+    cs_trainer *t = &s->t;
+    const cs_train_options *o = &t->options;
+    int64_t step = t->state.step;
+    double now = cs_seconds();
+    cs_log_row row = {.step = step,
+                      .tokens = t->state.tokens,
+                      .memory = cs_log_memory(),
+                      .skipped = t->state.skipped,
+                      .loss = t->loss,
+                      .learning_rate = cs_schedule_rate(o->schedule, o->learning_rate,
+                                                        o->final_share, o->warmup, o->steps, step),
+                      .grad_norm = t->norm,
+                      .speed = (double)(t->state.tokens - s->logged_tokens) / (now - s->since),
+                      .eval_loss = NAN};
+    cs_status status = CS_OK;
+    if (due(o->eval_every, step, o->steps)) {
+        status = cs_trainer_evaluate(t, &row.eval_loss);
+        s->eval_loss = row.eval_loss;
+    }
+    if (status == CS_OK) {
+        status = cs_log_add(&s->log, &row);
+    }
+    report(s);
+    s->logged_tokens = t->state.tokens;
+    s->since = cs_seconds();
+    return status;
+}
+
+/* Not after a skipped step: what was good stands until a step is good again. */
+static cs_status save(session *s)
+{
+    const cs_train_options *o = &s->t.options;
+    double before = cs_seconds();
+    if (s->t.state.bad > 0 || s->saved == s->t.state.step) {
+        return CS_OK;
+    }
+    cs_status status = cs_log_sync(&s->log);
+    if (status == CS_OK) {
+        status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
+    }
+    if (status == CS_OK) {
+        s->saved = s->t.state.step;
+        status = cs_train_prune(o->dir, KEPT);
+    }
+    s->since += cs_seconds() - before;
+    return status;
+}
+
+static cs_status one_step(session *s, bool *stop)
+{
+    const cs_train_options *o = &s->t.options;
+    int64_t step = s->t.state.step + 1;
+    bool late = o->time_limit > 0.0 && cs_seconds() - s->start > o->time_limit;
+    bool log = due(o->log_every, step, o->steps) || due(o->eval_every, step, o->steps);
+    bool keep = due(o->save_every, step, o->steps);
+    *stop = late || cs_interrupted();
+    cs_status status = cs_trainer_step(&s->t, log || keep || *stop || !s->t.backend->asynchronous);
+    if (status == CS_OK && log) {
+        status = log_step(s);
+    } else if (status == CS_OK && !s->t.backend->asynchronous) {
+        report(s);
+    }
+    *stop = *stop || cs_interrupted();
+    if (status == CS_OK && *stop && s->t.unread > 0) {
+        *stop = false; /* the next step is read */
+    }
+    return status == CS_OK && (keep || *stop) ? save(s) : status;
+}
+
+static cs_status loop(session *s)
+{
+    cs_status status = CS_OK;
+    bool stop = s->t.state.step == 0 && cs_interrupted();
+    while (status == CS_OK && !stop && s->t.state.step < s->t.options.steps) {
+        status = one_step(s, &stop);
+    }
+    return status;
+}
+
+/* --- ending ------------------------------------------------------------------------------------*/
+
+static cs_status finish(const session *s)
+{
+    const char *dir = s->t.options.dir;
+    char *words = cs_path_join(dir, "tokenizer.json");
+    cs_status status = words ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_tokenizer_write(s->tokenizer, words);
+    }
+    cs_free(words);
+    return status;
+}
+
+/* Says where a run that stopped can be taken up again. */
+static cs_status stopped(const session *s, cs_status status)
+{
+    char reason[512];
+    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
+    cs_reason_clear();
+    if (s->saved < 0) {
+        return cs_fail(status, "%s; no checkpoint was written", reason);
+    }
+    return cs_fail(status, "%s; %s/checkpoint-%lld is kept: --resume goes on from there", reason,
+                   s->t.options.dir, (long long)s->saved);
+}
+
+cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                   const cs_train_options *options, cs_train_result *out)
+{
+    session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds(), .eval_loss = NAN};
+    cs_interrupt_hold(true);
+    cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
+    if (status == CS_OK) {
+        status = begin(&s, corpus);
+    }
+    bool begun = status == CS_OK;
+    s.since = cs_seconds();
+    if (begun) {
+        status = loop(&s);
+    }
+    bool done = s.t.state.step >= s.t.options.steps;
+    if (begun && status == CS_OK && done) {
+        status = finish(&s);
+    } else if (begun && status == CS_OK && cs_interrupted()) {
+        status =
+            cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld", (long long)s.t.state.step);
+    }
+    if (begun && (status == CS_ERR_INTERRUPT || status == CS_ERR_CONVERGE)) {
+        status = stopped(&s, status);
+    }
+    *out = (cs_train_result){.step = s.t.state.step,
+                             .tokens = s.t.state.tokens,
+                             .skipped = s.t.state.skipped,
+                             .loss = s.t.loss,
+                             .eval_loss = s.eval_loss,
+                             .seconds = cs_seconds() - s.start,
+                             .finished = status == CS_OK && done};
+    cs_interrupt_hold(false);
+    cs_log_close(&s.log);
+    json_decref(s.record);
+    cs_trainer_free(&s.t);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* The state of a training run, shared by trainer.c, step.c and dry_run.c. */
+#ifndef CS_TRAIN_TRAINER_PRIVATE_H
+#define CS_TRAIN_TRAINER_PRIVATE_H
+
+#include "train/checkpoint.h"
+#include "train/examples.h"
+#include "train/trainer.h"
+
+/* One network of the model with its memory. */
+typedef struct {
+    cs_network network;
+    cs_run *run;
+    cs_network_options sizes; /* what batches are padded to, where they must be */
+} cs_train_net;
+
+enum { CS_NORMS = 64 }; /* norms kept on the backend before they are read */
+
+typedef struct {
+    cs_model *model;
+    cs_backend *backend;
+    cs_train_options options; /* warm-up resolved */
+    cs_examples train, held;
+    cs_train_net step, eval;
+    double *mass;        /* vocab, spectral loss; else NULL */
+    cs_batch *micro;     /* accumulate */
+    cs_example *example; /* batch */
+    double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
+    int64_t unread;      /* norms that were not read yet, the last of them of this step */
+    cs_train_state state;
+    double loss, norm; /* of the last step that was read */
+} cs_trainer;
+
+/* Starts from a zeroed object. Checks the options, orders the examples, builds both networks. */
+cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                          const cs_train_options *options, cs_trainer *out) CS_MUST_CHECK;
+void cs_trainer_free(cs_trainer *t);
+
+/* The next step: batches, forward, backward, update. read: wait for its loss and all norms not read
+ * yet, and count the steps that were skipped. CS_ERR_CONVERGE when too many in a row were. */
+cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
+
+/* Mean loss a predicted token of the fixed held-out sequences; NaN where there are none. */
+cs_status cs_trainer_evaluate(cs_trainer *t, double *out) CS_MUST_CHECK;
+
+double cs_seconds(void); /* of a clock that only goes forward */
+
+#endif
