@@ -2,6 +2,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -248,7 +249,11 @@ static pid_t fork_limited(void)
     (void)fflush(NULL); /* what is buffered is the parent's to print */
     pid_t child = fork();
     if (child == 0) {
-        (void)alarm(20); /* a hang is a failure, not a wait */
+        sigset_t only;
+        (void)sigemptyset(&only);
+        (void)sigaddset(&only, SIGALRM);
+        (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* workers block it */
+        (void)alarm(20);                                 /* a hang is a failure, not a wait */
     }
     return child;
 }
@@ -296,52 +301,99 @@ static void items_may_fork(void **state)
     assert_int_equal(atomic_load(&good), 8);
 }
 
-/* The child leaves the item of the parent's loop, and with it the loop, alone. */
-static cs_status return_from_item(void *ctx, int64_t item, int worker)
+/* Threads of one loop that wait for each other, and a child that one of them forks. */
+typedef struct {
+    int forker; /* the worker that forks, or exits */
+    atomic_int inside;
+    atomic_bool over;
+    atomic_int child; /* its number, 0 in itself */
+} meeting;
+
+/* False after 20 s. */
+static bool wait_for(meeting *m, int inside)
 {
-    atomic_int *code = ctx;
-    if (item == 0 && worker == 0 && atomic_load(code) == 0) {
-        pid_t child = fork_limited();
-        if (child != 0) {
-            atomic_store(code, child);
-        }
+    for (int i = 0; i < 200000 && atomic_load(&m->inside) < inside; ++i) {
+        (void)usleep(100);
     }
+    return atomic_load(&m->inside) >= inside;
+}
+
+static void end_with_7(void)
+{
+    _exit(7);
+}
+
+/* Two items, which two threads hold at once. In the child the forking thread returns from its item
+ * and finds that the other is gone. */
+static cs_status fork_while_both_are_inside(void *ctx, int64_t item, int worker)
+{
+    (void)item;
+    meeting *m = ctx;
+    atomic_fetch_add(&m->inside, 1);
+    if (!wait_for(m, 2)) {
+        return cs_fail(CS_ERR_USAGE, "the other thread did not come");
+    }
+    if (worker != m->forker) {
+        for (int i = 0; i < 200000 && !atomic_load(&m->over); ++i) {
+            (void)usleep(100);
+        }
+        return CS_OK;
+    }
+    pid_t child = fork_limited();
+    if (child == 0 && worker > 0) {
+        (void)atexit(end_with_7); /* the process ends with its last thread, this one */
+    }
+    atomic_store(&m->child, child);
+    atomic_store(&m->over, true);
     return CS_OK;
 }
 
 static void a_forked_caller_ends_its_loop(void **state)
 {
     FORK_TEST();
-    atomic_int child = 0; /* the child's number, 0 in the child itself */
+    meeting m = {.forker = 0};
     pid_t self = getpid();
-    for (int i = 0; i < 1000 && atomic_load(&child) == 0; ++i) {
-        assert_int_equal(cs_parallel(8, 4, return_from_item, &child), CS_OK);
-        if (getpid() != self) {
-            _exit(squares_are_right() ? 7 : 1);
-        }
+    cs_status status = cs_parallel(2, 2, fork_while_both_are_inside, &m);
+    if (getpid() != self) {
+        _exit(status == CS_OK && squares_are_right() ? 7 : 1);
     }
-    assert_int_equal(code_of(atomic_load(&child)), 7);
+    assert_int_equal(status, CS_OK);
+    assert_int_equal(code_of(atomic_load(&m.child)), 7);
 }
 
-static cs_status exit_on_a_worker(void *ctx, int64_t item, int worker)
+static void a_forked_worker_ends(void **state)
 {
-    (void)ctx;
+    FORK_TEST();
+    meeting m = {.forker = 1};
+    assert_int_equal(cs_parallel(2, 2, fork_while_both_are_inside, &m), CS_OK);
+    assert_int_equal(code_of(atomic_load(&m.child)), 7);
+}
+
+/* One thread calls exit() while the others hold their items for ever. */
+static cs_status exit_while_others_work(void *ctx, int64_t item, int worker)
+{
     (void)item;
-    if (worker > 0) {
+    meeting *m = ctx;
+    atomic_fetch_add(&m->inside, 1);
+    if (worker == m->forker && wait_for(m, 3)) {
         exit(7);
     }
-    (void)usleep(1000);
-    return CS_OK;
+    for (;;) {
+        (void)pause();
+    }
 }
 
 static void exit_does_not_wait_for_a_loop(void **state)
 {
     FORK_TEST();
-    pid_t child = fork_limited();
-    if (child == 0) {
-        _exit(cs_parallel(10000, 4, exit_on_a_worker, NULL) == CS_OK ? 1 : 2);
+    for (int forker = 0; forker < 2; ++forker) {
+        meeting m = {.forker = forker};
+        pid_t child = fork_limited();
+        if (child == 0) {
+            _exit(cs_parallel(3, 3, exit_while_others_work, &m) == CS_OK ? 1 : 2);
+        }
+        assert_int_equal(code_of(child), 7);
     }
-    assert_int_equal(code_of(child), 7);
 }
 
 static cs_status interrupt_item(void *ctx, int64_t item, int worker)
@@ -393,6 +445,7 @@ int main(void)
         cmocka_unit_test(children_have_workers_of_their_own),
         cmocka_unit_test(items_may_fork),
         cmocka_unit_test(a_forked_caller_ends_its_loop),
+        cmocka_unit_test(a_forked_worker_ends),
         cmocka_unit_test(exit_does_not_wait_for_a_loop),
         cmocka_unit_test(interrupts_stop_loops),
         cmocka_unit_test(sha256_known_answer),

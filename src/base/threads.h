@@ -16,7 +16,11 @@ typedef cs_status (*cs_item_fn)(void *ctx, int64_t item, int worker);
 
 /* Runs fn for items 0..items-1 on `threads` threads (0: cs_threads()). Stops handing out items
  * after the first failure or interrupt; returns the failure of the lowest failed item with its
- * reason. */
+ * reason. The caller is worker 0; the others persist between loops, with all signals blocked that
+ * are sent from outside. An item may run a loop of its own, and threads may run loops at once: they
+ * share the workers, so a loop may get fewer threads than it asks for, down to the caller alone.
+ * About 1 us a loop when the workers are awake; after some microseconds without work they sleep,
+ * and waking takes tens of microseconds, in which the caller works on. */
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
 
 /* The same without a look at the interrupt flag: for what must not be left half done. */
