@@ -1,11 +1,10 @@
 /* Tensors by name, as models are exchanged: safetensors files and directories of shards.
- * Source: the format section of the safetensors README (Hugging Face, version 0.4 and later).
+ * Source: the section "Format" of the safetensors README (Hugging Face).
  *
- *   8 bytes      N, little endian
- *   N bytes      JSON {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]},
- * ...,
- *                "__metadata__": {"KEY": "TEXT", ...}}, padded with blanks
- *   the rest     the data; offsets count from here. Row-major, little endian, without holes.
+ *   8 bytes   N, little endian
+ *   N bytes   JSON, padded with blanks: {"__metadata__": {"KEY": "TEXT", ...},
+ *             "NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...}
+ *   the rest  the data; offsets count from here. Row-major, little endian, without holes.
  *
  * Nothing but headers is read until asked. Everything a header says is checked when it is opened:
  * CS_ERR_INPUT names the file and the tensor.
