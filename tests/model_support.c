@@ -1,0 +1,395 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_support.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+void must(cs_status status)
+{
+    if (status != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+}
+
+const backend_open model_backends[] = {cs_backend_ref, NULL};
+
+/* --- cases ------------------------------------------------------------------------------------ */
+
+static void with_post_norm(cs_model_config *c)
+{
+    c->post_norm = true;
+}
+
+static void with_relative(cs_model_config *c)
+{
+    c->relative_buckets = 8;
+    c->relative_distance = 4;
+}
+
+static void without_bias(cs_model_config *c)
+{
+    c->bias = false;
+    c->tied = false;
+}
+
+static void without_positions(cs_model_config *c)
+{
+    c->positions = 0;
+    with_relative(c);
+}
+
+static void one_layer(cs_model_config *c)
+{
+    c->layers = 1;
+}
+
+static void self_cross(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_SELF_CROSS;
+    with_relative(c);
+}
+
+static void causal_cross(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_CAUSAL_CROSS;
+}
+
+static void cross_only(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_CROSS;
+    c->decoder.layers = 2;
+}
+
+static void other_width(cs_model_config *c)
+{
+    c->decoder.width = 12;
+    c->decoder.heads = 3;
+    c->decoder.inner = 14;
+}
+
+static void sum_pooling(cs_model_config *c)
+{
+    c->pooling = 0;
+    c->positions = 0;
+}
+
+#define CE CS_LOSS_CROSS_ENTROPY
+
+const model_case model_cases[] = {
+    {"gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+    {"gpt2, norm after", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, with_post_norm},
+    {"gpt2, no bias, untied", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, without_bias},
+    {"gpt2, one layer, spectral", CS_FORM_SINGLE, CS_ARCH_GPT2, CS_LOSS_SPECTRAL, one_layer},
+    {"roberta-prelayernorm", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, NULL},
+    {"roberta-prelayernorm, relative", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE,
+     with_relative},
+    {"roberta", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, NULL},
+    {"bert, spectral", CS_FORM_SINGLE, CS_ARCH_BERT, CS_LOSS_SPECTRAL, NULL},
+    {"two-stream gpt2", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, NULL},
+    {"two-stream gpt2, one layer", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, one_layer},
+    {"two-stream gpt2, relative only", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, without_positions},
+    {"two-stream gpt2, no bias", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, without_bias},
+    {"two-stream roberta-prelayernorm, spectral", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA_PRELAYERNORM,
+     CS_LOSS_SPECTRAL, NULL},
+    {"two-stream roberta, relative", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA, CE, with_relative},
+    {"two-stream bert", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CE, NULL},
+    {"mae roberta-prelayernorm", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, NULL},
+    {"mae roberta, relative", CS_FORM_MAE, CS_ARCH_ROBERTA, CE, with_relative},
+    {"mae gpt2, other width", CS_FORM_MAE, CS_ARCH_GPT2, CE, other_width},
+    {"mae bert, other width", CS_FORM_MAE, CS_ARCH_BERT, CE, other_width},
+    {"mae, self-cross, relative", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, self_cross},
+    {"mae, causal-cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, causal_cross},
+    {"mae, cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, cross_only},
+    {"mae bert, cross", CS_FORM_MAE, CS_ARCH_BERT, CE, cross_only},
+    {"mae bert, self-cross", CS_FORM_MAE, CS_ARCH_BERT, CE, self_cross},
+    {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, NULL},
+    {"linear, sum, blind, spectral", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_SPECTRAL, sum_pooling},
+    {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+};
+
+enum { VOCAB = 11, POSITIONS = 9 };
+
+cs_model_config case_config(const model_case *what, bool drops)
+{
+    cs_model_config c = {
+        .vocab = VOCAB, .positions = POSITIONS, .width = 8, .layers = 2, .heads = 2, .inner = 10};
+    if (what->form == CS_FORM_MAE) {
+        c.decoder = (cs_decoder_config){
+            .layers = 1, .width = 8, .heads = 2, .inner = 9, .attention = CS_DECODER_SELF};
+    }
+    cs_model_config_default(what->arch, &c);
+    c.query_vector = what->form == CS_FORM_TWO_STREAM;
+    if (what->form == CS_FORM_LINEAR) {
+        c.layers = 1;
+    } else if (drops) {
+        c.dropout = 0.25;
+        c.attention_dropout = 0.125;
+        c.embed_dropout = 0.1;
+    }
+    if (what->adjust) {
+        what->adjust(&c);
+    }
+    return c;
+}
+
+cs_network_options case_options(const model_case *what, bool training)
+{
+    return (cs_network_options){.form = what->form,
+                                .loss = what->loss,
+                                .spectral_factor = 2,
+                                .training = training,
+                                .batch = 2,
+                                .length = 5,
+                                .queries = 4,
+                                .decoder_length = 6,
+                                .predictions = 7};
+}
+
+/* --- worlds ----------------------------------------------------------------------------------- */
+
+static void fill_parameters(cs_model *model)
+{
+    for (int64_t i = 0; i < model->params.count; ++i) {
+        const cs_param *p = &model->params.param[i];
+        int64_t n = p->rows * p->cols;
+        size_t length = strlen(p->name);
+        bool gain = length > 5 && strcmp(p->name + length - 5, ".gain") == 0;
+        double *value = cs_alloc(n, sizeof *value);
+        assert_non_null(value);
+        cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, cs_hash(p->name, length, 0).low);
+        for (int64_t k = 0; k < n; ++k) {
+            value[k] = (gain ? 1 : 0) + 0.4 * cs_rng_normal(&rng);
+        }
+        must(cs_params_set64(&model->params, i, CS_PARAM_VALUE, value));
+        cs_free(value);
+    }
+}
+
+void world_open(model_world *world, backend_open open, const cs_model_config *config,
+                const cs_network_options *options)
+{
+    memset(world, 0, sizeof *world);
+    must(open(&world->backend));
+    must(cs_model_init(config, world->backend, options->training, &world->model));
+    must(cs_network_build(&world->model, options, &world->net));
+    must(cs_run_init(&world->net.graph, &world->model.params, &world->run));
+    fill_parameters(&world->model);
+}
+
+void world_close(model_world *world)
+{
+    cs_run_free(&world->run);
+    cs_network_free(&world->net);
+    cs_model_free(&world->model);
+    cs_backend_free(&world->backend);
+}
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+static int32_t below(cs_rng *rng, int64_t n)
+{
+    return (int32_t)cs_rng_below(rng, n);
+}
+
+static void fill_decoder(model_data *d, const cs_model_config *c, cs_rng *rng)
+{
+    bool causal = c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    bool cross = c->decoder.attention == CS_DECODER_CROSS;
+    for (int64_t r = 0; r < d->batch * d->decoder_length; ++r) {
+        int64_t b = r / d->decoder_length;
+        bool encoded = !cross && !causal && below(rng, 2) == 0;
+        d->decoder_from[r] = encoded ? (int32_t)(b * d->length) + below(rng, d->length) : -1;
+        d->decoder_token[r] = causal ? below(rng, c->vocab) : encoded ? -1 : 0;
+        d->decoder_position[r] = (int32_t)(r % d->decoder_length + c->position_offset);
+        d->decoder_vis[r] = below(rng, 4);
+        d->decoder_lim[r] = below(rng, 5) - 1;
+        d->decoder_cross_lim[r] = below(rng, 5) - 1;
+    }
+}
+
+void data_fill(model_data *d, const model_world *world, uint64_t seed)
+{
+    const cs_model_config *c = &world->model.config;
+    const cs_network_options *o = &world->net.options;
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 1);
+    memset(d, 0, sizeof *d);
+    d->batch = o->batch;
+    d->length = o->length;
+    d->queries = o->queries;
+    d->decoder_length = o->decoder_length;
+    d->predictions = o->predictions;
+    for (int64_t r = 0; r < d->batch * d->length; ++r) {
+        d->token[r] = below(&rng, c->vocab);
+        d->position[r] = (int32_t)(r % d->length + c->position_offset);
+        d->vis[r] = below(&rng, 4);
+        d->lim[r] = below(&rng, 5) - 1;
+    }
+    d->vis[d->batch * d->length - 1] = INT32_MAX;
+    d->lim[d->batch * d->length - 1] = -1;
+    for (int64_t r = 0; r < d->batch * d->queries; ++r) {
+        d->query_position[r] = below(&rng, POSITIONS) + (int32_t)c->position_offset;
+        d->query_lim[r] = below(&rng, 5) - 1;
+    }
+    fill_decoder(d, c, &rng);
+    int64_t top = o->form == CS_FORM_SINGLE ? d->length
+                  : o->form == CS_FORM_MAE  ? d->decoder_length
+                                            : d->queries;
+    double sum = 0;
+    for (int64_t p = 0; p < d->predictions; ++p) {
+        d->predict[p] = below(&rng, d->batch * top);
+        d->target[p] = p == d->predictions - 1 ? -1 : below(&rng, c->vocab);
+        d->weight[p] = 0.5 + cs_rng_uniform(&rng);
+        sum += d->target[p] < 0 ? 0 : d->weight[p];
+    }
+    for (int64_t p = 0; p < d->predictions; ++p) {
+        d->weight[p] /= sum;
+    }
+}
+
+static void put(cs_run *run, int tensor, const int32_t *value, int64_t n)
+{
+    if (tensor != CS_NONE) {
+        memcpy(cs_run_index(run, tensor), value, (size_t)n * sizeof *value);
+    }
+}
+
+static void put_rows(cs_run *run, int row_set, int64_t batch, int64_t length)
+{
+    if (row_set != CS_NONE) {
+        must(cs_run_rows(run, row_set, batch, length));
+    }
+}
+
+void world_load(model_world *world, const model_data *d)
+{
+    const cs_network *n = &world->net;
+    cs_run *run = world->run;
+    int64_t rows = d->batch * d->length, queries = d->batch * d->queries;
+    int64_t decoder = d->batch * d->decoder_length;
+    put_rows(run, n->rows, d->batch, d->length);
+    put_rows(run, n->query_rows, d->batch, d->queries);
+    put_rows(run, n->decoder_rows, d->batch, d->decoder_length);
+    put_rows(run, n->loss_rows, 1, d->predictions);
+    put(run, n->token, d->token, rows);
+    put(run, n->position, d->position, rows);
+    put(run, n->vis, d->vis, rows);
+    put(run, n->lim, d->lim, rows);
+    put(run, n->query_position, d->query_position, queries);
+    put(run, n->query_lim, d->query_lim, queries);
+    put(run, n->decoder_from, d->decoder_from, decoder);
+    put(run, n->decoder_token, d->decoder_token, decoder);
+    put(run, n->decoder_position, d->decoder_position, decoder);
+    put(run, n->decoder_vis, d->decoder_vis, decoder);
+    put(run, n->decoder_lim, d->decoder_lim, decoder);
+    put(run, n->decoder_cross_lim, d->decoder_cross_lim, decoder);
+    put(run, n->predict, d->predict, d->predictions);
+    put(run, n->target, d->target, d->predictions);
+    for (int64_t p = 0; n->weight != CS_NONE && p < d->predictions; ++p) {
+        cs_run_input(run, n->weight, p, 0, d->weight[p]);
+    }
+    for (int64_t v = 0; n->mass != CS_NONE && v < world->model.config.vocab; ++v) {
+        cs_run_input(run, n->mass, 0, v, (double)(v + 1) / 66);
+    }
+    must(cs_run_upload(run, (cs_run_key){.seed = 5, .step = 3, .micro = 1}));
+}
+
+double world_loss(model_world *world)
+{
+    double sum = 0;
+    must(cs_run_forward(world->run));
+    must(cs_run_sum(world->run, world->net.loss, &sum));
+    return sum;
+}
+
+void world_logits(model_world *world, float *logits)
+{
+    must(cs_run_forward(world->run));
+    must(cs_run_get_f32(world->run, world->net.logits, logits));
+}
+
+/* --- dependence ------------------------------------------------------------------------------- */
+
+/* Grows the sets of all rows of one sequence until nothing changes: row i gets those of every row
+ * that it sees. */
+static void close_over(int64_t rows, const int32_t *vis, const int32_t *lim, uint64_t *set,
+                       uint64_t *other)
+{
+    for (int64_t pass = 0; pass < rows; ++pass) {
+        for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < rows; ++j) {
+                if (vis[j] <= lim[i]) {
+                    set[i] |= set[j];
+                    other[i] |= other[j];
+                }
+            }
+        }
+    }
+}
+
+/* What of the content rows a limit shows. */
+static uint64_t shown(int64_t rows, const int32_t *vis, int32_t lim, const uint64_t *set)
+{
+    uint64_t seen = 0;
+    for (int64_t j = 0; j < rows; ++j) {
+        seen |= vis[j] <= lim ? set[j] : 0;
+    }
+    return seen;
+}
+
+/* Of decoder row r, from the closed sets of the content rows of its sequence. */
+static dependence decoder_dependence(const model_data *d, const cs_model_config *c, int64_t r,
+                                     const uint64_t *content)
+{
+    int64_t n = d->decoder_length, b = r / n;
+    uint64_t set[DATA_ROWS] = {0}, token[DATA_ROWS] = {0};
+    bool causal = c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t at = b * n + i;
+        bool from = c->decoder.attention <= CS_DECODER_SELF_CROSS && d->decoder_from[at] >= 0;
+        set[i] = from ? content[d->decoder_from[at] - b * d->length] : 0;
+        token[i] = causal ? 1ULL << i : 0;
+        if (c->decoder.attention != CS_DECODER_SELF) {
+            set[i] |= shown(d->length, d->vis + b * d->length, d->decoder_cross_lim[at], content);
+        }
+    }
+    if (c->decoder.attention != CS_DECODER_CROSS) {
+        close_over(n, d->decoder_vis + b * n, d->decoder_lim + b * n, set, token);
+    }
+    return (dependence){b, set[r % n], token[r % n]};
+}
+
+dependence data_dependence(const model_data *d, const model_world *world, int64_t p)
+{
+    cs_form form = world->net.options.form;
+    int64_t r = d->predict[p];
+    int64_t top = form == CS_FORM_SINGLE ? d->length
+                  : form == CS_FORM_MAE  ? d->decoder_length
+                                         : d->queries;
+    int64_t b = r / top;
+    const int32_t *vis = d->vis + b * d->length, *lim = d->lim + b * d->length;
+    uint64_t content[DATA_ROWS] = {0}, none[DATA_ROWS] = {0};
+    for (int64_t i = 0; i < d->length; ++i) {
+        content[i] = 1ULL << i;
+    }
+    if (form != CS_FORM_LINEAR) {
+        close_over(d->length, vis, lim, content, none);
+    }
+    switch (form) {
+    case CS_FORM_SINGLE:
+        return (dependence){b, content[r % top], 0};
+    case CS_FORM_MAE:
+        return decoder_dependence(d, &world->model.config, r, content);
+    case CS_FORM_TWO_STREAM:
+    case CS_FORM_LINEAR:
+        break;
+    }
+    return (dependence){b, shown(d->length, vis, d->query_lim[r], content), 0};
+}

@@ -1,0 +1,251 @@
+/* model: whole networks of every form against central differences in double; no operation and no
+ * parameter of a training network is idle. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "model_support.h"
+
+/* --- directional derivatives ------------------------------------------------------------------ */
+
+typedef struct {
+    model_world world;
+    int64_t count;
+    double **value, **grad, **direction; /* of each parameter */
+} probe;
+
+static int64_t items(const probe *p, int64_t i)
+{
+    const cs_param *param = &p->world.model.params.param[i];
+    return param->rows * param->cols;
+}
+
+static double **room(const probe *p)
+{
+    double **x = cs_calloc(p->count, sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < p->count; ++i) {
+        assert_non_null(x[i] = cs_calloc(items(p, i), sizeof **x));
+    }
+    return x;
+}
+
+static void drop(const probe *p, double **x)
+{
+    for (int64_t i = 0; i < p->count; ++i) {
+        cs_free(x[i]);
+    }
+    cs_free(x);
+}
+
+static void probe_open(probe *p, const model_case *what)
+{
+    cs_model_config config = case_config(what, true);
+    cs_network_options options = case_options(what, true);
+    model_data data;
+    memset(p, 0, sizeof *p);
+    world_open(&p->world, cs_backend_ref64, &config, &options);
+    data_fill(&data, &p->world, 11);
+    world_load(&p->world, &data);
+    cs_params *params = &p->world.model.params;
+    p->count = params->count;
+    p->value = room(p);
+    p->grad = room(p);
+    p->direction = room(p);
+    must(cs_params_zero_grad(params));
+    (void)world_loss(&p->world);
+    must(cs_run_backward(p->world.run));
+    for (int64_t i = 0; i < p->count; ++i) {
+        must(cs_params_get64(params, i, CS_PARAM_VALUE, p->value[i]));
+        must(cs_params_get64(params, i, CS_PARAM_GRAD, p->grad[i]));
+    }
+}
+
+static void probe_close(probe *p)
+{
+    drop(p, p->value);
+    drop(p, p->grad);
+    drop(p, p->direction);
+    world_close(&p->world);
+}
+
+static double loss_at(probe *p, int64_t only, double t)
+{
+    double moved[1024];
+    for (int64_t i = 0; i < p->count; ++i) {
+        int64_t n = items(p, i);
+        assert_true(n <= 1024);
+        for (int64_t k = 0; k < n; ++k) {
+            moved[k] = p->value[i][k] + (only < 0 || only == i ? t * p->direction[i][k] : 0);
+        }
+        must(cs_params_set64(&p->world.model.params, i, CS_PARAM_VALUE, moved));
+    }
+    return world_loss(&p->world);
+}
+
+/* Gradient along the direction against a central difference of order four,
+ *   (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h.
+ * Directions have norm one, or two with the gradient's share, h = 1e-3: truncation h^4 L^(5) / 30
+ * is 1e-10 and less for derivatives of order 1000, rounding 2 eps |L| / h about 1e-12. */
+static void check_direction(probe *p, int64_t only, const char *name)
+{
+    double h = 1e-3, exact = 0;
+    for (int64_t i = 0; i < p->count; ++i) {
+        for (int64_t k = 0; k < items(p, i) && (only < 0 || only == i); ++k) {
+            exact += p->grad[i][k] * p->direction[i][k];
+        }
+    }
+    double near = loss_at(p, only, h) - loss_at(p, only, -h);
+    double far = loss_at(p, only, 2 * h) - loss_at(p, only, -2 * h);
+    double found = (8 * near - far) / (12 * h);
+    if (!(fabs(exact - found) < 1e-6 * (fabs(exact) + fabs(found)))) {
+        fail_msg("%s, %s: derivative %.12g, by differences %.12g", name,
+                 only < 0 ? "all parameters" : p->world.model.params.param[only].name, exact,
+                 found);
+    }
+}
+
+/* Direction = unit gradient + unit random vector, over one parameter or all: the derivative is then
+ * not small beside the gradient, and a wrong item of it shows. */
+static void draw_direction(probe *p, int64_t only, uint64_t number)
+{
+    double g = 0, r = 0;
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, number);
+    for (int64_t i = 0; i < p->count; ++i) {
+        for (int64_t k = 0; k < items(p, i) && (only < 0 || only == i); ++k) {
+            p->direction[i][k] = cs_rng_normal(&rng);
+            r += p->direction[i][k] * p->direction[i][k];
+            g += p->grad[i][k] * p->grad[i][k];
+        }
+    }
+    for (int64_t i = 0; i < p->count; ++i) {
+        for (int64_t k = 0; k < items(p, i) && (only < 0 || only == i); ++k) {
+            p->direction[i][k] = p->direction[i][k] / sqrt(r) + p->grad[i][k] / sqrt(g);
+        }
+    }
+}
+
+static bool in_network(const model_world *world, const char *name)
+{
+    const cs_graph *g = &world->net.graph;
+    for (int64_t i = 0; i < g->tensors; ++i) {
+        if (g->tensor[i].space == CS_SPACE_PARAM && strcmp(g->tensor[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_derivatives(void **state)
+{
+    (void)state;
+    for (const model_case *what = model_cases; what->name; ++what) {
+        probe p;
+        probe_open(&p, what);
+        for (uint64_t n = 0; n < 2; ++n) {
+            draw_direction(&p, -1, n);
+            check_direction(&p, -1, what->name);
+        }
+        for (int64_t i = 0; i < p.count; ++i) {
+            const char *name = p.world.model.params.param[i].name;
+            double g = 0;
+            for (int64_t k = 0; k < items(&p, i); ++k) {
+                g += p.grad[i][k] * p.grad[i][k];
+            }
+            if (in_network(&p.world, name) != (g > 0)) {
+                fail_msg("%s: gradient of %s has norm %g", what->name, name, sqrt(g));
+            }
+            if (g > 0) {
+                draw_direction(&p, i, 10 + (uint64_t)i);
+                check_direction(&p, i, what->name);
+            }
+        }
+        probe_close(&p);
+    }
+}
+
+/* --- nothing idle ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const cs_graph *graph;
+    bool *read;
+} readers;
+
+static void note(void *ctx, cs_operand *operand)
+{
+    readers *r = ctx;
+    r->read[operand->tensor] = true;
+    int parent = r->graph->tensor[operand->tensor].parent;
+    if (parent != CS_NONE) {
+        r->read[parent] = true;
+    }
+}
+
+/* The tensor that an operation is there for; CS_NONE: a loss. */
+static int made_by(const cs_op *op)
+{
+    switch (op->kind) {
+    case CS_OP_LINEAR:
+        return op->linear.y;
+    case CS_OP_EMBED:
+        return op->embed.y;
+    case CS_OP_GATHER:
+        return op->gather.y;
+    case CS_OP_ADD:
+        return op->add.y;
+    case CS_OP_LAYER_NORM:
+        return op->layer_norm.y;
+    case CS_OP_ATTENTION:
+        return op->attention.y;
+    case CS_OP_LINEAR_ATTENTION:
+        return op->linear_attention.y;
+    case CS_OP_CROSS_ENTROPY:
+    case CS_OP_SPECTRAL_LOSS:
+    case CS_OP_SQUARED_ERROR:
+    case CS_OP_COUNT:
+        break;
+    }
+    return CS_NONE;
+}
+
+static void test_nothing_idle(void **state)
+{
+    (void)state;
+    for (const model_case *what = model_cases; what->name; ++what) {
+        cs_model_config config = case_config(what, true);
+        cs_network_options options = case_options(what, true);
+        model_world world;
+        world_open(&world, cs_backend_ref, &config, &options);
+        cs_graph *g = &world.net.graph;
+        readers r = {g, cs_calloc(g->tensors, sizeof *r.read)};
+        assert_non_null(r.read);
+        for (int64_t i = 0; i < g->ops; ++i) {
+            cs_op_operands(&g->op[i], note, &r);
+        }
+        for (int64_t i = 0; i < g->ops; ++i) {
+            int made = made_by(&g->op[i]);
+            if (made != CS_NONE && (!r.read[made] || !g->tensor[made].wants_grad)) {
+                fail_msg("%s: nothing reads %s, operation %d", what->name, g->tensor[made].name,
+                         (int)i);
+            }
+        }
+        cs_free(r.read);
+        world_close(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_nothing_idle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
