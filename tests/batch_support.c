@@ -36,6 +36,7 @@ cs_model_config batch_config(cs_form form)
         config.layers = 1;
         config.heads = 1;
         config.pooling = 2;
+        config.bias = config.tied = false;
     } else if (form == CS_FORM_MAE) {
         config.arch = CS_ARCH_ROBERTA_PRELAYERNORM;
         config.position_offset = PAD + 1;
