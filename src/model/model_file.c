@@ -1,0 +1,274 @@
+/* A model as a directory: model.safetensors and config.json in Hugging Face form (huggingface.h).
+ *
+ * Reading takes each parameter from its tensors and refuses what is missing, left over or of
+ * another shape; hashes that the file carries are checked first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "model/huggingface.h"
+#include "model/model.h"
+
+/* --- writing
+ * --------------------------------------------------------------------------------------------- */
+
+/* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
+static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
+{
+    float *at = param + piece->first * piece->cols;
+    for (int64_t r = 0; r < piece->rows; ++r) {
+        for (int64_t c = 0; c < piece->cols; ++c) {
+            float *theirs = file + (piece->transposed ? c * piece->rows + r : r * piece->cols + c);
+            float *ours = at + r * piece->cols + c;
+            if (inward) {
+                *ours = *theirs;
+            } else {
+                *theirs = *ours;
+            }
+        }
+    }
+}
+
+static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[2])
+{
+    *ndim = piece->vector ? 1 : 2;
+    shape[0] = piece->transposed ? piece->cols : piece->rows;
+    shape[1] = piece->transposed ? piece->rows : piece->cols;
+}
+
+/* The largest number of items of a parameter. */
+static int64_t most_items(const cs_params *params)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < params->count; ++i) {
+        int64_t items = params->param[i].rows * params->param[i].cols;
+        most = items > most ? items : most;
+    }
+    return most;
+}
+
+static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
+{
+    int64_t most = most_items(&model->params);
+    float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
+    cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
+        cs_hf_piece piece[CS_HF_PIECES];
+        int count = cs_hf_pieces(model->config.arch, &model->params.param[i], piece);
+        status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
+        for (int p = 0; p < count && status == CS_OK; ++p) {
+            rearrange(&piece[p], false, param, file);
+            status = cs_safetensors_writer_put(
+                writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
+        }
+    }
+    cs_free(param);
+    cs_free(file);
+    return status;
+}
+
+static cs_status write_weights(const cs_model *model, const char *path)
+{
+    const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
+    int64_t count = 0, room = model->params.count * CS_HF_PIECES;
+    cs_hf_piece *piece = cs_alloc(room, sizeof *piece);
+    cs_safetensors_entry *entry = cs_calloc(room, sizeof *entry);
+    cs_safetensors_writer *writer = NULL;
+    cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
+        int pieces = cs_hf_pieces(model->config.arch, &model->params.param[i], &piece[count]);
+        for (int p = 0; p < pieces; ++p, ++count) {
+            entry[count].name = piece[count].name;
+            entry[count].dtype = CS_ST_F32;
+            shape_of(&piece[count], &entry[count].ndim, entry[count].shape);
+        }
+    }
+    if (status == CS_OK &&
+        (status = cs_safetensors_writer_open(path, count, entry, 1, &format, &writer)) == CS_OK &&
+        (status = put_all(model, writer)) == CS_OK) {
+        status = cs_safetensors_writer_commit(&writer);
+    }
+    cs_safetensors_writer_abort(&writer);
+    cs_free(piece);
+    cs_free(entry);
+    return status;
+}
+
+cs_status cs_model_write(const cs_model *model, const char *dir)
+{
+    char *weights = cs_path_join(dir, "model.safetensors"),
+         *config = cs_path_join(dir, "config.json");
+    json_t *json = cs_model_config_json(&model->config);
+    cs_status status = weights && config && json ? cs_dir_make(dir) : CS_ERR_MEMORY;
+    if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK) {
+        status = cs_json_write(config, json);
+    }
+    json_decref(json);
+    cs_free(weights);
+    cs_free(config);
+    return status;
+}
+
+/* --- reading
+ * -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *dir;
+    cs_safetensors *file;
+    bool bare;     /* names lack the class's prefix */
+    uint8_t *used; /* entries of the file that a parameter took */
+} weights;
+
+/* The file's entry of a name: as the class writes it, without the class's prefix in files of the
+ * bare model, or with the words that the first BERT checkpoints have for gain and bias. */
+static const cs_safetensors_entry *find(const weights *w, cs_arch arch, const char *name)
+{
+    size_t prefix = strlen(cs_hf_prefix(arch));
+    if (w->bare && strncmp(name, cs_hf_prefix(arch), prefix) == 0) {
+        name += prefix;
+    }
+    const cs_safetensors_entry *entry = cs_safetensors_find(w->file, name);
+    const char *norm = entry ? NULL : strstr(name, "LayerNorm.");
+    if (norm) {
+        char old[160];
+        bool gain = strcmp(norm, "LayerNorm.weight") == 0;
+        (void)snprintf(old, sizeof old, "%.*sLayerNorm.%s", (int)(norm - name), name,
+                       gain ? "gamma" : "beta");
+        entry = cs_safetensors_find(w->file, old);
+    }
+    return entry;
+}
+
+static int64_t number_of(const weights *w, const cs_safetensors_entry *entry)
+{
+    return entry - cs_safetensors_at(w->file, 0);
+}
+
+static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
+                             const cs_safetensors_entry *entry)
+{
+    int ndim;
+    int64_t shape[2];
+    shape_of(piece, &ndim, shape);
+    if (entry->ndim == ndim && entry->shape[0] == shape[0] &&
+        (ndim == 1 || entry->shape[1] == shape[1])) {
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: %s has %d dimensions, %lld x %lld; config.json wants %lld x %lld", w->dir,
+                   entry->name, entry->ndim, (long long)(entry->ndim > 0 ? entry->shape[0] : 0),
+                   (long long)(entry->ndim > 1 ? entry->shape[1] : 1), (long long)shape[0],
+                   (long long)(ndim > 1 ? shape[1] : 1));
+}
+
+static cs_status read_param(const weights *w, cs_model *model, int64_t number, float *param,
+                            float *file)
+{
+    cs_hf_piece piece[CS_HF_PIECES];
+    int count = cs_hf_pieces(model->config.arch, &model->params.param[number], piece);
+    for (int p = 0; p < count; ++p) {
+        const cs_safetensors_entry *entry = find(w, model->config.arch, piece[p].name);
+        if (!entry) {
+            return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece[p].name);
+        }
+        cs_status status = check_shape(w, &piece[p], entry);
+        if (status == CS_OK) {
+            status = cs_safetensors_read_f32(w->file, entry, 0, entry->items, file);
+        }
+        if (status != CS_OK) {
+            return status;
+        }
+        w->used[number_of(w, entry)] = 1;
+        rearrange(&piece[p], true, param, file);
+    }
+    return cs_params_set(&model->params, number, CS_PARAM_VALUE, param);
+}
+
+static cs_status check_left_over(const weights *w, bool tied)
+{
+    for (int64_t i = 0; i < cs_safetensors_count(w->file); ++i) {
+        const char *name = cs_safetensors_at(w->file, i)->name;
+        if (!w->used[i] && !cs_hf_ignored(name, tied)) {
+            return cs_fail(CS_ERR_INPUT, "%s: no parameter of this configuration takes tensor %s",
+                           w->dir, name);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_weights(const weights *w, cs_model *model)
+{
+    int64_t most = most_items(&model->params);
+    float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
+    cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
+        status = read_param(w, model, i, param, file);
+    }
+    cs_free(param);
+    cs_free(file);
+    return status == CS_OK ? check_left_over(w, model->config.tied) : status;
+}
+
+/* Files of a bare model have no head: the configuration is cut down to what is there. */
+static void fit_head(const weights *w, cs_model_config *config)
+{
+    cs_param dense = {.name = (char[]){"head.dense.weight"}, .rows = 1, .cols = 1};
+    cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
+    cs_hf_piece piece[CS_HF_PIECES];
+    (void)cs_hf_pieces(config->arch, &dense, piece);
+    if (config->head_transform && !find(w, config->arch, piece[0].name)) {
+        config->head_transform = false;
+        (void)cs_hf_pieces(config->arch, &bias, piece);
+        config->head_bias = config->head_bias && find(w, config->arch, piece[0].name) != NULL;
+    }
+}
+
+/* Whether no tensor carries the class's prefix. */
+static bool is_bare(const cs_safetensors *file, cs_arch arch)
+{
+    const char *prefix = cs_hf_prefix(arch);
+    for (int64_t i = 0; i < cs_safetensors_count(file); ++i) {
+        if (strncmp(cs_safetensors_at(file, i)->name, prefix, strlen(prefix)) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_model *out)
+{
+    weights w = {.dir = dir};
+    cs_model model = {0};
+    cs_model_config config;
+    json_t *json = NULL;
+    char *path = cs_path_join(dir, "config.json");
+    cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
+    if (status != CS_OK || (status = cs_model_config_parse(path, json, &config)) != CS_OK ||
+        (status = cs_safetensors_open_model(dir, &w.file)) != CS_OK ||
+        (status = cs_safetensors_verify(w.file)) != CS_OK) {
+        goto done;
+    }
+    w.bare = is_bare(w.file, config.arch);
+    w.used = cs_calloc(cs_safetensors_count(w.file) + 1, 1);
+    if (!w.used) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    fit_head(&w, &config);
+    if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
+        (status = read_weights(&w, &model)) == CS_OK) {
+        *out = model;
+        model = (cs_model){0};
+    }
+done:
+    cs_model_free(&model);
+    cs_safetensors_free(w.file);
+    cs_free(w.used);
+    json_decref(json);
+    cs_free(path);
+    return status;
+}

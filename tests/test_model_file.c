@@ -1,0 +1,386 @@
+/* model directories: round trips of every architecture, the names and layouts of Hugging Face, bad
+ * files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "io_support.h"
+#include "model/huggingface.h"
+#include "model/model.h"
+
+static cs_model_config config_of(cs_arch arch)
+{
+    cs_model_config c = {
+        .vocab = 11, .positions = 7, .width = 6, .layers = 2, .heads = 2, .inner = 10};
+    cs_model_config_default(arch, &c);
+    if (arch == CS_ARCH_LINEAR) {
+        c.layers = 1;
+    }
+    return c;
+}
+
+static void make(const cs_model_config *config, cs_backend *backend, cs_model *model)
+{
+    assert_int_equal(cs_model_init(config, backend, false, model), CS_OK);
+    assert_int_equal(cs_model_randomise(model, 3), CS_OK);
+}
+
+static void assert_same(const cs_model *a, const cs_model *b)
+{
+    assert_int_equal(a->params.count, b->params.count);
+    for (int64_t i = 0; i < a->params.count; ++i) {
+        const cs_param *p = &a->params.param[i];
+        int64_t items = p->rows * p->cols;
+        float *x = cs_alloc(items, sizeof *x), *y = cs_alloc(items, sizeof *y);
+        assert_string_equal(p->name, b->params.param[i].name);
+        assert_int_equal(cs_params_get(&a->params, i, CS_PARAM_VALUE, x), CS_OK);
+        assert_int_equal(cs_params_get(&b->params, i, CS_PARAM_VALUE, y), CS_OK);
+        assert_memory_equal(x, y, (size_t)items * sizeof *x);
+        cs_free(x);
+        cs_free(y);
+    }
+}
+
+static void round_trip(void **state, const cs_model_config *config, cs_backend *backend)
+{
+    cs_model model = {0}, back = {0};
+    make(config, backend, &model);
+    const char *dir = in_dir(state, "model");
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+    assert_same(&model, &back);
+    cs_model_free(&model);
+    cs_model_free(&back);
+}
+
+static void every_architecture_comes_back(void **state)
+{
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
+        cs_model_config config = config_of((cs_arch)arch);
+        round_trip(state, &config, backend);
+        if (arch == CS_ARCH_LINEAR) {
+            continue;
+        }
+        config.query_vector = true;
+        config.relative_buckets = 4;
+        config.relative_distance = 16;
+        config.decoder = (cs_decoder_config){1, 4, 2, 8, CS_DECODER_SELF_CROSS};
+        round_trip(state, &config, backend);
+        config.tied = false;
+        config.decoder = (cs_decoder_config){0};
+        round_trip(state, &config, backend);
+    }
+    cs_backend_free(&backend);
+}
+
+/* Names and shapes as transformers' classes list them in state_dict(). */
+static void names_are_those_of_the_classes(void **state)
+{
+    static const struct {
+        cs_arch arch;
+        const char *name;
+        int ndim;
+        int64_t rows, cols;
+    } expected[] = {
+        {CS_ARCH_GPT2, "transformer.wte.weight", 2, 11, 6},
+        {CS_ARCH_GPT2, "transformer.wpe.weight", 2, 7, 6},
+        {CS_ARCH_GPT2, "transformer.h.1.ln_1.weight", 1, 6, 1},
+        {CS_ARCH_GPT2, "transformer.h.1.attn.c_attn.weight", 2, 6, 18},
+        {CS_ARCH_GPT2, "transformer.h.0.attn.c_attn.bias", 1, 18, 1},
+        {CS_ARCH_GPT2, "transformer.h.0.mlp.c_fc.weight", 2, 6, 10},
+        {CS_ARCH_GPT2, "transformer.h.0.mlp.c_proj.weight", 2, 10, 6},
+        {CS_ARCH_GPT2, "transformer.ln_f.bias", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "roberta_prelayernorm.embeddings.word_embeddings.weight", 2,
+         11, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "roberta_prelayernorm.embeddings.position_embeddings.weight",
+         2, 9, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.embeddings.token_type_embeddings.weight", 2, 1, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "roberta_prelayernorm.embeddings.LayerNorm.weight", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.encoder.layer.1.attention.LayerNorm.bias", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.encoder.layer.1.attention.self.key.weight", 2, 6, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.encoder.layer.1.attention.self.value.bias", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.encoder.layer.0.intermediate.dense.weight", 2, 10, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM,
+         "roberta_prelayernorm.encoder.layer.0.intermediate.LayerNorm.weight", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "roberta_prelayernorm.LayerNorm.weight", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "lm_head.dense.weight", 2, 6, 6},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "lm_head.layer_norm.bias", 1, 6, 1},
+        {CS_ARCH_ROBERTA_PRELAYERNORM, "lm_head.bias", 1, 11, 1},
+        {CS_ARCH_ROBERTA, "roberta.encoder.layer.0.attention.output.LayerNorm.weight", 1, 6, 1},
+        {CS_ARCH_ROBERTA, "roberta.encoder.layer.0.output.LayerNorm.weight", 1, 6, 1},
+        {CS_ARCH_BERT, "bert.embeddings.token_type_embeddings.weight", 2, 2, 6},
+        {CS_ARCH_BERT, "cls.predictions.transform.dense.weight", 2, 6, 6},
+        {CS_ARCH_BERT, "cls.predictions.bias", 1, 11, 1},
+    };
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
+        cs_model_config config = config_of((cs_arch)arch);
+        cs_model model = {0};
+        cs_safetensors *file = NULL;
+        make(&config, backend, &model);
+        const char *dir = in_dir(state, cs_arch_name((cs_arch)arch));
+        assert_int_equal(cs_model_write(&model, dir), CS_OK);
+        assert_int_equal(cs_safetensors_open_model(dir, &file), CS_OK);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
+            if ((int)expected[i].arch != arch) {
+                continue;
+            }
+            const cs_safetensors_entry *entry = cs_safetensors_find(file, expected[i].name);
+            assert_non_null(entry);
+            assert_int_equal(entry->ndim, expected[i].ndim);
+            assert_int_equal(entry->shape[0], expected[i].rows);
+            assert_int_equal(entry->ndim == 2 ? entry->shape[1] : 1, expected[i].cols);
+        }
+        for (int64_t i = 0; i < cs_safetensors_count(file); ++i) {
+            assert_null(strstr(cs_safetensors_at(file, i)->name, "cospec."));
+        }
+        cs_safetensors_free(file);
+        cs_model_free(&model);
+    }
+    cs_backend_free(&backend);
+}
+
+/* GPT-2 keeps inputs x outputs: item (i, o) of the file is item (o, i) here. */
+static void gpt2_matrices_are_transposed(void **state)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_safetensors *file = NULL;
+    cs_model_config config = config_of(CS_ARCH_GPT2);
+    float ours[60], theirs[60];
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    make(&config, backend, &model);
+    assert_int_equal(cs_model_write(&model, in_dir(state, "m")), CS_OK);
+    assert_int_equal(cs_safetensors_open_model(in_dir(state, "m"), &file), CS_OK);
+    int64_t number = cs_params_find(&model.params, "layer.0.mlp.in.weight");
+    assert_int_equal(cs_params_get(&model.params, number, CS_PARAM_VALUE, ours), CS_OK);
+    const cs_safetensors_entry *entry =
+        cs_safetensors_find(file, "transformer.h.0.mlp.c_fc.weight");
+    assert_int_equal(cs_safetensors_read_f32(file, entry, 0, 60, theirs), CS_OK);
+    for (int o = 0; o < 10; ++o) {
+        for (int i = 0; i < 6; ++i) {
+            assert_true(ours[o * 6 + i] == theirs[i * 10 + o]);
+        }
+    }
+    cs_safetensors_free(file);
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+}
+
+/* --- files of others
+ * ------------------------------------------------------------------------------------- */
+
+/* Writes DIR/model.safetensors again with each name passed through `rename` (NULL result: left
+ * out), and one more tensor if `extra` is a name. */
+static void rewrite(const char *dir, const char *(*rename)(const char *name, char *room),
+                    const char *extra)
+{
+    cs_safetensors *file = NULL;
+    cs_safetensors_writer *writer = NULL;
+    assert_int_equal(cs_safetensors_open_model(dir, &file), CS_OK);
+    int64_t count = cs_safetensors_count(file), kept = 0;
+    cs_safetensors_entry *entry = cs_calloc(count + 1, sizeof *entry);
+    int64_t *from = cs_alloc(count + 1, sizeof *from);
+    char(*room)[200] = cs_calloc(count + 1, sizeof *room);
+    assert_true(entry && from && room);
+    for (int64_t i = 0; i < count; ++i) {
+        const char *name = rename(cs_safetensors_at(file, i)->name, room[i]);
+        if (name) {
+            entry[kept] = *cs_safetensors_at(file, i);
+            entry[kept].name = name;
+            from[kept++] = i;
+        }
+    }
+    int64_t all = kept;
+    if (extra) {
+        entry[all++] =
+            (cs_safetensors_entry){.name = extra, .dtype = CS_ST_F32, .ndim = 1, .shape = {2}};
+    }
+    char *path = cs_path_join(dir, "model.safetensors");
+    assert_int_equal(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer), CS_OK);
+    for (int64_t i = 0; i < kept; ++i) {
+        const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
+        float x[256];
+        assert_true(e->items <= 256);
+        assert_int_equal(cs_safetensors_read_f32(file, e, 0, e->items, x), CS_OK);
+        assert_int_equal(cs_safetensors_writer_put(writer, x, e->bytes), CS_OK);
+    }
+    if (extra) {
+        assert_int_equal(cs_safetensors_writer_put(writer, (float[]){1, 2}, 8), CS_OK);
+    }
+    assert_int_equal(cs_safetensors_writer_commit(&writer), CS_OK);
+    cs_safetensors_free(file);
+    cs_free(path);
+    cs_free(entry);
+    cs_free(from);
+    cs_free(room);
+}
+
+static const char *unchanged(const char *name, char *room)
+{
+    (void)room;
+    return name;
+}
+
+static const char *without_class(const char *name, char *room)
+{
+    (void)room;
+    const char *dot = strchr(name, '.');
+    return strncmp(name, "lm_head", 7) == 0 || strncmp(name, "cls", 3) == 0 ? NULL : dot + 1;
+}
+
+static const char *with_gamma(const char *name, char *room)
+{
+    const char *norm = strstr(name, "LayerNorm.");
+    if (!norm) {
+        return name;
+    }
+    (void)snprintf(room, 200, "%.*sLayerNorm.%s", (int)(norm - name), name,
+                   strstr(norm, "weight") ? "gamma" : "beta");
+    return room;
+}
+
+static const char *without_key(const char *name, char *room)
+{
+    (void)room;
+    return strstr(name, "layer.1.attention.self.key.bias") ? NULL : name;
+}
+
+static void files_of_the_bare_model_are_read(void **state)
+{
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
+    for (int i = 0; i < 3; ++i) {
+        cs_model model = {0}, back = {0};
+        cs_model_config config = config_of(arch[i]);
+        make(&config, backend, &model);
+        const char *dir = in_dir(state, "bare");
+        assert_int_equal(cs_model_write(&model, dir), CS_OK);
+        rewrite(dir, without_class, NULL);
+        assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+        assert_false(back.config.head_transform || back.config.head_bias);
+        int64_t a = cs_params_find(&model.params, "layer.1.mlp.out.weight");
+        int64_t b = cs_params_find(&back.params, "layer.1.mlp.out.weight");
+        float x[60], y[60];
+        assert_int_equal(cs_params_get(&model.params, a, CS_PARAM_VALUE, x), CS_OK);
+        assert_int_equal(cs_params_get(&back.params, b, CS_PARAM_VALUE, y), CS_OK);
+        assert_memory_equal(x, y, sizeof x);
+        cs_model_free(&model);
+        cs_model_free(&back);
+    }
+    cs_backend_free(&backend);
+}
+
+static void old_names_and_extra_buffers_are_read(void **state)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0}, back = {0};
+    cs_model_config config = config_of(CS_ARCH_BERT);
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    make(&config, backend, &model);
+    const char *dir = in_dir(state, "old");
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    rewrite(dir, with_gamma, "bert.pooler.dense.bias");
+    assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+    assert_same(&model, &back);
+    cs_model_free(&model);
+    cs_model_free(&back);
+    cs_backend_free(&backend);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0}, back = {0};
+    cs_model_config config = config_of(CS_ARCH_ROBERTA_PRELAYERNORM);
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    make(&config, backend, &model);
+    const char *dir = in_dir(state, "bad");
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    rewrite(dir, without_key, NULL);
+    assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
+                 "encoder.layer.1.attention.self.key.bias is missing");
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    rewrite(dir, unchanged, "classifier.bias");
+    assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
+                 "takes tensor classifier.bias");
+
+    /* A configuration of another width. */
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    json_t *json = NULL;
+    char *path = cs_path_join(dir, "config.json");
+    assert_int_equal(cs_json_read(path, &json), CS_OK);
+    assert_int_equal(json_object_set_new(json, "hidden_size", json_integer(8)), 0);
+    assert_int_equal(cs_json_write(path, json), CS_OK);
+    json_decref(json);
+    assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
+                 "config.json wants 11 x 8");
+
+    /* One bit of the data. */
+    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
+    int64_t size = 0;
+    assert_int_equal(cs_file_read(weights, 1 << 20, &bytes, &size), CS_OK);
+    bytes[size - 5] ^= 1;
+    assert_int_equal(cs_file_write(weights, bytes, size), CS_OK);
+    assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT, "model.safetensors");
+    cs_free(bytes);
+    cs_free(weights);
+    cs_free(path);
+    assert_null(back.params.param);
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+}
+
+static cs_status write_and_read(const char *path)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0}, back = {0};
+    cs_model_config config = config_of(CS_ARCH_GPT2);
+    config.layers = 1;
+    cs_status status = cs_backend_ref(&backend);
+    if (status == CS_OK && (status = cs_model_init(&config, backend, false, &model)) == CS_OK &&
+        (status = cs_model_write(&model, path)) == CS_OK) {
+        status = cs_model_read(path, backend, false, &back);
+    }
+    cs_model_free(&model);
+    cs_model_free(&back);
+    cs_backend_free(&backend);
+    return status;
+}
+
+static void every_allocation_fails_cleanly(void **state)
+{
+    fail_each_allocation(write_and_read, in_dir(state, "m"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(every_architecture_comes_back),
+        TEST_IN_DIR(names_are_those_of_the_classes),
+        TEST_IN_DIR(gpt2_matrices_are_transposed),
+        TEST_IN_DIR(files_of_the_bare_model_are_read),
+        TEST_IN_DIR(old_names_and_extra_buffers_are_read),
+        TEST_IN_DIR(bad_files_are_refused),
+        TEST_IN_DIR(every_allocation_fails_cleanly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
