@@ -19,7 +19,17 @@ void must(cs_status status)
     }
 }
 
-const backend_open model_backends[] = {cs_backend_ref, NULL};
+static cs_status cpu_one(cs_backend **out)
+{
+    return cs_backend_cpu(1, out);
+}
+
+static cs_status cpu_two(cs_backend **out)
+{
+    return cs_backend_cpu(2, out);
+}
+
+const backend_open model_backends[] = {cs_backend_ref, cpu_one, cpu_two, NULL};
 
 /* --- cases ------------------------------------------------------------------------------------ */
 

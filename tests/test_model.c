@@ -1,0 +1,320 @@
+/* model: initial values, what networks refuse, hidden rows, cost and memory. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io_support.h"
+#include "model_support.h"
+
+enum { VOCAB = 11, WIDTH = 8 };
+
+static const model_case gpt2 = {"gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CS_LOSS_CROSS_ENTROPY, NULL};
+
+/* --- initial values --------------------------------------------------------------------------- */
+
+static void values_of(const cs_model *model, const char *name, double *out)
+{
+    int64_t number = cs_params_find(&model->params, name);
+    assert_true(number >= 0);
+    must(cs_params_get64(&model->params, number, CS_PARAM_VALUE, out));
+}
+
+static cs_model model_of(const cs_model_config *config, backend_open open, cs_backend **backend,
+                         uint64_t seed)
+{
+    cs_model model;
+    must(open(backend));
+    must(cs_model_init(config, *backend, false, &model));
+    must(cs_model_randomise(&model, seed));
+    return model;
+}
+
+static void close_model(cs_model *model, cs_backend **backend)
+{
+    cs_model_free(model);
+    cs_backend_free(backend);
+}
+
+/* The same values in a model with other parameters beside, on another backend; others with another
+ * seed. */
+static void test_values_by_name(void **state)
+{
+    (void)state;
+    cs_model_config config = case_config(&gpt2, false), other = config;
+    other.query_vector = true;
+    other.layers = 3;
+    cs_backend *backend[3];
+    cs_model a = model_of(&config, cs_backend_ref, &backend[0], 1);
+    cs_model b = model_of(&other, cs_backend_ref64, &backend[1], 1);
+    cs_model c = model_of(&config, cs_backend_ref, &backend[2], 2);
+    double x[3][VOCAB * WIDTH];
+    const char *name = "embed.token";
+    values_of(&a, name, x[0]);
+    values_of(&b, name, x[1]);
+    values_of(&c, name, x[2]);
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+    for (int i = 0; i < VOCAB * WIDTH; ++i) {
+        assert_true(x[0][i] != x[2][i]);
+    }
+    close_model(&a, &backend[0]);
+    close_model(&b, &backend[1]);
+    close_model(&c, &backend[2]);
+}
+
+static double mean_square(const cs_model *model, const char *name, int64_t n)
+{
+    double x[8192], sum = 0;
+    assert_true(n <= 8192);
+    values_of(model, name, x);
+    for (int64_t i = 0; i < n; ++i) {
+        sum += x[i] * x[i];
+    }
+    return sum / (double)n;
+}
+
+/* n normal draws of variance v have a mean square of v with standard deviation v sqrt(2 / n): six
+ * of those. */
+static void assert_spread(const cs_model *model, const char *name, int64_t n, double deviation)
+{
+    double v = deviation * deviation, found = mean_square(model, name, n);
+    if (!(fabs(found - v) < 6 * v * sqrt(2 / (double)n))) {
+        fail_msg("%s: mean square %g, not %g", name, found, v);
+    }
+}
+
+static void test_initial_values(void **state)
+{
+    (void)state;
+    cs_model_config config = {
+        .vocab = 64, .positions = 16, .width = 32, .layers = 3, .heads = 4, .inner = 64};
+    cs_backend *backend;
+    cs_model_config_default(CS_ARCH_GPT2, &config);
+    cs_model model = model_of(&config, cs_backend_ref, &backend, 3);
+    assert_spread(&model, "embed.token", 64 * 32, 0.02);
+    assert_spread(&model, "layer.2.attention.qkv.weight", 3 * 32 * 32, 0.02);
+    assert_spread(&model, "layer.2.attention.output.weight", 32 * 32, 0.02 / sqrt(6));
+    assert_spread(&model, "layer.0.mlp.out.weight", 32 * 64, 0.02 / sqrt(6));
+    assert_true(mean_square(&model, "layer.0.mlp.in.bias", 64) == 0);
+    assert_true(mean_square(&model, "final_norm.gain", 32) == 1);
+    close_model(&model, &backend);
+    cs_model_config_default(CS_ARCH_BERT, &config);
+    model = model_of(&config, cs_backend_ref, &backend, 3);
+    assert_spread(&model, "layer.0.mlp.out.weight", 32 * 64, 0.02);
+    close_model(&model, &backend);
+    cs_model_config_default(CS_ARCH_LINEAR, &config);
+    config.layers = 1;
+    model = model_of(&config, cs_backend_ref, &backend, 3);
+    assert_spread(&model, "embed.token", 64 * 32, 1);
+    assert_spread(&model, "layer.0.attention.qkv.weight", 3 * 32 * 32, 1 / sqrt(32));
+    assert_spread(&model, "output.weight", 64 * 32, 0.02);
+    close_model(&model, &backend);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static void test_refused(void **state)
+{
+    (void)state;
+    cs_model_config config = case_config(&gpt2, false);
+    cs_network_options good = case_options(&gpt2, false), o;
+    cs_backend *backend;
+    cs_network net;
+    cs_model model = model_of(&config, cs_backend_ref, &backend, 1);
+    o = good;
+    o.form = CS_FORM_TWO_STREAM;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "query vector");
+    o.form = CS_FORM_MAE;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "no decoder");
+    o.form = CS_FORM_LINEAR;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "architecture gpt2");
+    o = good;
+    o.length = 10;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE,
+                 "10 tokens in a model of 9 positions");
+    o = good;
+    o.predictions = 0;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "predictions 0");
+    o = good;
+    o.training = o.keep_hidden = true;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "hidden rows");
+    o = good;
+    o.loss = CS_LOSS_SPECTRAL;
+    o.spectral_factor = 0;
+    assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "factor 0");
+    close_model(&model, &backend);
+    config.heads = 3;
+    must(cs_backend_ref(&backend));
+    assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_USAGE,
+                 "heads 3 do not divide width 8");
+    cs_backend_free(&backend);
+}
+
+static cs_status build_all(const char *unused)
+{
+    (void)unused;
+    const model_case what = {"mae", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM,
+                             CS_LOSS_CROSS_ENTROPY, NULL};
+    cs_model_config config = case_config(&what, false);
+    cs_network_options options = case_options(&what, false);
+    options.keep_hidden = true;
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_network net = {0};
+    cs_status status = cs_backend_ref(&backend);
+    if (status == CS_OK) {
+        status = cs_model_init(&config, backend, true, &model);
+    }
+    if (status == CS_OK) {
+        status = cs_model_randomise(&model, 1);
+    }
+    if (status == CS_OK) {
+        status = cs_network_build(&model, &options, &net);
+    }
+    cs_network_free(&net);
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+    return status;
+}
+
+static void test_each_allocation(void **state)
+{
+    (void)state;
+    fail_each_allocation(build_all, NULL);
+}
+
+/* --- hidden rows ------------------------------------------------------------------------------ */
+
+/* Kept rows change no bit of the logits; the top without loss rows is what the output matrix reads;
+ * the first hidden rows are the embeddings. */
+static void check_hidden(cs_arch arch)
+{
+    const model_case what = {"hidden", CS_FORM_SINGLE, arch, CS_LOSS_NONE, NULL};
+    cs_model_config config = case_config(&what, false);
+    config.head_transform = false;
+    float logits[2][7 * VOCAB], features[7 * WIDTH], top[10 * WIDTH], hidden[10 * WIDTH];
+    model_data data;
+    for (int kept = 0; kept < 3; ++kept) {
+        cs_network_options options = case_options(&what, false);
+        model_world world;
+        options.keep_hidden = kept > 0;
+        options.predictions = kept == 2 ? 0 : 7;
+        world_open(&world, cs_backend_ref, &config, &options);
+        if (kept == 0) {
+            data_fill(&data, &world, 1);
+        }
+        world_load(&world, &data);
+        assert_int_equal(world.net.hiddens, kept ? 3 : 0);
+        if (kept < 2) {
+            world_logits(&world, logits[kept]);
+            must(cs_run_get_f32(world.run, world.net.features, features));
+        } else {
+            must(cs_run_forward(world.run));
+            must(cs_run_get_f32(world.run, world.net.top, top));
+            must(cs_run_get_f32(world.run, world.net.hidden[2], hidden));
+        }
+        world_close(&world);
+    }
+    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+    for (int p = 0; p < 7; ++p) {
+        assert_memory_equal(features + (ptrdiff_t)p * WIDTH,
+                            top + (ptrdiff_t)data.predict[p] * WIDTH, WIDTH * sizeof *top);
+    }
+    assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.post_norm);
+}
+
+static void test_hidden(void **state)
+{
+    (void)state;
+    check_hidden(CS_ARCH_GPT2);
+    check_hidden(CS_ARCH_BERT);
+}
+
+/* The content stream of two-stream attention is the single form under the same masks. */
+static void test_content_stream(void **state)
+{
+    (void)state;
+    const model_case what = {"content", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CS_LOSS_NONE, NULL};
+    cs_model_config config = case_config(&what, false);
+    float hidden[2][3][10 * WIDTH];
+    model_data data;
+    for (int form = 0; form < 2; ++form) {
+        cs_network_options options = case_options(&what, false);
+        model_world world;
+        options.form = form == 0 ? CS_FORM_TWO_STREAM : CS_FORM_SINGLE;
+        options.keep_hidden = true;
+        world_open(&world, cs_backend_ref, &config, &options);
+        if (form == 0) {
+            data_fill(&data, &world, 1);
+        }
+        world_load(&world, &data);
+        must(cs_run_forward(world.run));
+        for (int l = 0; l < 3; ++l) {
+            must(cs_run_get_f32(world.run, world.net.hidden[l], hidden[form][l]));
+        }
+        world_close(&world);
+    }
+    assert_memory_equal(hidden[0], hidden[1], sizeof hidden[0]);
+}
+
+/* --- cost and memory -------------------------------------------------------------------------- */
+
+static void test_flops(void **state)
+{
+    (void)state;
+    cs_model_config config = case_config(&gpt2, false);
+    cs_network_options o = case_options(&gpt2, true);
+    model_world world;
+    world_open(&world, cs_backend_ref, &config, &o);
+    double d = WIDTH, f = 10, rows = 10, top = 7, s = 5;
+    double layer = 2 * rows * d * 3 * d + 4 * rows * s * d; /* projections, attention */
+    double above = 2 * d * d + 2 * 2 * d * f;               /* a row of output and mlp */
+    double expected = 2 * layer + (rows + top) * above + 2 * top * d * VOCAB;
+    assert_true(cs_network_flops(&world.net) == expected);
+    world_close(&world);
+}
+
+static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
+{
+    cs_model_config config = case_config(&gpt2, false);
+    cs_network_options options = case_options(&gpt2, training);
+    config.layers = layers;
+    config.width = 64; /* beside which alignment is small */
+    options.batch = batch;
+    options.predictions = batch * options.length;
+    model_world world;
+    world_open(&world, cs_backend_ref, &config, &options);
+    int64_t bytes = cs_run_bytes(&world.net.graph, world.backend);
+    world_close(&world);
+    return bytes;
+}
+
+/* Memory grows with rows, in training with layers too; without training layers share it but for
+ * their row statistics (at most 64 bytes a row and matrix of them, of four a layer). */
+static void test_memory(void **state)
+{
+    (void)state;
+    for (int training = 0; training < 2; ++training) {
+        int64_t one = bytes_of(8, 2, training), two = bytes_of(16, 2, training);
+        assert_true(two > one + one * 9 / 10 && two <= 2 * one);
+    }
+    int64_t rows = 8 * 5;
+    assert_true(bytes_of(8, 6, false) <= bytes_of(8, 2, false) + 4 * 4 * rows * 64);
+    assert_true(bytes_of(8, 6, true) > bytes_of(8, 2, true) + 4 * rows * 64 * 4 * 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_by_name), cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_each_allocation),
+        cmocka_unit_test(test_hidden),         cmocka_unit_test(test_content_stream),
+        cmocka_unit_test(test_flops),          cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

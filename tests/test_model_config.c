@@ -1,0 +1,261 @@
+/* model: presets, sound configurations, config.json both ways. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "io_support.h"
+#include "model_support.h"
+
+/* --- names and presets ------------------------------------------------------------------------ */
+
+static void test_presets(void **state)
+{
+    (void)state;
+    for (const char *const *name = cs_model_presets(); *name; ++name) {
+        cs_model_config config = {.vocab = 1000};
+        must(cs_model_preset(*name, &config));
+        for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
+            cs_model_config_default((cs_arch)arch, &config);
+            must(cs_model_config_check(&config));
+            assert_true(cs_model_config_exchangeable(&config));
+        }
+    }
+    cs_model_config config = {0};
+    must(cs_model_preset("cramming", &config));
+    assert_int_equal(config.layers, 16);
+    assert_int_equal(config.width, 768);
+    must(cs_model_preset("large", &config));
+    assert_int_equal(config.layers, 24);
+    assert_int_equal(config.width, 1024);
+    assert_fails(cs_model_preset("huge", &config), CS_ERR_USAGE, "unknown model size 'huge'");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
+        cs_arch found;
+        must(cs_arch_by_name(cs_arch_name((cs_arch)arch), &found));
+        assert_int_equal(found, arch);
+    }
+    cs_arch found;
+    assert_fails(cs_arch_by_name("xlnet", &found), CS_ERR_USAGE, "unknown architecture 'xlnet'");
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static const model_case roberta = {"roberta", CS_FORM_MAE, CS_ARCH_ROBERTA, CS_LOSS_NONE, NULL};
+static const model_case linear = {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_NONE, NULL};
+
+#define REFUSES(what, member, value, part)                                                         \
+    do {                                                                                           \
+        cs_model_config bad = case_config(&(what), false);                                         \
+        must(cs_model_config_check(&bad));                                                         \
+        bad.member = value;                                                                        \
+        assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, part);                             \
+    } while (0)
+
+static void test_checks(void **state)
+{
+    (void)state;
+    REFUSES(roberta, vocab, 0, "vocabulary 0 not in 1");
+    REFUSES(roberta, heads, 3, "heads 3 do not divide width 8");
+    REFUSES(roberta, heads, 65, "heads 65 not in 1 .. 64");
+    REFUSES(roberta, layers, 0, "layers 0");
+    REFUSES(roberta, inner, -1, "inner width -1");
+    REFUSES(roberta, positions, -1, "positions -1");
+    REFUSES(roberta, dropout, 1, "dropout 1 not in [0, 1)");
+    REFUSES(roberta, attention_dropout, -0.5, "attention dropout -0.5");
+    REFUSES(roberta, embed_dropout, 2, "embedding dropout 2");
+    REFUSES(roberta, eps, 0, "norm epsilon 0");
+    REFUSES(roberta, init_range, 0, "initial range 0");
+    REFUSES(roberta, relative_buckets, 7, "relative buckets 7");
+    REFUSES(roberta, relative_buckets, 32, "relative distance 0");
+    REFUSES(roberta, mask_id, 11, "mask token 11 not in 0 .. 10");
+    REFUSES(roberta, pad_id, -1, "needs a padding token");
+    REFUSES(roberta, position_offset, 0, "positions of roberta start at row 2, not 0");
+    REFUSES(roberta, decoder.heads, 3, "decoder heads 3");
+    REFUSES(roberta, decoder.inner, 0, "decoder inner width 0");
+    REFUSES(roberta, act, (cs_activation)9, "no activation has number 9");
+    REFUSES(roberta, arch, (cs_arch)9, "no architecture has number 9");
+    REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "no decoder attention");
+    REFUSES(linear, layers, 2, "1 layer, not 2");
+    REFUSES(linear, tied, true, "a tied output");
+    REFUSES(linear, dropout, 0.1, "dropout");
+    REFUSES(linear, query_vector, true, "a query vector");
+    REFUSES(linear, pooling, -1, "pooling power -1");
+}
+
+/* --- config.json ------------------------------------------------------------------------------ */
+
+static void assert_same(const cs_model_config *a, const cs_model_config *b, const char *name)
+{
+    json_t *x = cs_model_config_json(a), *y = cs_model_config_json(b);
+    assert_non_null(x);
+    assert_non_null(y);
+    if (!json_equal(x, y)) {
+        fail_msg("%s: settings are lost", name);
+    }
+    json_decref(x);
+    json_decref(y);
+    assert_int_equal(a->arch, b->arch);
+    assert_int_equal(a->act, b->act);
+    assert_int_equal(a->positions, b->positions);
+    assert_int_equal(a->position_offset, b->position_offset);
+    assert_int_equal(a->post_norm, b->post_norm);
+    assert_int_equal(a->bias, b->bias);
+    assert_int_equal(a->tied, b->tied);
+    assert_int_equal(a->relative_buckets, b->relative_buckets);
+    assert_int_equal(a->query_vector, b->query_vector);
+    assert_int_equal(a->token_types, b->token_types);
+    assert_int_equal(a->decoder.layers, b->decoder.layers);
+    assert_int_equal(a->decoder.attention, b->decoder.attention);
+    assert_int_equal(a->mask_id, b->mask_id);
+    assert_true(a->embed_dropout == b->embed_dropout && a->dropout == b->dropout);
+    assert_true(a->pooling == b->pooling && a->eps == b->eps);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for (const model_case *what = model_cases; what->name; ++what) {
+        for (int variant = 0; variant < 3; ++variant) {
+            cs_model_config config = case_config(what, variant == 1), back;
+            if (variant == 2) {
+                config.act = CS_ACT_TANH;
+                config.eps = 1e-7;
+                cs_model_config_ids(&config, (cs_special_ids){3, 4, 5, 6, 7});
+            }
+            json_t *json = cs_model_config_json(&config);
+            assert_non_null(json);
+            must(cs_model_config_parse("config.json", json, &back));
+            assert_same(&config, &back, what->name);
+            json_decref(json);
+        }
+    }
+}
+
+static json_t *json_of(const char *text)
+{
+    json_error_t error;
+    json_t *json = json_loads(text, 0, &error);
+    if (!json) {
+        fail_msg("%s", error.text);
+    }
+    return json;
+}
+
+/* As the class writes it: rows of the position table, ids, absent keys. */
+static void test_foreign_files(void **state)
+{
+    (void)state;
+    cs_model_config config;
+    json_t *json = json_of(
+        "{\"model_type\": \"gpt2\", \"vocab_size\": 100, \"n_positions\": 16, \"n_embd\": 8,"
+        " \"n_layer\": 2, \"n_head\": 2, \"n_inner\": null, \"use_cache\": true}");
+    must(cs_model_config_parse("f", json, &config));
+    json_decref(json);
+    assert_int_equal(config.inner, 32);
+    assert_int_equal(config.positions, 16);
+    assert_int_equal(config.bos_id, -1); /* 50256 is not among 100 tokens */
+    assert_int_equal(config.act, CS_ACT_GELU_TANH);
+    assert_true(config.eps == 1e-5 && config.dropout == 0.1 && config.tied);
+    json = json_of("{\"model_type\": \"roberta-prelayernorm\", \"vocab_size\": 100,"
+                   " \"max_position_embeddings\": 18, \"hidden_size\": 8, \"num_hidden_layers\": 1,"
+                   " \"num_attention_heads\": 2, \"intermediate_size\": 12, \"pad_token_id\": 1}");
+    must(cs_model_config_parse("f", json, &config));
+    assert_int_equal(config.positions, 16);
+    assert_int_equal(config.position_offset, 2);
+    assert_int_equal(config.token_types, 2);
+    assert_int_equal(config.act, CS_ACT_GELU_ERF);
+    assert_true(config.eps == 1e-12 && config.embed_dropout == 0.1);
+    json_t *written = cs_model_config_json(&config);
+    assert_non_null(written);
+    assert_int_equal(json_integer_value(json_object_get(written, "max_position_embeddings")), 18);
+    assert_string_equal(
+        json_string_value(json_array_get(json_object_get(written, "architectures"), 0)),
+        "RobertaPreLayerNormForMaskedLM");
+    assert_null(json_object_get(written, "cospec"));
+    json_decref(written);
+    json_decref(json);
+}
+
+/* What no class computes is not passed off as one. */
+static void test_own_type(void **state)
+{
+    (void)state;
+    cs_model_config config = case_config(&roberta, false);
+    for (int own = 0; own < 2; ++own) {
+        config.relative_buckets = own ? 8 : 0;
+        config.relative_distance = own ? 4 : 0;
+        json_t *json = cs_model_config_json(&config);
+        assert_non_null(json);
+        assert_string_equal(json_string_value(json_object_get(json, "model_type")),
+                            own ? "cospec" : "roberta");
+        assert_int_equal(json_object_get(json, "architectures") != NULL, !own);
+        json_decref(json);
+    }
+}
+
+static void assert_refused(const char *key, json_t *value, const char *part)
+{
+    cs_model_config config = case_config(&roberta, false), out;
+    json_t *json = cs_model_config_json(&config);
+    assert_non_null(json);
+    if (value) {
+        assert_int_equal(json_object_set_new(json, key, value), 0);
+    } else {
+        assert_int_equal(json_object_del(json, key), 0);
+    }
+    assert_fails(cs_model_config_parse("dir/config.json", json, &out), CS_ERR_INPUT, part);
+    json_decref(json);
+}
+
+static void test_refused_files(void **state)
+{
+    (void)state;
+    assert_refused("model_type", json_string("xlnet"),
+                   "dir/config.json: unknown architecture 'xlnet'");
+    assert_refused("model_type", json_string("linear"), "'linear' is no model_type");
+    assert_refused("model_type", NULL, "no 'model_type'");
+    assert_refused("hidden_act", json_string("swish"), "unknown 'hidden_act' 'swish'");
+    assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' (not a string)");
+    assert_refused("hidden_size", NULL, "no 'hidden_size'");
+    assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number");
+    assert_refused("hidden_size", json_null(), "'hidden_size' is null");
+    assert_refused("hidden_size", json_integer(INT64_MAX), "'hidden_size' is 9.2");
+    assert_refused("num_attention_heads", json_integer(5), "heads 5 do not divide width 8");
+    assert_refused("tie_word_embeddings", json_integer(1), "is not a truth value");
+    assert_refused("pad_token_id", json_null(), "needs a padding token");
+    assert_refused("max_position_embeddings", json_integer(2), "no positions behind the padding");
+    assert_refused("position_embedding_type", json_string("relative_key"),
+                   "'position_embedding_type' other than \"absolute\"");
+    assert_refused("scale_attn_by_inverse_layer_idx", json_true(),
+                   "'scale_attn_by_inverse_layer_idx' other than false");
+    assert_refused("scale_attn_weights", json_false(), "'scale_attn_weights' other than true");
+    assert_refused("add_cross_attention", json_true(), "'add_cross_attention' other than false");
+    assert_refused("quantization_config", json_pack("{s:i}", "bits", 8), "'quantization_config'");
+    assert_refused("cospec", json_pack("{s:i}", "colour", 8), "unknown setting 'colour'");
+    assert_refused("cospec", json_integer(1), "'cospec' is not an object");
+    assert_refused("cospec", json_pack("{s:s}", "decoder_attention", "none"),
+                   "'decoder_attention' is not self");
+    cs_model_config out;
+    json_t *array = json_array();
+    assert_fails(cs_model_config_parse("f", array, &out), CS_ERR_INPUT, "f: not a JSON object");
+    json_decref(array);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_presets),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_checks),        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_foreign_files), cmocka_unit_test(test_own_type),
+        cmocka_unit_test(test_refused_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
+ * sizes at hand below the network's move nothing either. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_support.h"
+
+enum { VOCAB = 11, PREDICTIONS = 7, PLANS = 6 };
+
+static bool same_row(const float *a, const float *b, int64_t row)
+{
+    return memcmp(a + row * VOCAB, b + row * VOCAB, VOCAB * sizeof *a) == 0;
+}
+
+static void assert_all_finite(const float *x, int64_t n, const char *name)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        if (!isfinite(x[i])) {
+            fail_msg("%s: logit %d is %g", name, (int)i, (double)x[i]);
+        }
+    }
+}
+
+/* --- tokens out of sight ---------------------------------------------------------------------- */
+
+/* Another token in place of one; rows whose logits it may move may, others must not. Counts those
+ * that did and those that could not. */
+static void perturb(model_world *world, model_data *data, const float *before, int32_t *token,
+                    int64_t sequence, uint64_t content, uint64_t decoder, const char *name,
+                    int64_t counts[2])
+{
+    float after[PREDICTIONS * VOCAB];
+    int32_t kept = *token;
+    *token = (kept + 1) % VOCAB;
+    world_load(world, data);
+    world_logits(world, after);
+    *token = kept;
+    for (int64_t p = 0; p < data->predictions; ++p) {
+        dependence may = data_dependence(data, world, p);
+        bool free = may.sequence == sequence &&
+                    ((may.content & content) != 0 || (may.decoder & decoder) != 0);
+        bool same = same_row(before, after, p);
+        if (!free && !same) {
+            fail_msg("%s: loss row %d moved with a token out of its sight", name, (int)p);
+        }
+        counts[0] += !same;
+        counts[1] += !free;
+    }
+}
+
+static void check_leaks(backend_open open, const model_case *what, bool training)
+{
+    cs_model_config config = case_config(what, training);
+    cs_network_options options = case_options(what, training);
+    model_world world;
+    int64_t counts[2] = {0};
+    world_open(&world, open, &config, &options);
+    for (uint64_t plan = 0; plan < PLANS; ++plan) {
+        model_data data;
+        float before[PREDICTIONS * VOCAB];
+        data_fill(&data, &world, plan);
+        world_load(&world, &data);
+        world_logits(&world, before);
+        assert_all_finite(before, PREDICTIONS * VOCAB, what->name);
+        for (int64_t r = 0; r < data.batch * data.length; ++r) {
+            perturb(&world, &data, before, &data.token[r], r / data.length,
+                    1ULL << (r % data.length), 0, what->name, counts);
+        }
+        bool causal = config.decoder.attention == CS_DECODER_CAUSAL_CROSS;
+        int64_t decoder = causal ? data.batch * data.decoder_length : 0;
+        for (int64_t r = 0; r < decoder; ++r) {
+            perturb(&world, &data, before, &data.decoder_token[r], r / data.decoder_length, 0,
+                    1ULL << (r % data.decoder_length), what->name, counts);
+        }
+    }
+    assert_true(counts[0] > PLANS); /* what is seen does move it, and something is not seen */
+    assert_true(counts[1] > PLANS);
+    world_close(&world);
+}
+
+static void test_leaks(void **state)
+{
+    (void)state;
+    for (const backend_open *open = model_backends; *open; ++open) {
+        for (const model_case *what = model_cases; what->name; ++what) {
+            check_leaks(*open, what, false);
+            check_leaks(*open, what, true);
+        }
+    }
+}
+
+/* A query is blind to the token at its own place, and later groups are not. Groups of two: rank
+ * k / 2; query q sits at place q and sees the groups before its own. */
+static void test_two_stream_targets(void **state)
+{
+    (void)state;
+    const model_case what = {"two-stream", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CS_LOSS_CROSS_ENTROPY,
+                             NULL};
+    for (const backend_open *open = model_backends; *open; ++open) {
+        cs_model_config config = case_config(&what, false);
+        cs_network_options options = case_options(&what, false);
+        options.queries = options.length = 5;
+        options.batch = 1;
+        options.predictions = 5;
+        model_world world;
+        model_data data;
+        world_open(&world, *open, &config, &options);
+        data_fill(&data, &world, 2);
+        for (int32_t k = 0; k < 5; ++k) {
+            data.vis[k] = data.lim[k] = k / 2;
+            data.query_position[k] = data.predict[k] = k;
+            data.query_lim[k] = k / 2 - 1;
+        }
+        float before[5 * VOCAB], after[5 * VOCAB];
+        world_load(&world, &data);
+        world_logits(&world, before);
+        for (int64_t k = 0; k < 5; ++k) {
+            data.token[k] = (data.token[k] + 1) % VOCAB;
+            world_load(&world, &data);
+            world_logits(&world, after);
+            for (int64_t q = 0; q < 5; ++q) {
+                assert_int_equal(same_row(before, after, q), q / 2 <= k / 2);
+            }
+            data.token[k] = (data.token[k] + VOCAB - 1) % VOCAB;
+        }
+        world_close(&world);
+    }
+}
+
+/* A query that sees nothing has the logits of its start vector and place alone: the same in any
+ * batch, beside any text. */
+static void test_empty_query(void **state)
+{
+    (void)state;
+    const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
+    for (size_t a = 0; a < sizeof arch / sizeof *arch; ++a) {
+        const model_case what = {"empty query", CS_FORM_TWO_STREAM, arch[a], CS_LOSS_CROSS_ENTROPY,
+                                 NULL};
+        cs_model_config config = case_config(&what, false);
+        cs_network_options options = case_options(&what, false);
+        float logits[2][PREDICTIONS * VOCAB];
+        for (int small = 0; small < 2; ++small) {
+            model_world world;
+            model_data data;
+            if (small) {
+                options.batch = options.length = options.queries = options.predictions = 1;
+            }
+            world_open(&world, cs_backend_ref, &config, &options);
+            data_fill(&data, &world, 3 + (uint64_t)small);
+            int64_t last = data.batch * data.queries - 1;
+            data.query_lim[last] = -1;
+            data.query_position[last] = 4;
+            data.predict[0] = (int32_t)last;
+            world_load(&world, &data);
+            world_logits(&world, logits[small]);
+            world_close(&world);
+        }
+        assert_true(same_row(logits[0], logits[1], 0));
+    }
+}
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+/* A network of larger maxima, with the same data, gives the same bits. */
+static void test_present_sizes(void **state)
+{
+    (void)state;
+    for (const model_case *what = model_cases; what->name; ++what) {
+        cs_model_config config = case_config(what, false);
+        float logits[2][PREDICTIONS * VOCAB];
+        for (int larger = 0; larger < 2; ++larger) {
+            cs_network_options options = case_options(what, larger != 0);
+            model_world exact, world;
+            model_data data;
+            world_open(&exact, cs_backend_ref, &config, &options);
+            data_fill(&data, &exact, 9);
+            if (larger) {
+                options.batch += 1;
+                options.length += 2;
+                options.queries += 3;
+                options.decoder_length += 2;
+                options.predictions += 5;
+            }
+            world_open(&world, cs_backend_ref, &config, &options);
+            world_load(&world, &data);
+            world_logits(&world, logits[larger]);
+            world_close(&world);
+            world_close(&exact);
+        }
+        for (int64_t p = 0; p < PREDICTIONS; ++p) {
+            if (!same_row(logits[0], logits[1], p)) {
+                fail_msg("%s: loss row %d differs", what->name, (int)p);
+            }
+        }
+    }
+}
+
+/* --- loss at the start ------------------------------------------------------------------------ */
+
+/* With output weights of standard deviation r below 6r (11 x 8 normal draws of one seed), logits
+ * are below m = 6 r |f|_1, and the loss is within 2 m of ln V. */
+static void test_first_loss(void **state)
+{
+    (void)state;
+    for (const model_case *what = model_cases; what->name; ++what) {
+        if (what->loss != CS_LOSS_CROSS_ENTROPY) {
+            continue;
+        }
+        cs_model_config config = case_config(what, false);
+        cs_network_options options = case_options(what, false);
+        config.init_range = 1e-6;
+        model_world world;
+        model_data data;
+        double features[PREDICTIONS * 8], most = 0;
+        world_open(&world, cs_backend_ref64, &config, &options);
+        must(cs_model_randomise(&world.model, 1));
+        data_fill(&data, &world, 4);
+        world_load(&world, &data);
+        double loss = world_loss(&world);
+        must(cs_run_get(world.run, world.net.features, features));
+        for (int64_t p = 0; p < PREDICTIONS; ++p) {
+            double sum = 0;
+            for (int64_t c = 0; c < 8; ++c) {
+                sum += fabs(features[p * 8 + c]);
+            }
+            most = fmax(most, sum);
+        }
+        double bound = 2 * 6 * config.init_range * most;
+        assert_true(bound < 1e-3);
+        if (!(fabs(loss - log(VOCAB)) <= bound + 1e-14)) {
+            fail_msg("%s: loss %.9g, ln %d is %.9g", what->name, loss, VOCAB, log(VOCAB));
+        }
+        world_close(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_leaks),       cmocka_unit_test(test_two_stream_targets),
+        cmocka_unit_test(test_empty_query), cmocka_unit_test(test_present_sizes),
+        cmocka_unit_test(test_first_loss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
