@@ -59,6 +59,8 @@ typedef struct {
 
 /* All operations, all options; ends with a NULL name. */
 extern const cs_tensor_case cs_tensor_cases[];
+/* Larger than the blocks of fast kernels: for cs_tensor_compare only. */
+extern const cs_tensor_case cs_tensor_large_cases[];
 
 int cs_net_rows(cs_tensor_net *net, int64_t batch, int64_t length); /* present = maximum */
 int cs_net_rows_now(cs_tensor_net *net, int64_t batch, int64_t length, int64_t now_batch,

@@ -80,12 +80,15 @@ static void test_idle_backward(void **state)
 static void test_float(void **state)
 {
     (void)state;
+    const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_large_cases};
     cs_backend *backend = NULL;
     char why[CS_TENSOR_WHY];
     OK(cs_backend_ref(&backend));
-    for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
-        if (!cs_tensor_compare(backend, c, why)) {
-            fail_msg("%s: %s", c->name, why);
+    for (int i = 0; i < 2; ++i) {
+        for (const cs_tensor_case *c = list[i]; c->name; ++c) {
+            if (!cs_tensor_compare(backend, c, why)) {
+                fail_msg("%s: %s", c->name, why);
+            }
         }
     }
     cs_backend_free(&backend);
@@ -171,6 +174,30 @@ static void test_evaluation(void **state)
     cs_backend_free(&backend);
 }
 
+/* The loss writes its gradient over the logits: a second reader would see that, and is refused. */
+static void test_shared_logits(void **state)
+{
+    (void)state;
+    for (int other = 0; other < 3; ++other) { /* reader before, reader behind, none */
+        cs_graph g;
+        cs_graph_init(&g, true);
+        int rows = cs_graph_rows(&g, 2, 3), table = cs_graph_param(&g, "t", 6, 4, 0, true);
+        int index = cs_graph_index(&g, rows, "i"), weight = cs_graph_input(&g, rows, 1, "weight");
+        int z = cs_graph_embed(&g, CS_NONE, rows, 1, &table, &index);
+        if (other == 0) {
+            (void)cs_graph_add(&g, z, z, 0);
+        }
+        (void)cs_graph_cross_entropy(&g, z, 4, index, weight);
+        if (other == 1) {
+            (void)cs_graph_gather(&g, z, rows, index);
+        }
+        assert_int_equal(cs_graph_finish(&g), other == 2 ? CS_OK : CS_ERR_USAGE);
+        assert_true(other == 2 || strstr(cs_reason(), "4 columns") != NULL);
+        cs_reason_clear();
+        cs_graph_free(&g);
+    }
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -196,10 +223,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients), cmocka_unit_test(test_idle_backward),
-        cmocka_unit_test(test_float),     cmocka_unit_test(test_leaks),
-        cmocka_unit_test(test_adamw),     cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_gradients),     cmocka_unit_test(test_idle_backward),
+        cmocka_unit_test(test_float),         cmocka_unit_test(test_leaks),
+        cmocka_unit_test(test_adamw),         cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_shared_logits), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,17 +119,20 @@ typedef struct {
     cs_graph *graph;
     int64_t op; /* at hand */
     int64_t *made, *read;
-    uint8_t *written; /* the gradient already has its first writer */
+    uint8_t *written;  /* the gradient already has its first writer */
+    int shared_logits; /* read beside their loss, which would write over them; CS_NONE: none */
 } dry_run;
 
 static void note_reader(void *ctx, cs_operand *operand)
 {
     dry_run *d = ctx;
     int parent = d->graph->tensor[operand->tensor].parent;
-    d->read[operand->tensor] = d->op;
-    if (parent != CS_NONE) {
-        d->read[parent] = d->op;
+    int whole = parent != CS_NONE ? parent : operand->tensor;
+    if (d->graph->tensor[whole].grad_in_place && d->read[whole] >= 0) {
+        d->shared_logits = whole;
     }
+    d->read[operand->tensor] = d->op;
+    d->read[whole] = d->op;
 }
 
 static void note_writer(void *ctx, cs_operand *operand)
@@ -142,10 +145,15 @@ static void note_writer(void *ctx, cs_operand *operand)
     d->written[operand->tensor] = 1;
 }
 
-/* Views of an activation that are read cover it once, and it is not read beside them. */
-static cs_status check_views(const dry_run *d)
+/* Logits have one reader, their loss. Views of an activation that are read cover it once, and it is
+ * not read beside them. */
+static cs_status check_readers(const dry_run *d)
 {
     const cs_graph *g = d->graph;
+    if (d->shared_logits != CS_NONE) {
+        return cs_fail(CS_ERR_USAGE, "the logits of a loss, %lld columns, are read elsewhere too",
+                       (long long)g->tensor[d->shared_logits].cols);
+    }
     for (int64_t p = 0; p < g->tensors; ++p) {
         if (g->tensor[p].space != CS_SPACE_ACTIVATION || !g->tensor[p].wants_grad) {
             continue;
@@ -305,6 +313,7 @@ cs_status cs_graph_finish(cs_graph *graph)
         return cs_fail(graph->status, "%s", graph->reason);
     }
     dry_run d = {.graph = graph,
+                 .shared_logits = CS_NONE,
                  .made = cs_alloc(graph->tensors + 1, sizeof *d.made),
                  .read = cs_alloc(graph->tensors + 1, sizeof *d.read),
                  .written = cs_calloc(graph->tensors + 1, sizeof *d.written)};
@@ -314,7 +323,7 @@ cs_status cs_graph_finish(cs_graph *graph)
         goto done;
     }
     walk(&d);
-    status = check_views(&d);
+    status = check_readers(&d);
     place_activations(&d, list);
     place_gradients(&d, list);
     place_rest(graph);
