@@ -419,6 +419,10 @@ static void test_dropout(void **state)
     for (int64_t i = 0; i < (int64_t)n; ++i) {
         kept += first[i] != 0;
         assert_true(first[i] == 0 || fabs(first[i] - 1) < 1e-15);
+        int64_t r = i / DROP_COLS, c = i % DROP_COLS;
+        cs_four_words w = cs_drop_words(7, 3, 1, cs_drop_purpose(1, 0), (uint32_t)r,
+                                        (uint32_t)(c / 4)); /* operation 0 makes b */
+        assert_true((first[i] != 0) == (w.word[c % 4] >= cs_drop_threshold(0.3)));
     }
     assert_true(fabs((double)kept / n - 0.7) < 5 * se);
     for (int other = 1; other < 6; ++other) {

@@ -112,7 +112,8 @@ typedef struct {
     int index, y;
 } cs_op_gather;
 
-/* y = a + drop_p(b); a optional. drop_p(b) = b keep / (1 - p), see tensor/dropout.h. */
+/* y = a + drop_p(b); a optional. drop_p(b) = b keep / (1 - p), see tensor/dropout.h: the item's row
+ * is r of the whole matrix, its operation this one's place in the list. Without training p is 0. */
 typedef struct {
     cs_operand a, b;
     int y;

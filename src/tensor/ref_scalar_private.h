@@ -51,13 +51,13 @@ static inline ref_matrix ref_operand(const cs_run *run, cs_operand operand)
 typedef struct {
     cs_run_key key;
     uint32_t purpose;
-    double p; /* 0: everything is kept */
+    double p; /* 0 (always without training): everything is kept */
 } ref_dropout;
 
 static inline ref_dropout ref_dropout_of(const cs_run *run, const cs_op *op, int64_t head, double p)
 {
     uint32_t purpose = cs_drop_purpose(op - run->graph->op, head);
-    return (ref_dropout){*run->key, purpose, run->graph->training ? p : 0.0};
+    return (ref_dropout){*run->key, purpose, p};
 }
 
 static inline cs_real ref_keep(const ref_dropout *drop, int64_t row, int64_t col)
