@@ -448,7 +448,8 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
                               .scale = o->scale,
                               .p = graph->training ? o->p : 0}};
     if (o->scale == 0) {
-        op.attention.scale = 1 / sqrt((double)(cols / o->heads));
+        int64_t width = cols / o->heads;
+        op.attention.scale = 1 / sqrt((double)width);
     }
     op.attention.lse = new_statistic(graph, rows, o->heads, "lse");
     op.attention.y = new_activation(graph, rows, cols, "attention", wants);

@@ -120,47 +120,55 @@ static int64_t items_of(const cs_params *params, int64_t number)
     return params->param[number].rows * params->param[number].cols;
 }
 
-/* Moves one matrix between the backend and a host array of floats or doubles, by way of a copy in
- * the backend's type where that is another. */
-static cs_status move(const cs_params *params, int64_t number, cs_param_block what,
-                      cs_real_kind host, void *out, const void *in)
+/* n items from one of float and double to the other. */
+static void convert(int64_t n, cs_real_kind from, const void *in, void *out)
 {
-    cs_backend *backend = params->backend;
-    int64_t n = items_of(params, number), bytes = n * cs_real_size(backend->parameter);
-    char *there = block_at(params, number, what);
-    if (backend->parameter == host) {
-        return in ? backend->put(backend, there, in, bytes)
-                  : backend->get(backend, out, there, bytes);
-    }
-    void *copy = cs_alloc(n, (size_t)cs_real_size(backend->parameter));
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = in ? CS_OK : backend->get(backend, copy, there, bytes);
-    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        if (in && host == CS_REAL_F32) {
-            ((double *)copy)[i] = ((const float *)in)[i];
-        } else if (in) {
-            ((float *)copy)[i] = (float)((const double *)in)[i];
-        } else if (host == CS_REAL_F32) {
-            ((float *)out)[i] = (float)((const double *)copy)[i];
+    for (int64_t i = 0; i < n; ++i) {
+        if (from == CS_REAL_F32) {
+            ((double *)out)[i] = ((const float *)in)[i];
         } else {
-            ((double *)out)[i] = ((const float *)copy)[i];
+            ((float *)out)[i] = (float)((const double *)in)[i];
         }
     }
-    if (in) {
-        status = backend->put(backend, there, copy, bytes);
+}
+
+/* Reads one matrix as `host` numbers, by way of a copy in the backend's type where that is another.
+ */
+static cs_status get(const cs_params *params, int64_t number, cs_param_block what,
+                     cs_real_kind host, void *out)
+{
+    cs_backend *backend = params->backend;
+    int64_t n = items_of(params, number), size = cs_real_size(backend->parameter);
+    char *there = block_at(params, number, what);
+    if (backend->parameter == host) {
+        return backend->get(backend, out, there, n * size);
+    }
+    void *copy = cs_alloc(n, (size_t)size);
+    cs_status status = copy ? backend->get(backend, copy, there, n * size) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        convert(n, backend->parameter, copy, out);
     }
     cs_free(copy);
     return status;
 }
 
-/* Values set by hand: what the backend derived from them is stale. */
+/* Sets one matrix; after that what the backend derived from the values is stale. */
 static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_real_kind host,
                      const void *in)
 {
     cs_backend *backend = params->backend;
-    cs_status status = move(params, number, what, host, NULL, in);
+    int64_t n = items_of(params, number), size = cs_real_size(backend->parameter);
+    void *copy = NULL;
+    if (backend->parameter != host) {
+        copy = cs_alloc(n, (size_t)size);
+        if (!copy) {
+            return CS_ERR_MEMORY;
+        }
+        convert(n, host, in, copy);
+    }
+    cs_status status =
+        backend->put(backend, block_at(params, number, what), copy ? copy : in, n * size);
+    cs_free(copy);
     if (status == CS_OK && what == CS_PARAM_VALUE && backend->params_changed) {
         status = backend->params_changed(backend, params->items, params->value);
     }
@@ -169,7 +177,7 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
 
 cs_status cs_params_get(const cs_params *params, int64_t number, cs_param_block what, float *out)
 {
-    return move(params, number, what, CS_REAL_F32, out, NULL);
+    return get(params, number, what, CS_REAL_F32, out);
 }
 
 cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what, const float *in)
@@ -179,7 +187,7 @@ cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what, 
 
 cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_block what, double *out)
 {
-    return move(params, number, what, CS_REAL_F64, out, NULL);
+    return get(params, number, what, CS_REAL_F64, out);
 }
 
 cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what, const double *in)
