@@ -46,7 +46,8 @@ struct cs_args {
     size_t printed_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
-    bool delegated; /* another command ran in its place and wrote the manifest */
+    bool unfinished; /* stopped before its end: --resume goes on */
+    bool delegated;  /* another command ran in its place and wrote the manifest */
 };
 
 /* The value of an option by the first `length` bytes of its name, NULL when there is none. */

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
 #include "text/sequences.h"
@@ -202,14 +201,27 @@ static cs_status refuse_parameter(const char *option, wants_fn wants, const char
     return cs_fail(CS_ERR_USAGE, "--%s: %s does not take it (it is for %s)", option, name, takers);
 }
 
+/* What stands for an option that is not given: the value after its name in a NULL-terminated list
+ * of names and values. NULL: nothing. */
+static const char *default_of(const char *const *defaults, const char *option)
+{
+    for (int i = 0; defaults && defaults[i]; i += 2) {
+        if (strcmp(defaults[i], option) == 0) {
+            return defaults[i + 1];
+        }
+    }
+    return NULL;
+}
+
 static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64_t point, int index,
-                               cs_objective *objective)
+                               const char *const *defaults, cs_objective *objective)
 {
     const char *option = parameter[index].option;
     const cs_objective_info *info = cs_objective_table(objective->kind);
     wants_fn wants = parameter[index].wants;
     char at_point[CS_SWEEP_TEXT] = "";
     const char *text = cs_args_text(args, option);
+    text = text ? text : default_of(defaults, option);
     if (sweep) {
         cs_sweep_value(sweep, point, option, at_point);
         text = at_point[0] ? at_point : text;
@@ -225,19 +237,15 @@ static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64
     return cs_objective_set(objective, option, text);
 }
 
-cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
-                            const char *fallback_objective, cs_plan_file *file, cs_objective *out)
+static cs_status resolve_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                                   const char *name, const char *const *defaults,
+                                   cs_plan_file *file, cs_objective *out)
 {
     cs_objective_kind kind = CS_OBJ_AR;
-    const char *name = cs_args_text(args, "objective");
-    name = name ? name : fallback_objective;
-    if (!name) {
-        return cs_fail(CS_ERR_USAGE, "%s needs --objective NAME", cs_args_command(args)->name);
-    }
     cs_status status = cs_objective_by_name(name, &kind);
     cs_objective objective = cs_objective_default(kind);
     for (int i = 0; i < PARAMETERS && status == CS_OK; ++i) {
-        status = set_parameter(args, sweep, point, i, &objective);
+        status = set_parameter(args, sweep, point, i, defaults, &objective);
     }
     if (status == CS_OK && kind == CS_OBJ_FILE) {
         const char *path = cs_args_text(args, "plan-file");
@@ -256,6 +264,24 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
         *out = objective;
     }
     return status;
+}
+
+cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
+                            const char *fallback_objective, cs_plan_file *file, cs_objective *out)
+{
+    const char *name = cs_args_text(args, "objective");
+    name = name ? name : fallback_objective;
+    if (!name) {
+        return cs_fail(CS_ERR_USAGE, "%s needs --objective NAME", cs_args_command(args)->name);
+    }
+    return resolve_objective(args, sweep, point, name, NULL, file, out);
+}
+
+cs_status cs_args_objective_named(const cs_args *args, const char *name,
+                                  const char *const *defaults, cs_plan_file *file,
+                                  cs_objective *out)
+{
+    return resolve_objective(args, NULL, 0, name, defaults, file, out);
 }
 
 bool cs_args_target_given(const cs_args *args)

@@ -48,6 +48,12 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
                             const char *fallback_objective, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
+/* The objective of a name that the command has chosen; `defaults` is a NULL-terminated list of
+ * options and the values that stand for them where they are not given. */
+cs_status cs_args_objective_named(const cs_args *args, const char *name,
+                                  const char *const *defaults, cs_plan_file *file,
+                                  cs_objective *out) CS_MUST_CHECK;
+
 /* The toy model at one sweep point. Reads the plan file only when `file` is still empty. */
 cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
                       const char *fallback_objective, cs_plan_file *file,

@@ -125,6 +125,7 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds)
         {"inputs", inputs(args)},
         {"result", args->result ? json_string(args->result) : json_null()},
         {"exit_code", json_integer(args->exit_code)},
+        {"finished", json_boolean(!args->unfinished)},
         {"started", start_time(wall_seconds)},
         {"wall_seconds", cs_json_number(wall_seconds)},
     };
@@ -161,7 +162,22 @@ static bool is_manner(const char *name)
     return false;
 }
 
-static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir)
+/* Whether a name stands in a list of names parted by blanks. */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)); at += length) {
+        bool begins = at == list || at[-1] == ' ';
+        if (begins && (at[length] == ' ' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* *go_on: an option with which the command goes on from a finished run has changed. */
+static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir,
+                                 bool *go_on)
 {
     json_t *now = cs_args_json(args), *position = words(args->positionals, args->positional);
     const char *key = NULL;
@@ -177,8 +193,12 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     }
     json_object_foreach(now, key, value)
     {
-        if (status == CS_OK && !is_manner(key) &&
-            !json_equal(value, json_object_get(json_object_get(manifest, "options"), key))) {
+        if (json_equal(value, json_object_get(json_object_get(manifest, "options"), key))) {
+            continue;
+        }
+        if (listed(args->command->continues, key)) {
+            *go_on = true;
+        } else if (status == CS_OK && !is_manner(key)) {
             status = cs_fail(CS_ERR_USAGE,
                              "--resume: %s holds a run with another --%s; --force starts anew", dir,
                              key);
@@ -220,7 +240,9 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
     char program[65];
     const char *recorded = json_string_value(json_object_get(manifest, "program_sha256"));
     json_int_t code = json_integer_value(json_object_get(manifest, "exit_code"));
-    cs_status status = cs_args_flag(args, "force") ? CS_OK : compare_options(args, manifest, dir);
+    bool go_on = json_is_false(json_object_get(manifest, "finished"));
+    cs_status status =
+        cs_args_flag(args, "force") ? CS_OK : compare_options(args, manifest, dir, &go_on);
     if (status == CS_OK) {
         status = program_hash(program);
     }
@@ -228,7 +250,8 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
         return status;
     }
     *same = false;
-    if (cs_args_flag(args, "force") || code > 1 || !recorded || strcmp(recorded, program) != 0) {
+    if (cs_args_flag(args, "force") || go_on || code > 1 || !recorded ||
+        strcmp(recorded, program) != 0) {
         return CS_OK;
     }
     char *change = NULL;

@@ -44,8 +44,10 @@ typedef struct {
     const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
                              tests */
     cs_status (*run)(cs_args *args);
-    const char *without; /* common options that mean nothing to this command, "seed dry-run": they
-                            are refused and not listed; NULL: it takes all of them */
+    const char *without;   /* common options that mean nothing to this command, "seed dry-run": they
+                              are refused and not listed; NULL: it takes all of them */
+    const char *continues; /* options that --resume may give other values than the finished run in
+                              DIR had: the command then goes on from it. NULL: none */
 } cs_command;
 
 /* Values of a parsed command line. An unknown name is a bug (assert). */

@@ -319,6 +319,11 @@ void cs_output_refuted(cs_args *args)
     args->refuted = true;
 }
 
+void cs_output_unfinished(cs_args *args)
+{
+    args->unfinished = true;
+}
+
 bool cs_output_is_refuted(const cs_args *args)
 {
     return args->refuted;

@@ -48,6 +48,10 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
 void cs_output_refuted(cs_args *args);
 bool cs_output_is_refuted(const cs_args *args);
 
+/* The run is complete but stopped before its end (a time limit): --resume runs the command again
+ * rather than keep its result. */
+void cs_output_unfinished(cs_args *args);
+
 /* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. The caller writes the
  * file: should the run fail afterwards, it is removed. */
 cs_status cs_output_path(cs_args *args, const char *file, char **out) CS_MUST_CHECK;

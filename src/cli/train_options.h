@@ -1,0 +1,32 @@
+/* The options of cospec train, and what they say of task, model and recipe. */
+#ifndef CS_CLI_TRAIN_OPTIONS_H
+#define CS_CLI_TRAIN_OPTIONS_H
+
+#include "cli/opt.h"
+#include "model/config.h"
+#include "plan/plan_file.h"
+#include "train/trainer.h"
+
+/* --objective (with mae-lm and linear), its parameters but for those of cs_group_plan_numbers,
+ * --keep --random. */
+extern const cs_opt cs_group_train_task[];
+
+/* --arch --preset and sizes, --init-from. */
+extern const cs_opt cs_group_train_model[];
+
+/* --batch --steps ... --clip, --loss, and how often to log, evaluate, save. */
+extern const cs_opt cs_group_train_recipe[];
+
+/* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` must be
+ * zeroed and outlive *out. */
+cs_status cs_args_train(const cs_args *args, cs_plan_file *file,
+                        cs_train_options *out) CS_MUST_CHECK;
+
+/* A fresh model's configuration but for vocabulary and special tokens. */
+cs_status cs_args_model(const cs_args *args, const cs_train_options *options,
+                        cs_model_config *out) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE when an option of sizes or architecture is given beside --init-from. */
+cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;
+
+#endif
