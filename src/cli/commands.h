@@ -14,7 +14,6 @@
     X(connectivity)                                                                                \
     X(inspect)                                                                                     \
     X(angles)                                                                                      \
-    X(train)                                                                                       \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \
