@@ -14,6 +14,7 @@
     X(connectivity)                                                                                \
     X(inspect)                                                                                     \
     X(angles)                                                                                      \
+    X(train)                                                                                       \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

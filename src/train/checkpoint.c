@@ -277,10 +277,12 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
     cs_status status = files && path ? hash_files(folder, files) : CS_ERR_MEMORY;
     json_t *copy = status == CS_OK ? json_deep_copy(run) : NULL;
     json_t *index =
-        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:O}", "format", CS_TRAIN_FORMAT,
-                         "version", CS_TRAIN_VERSION, "step", (json_int_t)state->step, "tokens",
-                         (json_int_t)state->tokens, "skipped", (json_int_t)state->skipped, "bad",
-                         (json_int_t)state->bad, "run", copy, "files", files)
+        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "format",
+                         CS_TRAIN_FORMAT, "version", CS_TRAIN_VERSION, "step",
+                         (json_int_t)state->step, "tokens", (json_int_t)state->tokens, "skipped",
+                         (json_int_t)state->skipped, "bad", (json_int_t)state->bad, "loss",
+                         cs_json_number(state->loss), "eval_loss", cs_json_number(state->eval_loss),
+                         "run", copy, "files", files)
              : NULL;
     if (status == CS_OK && !index) {
         status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");

@@ -22,7 +22,8 @@
 
 typedef struct {
     int64_t step, tokens, skipped;
-    int64_t bad; /* skipped steps in a row, up to this one */
+    int64_t bad;            /* skipped steps in a row, up to this one */
+    double loss, eval_loss; /* measured last; NaN: not yet */
 } cs_train_state;
 
 /* Writes DIR/checkpoint-STEP; `run` is what must be the same when it is resumed. CS_ERR_CONVERGE,

@@ -1,4 +1,5 @@
 /* Reading a checkpoint: nothing of it is used before every byte has been held against its hash. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,13 @@ static cs_status advise(cs_status damage, const char *dir, int64_t step)
     return cs_fail(damage, "%s. There is no checkpoint before it", reason);
 }
 
+/* A number, NaN for null. */
+static double real_of(const json_t *index, const char *key)
+{
+    const json_t *value = json_object_get(index, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, json_t **run)
 {
     json_t *index = NULL;
@@ -102,6 +110,8 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
             .tokens = json_integer_value(json_object_get(index, "tokens")),
             .skipped = json_integer_value(json_object_get(index, "skipped")),
             .bad = json_integer_value(json_object_get(index, "bad")),
+            .loss = real_of(index, "loss"),
+            .eval_loss = real_of(index, "eval_loss"),
         };
         *run = json_incref(json_object_get(index, "run"));
     }

@@ -132,7 +132,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     cs_trainer t = {.model = model,
                     .backend = model->params.backend,
                     .options = *options,
-                    .loss = NAN,
+                    .state = {.loss = NAN, .eval_loss = NAN},
                     .norm = NAN};
     if (t.options.warmup < 0) {
         t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
@@ -222,7 +222,7 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
     }
     if (status == CS_OK && read) {
         status = cs_run_sum(run, t->step.network.loss, &loss);
-        t->loss += loss;
+        t->state.loss += loss;
     }
     return status == CS_OK ? cs_run_backward(run) : status;
 }
@@ -272,7 +272,9 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     double weight = 0.0;
     cs_status status = build_step(t, step, &weight);
     bool some = weight > 0.0;
-    t->loss = read && !some ? NAN : 0.0;
+    if (read) {
+        t->state.loss = some ? 0.0 : NAN;
+    }
     if (status == CS_OK && some) {
         status = cs_params_zero_grad(&t->model->params);
     }

@@ -51,7 +51,6 @@ typedef struct {
     int64_t saved;         /* step of the last checkpoint, -1: none */
     int64_t logged_tokens; /* at the last row */
     double start, since;   /* of this call; of the steps since the last row */
-    double eval_loss;
 } session;
 
 /* --- beginning ---------------------------------------------------------------------------------*/
@@ -109,7 +108,7 @@ static bool due(int64_t every, int64_t step, int64_t steps)
 static void report(const session *s)
 {
     char stage[64];
-    (void)snprintf(stage, sizeof stage, "steps, loss %.4f", s->t.loss);
+    (void)snprintf(stage, sizeof stage, "steps, loss %.4f", s->t.state.loss);
     cs_progress_report(s->t.options.progress, stage, s->t.state.step, s->t.options.steps);
 }
 
@@ -124,7 +123,7 @@ static cs_status log_step(session *s)
                       .tokens = t->state.tokens,
                       .memory = cs_log_memory(),
                       .skipped = t->state.skipped,
-                      .loss = t->loss,
+                      .loss = t->state.loss,
                       .learning_rate = cs_schedule_rate(o->schedule, o->learning_rate,
                                                         o->final_share, o->warmup, o->steps, step),
                       .grad_norm = t->norm,
@@ -133,7 +132,7 @@ static cs_status log_step(session *s)
     cs_status status = CS_OK;
     if (due(o->eval_every, step, o->steps)) {
         status = cs_trainer_evaluate(t, &row.eval_loss);
-        s->eval_loss = row.eval_loss;
+        t->state.eval_loss = row.eval_loss;
     }
     if (status == CS_OK) {
         status = cs_log_add(&s->log, &row);
@@ -225,7 +224,7 @@ static cs_status stopped(const session *s, cs_status status)
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out)
 {
-    session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds(), .eval_loss = NAN};
+    session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds()};
     cs_interrupt_hold(true);
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
     if (status == CS_OK) {
@@ -249,8 +248,8 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
     *out = (cs_train_result){.step = s.t.state.step,
                              .tokens = s.t.state.tokens,
                              .skipped = s.t.state.skipped,
-                             .loss = s.t.loss,
-                             .eval_loss = s.eval_loss,
+                             .loss = s.t.state.loss,
+                             .eval_loss = s.t.state.eval_loss,
                              .seconds = cs_seconds() - s.start,
                              .finished = status == CS_OK && done};
     cs_interrupt_hold(false);

@@ -27,7 +27,7 @@ typedef struct {
     double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
     int64_t unread;      /* norms that were not read yet, the last of them of this step */
     cs_train_state state;
-    double loss, norm; /* of the last step that was read */
+    double norm; /* of the last step that was read; its loss: state.loss */
 } cs_trainer;
 
 /* Starts from a zeroed object. Checks the options, orders the examples, builds both networks. */
