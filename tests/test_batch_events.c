@@ -338,6 +338,45 @@ static void distances_follow_their_law(void **state)
     }
 }
 
+/* A generator whose next uniform number is u = n / 2^53: the draw is enumerated instead of drawn.
+ */
+static cs_rng uniform_next(uint64_t n)
+{
+    cs_rng rng = cs_rng_at(0, CS_STREAM_TEST, 0);
+    rng.block[0] = (uint32_t)(n << 11);
+    rng.block[1] = (uint32_t)(n >> 21);
+    rng.used = 0;
+    return rng;
+}
+
+/* Inversion takes d for u in an interval as long as its weight: over a grid of u, each d comes up
+ * its share of times to within one point at each end. */
+static void powers_of_the_distance_are_inverted_exactly(void **state)
+{
+    (void)state;
+    enum { POINTS = 1 << 14, LEFT = 6 };
+    cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
+    o.empty_prefix = CS_PREFIX_SHARED;
+    cs_offsets offsets;
+    OK(cs_offsets_init(&o, 40, &offsets));
+    for (int64_t left = 1; left <= LEFT; ++left) {
+        cs_pairs pairs;
+        double share[LEFT + 1] = {0};
+        OK(cs_pairs_of(&o, left, &pairs));
+        for (uint64_t i = 0; i < POINTS; ++i) {
+            cs_rng rng = uniform_next((i << 1 | 1) << 38); /* (i + 1/2) / POINTS */
+            share[cs_offsets_draw(&offsets, left, &rng)] += 1.0 / POINTS;
+        }
+        for (int64_t e = 0; e < left; ++e) { /* the first events: of the empty prefix */
+            assert_int_equal(pairs.set[e], 0);
+            double exact = pairs.weight[e] * (double)left;
+            assert_true(fabs(share[pairs.target[e] + 1] - exact) <= 1.0 / POINTS);
+        }
+        cs_pairs_free(&pairs);
+    }
+    cs_offsets_free(&offsets);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +385,7 @@ int main(void)
         cmocka_unit_test(the_test_of_events_can_fail),
         cmocka_unit_test(plan_files_follow_their_distribution),
         cmocka_unit_test(distances_follow_their_law),
+        cmocka_unit_test(powers_of_the_distance_are_inverted_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

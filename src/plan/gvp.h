@@ -2,7 +2,7 @@
  *
  * `random` (K distinct draws from 1..s-1) and `mixed` (n_{K-1} from a clamped, rounded normal, K-1
  * distinct draws below it) are one law: n_{K-1} = N with probability last[N], the other K-1 uniform
- * distinct in 1..N-1. Private to the plan room and the toy's closed forms.
+ * distinct in 1..N-1. For the plan room, the toy's closed forms and the sizes of batches.
  */
 #ifndef CS_PLAN_GVP_H
 #define CS_PLAN_GVP_H

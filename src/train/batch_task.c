@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "plan/gvp.h"
 #include "plan/plan_file.h"
 #include "train/batch_private.h"
 
@@ -190,7 +191,9 @@ int64_t cs_task_most_predicted(const cs_task *task, int64_t length)
     if (cs_task_masks(task)) {
         return unmasked_range(task, length, &lo, &hi) ? length - lo : 0;
     }
-    return at_least(length - (o->empty_prefix == CS_PREFIX_NONE), 0);
+    bool fixed = o->kind == CS_OBJ_GVP && o->segmentation == CS_SEGMENT_FIXED;
+    int64_t given = fixed ? cs_gvp_fixed(length, o->groups, 0) : o->empty_prefix == CS_PREFIX_NONE;
+    return at_least(length - given, 0);
 }
 
 int64_t cs_task_most_encoded(const cs_task *task, int64_t length)
