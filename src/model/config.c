@@ -7,10 +7,8 @@
  */
 #include "model/config.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 

@@ -37,15 +37,15 @@ typedef struct {
 
 /* What a sublayer reads of the stream, and the stream afterwards. Norm before the sublayer: the
  * normed sum, and in `stream` the sum. Norm after it: the stream itself. */
-int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *norm);
+int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name);
 /* Adds what the sublayer made, through its norm where that comes after. */
-void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *norm,
+void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name,
                    int made);
 
 /* The stream's rows, summed; at the loss rows if it is not there yet. */
 int cs_emit_sum(cs_emitter *e, cs_stream stream);
 /* The final norm ("final_norm" or "decoder.norm"); the stream itself where norms come after. */
-int cs_emit_final(cs_emitter *e, cs_stream stream, const char *norm);
+int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name);
 
 /* Attention's result and the stream, both at the loss rows from here on. */
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made);
