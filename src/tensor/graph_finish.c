@@ -301,7 +301,9 @@ static void walk(dry_run *d)
     for (d->op = g->ops - 1; d->op >= 0 && g->training; --d->op) {
         cs_op *op = &g->op[d->op];
         if (op->kind == CS_OP_LAYER_NORM && op->layer_norm.s != CS_NONE) {
-            op->layer_norm.s_used = gradient_left(d, op->layer_norm.s);
+            int sum = op->layer_norm.s;
+            op->layer_norm.s_used = gradient_left(d, sum);
+            g->tensor[sum].wants_grad = op->layer_norm.s_used; /* else no memory for it */
         }
         cs_op_operands(op, note_writer, d);
     }
