@@ -9,7 +9,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify connectivity multiplicity}
+areas=${*:-toy cooc svd verify connectivity multiplicity tokenizer}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -19,7 +19,12 @@ if ! "$PYTHON" -c 'import numpy, scipy, sklearn' 2>/dev/null; then
     exit 0
 fi
 for area in $areas; do
-    "$PYTHON" "$here/${area}_oracle.py" > "$out.area" 2>&1
+    with=$PYTHON
+    # Hugging Face's packages come from PyPI, seldom to Debian's Python.
+    if [ "$area" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null && python3 -c 'import numpy, tokenizers' 2>/dev/null; then
+        with=python3
+    fi
+    "$with" "$here/${area}_oracle.py" > "$out.area" 2>&1
     status=$?
     cat "$out.area"
     cat "$out.area" >> "$out"

@@ -1,0 +1,411 @@
+/* Tokenizers: golden ids of the `tokenizers` package, lossless round trips, merges, roles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "io/json.h"
+#include "io_support.h"
+#include "text/bpe.h"
+#include "text/bpe_train.h"
+#include "text/encoder.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+#include "tokenizer_support.h"
+
+/* --- golden ids --- */
+
+static void assert_ids(const int32_t *ids, int64_t count, const json_t *want, const char *text)
+{
+    if (count != (int64_t)json_array_size(want)) {
+        fail_msg("'%s': %lld ids, %zu wanted", text, (long long)count, json_array_size(want));
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        if (ids[i] != json_integer_value(json_array_get(want, (size_t)i))) {
+            fail_msg("'%s': id %lld is %d, wanted %lld", text, (long long)i, ids[i],
+                     (long long)json_integer_value(json_array_get(want, (size_t)i)));
+        }
+    }
+}
+
+static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item)
+{
+    const char *text = json_string_value(json_object_get(item, "text"));
+    int64_t size = (int64_t)json_string_length(json_object_get(item, "text"));
+    int64_t added = json_integer_value(json_object_get(item, "added")), count = 0;
+    int32_t *ids = NULL;
+    assert_int_equal(cs_tokenizer_encode(t, text, size, true, &ids, &count), CS_OK);
+    assert_true(added % 2 == 0 && count >= added); /* as many before as after, in all of them */
+    assert_ids(ids + added / 2, count - added, json_object_get(item, "ids"), text);
+    cs_free(ids);
+    assert_int_equal(cs_encoder_encode(e, text, size, false), CS_OK);
+    assert_ids(e->id, e->count, json_object_get(item, "ids"), text);
+    assert_decodes(t, e->id, e->count, false, json_string_value(json_object_get(item, "decoded")));
+    assert_decodes(t, e->id, e->count, true, json_string_value(json_object_get(item, "skipped")));
+}
+
+/* Reads the file, and what we write after reading it. */
+static void golden_ids(void **state)
+{
+    json_t *golden = NULL, *entry = NULL;
+    const char *name = NULL;
+    int entries_seen = 0;
+    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    json_object_foreach(golden, name, entry)
+    {
+        if (!json_is_object(entry)) {
+            continue; /* where the file comes from */
+        }
+        const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
+        assert_int_equal(cs_json_write(given, json_object_get(entry, "tokenizer")), CS_OK);
+        cs_tokenizer *t = tokenizer_at(given);
+        assert_int_equal(cs_tokenizer_write(t, again), CS_OK);
+        cs_tokenizer *copy = tokenizer_at(again);
+        cs_encoder e, e_copy;
+        cs_encoder_init(&e, t);
+        cs_encoder_init(&e_copy, copy);
+        const json_t *cases = json_object_get(entry, "cases");
+        assert_true(json_array_size(cases) > 50);
+        for (size_t i = 0; i < json_array_size(cases); ++i) {
+            assert_case(t, &e, json_array_get(cases, i));
+            assert_case(copy, &e_copy, json_array_get(cases, i));
+        }
+        cs_encoder_free(&e);
+        cs_encoder_free(&e_copy);
+        cs_tokenizer_free(&t);
+        cs_tokenizer_free(&copy);
+        entries_seen += 1;
+    }
+    assert_int_equal(entries_seen, 7);
+    json_decref(golden);
+}
+
+/* What we write is what the package wrote, but for merges as "a b". */
+static void written_file_is_the_one_read(void **state)
+{
+    json_t *golden = NULL, *again = NULL;
+    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    static const char *const name[] = {"bert-uncased", "bert-accents", "word", "whitespace",
+                                       "char"};
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; ++i) {
+        const json_t *given = json_object_get(json_object_get(golden, name[i]), "tokenizer");
+        const char *path = in_dir(state, "given.json");
+        assert_int_equal(cs_json_write(path, given), CS_OK);
+        cs_tokenizer *t = tokenizer_at(path);
+        assert_int_equal(cs_tokenizer_write(t, path), CS_OK);
+        assert_int_equal(cs_json_read(path, &again), CS_OK);
+        assert_true(json_equal(given, again));
+        json_decref(again);
+        cs_tokenizer_free(&t);
+    }
+    json_decref(golden);
+}
+
+/* --- round trips --- */
+
+static void assert_round_trip(cs_encoder *e, const char *text, int64_t size)
+{
+    char *back = NULL;
+    int64_t length = 0;
+    assert_int_equal(cs_encoder_encode(e, text, size, false), CS_OK);
+    assert_int_equal(cs_tokenizer_decode(e->tokenizer, e->id, e->count, false, &back, &length),
+                     CS_OK);
+    assert_int_equal(length, size);
+    assert_memory_equal(back, text, (size_t)size);
+    cs_free(back);
+}
+
+static void bpe_gives_every_text_back(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        " ",
+        "  ",
+        "\n",
+        "\r\n",
+        "\t\t x",
+        " lead",
+        "trail ",
+        "two  blanks",
+        "a\n\n\nb ",
+        "I'm you're we'll he'd it's don't 's 'S ' '' 'llama",
+        "1 22 333 4\xC2\xBD \xD9\xA3 \xE2\x85\xA7",
+        "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7 \xF0\x9F\x87\xAB\xF0\x9F\x87\xB7",
+        "e\xCC\x81\xCC\xA7 \xE1\xBA\x9E \xC4\xB0 \xC7\x85",
+        "\x01\x02\x1B[0m\x7F\xC2\x85\xC2\xA0\xE2\x80\xA8\xE3\x80\x80.",
+        "<s> a </s><pad><mask> <unk>",
+        "\xEF\xBB\xBFmark",
+        "\xEF\xBF\xBF\xF4\x8F\xBF\xBF"};
+    cs_tokenizer *t = small_bpe();
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+        assert_round_trip(&e, texts[i], (int64_t)strlen(texts[i]));
+    }
+    assert_round_trip(&e, "a\0b\0\0", 5);
+    cs_encoder_free(&e);
+    cs_tokenizer_free(&t);
+}
+
+/* A character of a random plane, blanks and ASCII among them. */
+static int32_t random_char(cs_rng *rng)
+{
+    static const int32_t plane[][2] = {{0, 0x80},          {0x20, 0x40},      {0x80, 0x800},
+                                       {0x800, 0xD800},    {0xE000, 0x10000}, {0x10000, 0x20000},
+                                       {0x20000, 0x110000}};
+    const int32_t *p = plane[cs_rng_below(rng, (int64_t)(sizeof plane / sizeof plane[0]))];
+    return p[0] + (int32_t)cs_rng_below(rng, p[1] - p[0]);
+}
+
+static void bpe_gives_random_unicode_back(void **state)
+{
+    (void)state;
+    cs_tokenizer *t = small_bpe();
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    for (uint64_t trial = 0; trial < 2000; ++trial) {
+        cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, trial);
+        char text[4 * 64];
+        int64_t size = 0;
+        for (int64_t n = cs_rng_below(&rng, 64); n > 0; --n) {
+            size += utf8proc_encode_char(random_char(&rng), (utf8proc_uint8_t *)text + size);
+        }
+        assert_round_trip(&e, text, size);
+    }
+    cs_encoder_free(&e);
+    cs_tokenizer_free(&t);
+}
+
+/* Every code point between letters, alone and repeated: pieces are cut without loss. */
+static void bpe_gives_every_character_back(void **state)
+{
+    (void)state;
+    cs_tokenizer *t = small_bpe();
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    for (int32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : 37) {
+        if (c >= 0xD800 && c < 0xE000) {
+            continue;
+        }
+        char text[16] = "a";
+        int64_t size = 1;
+        size += utf8proc_encode_char(c, (utf8proc_uint8_t *)text + size);
+        size += utf8proc_encode_char(c, (utf8proc_uint8_t *)text + size);
+        text[size++] = 'b';
+        assert_round_trip(&e, text, size);
+    }
+    cs_encoder_free(&e);
+    cs_tokenizer_free(&t);
+}
+
+static void byte_characters_go_both_ways(void **state)
+{
+    (void)state;
+    int seen = 0;
+    for (int32_t c = -1; c < 0x400; ++c) {
+        int byte = cs_char_byte(c);
+        seen += byte >= 0;
+        assert_true(byte < 0 || cs_byte_char((uint8_t)byte) == c);
+    }
+    assert_int_equal(seen, 256);
+    assert_int_equal(cs_byte_char(' '), 0x120); /* the blank of GPT-2 */
+    assert_int_equal(cs_byte_char('\n'), 0x10A);
+    assert_int_equal(cs_byte_char('!'), '!');
+}
+
+/* Ids that end inside a character: U+FFFD for each longest part that begins one (the examples of
+ * the Unicode standard, table 3-8 to 3-11). */
+static void parts_of_characters_are_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *text;
+    } cases[] = {
+        {"\xF0\x9F\x98", "\xEF\xBF\xBD"},
+        {"a\xF0\x9F\x98z", "a\xEF\xBF\xBDz"},
+        {"\xC3\xA9\xC3", "\xC3\xA9\xEF\xBF\xBD"},
+        {"\x80\xBF", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xC0\xAF\xE0\x80\xBF", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+                                                 "A"},
+        {"\xF4\x91\x92\x93", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+    };
+    cs_tokenizer *t = small_bpe();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        int32_t ids[16];
+        int64_t count = 0;
+        for (const char *p = cases[i].bytes; *p; ++p) {
+            char spelling[8] = "";
+            (void)utf8proc_encode_char(cs_byte_char((uint8_t)*p), (utf8proc_uint8_t *)spelling);
+            ids[count++] = cs_tokenizer_id(t, spelling);
+        }
+        assert_decodes(t, ids, count, false, cases[i].text);
+    }
+    cs_tokenizer_free(&t);
+}
+
+/* --- looking and refusing --- */
+
+static void roles_and_ids(void **state)
+{
+    (void)state;
+    cs_tokenizer *t = small_bpe();
+    assert_int_equal(cs_tokenizer_model(t), CS_TOKENS_BPE);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), 0);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 3);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), 4);
+    assert_int_equal(cs_tokenizer_id(t, "no such token"), -1);
+    for (int32_t i = 0; i < cs_tokenizer_vocab(t); ++i) {
+        assert_int_equal(cs_tokenizer_id(t, cs_tokenizer_token(t, i)), i);
+        assert_int_equal(cs_tokenizer_is_special(t, i), i < 5);
+    }
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    assert_int_equal(cs_tokenizer_encode(t, "", 0, true, &ids, &count), CS_OK);
+    assert_int_equal(count, 2);
+    assert_true(ids[0] == 0 && ids[1] == 2);
+    cs_free(ids);
+    assert_int_equal(cs_tokenizer_encode(t, "", 0, false, &ids, &count), CS_OK);
+    assert_int_equal(count, 0);
+    assert_non_null(ids);
+    cs_free(ids);
+    cs_tokenizer_free(&t);
+}
+
+static void bad_ids_and_bytes_are_named(void **state)
+{
+    (void)state;
+    cs_tokenizer *t = small_bpe();
+    int32_t *ids = NULL;
+    int64_t count = 0, size = 0;
+    char *text = NULL;
+    assert_fails(cs_tokenizer_decode(t, (int32_t[]){5, 290}, 2, false, &text, &size), CS_ERR_INPUT,
+                 "token id 290 at index 1 is not in 0..289");
+    assert_fails(cs_tokenizer_decode(t, (int32_t[]){-1}, 1, true, &text, &size), CS_ERR_INPUT,
+                 "token id -1 at index 0");
+    assert_fails(cs_tokenizer_encode(t, "ab\n\xC3(", 5, false, &ids, &count), CS_ERR_INPUT,
+                 "text:2: byte 1: invalid UTF-8 (0xC3 0x28)");
+    cs_tokenizer_free(&t);
+}
+
+/* --- encoder --- */
+
+/* What came before does not matter, nor whether a piece is short enough to be kept. */
+static void the_cache_changes_nothing(void **state)
+{
+    (void)state;
+    cs_tokenizer *t = small_bpe();
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    for (uint64_t trial = 0; trial < 300; ++trial) {
+        cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, trial % 100); /* each text three times */
+        char text[512];
+        int64_t size = cs_rng_below(&rng, 512), count = 0;
+        for (int64_t i = 0; i < size; ++i) {
+            text[i] = "the cats "[cs_rng_below(&rng, trial % 2 ? 9 : 8)];
+        }
+        int32_t *ids = NULL;
+        assert_int_equal(cs_encoder_encode(&e, text, size, false), CS_OK);
+        assert_int_equal(cs_tokenizer_encode(t, text, size, false, &ids, &count), CS_OK);
+        assert_int_equal(count, e.count);
+        assert_memory_equal(ids, e.id, (size_t)count * sizeof *ids);
+        cs_free(ids);
+    }
+    cs_encoder_free(&e);
+    cs_tokenizer_free(&t);
+}
+
+/* Greedy merging by plain search, for pieces of any length. */
+static void merges_are_those_of_plain_search(void **state)
+{
+    (void)state;
+    enum { BYTES = 400, MERGES = 60, LETTERS = 3 };
+    for (uint64_t trial = 0; trial < 200; ++trial) {
+        cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, trial);
+        int32_t byte_token[256] = {0}, token[BYTES];
+        cs_merge merge[MERGES];
+        int64_t merges = 0, twice = -1, count = 1 + cs_rng_below(&rng, BYTES - 1);
+        for (int b = 0; b < LETTERS; ++b) {
+            byte_token['a' + b] = b;
+        }
+        for (int m = 0; m < MERGES; ++m) { /* of any tokens made so far, in any order */
+            cs_merge new = {(int32_t)cs_rng_below(&rng, LETTERS + merges),
+                            (int32_t)cs_rng_below(&rng, LETTERS + merges),
+                            (int32_t)(LETTERS + merges)};
+            bool known = false;
+            for (int64_t i = 0; i < merges; ++i) {
+                known = known || (merge[i].left == new.left &&merge[i].right == new.right);
+            }
+            if (!known) {
+                merge[merges++] = new;
+            }
+        }
+        for (int64_t i = merges - 1; i > 0; --i) { /* ranks that are not those of making */
+            int64_t j = cs_rng_below(&rng, i + 1);
+            cs_merge swap = merge[i];
+            merge[i] = merge[j];
+            merge[j] = swap;
+        }
+        char text[BYTES];
+        for (int64_t i = 0; i < count; ++i) {
+            text[i] = (char)('a' + cs_rng_below(&rng, LETTERS));
+            token[i] = text[i] - 'a';
+        }
+        cs_bpe bpe;
+        cs_bpe_scratch scratch = {0};
+        assert_int_equal(cs_bpe_init(&bpe, byte_token, merge, merges, &twice), CS_OK);
+        assert_int_equal(twice, -1);
+        assert_int_equal(cs_bpe_apply(&bpe, text, count, &scratch), CS_OK);
+        for (;;) {
+            int64_t at = -1, best = merges;
+            for (int64_t i = 0; i + 1 < count; ++i) {
+                for (int64_t m = 0; m < best; ++m) {
+                    if (merge[m].left == token[i] && merge[m].right == token[i + 1]) {
+                        best = m;
+                        at = i;
+                    }
+                }
+            }
+            if (at < 0) {
+                break;
+            }
+            token[at] = merge[best].token;
+            memmove(token + at + 1, token + at + 2, (size_t)(count - at - 2) * sizeof *token);
+            count -= 1;
+        }
+        assert_int_equal(scratch.count, count);
+        assert_memory_equal(scratch.token, token, (size_t)count * sizeof *token);
+        cs_bpe_scratch_free(&scratch);
+        cs_bpe_free(&bpe);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(golden_ids),
+        TEST_IN_DIR(written_file_is_the_one_read),
+        cmocka_unit_test(bpe_gives_every_text_back),
+        cmocka_unit_test(bpe_gives_random_unicode_back),
+        cmocka_unit_test(bpe_gives_every_character_back),
+        cmocka_unit_test(byte_characters_go_both_ways),
+        cmocka_unit_test(parts_of_characters_are_replaced),
+        cmocka_unit_test(roles_and_ids),
+        cmocka_unit_test(bad_ids_and_bytes_are_named),
+        cmocka_unit_test(the_cache_changes_nothing),
+        cmocka_unit_test(merges_are_those_of_plain_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

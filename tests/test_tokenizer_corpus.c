@@ -1,0 +1,172 @@
+/* Corpora over tokenizers, tokenizers of corpora, visits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "corpus_support.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io_support.h"
+#include "text/bpe_train.h"
+#include "text/tokenizer.h"
+#include "tokenizer_support.h"
+
+/* --- corpora --- */
+
+static const char verses[] = "a\tthe cat sat on the mat\nb\t \nb\tDon't: the \xC3\x89t\xC3\xA9 42\n"
+                             "a\tthe the the\n";
+
+static void a_corpus_has_the_tokens_of_its_encoder(void **state)
+{
+    cs_tokenizer *t = small_bpe();
+    cs_corpus_options o = {.encoder = t, .test_share = -1, .min_tokens = 2};
+    cs_corpus c = loaded(put(state, "c.tsv", verses), &o);
+    static const char *const text[] = {"the cat sat on the mat", "Don't: the \xC3\x89t\xC3\xA9 42",
+                                       "the the the"};
+    assert_int_equal(c.documents, 3);
+    assert_int_equal(c.dropped_documents, 1); /* one blank is one token */
+    assert_int_equal(c.vocab, cs_tokenizer_vocab(t));
+    assert_int_equal(c.unknown, 3);
+    assert_int_equal(c.unknown_tokens, 0);
+    assert_int_equal(c.labels, 2);
+    for (int64_t d = 0; d < 3; ++d) {
+        assert_decodes(t, c.token + c.doc_ptr[d], c.doc_ptr[d + 1] - c.doc_ptr[d], false, text[d]);
+    }
+    assert_string_equal(c.word[0], "<s>");
+    cs_corpus_free(&c);
+
+    const int32_t ids[] = {5, 289, 7};
+    const char *npy = in_dir(state, "ids.npy");
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids), CS_OK);
+    o.min_tokens = 0;
+    c = loaded(npy, &o);
+    assert_int_equal(c.vocab, 290);
+    cs_corpus_free(&c);
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){5, 6, 290}), CS_OK);
+    assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
+                 "token id 290 at row 0, column 2 is not in 0..289 of the tokenizer");
+    cs_tokenizer_free(&t);
+}
+
+static void a_word_list_keeps_the_ids_of_its_corpus(void **state)
+{
+    static const cs_splitter_kind kind[] = {CS_SPLITTER_WORD, CS_SPLITTER_WHITESPACE,
+                                            CS_SPLITTER_CHAR};
+    const char *path = put(state, "c.tsv", verses), *file = in_dir(state, "t.json");
+    for (size_t k = 0; k < sizeof kind / sizeof kind[0]; ++k) {
+        cs_corpus_options o = {.splitter = kind[k], .test_share = -1, .vocab_size = 5};
+        cs_corpus c = loaded(path, &o);
+        cs_tokenizer *t = NULL, *again = NULL;
+        assert_int_equal(cs_tokenizer_of_corpus(&c, kind[k], &t), CS_OK);
+        assert_int_equal(cs_tokenizer_vocab(t), c.vocab + 4);
+        for (int32_t i = 0; i < c.vocab; ++i) {
+            assert_string_equal(cs_tokenizer_token(t, i), c.word[i]);
+        }
+        assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 0);
+        assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), c.vocab);
+        assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), c.vocab + 3);
+        assert_int_equal(cs_tokenizer_write(t, file), CS_OK);
+        again = tokenizer_at(file);
+        cs_corpus_options encoded = {.encoder = again, .test_share = -1};
+        cs_corpus d = loaded(path, &encoded);
+        assert_int_equal(d.tokens, c.tokens);
+        assert_int_equal(d.unknown_tokens, c.unknown_tokens);
+        assert_true(c.unknown_tokens > 0);
+        assert_memory_equal(d.token, c.token, (size_t)c.tokens * sizeof *c.token);
+        cs_corpus_free(&c);
+        cs_corpus_free(&d);
+        cs_tokenizer_free(&t);
+        cs_tokenizer_free(&again);
+    }
+}
+
+static void special_tokens_are_not_added_twice(void **state)
+{
+    cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
+    cs_corpus c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
+    cs_tokenizer *t = NULL;
+    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    assert_int_equal(cs_tokenizer_vocab(t), 4 + 2);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), cs_tokenizer_id(t, "<s>"));
+    assert_true(cs_tokenizer_special(t, CS_TOKEN_BOS) < 4);
+    cs_tokenizer_free(&t);
+    cs_corpus_free(&c);
+}
+
+static void a_corpus_of_ids_has_numbers_for_words(void **state)
+{
+    const char *npy = in_dir(state, "ids.npy");
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}), CS_OK);
+    cs_corpus c = loaded(npy, NULL);
+    cs_tokenizer *t = NULL;
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t), CS_OK);
+    assert_int_equal(cs_tokenizer_vocab(t), 5 + 5);
+    assert_int_equal(cs_tokenizer_encode(t, "2 0 4 7", 7, false, &ids, &count), CS_OK);
+    assert_int_equal(count, 4);
+    assert_memory_equal(ids, c.token, 3 * sizeof *ids);
+    assert_int_equal(ids[3], cs_tokenizer_special(t, CS_TOKEN_UNK));
+    cs_free(ids);
+    cs_tokenizer_free(&t);
+    cs_corpus_free(&c);
+}
+
+typedef struct {
+    char text[256];
+    int held_out, stop_at, seen;
+} visit;
+
+static cs_status note(void *to, const char *text, int64_t size, bool held_out)
+{
+    visit *v = to;
+    if (v->seen == v->stop_at) {
+        return cs_fail(CS_ERR_INPUT, "enough");
+    }
+    v->seen += 1;
+    v->held_out += held_out;
+    (void)snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), "%.*s|", (int)size,
+                   text);
+    return CS_OK;
+}
+
+static void visiting_hands_documents_over(void **state)
+{
+    const char *path = put(state, "c.tsv", verses);
+    visit v = {.stop_at = -1};
+    assert_int_equal(cs_corpus_visit(path, NULL, note, &v), CS_OK);
+    assert_string_equal(v.text,
+                        "the cat sat on the mat| |Don't: the \xC3\x89t\xC3\xA9 42|the the the|");
+    cs_corpus_options o = {.test_share = 0.999999};
+    v = (visit){.stop_at = -1};
+    assert_int_equal(cs_corpus_visit(path, &o, note, &v), CS_OK);
+    assert_int_equal(v.held_out, 4);
+    v = (visit){.stop_at = 2};
+    assert_fails(cs_corpus_visit(path, NULL, note, &v), CS_ERR_INPUT, "enough");
+    assert_int_equal(v.seen, 2);
+    assert_fails(cs_corpus_visit(put(state, "e.txt", "\n"), NULL, note, &v), CS_ERR_INPUT,
+                 "no documents");
+    const char *npy = in_dir(state, "ids.npy");
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){1}, (int32_t[]){0}), CS_OK);
+    assert_fails(cs_corpus_visit(npy, NULL, note, &v), CS_ERR_INPUT, "token ids");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder),
+        TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus),
+        TEST_IN_DIR(special_tokens_are_not_added_twice),
+        TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words),
+        TEST_IN_DIR(visiting_hands_documents_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* tokenizer.json: what is refused and how it is named, full disks, memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "corpus_support.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io_support.h"
+#include "text/bpe.h"
+#include "text/bpe_train.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+#include "tokenizer_support.h"
+
+/* Small files, with one thing wrong each. %s stands for the 256 bytes of the vocabulary. */
+static const char *const bpe_form =
+    "{\"added_tokens\":[%s],\"normalizer\":%s,\"pre_tokenizer\":{\"type\":\"%s\"},"
+    "\"decoder\":{\"type\":\"ByteLevel\"},\"post_processor\":%s,"
+    "\"model\":{\"type\":\"BPE\",%s\"vocab\":{%s%s},\"merges\":%s}}";
+
+/* "\"!\":0,...": the bytes in the order of their characters. */
+static void put_bytes(char *out, size_t room, int last)
+{
+    size_t used = 0;
+    int id = 0;
+    for (int32_t c = 0; c < 0x200; ++c) {
+        char spelling[8] = "";
+        if (cs_char_byte(c) < 0 || id > last) {
+            continue;
+        }
+        (void)utf8proc_encode_char(c, (utf8proc_uint8_t *)spelling);
+        int n = snprintf(out + used, room - used, "%s\"%s%s\":%d", id > 0 ? "," : "",
+                         c == '"' || c == '\\' ? "\\" : "", spelling, id);
+        assert_true(n > 0 && (size_t)n < room - used);
+        used += (size_t)n;
+        id += 1;
+    }
+}
+
+static void bad_bpe_files_are_named(void **state)
+{
+    static const struct {
+        const char *added, *normalizer, *pre, *post, *model, *vocab, *merges;
+        int last;           /* the last of the bytes in the vocabulary */
+        const char *reason; /* NULL: it is fine */
+    } cases[] = {
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":256", "[\"a b\"]", 255, NULL},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":256", "[[\"a\",\"b\"]]", 255, NULL},
+        {"", "null", "ByteLevel", "null", "", "", "[]", 255, NULL},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":257", "[]", 255,
+         "model.vocab: id 257 of token \"ab\" is not in 0..256"},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":7", "[]", 255, "have the same id 7"},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":-1", "[]", 255, "id -1 of token \"ab\""},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":\"x\"", "[]", 255,
+         "token \"ab\": wanted an integer id"},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":256", "[\"a c\"]", 255,
+         "model.merges[0]: token \"ac\" is not in the vocabulary"},
+        {"", "null", "ByteLevel", "null", "", "", "[\"a xyz\"]", 255,
+         "model.merges[0]: token \"xyz\" is not in the vocabulary"},
+        {"", "null", "ByteLevel", "null", "", ",\"ab\":256", "[\"a b\",\"a b\"]", 255,
+         "model.merges[1]: \"a\" and \"b\" are merged twice"},
+        {"", "null", "ByteLevel", "null", "", "", "[\"a b c\"]", 255,
+         "model.merges[0]: wanted two"},
+        {"", "null", "ByteLevel", "null", "", "", "[[\"a\"]]", 255, "model.merges[0]: wanted two"},
+        {"", "null", "ByteLevel", "null", "", "", "{}", 255, "model.merges: wanted a list"},
+        {"", "null", "ByteLevel", "null", "", "", "[]", 254, "byte 0xAD"},
+        {"", "{\"type\":\"NFC\"}", "ByteLevel", "null", "", "", "[]", 255,
+         "normalizer.type: \"NFC\" is not supported"},
+        {"", "null", "Metaspace", "null", "", "", "[]", 255,
+         "pre_tokenizer.type: \"Metaspace\" is not supported"},
+        {"", "null", "ByteLevel", "{\"type\":\"Odd\"}", "", "", "[]", 255,
+         "post_processor.type: \"Odd\" is not supported"},
+        {"", "null", "ByteLevel",
+         "{\"type\":\"RobertaProcessing\",\"sep\":[\"x\",900],\"cls\":[\"y\",1]}", "", "", "[]",
+         255, "post_processor.sep: wanted a token id in 0..255"},
+        {"", "null", "ByteLevel", "null", "\"byte_fallback\":true,", "", "[]", 255,
+         "model.byte_fallback: only null or false"},
+        {"", "null", "ByteLevel", "null", "\"dropout\":0.1,", "", "[]", 255, "model.dropout"},
+        {"", "null", "ByteLevel", "null", "\"unk_token\":\"<unk>\",", "", "[]", 255,
+         "model.unk_token: \"<unk>\" is not in the vocabulary"},
+        {"{\"id\":256,\"content\":\"<s>\",\"special\":true}", "null", "ByteLevel", "null", "", "",
+         "[]", 255, NULL},
+        {"{\"id\":300,\"content\":\"<s>\"}", "null", "ByteLevel", "null", "", "", "[]", 255,
+         "added_tokens[0]: id 300 of token \"<s>\" is not in 0..256"},
+        {"{\"id\":5,\"content\":\"a\"}", "null", "ByteLevel", "null", "", "", "[]", 255,
+         "added_tokens[0].id: \"a\" has another id in model.vocab"},
+        {"{\"id\":256,\"content\":\"\"}", "null", "ByteLevel", "null", "", "", "[]", 255,
+         "added_tokens[0].content"},
+        {"{\"id\":256,\"content\":\"x y\",\"single_word\":true}", "null", "ByteLevel", "null", "",
+         "", "[]", 255, "added_tokens[0].single_word"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char bytes[8192], file[16384];
+        put_bytes(bytes, sizeof bytes, cases[i].last);
+        (void)snprintf(file, sizeof file, bpe_form, cases[i].added, cases[i].normalizer,
+                       cases[i].pre, cases[i].post, cases[i].model, bytes, cases[i].vocab,
+                       cases[i].merges);
+        const char *path = put(state, "t.json", file);
+        cs_tokenizer *t = NULL;
+        if (cases[i].reason) {
+            assert_fails(cs_tokenizer_read(path, &t), CS_ERR_INPUT, cases[i].reason);
+            assert_null(t);
+        } else {
+            t = tokenizer_at(path);
+            cs_tokenizer_free(&t);
+        }
+    }
+}
+
+static void bad_files_are_named(void **state)
+{
+    static const struct {
+        const char *content, *reason;
+    } cases[] = {
+        {"", "empty file"},
+        {"{", "t.json:1:"},
+        {"[]", "model: wanted an object"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", "model.type: \"Unigram\""},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", "model.vocab: 0 tokens"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"a\":1}}}", "duplicate"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}},"
+         "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}}",
+         "model.unk_token: wanted a token"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
+         "\"pre_tokenizer\":{\"type\":\"Whitespace\"}}",
+         "pre_tokenizer.type: \"Whitespace\""},
+        {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
+         "\"pre_tokenizer\":{\"type\":\"Whitespace\"}}",
+         "WordLevel with normalizer null, pre_tokenizer Whitespace and decoder null"},
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_tokenizer *t = NULL;
+        const char *path = put(state, "t.json", cases[i].content);
+        assert_fails(cs_tokenizer_read(path, &t), CS_ERR_INPUT, cases[i].reason);
+        assert_null(t);
+    }
+    cs_tokenizer *t = NULL;
+    assert_fails(cs_tokenizer_read(in_dir(state, "none.json"), &t), CS_ERR_IO, "none.json");
+}
+
+/* --- files --- */
+
+static cs_status write_small(const char *path)
+{
+    cs_text_source source = {english, NULL};
+    cs_tokenizer *t = NULL;
+    cs_status status = cs_tokenizer_train_bpe(&source, NULL, &t);
+    if (status == CS_OK) {
+        status = cs_tokenizer_write(t, path);
+    }
+    cs_tokenizer_free(&t);
+    return status;
+}
+
+static void a_full_disk_leaves_nothing(void **state)
+{
+    const char *path = in_dir(state, "t.json");
+    assert_int_equal(on_full_disk(write_small, path, "t.json"), CS_ERR_IO);
+    assert_int_equal(entries(state), 0);
+}
+
+/* Each kind of model: reads, encodes, decodes, writes. */
+static cs_status use(const char *path)
+{
+    static const char text[] = "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>";
+    cs_tokenizer *t = NULL;
+    int32_t *ids = NULL;
+    int64_t count = 0, size = 0;
+    char *back = NULL;
+    cs_status status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK) {
+        status = cs_tokenizer_encode(t, text, (int64_t)strlen(text), true, &ids, &count);
+    }
+    if (status == CS_OK) {
+        status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
+    }
+    if (status == CS_OK) {
+        status = cs_tokenizer_write(t, path);
+    }
+    cs_free(back);
+    cs_free(ids);
+    cs_tokenizer_free(&t);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    json_t *golden = NULL;
+    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    static const char *const name[] = {"roberta", "bert-uncased", "word"};
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; ++i) {
+        const char *path = in_dir(state, "t.json");
+        assert_int_equal(
+            cs_json_write(path, json_object_get(json_object_get(golden, name[i]), "tokenizer")),
+            CS_OK);
+        fail_each_allocation(use, path);
+    }
+    json_decref(golden);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(bad_bpe_files_are_named),
+        TEST_IN_DIR(bad_files_are_named),
+        TEST_IN_DIR(a_full_disk_leaves_nothing),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

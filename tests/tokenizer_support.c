@@ -1,0 +1,49 @@
+/* Support of the tests of tokenizers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "tokenizer_support.h"
+
+cs_status english(void *from, cs_text_take take, void *to)
+{
+    static const char text[] = "the cat that sat on the mat isn't the cat that they're after; it's "
+                               "12 o'clock, 1999 or 2000  and \xC3\xA9t\xC3\xA9";
+    (void)from;
+    return take(to, text, (int64_t)strlen(text));
+}
+
+cs_tokenizer *small_bpe(void)
+{
+    cs_text_source source = {english, NULL};
+    cs_bpe_options options = {.vocab_size = 290, .min_frequency = 1};
+    cs_tokenizer *t = NULL;
+    assert_int_equal(cs_tokenizer_train_bpe(&source, &options, &t), CS_OK);
+    return t;
+}
+
+cs_tokenizer *tokenizer_at(const char *path)
+{
+    cs_tokenizer *t = NULL;
+    if (cs_tokenizer_read(path, &t) != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+    return t;
+}
+
+void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bool skip,
+                    const char *want)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    assert_int_equal(cs_tokenizer_decode(t, ids, count, skip, &text, &size), CS_OK);
+    assert_int_equal(size, strlen(text));
+    assert_string_equal(text, want);
+    cs_free(text);
+}
