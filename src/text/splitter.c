@@ -25,11 +25,11 @@ cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out)
     return cs_fail(CS_ERR_USAGE, "tokenizer \"%s\" is not word, whitespace or char", name);
 }
 
-void cs_splitter_start(cs_splitter *t, const char *text, int64_t size)
+void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)
 {
-    t->at = (const uint8_t *)text;
-    t->end = t->at + size;
-    t->size = 0;
+    s->at = (const uint8_t *)text;
+    s->end = s->at + size;
+    s->size = 0;
 }
 
 static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
@@ -45,58 +45,58 @@ static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
 }
 
 /* Lower-cases for `word`; a character's lower case may be longer in bytes than itself. */
-static cs_status append(cs_splitter *t, utf8proc_int32_t c)
+static cs_status append(cs_splitter *s, utf8proc_int32_t c)
 {
     enum { LONGEST = 4 }; /* bytes of a character in UTF-8 */
-    if (t->size + LONGEST > t->room) {
-        int64_t room = t->room > 0 ? 2 * t->room : 64;
-        char *token = cs_realloc(t->token, room, 1);
+    if (s->size + LONGEST > s->room) {
+        int64_t room = s->room > 0 ? 2 * s->room : 64;
+        char *token = cs_realloc(s->token, room, 1);
         if (!token) {
             return CS_ERR_MEMORY;
         }
-        t->token = token;
-        t->room = room;
+        s->token = token;
+        s->room = room;
     }
     if (c < 0x80) {
-        bool upper = t->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
-        t->token[t->size++] = (char)(upper ? c + ('a' - 'A') : c);
+        bool upper = s->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
+        s->token[s->size++] = (char)(upper ? c + ('a' - 'A') : c);
         return CS_OK;
     }
-    if (t->kind == CS_SPLITTER_WORD) {
+    if (s->kind == CS_SPLITTER_WORD) {
         c = utf8proc_tolower(c);
     }
-    t->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)t->token + t->size);
+    s->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)s->token + s->size);
     return CS_OK;
 }
 
-cs_status cs_splitter_next(cs_splitter *t, bool *found)
+cs_status cs_splitter_next(cs_splitter *s, bool *found)
 {
-    t->size = 0;
-    while (t->at < t->end) {
-        utf8proc_int32_t c = *t->at;
+    s->size = 0;
+    while (s->at < s->end) {
+        utf8proc_int32_t c = *s->at;
         utf8proc_ssize_t length = 1;
         if (c >= 0x80) {
-            length = utf8proc_iterate(t->at, t->end - t->at, &c);
+            length = utf8proc_iterate(s->at, s->end - s->at, &c);
         }
-        if (belongs(t->kind, c)) {
-            cs_status status = append(t, c);
+        if (belongs(s->kind, c)) {
+            cs_status status = append(s, c);
             if (status != CS_OK) {
                 return status;
             }
-        } else if (t->size > 0) {
+        } else if (s->size > 0) {
             break;
         }
-        t->at += length;
-        if (t->kind == CS_SPLITTER_CHAR) {
+        s->at += length;
+        if (s->kind == CS_SPLITTER_CHAR) {
             break;
         }
     }
-    *found = t->size > 0;
+    *found = s->size > 0;
     return CS_OK;
 }
 
-void cs_splitter_free(cs_splitter *t)
+void cs_splitter_free(cs_splitter *s)
 {
-    cs_free(t->token);
-    memset(t, 0, sizeof *t);
+    cs_free(s->token);
+    memset(s, 0, sizeof *s);
 }

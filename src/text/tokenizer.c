@@ -317,11 +317,11 @@ static cs_status decode_words(const cs_tokenizer *t, const int32_t *ids, int64_t
         if (t->decoder == CS_DECODE_WORDPIECE) {
             at += cs_wordpiece_decode(&t->wordpiece, t->cleanup, first, token, out + at);
         } else {
-            int64_t length = (int64_t)strlen(token);
+            int64_t length = t->table.start[ids[i] + 1] - t->table.start[ids[i]];
             if (t->decoder == CS_DECODE_BLANKS && !first) {
                 out[at++] = ' ';
             }
-            memcpy(out + at, token, (size_t)length);
+            (void)stpcpy(out + at, token);
             at += length;
         }
         first = false;

@@ -73,7 +73,7 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 /* Whether the token is declared special: decoding can skip it, and no text is meant by it. */
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 
-void cs_tokenizer_free(cs_tokenizer **t); /* accepts a pointer to NULL */
+void cs_tokenizer_free(cs_tokenizer **held); /* accepts a pointer to NULL */
 
 /* The tokenizer of a corpus that was loaded with a splitter: its words with their ids, and after
  * them <unk> (NPY ids have none: their words are decimal numbers, split at white space), <pad>,

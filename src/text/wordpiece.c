@@ -115,18 +115,14 @@ int64_t cs_wordpiece_decode(const cs_wordpiece *model, bool cleanup, bool first,
                                             {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
                                             {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
                                             {" 've", "'ve"}, {" 're", "'re"}};
-    size_t lead = strlen(model->prefix), length = strlen(token);
-    int64_t size = 0;
+    size_t lead = strlen(model->prefix);
+    char *at = out;
     if (!first && strncmp(token, model->prefix, lead) == 0) {
-        memcpy(out, token + lead, length - lead);
-        size = (int64_t)(length - lead);
+        at = stpcpy(at, token + lead);
     } else {
-        if (!first) {
-            out[size++] = ' ';
-        }
-        memcpy(out + size, token, length);
-        size += (int64_t)length;
+        at = stpcpy(stpcpy(at, first ? "" : " "), token);
     }
+    int64_t size = at - out;
     for (size_t i = 0; cleanup && i < sizeof change / sizeof change[0]; ++i) {
         size = replace(out, size, change[i][0], change[i][1]);
     }

@@ -1,0 +1,129 @@
+# Tokenizers through the command line: training, round trips, corpora over them, bad input.
+. tests/cli/lib.sh
+
+tokenize() { "$COSPEC" tokenize "$@"; }
+
+# trained: a small tokenizer in bpe/, of verses.txt.
+trained() {
+    small_corpus labelled.tsv
+    cut -f2 labelled.tsv > verses.txt
+    exits 0 tokenize train --corpus verses.txt --vocab 300 -o bpe
+}
+
+test_round_trip() {
+    trained || return 1
+    printf "  two  blanks\tand a tab \n\n\r\nIt's they're 12 \303\251t\303\251 e\314\201\n\360\237\230\200 <s>x</s> <mask>\n\001\177 end\n" > text
+    exits 0 tokenize encode bpe/tokenizer.json text && mv out ids &&
+        [ "$(wc -l < ids)" = 6 ] && ! grep -q '[^0-9 ]' ids || { fail "$(head -3 ids)"; return 1; }
+    exits 0 tokenize decode bpe/tokenizer.json ids || return 1
+    cmp -s out text || { fail "decoding gives another text"; return 1; }
+    tokenize encode bpe/tokenizer.json < text | cmp -s - ids || { fail "standard input gives other ids"; return 1; }
+    tokenize decode bpe/tokenizer.json < ids | cmp -s - text || fail "standard input gives another text"
+}
+
+test_no_line_end_at_the_end() {
+    trained && printf 'the mat' > text && exits 0 tokenize encode bpe/tokenizer.json text && [ "$(wc -l < out)" = 1 ]
+}
+
+test_special_tokens() {
+    trained || return 1
+    echo 'the mat' > text
+    exits 0 tokenize encode bpe/tokenizer.json text --add-special && grep -q '^0 .* 2$' out || { fail "$(cat out)"; return 1; }
+    mv out ids
+    exits 0 tokenize decode bpe/tokenizer.json ids && grep -q '^<s>the mat</s>$' out || { fail "$(cat out)"; return 1; }
+    exits 0 tokenize decode bpe/tokenizer.json ids --skip-special && grep -q '^the mat$' out || fail "$(cat out)"
+}
+
+test_json_and_files() {
+    trained && echo 'the mat' > text &&
+        exits 0 tokenize encode bpe/tokenizer.json text --json -o o && grep -q '"tokens"' out && cmp -s out o/ids.json &&
+        [ -s o/ids.txt ] && [ -s o/manifest.json ] && grep -q tokenizer.json o/manifest.json || return 1
+    refuses 2 "o/ids.txt exists" "$COSPEC" tokenize encode bpe/tokenizer.json text -o o &&
+        refuses 2 "no CSV form" "$COSPEC" tokenize encode bpe/tokenizer.json text --csv
+}
+
+test_training_leaves_the_same_bytes() {
+    trained && exits 0 tokenize train --corpus verses.txt --vocab 300 --threads 3 -o again &&
+        cmp -s bpe/tokenizer.json again/tokenizer.json || { fail "another file"; return 1; }
+    exits 0 "$COSPEC" rerun bpe/manifest.json -o third && cmp -s bpe/tokenizer.json third/tokenizer.json || fail "rerun gives another file"
+}
+
+test_train_and_test_documents() {
+    trained && exits 0 tokenize train --corpus labelled.tsv --split train --test-share 0.5 --vocab 300 -o half || return 1
+    exits 0 tokenize stats bpe/tokenizer.json --corpus labelled.tsv --json && cp out all &&
+        exits 0 tokenize stats bpe/tokenizer.json --corpus labelled.tsv --split train --test-share 0.5 --json && cp out train &&
+        exits 0 tokenize stats bpe/tokenizer.json --corpus labelled.tsv --split test --test-share 0.5 --json || return 1
+    for key in documents bytes words tokens; do
+        [ "$(number $key all)" = $(($(number $key train) + $(number $key out))) ] || { fail "$key: $(number $key all)"; return 1; }
+    done
+    [ "$(number documents all)" = 80 ] && [ "$(number unknown all)" = 0 ] && [ "$(number vocabulary all)" = 300 ] || fail "$(cat all)"
+}
+
+test_word_lists() {
+    small_corpus labelled.tsv
+    for model in word whitespace char; do
+        exits 0 tokenize train --corpus labelled.tsv --model $model --vocab 12 -o $model &&
+            exits 0 "$COSPEC" cooc --corpus labelled.tsv --tokenizer $model --vocab 12 --objective ar --context nearest:1 -o by-name &&
+            exits 0 "$COSPEC" cooc --corpus labelled.tsv --tokenizer $model/tokenizer.json --objective ar --context nearest:1 -o by-file || return 1
+        # The file has four special tokens more, which no text has: the same matrix with empty columns.
+        [ "$(number nonzeros by-name/cooc.json)" = "$(number nonzeros by-file/cooc.json)" ] &&
+            [ $(($(number cols by-name/cooc.json) + 4)) = "$(number cols by-file/cooc.json)" ] || { fail "$model: $(cat by-file/cooc.json)"; return 1; }
+        rm -r by-name by-file
+    done
+}
+
+test_a_matrix_over_bpe() {
+    trained && exits 0 "$COSPEC" cooc --corpus labelled.tsv --tokenizer bpe/tokenizer.json --objective masked --unmasked 1 --max-length 2 -o m || return 1
+    exits 0 "$COSPEC" svd m -k 2 && exits 0 "$COSPEC" inspect m && grep -q '_ .*the' out || { fail "$(head -c 300 out)"; return 1; }
+    grep -q 'bpe/tokenizer.json' m/manifest.json || fail "the manifest lacks the tokenizer"
+}
+
+test_bad_input() {
+    trained || return 1
+    t=bpe/tokenizer.json
+    echo '5 x 7' > ids
+    refuses 3 'ids:1: "x" at index 1 is no token id' "$COSPEC" tokenize decode $t ids || return 1
+    printf '5\n4 3000\n' > ids
+    refuses 3 'ids:2: token id 3000 at index 1 is not in 0..299' "$COSPEC" tokenize decode $t ids || return 1
+    echo '5 99999999999999999999' > ids
+    refuses 3 'no token id' "$COSPEC" tokenize decode $t ids || return 1
+    printf 'ok\na\377b\n' > text
+    refuses 3 'text:2: text:1: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text || return 1
+    : > empty.json
+    refuses 3 'empty.json: empty file' "$COSPEC" tokenize encode empty.json text || return 1
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' > lfs.json
+    refuses 3 'Git LFS' "$COSPEC" tokenize encode lfs.json text || return 1
+    head -c 1000 $t > cut.json
+    refuses 3 'cut.json:' "$COSPEC" tokenize encode cut.json text || return 1
+    sed 's/"a": [0-9]*,/"a": 7,/' $t > twice.json
+    refuses 3 'have the same id 7' "$COSPEC" tokenize encode twice.json text || return 1
+    sed 's/"ByteLevel"/"Metaspace"/' $t > other.json
+    refuses 3 '"Metaspace" is not supported' "$COSPEC" cooc --corpus verses.txt --tokenizer other.json --objective ar -o m || return 1
+    refuses 3 'none.json' "$COSPEC" tokenize encode none.json text
+}
+
+test_usage() {
+    trained || return 1
+    refuses 2 "tokenize train needs -o DIR" "$COSPEC" tokenize train --corpus verses.txt &&
+        refuses 2 "tokenize train needs --corpus" "$COSPEC" tokenize train -o n &&
+        refuses 2 "vocabulary size 200 is not in 261.." "$COSPEC" tokenize train --corpus verses.txt --vocab 200 -o n &&
+        refuses 2 "--special is for --model bpe" "$COSPEC" tokenize train --corpus verses.txt --model char --special x -o n &&
+        refuses 2 "--skip-special has no meaning for 'tokenize encode'" "$COSPEC" tokenize encode bpe/tokenizer.json --skip-special &&
+        refuses 2 "--vocab has no meaning for 'tokenize stats'" "$COSPEC" tokenize stats bpe/tokenizer.json --vocab 9 --corpus verses.txt &&
+        refuses 2 "tokenize encode takes a tokenizer.json and at most one FILE" "$COSPEC" tokenize encode &&
+        refuses 2 "train, encode, decode or stats" "$COSPEC" tokenize split &&
+        refuses 2 "exists" "$COSPEC" tokenize train --corpus verses.txt --vocab 300 -o bpe &&
+        refuses 2 "--vocab 9 has no meaning with --tokenizer bpe/tokenizer.json" "$COSPEC" cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --vocab 9 --objective ar -o m &&
+        refuses 2 "is not word, whitespace, char or a FILE.json" "$COSPEC" cooc --corpus verses.txt --tokenizer words --objective ar -o m
+}
+
+check round_trip
+check no_line_end_at_the_end
+check special_tokens
+check json_and_files
+check training_leaves_the_same_bytes
+check train_and_test_documents
+check word_lists
+check a_matrix_over_bpe
+check bad_input
+check usage
