@@ -262,6 +262,9 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
     for (int64_t p = 0; p < d->predictions; ++p) {
         d->weight[p] /= sum;
     }
+    if (seed % 3 == 2) {
+        d->predict[d->predictions - 1] = -1;
+    }
 }
 
 static void put(cs_run *run, int tensor, const int32_t *value, int64_t n)
@@ -383,6 +386,9 @@ dependence data_dependence(const model_data *d, const model_world *world, int64_
     int64_t top = form == CS_FORM_SINGLE ? d->length
                   : form == CS_FORM_MAE  ? d->decoder_length
                                          : d->queries;
+    if (r < 0) {
+        return (dependence){0, 0, 0};
+    }
     int64_t b = r / top;
     const int32_t *vis = d->vis + b * d->length, *lim = d->lim + b * d->length;
     uint64_t content[DATA_ROWS] = {0}, none[DATA_ROWS] = {0};

@@ -67,7 +67,8 @@ typedef struct {
 } model_data;
 
 /* Random tokens, ranks 0..3 with limits -1..3 (rows that see nothing among them), one padded row;
- * the last loss row has no target. A function of the seed. */
+ * the last loss row has no target and, for seeds 2 modulo 3, reads nothing. A function of the seed.
+ */
 void data_fill(model_data *data, const model_world *world, uint64_t seed);
 /* Sizes of the data, at most those of the network, and inputs; dropout keyed by a constant. */
 void world_load(model_world *world, const model_data *data);

@@ -132,15 +132,11 @@ static void draw_direction(probe *p, int64_t only, uint64_t number)
     }
 }
 
-static bool in_network(const model_world *world, const char *name)
+/* Every model here has the parameters of its form and no others; the spectral loss alone leaves one
+ * aside. */
+static bool idle(const model_case *what, const char *name)
 {
-    const cs_graph *g = &world->net.graph;
-    for (int64_t i = 0; i < g->tensors; ++i) {
-        if (g->tensor[i].space == CS_SPACE_PARAM && strcmp(g->tensor[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return what->loss == CS_LOSS_SPECTRAL && strcmp(name, "head.bias") == 0;
 }
 
 static void test_derivatives(void **state)
@@ -159,7 +155,7 @@ static void test_derivatives(void **state)
             for (int64_t k = 0; k < items(&p, i); ++k) {
                 g += p.grad[i][k] * p.grad[i][k];
             }
-            if (in_network(&p.world, name) != (g > 0)) {
+            if (idle(what, name) == (g > 0)) {
                 fail_msg("%s: gradient of %s has norm %g", what->name, name, sqrt(g));
             }
             if (g > 0) {
