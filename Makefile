@@ -48,7 +48,7 @@ TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h toy/*.h analysis/*.h))
 
-.PHONY: all help deps probe test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce bench clean
+.PHONY: all help deps probe test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -56,7 +56,7 @@ all: probe $(B)/cospec $(B)/libcospec.so
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan valgrind layers tidy format format-check docs install uninstall bench clean"
+	@echo "other targets: deps probe unit cli-test oracle asan valgrind layers tidy format format-check docs install uninstall bench train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -148,6 +148,11 @@ format-check:
 reproduce: deps
 	$(MAKE) all
 	$(B)/cospec reproduce -o results --resume
+
+# Six small models, one an objective: some minutes each on two cores.
+train-demo: deps
+	$(MAKE) all
+	$(B)/cospec reproduce --steps plots/train-demo.steps --template plots/train-demo.html -o results/train-demo --resume
 
 bench: all $(B)/tests/bench/bench
 	@BUILD=$(B) PYTHON=$(PYTHON) sh tests/bench/run.sh
