@@ -47,7 +47,8 @@ struct cs_backend {
     bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
                           shape, and numbers are read rarely. */
 
-    /* Memory. put and get move between host and backend; put may be asynchronous but is ordered. */
+    /* Memory. put and get move between host and backend; put may be asynchronous but is ordered,
+     * and has taken a copy of what it moves when it returns. */
     cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);
     void (*release)(cs_backend *backend, void *memory);
     cs_status (*put)(cs_backend *backend, void *to, const void *from, int64_t bytes);
