@@ -1,0 +1,343 @@
+/* The training loop: schedules, order of examples, target masses, determinism over threads, one
+ * batch learnt by heart in every form. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io/table.h"
+#include "io_support.h"
+#include "plan/pairs.h"
+#include "train/examples.h"
+#include "train_support.h"
+
+/* --- schedules ---------------------------------------------------------------------------------*/
+
+static double rate(cs_schedule schedule, double share, int64_t warmup, int64_t s)
+{
+    return cs_schedule_rate(schedule, 8.0, share, warmup, 100, s);
+}
+
+static void near(double x, double y)
+{
+    if (!(fabs(x - y) <= 1e-14 * (1 + fabs(y)))) {
+        fail_msg("%.17g is not %.17g", x, y);
+    }
+}
+
+static void test_schedule_corners(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        cs_schedule schedule = (cs_schedule)i, found;
+        double last = schedule == CS_SCHEDULE_CONSTANT ? 8.0 : 2.0;
+        near(rate(schedule, 0.25, 20, 1), 8.0 / 20);
+        near(rate(schedule, 0.25, 20, 10), 4.0);
+        near(rate(schedule, 0.25, 20, 20), 8.0);
+        near(rate(schedule, 0.25, 20, 100), last);
+        near(rate(schedule, 0.25, 100, 100), 8.0); /* nothing but warm-up */
+        assert_int_equal(cs_schedule_by_name(cs_schedule_name(schedule), &found), CS_OK);
+        assert_int_equal(found, schedule);
+    }
+    /* halfway down: u = 1/2 */
+    near(rate(CS_SCHEDULE_ONE_CYCLE, 0.25, 20, 60), 5.0);
+    near(rate(CS_SCHEDULE_LINEAR, 0.25, 20, 60), 5.0);
+    near(rate(CS_SCHEDULE_COSINE, 0.25, 20, 60), 5.0);
+    near(rate(CS_SCHEDULE_CONSTANT, 0.25, 20, 60), 8.0);
+    /* a quarter down: the cosine is above the line */
+    near(rate(CS_SCHEDULE_COSINE, 0, 20, 40), 8.0 * (1 + sqrt(0.5)) / 2);
+    near(rate(CS_SCHEDULE_LINEAR, 0, 20, 40), 6.0);
+    near(rate(CS_SCHEDULE_LINEAR, 0, 0, 1), 8.0 * 0.99);
+    assert_fails(cs_schedule_by_name("step", &(cs_schedule){0}), CS_ERR_USAGE, "'step'");
+}
+
+static void test_schedule_warmup(void **state)
+{
+    (void)state;
+    assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_ONE_CYCLE, 1001), 500);
+    assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_LINEAR, 125000), 10000);
+    assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_COSINE, 10), 0);
+    assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_CONSTANT, 1000), 0);
+}
+
+/* --- examples ----------------------------------------------------------------------------------*/
+
+static void test_epochs_are_permutations(void **state)
+{
+    (void)state;
+    recipe r = {0};
+    training t = make_training(&r, NULL);
+    cs_examples e = {0}, again = {0};
+    const cs_examples_options wanted = {
+        .objective = &t.options.task.objective, .length = 5, .end_token = 2, .seed = 3};
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &again), CS_OK);
+    /* 16 documents of 3..9 tokens; pieces of one token predict nothing. */
+    int64_t pieces = 0, short_ones = 0;
+    for (int64_t d = 0; d < t.corpus.documents; ++d) {
+        int64_t n = t.corpus.doc_ptr[d + 1] - t.corpus.doc_ptr[d];
+        if (!t.corpus.held_out[d]) {
+            pieces += n / 5 + (n % 5 >= 2);
+            short_ones += n % 5 == 1;
+        }
+    }
+    assert_int_equal(e.count, pieces);
+    assert_int_equal(e.too_short, short_ones);
+    assert_true(short_ones > 0);
+    int64_t moved = 0;
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+        uint8_t seen[64] = {0};
+        for (int64_t i = 0; i < e.count; ++i) {
+            int64_t at = cs_examples_at(&e, epoch * e.count + i);
+            assert_true(at >= 0 && at < e.count);
+            assert_int_equal(seen[at]++, 0);
+            moved += epoch > 0 && at != cs_examples_at(&again, i);
+        }
+    }
+    assert_true(moved > 0); /* epochs differ */
+    /* Asked in another order, the same answers. */
+    int64_t late = cs_examples_at(&again, 2 * e.count + 1);
+    assert_int_equal(late, cs_examples_at(&e, 2 * e.count + 1));
+    cs_examples_free(&e);
+    cs_examples_free(&again);
+    free_training(&t);
+}
+
+static void test_packing(void **state)
+{
+    (void)state;
+    recipe r = {0};
+    training t = make_training(&r, NULL);
+    cs_examples e = {0};
+    cs_examples_options wanted = {
+        .objective = &t.options.task.objective, .length = 7, .pack = true, .end_token = 2};
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    int64_t at = 0, tokens = 0;
+    for (int64_t d = 0; d < t.corpus.documents; ++d) {
+        for (int64_t i = t.corpus.doc_ptr[d]; !t.corpus.held_out[d] && i < t.corpus.doc_ptr[d + 1];
+             ++i) {
+            assert_int_equal(e.token[at++], t.corpus.token[i]);
+        }
+        if (!t.corpus.held_out[d]) {
+            assert_int_equal(e.token[at++], 2);
+        }
+    }
+    for (int64_t i = 0; i < e.count; ++i) {
+        assert_int_equal(e.start[i], 7 * i);
+        assert_true(e.length[i] == 7 || i + 1 == e.count);
+        tokens += e.length[i];
+    }
+    assert_true(tokens == at || (tokens == at - 1 && e.too_short == 1));
+    cs_examples_free(&e);
+    wanted.end_token = -1;
+    assert_fails(cs_examples_of(&t.corpus, &wanted, &e), CS_ERR_USAGE, "end token");
+    free_training(&t);
+}
+
+/* Against the events of cs_pairs_of, summed one by one as explicit sets. */
+static void check_mass(cs_objective_kind kind)
+{
+    recipe r = {.kind = kind};
+    training t = make_training(&r, NULL);
+    cs_examples e = {0};
+    double mass[64], want[64] = {0}, total = 0;
+    const cs_objective *o = &t.options.task.objective;
+    const cs_examples_options wanted = {.objective = o, .length = 6};
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    assert_int_equal(cs_examples_mass(&e, o, t.corpus.vocab, mass), CS_OK);
+    for (int64_t i = 0; i < e.count; ++i) {
+        cs_pairs pairs = {0}, sets = {0};
+        assert_int_equal(cs_pairs_of(o, e.length[i], &pairs), CS_OK);
+        assert_int_equal(cs_pairs_expand(&pairs, 100000, &sets), CS_OK);
+        for (int64_t k = 0; k < sets.events; ++k) {
+            want[e.token[e.start[i] + sets.target[k]]] += pairs.predicted * sets.weight[k];
+            total += pairs.predicted * sets.weight[k];
+        }
+        cs_pairs_free(&pairs);
+        cs_pairs_free(&sets);
+    }
+    for (int64_t v = 0; v < t.corpus.vocab; ++v) {
+        if (fabs(mass[v] - want[v] / total) > 1e-13) {
+            fail_msg("token %lld: %g, not %g", (long long)v, mass[v], want[v] / total);
+        }
+    }
+    cs_examples_free(&e);
+    free_training(&t);
+}
+
+static void test_target_masses(void **state)
+{
+    (void)state;
+    check_mass(CS_OBJ_AR);
+    check_mass(CS_OBJ_DIVERSE_AR);
+    check_mass(CS_OBJ_VARIABLE_MASKED);
+    check_mass(CS_OBJ_GVP);
+}
+
+/* --- the loop ----------------------------------------------------------------------------------*/
+
+static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                    "checkpoint-12/optimizer.safetensors",
+                                    "checkpoint-12/trainer.json"};
+
+static void test_threads(void **state)
+{
+    const char *dir[3];
+    for (int i = 0; i < 3; ++i) {
+        recipe r = {.kind = CS_OBJ_DIVERSE_AR, .threads = i + 1, .width = 32};
+        char name[8];
+        (void)snprintf(name, sizeof name, "t%d", i + 1);
+        dir[i] = in_dir(state, name);
+        training t = make_training(&r, dir[i]);
+        t.options.accumulate = 2;
+        cs_train_result result = trained(&t);
+        assert_true(result.finished && result.step == 12 && result.skipped == 0);
+        free_training(&t);
+    }
+    for (size_t f = 0; f < sizeof files / sizeof *files; ++f) {
+        assert_same_file(dir[0], dir[1], files[f]);
+        assert_same_file(dir[0], dir[2], files[f]);
+    }
+}
+
+/* Two micro-batches of 4 are one batch of 8 but for the order of sums. */
+static void test_accumulation(void **state)
+{
+    double loss[2];
+    for (int i = 0; i < 2; ++i) {
+        recipe r = {0};
+        training t = make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
+        t.options.batch = i == 0 ? 8 : 4;
+        t.options.accumulate = i == 0 ? 1 : 2;
+        t.options.steps = 3;
+        loss[i] = trained(&t).loss;
+        free_training(&t);
+    }
+    /* 3 steps of float sums over some thousand terms */
+    assert_true(fabs(loss[0] - loss[1]) < 1e-4);
+    assert_true(loss[0] > 0);
+}
+
+static void test_log(void **state)
+{
+    recipe r = {0};
+    const char *dir = in_dir(state, "log");
+    cs_table table = {0};
+    training t = make_training(&r, dir);
+    t.options.log_every = 4;
+    t.options.steps = 10;
+    cs_train_result result = trained(&t);
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/log.csv", dir);
+    assert_int_equal(cs_table_read_csv(path, &table), CS_OK);
+    /* 4, 8 by log_every, 5 and 10 by eval_every, 10 is the last */
+    static const char *const step[] = {"4", "5", "8", "10"};
+    assert_int_equal(table.rows, 4);
+    for (int64_t i = 0; i < 4; ++i) {
+        const char *const *row = (const char *const *)table.cell + i * table.columns;
+        assert_string_equal(row[0], step[i]);
+        bool evaluated = i % 2 == 1;
+        assert_int_equal(row[cs_table_column(&table, "eval_loss")][0] != '\0', evaluated);
+        double want =
+            cs_schedule_rate(t.options.schedule, t.options.learning_rate, 0, 5, 10, atoll(step[i]));
+        near(strtod(row[cs_table_column(&table, "learning_rate")], NULL), want);
+        assert_string_equal(row[cs_table_column(&table, "skipped")], "0");
+    }
+    double last = strtod(table.cell[3 * table.columns + cs_table_column(&table, "loss")], NULL);
+    assert_true(fabs(last - result.loss) < 1e-8 * result.loss);
+    assert_int_equal(atoll(table.cell[3 * table.columns + 1]), result.tokens);
+    cs_table_free(&table);
+    free_training(&t);
+}
+
+/* A fresh model's loss is that of the uniform guess: its logits have a standard deviation of
+ * init_range sqrt(width) = 0.08, which the mean over more than 20 events makes 0.02, and half their
+ * variance, 0.003, adds. */
+static void test_first_loss(void **state)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "first"));
+    t.options.steps = 1;
+    double loss = trained(&t).loss;
+    if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
+        fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
+    }
+    free_training(&t);
+}
+
+/* --- by heart ----------------------------------------------------------------------------------*/
+
+/* Four documents in which no token stands twice: one token seen tells the document, and with the
+ * position all of the rest, so that the best cross-entropy is 0. The bound is that of giving every
+ * target a probability of 0.9. */
+static void learn(void **state, recipe r, int64_t steps, double bound)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s-%s-%d", cs_objective_table(r.kind)->name,
+                   cs_arch_name(r.arch), (int)r.decoder_layers);
+    r.distinct = true;
+    r.documents = 4;
+    r.width = 32;
+    training t = make_training(&r, in_dir(state, name));
+    t.options.steps = steps;
+    t.options.learning_rate = 1e-2;
+    t.options.log_every = t.options.save_every = t.options.eval_every = 0;
+    cs_train_result result = trained(&t);
+    if (!(result.loss < bound)) {
+        fail_msg("%s: the loss is %g after %lld steps", name, result.loss, (long long)steps);
+    }
+    free_training(&t);
+}
+
+static void test_by_heart(void **state)
+{
+    const double bound = -log(0.9);
+    static const cs_objective_kind two_stream[] = {CS_OBJ_DIVERSE_AR, CS_OBJ_OFFSET_AR,
+                                                   CS_OBJ_GROUP_AR, CS_OBJ_PERMUTED_AR, CS_OBJ_GVP};
+    learn(state, (recipe){.kind = CS_OBJ_AR}, 150, bound);
+    learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_ROBERTA_PRELAYERNORM}, 150, bound);
+    learn(state, (recipe){.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM}, 300, bound);
+    learn(state, (recipe){.kind = CS_OBJ_VARIABLE_MASKED, .arch = CS_ARCH_BERT}, 300, bound);
+    learn(
+        state,
+        (recipe){.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .decoder_layers = 1},
+        300, bound);
+    for (size_t i = 0; i < sizeof two_stream / sizeof *two_stream; ++i) {
+        learn(state, (recipe){.kind = two_stream[i]}, 300, bound);
+    }
+    learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}, 300, bound);
+}
+
+/* The spectral loss of factor 2 is -sum sigma_j^2 at best, over as many singular values as the
+ * width has room for. Every prefix here is followed by one token of its own: 20 events, sigma = 1
+ * for each, so the best is -20; below -10 more than half of the spectrum has been found. */
+static void test_spectral_by_heart(void **state)
+{
+    learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR, .loss = CS_LOSS_SPECTRAL}, 400,
+          -10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schedule_corners),
+        cmocka_unit_test(test_schedule_warmup),
+        cmocka_unit_test(test_epochs_are_permutations),
+        cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_target_masses),
+        TEST_IN_DIR(test_threads),
+        TEST_IN_DIR(test_accumulation),
+        TEST_IN_DIR(test_log),
+        TEST_IN_DIR(test_first_loss),
+        TEST_IN_DIR(test_by_heart),
+        TEST_IN_DIR(test_spectral_by_heart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,547 @@
+/* Checkpoints: runs that are interrupted, killed or diverge, and are resumed; damaged, foreign and
+ * unfinished checkpoints; a full disk. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "io/table.h"
+#include "io_support.h"
+#include "train/checkpoint.h"
+#include "train/log.h"
+#include "train_support.h"
+
+static const char *const final_files[] = {
+    "model.safetensors",
+    "config.json",
+    "tokenizer.json",
+    "checkpoint-12/model.safetensors",
+    "checkpoint-12/config.json",
+    "checkpoint-12/optimizer.safetensors",
+    "checkpoint-12/trainer.json",
+    "checkpoint-8/optimizer.safetensors",
+};
+
+/* --- stopping ----------------------------------------------------------------------------------*/
+
+typedef struct {
+    int64_t step;
+    int signal; /* SIGKILL, or SIGINT: the flag is set as the handler would */
+} stop_at;
+
+static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    const stop_at *s = ctx;
+    (void)stage;
+    (void)total;
+    if (done == s->step && s->signal == SIGKILL) {
+        (void)raise(SIGKILL);
+    } else if (done == s->step) {
+        cs_interrupt_set();
+    }
+}
+
+/* Trains in a child that stops itself; its status, or -signal. */
+static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at s)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        cs_progress progress = {stop, &s};
+        cs_train_result result;
+        training t = make_training(r, dir);
+        t.options.progress = &progress;
+        t.options.resume = resume;
+        cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
+        bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume goes on");
+        _exit(told ? (int)status : 99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void assert_same_log(const char *a, const char *b)
+{
+    cs_table x = {0}, y = {0};
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/log.csv", a);
+    assert_int_equal(cs_table_read_csv(path, &x), CS_OK);
+    (void)snprintf(path, sizeof path, "%s/log.csv", b);
+    assert_int_equal(cs_table_read_csv(path, &y), CS_OK);
+    assert_int_equal(x.rows, y.rows);
+    assert_true(x.rows > 5);
+    for (int64_t i = 0; i < x.rows * x.columns; ++i) {
+        const char *name = x.name[i % x.columns];
+        if (strcmp(name, "tokens_per_second") != 0 && strcmp(name, "memory_bytes") != 0) {
+            assert_string_equal(x.cell[i], y.cell[i]);
+        }
+    }
+    cs_table_free(&x);
+    cs_table_free(&y);
+}
+
+static void assert_same_run(const char *a, const char *b)
+{
+    for (size_t i = 0; i < sizeof final_files / sizeof *final_files; ++i) {
+        assert_same_file(a, b, final_files[i]);
+    }
+    assert_same_log(a, b);
+}
+
+static void resume_all(const recipe *r, const char *dir)
+{
+    training t = make_training(r, dir);
+    t.options.resume = true;
+    assert_true(trained(&t).finished);
+    free_training(&t);
+}
+
+/* Stopped at random steps, twice each, by an interrupt or a kill; the rest is trained with another
+ * number of threads. */
+static void test_resume_equals_uninterrupted(void **state)
+{
+    static const cs_objective_kind kinds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_DIVERSE_AR};
+    cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, 0);
+    for (int k = 0; k < 3; ++k) {
+        recipe r = {.kind = kinds[k]};
+        char name[16];
+        (void)snprintf(name, sizeof name, "whole%d", k);
+        const char *whole = in_dir(state, name);
+        (void)snprintf(name, sizeof name, "torn%d", k);
+        const char *torn = in_dir(state, name);
+        training t = make_training(&r, whole);
+        t.options.save_every = 4;
+        (void)trained(&t);
+        free_training(&t);
+        int64_t first = 1 + cs_rng_below(&rng, 6), second = 7 + cs_rng_below(&rng, 5);
+        stop_at s = {first, k % 2 == 0 ? SIGINT : SIGKILL};
+        assert_int_equal(in_child_until(&r, torn, false, s),
+                         s.signal == SIGKILL ? -SIGKILL : CS_ERR_INTERRUPT);
+        s = (stop_at){second, k % 2 == 0 ? SIGKILL : SIGINT};
+        assert_int_equal(in_child_until(&r, torn, true, s),
+                         s.signal == SIGKILL ? -SIGKILL : CS_ERR_INTERRUPT);
+        r.threads = 2;
+        resume_all(&r, torn);
+        assert_same_run(whole, torn);
+    }
+}
+
+/* Interrupted by a time limit after the first step: no error, and the run is not finished. */
+static void test_time_limit(void **state)
+{
+    recipe r = {0};
+    const char *dir = in_dir(state, "late"), *whole = in_dir(state, "whole");
+    training t = make_training(&r, dir);
+    t.options.time_limit = 1e-9;
+    cs_train_result result = trained(&t);
+    assert_true(!result.finished && result.step == 1);
+    free_training(&t);
+    assert_false(cs_path_exists(in_dir(state, "late/model.safetensors")));
+    assert_true(cs_path_exists(in_dir(state, "late/checkpoint-1/trainer.json")));
+    resume_all(&r, dir);
+    t = make_training(&r, whole);
+    (void)trained(&t);
+    free_training(&t);
+    assert_same_run(whole, dir);
+}
+
+static void test_two_are_kept(void **state)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    t.options.save_every = 3;
+    assert_int_equal(mkdir(in_dir(state, "run"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-5.partial"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-x"), 0777), 0);
+    (void)trained(&t);
+    int64_t last = 0, before = 0;
+    assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
+    assert_int_equal(last, 12);
+    assert_int_equal(before, 9);
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-6")));
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-5.partial")));
+    assert_true(cs_path_exists(in_dir(state, "run/checkpoint-x"))); /* not ours */
+    /* A fresh run leaves none of the old ones behind it. */
+    free_training(&t);
+    t = make_training(&r, in_dir(state, "run"));
+    t.options.steps = 2;
+    (void)trained(&t);
+    assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
+    assert_true(last == 2 && before == -1);
+    free_training(&t);
+}
+
+/* Under a constant rate a finished run may be given more steps, and is then a longer run. */
+static void test_more_steps(void **state)
+{
+    recipe r = {0};
+    for (int i = 0; i < 3; ++i) {
+        training t = make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
+        t.options.schedule = CS_SCHEDULE_CONSTANT;
+        t.options.steps = i == 1 ? 6 : 12;
+        t.options.resume = i == 2;
+        (void)trained(&t);
+        free_training(&t);
+    }
+    assert_same_file(in_dir(state, "long"), in_dir(state, "grown"), "model.safetensors");
+    assert_same_file(in_dir(state, "long"), in_dir(state, "grown"),
+                     "checkpoint-12/optimizer.safetensors");
+    training t = make_training(&r, in_dir(state, "grown"));
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.steps = 11;
+    t.options.resume = true;
+    cs_train_result result;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
+                 "--steps 12, not 11");
+    free_training(&t);
+}
+
+/* --- what cannot be resumed --------------------------------------------------------------------*/
+
+/* Resumes the finished run in "run" after `change`; asserts the failure. */
+static void refuse(void **state, void (*change)(training *t), cs_status code, const char *part)
+{
+    recipe r = {0};
+    cs_train_result result;
+    training t = make_training(&r, in_dir(state, "run"));
+    t.options.resume = true;
+    change(&t);
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), code, part);
+    free_training(&t);
+}
+
+static void other_rate(training *t)
+{
+    t->options.learning_rate = 0.002;
+}
+static void other_seed(training *t)
+{
+    t->options.seed = 8;
+}
+static void other_objective(training *t)
+{
+    t->options.task.objective.event_weight = CS_EVENT_MASK;
+}
+static void more_steps(training *t)
+{
+    t->options.steps = 13;
+}
+static void other_text(training *t)
+{
+    t->corpus.token[3] = 6;
+}
+static void other_words(training *t)
+{
+    cs_free(t->corpus.word[9]);
+    t->corpus.word[9] = cs_strdup("changed");
+    cs_tokenizer_free(&t->tokenizer);
+    assert_int_equal(cs_tokenizer_of_corpus(&t->corpus, CS_SPLITTER_WHITESPACE, &t->tokenizer),
+                     CS_OK);
+}
+static void other_model(training *t)
+{
+    cs_model_config config = t->model.config;
+    config.inner = 40;
+    cs_model_free(&t->model);
+    assert_int_equal(cs_model_init(&config, t->backend, true, &t->model), CS_OK);
+}
+
+static void test_other_settings(void **state)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    (void)trained(&t);
+    free_training(&t);
+    refuse(state, other_rate, CS_ERR_USAGE, "--lr 0.001, not 0.002");
+    refuse(state, other_seed, CS_ERR_USAGE, "--seed 7, not 8");
+    refuse(state, other_objective, CS_ERR_USAGE, "--objective");
+    refuse(state, more_steps, CS_ERR_USAGE, "under --schedule constant");
+    refuse(state, other_text, CS_ERR_INPUT, "other text");
+    refuse(state, other_words, CS_ERR_INPUT, "token 9 is 'w4' there and 'changed' here");
+    refuse(state, other_model, CS_ERR_USAGE, "n_inner 32, not 40");
+}
+
+/* Flips one bit in the middle of a file, or cuts its end. */
+static void damage(const char *path, const char *bytes, int64_t size, bool cut)
+{
+    char *bad = cs_alloc(size, 1);
+    assert_non_null(bad);
+    memcpy(bad, bytes, (size_t)size);
+    bad[size / 2] = (char)(bad[size / 2] ^ (cut ? 0 : 1));
+    assert_int_equal(cs_file_write(path, bad, cut ? size - 2 : size), CS_OK);
+    cs_free(bad);
+}
+
+static void unchanged(training *t)
+{
+    (void)t;
+}
+
+static void test_damage(void **state)
+{
+    static const char *const name[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                       "optimizer.safetensors", "trainer.json"};
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    (void)trained(&t);
+    free_training(&t);
+    for (int i = 0; i < 10; ++i) {
+        char part[64];
+        int64_t size = 0;
+        bool index = i % 5 == 4;
+        (void)snprintf(part, sizeof part, "run/checkpoint-12/%s", name[i % 5]);
+        char *path = cs_strdup(in_dir(state, part));
+        char *bytes = bytes_of(path, &size);
+        damage(path, bytes, size, i >= 5);
+        refuse(state, unchanged, CS_ERR_INPUT, part);
+        refuse(state, unchanged, CS_ERR_INPUT,
+               "to resume from checkpoint-8 (4 steps are trained again)");
+        if (!index) {
+            refuse(state, unchanged, CS_ERR_INPUT, "its SHA-256 is");
+            assert_int_equal(unlink(path), 0);
+            refuse(state, unchanged, CS_ERR_INPUT, "is missing");
+        }
+        assert_int_equal(cs_file_write(path, bytes, size), CS_OK);
+        cs_free(bytes);
+        cs_free(path);
+    }
+    /* Without its index it is no checkpoint: the one before it is taken. */
+    assert_int_equal(unlink(in_dir(state, "run/checkpoint-12/trainer.json")), 0);
+    resume_all(&r, in_dir(state, "run"));
+    assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));
+}
+
+/* --- gradients that are not finite -------------------------------------------------------------*/
+
+typedef struct {
+    training *t;
+    int64_t from, to; /* the value is infinite after step `from`, and whole again after `to` */
+    float *before, *value;
+    bool same;
+} poison;
+
+static void corrupt(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    poison *p = ctx;
+    cs_params *params = &p->t->model.params;
+    int64_t number = cs_params_find(params, "final_norm.gain");
+    (void)stage;
+    (void)total;
+    if (done == p->from) {
+        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, p->before), CS_OK);
+        p->value[0] = INFINITY;
+        memcpy(p->value + 1, p->before + 1, 15 * sizeof *p->value);
+        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->value), CS_OK);
+    }
+    if (done == p->to) {
+        float now[16];
+        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, now), CS_OK);
+        p->same = memcmp(now, p->value, sizeof now) == 0;
+        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->before), CS_OK);
+    }
+}
+
+static void test_bad_steps_are_skipped(void **state)
+{
+    recipe r = {0};
+    float before[16], value[16];
+    training t = make_training(&r, in_dir(state, "run"));
+    poison p = {&t, 3, 5, before, value, false};
+    cs_progress progress = {corrupt, &p};
+    t.options.progress = &progress;
+    cs_train_result result = trained(&t);
+    assert_int_equal(result.skipped, 2); /* steps 4 and 5, of which 4 would have been saved */
+    assert_true(p.same);
+    assert_true(isfinite(result.loss) && result.finished);
+    free_training(&t);
+}
+
+static void test_bad_limit(void **state)
+{
+    recipe r = {0};
+    float before[16], value[16];
+    int64_t size = 0, again = 0;
+    training t = make_training(&r, in_dir(state, "run"));
+    poison p = {&t, 7, 1000, before, value, false};
+    cs_progress progress = {corrupt, &p};
+    cs_train_result result;
+    t.options.progress = &progress;
+    t.options.save_every = 2;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
+                 "not finite in 3 steps in a row, 8 to 10");
+    assert_int_equal(result.skipped, 3);
+    assert_false(result.finished);
+    free_training(&t);
+    assert_true(cs_path_exists(in_dir(state, "run/checkpoint-6/trainer.json")));
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-8")));
+    assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
+    char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
+    /* It is good: the run goes on from it, and ends as one that was never disturbed. */
+    t = make_training(&r, in_dir(state, "run"));
+    t.options.save_every = 6;
+    t.options.resume = true;
+    assert_int_equal(trained(&t).skipped, 0);
+    free_training(&t);
+    char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
+    assert_true(size == again && memcmp(kept, same, (size_t)size) == 0);
+    cs_free(kept);
+    cs_free(same);
+    t = make_training(&r, in_dir(state, "whole"));
+    (void)trained(&t);
+    free_training(&t);
+    assert_same_file(in_dir(state, "whole"), in_dir(state, "run"), "model.safetensors");
+}
+
+/* A rate so large that values overflow: the run ends, nothing infinite is saved. */
+static void test_divergence(void **state)
+{
+    recipe r = {0};
+    cs_train_result result;
+    training t = make_training(&r, in_dir(state, "run"));
+    t.options.learning_rate = 1e30;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.save_every = 1;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
+                 "not finite");
+    free_training(&t);
+}
+
+static void test_infinite_value_is_not_saved(void **state)
+{
+    recipe r = {0};
+    float value[16] = {0};
+    value[5] = NAN;
+    training t = make_training(&r, in_dir(state, "run"));
+    int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
+    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
+    json_t *run = json_object();
+    cs_train_state s = {.step = 4};
+    assert_fails(cs_train_save(*state, &t.model, t.tokenizer, run, &s), CS_ERR_CONVERGE,
+                 "after step 4 parameter final_norm.gain has the value nan");
+    assert_int_equal(entries(state), 0);
+    json_decref(run);
+    free_training(&t);
+}
+
+/* --- disk and memory ---------------------------------------------------------------------------*/
+
+static cs_status train_there(const char *path)
+{
+    recipe r = {0};
+    cs_train_result result;
+    training t = make_training(&r, path);
+    cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
+    free_training(&t);
+    return status;
+}
+
+static void test_full_disk(void **state)
+{
+    const char *dir = in_dir(state, "run");
+    assert_int_equal(on_full_disk(train_there, dir, "checkpoint-4.partial"), CS_ERR_IO);
+    int64_t last = 0, before = 0;
+    assert_int_equal(cs_train_last(dir, &last, &before), CS_OK);
+    assert_int_equal(last, -1);
+    assert_true(cs_path_exists(in_dir(state, "run/log.csv")));
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-4.partial")));
+    assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
+}
+
+static training *held; /* made once: what is tried is saving and restoring */
+
+static cs_status save_and_restore(const char *path)
+{
+    json_t *run = json_object(), *read = NULL;
+    cs_train_state s = {.step = 4}, found = {0};
+    int64_t last = 0, before = 0;
+    cs_status status = cs_train_save(path, &held->model, held->tokenizer, run, &s);
+    if (status == CS_OK && (status = cs_train_last(path, &last, &before)) == CS_OK &&
+        (status = cs_train_open(path, 4, &found, &read)) == CS_OK &&
+        (status = cs_train_restore(path, 4, held->tokenizer, &held->model)) == CS_OK) {
+        status = cs_train_prune(path, 0);
+    }
+    json_decref(run);
+    json_decref(read);
+    return status;
+}
+
+/* In memory where there is such a folder: each of some hundred failures syncs what was written. */
+static void test_memory(void **state)
+{
+    recipe r = {0};
+    char folder[] = "/dev/shm/cospec-train-XXXXXX";
+    bool fast = access("/dev/shm", W_OK) == 0 && mkdtemp(folder);
+    training t = make_training(&r, NULL);
+    held = &t;
+    fail_each_allocation(save_and_restore, fast ? folder : *state);
+    held = NULL;
+    assert_int_equal(entries(state), 0);
+    if (fast) {
+        assert_int_equal(rmdir(folder), 0); /* empty: nothing is left behind */
+    }
+    free_training(&t);
+}
+
+static void test_foreign_log(void **state)
+{
+    cs_log log = {0};
+    const char text[] = "time,value\n1,2\n";
+    assert_int_equal(cs_file_write(in_dir(state, "log.csv"), text, (int64_t)strlen(text)), CS_OK);
+    assert_fails(cs_log_open(*state, 5, &log), CS_ERR_INPUT, "header");
+    cs_log_close(&log);
+}
+
+/* A kill in the middle of a row, and rows behind the checkpoint. */
+static void test_torn_log(void **state)
+{
+    cs_log log = {0};
+    assert_int_equal(cs_log_open(*state, 0, &log), CS_OK);
+    for (int64_t step = 2; step <= 8; step += 2) {
+        cs_log_row row = {.step = step, .loss = 1, .eval_loss = NAN};
+        assert_int_equal(cs_log_add(&log, &row), CS_OK);
+    }
+    assert_int_equal(fputs("10,3", log.stream) >= 0, 1);
+    cs_log_close(&log);
+    assert_int_equal(cs_log_open(*state, 4, &log), CS_OK);
+    cs_log_close(&log);
+    assert_content(in_dir(state, "log.csv"),
+                   "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,"
+                   "eval_loss,skipped\n2,0,1,0,0,0,0,,0\n4,0,1,0,0,0,0,,0\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(test_resume_equals_uninterrupted),
+        TEST_IN_DIR(test_time_limit),
+        TEST_IN_DIR(test_two_are_kept),
+        TEST_IN_DIR(test_more_steps),
+        TEST_IN_DIR(test_other_settings),
+        TEST_IN_DIR(test_damage),
+        TEST_IN_DIR(test_bad_steps_are_skipped),
+        TEST_IN_DIR(test_bad_limit),
+        TEST_IN_DIR(test_divergence),
+        TEST_IN_DIR(test_infinite_value_is_not_saved),
+        TEST_IN_DIR(test_full_disk),
+        TEST_IN_DIR(test_memory),
+        TEST_IN_DIR(test_foreign_log),
+        TEST_IN_DIR(test_torn_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* Tiny training runs for the tests of the train room. Include after cmocka.h. */
+#ifndef CS_TESTS_TRAIN_SUPPORT_H
+#define CS_TESTS_TRAIN_SUPPORT_H
+
+#include "model/model.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+#include "train/trainer.h"
+
+typedef struct {
+    cs_corpus corpus;
+    cs_tokenizer *tokenizer;
+    cs_backend *backend;
+    cs_model model;
+    cs_train_options options;
+} training;
+
+/* What a run is made of; zero: the default in brackets. */
+typedef struct {
+    cs_objective_kind kind;
+    cs_arch arch;
+    int64_t decoder_layers; /* [none] */
+    int64_t width;          /* [16] */
+    int64_t documents;      /* [20], of 3 to 9 tokens */
+    bool distinct;          /* no token stands twice, nothing is held out */
+    int threads;            /* [1] */
+    cs_loss loss;           /* [cross-entropy] */
+} recipe;
+
+/* A freshly initialised model on a random corpus: 2 layers (linear: 1), 2 heads, 24 words, batches
+ * of 4, 12 steps. Fails the test when it cannot be made. */
+training make_training(const recipe *r, const char *dir);
+void free_training(training *t);
+
+/* Runs it; asserts CS_OK. */
+cs_train_result trained(training *t);
+
+/* All bytes of a file in fresh memory (cs_free). */
+char *bytes_of(const char *path, int64_t *size);
+
+/* Asserts that DIR/name is the same in two folders. */
+void assert_same_file(const char *a, const char *b, const char *name);
+
+#endif
