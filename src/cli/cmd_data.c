@@ -224,12 +224,13 @@ static const char *plural(int64_t count)
 
 static void note_totals(const cs_args *args, const cs_corpus *c)
 {
-    int64_t words = c->word ? c->vocab - 1 : c->vocab; /* <unk> is an id, but no word */
+    bool listed = c->word && c->unknown == 0; /* <unk> is an id, but no word */
+    int64_t words = listed ? c->vocab - 1 : c->vocab;
     cs_output_note(args,
                    "%lld document%s, %lld token%s, %lld %s%s, %lld token%s unknown, %lld "
                    "document%s dropped",
                    (long long)c->documents, plural(c->documents), (long long)c->tokens,
-                   plural(c->tokens), (long long)words, c->word ? "distinct word" : "token id",
+                   plural(c->tokens), (long long)words, listed ? "distinct word" : "token id",
                    plural(words), (long long)c->unknown_tokens, plural(c->unknown_tokens),
                    (long long)c->dropped_documents, plural(c->dropped_documents));
 }

@@ -37,8 +37,8 @@ typedef struct {
 /* Borrows the tokenizer; allocates nothing. */
 void cs_encoder_init(cs_encoder *encoder, const cs_tokenizer *tokenizer);
 
-/* The ids of a text in encoder->id; see cs_tokenizer_encode. Cost: linear, 10 M tokens a second and
- * core of English text; memory: the ids and at most 2^20 pieces. */
+/* The ids of a text in encoder->id; see cs_tokenizer_encode. Cost: linear, millions of tokens a
+ * second on one core; memory: the ids and at most 2^20 pieces. */
 cs_status cs_encoder_encode(cs_encoder *encoder, const char *text, int64_t size,
                             bool add_special) CS_MUST_CHECK;
 void cs_encoder_free(cs_encoder *encoder);

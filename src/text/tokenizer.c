@@ -252,6 +252,7 @@ static cs_status check_ids(const cs_tokenizer *t, const int32_t *ids, int64_t co
 /* Copies bytes, with U+FFFD for every part that is not UTF-8: at most three bytes for one. */
 static int64_t copy_text(const char *bytes, int64_t size, char *out)
 {
+    static const char replacement[3] = {'\xEF', '\xBF', '\xBD'};
     const uint8_t *at = (const uint8_t *)bytes, *end = at + size;
     int64_t to = 0;
     while (at < end) {
@@ -262,8 +263,8 @@ static int64_t copy_text(const char *bytes, int64_t size, char *out)
             to += length;
             at += length;
         } else {
-            memcpy(out + to, "\xEF\xBF\xBD", 3);
-            to += 3;
+            memcpy(out + to, replacement, sizeof replacement);
+            to += (int64_t)sizeof replacement;
             at += cs_utf8_bad_part(at, end - at);
         }
     }
