@@ -80,7 +80,7 @@ cs_status cs_json_read(const char *path, json_t **out)
     if (status != CS_OK) {
         return status;
     }
-    status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s: empty file, no JSON", path)
+    status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: empty file, no JSON", path)
                        : cs_lfs_check(path, text, size);
     if (status == CS_OK) {
         status = cs_json_parse(path, text, size, out);

@@ -90,7 +90,7 @@ test_bad_input() {
     printf 'ok\na\377b\n' > text
     refuses 3 'text:2: text:1: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text || return 1
     : > empty.json
-    refuses 3 'empty.json: empty file' "$COSPEC" tokenize encode empty.json text || return 1
+    refuses 3 'empty.json:1:0: empty file' "$COSPEC" tokenize encode empty.json text || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' > lfs.json
     refuses 3 'Git LFS' "$COSPEC" tokenize encode lfs.json text || return 1
     head -c 1000 $t > cut.json
