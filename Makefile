@@ -14,6 +14,7 @@ WERROR ?= $(if $(CI),1,0)
 PREFIX ?= /usr/local
 DESTDIR ?=
 PYTHON ?= /usr/bin/python3
+TORCH_PYTHON ?= python3
 B := build/$(CONFIG)
 
 # --- flags -------------------------------------------------------------------------------------------------
@@ -128,9 +129,10 @@ asan:
 valgrind: $(TESTS)
 	@for t in $(TESTS); do echo $$t; valgrind -q --error-exitcode=9 --leak-check=full --suppressions=tests/valgrind.supp $$t > /dev/null 2> build/valgrind.log || { cat build/valgrind.log; exit 1; }; done
 
-# Against libraries that are not ours (scipy, scikit-learn); needs $(PYTHON) with them, a development aid.
-oracle: all
-	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) sh tests/oracle/run.sh
+# Against libraries that are not ours (scipy, scikit-learn, torch, transformers); needs $(PYTHON) and $(TORCH_PYTHON) with them, a
+# development aid.
+oracle: all $(B)/tests/oracle/parity_tool
+	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) TORCH_PYTHON=$(TORCH_PYTHON) sh tests/oracle/run.sh
 
 layers:
 	@sh tests/layers.sh

@@ -1,30 +1,49 @@
 #!/bin/sh
-# Development-time checks against numpy, scipy, scikit-learn and brute force (tests/oracle/*_oracle.py). Nothing in them is
-# shared with the C sources: they are written from docs/theory.md. Prints "ok", "not ok" and "skip" lines and their sum.
-# usage: COSPEC=build/release/cospec [PYTHON=/usr/bin/python3] sh tests/oracle/run.sh [AREA...]
+# Development-time checks against numpy, scipy, scikit-learn and brute force (tests/oracle/*_oracle.py), and of models against torch and
+# transformers (*_parity.py). Nothing in them is shared with the C sources: they are written from docs/theory.md, the papers and
+# the headers. Prints "ok", "not ok" and "skip" lines and their sum.
+# usage: COSPEC=build/release/cospec [PYTHON=/usr/bin/python3] [TORCH_PYTHON=python3] sh tests/oracle/run.sh [AREA...]
 set -u
 : "${COSPEC:?}"
 PYTHON=${PYTHON:-/usr/bin/python3}
+TORCH_PYTHON=${TORCH_PYTHON:-python3}
 OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify connectivity multiplicity tokenizer}
+areas=${*:-toy cooc svd verify connectivity multiplicity tokenizer model}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
-if ! "$PYTHON" -c 'import numpy, scipy, sklearn' 2>/dev/null; then
-    echo "skip oracle: $PYTHON lacks numpy, scipy or scikit-learn (Debian: python3-sklearn)"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit 0
-fi
-for area in $areas; do
-    with=$PYTHON
-    # Hugging Face's packages come from PyPI, seldom to Debian's Python.
-    if [ "$area" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null && python3 -c 'import numpy, tokenizers' 2>/dev/null; then
-        with=python3
+# Runs one area's script; a line "skip" when its Python lacks what it needs.
+run_area() {
+    if [ -f "$here/$1_oracle.py" ]; then
+        with=$PYTHON
+        # Hugging Face's packages come from PyPI, seldom to Debian's Python.
+        if [ "$1" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null &&
+            "$TORCH_PYTHON" -c 'import numpy, tokenizers' 2>/dev/null; then
+            with=$TORCH_PYTHON
+        fi
+        if [ "$with" = "$PYTHON" ] && ! "$PYTHON" -c 'import numpy, scipy, sklearn' 2>/dev/null; then
+            echo "skip $1: $PYTHON lacks numpy, scipy or scikit-learn (Debian: python3-sklearn)"
+            return 0
+        fi
+        "$with" "$here/$1_oracle.py"
+    else
+        case $1 in
+            huggingface) needs='numpy, torch, transformers, safetensors' ;;
+            *) needs='numpy, torch' ;;
+        esac
+        if ! "$TORCH_PYTHON" -c "import $needs" 2>/dev/null; then
+            echo "skip $1: $TORCH_PYTHON lacks one of $needs"
+            return 0
+        fi
+        "$TORCH_PYTHON" "$here/$1_parity.py"
     fi
-    "$with" "$here/${area}_oracle.py" > "$out.area" 2>&1
+}
+
+for area in $areas; do
+    run_area "$area" > "$out.area" 2>&1
     status=$?
     cat "$out.area"
     cat "$out.area" >> "$out"
