@@ -192,7 +192,7 @@ static void test_threads(void **state)
     const char *dir[3];
     for (int i = 0; i < 3; ++i) {
         recipe r = {.kind = CS_OBJ_DIVERSE_AR, .threads = i + 1, .width = 32};
-        char name[8];
+        char name[24];
         (void)snprintf(name, sizeof name, "t%d", i + 1);
         dir[i] = in_dir(state, name);
         training t = make_training(&r, dir[i]);

@@ -119,7 +119,7 @@ static void test_resume_equals_uninterrupted(void **state)
     cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, 0);
     for (int k = 0; k < 3; ++k) {
         recipe r = {.kind = kinds[k]};
-        char name[16];
+        char name[32];
         (void)snprintf(name, sizeof name, "whole%d", k);
         const char *whole = in_dir(state, name);
         (void)snprintf(name, sizeof name, "torn%d", k);

@@ -1,0 +1,198 @@
+# cospec train: every objective end to end, interrupts and resume, bad input, bad options, full disks.
+. tests/cli/lib.sh
+
+# Tiny: 2 layers of width 16.
+size="--layers 2 --width 16 --heads 2 --batch 8 --max-length 16"
+# shellcheck disable=SC2086
+train() { "$COSPEC" train --corpus c.tsv $size "$@"; }
+
+small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"probability": 1, "groups": [1, 0, 2, 2]}]}\n' > p.json; }
+
+test_every_objective() {
+    small_corpus c.tsv && small_plan
+    for objective in ar masked variable-masked bernoulli-masked diverse-ar offset-ar group-ar permuted-ar gvp mae-lm linear "file --plan-file p.json"; do
+        layers=2 heads=2 length=16
+        case $objective in linear) layers=1 heads=1 ;; file*) length=4 ;; esac
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers $layers --heads $heads --batch 8 --max-length $length --steps 30 --lr 0.01 --eval-every 10 --objective $objective --json --force -o d || return 1
+        [ "$(number step out)" = 30 ] && grep -q '"finished": true' out || { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
+        for f in model.safetensors config.json tokenizer.json log.csv train.json manifest.json checkpoint-30/trainer.json checkpoint-30/optimizer.safetensors; do
+            [ -s d/$f ] || { fail "$objective: $f is missing"; return 1; }
+        done
+        # The held-out loss falls from the first evaluation to the last.
+        awk -F, '$8 != "" && NR > 1 { if (first == "") first = $8; last = $8 } END { exit !(last < first) }' d/log.csv || { fail "$objective does not learn: $(cut -d, -f8 d/log.csv | tr '\n' ' ')"; return 1; }
+    done
+}
+
+test_same_bytes_for_any_threads() {
+    small_corpus c.tsv
+    for threads in 1 2 3; do
+        exits 0 train --objective gvp --steps 8 --threads $threads --force -o d || return 1
+        cat d/model.safetensors d/checkpoint-8/optimizer.safetensors | sha256sum >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+# An interrupt ends the step and leaves a checkpoint; resumed with other threads, the bytes are those of a run
+# that was left alone.
+test_interrupt_and_resume() {
+    small_corpus c.tsv
+    args="--objective diverse-ar --dropout 0.1 --log-every 7 --eval-every 50 --save-every 60"
+    # shellcheck disable=SC2086
+    {
+        exits 0 train $args --steps 400 -o whole || return 1
+        "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn > out 2> err &
+        pid=$!
+        tries=0
+        until [ "$(cat torn/log.csv 2> /dev/null | wc -l)" -gt 8 ] || [ $tries = 300 ]; do sleep 0.02; tries=$((tries + 1)); done
+        kill -TERM $pid
+        wait $pid
+        got=$?
+        # On a very fast machine it may have ended by itself: then there is nothing to interrupt.
+        if [ $got = 130 ]; then
+            says "interrupted after step" && says "--resume goes on from there" || return 1
+            [ ! -e torn/model.safetensors ] && [ ! -e torn/manifest.json ] || { fail "an interrupted run left a result"; return 1; }
+            refuses 2 "log.csv exists; --force overwrites it" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn || return 1
+            refuses 2 "--lr 0.001, not 0.002" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
+            refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
+            refuses 2 "is of a model with n_inner 64, not 40" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
+            refuses 3 "on other text" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
+        else
+            [ $got = 0 ] || { fail "exit $got: $(cat err)"; return 1; }
+        fi
+        exits 0 train $args --steps 400 --threads 1 --resume -o torn || return 1
+    }
+    for f in model.safetensors config.json tokenizer.json checkpoint-400/optimizer.safetensors checkpoint-400/trainer.json; do
+        cmp -s whole/$f torn/$f || { fail "$f differs"; return 1; }
+    done
+    cut -d, -f1-5,8,9 whole/log.csv > a && cut -d, -f1-5,8,9 torn/log.csv > b && cmp -s a b || { fail "the logs differ"; return 1; }
+    # A finished run is kept, and printed again.
+    # shellcheck disable=SC2086
+    exits 0 train $args --steps 400 --resume -o torn && says "finished already" && [ "$(number step out)" = 400 ]
+}
+
+test_time_limit() {
+    small_corpus c.tsv
+    exits 0 train --objective ar --steps 30 --time-limit 0.000001 -o d && says "stopped after step 1 of 30; --resume goes on" || return 1
+    grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || { fail "$(cat out)"; return 1; }
+    exits 0 train --objective ar --steps 30 --resume -o d && [ "$(number step out)" = 30 ] && [ -s d/model.safetensors ] || return 1
+    exits 0 train --objective ar --steps 30 -o e && cmp -s d/model.safetensors e/model.safetensors || fail "not the same model"
+}
+
+test_more_steps() {
+    small_corpus c.tsv
+    exits 0 train --objective ar --schedule constant --steps 6 -o d && exits 0 train --objective ar --schedule constant --steps 12 --resume -o d && [ "$(number step out)" = 12 ] &&
+        exits 0 train --objective ar --schedule constant --steps 12 -o e && cmp -s d/model.safetensors e/model.safetensors || { fail "${why:-not the longer run}"; return 1; }
+    exits 0 train --objective ar --steps 6 -o f || return 1
+    refuses 2 "under --schedule constant steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
+}
+
+test_damaged_checkpoint() {
+    small_corpus c.tsv
+    exits 0 train --objective ar --steps 6 --save-every 3 --time-limit 0.000001 -o d && exits 0 train --objective ar --steps 6 --save-every 3 --time-limit 0 --resume -o d || return 1
+    rm d/manifest.json
+    printf x | dd of=d/checkpoint-6/optimizer.safetensors bs=1 seek=3000 conv=notrunc 2> /dev/null
+    # shellcheck disable=SC2086
+    refuses 3 "d/checkpoint-6/optimizer.safetensors: its SHA-256 is" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 6 --save-every 3 --resume -o d &&
+        says "recorded is" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps are trained again)" || return 1
+    rm -r d/checkpoint-6
+    exits 0 train --objective ar --steps 6 --save-every 3 --resume -o d && [ "$(number step out)" = 6 ]
+}
+
+test_divergence() {
+    small_corpus c.tsv
+    exits 4 train --objective ar --steps 40 --lr 1e30 --schedule constant --bad-limit 5 --save-every 0 -o d && says "not finite" && says "no checkpoint was written" &&
+        grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || fail "${why:-$(ls d)}"
+}
+
+test_init_from() {
+    small_corpus c.tsv
+    exits 0 train --objective ar --steps 20 --lr 0.01 -o d || return 1
+    exits 0 "$COSPEC" train --corpus c.tsv --init-from d --objective ar --batch 8 --max-length 16 --steps 1 --lr 0 -o e || return 1
+    cmp -s d/model.safetensors e/model.safetensors && cmp -s d/config.json e/config.json && cmp -s d/tokenizer.json e/tokenizer.json || { fail "a rate of 0 changed the model"; return 1; }
+    refuses 3 "the tokenizer does not match" "$COSPEC" train --corpus c.tsv --tokenizer whitespace --vocab 7 --init-from d --objective ar --max-length 16 -o f &&
+        refuses 2 "--width: the model of --init-from d has its own" "$COSPEC" train --corpus c.tsv --init-from d --width 32 --objective ar -o f &&
+        refuses 3 "nowhere/tokenizer.json" "$COSPEC" train --corpus c.tsv --init-from nowhere --objective ar -o f &&
+        refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
+}
+
+test_token_ids() {
+    # 3 documents of ids 0..9, as NPY 1.0
+    { printf '\223NUMPY\001\000\166\000'; printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }"; for i in 0 1 2 3 4 5 6 7 8 9 1 2; do printf "\\$(printf %03o $i)\\0\\0\\0"; done; } > c.npy
+    exits 0 "$COSPEC" train --corpus c.npy --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o d && grep -q '"vocabulary": 15' out || { fail "$(cat out err)"; return 1; }
+    exits 0 "$COSPEC" train --corpus c.npy --vocab 20 --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o e && grep -q '"vocabulary": 25' out || { fail "$(cat out err)"; return 1; }
+    refuses 3 "token id 7 is not in 0..6 (--vocab 7)" "$COSPEC" train --corpus c.npy --vocab 7 --objective ar -o f
+}
+
+test_nothing_to_train_on() {
+    printf 'a\tone\nb\ttwo\nc\tthree\n' > c.tsv
+    refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --objective ar -o d && [ ! -e d/log.csv ] || return 1
+    printf 'a\tone two three\n' > c.tsv
+    refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 1 --objective ar -o d
+    small_plan
+    refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 0 --objective file --plan-file p.json -o d
+}
+
+# shellcheck disable=SC2086
+test_bad_options() {
+    small_corpus c.tsv
+    refuses 2 "train needs -o DIR" "$COSPEC" train --corpus c.tsv --objective ar &&
+        refuses 2 "train needs --corpus" "$COSPEC" train --objective ar -o d &&
+        refuses 2 "train needs --objective" "$COSPEC" train --corpus c.tsv -o d &&
+        refuses 2 "heads 3 do not divide width 16" "$COSPEC" train --corpus c.tsv --objective ar --width 16 --heads 3 -o d &&
+        refuses 2 "mask" "$COSPEC" train --corpus c.tsv --objective masked --mask-ratio 1.2 -o d &&
+        refuses 2 "--t: ar does not take it" "$COSPEC" train --corpus c.tsv --objective ar --t 3 -o d &&
+        refuses 2 "--decoder-width goes with" "$COSPEC" train --corpus c.tsv --objective masked --decoder-width 8 -o d &&
+        refuses 2 "not ar" "$COSPEC" train --corpus c.tsv $size --objective ar --decoder-layers 1 -o d &&
+        refuses 2 "delta" "$COSPEC" train --corpus c.tsv $size --objective masked --delta 0.5 -o d &&
+        refuses 2 "--pooling goes with --arch linear" "$COSPEC" train --corpus c.tsv --objective ar --pooling sum -o d &&
+        refuses 2 "--spectral-factor goes with" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
+        refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
+        refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
+        refuses 2 "bf16 needs --device cuda" "$COSPEC" train --corpus c.tsv --objective ar --precision bf16 -o d &&
+        refuses 2 "csv" "$COSPEC" train --corpus c.tsv --objective ar --csv -o d &&
+        refuses 2 "exceed" "$COSPEC" train --corpus c.tsv $size --objective masked --keep 0.7 --random 0.7 -o d &&
+        refuses 2 "positions" "$COSPEC" train --corpus c.tsv $size --positions 4 --objective ar -o d &&
+        [ ! -e d/log.csv ] || fail "${why:-a log was begun}"
+}
+
+test_no_gpu() {
+    small_corpus c.tsv
+    if [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; return 0; fi
+    # shellcheck disable=SC2086
+    refuses 5 "cuda" "$COSPEC" train --corpus c.tsv $size --objective ar --device cuda -o d && [ ! -e d/log.csv ]
+}
+
+test_full_disk() {
+    small_corpus c.tsv
+    (ulimit -f 20; train --objective ar --steps 6 --save-every 3 -o d > out 2> err; echo $? > code)
+    [ "$(cat code)" = 3 ] || { fail "exit $(cat code): $(cat err)"; return 1; }
+    says "checkpoint-3.partial" && [ "$(ls -A d)" = log.csv ] || fail "${why:-left behind: $(ls -A d)}"
+}
+
+test_dry_run() {
+    small_corpus c.tsv
+    exits 0 train --objective masked --steps 50 --dry-run && [ ! -e d ] || return 1
+    for key in parameters bytes flops_per_step seconds_per_step seconds sequences tokens; do
+        awk -v x="$(number $key out)" 'BEGIN { exit !(x > 0) }' || { fail "$key: $(cat out)"; return 1; }
+    done
+}
+
+test_epochs() {
+    small_corpus c.tsv
+    # 80 documents, 16 or so held out: an epoch is ceil(n / 8) steps
+    exits 0 train --objective ar --epochs 2 --dry-run || return 1
+    n=$(number sequences out)
+    [ "$(number steps out)" = $(((2 * n + 7) / 8)) ] || fail "$(cat out)"
+}
+
+test_bpe() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 -o bpe && exits 0 train --tokenizer bpe/tokenizer.json --objective masked --steps 3 -o d &&
+        cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
+}
+
+for t in every_objective same_bytes_for_any_threads interrupt_and_resume time_limit more_steps damaged_checkpoint divergence init_from token_ids \
+    nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
+    check $t
+done
