@@ -15,11 +15,14 @@
 #include "tensor/cpu_private.h"
 
 enum {
-    BLOCK_STEPS = 256, /* a panel of B: 32 KB of the first level cache with AVX-512 */
-    BLOCK_ROWS = 128,  /* a block of A: 128 KB of the second level */
-    BLOCK_COLS = 1024, /* a block of C: 512 KB of the second level */
-    LEAST_BLOCKS = 16, /* smaller blocks before fewer */
+    BLOCK_STEPS = 384, /* a block of A: 192 KB of the second level cache with its rows */
+    BLOCK_ROWS = 128,
+    BLOCK_COLS = 1024,   /* a block of C: 512 KB of the second level */
+    LEAST_BLOCKS = 8,    /* blocks are halved until there are so many, */
+    FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
+    MOST_BLOCKS = 64,    /* or there are so many */
     MOST_PACKED = 1 << 24,
+    SPLITS = 4, /* items of packing in a block of k */
     SLACK = 16, /* a kernel's pack may write past the end */
 };
 
@@ -59,18 +62,40 @@ void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const fl
                    bool along, float *out)
 {
     int64_t panels = ceiling(m, kernels->rows);
+    if (!along && m > 0 && k > 0) {
+        kernels->pack_across(m, panels, k, k, a, lda, out);
+        return;
+    }
     for (int64_t p = 0; p < panels; ++p) {
         int64_t i = part_start(m, panels, p), rows = part_start(m, panels, p + 1) - i;
-        kernels->pack(rows, k, a + i * (along ? lda : 1), lda, along, rows, out + i * k);
+        kernels->pack_along(rows, k, a + i * lda, lda, rows, out + i * k);
+    }
+}
+
+/* Steps 0 .. steps - 1 of rows of B, for panels of all_steps. */
+static void pack_b_across(const cs_cpu_kernels *kernels, int64_t n, int64_t steps,
+                          int64_t all_steps, const float *b, int64_t ldb, float *out)
+{
+    const int64_t whole = n / kernels->cols, rest = n % kernels->cols;
+    if (whole > 0 && steps > 0) {
+        kernels->pack_across(n - rest, whole, steps, all_steps, b, ldb, out);
+    }
+    for (int64_t k = 0; rest > 0 && k < steps; ++k) {
+        kernels->copy(rest, b + k * ldb + n - rest,
+                      out + (n - rest) * all_steps + k * kernels->cols);
     }
 }
 
 void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const float *b, int64_t ldb,
                    bool along, float *out)
 {
+    if (!along) {
+        pack_b_across(kernels, n, k, k, b, ldb, out);
+        return;
+    }
     for (int64_t j = 0; j < n; j += kernels->cols) {
-        kernels->pack(least(n - j, kernels->cols), k, b + j * (along ? ldb : 1), ldb, along,
-                      kernels->cols, out + j * k);
+        kernels->pack_along(least(n - j, kernels->cols), k, b + j * ldb, ldb, kernels->cols,
+                            out + j * k);
     }
 }
 
@@ -125,22 +150,41 @@ typedef struct {
     bool before, after, add;
 } job;
 
-/* Packs one panel: block by block of k, each block's panels lying together. */
+/* Block s of k. */
+static void step_block(const job *t, int64_t s, int64_t *k0, int64_t *steps)
+{
+    *k0 = part_start(t->k, t->step_blocks, s);
+    *steps = part_start(t->k, t->step_blocks, s + 1) - *k0;
+}
+
+/* Packs one panel of B whose steps lie along rows. The panels of a block of k lie together. */
 static cs_status pack_panel(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const job *t = ctx;
-    const cs_cpu_kernels *kernels = t->cpu->kernels;
     const cs_cpu_product *p = t->p;
-    int64_t j = item * kernels->cols, n = least(t->cols - j, kernels->cols);
+    int64_t cols = t->cpu->kernels->cols, j = item * cols, k0, steps;
     for (int64_t s = 0; s < t->step_blocks; ++s) {
-        int64_t k0 = part_start(t->k, t->step_blocks, s);
-        int64_t steps = part_start(t->k, t->step_blocks, s + 1) - k0;
-        const float *from = p->b_along ? p->b + (t->col + j) * p->ldb + t->k0 + k0
-                                       : p->b + (t->k0 + k0) * p->ldb + t->col + j;
-        kernels->pack(n, steps, from, p->ldb, p->b_along, kernels->cols,
-                      t->cpu->shared + k0 * t->wide + j * steps);
+        step_block(t, s, &k0, &steps);
+        t->cpu->kernels->pack_along(least(t->cols - j, cols), steps,
+                                    p->b + (t->col + j) * p->ldb + t->k0 + k0, p->ldb, cols,
+                                    t->cpu->shared + k0 * t->wide + j * steps);
     }
+    return CS_OK;
+}
+
+/* Packs some steps of B whose steps are rows: a block of k in SPLITS items. */
+static cs_status pack_steps(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const job *t = ctx;
+    const cs_cpu_product *p = t->p;
+    int64_t k0, steps, split = item % SPLITS;
+    step_block(t, item / SPLITS, &k0, &steps);
+    int64_t from = part_start(steps, SPLITS, split), to = part_start(steps, SPLITS, split + 1);
+    pack_b_across(t->cpu->kernels, t->cols, to - from, steps,
+                  p->b + (t->k0 + k0 + from) * p->ldb + t->col, p->ldb,
+                  t->cpu->shared + k0 * t->wide + from * t->cpu->kernels->cols);
     return CS_OK;
 }
 
@@ -156,8 +200,8 @@ static cs_status block(void *ctx, int64_t item, int worker)
         p->before(p->ctx, row, rows);
     }
     for (int64_t s = 0; s < t->step_blocks; ++s) {
-        int64_t k0 = part_start(t->k, t->step_blocks, s);
-        int64_t steps = part_start(t->k, t->step_blocks, s + 1) - k0;
+        int64_t k0, steps;
+        step_block(t, s, &k0, &steps);
         const float *a =
             p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
         cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
@@ -191,7 +235,9 @@ static void choose_blocks(job *t)
     for (;;) {
         t->row_blocks = ceiling(t->p->m, t->row_block);
         t->col_blocks = ceiling(t->cols, t->col_block);
-        if (t->row_blocks * t->col_blocks >= LEAST_BLOCKS) {
+        int64_t blocks = t->row_blocks * t->col_blocks;
+        int64_t work = least(t->row_block, t->p->m) * least(t->col_block, t->cols) * t->k;
+        if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
             break;
         }
         if (t->row_block > CS_CPU_CHUNK) {
@@ -225,7 +271,8 @@ static cs_status one_part(job *t)
     t->after = p->after && t->k0 + t->k == p->k;
     t->add = p->add || t->k0 > 0;
     if (status == CS_OK) {
-        status = cs_parallel(panels, cpu->threads, pack_panel, t);
+        status = p->b_along ? cs_parallel(panels, cpu->threads, pack_panel, t)
+                            : cs_parallel(t->step_blocks * SPLITS, cpu->threads, pack_steps, t);
     }
     return status == CS_OK ? cs_parallel(t->row_blocks * t->col_blocks, cpu->threads, block, t)
                            : status;

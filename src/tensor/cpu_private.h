@@ -57,11 +57,15 @@ typedef struct {
     const char *name;
     int64_t rows, cols; /* of C that `tile` computes at most: rows, and exactly: columns */
 
-    /* out[k * width + i] = item i of step k, i < n, anything for n <= i < width. Item i of step k
-     * is x[i * ld + k] where `along` (steps lie along rows), else x[k * ld + i]. n <= width; width
-     * at most `rows`, or equal to `cols`. May write up to 16 items past the end of out. */
-    void (*pack)(int64_t n, int64_t steps, const float *x, int64_t ld, bool along, int64_t width,
-                 float *out);
+    /* One panel whose steps lie along rows: out[k * width + i] = x[i * ld + k], i < n, anything for
+     * n <= i < width; width at most `rows`, or `cols`. May write 16 items past the end of out. */
+    void (*pack_along)(int64_t n, int64_t steps, const float *x, int64_t ld, int64_t width,
+                       float *out);
+    /* Panels whose steps are rows: item i of step k is x[k * ld + i]. The n items are shared evenly
+     * (the first n % panels have one more); a panel of w items from item i on is
+     * out[i * all_steps + k * w + ...], of which steps 0 .. steps - 1 are written. */
+    void (*pack_across)(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
+                        int64_t ld, float *out);
     /* C[i][j] (+)= sum_k a[k * rows + i] b[k * cols + j], rising k; C rows x cols with stride ldc.
      */
     void (*tile)(int64_t rows, int64_t steps, const float *a, const float *b, float *c, int64_t ldc,

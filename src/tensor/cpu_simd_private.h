@@ -251,7 +251,11 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
             vf row[W];
 #pragma GCC unroll 16
             for (int i = 0; i < W; ++i) {
-                row[i] = i0 + i < n ? load(x + (i0 + i) * ld + k, steps - k) : all(0.0F);
+                row[i] = all(0.0F);
+                if (i0 + i < n) {
+                    row[i] = load(x + (i0 + i) * ld + k, steps - k);
+                    __builtin_prefetch(x + (i0 + i) * ld + k + 12 * W);
+                }
             }
             transpose(row);
             for (int i = 0; i < W && k + i < steps; ++i) { /* what spills is written over next */
@@ -261,18 +265,23 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
     }
 }
 
-static void pack(int64_t n, int64_t steps, const float *x, int64_t ld, bool along, int64_t width,
-                 float *out)
+static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
+                        int64_t ld, float *out)
 {
-    if (along) {
-        pack_along(n, steps, x, ld, width, out);
-        return;
-    }
+    const int64_t least = n / panels, more = n % panels;
     const int64_t end = (steps - 1) * ld + n; /* before it, reading past n items is reading x */
     for (int64_t k = 0; k < steps; ++k) {
-        for (int64_t i = 0; i < width; i += W) {
-            int64_t left = end - k * ld - i >= W ? W : n - i;
-            *(vf_any *)(out + k * width + i) = i < n ? load(x + k * ld + i, left) : all(0.0F);
+        float *to = out;
+        for (int64_t p = 0, i = 0; p < panels; ++p) {
+            const int64_t width = least + (p < more);
+            for (int64_t j = 0; j < width; j += W) {
+                __builtin_prefetch(x + (k + 8) * ld + i + j);
+                vf v = load(x + k * ld + i + j, end - k * ld - i - j);
+                /* past the panel's end lie its next step, then the next panel's first */
+                store(to + k * width + j, k < steps - 1 ? W : width - j, v);
+            }
+            i += width;
+            to += width * all_steps;
         }
     }
 }
@@ -286,6 +295,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; ++j) {
             sum[i][j] = all(0.0F);
+            __builtin_prefetch(c + i * ldc + j * W, 1);
         }
     }
     for (int64_t k = 0; k < steps; ++k) {
@@ -293,6 +303,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; ++j) {
             bk[j] = *(const vf_any *)(b + k * TILE_COLS + j * W);
+            __builtin_prefetch(b + (k + 16) * TILE_COLS + j * W);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < rows; ++i) {
@@ -656,7 +667,8 @@ const cs_cpu_kernels KERNELS = {
     .name = KERNELS_NAME,
     .rows = TILE_ROWS,
     .cols = TILE_COLS,
-    .pack = pack,
+    .pack_along = pack_along,
+    .pack_across = pack_across,
     .tile = tile,
     .copy = copy,
     .add = add,
