@@ -1,5 +1,6 @@
-/* The fast CPU backend against the reference, and its promise of one result for any number of
- * threads. */
+/* The fast CPU backend: against the reference with every vector unit of this machine, one result
+ * for any number of threads, the error bounds of its functions. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,37 +18,384 @@
 
 #define OK(call) assert_int_equal((call), CS_OK)
 
-static const char *const units[] = {"base", "avx2", "avx512"};
+static const char unit_base[] = "base", unit_avx2[] = "avx2", unit_avx512[] = "avx512";
 
-/* Every case with every vector unit that this machine has. */
-static void compare_all(const char *unit)
+static cs_backend *open_cpu(int threads, const char *unit)
 {
     cs_backend *backend = NULL;
+    OK(cs_cpu_open(threads, unit, &backend));
+    return backend;
+}
+
+/* --- a small transformer, longer than every block ----------------------------------------------
+ */
+
+enum { ROWS = 150, WIDTH = 72, WORDS = 530 };
+
+static int block(cs_tensor_net *net, int x, const cs_attention_options *o, int *sum)
+{
+    cs_graph *g = &net->graph;
+    int gain = cs_net_param(net, "gain", 1, WIDTH), bias = cs_net_param(net, "bias", 1, WIDTH);
+    int w = cs_net_param(net, "qkv", 3 * WIDTH, WIDTH);
+    int b = cs_net_param(net, "qkv bias", 1, 3 * WIDTH);
+    int h = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, bias, 1e-5, NULL);
+    int qkv = cs_graph_linear(g, h, w, b, CS_ACT_NONE);
+    int y =
+        cs_graph_attention(g, cs_graph_cols(g, qkv, 0, WIDTH), cs_graph_cols(g, qkv, WIDTH, WIDTH),
+                           cs_graph_cols(g, qkv, 2 * WIDTH, WIDTH), o);
+    int up = cs_net_param(net, "up", 5 * WIDTH + 1, WIDTH);
+    int down = cs_net_param(net, "down", WIDTH, 5 * WIDTH + 1);
+    h = cs_graph_layer_norm(g, x, y, 0.125, gain, bias, 1e-5, sum);
+    return cs_graph_linear(g, cs_graph_linear(g, h, up, CS_NONE, CS_ACT_GELU_TANH), down, CS_NONE,
+                           CS_ACT_NONE);
+}
+
+static void transformer(cs_tensor_net *net)
+{
+    cs_graph *g = &net->graph;
+    int rows = cs_net_rows(net, 2, ROWS);
+    int words = cs_net_param(net, "words", WORDS, WIDTH);
+    int places = cs_net_param(net, "places", ROWS, WIDTH), near = cs_net_param(net, "near", 8, 3);
+    int position = cs_net_index(net, rows, cs_fill_position, 0);
+    const int table[] = {words, places};
+    const int index[] = {cs_net_index(net, rows, cs_fill_some, WORDS), position};
+    cs_attention_options o = {.vis = cs_net_index(net, rows, cs_fill_group, 0),
+                              .lim = cs_net_index(net, rows, cs_fill_group, 0),
+                              .table = near,
+                              .pos_q = position,
+                              .pos_k = position,
+                              .heads = 3,
+                              .max_distance = 32,
+                              .bidirectional = true,
+                              .p = 0.125};
+    int x = cs_graph_embed(g, CS_NONE, rows, 2, table, index), r, sum;
+    r = block(net, x, &o, &sum);
+    x = cs_graph_add(g, sum, r, 0.125);
+    r = block(net, x, &o, &sum);
+    x = cs_graph_add(g, sum, r, 0);
+    int gain = cs_net_param(net, "last gain", 1, WIDTH);
+    x = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, CS_NONE, 1e-5, NULL);
+    int logits = cs_graph_linear(g, x, words, CS_NONE, CS_ACT_NONE);
+    cs_net_loss(net, cs_graph_cross_entropy(g, logits, WORDS,
+                                            cs_net_index(net, rows, cs_fill_some, WORDS),
+                                            cs_net_input(net, rows, 1, 0, 1)));
+}
+
+static const cs_tensor_case large = {.name = "transformer", .build = transformer};
+
+/* --- against the reference ----------------------------------------------------------------------
+ */
+
+static void test_reference(void **state)
+{
+    const char *unit = *state;
     char why[CS_TENSOR_WHY];
-    OK(cs_cpu_open(3, unit, &backend));
+    int64_t hidden, seen;
+    if (!cs_cpu_kernels_named(unit)) {
+        skip();
+    }
+    cs_backend *backend = open_cpu(3, unit);
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
         if (!cs_tensor_compare(backend, c, why)) {
             fail_msg("%s, %s: %s", unit, c->name, why);
+        }
+        if (strstr(c->name, "attention") && c->build_with &&
+            !cs_tensor_check_leaks(backend, c, &hidden, &seen, why)) {
+            fail_msg("%s, %s leaks: %s", unit, c->name, why);
+        }
+    }
+    for (int clip = 0; clip < 3; ++clip) {
+        if (!cs_tensor_check_adamw(backend, clip * 0.25, why)) {
+            fail_msg("%s, clip %d: %s", unit, clip, why);
         }
     }
     cs_backend_free(&backend);
 }
 
-static void test_reference(void **state)
+static void test_large(void **state)
 {
-    const char *unit = *state;
-    if (!cs_cpu_kernels_named(unit)) {
+    (void)state;
+    char why[CS_TENSOR_WHY];
+    cs_backend *backend = open_cpu(2, NULL);
+    if (!cs_tensor_compare(backend, &large, why)) {
+        fail_msg("%s", why);
+    }
+    cs_backend_free(&backend);
+}
+
+/* --- threads ------------------------------------------------------------------------------------
+ */
+
+/* Bits of everything that two steps with an update between them leave behind. */
+static uint64_t bits_after(int threads, const cs_tensor_case *what)
+{
+    const cs_adamw hyper = {0.01F, 0.9F, 0.99F, 1e-8F, 0.1F, 1.0F, 0.1F, 0.01F};
+    cs_backend *backend = open_cpu(threads, NULL);
+    cs_tensor_world world;
+    uint64_t hash = 14695981039346656037U;
+    cs_tensor_open(&world, what, backend, true);
+    for (int step = 0; step < 2; ++step) {
+        cs_tensor_result result;
+        cs_tensor_step(&world, &result);
+        for (int i = 0; i < result.blocks; ++i) {
+            const unsigned char *byte = (const unsigned char *)result.block[i].x;
+            for (size_t k = 0; k < (size_t)result.block[i].n * sizeof(double); ++k) {
+                hash = (hash ^ byte[k]) * 1099511628211U;
+            }
+        }
+        cs_tensor_result_free(&result);
+        OK(cs_params_update(&world.net.params, &hyper));
+    }
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+    return hash;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    const int threads[] = {1, 2, 3, 5};
+    for (const cs_tensor_case *c = cs_tensor_cases; c; c = c == &large ? NULL : c + 1) {
+        if (!c->name) {
+            c = &large;
+        }
+        const uint64_t want = bits_after(1, c);
+        for (int i = 0; i < 4; ++i) {
+            if (bits_after(threads[i], c) != want) {
+                fail_msg("%s: other bits with %d threads", c->name, threads[i]);
+            }
+        }
+    }
+}
+
+/* --- products in parts
+ * ---------------------------------------------------------------------------- */
+
+typedef struct {
+    int before[3];
+    int after[3 * 1100];
+} visits;
+
+static void visit_before(void *ctx, int64_t row, int64_t rows)
+{
+    visits *v = ctx;
+    for (int64_t r = row; r < row + rows; ++r) {
+        ++v->before[r];
+    }
+}
+
+static void visit_after(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+    visits *v = ctx;
+    for (int64_t r = row; r < row + rows; ++r) {
+        for (int64_t c = col; c < col + cols; ++c) {
+            ++v->after[r * 1100 + c];
+        }
+    }
+}
+
+/* Wider and deeper than what is packed at once: sums over k come in parts, the last with `after`.
+ * Small integers: exact. */
+static void test_parts(void **state)
+{
+    (void)state;
+    const int64_t m = 3, n = 1100, k = 16400;
+    cs_backend *backend = open_cpu(2, NULL);
+    float *a = cs_tensor_room(m * k, sizeof *a), *b = cs_tensor_room(n * k, sizeof *b);
+    float *c = cs_tensor_room(m * n, sizeof *c);
+    visits *v = cs_tensor_room(1, sizeof *v);
+    for (int64_t i = 0; i < m * k; ++i) {
+        a[i] = (float)(i % 3 - 1);
+    }
+    for (int64_t j = 0; j < n; ++j) {
+        for (int64_t s = 0; s < k; ++s) {
+            b[j * k + s] = (float)((s + j) % 5 - 2);
+        }
+    }
+    cs_cpu_product product = {m,           n, k, a, b, c, k, k, n, true, true, false, visit_before,
+                              visit_after, v};
+    OK(cs_cpu_multiply((cs_cpu *)backend, &product));
+    for (int64_t i = 0; i < m; ++i) {
+        assert_int_equal(v->before[i], 1);
+        for (int64_t j = 0; j < n; ++j) {
+            int64_t sum = 0;
+            for (int64_t s = 0; s < k; ++s) {
+                sum += ((i * k + s) % 3 - 1) * ((s + j) % 5 - 2);
+            }
+            assert_int_equal(v->after[i * n + j], 1);
+            assert_true(c[i * n + j] == (float)sum);
+        }
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(v);
+    cs_backend_free(&backend);
+}
+
+/* --- functions
+ * ------------------------------------------------------------------------------------ */
+
+enum { GRID = 20001 };
+
+static double exact_act(cs_activation act, double z)
+{
+    switch (act) {
+    case CS_ACT_GELU_TANH:
+        return 0.5 * z * (1 + tanh(sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
+    case CS_ACT_GELU_ERF:
+        return 0.5 * z * erfc(-z * M_SQRT1_2);
+    case CS_ACT_RELU:
+        return z > 0 ? z : 0;
+    default:
+        return tanh(z);
+    }
+}
+
+/* The bounds of cpu_simd_private.h. GELU's inherits the argument's rounding: some units of z. */
+static void test_functions(void **state)
+{
+    const cs_cpu_kernels *kernels = cs_cpu_kernels_named(*state);
+    if (!kernels) {
         skip();
     }
-    compare_all(unit);
+    static float x[GRID], y[GRID], z[GRID];
+    for (int i = 0; i < GRID; ++i) {
+        x[i] = (float)(i - GRID / 2) * 0.0012F;
+    }
+    for (int act = CS_ACT_GELU_TANH; act <= CS_ACT_TANH; ++act) {
+        memcpy(z, x, sizeof z);
+        kernels->activate((cs_activation)act, GRID, NULL, z, y);
+        for (int i = 0; i < GRID; ++i) {
+            double want = exact_act((cs_activation)act, (double)x[i]);
+            double bound = act == CS_ACT_TANH ? 4e-7 * fabs(want) : 4e-7 * fabs((double)x[i]);
+            assert_true(fabs((double)y[i] - want) <= bound);
+        }
+    }
+    for (int i = 0; i < GRID; ++i) {
+        y[i] = x[i] * 7.24F; /* -86.9 .. 86.9 */
+        z[i] = y[i];
+    }
+    (void)kernels->exp_store(GRID, 0, y);
+    for (int i = 0; i < GRID; ++i) {
+        double want = exp((double)z[i]);
+        assert_true(fabs((double)y[i] - want) <= 3e-7 * want);
+    }
+    float edge[] = {-INFINITY, -1000, -87.5F, 1000, NAN, 0};
+    (void)kernels->exp_store(6, 0, edge);
+    assert_true(edge[0] == 0 && edge[1] == 0 && edge[2] == 0);
+    assert_true(edge[3] > 1e38F && isnan(edge[4]) && edge[5] == 1);
 }
+
+/* Dropout as tensor/dropout.h draws it, at lengths around a vector's. */
+static void test_dropout(void **state)
+{
+    const cs_cpu_kernels *kernels = cs_cpu_kernels_named(*state);
+    if (!kernels) {
+        skip();
+    }
+    const cs_cpu_drop d = {0x123456789abcdefU, 7, 2, 77, 31, cs_drop_threshold(0.25), 2, true};
+    for (int64_t n = 1; n < 140; n += 3) {
+        float keep[140 + 1];
+        keep[n] = -1;
+        kernels->drop(&d, n, keep);
+        assert_true(keep[n] == -1);
+        for (int64_t i = 0; i < n; ++i) {
+            cs_four_words w =
+                cs_drop_words(d.seed, d.step, d.micro, d.purpose, d.row, (uint32_t)i / 4);
+            assert_true(keep[i] == (w.word[i % 4] >= d.threshold ? 2.0F : 0.0F));
+        }
+    }
+}
+
+/* --- failures
+ * ------------------------------------------------------------------------------------- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_cpu_open(1, "abacus", &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "abacus"));
+    cs_reason_clear();
+}
+
+/* A step whose scratch cannot be had says so, and the next one works. */
+static void test_memory(void **state)
+{
+    (void)state;
+    int64_t failed = 0;
+    for (bool done = false; !done; ++failed) {
+        cs_backend *backend = NULL;
+        cs_tensor_world world;
+        double norm;
+        const cs_adamw hyper = {.learning_rate = 0.01F, .eps = 1, .bias1 = 1, .bias2 = 1};
+        (void)cs_mem_fail_at(failed == 0 ? 1 : 0);
+        cs_status status = cs_backend_cpu(2, &backend);
+        (void)cs_mem_fail_at(0);
+        if (failed == 0) {
+            assert_int_equal(status, CS_ERR_MEMORY);
+            cs_reason_clear();
+            continue;
+        }
+        OK(status);
+        cs_tensor_open(&world, &large, backend, true);
+        (void)cs_mem_fail_at(failed);
+        status = cs_run_forward(world.run);
+        status = status == CS_OK ? cs_run_backward(world.run) : status;
+        status = status == CS_OK ? cs_params_update(&world.net.params, &hyper) : status;
+        (void)cs_mem_fail_at(0);
+        done = status == CS_OK;
+        assert_true(done || status == CS_ERR_MEMORY);
+        cs_reason_clear();
+        OK(cs_params_zero_grad(&world.net.params));
+        OK(cs_run_forward(world.run));
+        OK(cs_run_backward(world.run));
+        OK(cs_params_update(&world.net.params, &hyper));
+        OK(cs_params_norm(&world.net.params, &norm));
+        assert_true(isfinite(norm));
+        cs_tensor_close(&world);
+        cs_backend_free(&backend);
+    }
+    assert_true(failed > 5);
+}
+
+/* Runs last: the flag stays up. A step stops, an update does not. */
+static void test_interrupt(void **state)
+{
+    (void)state;
+    const cs_adamw hyper = {.learning_rate = 1, .eps = 1, .bias1 = 1, .bias2 = 1};
+    cs_backend *backend = open_cpu(2, NULL);
+    float value[] = {1, 2, 3}, grad[] = {0, 0, 0}, m[] = {4, 4, 4}, v[] = {0, 0, 0};
+    const uint8_t decay[3] = {0};
+    double norm = 0;
+    const cs_update update = {3, value, grad, m, v, decay, &norm, &hyper};
+    cs_tensor_world world;
+    cs_tensor_open(&world, &large, backend, true);
+    cs_interrupt_set();
+    assert_int_equal(cs_run_forward(world.run), CS_ERR_INTERRUPT);
+    cs_reason_clear();
+    OK(backend->adamw(backend, &update)); /* beta1 is 0: m becomes the gradient */
+    assert_true(m[0] == 0 && m[1] == 0 && m[2] == 0 && value[2] == 3);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
+#define EACH_UNIT(test)                                                                            \
+    {#test " base", test, NULL, NULL, (void *)(uintptr_t)unit_base},                               \
+        {#test " avx2", test, NULL, NULL, (void *)(uintptr_t)unit_avx2},                           \
+    {                                                                                              \
+#test " avx512", test, NULL, NULL, (void *)(uintptr_t)unit_avx512                          \
+    }
 
 int main(void)
 {
-    struct CMUnitTest tests[] = {
-        {"reference_base", test_reference, NULL, NULL, (void *)(uintptr_t)units[0]},
-        {"reference_avx2", test_reference, NULL, NULL, (void *)(uintptr_t)units[1]},
-        {"reference_avx512", test_reference, NULL, NULL, (void *)(uintptr_t)units[2]},
+    const struct CMUnitTest tests[] = {
+        EACH_UNIT(test_reference),        EACH_UNIT(test_functions),
+        EACH_UNIT(test_dropout),          cmocka_unit_test(test_large),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_interrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
