@@ -17,6 +17,7 @@
 #include "text/bpe.h"
 #include "text/bpe_train.h"
 #include "text/encoder.h"
+#include "text/pretokenize.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "tokenizer_support.h"
@@ -107,6 +108,48 @@ static void written_file_is_the_one_read(void **state)
         cs_tokenizer_free(&t);
     }
     json_decref(golden);
+}
+
+/* --- pieces --- */
+
+/* Pieces by the expression of GPT-2 and by BERT's rules, each followed by '|'. */
+static void texts_are_cut_as_documented(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *gpt2, *bert;
+    } cases[] = {
+        {"", "", ""},
+        {"the cat", "the| cat|", "the|cat|"},
+        {"the  cat", "the| | cat|", "the|cat|"},
+        {" the\n\ncat \n", " the|\n|\n|cat| \n|", "the|cat|"},
+        {"  x", " | x|", "x|"},
+        {"x  ", "x|  |", "x|"},
+        {"a\t b", "a|\t| b|", "a|b|"},
+        {"don't we'll I'M", "don|'t| we|'ll| I|'|M|", "don|'|t|we|'|ll|I|'|M|"},
+        {"'tis 'ere", "'t|is| '|ere|", "'|tis|'|ere|"},
+        {"ab12cd 34", "ab|12|cd| 34|", "ab12cd|34|"},
+        {"a,b.. (c)", "a|,|b|..| (|c|)|", "a|,|b|.|.|(|c|)|"},
+        {"e\xCC\x81x", "e|\xCC\x81|x|", "e\xCC\x81x|"}, /* a mark is no letter to GPT-2 */
+        {"a\xC2\xA0\xC2\xBD", "a|\xC2\xA0|\xC2\xBD|", "a|\xC2\xBD|"},
+        {"\xC2\xBFq\xE2\x80\x94", "\xC2\xBF|q|\xE2\x80\x94|", "\xC2\xBF|q|\xE2\x80\x94|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const uint8_t *at = (const uint8_t *)cases[i].text, *end = at + strlen(cases[i].text);
+        char gpt2[128] = "", bert[128] = "";
+        for (const uint8_t *p = at; p < end;) {
+            int64_t size = cs_gpt2_piece(p, end);
+            (void)strncat(gpt2, (const char *)p, (size_t)size);
+            (void)strcat(gpt2, "|");
+            p += size;
+        }
+        assert_string_equal(gpt2, cases[i].gpt2);
+        for (int64_t size = cs_bert_piece(&at, end); size > 0; size = cs_bert_piece(&at, end)) {
+            (void)strncat(bert, (const char *)at - size, (size_t)size);
+            (void)strcat(bert, "|");
+        }
+        assert_string_equal(bert, cases[i].bert);
+    }
 }
 
 /* --- round trips --- */
@@ -300,6 +343,34 @@ static void bad_ids_and_bytes_are_named(void **state)
     cs_tokenizer_free(&t);
 }
 
+/* Of added tokens that begin at one place, the longest; of others, the leftmost. */
+static void the_longest_added_token_is_taken(void **state)
+{
+    (void)state;
+    static const char *const special[] = {"<a>", "<a>b", "b<", "<a>bcd"};
+    static const struct {
+        const char *text;
+        int32_t id[4];
+        int64_t count;
+    } cases[] = {{"<a>b<a>", {1, 0}, 2},
+                 {"<a><a>bc", {0, 1, 4 + 'c' - '!'}, 3},
+                 {"<a>bcd", {3}, 1},
+                 {"b<a>", {2, 4 + 'a' - '!', 4 + '>' - '!'}, 3}};
+    cs_text_source source = {english, NULL};
+    cs_bpe_options options = {.vocab_size = 260, .special = special, .specials = 4};
+    cs_tokenizer *t = NULL;
+    assert_int_equal(cs_tokenizer_train_bpe(&source, &options, &t), CS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        int32_t *ids = NULL;
+        int64_t count = 0, size = (int64_t)strlen(cases[i].text);
+        assert_int_equal(cs_tokenizer_encode(t, cases[i].text, size, false, &ids, &count), CS_OK);
+        assert_int_equal(count, cases[i].count);
+        assert_memory_equal(ids, cases[i].id, (size_t)count * sizeof *ids);
+        cs_free(ids);
+    }
+    cs_tokenizer_free(&t);
+}
+
 /* --- encoder --- */
 
 /* What came before does not matter, nor whether a piece is short enough to be kept. */
@@ -397,6 +468,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST_IN_DIR(golden_ids),
         TEST_IN_DIR(written_file_is_the_one_read),
+        cmocka_unit_test(texts_are_cut_as_documented),
+        cmocka_unit_test(the_longest_added_token_is_taken),
         cmocka_unit_test(bpe_gives_every_text_back),
         cmocka_unit_test(bpe_gives_random_unicode_back),
         cmocka_unit_test(bpe_gives_every_character_back),

@@ -221,6 +221,7 @@ GOLDEN_TEXT = ["The cat sat on the mat, and the dog didn't.", "It's 12 o'clock; 
                "A caf\u00e9 in Z\u00fcrich, a na\u00efve r\u00e9sum\u00e9.", "the theory of the matter: that thing there",
                "\u4e2d\u6587 and \ud55c\uad6d\uc5b4 and \u0440\u0443\u0441\u0441\u043a\u0438\u0439"] * 3
 GOLDEN_LINES = ["", " ", "  ", "\n", "a", " a", "a ", "The cat isn't on the mat.", "tabs\tand\r\nlines \n\n end",
+                "the  cat   that\n the mat  ", 
                 "<s>the</s>", "a <mask> b  <mask>", "[CLS] cat [MASK]", "lone token there", "x\u00a0y\u3000z",
                 "\U0001F600\U0001F468\u200d\U0001F469\u200d\U0001F467", "e\u0301\u00e9\u0130\u1e9e", "\x01\x1f\x7f"]
 
