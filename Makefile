@@ -36,6 +36,14 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
 comma := ,
 LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
+# The GPU plug-in: host and device code by nvcc, for Hopper (sm_90) and, as PTX, for what comes after.
+NVCC ?= nvcc
+NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 \
+  -Isrc -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra -cudart static
+# The compiler of the emulation that tests the plug-in's sources on the CPU (g++ beside gcc, clang++ beside clang).
+CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
+CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
+  $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 LIBS := -llapacke $(PKG_LIBS) -larpack -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
@@ -47,13 +55,20 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
 TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
+CUDA_SRC := $(sort $(wildcard src/cuda/*.cu))
+CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)
+EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(B)/tests/cuda_emulation/emulator.o
+ifneq ($(shell command -v $(CXX)),)
+TESTS += $(B)/tests/test_cuda_emulation
+endif
+FORMATTED := $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
 HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h toy/*.h analysis/*.h))
 
-.PHONY: all help deps probe test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
+.PHONY: all help deps probe plugin test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: probe $(B)/cospec $(B)/libcospec.so
+all: probe $(B)/cospec $(B)/libcospec.so plugin
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
@@ -64,7 +79,7 @@ deps:
 
 # What the compiler and linker can find; a missing required library stops here, with its Debian package's name.
 probe:
-	@CC='$(CC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
+	@CC='$(CC)' NVCC='$(NVCC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
 
 # --- build ---------------------------------------------------------------------------------------------------
 $(B)/%.o: %.c $(B)/flags | probe
@@ -99,6 +114,21 @@ $(B)/libcospec.so: $(LIB_OBJ)
 $(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The plug-in, where the probe found a compiler for it.
+plugin: probe
+	+@if [ "$$(cat $(B)/probe/cuda)" = 1 ]; then $(MAKE) --no-print-directory $(B)/cospec-cuda.so; else rm -f $(B)/cospec-cuda.so; fi
+
+$(B)/src/cuda/%.o: src/cuda/%.cu $(B)/nvcc-flags
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(B)/nvcc-flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(NVCC) $(NVCCFLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCCFLAGS)' > $@
+
+$(B)/cospec-cuda.so: $(CUDA_OBJ)
+	$(NVCC) $(NVCCFLAGS) -shared -Xlinker --exclude-libs,ALL -o $@ $^ -ldl
+
 # The program without its main(), for the tests of its parts.
 $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	@rm -f $@
@@ -107,7 +137,21 @@ $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 $(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d)
+# The plug-in's sources as C++ on the CPU.
+$(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(CXX) -x c++ $(CXXFLAGS) -DCS_CUDA_EMULATION -D_GNU_SOURCE -Isrc -Itests/cuda_emulation -MMD -MP -c $< -o $@
+
+$(B)/tests/cuda_emulation/emulator.o: tests/cuda_emulation/emulator.cpp $(B)/flags
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
+
+$(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/cuda_cases.o \
+  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcospec.a
+	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
+  $(wildcard $(B)/tests/cuda_emulation/*.d $(B)/tests/gpu/*.d)
 
 # --- tests ---------------------------------------------------------------------------------------------------
 test: deps
@@ -141,10 +185,10 @@ tidy: $(B)/generated/version.h
 	@printf '%s\n' $(LIB_SRC) $(CLI_SRC) | xargs -P2 -n8 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -std=gnu11 2>/dev/null' sh
 
 format:
-	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h)
+	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h) $(FORMATTED)
 
 format-check:
-	clang-format --dry-run --Werror $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h)
+	clang-format --dry-run --Werror $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h) $(FORMATTED)
 
 # --- the main job ----------------------------------------------------------------------------------------------
 reproduce: deps
@@ -172,6 +216,7 @@ install: all
 	install -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
 	install -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
 	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
+	if [ -f $(B)/cospec-cuda.so ]; then install -D -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	for h in $(HEADERS:src/%=%); do install -D -m 644 $$( [ -f src/$$h ] && echo src/$$h || echo $$h ) $(DESTDIR)$(PREFIX)/include/cospec/$$h; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc
@@ -182,7 +227,7 @@ install: all
 	install -m 644 plots/* $(DESTDIR)$(PREFIX)/share/cospec/plots/
 
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
+	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
 	  $(DESTDIR)$(PREFIX)/include/cospec $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1 \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec
 

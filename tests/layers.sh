@@ -30,4 +30,4 @@ FNR == 1 { room = FILENAME; sub(/^src\//, "", room); sub(/\/.*/, "", room) }
 /^#include <(cuda|cublas|cusolver|cusparse)/ && room != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
 /^#include <mpi\.h>/ && room != "mpi" { print FILENAME ":" FNR ": MPI headers only in src/mpi"; bad = 1 }
 END { exit bad }
-' $(find src analysis toy -name '*.[ch]')
+' $(find src analysis toy -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')

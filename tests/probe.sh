@@ -4,9 +4,10 @@
 set -eu
 dir=$1/probe
 stamp=$dir/ok
-asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto}"
+nvcc=${NVCC:-nvcc}
+asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto} $(command -v "$nvcc" || true)"
 still_holds() {
-    [ -f "$stamp" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
+    [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
     {
         read -r line && [ "$line" = "$asked" ] || return 1
         while read -r line; do [ -f "$line" ] || return 1; done
@@ -52,6 +53,23 @@ optional() { # optional NAME SETTING COMMAND
            fi ;;
     esac
 }
-optional CUDA "${CUDA:-auto}" nvcc
+# The plug-in needs nvcc with code for sm_90 and the header of cuBLASLt; the libraries are loaded at run time.
+cuda_works() {
+    printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
+    "$nvcc" -arch=sm_90 -cudart static "$dir/t.cu" -o "$dir/t" > "$dir/cuda.log" 2>&1
+}
+echo 0 > "$dir/cuda"
+if [ "${CUDA:-auto}" = 0 ]; then
+    echo "probe: CUDA off (asked)"
+elif ! command -v "$nvcc" >/dev/null 2>&1; then
+    echo "probe: CUDA off ($nvcc is not on PATH)"
+    [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc is not on PATH" >&2; exit 1; }
+elif cuda_works; then
+    echo "probe: CUDA on ($nvcc compiles and links for sm_90)"
+    echo 1 > "$dir/cuda"
+else
+    echo "probe: CUDA off ($nvcc cannot compile and link for sm_90, see $dir/cuda.log)"
+    [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc cannot build, see $dir/cuda.log" >&2; exit 1; }
+fi
 optional MPI "${MPI:-auto}" mpicc
 { echo "$asked"; cat "$dir/headers"; } > "$stamp"

@@ -253,14 +253,34 @@ static bool blocks_close(const cs_tensor_block *a, const cs_tensor_block *b, dou
     return true;
 }
 
-static bool results_close(const cs_tensor_world *world, const cs_tensor_result *a,
-                          const cs_tensor_result *b, bool twice, char why[CS_TENSOR_WHY])
+/* ||rough - exact|| / ||exact||: what rounding does to this block. */
+static double rounding(const cs_tensor_block *rough, const cs_tensor_block *exact)
 {
-    double tol = tolerance(&world->net.graph, world->backend);
+    double apart = 0, size = 0;
+    for (int64_t k = 0; k < exact->n; ++k) {
+        if (isfinite(exact->x[k])) {
+            apart += (rough->x[k] - exact->x[k]) * (rough->x[k] - exact->x[k]);
+            size += exact->x[k] * exact->x[k];
+        }
+    }
+    return size > 0 ? sqrt(apart / size) : 0;
+}
+
+/* What a result is compared with; rough: of the rounded reference, NULL but for bf16. */
+typedef struct {
+    cs_tensor_result exact, *rough;
+} expectation;
+
+static bool results_close(const cs_tensor_world *world, const cs_tensor_result *a,
+                          const expectation *want, bool twice, char why[CS_TENSOR_WHY])
+{
+    double least = tolerance(&world->net.graph, world->backend);
     int first_gradient = a->blocks - (int)world->net.params.count; /* where there are any */
     for (int i = 0; i < a->blocks; ++i) {
+        const cs_tensor_block *b = &want->exact.block[i];
         double factor = twice && i >= first_gradient ? 2 : 1;
-        if (!blocks_close(&a->block[i], &b->block[i], factor, tol, why)) {
+        double tol = want->rough ? fmax(least, 4 * rounding(&want->rough->block[i], b)) : least;
+        if (!blocks_close(&a->block[i], b, factor, tol, why)) {
             return false;
         }
     }
@@ -301,7 +321,7 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
     return good;
 }
 
-static bool compare_training(cs_tensor_world *world, const cs_tensor_result *want,
+static bool compare_training(cs_tensor_world *world, const expectation *want,
                              char why[CS_TENSOR_WHY])
 {
     cs_tensor_result first, again, twice;
@@ -317,7 +337,7 @@ static bool compare_training(cs_tensor_world *world, const cs_tensor_result *wan
     return good;
 }
 
-static bool compare_evaluation(cs_tensor_world *world, const cs_tensor_result *want,
+static bool compare_evaluation(cs_tensor_world *world, const expectation *want,
                                char why[CS_TENSOR_WHY])
 {
     cs_tensor_result got;
@@ -327,21 +347,40 @@ static bool compare_evaluation(cs_tensor_world *world, const cs_tensor_result *w
     return good;
 }
 
+static void step_of(cs_backend *ref, const cs_tensor_case *what, bool training,
+                    cs_tensor_result *out)
+{
+    cs_tensor_world world;
+    cs_tensor_open(&world, what, ref, training);
+    cs_tensor_step(&world, out);
+    cs_tensor_close(&world);
+}
+
 static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *what, bool training,
                     char why[CS_TENSOR_WHY])
 {
     cs_tensor_world world;
-    cs_tensor_result want;
-    cs_tensor_open(&world, what, ref, training);
-    cs_tensor_step(&world, &want);
-    cs_tensor_close(&world);
+    cs_tensor_result rough;
+    expectation want = {.rough = NULL};
+    step_of(ref, what, training, &want.exact);
+    if (backend->activation == CS_REAL_BF16) {
+        cs_backend *rounded = NULL;
+        cs_tensor_must(cs_backend_ref64(&rounded), what->name);
+        cs_tensor_round(rounded);
+        step_of(rounded, what, training, &rough);
+        want.rough = &rough;
+        cs_backend_free(&rounded);
+    }
     guards_up(backend);
     cs_tensor_open(&world, what, backend, training);
     bool good =
         training ? compare_training(&world, &want, why) : compare_evaluation(&world, &want, why);
     cs_tensor_close(&world);
     good = guards_down(backend, why) && good;
-    cs_tensor_result_free(&want);
+    cs_tensor_result_free(&want.exact);
+    if (want.rough) {
+        cs_tensor_result_free(want.rough);
+    }
     return good;
 }
 

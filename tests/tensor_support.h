@@ -143,8 +143,14 @@ bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
  * parameters; an operation reads operands rounded once (2 u_a) and sums n terms at most (n u_p,
  * Higham 2002, section 3.1; n = the largest dimension); the errors of its 2 ops passes are
  * independent enough to add in squares; 2 is headroom. Outputs and losses are compared in a graph
- * without training too. */
+ * without training too. Against a bf16 backend a block may be ill-conditioned (gradients that
+ * cancel): there the tolerance is at least 4 times what rounding the reference's own activations
+ * changes (cs_tensor_round). */
 bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY]);
+
+/* A double reference from here on rounds activations and their gradients to bf16 after every
+ * operation. One at a time. */
+void cs_tensor_round(cs_backend *ref);
 
 /* For a case of one attention, softmax or linear, with tables q, k and v: changing k and v (and q
  * of linear attention) at a key changes no bit of the output of a row that does not see it, and

@@ -1,0 +1,428 @@
+/* Matrix products: cuBLASLt, loaded when a device is there, with one plan for each shape.
+ *
+ * The first algorithm that the heuristic offers is kept for the life of the backend; split sums may
+ * only be reduced through the workspace, so that results repeat bit for bit. float products use
+ * plain float arithmetic (no TF32). What cuBLASLt refuses (odd alignments), and everything in the
+ * emulation, goes to a tiled kernel of our own: any shape, sums in rising order of k in float.
+ */
+#include <string.h>
+
+#include "cuda/state.cuh"
+
+/* --- own kernel ----------------------------------------------------------------------------------
+ */
+
+enum { TILE = 64, DEPTH = 16, EACH = 4 }; /* a block makes TILE x TILE, a thread EACH x EACH */
+
+/* 256 threads; D of m x n, blocks along m (x) and n (y). */
+template <typename In, typename Out>
+static __global__ void product_kernel(int64_t m, int64_t n, int64_t k, const In *a, int64_t a_row,
+                                      int64_t a_col, const In *b, int64_t b_row, int64_t b_col,
+                                      Out *d, int64_t ldd, int add)
+{
+    __shared__ float a_tile[DEPTH][TILE + 1], b_tile[DEPTH][TILE + 1];
+    int64_t row0 = (int64_t)blockIdx.x * TILE, col0 = (int64_t)blockIdx.y * TILE;
+    int thread = (int)threadIdx.x, down = thread % (TILE / EACH), across = thread / (TILE / EACH);
+    float sum[EACH][EACH] = {};
+    for (int64_t k0 = 0; k0 < k; k0 += DEPTH) {
+        for (int i = thread; i < TILE * DEPTH; i += MAX_BLOCK) {
+            /* neighbouring threads along the direction that lies contiguous */
+            int ka = a_col == 1 ? i % DEPTH : i / TILE, ra = a_col == 1 ? i / DEPTH : i % TILE;
+            int kb = b_row == 1 ? i % DEPTH : i / TILE, cb = b_row == 1 ? i / DEPTH : i % TILE;
+            bool in_a = row0 + ra < m && k0 + ka < k, in_b = col0 + cb < n && k0 + kb < k;
+            a_tile[ka][ra] = in_a ? to_float(a[(row0 + ra) * a_row + (k0 + ka) * a_col]) : 0.0F;
+            b_tile[kb][cb] = in_b ? to_float(b[(k0 + kb) * b_row + (col0 + cb) * b_col]) : 0.0F;
+        }
+        __syncthreads();
+        for (int kk = 0; kk < DEPTH; ++kk) {
+#pragma unroll
+            for (int i = 0; i < EACH; ++i) {
+#pragma unroll
+                for (int j = 0; j < EACH; ++j) {
+                    sum[i][j] += a_tile[kk][down + i * (TILE / EACH)] *
+                                 b_tile[kk][across + j * (TILE / EACH)];
+                }
+            }
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int j = 0; j < EACH; ++j) {
+#pragma unroll
+        for (int i = 0; i < EACH; ++i) {
+            int64_t row = row0 + down + i * (TILE / EACH), col = col0 + across + j * (TILE / EACH);
+            if (row < m && col < n) {
+                Out *to = d + row + col * ldd;
+                *to = from_float<Out>(sum[i][j] + (add ? to_float(*to) : 0.0F));
+            }
+        }
+    }
+}
+
+template <typename In, typename Out> static cs_status own_product(Cuda *c, const Product *p)
+{
+    dim3 grid((unsigned)ceil_div(p->m, TILE), (unsigned)ceil_div(p->n, TILE), 1);
+    return launch(c, "product", product_kernel<In, Out>, grid, dim3(MAX_BLOCK, 1, 1), 0, p->m, p->n,
+                  p->k, static_cast<const In *>(p->a), p->transpose_a ? p->lda : (int64_t)1,
+                  p->transpose_a ? (int64_t)1 : p->lda, static_cast<const In *>(p->b),
+                  p->transpose_b ? p->ldb : (int64_t)1, p->transpose_b ? (int64_t)1 : p->ldb,
+                  static_cast<Out *>(p->d), p->ldd, p->add ? 1 : 0);
+}
+
+static cs_status own(Cuda *c, const Product *p)
+{
+    /* blocks along n are limited to 65535: swap the roles for a long n by splitting it */
+    const int64_t most = (int64_t)65535 * TILE;
+    cs_status status = CS_OK;
+    for (int64_t first = 0; first < p->n && status == CS_OK; first += most) {
+        Product part = *p;
+        int64_t in = p->half_in ? 2 : 4, out = p->half_out ? 2 : 4;
+        part.n = p->n - first < most ? p->n - first : most;
+        part.b = static_cast<const char *>(p->b) + first * in * (p->transpose_b ? 1 : p->ldb);
+        part.d = static_cast<char *>(p->d) + first * out * p->ldd;
+        status = !p->half_in   ? own_product<float, float>(c, &part)
+                 : p->half_out ? own_product<bf16, bf16>(c, &part)
+                               : own_product<bf16, float>(c, &part);
+    }
+    return status;
+}
+
+#ifdef CS_CUDA_EMULATION
+
+struct Gemm {
+    int none;
+};
+
+cs_status gemm_open(Cuda *, bool, Gemm **out)
+{
+    *out = NULL;
+    return CS_OK;
+}
+
+void gemm_free(Cuda *, Gemm *)
+{
+}
+
+bool gemm_fuses(Cuda *, const Product *)
+{
+    return false;
+}
+
+cs_status gemm_run(Cuda *c, const Product *product)
+{
+    return own(c, product);
+}
+
+#else
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_PLANS = 1024 };
+static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
+
+/* What tells two plans apart. */
+struct PlanKey {
+    int64_t m, n, k, lda, ldb, ldd, ld_before;
+    uint32_t align_a, align_b, align_d;
+    int32_t flags; /* transposes, types, add, bias, GELU */
+};
+
+struct Plan {
+    PlanKey key;
+    bool usable;
+    cublasLtMatmulDesc_t what;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulAlgo_t algorithm;
+    size_t workspace;
+};
+
+struct Gemm {
+    void *library;
+    cublasLtHandle_t handle;
+    void *workspace;
+    int plans;
+    Plan *plan; /* MAX_PLANS */
+    decltype(&cublasLtCreate) create;
+    decltype(&cublasLtDestroy) destroy;
+    decltype(&cublasLtMatmul) multiply;
+    decltype(&cublasLtMatmulDescCreate) what_create;
+    decltype(&cublasLtMatmulDescDestroy) what_destroy;
+    decltype(&cublasLtMatmulDescSetAttribute) what_set;
+    decltype(&cublasLtMatrixLayoutCreate) layout_create;
+    decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
+    decltype(&cublasLtMatmulPreferenceCreate) wish_create;
+    decltype(&cublasLtMatmulPreferenceDestroy) wish_destroy;
+    decltype(&cublasLtMatmulPreferenceSetAttribute) wish_set;
+    decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+    decltype(&cublasLtGetStatusString) text;
+};
+
+/* --- loading -------------------------------------------------------------------------------------
+ */
+
+/* Where CUDA is usually installed, after what the loader finds by itself. */
+static void *open_library(void)
+{
+    const char *home = getenv("CUDA_HOME");
+    char path[1024];
+    void *library = dlopen("libcublasLt.so.13", RTLD_LAZY | RTLD_LOCAL);
+    if (!library && home && *home) {
+        (void)snprintf(path, sizeof path, "%s/lib64/libcublasLt.so.13", home);
+        library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    }
+    if (!library) {
+        library = dlopen("/usr/local/cuda/lib64/libcublasLt.so.13", RTLD_LAZY | RTLD_LOCAL);
+    }
+    return library;
+}
+
+template <typename F> static void find(Gemm *g, const char *name, F *out, const char **missing)
+{
+    void *symbol = dlsym(g->library, name);
+    if (!symbol && !*missing) {
+        *missing = name;
+    }
+    memcpy(out, &symbol, sizeof symbol);
+}
+
+static const char *find_all(Gemm *g)
+{
+    const char *missing = NULL;
+    find(g, "cublasLtCreate", &g->create, &missing);
+    find(g, "cublasLtDestroy", &g->destroy, &missing);
+    find(g, "cublasLtMatmul", &g->multiply, &missing);
+    find(g, "cublasLtMatmulDescCreate", &g->what_create, &missing);
+    find(g, "cublasLtMatmulDescDestroy", &g->what_destroy, &missing);
+    find(g, "cublasLtMatmulDescSetAttribute", &g->what_set, &missing);
+    find(g, "cublasLtMatrixLayoutCreate", &g->layout_create, &missing);
+    find(g, "cublasLtMatrixLayoutDestroy", &g->layout_destroy, &missing);
+    find(g, "cublasLtMatmulPreferenceCreate", &g->wish_create, &missing);
+    find(g, "cublasLtMatmulPreferenceDestroy", &g->wish_destroy, &missing);
+    find(g, "cublasLtMatmulPreferenceSetAttribute", &g->wish_set, &missing);
+    find(g, "cublasLtMatmulAlgoGetHeuristic", &g->heuristic, &missing);
+    find(g, "cublasLtGetStatusString", &g->text, &missing);
+    return missing;
+}
+
+static cs_status check(const Cuda *c, const Gemm *g, cublasStatus_t code, const char *doing)
+{
+    return code == CUBLAS_STATUS_SUCCESS
+               ? CS_OK
+               : c->host->fail(CS_ERR_DEVICE, "cuBLASLt %s: %s", doing, g->text(code));
+}
+
+cs_status gemm_open(Cuda *c, bool own_only, Gemm **out)
+{
+    *out = NULL;
+    if (own_only) {
+        return CS_OK;
+    }
+    Gemm *g = static_cast<Gemm *>(c->host->alloc(1, sizeof *g));
+    if (!g) {
+        return CS_ERR_MEMORY;
+    }
+    *out = g;
+    g->plan = static_cast<Plan *>(c->host->alloc(MAX_PLANS, sizeof *g->plan));
+    if (!g->plan) {
+        return CS_ERR_MEMORY;
+    }
+    g->library = open_library();
+    if (!g->library) {
+        return c->host->fail(CS_ERR_DEVICE, "no GPU in use: cannot load cuBLASLt: %s", dlerror());
+    }
+    const char *missing = find_all(g);
+    if (missing) {
+        return c->host->fail(CS_ERR_DEVICE, "no GPU in use: libcublasLt.so.13 has no %s", missing);
+    }
+    cs_status status = check(c, g, g->create(&g->handle), "start");
+    return status == CS_OK
+               ? cuda_check(c, cudaMalloc(&g->workspace, WORKSPACE), "room for cuBLASLt")
+               : status;
+}
+
+static void plan_clear(Gemm *g, Plan *p)
+{
+    if (p->what) {
+        (void)g->what_destroy(p->what);
+    }
+    cublasLtMatrixLayout_t layouts[] = {p->a, p->b, p->d};
+    for (cublasLtMatrixLayout_t layout : layouts) {
+        if (layout) {
+            (void)g->layout_destroy(layout);
+        }
+    }
+}
+
+void gemm_free(Cuda *c, Gemm *g)
+{
+    if (!g) {
+        return;
+    }
+    for (int i = 0; i < g->plans; ++i) {
+        plan_clear(g, &g->plan[i]);
+    }
+    if (g->handle) {
+        (void)g->destroy(g->handle);
+    }
+    (void)cudaFree(g->workspace);
+    c->host->free(g->plan);
+    c->host->free(g); /* the library stays loaded: unloading it costs and gains nothing */
+}
+
+/* --- plans ---------------------------------------------------------------------------------------
+ */
+
+static uint32_t alignment(const void *p)
+{
+    uintptr_t bits = reinterpret_cast<uintptr_t>(p) | 256;
+    return (uint32_t)(bits & (~bits + 1));
+}
+
+static PlanKey key_of(const Product *p)
+{
+    PlanKey key;
+    memset(&key, 0, sizeof key); /* compared as bytes */
+    key.m = p->m;
+    key.n = p->n;
+    key.k = p->k;
+    key.lda = p->lda;
+    key.ldb = p->ldb;
+    key.ldd = p->ldd;
+    key.ld_before = p->before ? p->ld_before : 0;
+    key.align_a = alignment(p->a);
+    key.align_b = alignment(p->b);
+    key.align_d = alignment(p->d);
+    key.flags = (p->transpose_a ? 1 : 0) | (p->transpose_b ? 2 : 0) | (p->half_in ? 4 : 0) |
+                (p->half_out ? 8 : 0) | (p->add ? 16 : 0) | (p->bias ? 32 : 0) |
+                (p->before ? 64 : 0);
+    return key;
+}
+
+template <typename T>
+static bool set(Gemm *g, cublasLtMatmulDesc_t what, cublasLtMatmulDescAttributes_t name, T value)
+{
+    return g->what_set(what, name, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+static bool wish(Gemm *g, cublasLtMatmulPreference_t list,
+                 cublasLtMatmulPreferenceAttributes_t name, T value)
+{
+    return g->wish_set(list, name, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* The pointers of the epilogue change from call to call. */
+static bool set_pointers(Gemm *g, Plan *plan, const Product *p)
+{
+    return (!p->bias || set(g, plan->what, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                            static_cast<const void *>(p->bias))) &&
+           (!p->before || set(g, plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+                              static_cast<const void *>(p->before)));
+}
+
+static bool describe(Gemm *g, Plan *plan, const Product *p)
+{
+    cudaDataType_t in = p->half_in ? CUDA_R_16BF : CUDA_R_32F;
+    cudaDataType_t out = p->half_out ? CUDA_R_16BF : CUDA_R_32F;
+    int64_t a_rows = p->transpose_a ? p->k : p->m, a_cols = p->transpose_a ? p->m : p->k;
+    int64_t b_rows = p->transpose_b ? p->n : p->k, b_cols = p->transpose_b ? p->k : p->n;
+    bool ok =
+        g->what_create(&plan->what, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
+        g->layout_create(&plan->a, in, (uint64_t)a_rows, (uint64_t)a_cols, p->lda) ==
+            CUBLAS_STATUS_SUCCESS &&
+        g->layout_create(&plan->b, in, (uint64_t)b_rows, (uint64_t)b_cols, p->ldb) ==
+            CUBLAS_STATUS_SUCCESS &&
+        g->layout_create(&plan->d, out, (uint64_t)p->m, (uint64_t)p->n, p->ldd) ==
+            CUBLAS_STATUS_SUCCESS;
+    ok =
+        ok &&
+        set(g, plan->what, CUBLASLT_MATMUL_DESC_TRANSA,
+            p->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N) &&
+        set(g, plan->what, CUBLASLT_MATMUL_DESC_TRANSB, p->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (ok && p->before) {
+        ok = set(g, plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->ld_before) &&
+             set(g, plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                 p->bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX);
+    } else if (ok && p->bias) {
+        ok = set(g, plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    }
+    return ok && set_pointers(g, plan, p);
+}
+
+/* Asks for one algorithm under our conditions. */
+static void choose(Gemm *g, Plan *plan)
+{
+    cublasLtMatmulPreference_t list = NULL;
+    cublasLtMatmulHeuristicResult_t result;
+    int found = 0;
+    memset(&result, 0, sizeof result);
+    if (g->wish_create(&list) != CUBLAS_STATUS_SUCCESS) {
+        return;
+    }
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    const PlanKey *key = &plan->key;
+    bool ok = wish(g, list, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, (uint64_t)WORKSPACE) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_a) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_b) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key->align_d) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key->align_d);
+    if (ok &&
+        g->heuristic(g->handle, plan->what, plan->a, plan->b, plan->d, plan->d, list, 1, &result,
+                     &found) == CUBLAS_STATUS_SUCCESS &&
+        found == 1 && result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= WORKSPACE) {
+        plan->algorithm = result.algo;
+        plan->workspace = result.workspaceSize;
+        plan->usable = true;
+    }
+    (void)g->wish_destroy(list);
+}
+
+/* NULL when no more plans fit; usable says whether cuBLASLt does it. */
+static Plan *plan_for(Gemm *g, const Product *p)
+{
+    PlanKey key = key_of(p);
+    for (int i = 0; i < g->plans; ++i) {
+        if (memcmp(&g->plan[i].key, &key, sizeof key) == 0) {
+            return &g->plan[i];
+        }
+    }
+    if (g->plans == MAX_PLANS) {
+        return NULL;
+    }
+    Plan *plan = &g->plan[g->plans++];
+    plan->key = key;
+    if (describe(g, plan, p)) {
+        choose(g, plan);
+    }
+    return plan;
+}
+
+bool gemm_fuses(Cuda *c, const Product *p)
+{
+    Plan *plan = c->gemm ? plan_for(c->gemm, p) : NULL;
+    return plan && plan->usable;
+}
+
+cs_status gemm_run(Cuda *c, const Product *p)
+{
+    Gemm *g = c->gemm;
+    Plan *plan = g ? plan_for(g, p) : NULL;
+    if (!plan || !plan->usable) {
+        return own(c, p);
+    }
+    if (!set_pointers(g, plan, p)) {
+        return c->host->fail(CS_ERR_DEVICE, "cuBLASLt refuses the pointer of a bias");
+    }
+    float one = 1.0F, beta = p->add ? 1.0F : 0.0F;
+    return check(c, g,
+                 g->multiply(g->handle, plan->what, &one, p->a, plan->a, p->b, plan->b, &beta, p->d,
+                             plan->d, p->d, plan->d, &plan->algorithm, g->workspace,
+                             plan->workspace, c->stream),
+                 "product");
+}
+
+#endif

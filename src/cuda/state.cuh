@@ -1,0 +1,220 @@
+/* The plug-in's state and what its files call of each other. Host code. */
+#ifndef CS_CUDA_STATE_CUH
+#define CS_CUDA_STATE_CUH
+
+#include "cuda/device.cuh"
+
+enum { MAX_BLOCK = 256, MAX_GRAPHS = 64, PIN_SLOTS = 4 };
+static constexpr int64_t PIN_BYTES = 4 << 20;
+
+struct Gemm; /* gemm.cu */
+
+/* Memory handed out. */
+struct Block {
+    unsigned char *memory;
+    int64_t bytes;
+    Block *next;
+};
+
+/* A bf16 copy of a block of parameters. */
+struct Shadow {
+    const float *value;
+    int64_t items;
+    bf16 *copy;
+    bool stale;
+    Shadow *next;
+};
+
+/* A walk that was captured: for one run, purpose and sizes. */
+struct Captured {
+    const cs_run *run;
+    int what;
+    int64_t row_sets, *sizes; /* batch and length of each row set */
+    cudaGraphExec_t exec;     /* NULL until the second time */
+};
+
+/* Where a bucket of relative positions is looked up. */
+struct Buckets {
+    int64_t buckets, max_distance, reach; /* entries for distances -reach .. reach */
+    int bidirectional;
+    int32_t *map; /* device */
+    Buckets *next;
+};
+
+struct Cuda {
+    cs_backend table; /* table.state points back here */
+    const cs_plugin_host *host;
+    bool half; /* bf16 activations */
+    bool graphs, capturing;
+    int device, processors;
+    int64_t shared_limit; /* bytes of shared memory a block may ask for */
+    cudaStream_t stream;
+
+    unsigned char *pinned; /* PIN_SLOTS buffers on the way to the device, one back */
+    cudaEvent_t pin_free[PIN_SLOTS];
+    int pin_next;
+
+    void *scratch; /* of one operation */
+    int64_t scratch_bytes;
+
+    Block *blocks;
+    Shadow *shadows;
+    Buckets *buckets;
+    Captured captured[MAX_GRAPHS];
+    int captured_count;
+    Gemm *gemm;
+};
+
+static inline Cuda *cuda_of(const cs_run *run)
+{
+    return static_cast<Cuda *>(run->backend->state);
+}
+
+/* CS_OK, or CS_ERR_DEVICE with what was done and what CUDA says. */
+cs_status cuda_check(const Cuda *c, cudaError_t code, const char *doing);
+
+/* Room for the operation at hand: valid until the next call. Grows only outside of capture. */
+cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out);
+
+/* The bf16 copy of parameters that start at `value`, up to date; NULL in float mode. */
+cs_status cuda_shadow(const cs_run *run, const void *value, const bf16 **out);
+cs_status cuda_params_changed(cs_backend *backend, int64_t n, const void *value);
+Shadow *cuda_find_shadow(Cuda *c, const void *value);
+void cuda_mark_stale(Cuda *c, const void *from, int64_t bytes);
+
+/* Device table of cs_relative_bucket for clamped distances, computed on the host. */
+cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidirectional,
+                       const Buckets **out);
+
+static inline bool is_half(const cs_run *run, int tensor)
+{
+    return cuda_of(run)->half && run->graph->tensor[tensor].space == CS_SPACE_ACTIVATION;
+}
+
+static inline Drop drop_of(const cs_run *run, const cs_op *op, int64_t head, double p)
+{
+    Drop d;
+    d.key = run->key;
+    d.purpose = cs_drop_purpose(op - run->graph->op, head);
+    d.threshold = cs_drop_threshold(p);
+    d.scale = (float)(1.0 / (1.0 - p));
+    return d;
+}
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* May rows of items of `size` bytes at x, `ld` apart, be read `bytes` at a time? */
+static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size, int64_t bytes)
+{
+    return reinterpret_cast<uintptr_t>(x) % (uintptr_t)bytes == 0 && ld * size % bytes == 0 &&
+           cols * size % bytes == 0;
+}
+
+/* --- launching -----------------------------------------------------------------------------------
+ */
+
+template <typename... P, typename... A>
+static inline cs_status launch(const Cuda *c, const char *name, void (*kernel)(P...), dim3 grid,
+                               dim3 block, int64_t shared, A... args)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
+        return CS_OK;
+    }
+    if (grid.y > 65535 || grid.z > 65535) {
+        return c->host->fail(CS_ERR_USAGE, "CUDA %s: grid of %u x %u x %u blocks", name, grid.x,
+                             grid.y, grid.z);
+    }
+    if (shared > 48 * 1024) {
+        cs_status status =
+            shared <= c->shared_limit
+                ? cuda_check(c,
+                             cudaFuncSetAttribute((const void *)kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  (int)shared),
+                             name)
+                : c->host->fail(CS_ERR_USAGE, "CUDA %s: %lld bytes of shared memory, %lld fit",
+                                name, (long long)shared, (long long)c->shared_limit);
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+#ifdef CS_CUDA_EMULATION
+    emulate_launch(name, grid, block, (size_t)shared, [=]() { kernel(static_cast<P>(args)...); });
+#else
+    kernel<<<grid, block, (size_t)shared, c->stream>>>(static_cast<P>(args)...);
+#endif
+    return cuda_check(c, cudaGetLastError(), name);
+}
+
+/* Rows x packs laid over a grid: block.x packs by block.y rows, rows along grid.x. */
+struct Tiling {
+    dim3 grid, block;
+};
+static inline Tiling tile(int64_t rows, int64_t packs)
+{
+    unsigned across = 1;
+    while (across < MAX_BLOCK && across < packs) {
+        across *= 2;
+    }
+    unsigned down = MAX_BLOCK / across;
+    Tiling t = {dim3((unsigned)ceil_div(rows, down), (unsigned)ceil_div(packs, across), 1),
+                dim3(across, down, 1)};
+    return t;
+}
+
+/* In a kernel: the row and the first column of its pack. */
+#define TILE_ROW ((int64_t)blockIdx.x * blockDim.y + threadIdx.y)
+#define TILE_PACK ((int64_t)blockIdx.y * blockDim.x + threadIdx.x)
+
+/* --- the other files -----------------------------------------------------------------------------
+ */
+
+/* One matrix product, column-major as cuBLAS has it: D = op(A) op(B) + beta D, m x n, inner k. */
+struct Product {
+    bool transpose_a, transpose_b;
+    int64_t m, n, k;
+    const void *a, *b;
+    void *d;
+    int64_t lda, ldb, ldd;
+    bool half_in, half_out; /* type of a and b; of d */
+    bool add;               /* beta 1 */
+    const bf16 *bias;       /* m items added to each column, by cuBLASLt; NULL: none */
+    bf16 *before;           /* with it: act is GELU (tanh), the value before it goes here */
+    int64_t ld_before;
+};
+
+cs_status gemm_open(Cuda *c, bool own, Gemm **out);
+void gemm_free(Cuda *c, Gemm *gemm);
+cs_status gemm_run(Cuda *c, const Product *product);
+/* Can the bias (and GELU) of this product be left to cuBLASLt? */
+bool gemm_fuses(Cuda *c, const Product *product);
+
+cs_status linear_forward(const cs_run *run, const cs_op *op);
+cs_status linear_backward(const cs_run *run, const cs_op *op);
+cs_status embed_forward(const cs_run *run, const cs_op *op);
+cs_status embed_backward(const cs_run *run, const cs_op *op);
+cs_status gather_forward(const cs_run *run, const cs_op *op);
+cs_status gather_backward(const cs_run *run, const cs_op *op);
+cs_status add_forward(const cs_run *run, const cs_op *op);
+cs_status add_backward(const cs_run *run, const cs_op *op);
+cs_status layer_norm_forward(const cs_run *run, const cs_op *op);
+cs_status layer_norm_backward(const cs_run *run, const cs_op *op);
+cs_status attention_forward(const cs_run *run, const cs_op *op);
+cs_status attention_backward(const cs_run *run, const cs_op *op);
+cs_status linear_attention_forward(const cs_run *run, const cs_op *op);
+cs_status linear_attention_backward(const cs_run *run, const cs_op *op);
+cs_status cross_entropy_forward(const cs_run *run, const cs_op *op);
+cs_status cross_entropy_backward(const cs_run *run, const cs_op *op);
+cs_status spectral_loss_forward(const cs_run *run, const cs_op *op);
+cs_status spectral_loss_backward(const cs_run *run, const cs_op *op);
+cs_status squared_error_forward(const cs_run *run, const cs_op *op);
+cs_status squared_error_backward(const cs_run *run, const cs_op *op);
+
+cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out);
+cs_status adamw_update(cs_backend *backend, const cs_update *update);
+cs_status round_to_half(Cuda *c, int64_t n, const float *from, bf16 *to);
+
+#endif

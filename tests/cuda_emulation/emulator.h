@@ -1,0 +1,196 @@
+/* The part of CUDA that src/cuda uses, on the CPU: the kernels' own sources are compiled by the C++
+ * compiler and executed thread by thread, so that they are tested where there is no GPU.
+ *
+ * Every CUDA thread is a fiber; the fibers of a block take turns at barriers, shuffles
+ * and matrix instructions, blocks run one after the other. The order of threads and blocks is
+ * changed from launch to launch on request: code that needs a barrier it does not have then gives
+ * other results. A warp that meets at different instructions, a thread that left before a barrier
+ * of the others, a misaligned vector access or a matrix address off its row stop the program with a
+ * sentence. Dynamic shared memory is filled with not-a-number before each block; asynchronous
+ * copies arrive only when they are waited for. Captured graphs are lists of the launches.
+ *
+ * Not shown: real concurrency, the memory model, registers, speed.
+ */
+#ifndef CS_TEST_EMULATOR_H
+#define CS_TEST_EMULATOR_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <functional>
+
+/* --- the language --------------------------------------------------------------------------------
+ */
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __align__(n) alignas(n)
+#define __launch_bounds__(...)
+#define __forceinline__ inline
+#define CS_SHARED_BYTES(name) unsigned char *const name = emulate_shared()
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c)
+    {
+    }
+};
+
+struct uint3 {
+    unsigned x, y, z;
+};
+
+struct EmulatedPlace {
+    uint3 thread, block;
+    dim3 block_size, grid_size;
+};
+extern EmulatedPlace emulated; /* of the fiber that runs */
+#define threadIdx emulated.thread
+#define blockIdx emulated.block
+#define blockDim emulated.block_size
+#define gridDim emulated.grid_size
+
+/* What a warp may meet at. */
+enum EmulatedMeeting { MEET_NONE, MEET_BLOCK, MEET_WARP, MEET_SHUFFLE, MEET_MATRIX, MEET_LOAD };
+
+void emulate_launch(const char *name, dim3 grid, dim3 block, size_t shared,
+                    std::function<void()> body);
+unsigned char *emulate_shared();
+size_t emulate_shared_bytes();
+void __syncthreads();
+void __syncwarp();
+/* Hands in `bytes` of this lane and returns all 32 lanes' (64 bytes each), after all have met. */
+const unsigned char *emulate_exchange(EmulatedMeeting what, const void *own, size_t bytes);
+int emulate_lane();
+[[noreturn]] void emulate_stop(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Order of threads and blocks from here on: false as they come, true another for each launch
+ * (reversed, or shuffled). */
+extern "C" void emulate_shuffle(bool on);
+
+template <typename T> static inline T __shfl_xor_sync(unsigned, T x, int mask)
+{
+    const unsigned char *all = emulate_exchange(MEET_SHUFFLE, &x, sizeof x);
+    T out;
+    memcpy(&out, all + 64 * (emulate_lane() ^ mask), sizeof out);
+    return out;
+}
+
+template <typename T> static inline T __shfl_sync(unsigned, T x, int lane)
+{
+    const unsigned char *all = emulate_exchange(MEET_SHUFFLE, &x, sizeof x);
+    T out;
+    memcpy(&out, all + 64 * (lane & 31), sizeof out);
+    return out;
+}
+
+/* --- numbers -------------------------------------------------------------------------------------
+ */
+
+struct __nv_bfloat16 {
+    uint16_t bits;
+};
+
+static inline float __bfloat162float(__nv_bfloat16 x)
+{
+    uint32_t bits = (uint32_t)x.bits << 16;
+    float out;
+    memcpy(&out, &bits, sizeof out);
+    return out;
+}
+
+static inline __nv_bfloat16 __float2bfloat16_rn(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    __nv_bfloat16 out;
+    if (x != x) {
+        out.bits = 0x7fff;
+    } else {
+        out.bits = (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+    }
+    return out;
+}
+
+static inline float __int_as_float(int x)
+{
+    float out;
+    memcpy(&out, &x, sizeof out);
+    return out;
+}
+
+/* --- matrix instructions, as PTX defines them ----------------------------------------------------
+ */
+
+/* d += a b; a 16 x 16, b 16 x 8, bf16; d 16 x 8, float; fragments as of mma.m16n8k16. */
+void emulate_mma(float d[4], const uint32_t a[4], const uint32_t b[2]);
+/* Four 8 x 8 matrices of 16-bit items; lane l gives the address of row l % 8 of matrix l / 8. */
+void emulate_ldmatrix(uint32_t out[4], const void *row, bool transposed);
+/* 16 bytes to shared memory; `bytes` of them read, the rest zero. They arrive when waited for. */
+void emulate_copy_async(void *to, const void *from, int bytes);
+void emulate_copy_commit();
+void emulate_copy_wait(int groups);
+
+/* --- the runtime ---------------------------------------------------------------------------------
+ */
+
+typedef int cudaError_t;
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum {
+    cudaStreamNonBlocking = 1,
+    cudaEventDisableTiming = 2,
+    cudaStreamCaptureModeThreadLocal = 1
+};
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+struct EmulatedStream;
+struct EmulatedGraph;
+typedef EmulatedStream *cudaStream_t;
+typedef EmulatedGraph *cudaGraph_t;
+typedef EmulatedGraph *cudaGraphExec_t;
+typedef int *cudaEvent_t;
+struct cudaDeviceProp {
+    char name[64];
+    int major, minor, multiProcessorCount;
+    size_t sharedMemPerBlockOptin;
+};
+struct cudaFuncAttributes {
+    int none;
+};
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, const void *kernel);
+cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
+cudaError_t cudaGetLastError();
+const char *cudaGetErrorString(cudaError_t code);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all);
+cudaError_t cudaMalloc(void **out, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMallocHost(void **out, size_t bytes);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, cudaStream_t s);
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t s);
+cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t s);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, int flags);
+cudaError_t cudaStreamDestroy(cudaStream_t s);
+cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, int mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *out);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, int flags);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+#endif

@@ -1,0 +1,183 @@
+/* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+
+#include "base/status.h"
+#include "tensor/device.h"
+#include "tensor/plugin.h"
+
+static bool driver_here(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver) {
+        dlclose(driver);
+    }
+    return driver != NULL;
+}
+
+static void unknown_word(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_device_open("gpu", NULL, NULL, 0, &backend), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "\"gpu\" is not cpu, cuda or auto"));
+    assert_null(backend);
+    cs_reason_clear();
+}
+
+static void cpu_by_name(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    char why[64] = "stale";
+    assert_int_equal(cs_device_open("cpu", NULL, why, sizeof why, &backend), CS_OK);
+    assert_string_equal(why, "");
+    assert_non_null(backend);
+    cs_backend_free(&backend);
+}
+
+static void absent_plugin(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    assert_int_equal(cs_backend_cuda("/nonexistent/cospec-cuda.so", NULL, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "/nonexistent/cospec-cuda.so: no GPU"));
+    assert_non_null(strstr(cs_reason(), "was not built"));
+    assert_null(backend);
+    cs_reason_clear();
+}
+
+/* Asked for by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
+ * same. */
+static void nothing_falls_back_silently(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    char why[512] = "";
+    assert_int_equal(setenv("COSPEC_PLUGIN", "/nonexistent/cospec-cuda.so", 1), 0);
+    assert_int_equal(cs_device_open("cuda", NULL, NULL, 0, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "no GPU"));
+    assert_null(backend);
+    cs_reason_clear();
+    assert_int_equal(cs_device_open("auto", NULL, why, sizeof why, &backend), CS_OK);
+    assert_non_null(backend);
+    assert_non_null(strstr(why, "no GPU"));
+    assert_string_equal(cs_reason(), "");
+    cs_backend_free(&backend);
+    assert_int_equal(unsetenv("COSPEC_PLUGIN"), 0);
+}
+
+/* The plug-in of this build where there is no driver; where there is one, tests/gpu has its say. */
+static void no_driver(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 64);
+    assert_true(length > 0);
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    assert_non_null(slash);
+    strcpy(slash, "/../cospec-cuda.so");
+    if (driver_here() || access(self, R_OK) != 0) {
+        skip();
+    }
+    assert_int_equal(cs_backend_cuda(self, NULL, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "libcuda.so.1, the NVIDIA driver's library, is not here"));
+    assert_null(backend);
+    cs_reason_clear();
+}
+
+/* The plug-in loads without a driver and was built for this program; opening it then names the
+ * cause. */
+static void plugin_of_this_build(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    void *handle = dlopen("cospec-cuda.so", RTLD_NOW | RTLD_LOCAL);
+    char self[4096];
+    if (!handle) {
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 64);
+        assert_true(length > 0);
+        self[length] = '\0';
+        strcpy(strrchr(self, '/'), "/../cospec-cuda.so");
+        handle = dlopen(self, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!handle || driver_here()) {
+        skip();
+    }
+    void *symbol = dlsym(handle, CS_PLUGIN_SYMBOL);
+    cs_plugin_entry entry;
+    assert_non_null(symbol);
+    memcpy(&entry, &symbol, sizeof entry);
+    assert_int_equal(cs_plugin_open(entry(), NULL, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "no GPU: "));
+    assert_null(backend);
+    cs_reason_clear();
+    dlclose(handle);
+}
+
+static cs_status never(const cs_plugin_host *host, const cs_plugin_options *options,
+                       cs_backend **out)
+{
+    (void)host;
+    (void)options;
+    (void)out;
+    fail_msg("a plug-in that does not fit was opened");
+    return CS_OK;
+}
+
+static void foreign_plugin(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    cs_plugin plugin = {.version = CS_PLUGIN_VERSION + 1, .open = never};
+    cs_plugin_sizes(plugin.size);
+    assert_int_equal(cs_plugin_open(&plugin, NULL, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "version"));
+    cs_reason_clear();
+    plugin.version = CS_PLUGIN_VERSION;
+    for (int i = 0; i < CS_PLUGIN_SIZES; ++i) {
+        plugin.size[i] += 8;
+        assert_int_equal(cs_plugin_open(&plugin, NULL, &backend), CS_ERR_DEVICE);
+        assert_non_null(strstr(cs_reason(), "built for another program"));
+        cs_reason_clear();
+        plugin.size[i] -= 8;
+    }
+    assert_int_equal(cs_plugin_open(NULL, NULL, &backend), CS_ERR_DEVICE);
+    cs_reason_clear();
+}
+
+/* A shared object that is no plug-in: this machine's maths library. */
+static void no_plugin_at_all(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    Dl_info about;
+    void *symbol = dlsym(RTLD_DEFAULT, "cmocka_set_message_output");
+    if (!symbol || dladdr(symbol, &about) == 0 || !driver_here()) {
+        skip(); /* the driver is asked for first */
+    }
+    assert_int_equal(cs_backend_cuda(about.dli_fname, NULL, &backend), CS_ERR_DEVICE);
+    assert_non_null(strstr(cs_reason(), "cannot load the plug-in"));
+    cs_reason_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_word),   cmocka_unit_test(cpu_by_name),
+        cmocka_unit_test(absent_plugin),  cmocka_unit_test(nothing_falls_back_silently),
+        cmocka_unit_test(no_driver),      cmocka_unit_test(plugin_of_this_build),
+        cmocka_unit_test(foreign_plugin), cmocka_unit_test(no_plugin_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
