@@ -147,7 +147,7 @@ $(B)/tests/cuda_emulation/emulator.o: tests/cuda_emulation/emulator.cpp $(B)/fla
 	$(CXX) $(CXXFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcospec.a
+  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
