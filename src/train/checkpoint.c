@@ -142,7 +142,7 @@ cs_status cs_train_prune(const char *dir, int64_t keep)
 {
     steps found = {0}, torn = {0};
     cs_status status = list(dir, false, &found);
-    for (int64_t i = keep; i < found.count && status == CS_OK; ++i) {
+    for (int64_t i = keep; found.step && i < found.count && status == CS_OK; ++i) {
         char *folder = cs_train_folder(dir, found.step[i]);
         status = folder ? remove_finished(folder) : CS_ERR_MEMORY;
         cs_free(folder);
@@ -150,7 +150,7 @@ cs_status cs_train_prune(const char *dir, int64_t keep)
     if (status == CS_OK) {
         status = list(dir, true, &torn);
     }
-    for (int64_t i = 0; i < torn.count && status == CS_OK; ++i) {
+    for (int64_t i = 0; torn.step && i < torn.count && status == CS_OK; ++i) {
         char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)torn.step[i], partial);
         if (folder) {
             remove_unfinished(folder);

@@ -103,11 +103,12 @@ void cs_log_close(cs_log *log)
 
 int64_t cs_log_memory(void)
 {
-    long long pages = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    bool known = f && fscanf(f, "%lld %lld", &pages, &resident) == 2;
+    char line[128] = "";
+    FILE *f = fopen("/proc/self/statm", "re"); /* pages in all, pages resident, ... */
+    bool read = f && fgets(line, sizeof line, f);
     if (f) {
         (void)fclose(f);
     }
-    return known ? (int64_t)resident * sysconf(_SC_PAGESIZE) : 0;
+    char *resident = read ? strchr(line, ' ') : NULL;
+    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }
