@@ -19,7 +19,9 @@
 enum {
     ALIGNMENT = 64,
     HUGE_PAGE = 1 << 21, /* larger blocks ask for huge pages: columns of logits lie a page apart */
-    PART = 1 << 16,      /* items of a part of long vectors */
+    TWO_PAGES = 1 << 22,
+    PART = 1 << 16,       /* items of a part of long vectors */
+    PART_BYTES = 1 << 18, /* its bytes */
 };
 
 /* --- memory
@@ -28,7 +30,7 @@ enum {
 /* Aligned room; what cs_alloc returned is kept just before it. */
 static void *aligned(int64_t bytes)
 {
-    int64_t to = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+    int64_t to = bytes >= TWO_PAGES ? HUGE_PAGE : ALIGNMENT;
     char *raw = cs_alloc(bytes + to + (int64_t)sizeof(void *), 1);
     if (!raw) {
         return NULL;
@@ -82,16 +84,16 @@ static cs_status zero_part(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const zeroing *z = ctx;
-    int64_t from = item * 4 * PART, left = z->bytes - from;
-    memset(z->memory + from, 0, (size_t)(left < 4 * PART ? left : 4 * PART));
+    int64_t from = item * PART_BYTES, left = z->bytes - from;
+    memset(z->memory + from, 0, (size_t)(left < PART_BYTES ? left : PART_BYTES));
     return CS_OK;
 }
 
 static cs_status cpu_zero(cs_backend *backend, void *memory, int64_t bytes)
 {
     zeroing z = {memory, bytes};
-    return cs_parallel_through((bytes + 4 * PART - 1) / (4 * PART), ((cs_cpu *)backend)->threads,
-                               zero_part, &z);
+    return cs_parallel_through((bytes + PART_BYTES - 1) / (PART_BYTES),
+                               ((cs_cpu *)backend)->threads, zero_part, &z);
 }
 
 /* --- scratch
@@ -186,7 +188,7 @@ static cs_status reduce_cols(void *ctx, int64_t item, int worker)
 }
 
 cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const float *part,
-                        float *out)
+                        float *out) /* NOLINT(readability-non-const-parameter): items write it */
 {
     reduction r = {cpu, parts, n, ld, part, out};
     return out ? cs_parallel((n + REDUCE_COLS - 1) / REDUCE_COLS, cpu->threads, reduce_cols, &r)

@@ -9,6 +9,7 @@
  *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q, table' = sums of
  * S'.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -175,6 +176,7 @@ static void open_piece(const attention *t, int64_t item, int worker, bool backwa
     c->col = c->head * w;
     c->ranks = cs_cpu_ranks_of(t->run, t->o->vis, t->o->lim, c->sequence);
     c->drop = cs_cpu_drop_of(t->run, t->op, c->head, t->o->p);
+    assert(c->ranks.seen); /* made by open_attention */
     c->keys = c->ranks.seen[t->q.length - 1];
     (void)lay_out(t, cs_cpu_local_of(t->cpu, worker), backward, &c->s);
     gather(c, t->q.length, false, (float)t->o->scale, &t->q, t->q.x, c->s.q);
@@ -202,7 +204,8 @@ static void open_block(piece *c, int64_t block)
 
 /* out (+)= x y of the block, by packed operands: m x n over k steps. */
 static void small(const piece *c, int64_t m, int64_t n, int64_t k, const float *b, int64_t b_steps,
-                  float *out, int64_t ld, bool add)
+                  float *out, int64_t ld, /* NOLINT(readability-non-const-parameter): written */
+                  bool add)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
     cs_cpu_small product = {.m = m,

@@ -281,12 +281,11 @@ static cs_status one_part(job *t)
 cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
 {
     const int64_t tile_cols = cpu->kernels->cols;
-    const int64_t most_steps = MOST_PACKED / 1024 / BLOCK_STEPS * BLOCK_STEPS;
     job t = {.cpu = cpu, .p = product};
     cs_status status = CS_OK;
-    int64_t step_part =
-        product->n > 1024 ? most_steps : MOST_PACKED / ceiling(product->n, tile_cols) / tile_cols;
-    step_part = least(step_part, product->k);
+    /* as deep as fits beside all columns, or beside BLOCK_COLS of them */
+    const int64_t wide = least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
+    const int64_t step_part = least(MOST_PACKED / wide, product->k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
     for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {
         t.cols = least(product->n - t.col, col_part);

@@ -7,14 +7,18 @@
 
 enum { ROWS = 16 }; /* of an item of work: rows of logits are long */
 
-typedef struct {
+/* One row; scratch: as long as a row, not used by all. */
+typedef struct loss_job loss_job;
+typedef void (*loss_row)(const loss_job *t, int64_t r, float *scratch);
+
+struct loss_job {
     cs_cpu *cpu;
     cs_cpu_matrix z, weight, lse, loss, goal; /* goal: or the masses */
     const int32_t *target;
     int64_t classes;
     float factor;
-    void (*row)(const void *job, int64_t r, float *scratch);
-} loss_job;
+    loss_row row;
+};
 
 static cs_status some_rows(void *ctx, int64_t item, int worker)
 {
@@ -26,7 +30,7 @@ static cs_status some_rows(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static cs_status by_rows(loss_job *t, void (*row)(const void *job, int64_t r, float *scratch))
+static cs_status by_rows(loss_job *t, loss_row row)
 {
     cs_status status = cs_cpu_local(t->cpu, t->z.cols);
     t->row = row;
@@ -54,10 +58,10 @@ static loss_job entropy_of(const cs_run *run, const cs_op_cross_entropy *o)
                       .classes = o->classes};
 }
 
-static void entropy_row(const void *job, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
+static void entropy_row(const loss_job *t, int64_t r, float *scratch)
 {
     (void)scratch;
-    const loss_job *t = job;
     const float *z = t->z.x + r * t->z.ld;
     float lse = 0, loss = 0;
     if (t->target[r] >= 0) {
@@ -75,10 +79,10 @@ cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op)
     return by_rows(&t, entropy_row);
 }
 
-static void entropy_back_row(const void *job, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
+static void entropy_back_row(const loss_job *t, int64_t r, float *scratch)
 {
     (void)scratch;
-    const loss_job *t = job;
     float *z = t->z.grad + r * t->z.ld;
     if (t->target[r] < 0) {
         clear(z, 0, t->z.cols);
@@ -111,9 +115,8 @@ static loss_job spectral_of(const cs_run *run, const cs_op_spectral_loss *o)
                       .factor = (float)o->factor};
 }
 
-static void spectral_row(const void *job, int64_t r, float *scratch)
+static void spectral_row(const loss_job *t, int64_t r, float *scratch)
 {
-    const loss_job *t = job;
     const float *z = t->z.x + r * t->z.ld;
     float loss = 0;
     if (t->target[r] >= 0) {
@@ -131,10 +134,10 @@ cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op)
     return by_rows(&t, spectral_row);
 }
 
-static void spectral_back_row(const void *job, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
+static void spectral_back_row(const loss_job *t, int64_t r, float *scratch)
 {
     (void)scratch;
-    const loss_job *t = job;
     float *z = t->z.grad + r * t->z.ld, weight = t->weight.x[r * t->weight.ld];
     if (t->target[r] < 0) {
         clear(z, 0, t->z.cols);
@@ -164,9 +167,8 @@ static loss_job square_of(const cs_run *run, const cs_op_squared_error *o)
                       .loss = cs_cpu_tensor(run, o->loss)};
 }
 
-static void square_row(const void *job, int64_t r, float *scratch)
+static void square_row(const loss_job *t, int64_t r, float *scratch)
 {
-    const loss_job *t = job;
     t->cpu->kernels->copy(t->z.cols, t->z.x + r * t->z.ld, scratch);
     t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, scratch);
     t->loss.x[r * t->loss.ld] =
@@ -179,10 +181,10 @@ cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
     return by_rows(&t, square_row);
 }
 
-static void square_back_row(const void *job, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
+static void square_back_row(const loss_job *t, int64_t r, float *scratch)
 {
     (void)scratch;
-    const loss_job *t = job;
     float *z = t->z.grad + r * t->z.ld;
     t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, z);
     t->cpu->kernels->scale(t->z.cols, 2 * t->weight.x[r * t->weight.ld], z, z);

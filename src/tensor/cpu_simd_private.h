@@ -20,7 +20,7 @@ enum { W = 8, TILE_ROWS = 6, TILE_VECTORS = 2 };
 #else
 enum { W = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
-enum { TILE_COLS = W * TILE_VECTORS };
+enum { TILE_COLS = W * TILE_VECTORS, TWO = 2 * W, FOUR = 4 * W, FAR = 12 * W };
 
 typedef float vf __attribute__((vector_size(4 * W)));
 typedef int32_t vi __attribute__((vector_size(4 * W)));
@@ -121,7 +121,7 @@ ALWAYS vf exp_of(vf x)
     p = fused(p, r, all(1.0F));
     vf e = (vf)((vi)p + ((vi)moved << 23)); /* the shifter's own bits leave at the top */
     e = choose(x < all(-87.0F), all(0.0F), e);
-    return choose(x == x, e, x);
+    return choose(x == x, e, x); /* NOLINT(misc-redundant-expression): is it a number? */
 }
 
 /* 1 / (1 + exp(-x)) */
@@ -223,7 +223,7 @@ ALWAYS vf slope_of(cs_activation act, vf z)
 ALWAYS void shuffle_rows(const vf from[W], vf to[W])
 {
 #pragma GCC unroll 16
-    for (int i = 0; i < W / 2; ++i) {
+    for (int64_t i = 0; i < W / 2; ++i) {
         to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2], LOW);
         to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2], HIGH);
     }
@@ -254,7 +254,7 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
                 row[i] = all(0.0F);
                 if (i0 + i < n) {
                     row[i] = load(x + (i0 + i) * ld + k, steps - k);
-                    __builtin_prefetch(x + (i0 + i) * ld + k + 12 * W);
+                    __builtin_prefetch(x + (i0 + i) * ld + k + FAR);
                 }
             }
             transpose(row);
@@ -293,7 +293,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; ++j) {
+        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             sum[i][j] = all(0.0F);
             __builtin_prefetch(c + i * ldc + j * W, 1);
         }
@@ -301,7 +301,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
     for (int64_t k = 0; k < steps; ++k) {
         vf bk[TILE_VECTORS];
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; ++j) {
+        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             bk[j] = *(const vf_any *)(b + k * TILE_COLS + j * W);
             __builtin_prefetch(b + (k + 16) * TILE_COLS + j * W);
         }
@@ -309,7 +309,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
         for (int i = 0; i < rows; ++i) {
             vf aik = all(a[k * rows + i]);
 #pragma GCC unroll 4
-            for (int j = 0; j < TILE_VECTORS; ++j) {
+            for (int64_t j = 0; j < TILE_VECTORS; ++j) {
                 sum[i][j] = fused(aik, bk[j], sum[i][j]);
             }
         }
@@ -317,7 +317,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; ++j) {
+        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             vf_any *at = (vf_any *)(c + i * ldc + j * W);
             vf now = sum[i][j];
             if (add) {
@@ -501,7 +501,7 @@ static float exp_sum(int64_t n, float shift, const float *x)
 {
     vf sum = {0}, other = {0};
     int64_t i = 0;
-    for (; i + 2 * W <= n; i += 2 * W) {
+    for (; i + TWO <= n; i += TWO) {
         sum += exp_of(load(x + i, W) - all(shift));
         other += exp_of(load(x + i + W, W) - all(shift));
     }
@@ -623,7 +623,7 @@ static void adamw(const cs_cpu_adamw *part)
 /* W groups of four columns at a time, as cs_drop_words. */
 static void drop(const cs_cpu_drop *d, int64_t n, float *keep)
 {
-    for (int64_t i = 0; i < n; i += 4 * W) {
+    for (int64_t i = 0; i < n; i += FOUR) {
         uint32_t c0[W], c1[W], c2[W], c3[W];
         uint32_t k0 = (uint32_t)d->seed ^ 0x44524f50U, k1 = (uint32_t)(d->seed >> 32);
         for (int j = 0; j < W; ++j) {
@@ -643,7 +643,7 @@ static void drop(const cs_cpu_drop *d, int64_t n, float *keep)
             k0 += 0x9E3779B9U;
             k1 += 0xBB67AE85U;
         }
-        for (int j = 0; j < W; ++j) {
+        for (int64_t j = 0; j < W; ++j) {
             const uint32_t word[4] = {c0[j], c1[j], c2[j], c3[j]};
             for (int q = 0; q < 4 && i + 4 * j + q < n; ++q) {
                 keep[i + 4 * j + q] = word[q] >= d->threshold ? d->scale : 0.0F;
