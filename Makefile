@@ -200,10 +200,10 @@ train-demo: deps
 	$(MAKE) all
 	$(B)/cospec reproduce --steps plots/train-demo.steps --template plots/train-demo.html -o results/train-demo --resume
 
-bench: all $(B)/tests/bench/bench
+bench: all $(B)/tests/bench/bench $(B)/tests/bench/train_bench
 	@BUILD=$(B) PYTHON=$(PYTHON) sh tests/bench/run.sh
 
-$(B)/tests/bench/bench: $(B)/tests/bench/bench.o $(B)/libcospec.a
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # --- docs and install ------------------------------------------------------------------------------------------

@@ -116,6 +116,15 @@ with tempfile.TemporaryDirectory() as work:
     report(f"windowed co-occurrence, {ids.size} tokens, window {window}, {value.nnz} nonzeros", mine["seconds"], "numpy/scipy coo sums", seconds,
            f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
 
+train = os.path.join(os.path.dirname(program), "train_bench")
+with tempfile.TemporaryDirectory() as work:
+    path = os.path.join(work, "train.json")
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "train_bench.py"), train, path,
+                    *(["--small"] if small else [])], check=True)
+    with open(path) as f:
+        for row in json.load(f):
+            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
+
 versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, {os.cpu_count()} cores"
 os.makedirs(out_dir, exist_ok=True)
 with open(os.path.join(out_dir, "bench.json"), "w") as f:
