@@ -133,8 +133,21 @@ static void spell(const char *prefix, const char *pattern, long number, const ch
     }
 }
 
-int cs_hf_pieces(cs_arch arch, const cs_param *param, cs_hf_piece piece[CS_HF_PIECES])
+/* "lm_head.bias" stands beside "lm_head.decoder.bias". */
+static int add_copy(const cs_hf_piece *bias, cs_hf_piece *copy)
 {
+    const char *dot = strrchr(bias->name, '.');
+    *copy = *bias;
+    copy->copy = true;
+    (void)snprintf(copy->name, sizeof copy->name, "%.*s.decoder%s", (int)(dot - bias->name),
+                   bias->name, dot);
+    return 1;
+}
+
+int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
+                 cs_hf_piece piece[CS_HF_PIECES])
+{
+    cs_arch arch = config->arch;
     static const char *const parts[] = {".query", ".key", ".value"};
     const char *dot = strrchr(param->name, '.');
     const char *last = strcmp(dot + 1, "bias") == 0 ? "bias" : "weight";
@@ -155,11 +168,13 @@ int cs_hf_pieces(cs_arch arch, const cs_param *param, cs_hf_piece piece[CS_HF_PI
                   &piece[i]);
             piece[i].transposed = row->layout == TRANSPOSED && !vector;
             piece[i].vector = vector;
+            piece[i].copy = false;
             piece[i].first = i * share;
             piece[i].rows = share;
             piece[i].cols = vector ? 1 : param->cols;
         }
-        return count;
+        bool twice = !config->tied && strcmp(param->name, "head.bias") == 0;
+        return count + (twice ? add_copy(&piece[0], &piece[1]) : 0);
     }
     piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
     (void)snprintf(piece[0].name, sizeof piece[0].name, "cospec.%s", param->name);

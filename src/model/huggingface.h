@@ -20,13 +20,16 @@ typedef struct {
     char name[160];
     bool transposed; /* cols x rows in the file */
     bool vector;     /* one dimension in the file */
+    bool copy;       /* of the piece before it; files may lack it, but the class computes with it */
     int64_t first, rows, cols;
 } cs_hf_piece;
 
 enum { CS_HF_PIECES = 3 };
 
-/* The pieces of a parameter: their number. */
-int cs_hf_pieces(cs_arch arch, const cs_param *param, cs_hf_piece piece[CS_HF_PIECES]);
+/* The pieces of a parameter: their number. The masked heads have their bias twice; where the output
+ * matrix is not tied, the one beside it is the one that counts. */
+int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
+                 cs_hf_piece piece[CS_HF_PIECES]);
 
 /* "transformer.", "roberta." ...: files of the bare model lack it. Empty where there is none. */
 const char *cs_hf_prefix(cs_arch arch);

@@ -57,7 +57,7 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         cs_hf_piece piece[CS_HF_PIECES];
-        int count = cs_hf_pieces(model->config.arch, &model->params.param[i], piece);
+        int count = cs_hf_pieces(&model->config, &model->params.param[i], piece);
         status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
         for (int p = 0; p < count && status == CS_OK; ++p) {
             rearrange(&piece[p], false, param, file);
@@ -79,7 +79,7 @@ static cs_status write_weights(const cs_model *model, const char *path)
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        int pieces = cs_hf_pieces(model->config.arch, &model->params.param[i], &piece[count]);
+        int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);
         for (int p = 0; p < pieces; ++p, ++count) {
             entry[count].name = piece[count].name;
             entry[count].dtype = CS_ST_F32;
@@ -169,9 +169,12 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
                             float *file)
 {
     cs_hf_piece piece[CS_HF_PIECES];
-    int count = cs_hf_pieces(model->config.arch, &model->params.param[number], piece);
+    int count = cs_hf_pieces(&model->config, &model->params.param[number], piece);
     for (int p = 0; p < count; ++p) {
         const cs_safetensors_entry *entry = find(w, model->config.arch, piece[p].name);
+        if (!entry && piece[p].copy) {
+            continue;
+        }
         if (!entry) {
             return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece[p].name);
         }
@@ -219,10 +222,10 @@ static void fit_head(const weights *w, cs_model_config *config)
     cs_param dense = {.name = (char[]){"head.dense.weight"}, .rows = 1, .cols = 1};
     cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES];
-    (void)cs_hf_pieces(config->arch, &dense, piece);
+    (void)cs_hf_pieces(config, &dense, piece);
     if (config->head_transform && !find(w, config->arch, piece[0].name)) {
         config->head_transform = false;
-        (void)cs_hf_pieces(config->arch, &bias, piece);
+        (void)cs_hf_pieces(config, &bias, piece);
         config->head_bias = config->head_bias && find(w, config->arch, piece[0].name) != NULL;
     }
 }
