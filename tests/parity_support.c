@@ -244,8 +244,9 @@ static cs_status open_in(const json_t *what, parity_world *w)
         status = choice(what, "loss", LOSS, 3, &loss);
     }
     bool none = loss == CS_LOSS_NONE;
+    bool training = !none && !json_is_true(json_object_get(what, "evaluate"));
     if (status == CS_OK) {
-        status = open_model(what, !none, w);
+        status = open_model(what, training, w);
     }
     if (status == CS_OK) {
         status = make_batch(what, &w->model.config, (cs_form)form, &w->batch);
@@ -258,7 +259,7 @@ static cs_status open_in(const json_t *what, parity_world *w)
     cs_network_options options = {.form = (cs_form)form,
                                   .loss = (cs_loss)loss,
                                   .spectral_factor = number(what, "factor"),
-                                  .training = !none,
+                                  .training = training,
                                   .keep_hidden = none,
                                   .batch = w->batch.batch + room,
                                   .length = w->batch.length + room,
@@ -296,10 +297,10 @@ void parity_close(parity_world *world)
 
 cs_status parity_step(parity_world *world)
 {
-    bool loss = world->net.loss != CS_NONE;
-    cs_status status = loss ? cs_params_zero_grad(&world->model.params) : CS_OK;
+    bool training = world->net.options.training;
+    cs_status status = training ? cs_params_zero_grad(&world->model.params) : CS_OK;
     if (status == CS_OK) {
         status = cs_run_forward(world->run);
     }
-    return status == CS_OK && loss ? cs_run_backward(world->run) : status;
+    return status == CS_OK && training ? cs_run_backward(world->run) : status;
 }

@@ -5,6 +5,7 @@
  *   form, loss      "single" "two-stream" "mae" "linear"; "none" "cross-entropy" "spectral"
  *   factor          of the spectral loss; "mass": target masses, one a class
  *   head            without a loss: whether loss rows are read, for logits
+ *   evaluate        whether the loss is computed without gradients and dropout
  *   salt            parameters are parity_value of it ("model": as they stand in the directory)
  *   room            rows more than present that the network has place for
  *   batch           object of sizes and arrays named as the members of cs_batch; or
@@ -40,7 +41,7 @@ cs_status parity_backend(const char *name, cs_backend **out) CS_MUST_CHECK;
 cs_status parity_open(const json_t *what, cs_backend **backend, parity_world *out) CS_MUST_CHECK;
 void parity_close(parity_world *world);
 
-/* Gradients to zero, forward, and backward where there is a loss. */
+/* Gradients to zero, forward, and backward in training. */
 cs_status parity_step(parity_world *world) CS_MUST_CHECK;
 
 #endif

@@ -44,6 +44,13 @@ cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out) CS_MUST_CHECK;
 /* Writes the same form atomically; reading it gives an equal tokenizer. */
 cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path) CS_MUST_CHECK;
 
+/* Writes tokenizer_config.json, by which transformers reads the tokenizer.json beside it as it is:
+ * without it the class of the model's own tokenizer takes over, GPT2Tokenizer's for a list of words
+ * too. Names the special tokens by role; `length`: the longest text, 0: any. CS_ERR_IO,
+ * CS_ERR_MEMORY. */
+cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length,
+                                    const char *path) CS_MUST_CHECK;
+
 /* The ids of `size` bytes of UTF-8 (NUL allowed), in fresh memory. add_special: with the tokens
  * that the post-processor puts around a text (<s> ... </s>). Many texts: use text/encoder.h, which
  * keeps its memory. CS_ERR_INPUT names the byte that is not UTF-8. */

@@ -174,3 +174,29 @@ done:
     json_decref(json);
     return status;
 }
+
+cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length, const char *path)
+{
+    static const char *const role[CS_TOKEN_ROLES] = {[CS_TOKEN_UNK] = "unk_token",
+                                                     [CS_TOKEN_PAD] = "pad_token",
+                                                     [CS_TOKEN_MASK] = "mask_token",
+                                                     [CS_TOKEN_BOS] = "bos_token",
+                                                     [CS_TOKEN_EOS] = "eos_token"};
+    json_t *json = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+                             "clean_up_tokenization_spaces", 0);
+    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
+    if (status == CS_OK && length > 0) {
+        status = cs_json_set(json, "model_max_length", json_integer(length));
+    }
+    for (int r = 0; r < CS_TOKEN_ROLES && status == CS_OK; ++r) {
+        int32_t id = cs_tokenizer_special(t, (cs_token_role)r);
+        if (id >= 0 && cs_tokenizer_is_special(t, id)) {
+            status = cs_json_set(json, role[r], json_string(cs_tokenizer_token(t, id)));
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_json_write(path, json);
+    }
+    json_decref(json);
+    return status;
+}

@@ -199,12 +199,17 @@ static cs_status loop(session *s)
 static cs_status finish(const session *s)
 {
     const char *dir = s->t.options.dir;
-    char *words = cs_path_join(dir, "tokenizer.json");
-    cs_status status = words ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
+    char *words = cs_path_join(dir, "tokenizer.json"),
+         *config = cs_path_join(dir, "tokenizer_config.json");
+    cs_status status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         status = cs_tokenizer_write(s->tokenizer, words);
     }
+    if (status == CS_OK) {
+        status = cs_tokenizer_write_config(s->tokenizer, s->t.model->config.positions, config);
+    }
     cs_free(words);
+    cs_free(config);
     return status;
 }
 

@@ -3,9 +3,9 @@
  *   parity_tool CASES.json OUT_PREFIX
  *
  * CASES: an array of cases (tests/parity_support.h), each with "backend". Case number i writes
- * OUT_PREFIX.i.npz: loss, losses (P), logits (P x V), value.NAME and grad.NAME for each parameter;
- * without a loss top and hidden.0, hidden.1, ...; and, with "head", logits; the arrays of the batch
- * as batch.NAME. Further members of a case:
+ * OUT_PREFIX.i.npz: loss, losses (P), logits (P x V), value.NAME and in training grad.NAME for each
+ * parameter; without a loss top and hidden.0, hidden.1, ...; and, with "head", logits; the arrays
+ * of the batch as batch.NAME. Further members of a case:
  *
  *   updates   an array of AdamW settings: that many steps on the same batch; norm (of the gradient
  *             before each), values after the last, gradients before it
@@ -181,7 +181,8 @@ static cs_status add_results(results *r, parity_world *w)
     if (status == CS_OK) {
         status = add_tensor(r, w, "losses", w->net.loss);
     }
-    return status == CS_OK ? add_params(r, w, "grad", CS_PARAM_GRAD) : status;
+    return status == CS_OK && w->net.options.training ? add_params(r, w, "grad", CS_PARAM_GRAD)
+                                                      : status;
 }
 
 /* Logits are read by a second forward pass: backward writes their gradient over them. */
@@ -189,7 +190,7 @@ static cs_status finish(results *r, const json_t *what, parity_world *w)
 {
     const char *dir = json_string_value(json_object_get(what, "write"));
     cs_status status = dir ? cs_model_write(&w->model, dir) : CS_OK;
-    if (status == CS_OK && w->net.loss != CS_NONE) {
+    if (status == CS_OK && w->net.options.training) {
         status = cs_run_forward(w->run);
     }
     return status == CS_OK ? add_tensor(r, w, "logits", w->net.logits) : status;
