@@ -7,8 +7,8 @@
  *   DIR/log.csv           a row every log_every steps (train/log.h)
  *   DIR/checkpoint-STEP/  the last two: model, configuration, tokenizer, moments, trainer.json
  *                         (train/checkpoint.h)
- *   DIR/model.safetensors, config.json, tokenizer.json, tokenizer_config.json   when all steps are
- *                                              done
+ *   DIR/model.safetensors, config.json, tokenizer.json, tokenizer_config.json
+ *                         when all steps are done
  */
 #ifndef CS_TRAIN_TRAINER_H
 #define CS_TRAIN_TRAINER_H
