@@ -60,6 +60,7 @@ CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)
 EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(B)/tests/cuda_emulation/emulator.o
 ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation
+EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
 FORMATTED := $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
 HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h toy/*.h analysis/*.h))
@@ -140,11 +141,15 @@ $(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 # The plug-in's sources as C++ on the CPU.
 $(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
 	@mkdir -p $(@D)
-	$(CXX) -x c++ $(CXXFLAGS) -DCS_CUDA_EMULATION -D_GNU_SOURCE -Isrc -Itests/cuda_emulation -MMD -MP -c $< -o $@
+	$(CXX) -x c++ -fPIC $(CXXFLAGS) -DCS_CUDA_EMULATION -D_GNU_SOURCE -Isrc -Itests/cuda_emulation -MMD -MP -c $< -o $@
+
+# As a plug-in that the program can load: COSPEC_PLUGIN=... cospec train --device cuda.
+$(B)/tests/cuda_emulation/cospec-emulated.so: $(EMULATED_OBJ)
+	$(CXX) $(LDFLAGS) -shared -o $@ $^
 
 $(B)/tests/cuda_emulation/emulator.o: tests/cuda_emulation/emulator.cpp $(B)/flags
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
+	$(CXX) -fPIC $(CXXFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/cuda_cases.o \
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
@@ -158,12 +163,12 @@ test: deps
 	$(MAKE) all unit-programs
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers
 
-unit-programs: $(TESTS)
+unit-programs: $(TESTS) $(EMULATED)
 
 unit: all $(TESTS)
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit
 
-cli-test: all
+cli-test: all $(EMULATED)
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh cli
 
 asan:

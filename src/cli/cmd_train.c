@@ -10,6 +10,7 @@
 #include "cli/train_options.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "tensor/device.h"
 #include "train/examples.h"
 
 typedef struct {
@@ -30,12 +31,21 @@ static cs_special_ids special_ids(const cs_tokenizer *t)
                             .unk = cs_tokenizer_special(t, CS_TOKEN_UNK)};
 }
 
+/* A GPU that was not asked for by name is a matter of taste: only a note says why there is none. */
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
-    if (strcmp(cs_args_text(args, "precision"), "bf16") == 0) {
+    const char *device = cs_args_text(args, "device");
+    bool half = strcmp(cs_args_text(args, "precision"), "bf16") == 0;
+    cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
+    char why[512];
+    if (half && strcmp(device, "cuda") != 0) {
         return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
     }
-    return cs_backend_cpu(cs_args_threads(args), out);
+    cs_status status = cs_device_open(device, &options, why, sizeof why, out);
+    if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device")) {
+        cs_output_note(args, "on the CPU: %s", why);
+    }
+    return status;
 }
 
 /* A fresh model, or that of --init-from. */
@@ -244,6 +254,7 @@ static const cs_opt *const train_groups[] = {cs_group_corpus,       cs_group_tra
 
 const cs_command cs_cmd_train = {
     .name = "train",
+    .gpu = true,
     .summary = "Pretrain a Transformer on a corpus under any objective",
     .description =
         "One network serves every objective, so that models differ in what they were trained on "

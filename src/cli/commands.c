@@ -71,8 +71,9 @@ static cs_status show_help(const cs_command *command)
 static cs_status apply_common(const cs_args *args)
 {
     const char *device = cs_args_text(args, "device");
-    if (device && strcmp(device, "cuda") == 0) {
-        return cs_fail(CS_ERR_DEVICE, "--device cuda: no GPU support in this build");
+    const cs_command *command = cs_args_command(args);
+    if (device && strcmp(device, "cuda") == 0 && !command->gpu) {
+        return cs_fail(CS_ERR_DEVICE, "--device cuda: %s computes on the CPU only", command->name);
     }
     if (cs_args_flag(args, "json") && cs_args_flag(args, "csv")) {
         return cs_fail(CS_ERR_USAGE, "--json and --csv are given together");

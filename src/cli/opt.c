@@ -20,7 +20,9 @@ const cs_opt cs_opt_common[] = {
     {"threads", 0, CS_OPT_INT, "N", NULL, 1, 256,
      "Number of threads; default: OMP_NUM_THREADS, else all cores.", false},
     {"device", 0, CS_OPT_CHOICE, "cpu|cuda|auto", "auto", 0, 0,
-     "Where to compute. This build has no GPU support: auto is cpu, cuda is refused.", false},
+     "Where to compute: train can use a GPU, the other commands cannot. auto takes a GPU where "
+     "there is one; cuda fails where there is none.",
+     false},
     {"config", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
      "Read options from a JSON object {\"option\": value}; the command line wins.", false},
     {"dry-run", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,

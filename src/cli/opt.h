@@ -48,6 +48,7 @@ typedef struct {
                               are refused and not listed; NULL: it takes all of them */
     const char *continues; /* options that --resume may give other values than the finished run in
                               DIR had: the command then goes on from it. NULL: none */
+    bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
 } cs_command;
 
 /* Values of a parsed command line. An unknown name is a bug (assert). */

@@ -585,6 +585,7 @@ extern "C" const cs_plugin *cs_cuda_plugin(void)
 #ifdef CS_CUDA_EMULATION
     plugin.built = "emulation on the CPU";
 #else
+    plugin.needs_driver = 1;
     plugin.built = "CUDA, sm_90 and PTX of compute_90";
 #endif
     plugin.open = cuda_open;

@@ -17,7 +17,7 @@
 #include "tensor/run.h"
 
 /* The version is raised by every change of what the functions mean. */
-enum { CS_PLUGIN_VERSION = 1, CS_PLUGIN_SIZES = 12 };
+enum { CS_PLUGIN_VERSION = 2, CS_PLUGIN_SIZES = 12 };
 
 #define CS_PLUGIN_SYMBOL "cs_cuda_plugin"
 
@@ -41,7 +41,8 @@ typedef struct {
 typedef struct {
     int32_t version;
     int32_t size[CS_PLUGIN_SIZES];
-    const char *built; /* toolkit and architectures */
+    int32_t needs_driver; /* 0: it runs without one (the emulation of the tests) */
+    const char *built;    /* toolkit and architectures */
     cs_status (*open)(const cs_plugin_host *host, const cs_plugin_options *options,
                       cs_backend **out);
 } cs_plugin;

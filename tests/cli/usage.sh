@@ -78,7 +78,7 @@ test_reader_gone() {
 }
 
 test_device() {
-    refuses 5 "no GPU support in this build" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device cuda &&
+    refuses 5 "toy computes on the CPU only" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device cuda &&
         exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device auto
 }
 

@@ -1,0 +1,54 @@
+# cospec train on the CUDA plug-in: its sources run by the emulator, as a plug-in that the program loads. Same training as
+# on the CPU, the same bytes when repeated, nothing silent.
+. tests/cli/lib.sh
+plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so} # or the real one, where there is a GPU
+
+small="--corpus c.tsv --width 16 --batch 4 --max-length 16 --steps 5 --log-every 1 --lr 0.01 --force"
+# shellcheck disable=SC2086
+on_cpu() { exits 0 "$COSPEC" train $small --device cpu "$@"; }
+# shellcheck disable=SC2086
+on_cuda() { exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small --device cuda "$@"; }
+
+# Losses of two logs, line by line, within a tolerance; both have 5 lines.
+same_losses() {
+    cut -d, -f3 "$1/log.csv" | tail -n +2 > one
+    cut -d, -f3 "$2/log.csv" | tail -n +2 > two
+    paste one two | awk -v t="$3" '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= t) || $1 == "" || $2 == "") bad = 1 } END { exit bad || NR != 5 }' ||
+        fail "losses of $1 and $2: $(paste one two | tr '\t\n' ' ,')"
+}
+
+# Five steps of float: about a thousand roundings of 6e-8 in losses of 3. bf16 keeps 8 bits: 2^-8 of 3 a step.
+test_every_form() {
+    [ -f "$plugin" ] || { skip every_form "no C++ compiler"; return 0; }
+    small_corpus c.tsv
+    for objective in ar diverse-ar offset-ar mae-lm linear; do
+        case $objective in linear) more="--layers 1 --heads 1" ;; *) more="--layers 2 --heads 2 --dropout 0.1" ;; esac
+        # shellcheck disable=SC2086
+        on_cpu --objective $objective $more -o cpu && on_cuda --objective $objective $more -o f32 && same_losses cpu f32 2e-4 &&
+            on_cuda --objective $objective $more --precision bf16 -o bf16 && same_losses cpu bf16 0.06 || { fail "$objective: $why"; return 1; }
+    done
+    number parameters out > /dev/null && grep -q '"device": "cuda (bf16)"' bf16/*.json || fail "the result does not name the device: $(head -c 300 bf16/train.json)"
+}
+
+test_same_bytes_again() {
+    [ -f "$plugin" ] || { skip same_bytes_again "no C++ compiler"; return 0; }
+    small_corpus c.tsv
+    for _ in 1 2; do
+        on_cuda --objective diverse-ar --layers 1 --heads 2 --dropout 0.1 --precision bf16 -o d || return 1
+        sha256sum < d/model.safetensors >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+test_plugin_absent() {
+    small_corpus c.tsv
+    # shellcheck disable=SC2086
+    refuses 5 "no GPU: the plug-in was not built" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" train $small --objective ar --device cuda -o d && [ ! -e d/log.csv ] || return 1
+    # shellcheck disable=SC2086
+    exits 0 env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" train $small --objective ar --layers 1 --heads 2 --device auto -o d &&
+        { grep -q "on the CPU: /nonexistent.so: no GPU" err || fail "no note: $(cat err)"; }
+}
+
+check every_form
+check same_bytes_again
+check plugin_absent
