@@ -13,6 +13,13 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
+/* Sums of a tile stay in registers only if its loops are written out. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #if defined(SIMD_AVX512)
 enum { W = 16, TILE_ROWS = 14, TILE_VECTORS = 2 };
 #elif defined(SIMD_AVX2)
@@ -222,7 +229,7 @@ ALWAYS vf slope_of(cs_activation act, vf z)
 /* One perfect shuffle of the rows with their items; log2 W of them transpose W x W. */
 ALWAYS void shuffle_rows(const vf from[W], vf to[W])
 {
-#pragma GCC unroll 16
+    UNROLL
     for (int64_t i = 0; i < W / 2; ++i) {
         to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2], LOW);
         to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2], HIGH);
@@ -249,7 +256,7 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
     for (int64_t i0 = 0; i0 < width; i0 += W) {
         for (int64_t k = 0; k < steps; k += W) {
             vf row[W];
-#pragma GCC unroll 16
+            UNROLL
             for (int i = 0; i < W; ++i) {
                 row[i] = all(0.0F);
                 if (i0 + i < n) {
@@ -290,9 +297,9 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
                     int64_t ldc, bool add)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
+        UNROLL
         for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             sum[i][j] = all(0.0F);
             __builtin_prefetch(c + i * ldc + j * W, 1);
@@ -300,23 +307,23 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
     }
     for (int64_t k = 0; k < steps; ++k) {
         vf bk[TILE_VECTORS];
-#pragma GCC unroll 4
+        UNROLL
         for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             bk[j] = *(const vf_any *)(b + k * TILE_COLS + j * W);
             __builtin_prefetch(b + (k + 16) * TILE_COLS + j * W);
         }
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < rows; ++i) {
             vf aik = all(a[k * rows + i]);
-#pragma GCC unroll 4
+            UNROLL
             for (int64_t j = 0; j < TILE_VECTORS; ++j) {
                 sum[i][j] = fused(aik, bk[j], sum[i][j]);
             }
         }
     }
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
+        UNROLL
         for (int64_t j = 0; j < TILE_VECTORS; ++j) {
             vf_any *at = (vf_any *)(c + i * ldc + j * W);
             vf now = sum[i][j];
