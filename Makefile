@@ -155,6 +155,14 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/cuda_emulation/cuda_cases.o \
+  $(filter $(B)/tests/tensor_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# A folder (build/gpu-bundle) for a machine with a GPU and CUDA 13 that has neither the sources nor our libraries.
+gpu-bundle: all $(B)/tests/gpu/test_gpu
+	@sh tests/gpu/bundle $(B)
+
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
   $(wildcard $(B)/tests/cuda_emulation/*.d $(B)/tests/gpu/*.d)
 
