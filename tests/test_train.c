@@ -67,6 +67,13 @@ static void test_schedule_warmup(void **state)
     assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_CONSTANT, 1000), 0);
 }
 
+static int64_t at_of(cs_examples *e, int64_t n)
+{
+    int64_t at = -1;
+    assert_int_equal(cs_examples_at(e, n, &at), CS_OK);
+    return at;
+}
+
 /* --- examples ----------------------------------------------------------------------------------*/
 
 static void test_epochs_are_permutations(void **state)
@@ -95,18 +102,53 @@ static void test_epochs_are_permutations(void **state)
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
         uint8_t seen[64] = {0};
         for (int64_t i = 0; i < e.count; ++i) {
-            int64_t at = cs_examples_at(&e, epoch * e.count + i);
+            int64_t at = at_of(&e, epoch * e.count + i);
             assert_true(at >= 0 && at < e.count);
             assert_int_equal(seen[at]++, 0);
-            moved += epoch > 0 && at != cs_examples_at(&again, i);
+            moved += epoch > 0 && at != at_of(&again, i);
         }
     }
     assert_true(moved > 0); /* epochs differ */
     /* Asked in another order, the same answers. */
-    int64_t late = cs_examples_at(&again, 2 * e.count + 1);
-    assert_int_equal(late, cs_examples_at(&e, 2 * e.count + 1));
+    int64_t late = at_of(&again, 2 * e.count + 1);
+    assert_int_equal(late, at_of(&e, 2 * e.count + 1));
     cs_examples_free(&e);
     cs_examples_free(&again);
+    free_training(&t);
+}
+
+/* Groups of 4 over epochs of a length that is no multiple of 4: each example once an epoch, and
+ * less padding than in an order that does not look at lengths. */
+static void test_groups_of_like_length(void **state)
+{
+    (void)state;
+    recipe r = {.documents = 60};
+    training t = make_training(&r, NULL);
+    cs_examples e = {0}, plain = {0};
+    cs_examples_options wanted = {
+        .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    wanted.group = 0;
+    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &plain), CS_OK);
+    assert_true(e.count > 40);
+    e.count -= e.count % 4 == 0; /* epochs that begin inside a batch */
+    plain.count = e.count;
+    int64_t rows[2] = {0, 0};
+    uint8_t seen[3][64] = {{0}};
+    for (int64_t n = 0; n < 3 * e.count / 4 * 4; n += 4) {
+        int64_t longest[2] = {0, 0};
+        for (int64_t i = n; i < n + 4; ++i) {
+            int64_t at = at_of(&e, i), other = at_of(&plain, i);
+            assert_int_equal(seen[i / e.count][at]++, 0);
+            longest[0] = e.length[at] > longest[0] ? e.length[at] : longest[0];
+            longest[1] = e.length[other] > longest[1] ? e.length[other] : longest[1];
+        }
+        rows[0] += 4 * longest[0];
+        rows[1] += 4 * longest[1];
+    }
+    assert_true(rows[0] < rows[1]);
+    cs_examples_free(&e);
+    cs_examples_free(&plain);
     free_training(&t);
 }
 
@@ -330,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_schedule_corners),
         cmocka_unit_test(test_schedule_warmup),
         cmocka_unit_test(test_epochs_are_permutations),
+        cmocka_unit_test(test_groups_of_like_length),
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_target_masses),
         TEST_IN_DIR(test_threads),

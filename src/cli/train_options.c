@@ -96,6 +96,10 @@ const cs_opt cs_group_train_recipe[] = {
      "Join documents, an end token after each, and cut into blocks of L; else one document a "
      "sequence.",
      false},
+    {"by-length", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "Micro-batches of sequences of like lengths: less padding, but steps are no longer drawn "
+     "independently of length.",
+     false},
     {"batch", 0, CS_OPT_INT, "N", "64", 1, 1 << 20, "Sequences a micro-batch.", false},
     {"accumulate", 0, CS_OPT_INT, "N", "1", 1, 1 << 20, "Micro-batches a step.", false},
     {"steps", 0, CS_OPT_INT, "N", "1000", 1, 1e12, "Updates.", false},
@@ -216,6 +220,7 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
     o.accumulate = cs_args_int(args, "accumulate");
     o.length = cs_args_int(args, "max-length");
     o.pack = cs_args_flag(args, "pack");
+    o.by_length = cs_args_flag(args, "by-length");
     o.learning_rate = cs_args_real(args, "lr");
     o.final_share = cs_args_real(args, "final-share");
     o.warmup = cs_args_given(args, "warmup") ? cs_args_int(args, "warmup") : -1;

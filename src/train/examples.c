@@ -2,6 +2,8 @@
  * their targets (theory.md 2: a column's mass). */
 #include "train/examples.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/pairs.h"
@@ -13,6 +15,7 @@ void cs_examples_free(cs_examples *examples)
     cs_free(examples->start);
     cs_free(examples->length);
     cs_free(examples->order);
+    cs_free(examples->place);
     *examples = (cs_examples){0};
 }
 
@@ -109,7 +112,7 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     if (options->length < 1) {
         return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens", (long long)options->length);
     }
-    cs_examples e = {.seed = options->seed, .epoch = -1};
+    cs_examples e = {.seed = options->seed, .group = options->group, .epoch = -1};
     lengths l = {.objective = options->objective,
                  .longest = options->length,
                  .known = cs_calloc(options->length + 1, 1)};
@@ -123,6 +126,9 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) {
         status = CS_ERR_MEMORY;
     }
+    if (status == CS_OK && e.group > 0 && !(e.place = cs_alloc(e.count, sizeof *e.place))) {
+        status = CS_ERR_MEMORY;
+    }
     cs_free(l.known);
     if (status != CS_OK) {
         cs_examples_free(&e);
@@ -132,7 +138,58 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     return CS_OK;
 }
 
-int64_t cs_examples_at(cs_examples *examples, int64_t n)
+typedef struct {
+    int32_t length, place, example;
+} sorted;
+
+static int by_length(const void *pa, const void *pb)
+{
+    const sorted *a = pa, *b = pb;
+    return a->length != b->length ? (a->length < b->length ? -1 : 1)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Sorts places first .. first + count - 1 by length and shuffles the whole groups among them. The
+ * order of equal lengths is that of the permutation, whatever the sort does. */
+static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rng *rng)
+{
+    int64_t groups = count / e->group;
+    sorted *item = cs_alloc(count, sizeof *item);
+    if (!item) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        int32_t example = e->order[first + i];
+        item[i] = (sorted){e->length[example], (int32_t)i, example};
+    }
+    qsort(item, (size_t)count, sizeof *item, by_length);
+    for (int64_t g = 0; g < groups; ++g) {
+        e->place[g] = (int32_t)g;
+    }
+    cs_rng_shuffle(rng, groups, e->place);
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t group = i / e->group;
+        int64_t from = group < groups ? e->place[group] * e->group + i % e->group : i;
+        e->order[first + i] = item[from].example;
+    }
+    cs_free(item);
+    return CS_OK;
+}
+
+/* Groups begin where batches do: an epoch may begin in the middle of one. */
+static cs_status sort_windows(cs_examples *e, int64_t epoch, cs_rng *rng)
+{
+    enum { WINDOW = 64 };
+    cs_status status = CS_OK;
+    int64_t first = (e->group - epoch * e->count % e->group) % e->group;
+    for (int64_t at = first; at < e->count && status == CS_OK; at += WINDOW * e->group) {
+        int64_t rest = e->count - at;
+        status = sort_window(e, at, rest < WINDOW * e->group ? rest : WINDOW * e->group, rng);
+    }
+    return status;
+}
+
+cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out)
 {
     int64_t epoch = n / examples->count;
     if (epoch != examples->epoch) {
@@ -141,9 +198,14 @@ int64_t cs_examples_at(cs_examples *examples, int64_t n)
         }
         cs_rng rng = cs_rng_at(examples->seed, CS_STREAM_ORDER, (uint64_t)epoch);
         cs_rng_shuffle(&rng, examples->count, examples->order);
+        cs_status status = examples->group > 0 ? sort_windows(examples, epoch, &rng) : CS_OK;
+        if (status != CS_OK) {
+            return status;
+        }
         examples->epoch = epoch;
     }
-    return examples->order[n % examples->count];
+    *out = examples->order[n % examples->count];
+    return CS_OK;
 }
 
 /* share[k]: expected weight of the target at position k in a sequence of s tokens, summing to the

@@ -2,7 +2,9 @@
  *
  * One document a sequence, cut into pieces of at most `length` tokens; or packed: documents joined,
  * an end token after each, and cut into blocks of `length`. Every epoch is a permutation fixed by
- * (seed, epoch), so that example n of a run follows from n alone.
+ * (seed, epoch), so that example n of a run follows from n alone. With groups, windows of 64
+ * batches of that order are sorted by length and the batches of each window shuffled again: less
+ * padding, and an example is still seen once an epoch.
  */
 #ifndef CS_TRAIN_EXAMPLES_H
 #define CS_TRAIN_EXAMPLES_H
@@ -20,6 +22,7 @@ typedef struct {
     int32_t end_token; /* packed: -1 is CS_ERR_USAGE */
     bool held_out;     /* the held-out documents, else the others */
     uint64_t seed;
+    int64_t group; /* batches of so many sequences are of like lengths; 0: of any */
 } cs_examples_options;
 
 typedef struct {
@@ -31,20 +34,23 @@ typedef struct {
     int64_t longest;
     int64_t too_short; /* sequences left out */
     uint64_t seed;
+    int64_t group;
     int64_t epoch;  /* of the order at hand, -1: none */
     int32_t *order; /* count */
+    int32_t *place; /* count, scratch of grouping; NULL: group is 0 */
 } cs_examples;
 
 /* No sequence left is no error: count is 0. Borrows the tokens of the corpus. Memory: 20 bytes a
- * sequence, packed: 4 bytes a token more. CS_ERR_USAGE for a length below 1; CS_ERR_INPUT for more
- * than 2^31 - 1 sequences. */
+ * sequence (24 with groups), packed: 4 bytes a token more. CS_ERR_USAGE for a length below 1;
+ * CS_ERR_INPUT for more than 2^31 - 1 sequences. */
 cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *options,
                          cs_examples *out) CS_MUST_CHECK;
 void cs_examples_free(cs_examples *examples);
 
 /* The sequence that example n (0, 1, ...) of the run is: that at place n % count of the order of
- * epoch n / count. Shuffles when the epoch is another than the last time. */
-int64_t cs_examples_at(cs_examples *examples, int64_t n);
+ * epoch n / count. Shuffles when the epoch is another than the last time. CS_ERR_MEMORY (groups).
+ */
+cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out) CS_MUST_CHECK;
 
 /* The distribution of target tokens, P_G: mass[v] is the share of token v among what the objective
  * predicts, over all plans and sequences, exactly; `vocab` values. Cost: one cs_pairs_of for each

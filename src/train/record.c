@@ -66,13 +66,17 @@ static cs_status set_task(json_t *record, const cs_train_options *o)
 
 static cs_status set_recipe(json_t *record, const cs_train_options *o, const cs_backend *backend)
 {
+    static const char *const precision[] = {
+        [CS_REAL_F32] = "fp32", [CS_REAL_F64] = "fp64", [CS_REAL_BF16] = "bf16"};
     const field fields[] = {
         {"device", json_string(backend->name)},
+        {"precision", json_string(precision[backend->activation])},
         {"steps", json_integer(o->steps)},
         {"batch", json_integer(o->batch)},
         {"accumulate", json_integer(o->accumulate)},
         {"max-length", json_integer(o->length)},
         {"pack", json_boolean(o->pack)},
+        {"by-length", json_boolean(o->by_length)},
         {"schedule", json_string(cs_schedule_name(o->schedule))},
         {"lr", cs_json_number(o->learning_rate)},
         {"final-share", cs_json_number(o->final_share)},

@@ -90,7 +90,8 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
                                   .length = o->length,
                                   .pack = o->pack,
                                   .end_token = cs_tokenizer_special(tokenizer, CS_TOKEN_EOS),
-                                  .seed = o->seed};
+                                  .seed = o->seed,
+                                  .group = o->by_length ? o->batch : 0};
     cs_status status = cs_examples_of(corpus, &wanted, &t->train);
     if (status == CS_OK && t->train.count == 0) {
         status = cs_fail(CS_ERR_INPUT,
@@ -100,6 +101,7 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
     }
     if (status == CS_OK) {
         wanted.held_out = true;
+        wanted.group = 0; /* the first of a window would be of some lengths only */
         status = cs_examples_of(corpus, &wanted, &t->held);
     }
     return status;
@@ -185,7 +187,11 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, int64_t first
                              int64_t count, int64_t step, const cs_train_net *net, cs_batch *out)
 {
     for (int64_t i = 0; i < count; ++i) {
-        int64_t at = cs_examples_at(examples, first + i);
+        int64_t at = 0;
+        cs_status status = cs_examples_at(examples, first + i, &at);
+        if (status != CS_OK) {
+            return status;
+        }
         t->example[i] = (cs_example){.token = examples->token + examples->start[at],
                                      .length = examples->length[at],
                                      .row = row + i};

@@ -29,7 +29,8 @@ typedef struct {
     double spectral_factor;
     /* sequences a micro-batch, micro-batches a step, tokens a sequence */
     int64_t steps, batch, accumulate, length;
-    bool pack; /* documents joined by end-of-text and cut; else one document a sequence */
+    bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
+    bool by_length; /* micro-batches of like lengths (train/examples.h) */
     cs_schedule schedule;
     double learning_rate, final_share;                 /* peak, and last / peak */
     int64_t warmup;                                    /* steps; -1: cs_schedule_warmup */
