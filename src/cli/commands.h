@@ -15,6 +15,7 @@
     X(inspect)                                                                                     \
     X(angles)                                                                                      \
     X(train)                                                                                       \
+    X(features)                                                                                    \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

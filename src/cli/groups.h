@@ -32,8 +32,9 @@ extern const cs_opt cs_group_corpus[];
 extern const cs_opt cs_group_corpus_reading[];
 
 /* --corpus --whole-file --label-column --text-column --test-share: for commands that take the text
- * itself. */
+ * itself. The second lacks --corpus. */
 extern const cs_opt cs_group_corpus_text[];
+extern const cs_opt cs_group_corpus_form[];
 
 /* --context --max-length --stride --weight --split --memory --scratch. */
 extern const cs_opt cs_group_cooc[];

@@ -51,6 +51,8 @@
 
 const cs_opt cs_group_corpus_reading[] = {CORPUS_TOKENS, CORPUS_TEXT, GROUP_END};
 
+const cs_opt cs_group_corpus_form[] = {CORPUS_TEXT, GROUP_END};
+
 const cs_opt cs_group_corpus_text[] = {CORPUS_SOURCE, CORPUS_TEXT, GROUP_END};
 
 const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, GROUP_END};

@@ -33,6 +33,28 @@ static inline float cs_bf16_decode(uint16_t half)
     return cs_float_of_bits((uint32_t)half << 16);
 }
 
+/* To the nearest, ties to the even; 65520 and beyond: infinity. A NaN stays one (quiet). */
+static inline uint16_t cs_f16_encode(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) {
+        return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x1ff));
+    }
+    if (size >= 0x47800000) { /* 2^16 */
+        return (uint16_t)(sign | 0x7c00);
+    }
+    if (size >= 0x38800000) { /* 2^-14: the smallest normal half */
+        uint32_t moved = size - 0x38000000;
+        return (uint16_t)(sign | (moved + 0xfff + (moved >> 13 & 1)) >> 13);
+    }
+    /* Subnormal: the float of spacing 2^-24 rounds to a multiple of it in the addition. */
+    float lifted = cs_float_of_bits(size) + 0.5F;
+    memcpy(&bits, &lifted, sizeof bits);
+    return (uint16_t)(sign | (bits - 0x3f000000));
+}
+
 /* To the nearest, ties to the even; beyond the largest finite value by half a step or more:
  * infinity. A NaN stays one (quiet), even where the upper half of its payload is 0. */
 static inline uint16_t cs_bf16_encode(float x)

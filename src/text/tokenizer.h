@@ -80,6 +80,10 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 /* Whether the token is declared special: decoding can skip it, and no text is meant by it. */
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 
+/* The ids that the post-processor puts before and after a text, borrowed. */
+void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
+                         const int32_t **after, int64_t *afters);
+
 void cs_tokenizer_free(cs_tokenizer **held); /* accepts a pointer to NULL */
 
 /* The tokenizer of a corpus that was loaded with a splitter: its words with their ids, and after

@@ -150,3 +150,12 @@ cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after)
     return t->post ? cs_tokenizer_take_post(t)
                    : cs_fail(CS_ERR_MEMORY, "out of memory for the post-processor");
 }
+
+void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
+                         const int32_t **after, int64_t *afters)
+{
+    *before = t->before;
+    *befores = t->befores;
+    *after = t->after;
+    *afters = t->afters;
+}

@@ -1,0 +1,512 @@
+/* Pieces are taken up in windows of the corpus; inside a window they are sorted by length, computed
+ * a batch at a time into a buffer at their own places, and the buffer is handed on in order.
+ * Windows and batches depend on the options alone, so the shapes of matrix products, and with them
+ * the bits, do too.
+ *
+ * Pooling keeps, of each piece, one vector a layer in double; documents are put together from their
+ * pieces as the window is read, across windows where need be.
+ */
+#include "analysis/hidden_states.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "model/network.h"
+#include "tensor/run.h"
+#include "text/sequences.h"
+
+enum {
+    PIECES_IN_WINDOW = 16, /* batches */
+    WINDOW_NUMBERS = 1 << 26,
+    USUAL_BATCH = 16,
+    USUAL_LENGTH = 512,
+    PIECE_BITS = 20
+};
+
+/* A piece in the window. */
+typedef struct {
+    int64_t start, document; /* first token in the corpus */
+    int32_t number;          /* piece of the document */
+    int32_t tokens;          /* of the text */
+    int32_t rows;            /* that the model reads: special ones, without dropped ones */
+    int64_t first;           /* row in the window's buffers */
+} piece;
+
+typedef struct {
+    cs_model *model;
+    const cs_corpus *corpus;
+    cs_hidden_options options;
+    cs_network network;
+    cs_run *run;
+    cs_sequences sequences;
+    int64_t width, text_length; /* most tokens of the text in a piece */
+    /* window */
+    int64_t room, pieces; /* pieces */
+    int64_t row_room, rows;
+    piece *piece;
+    int32_t *order;
+    cs_hidden_row *about; /* rows */
+    float **state;        /* layers: rows x width; pooled: documents x width */
+    float *scratch;       /* one layer of a batch */
+    double **pooled;      /* layers: pieces x width */
+    /* the document under way, pooled */
+    int64_t document, document_rows;
+    double *sum; /* layers x width */
+} walk;
+
+/* --- options -----------------------------------------------------------------------------------*/
+
+static cs_status check_layers(const cs_hidden_options *o, int64_t last)
+{
+    if (o->layers < 1) {
+        return cs_fail(CS_ERR_USAGE, "no layer asked for");
+    }
+    for (int64_t l = 0; l < o->layers; ++l) {
+        if (o->layer[l] < 0 || o->layer[l] > last) {
+            return cs_fail(CS_ERR_USAGE, "layer %lld is not in 0..%lld", (long long)o->layer[l],
+                           (long long)last);
+        }
+        if (l > 0 && o->layer[l] <= o->layer[l - 1]) {
+            return cs_fail(CS_ERR_USAGE, "layer %lld does not come after layer %lld",
+                           (long long)o->layer[l], (long long)o->layer[l - 1]);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status check_masking(const cs_hidden_options *o, const cs_model_config *c)
+{
+    if (!(o->mask_ratio >= 0 && o->mask_ratio < 1)) {
+        return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in [0, 1)", o->mask_ratio);
+    }
+    if (o->mask_ratio > 0 && !o->drop_masked && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+    }
+    return CS_OK;
+}
+
+/* Fills in what is 0. */
+static cs_status resolve(const cs_model *model, cs_hidden_options *o)
+{
+    const cs_model_config *c = &model->config;
+    if (c->arch == CS_ARCH_LINEAR) {
+        return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
+    }
+    cs_status status = check_layers(o, c->layers);
+    if (status == CS_OK) {
+        status = check_masking(o, c);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    if (o->max_length == 0) {
+        bool table = c->positions > 0 && c->positions < USUAL_LENGTH;
+        o->max_length = table ? c->positions : USUAL_LENGTH;
+    }
+    o->batch = o->batch == 0 ? USUAL_BATCH : o->batch;
+    if (o->batch < 1 || o->batch > 1 << 16) {
+        return cs_fail(CS_ERR_USAGE, "batch %lld is not in 1..65536", (long long)o->batch);
+    }
+    if (o->max_length < 1 || o->max_length > 1 << 20 ||
+        (c->positions > 0 && o->max_length > c->positions)) {
+        return cs_fail(CS_ERR_USAGE, "length %lld is not in 1..%lld, the positions of the model",
+                       (long long)o->max_length,
+                       (long long)(c->positions > 0 ? c->positions : 1 << 20));
+    }
+    if (o->befores + o->afters >= o->max_length) {
+        return cs_fail(CS_ERR_USAGE, "%lld special tokens leave no room in a length of %lld",
+                       (long long)(o->befores + o->afters), (long long)o->max_length);
+    }
+    return CS_OK;
+}
+
+/* --- pieces ------------------------------------------------------------------------------------*/
+
+/* The sequences that are taken, in place; *rows of all of them. */
+static int64_t masked_of(const cs_hidden_options *o, int64_t n)
+{
+    if (!(o->mask_ratio > 0) || n < 2) {
+        return 0;
+    }
+    int64_t masked = llround(o->mask_ratio * (double)n);
+    return masked < 1 ? 1 : masked > n - 1 ? n - 1 : masked;
+}
+
+static int64_t rows_of(const cs_hidden_options *o, int64_t n)
+{
+    return o->befores + n + o->afters - (o->drop_masked ? masked_of(o, n) : 0);
+}
+
+static cs_status cut(const cs_corpus *corpus, const cs_hidden_options *o, cs_sequences *s)
+{
+    cs_status status =
+        cs_sequences_of(corpus, o->max_length - o->befores - o->afters, 0, 1, s, NULL);
+    int64_t kept = 0;
+    for (int64_t i = 0; status == CS_OK && i < s->count; ++i) {
+        int64_t d = s->document[i];
+        bool later = s->start[i] > corpus->doc_ptr[d];
+        if ((!o->keep || o->keep[d]) && (o->split || !later)) {
+            s->start[kept] = s->start[i];
+            s->length[kept] = s->length[i];
+            s->document[kept++] = d;
+        }
+    }
+    s->count = status == CS_OK ? kept : 0;
+    if (status == CS_OK && kept == 0) {
+        status = cs_fail(CS_ERR_INPUT, "no document is left");
+    }
+    return status;
+}
+
+cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
+                         const cs_hidden_options *options, int64_t *out)
+{
+    cs_hidden_options o = *options;
+    cs_sequences s = {0};
+    int64_t rows = 0;
+    cs_status status = resolve(model, &o);
+    if (status == CS_OK) {
+        status = cut(corpus, &o, &s);
+    }
+    for (int64_t i = 0; status == CS_OK && i < s.count; ++i) {
+        bool first = i == 0 || s.document[i] != s.document[i - 1];
+        rows += o.pooling == CS_POOL_NONE ? rows_of(&o, s.length[i]) : first;
+    }
+    cs_sequences_free(&s);
+    *out = rows;
+    return status;
+}
+
+static cs_status check_tokens(const walk *w, const piece *p)
+{
+    int64_t vocab = w->model->config.vocab;
+    for (int64_t i = 0; i < p->tokens; ++i) {
+        int32_t token = w->corpus->token[p->start + i];
+        if (token < 0 || token >= vocab) {
+            return cs_fail(CS_ERR_INPUT,
+                           "document %lld: token %d at place %lld is not in 0..%lld, the "
+                           "vocabulary of the model",
+                           (long long)p->document, token,
+                           (long long)(p->start + i - w->corpus->doc_ptr[p->document]),
+                           (long long)vocab - 1);
+        }
+    }
+    return CS_OK;
+}
+
+/* What each row of a piece is of. */
+static void describe(const walk *w, const piece *p)
+{
+    const cs_hidden_options *o = &w->options;
+    cs_hidden_row *row = w->about + p->first;
+    uint64_t index = (uint64_t)p->document << PIECE_BITS | (uint64_t)p->number;
+    cs_rng rng = cs_rng_at(o->mask_seed, CS_STREAM_REPLACE, index);
+    int64_t left = masked_of(o, p->tokens), whole = o->befores + p->tokens + o->afters;
+    for (int64_t i = 0; i < whole; ++i) {
+        int64_t t = i - o->befores;
+        bool text = t >= 0 && t < p->tokens;
+        /* Selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S). */
+        bool masked = text && left > 0 && cs_rng_below(&rng, p->tokens - t) < left;
+        left -= masked;
+        if (masked && o->drop_masked) {
+            continue;
+        }
+        *row++ = (cs_hidden_row){.document = p->document,
+                                 .piece = p->number,
+                                 .position = (int32_t)i,
+                                 .token = text    ? w->corpus->token[p->start + t]
+                                          : t < 0 ? o->before[i]
+                                                  : o->after[t - p->tokens],
+                                 .masked = masked,
+                                 .special = !text};
+    }
+}
+
+/* --- a batch -----------------------------------------------------------------------------------*/
+
+static void fill_rows(const walk *w, const piece *p, int64_t b, int64_t length)
+{
+    const cs_model_config *c = &w->model->config;
+    const cs_network *n = &w->network;
+    cs_run *run = w->run;
+    for (int64_t i = 0; i < length; ++i) {
+        int64_t r = b * length + i;
+        bool there = p && i < p->rows;
+        const cs_hidden_row *about = there ? w->about + p->first + i : NULL;
+        int32_t seen = w->options.causal && there ? (int32_t)i : 0;
+        cs_run_index(run, n->token)[r] = !there ? -1 : about->masked ? c->mask_id : about->token;
+        if (n->position != CS_NONE) {
+            cs_run_index(run, n->position)[r] =
+                there ? (int32_t)(about->position + c->position_offset) : -1;
+        }
+        cs_run_index(run, n->vis)[r] = there ? seen : INT32_MAX;
+        cs_run_index(run, n->lim)[r] = there ? seen : -1;
+    }
+}
+
+static cs_status not_a_number(const walk *w, int64_t layer, const cs_hidden_row *row, float x)
+{
+    return cs_fail(CS_ERR_INPUT, "layer %lld, document %lld, piece %d, position %d: a state is %g",
+                   (long long)w->options.layer[layer], (long long)row->document, row->piece,
+                   row->position, (double)x);
+}
+
+/* Rows of a piece into its place, or its pooled vector. */
+static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const float *rows)
+{
+    const cs_hidden_options *o = &w->options;
+    int64_t d = w->width;
+    for (int64_t i = 0; i < p->rows * d; ++i) {
+        if (!isfinite(rows[i])) {
+            return not_a_number(w, l, w->about + p->first + i / d, rows[i]);
+        }
+    }
+    if (o->pooling == CS_POOL_NONE) {
+        memcpy(w->state[l] + p->first * d, rows, (size_t)(p->rows * d) * sizeof *rows);
+        return CS_OK;
+    }
+    double *sum = w->pooled[l] + (p - w->piece) * d;
+    int64_t from = o->pooling == CS_POOL_LAST ? p->rows - 1 : 0;
+    int64_t to = o->pooling == CS_POOL_FIRST ? 1 : p->rows;
+    memset(sum, 0, (size_t)d * sizeof *sum);
+    for (int64_t i = from; i < to; ++i) {
+        for (int64_t j = 0; j < d; ++j) {
+            sum[j] += (double)rows[i * d + j];
+        }
+    }
+    return CS_OK;
+}
+
+static int tensor_of(const walk *w, int64_t layer)
+{
+    bool top = layer == w->model->config.layers && !w->options.raw;
+    return top ? w->network.top : w->network.hidden[layer];
+}
+
+/* Pieces order[first .. first + count - 1]. */
+static cs_status compute_batch(walk *w, int64_t first, int64_t count)
+{
+    const cs_hidden_options *o = &w->options;
+    bool fixed = w->model->params.backend->asynchronous; /* replays one shape */
+    int64_t length = fixed ? o->max_length : 1, batch = fixed ? o->batch : count;
+    for (int64_t b = 0; b < count; ++b) {
+        int64_t rows = w->piece[w->order[first + b]].rows;
+        length = rows > length ? rows : length;
+    }
+    cs_status status = cs_run_rows(w->run, w->network.rows, batch, length);
+    for (int64_t b = 0; status == CS_OK && b < batch; ++b) {
+        fill_rows(w, b < count ? &w->piece[w->order[first + b]] : NULL, b, length);
+    }
+    if (status == CS_OK && (status = cs_run_upload(w->run, (cs_run_key){0})) == CS_OK) {
+        status = cs_run_forward(w->run);
+    }
+    for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {
+        status = cs_run_get_f32(w->run, tensor_of(w, o->layer[l]), w->scratch);
+        for (int64_t b = 0; status == CS_OK && b < count; ++b) {
+            status = keep_piece(w, l, &w->piece[w->order[first + b]],
+                                w->scratch + b * length * w->width);
+        }
+    }
+    return status;
+}
+
+/* --- the window --------------------------------------------------------------------------------*/
+
+/* Pieces by falling length, equal ones in the order of the corpus (heap sort of the order's
+ * numbers would do; windows are small and nearly in classes: counting). */
+static cs_status sort_pieces(walk *w)
+{
+    int64_t most = w->options.max_length;
+    int32_t *start = cs_calloc(most + 2, sizeof *start);
+    if (!start) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < w->pieces; ++i) {
+        ++start[most - w->piece[i].rows + 1];
+    }
+    for (int64_t r = 0; r <= most; ++r) {
+        start[r + 1] += start[r];
+    }
+    for (int64_t i = 0; i < w->pieces; ++i) {
+        w->order[start[most - w->piece[i].rows]++] = (int32_t)i;
+    }
+    cs_free(start);
+    return CS_OK;
+}
+
+/* Takes up sequences from *at on. */
+static cs_status fill_window(walk *w, int64_t *at)
+{
+    const cs_sequences *s = &w->sequences;
+    cs_status status = CS_OK;
+    w->pieces = w->rows = 0;
+    for (; *at < s->count && w->pieces < w->room && status == CS_OK; ++*at) {
+        int64_t i = *at, offset = s->start[i] - w->corpus->doc_ptr[s->document[i]];
+        piece *p = &w->piece[w->pieces++];
+        *p = (piece){.start = s->start[i],
+                     .document = s->document[i],
+                     .number = (int32_t)(offset / w->text_length),
+                     .tokens = s->length[i],
+                     .rows = (int32_t)rows_of(&w->options, s->length[i]),
+                     .first = w->rows};
+        w->rows += p->rows;
+        if ((status = check_tokens(w, p)) == CS_OK) {
+            describe(w, p);
+        }
+    }
+    return status;
+}
+
+static void end_document(walk *w, int64_t *done)
+{
+    const cs_hidden_options *o = &w->options;
+    double count = o->pooling == CS_POOL_MEAN ? (double)w->document_rows : 1;
+    for (int64_t l = 0; l < o->layers; ++l) {
+        for (int64_t j = 0; j < w->width; ++j) {
+            w->state[l][*done * w->width + j] = (float)(w->sum[l * w->width + j] / count);
+        }
+    }
+    w->about[(*done)++] = (cs_hidden_row){.document = w->document};
+    w->document = -1;
+}
+
+/* Adds a piece to the document under way. */
+static void add_piece(walk *w, const piece *p)
+{
+    const cs_hidden_options *o = &w->options;
+    bool fresh = w->document < 0;
+    if (fresh) {
+        w->document = p->document;
+        w->document_rows = 0;
+    }
+    w->document_rows += p->rows;
+    for (int64_t i = 0; i < o->layers * w->width; ++i) {
+        double x = w->pooled[i / w->width][(p - w->piece) * w->width + i % w->width];
+        if (fresh || o->pooling == CS_POOL_LAST) {
+            w->sum[i] = x;
+        } else if (o->pooling == CS_POOL_MEAN) {
+            w->sum[i] += x;
+        }
+    }
+}
+
+/* Hands the window on: its rows, or the documents that end in it. The rows' descriptions have been
+ * used, so those of documents take their place. */
+static cs_status hand_on(walk *w, bool last, cs_hidden_visit visit, void *ctx)
+{
+    int64_t rows = w->rows;
+    if (w->options.pooling != CS_POOL_NONE) {
+        rows = 0;
+        for (int64_t i = 0; i < w->pieces; ++i) {
+            if (w->document >= 0 && w->document != w->piece[i].document) {
+                end_document(w, &rows);
+            }
+            add_piece(w, &w->piece[i]);
+        }
+        if (last) {
+            end_document(w, &rows);
+        }
+    }
+    const cs_hidden_block block = {.rows = rows,
+                                   .layers = w->options.layers,
+                                   .width = w->width,
+                                   .state = (const float *const *)w->state,
+                                   .about = w->about};
+    return rows > 0 ? visit(ctx, &block) : CS_OK;
+}
+
+static cs_status walk_windows(walk *w, cs_hidden_visit visit, void *ctx)
+{
+    cs_status status = CS_OK;
+    for (int64_t at = 0; at < w->sequences.count && status == CS_OK;) {
+        status = fill_window(w, &at);
+        if (status == CS_OK) {
+            status = sort_pieces(w);
+        }
+        for (int64_t i = 0; i < w->pieces && status == CS_OK; i += w->options.batch) {
+            int64_t rest = w->pieces - i;
+            if ((status = cs_interrupt_check()) == CS_OK) {
+                status = compute_batch(w, i, rest < w->options.batch ? rest : w->options.batch);
+            }
+        }
+        if (status == CS_OK) {
+            status = hand_on(w, at == w->sequences.count, visit, ctx);
+        }
+        cs_progress_report(w->options.progress, "pieces", at, w->sequences.count);
+    }
+    return status;
+}
+
+/* --- setting up --------------------------------------------------------------------------------*/
+
+static cs_status allocate(walk *w)
+{
+    const cs_hidden_options *o = &w->options;
+    bool pooled = o->pooling != CS_POOL_NONE;
+    int64_t length = o->max_length, d = w->width;
+    int64_t numbers = (pooled ? 1 : length) * d * o->layers;
+    w->room = o->batch * PIECES_IN_WINDOW;
+    while (w->room > o->batch && w->room * numbers > WINDOW_NUMBERS) {
+        w->room -= o->batch;
+    }
+    w->row_room = w->room * length;
+    w->piece = cs_alloc(w->room, sizeof *w->piece);
+    w->order = cs_alloc(w->room, sizeof *w->order);
+    w->about = cs_alloc(w->row_room + 1, sizeof *w->about);
+    w->scratch = cs_alloc(o->batch * length * d, sizeof *w->scratch);
+    w->state = cs_calloc(o->layers, sizeof *w->state);
+    w->pooled = cs_calloc(o->layers, sizeof *w->pooled);
+    w->sum = cs_alloc(o->layers * d, sizeof *w->sum);
+    bool ok = w->piece && w->order && w->about && w->scratch && w->state && w->pooled && w->sum;
+    for (int64_t l = 0; ok && l < o->layers; ++l) {
+        w->state[l] = cs_alloc((pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
+        w->pooled[l] = pooled ? cs_alloc(w->room * d, sizeof **w->pooled) : NULL;
+        ok = w->state[l] && (w->pooled[l] || !pooled);
+    }
+    return ok ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void release(walk *w)
+{
+    for (int64_t l = 0; l < w->options.layers; ++l) {
+        cs_free(w->state ? w->state[l] : NULL);
+        cs_free(w->pooled ? w->pooled[l] : NULL);
+    }
+    void *memory[] = {w->piece, w->order, w->about, w->scratch, w->state, w->pooled, w->sum};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
+        cs_free(memory[i]);
+    }
+    cs_run_free(&w->run);
+    cs_network_free(&w->network);
+    cs_sequences_free(&w->sequences);
+}
+
+cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
+                           const cs_hidden_options *options, cs_hidden_visit visit, void *ctx)
+{
+    walk w = {.model = model,
+              .corpus = corpus,
+              .options = *options,
+              .width = model->config.width,
+              .document = -1};
+    cs_hidden_options *o = &w.options;
+    cs_status status = resolve(model, o);
+    if (status != CS_OK) {
+        return status;
+    }
+    const cs_network_options sizes = {
+        .form = CS_FORM_SINGLE, .keep_hidden = true, .batch = o->batch, .length = o->max_length};
+    w.text_length = o->max_length - o->befores - o->afters;
+    if ((status = cut(corpus, o, &w.sequences)) == CS_OK &&
+        (status = cs_network_build(model, &sizes, &w.network)) == CS_OK &&
+        (status = cs_run_init(&w.network.graph, &model->params, &w.run)) == CS_OK &&
+        (status = allocate(&w)) == CS_OK) {
+        status = walk_windows(&w, visit, ctx);
+    }
+    release(&w);
+    return status;
+}

@@ -1,0 +1,149 @@
+/* The parts of a model's directory are read in the order in which a mistake is most easily
+ * understood: configuration and weights first, then the tokenizer, then the text. */
+#include "cli/model_text.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/groups.h"
+#include "cli/output.h"
+#include "io/file.h"
+#include "tensor/device.h"
+
+const cs_opt cs_group_model_text[] = {
+    {"split", 0, CS_OPT_CHOICE, "all|train|test", "all", 0, 0,
+     "Which documents: all, or those of one side of --test-share.", false},
+    {"limit", 0, CS_OPT_INT, "N", NULL, 1, 1e15, "The first N of those documents only.", false},
+    {"limit-tokens", 0, CS_OPT_INT, "N", NULL, 1, 1e15, "Whole documents until they have N tokens.",
+     false},
+    {"special", 0, CS_OPT_CHOICE, "auto|yes|no", "auto", 0, 0,
+     "Put the tokenizer's special tokens around every piece. auto: for masked models that cospec "
+     "train did not make.",
+     false},
+    {"max-length", 0, CS_OPT_INT, "L", NULL, 1, 1 << 20,
+     "Most tokens of a piece, special ones included. Default: the positions of the model, at most "
+     "512.",
+     false},
+    {"batch", 0, CS_OPT_INT, "B", "16", 1, 65536, "Most pieces a forward pass.", false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+
+/* Remembers DIR/name as an input where it is there. */
+static cs_status remember(cs_args *args, const char *dir, const char *name, bool *there)
+{
+    char *path = cs_path_join(dir, name);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    *there = status == CS_OK && cs_path_exists(path);
+    if (*there) {
+        status = cs_output_input(args, path);
+    }
+    cs_free(path);
+    return status;
+}
+
+static cs_status open_device(const cs_args *args, cs_backend **out)
+{
+    const cs_device_options options = {.threads = cs_args_threads(args), .f32 = true};
+    return cs_device_open(cs_args_text(args, "device"), &options, NULL, 0, out);
+}
+
+static cs_status open_tokenizer(cs_model_text *t)
+{
+    char *path = cs_path_join(t->dir, "tokenizer.json");
+    cs_status status = path ? cs_tokenizer_read(path, &t->tokenizer) : CS_ERR_MEMORY;
+    cs_free(path);
+    if (status == CS_OK) {
+        cs_model_config_specials(&t->model.config, t->tokenizer);
+    }
+    return status;
+}
+
+cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
+{
+    static const char *const parts[] = {"config.json", "model.safetensors",
+                                        "model.safetensors.index.json"};
+    bool there = false;
+    cs_status status = CS_OK;
+    out->dir = dir;
+    if (!cs_path_is_dir(dir)) {
+        return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", dir);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
+        status = remember(args, dir, parts[i], &there);
+    }
+    if (status == CS_OK && (status = open_device(args, &out->backend)) == CS_OK &&
+        (status = cs_model_read(dir, out->backend, false, &out->model)) == CS_OK &&
+        (status = cs_model_kind_read(dir, &out->model.config, &out->kind)) == CS_OK &&
+        (status = remember(args, dir, "tokenizer.json", &there)) == CS_OK && there) {
+        status = open_tokenizer(out);
+    }
+    return status;
+}
+
+/* Marks the documents of the split, up to the limits. */
+static cs_status choose(const cs_args *args, cs_model_text *t)
+{
+    const char *split = cs_args_text(args, "split");
+    int64_t most = cs_args_given(args, "limit") ? cs_args_int(args, "limit") : INT64_MAX;
+    int64_t tokens =
+        cs_args_given(args, "limit-tokens") ? cs_args_int(args, "limit-tokens") : INT64_MAX;
+    const cs_corpus *c = &t->corpus;
+    t->keep = cs_calloc(c->documents, 1);
+    if (!t->keep) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t d = 0; d < c->documents && t->documents < most && t->tokens < tokens; ++d) {
+        if (strcmp(split, "all") == 0 || (strcmp(split, "test") == 0) == (c->held_out[d] != 0)) {
+            t->keep[d] = 1;
+            t->documents += 1;
+            t->tokens += c->doc_ptr[d + 1] - c->doc_ptr[d];
+        }
+    }
+    return t->documents > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: no document in --split %s", c->name, split);
+}
+
+cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t)
+{
+    cs_corpus_options options = {0};
+    cs_status status = cs_args_open_corpus(args, source, &options);
+    if (status == CS_OK && !t->tokenizer && !cs_has_suffix(source, ".npy")) {
+        status =
+            cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text", t->dir, source);
+    }
+    if (status == CS_OK) {
+        options.encoder = t->tokenizer;
+        status = cs_corpus_load(source, &options, &t->corpus);
+    }
+    return status == CS_OK ? choose(args, t) : status;
+}
+
+cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out)
+{
+    const char *special = cs_args_text(args, "special");
+    bool usual = t->kind.kind == CS_KIND_MASKED && !t->kind.trained_here && t->tokenizer;
+    *out = (cs_around){0};
+    if (strcmp(special, "no") == 0 || (strcmp(special, "auto") == 0 && !usual)) {
+        return CS_OK;
+    }
+    if (!t->tokenizer) {
+        return cs_fail(CS_ERR_USAGE, "--special yes: %s has no tokenizer.json", t->dir);
+    }
+    cs_tokenizer_around(t->tokenizer, &out->before, &out->befores, &out->after, &out->afters);
+    if (out->befores + out->afters == 0 && strcmp(special, "yes") == 0) {
+        return cs_fail(CS_ERR_USAGE, "--special yes: %s/tokenizer.json puts none around a text",
+                       t->dir);
+    }
+    return CS_OK;
+}
+
+void cs_model_text_free(cs_model_text *t)
+{
+    cs_model_free(&t->model);
+    cs_tokenizer_free(&t->tokenizer);
+    cs_corpus_free(&t->corpus);
+    cs_free(t->keep);
+    cs_backend_free(&t->backend);
+    memset(t, 0, sizeof *t);
+}

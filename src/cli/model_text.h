@@ -1,0 +1,44 @@
+/* A trained model and text for it: what commands that read models have in common. */
+#ifndef CS_CLI_MODEL_TEXT_H
+#define CS_CLI_MODEL_TEXT_H
+
+#include "analysis/model_kind.h"
+#include "cli/opt.h"
+#include "model/model.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+
+/* --split --limit --limit-tokens --special --max-length --batch. Goes with cs_group_corpus_form. */
+extern const cs_opt cs_group_model_text[];
+
+typedef struct {
+    const char *dir;
+    cs_backend *backend;
+    cs_model model;
+    cs_tokenizer *tokenizer; /* NULL: DIR has none */
+    cs_model_kind kind;
+    /* set by cs_args_model_corpus */
+    cs_corpus corpus;
+    uint8_t *keep;             /* documents wanted */
+    int64_t documents, tokens; /* of those */
+} cs_model_text;
+
+/* Backend of --device (in float), configuration, weights and tokenizer of a directory, which are
+ * remembered as inputs. */
+cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;
+
+/* A corpus in the model's tokens, and which of its documents are wanted. CS_ERR_INPUT when it is
+ * text and the model has no tokenizer.json, or nothing is left. */
+cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;
+
+/* The ids that --special puts around every piece: those of the tokenizer's post-processor. `auto`:
+ * for masked models that were not trained by this program, which uses none. */
+typedef struct {
+    const int32_t *before, *after;
+    int64_t befores, afters;
+} cs_around;
+cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out) CS_MUST_CHECK;
+
+void cs_model_text_free(cs_model_text *t);
+
+#endif
