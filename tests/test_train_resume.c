@@ -408,6 +408,22 @@ static void test_bad_limit(void **state)
     assert_same_file(in_dir(state, "whole"), in_dir(state, "run"), "model.safetensors");
 }
 
+/* Norms that are read late: the steps in a row are found all the same, whatever came after them. */
+static void test_bad_limit_read_late(void **state)
+{
+    recipe r = {0};
+    cs_train_result result;
+    training t = make_training(&r, in_dir(state, "run"));
+    t.backend->asynchronous = true;
+    t.options.learning_rate = 1e30;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.log_every = t.options.eval_every = t.options.save_every = 0;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
+                 "not finite in 3 steps in a row");
+    assert_int_equal(result.step, 12);
+    free_training(&t);
+}
+
 /* A rate so large that values overflow: the run ends, nothing infinite is saved. */
 static void test_divergence(void **state)
 {
@@ -536,6 +552,7 @@ int main(void)
         TEST_IN_DIR(test_damage),
         TEST_IN_DIR(test_bad_steps_are_skipped),
         TEST_IN_DIR(test_bad_limit),
+        TEST_IN_DIR(test_bad_limit_read_late),
         TEST_IN_DIR(test_divergence),
         TEST_IN_DIR(test_infinite_value_is_not_saved),
         TEST_IN_DIR(test_full_disk),

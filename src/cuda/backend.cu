@@ -514,6 +514,7 @@ static void fill_table(Cuda *c)
 {
     cs_backend *t = &c->table;
     t->name = c->half ? "cuda (bf16)" : "cuda (fp32)";
+    t->asynchronous = true;
     t->activation = c->half ? CS_REAL_BF16 : CS_REAL_F32;
     t->parameter = CS_REAL_F32;
     t->state = c;
