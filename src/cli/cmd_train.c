@@ -1,6 +1,8 @@
 /* cospec train: pretrains a model of the toolkit on a corpus, under any objective. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -196,11 +198,18 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
     return status;
 }
 
-/* Checkpoints and log stay whatever comes; what stands for a finished run does not. */
-static cs_status begin_files(cs_args *args)
+/* Checkpoints and log stay whatever comes; what stands for a finished run does not. A run that
+ * starts anew takes the manifest of the old one away: its checkpoints go too, and --resume would
+ * else hold the new ones against the old options. */
+static cs_status begin_files(cs_args *args, bool anew)
 {
     static const char *const file[] = {"model.safetensors", "config.json", "tokenizer.json"};
-    cs_status status = CS_OK;
+    char *manifest = cs_path_join(cs_args_text(args, "output"), "manifest.json");
+    cs_status status = manifest ? CS_OK : CS_ERR_MEMORY;
+    if (manifest && anew && unlink(manifest) != 0 && errno != ENOENT && errno != ENOTDIR) {
+        status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", manifest, strerror(errno));
+    }
+    cs_free(manifest);
     for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
         char *path = NULL;
         status = cs_output_path(args, file[i], &path);
@@ -213,7 +222,7 @@ static cs_status train(cs_args *args, run *r)
 {
     cs_train_result result = {0};
     char reason[1024];
-    cs_status status = begin_files(args);
+    cs_status status = begin_files(args, !r->options.resume);
     if (status == CS_OK) {
         status = cs_train(&r->model, &r->corpus, r->tokenizer, &r->options, &result);
     }

@@ -71,6 +71,25 @@ test_interrupt_and_resume() {
     exits 0 train $args --steps 400 --resume -o torn && says "finished already" && [ "$(number step out)" = 400 ]
 }
 
+# A run begun anew over a finished one, interrupted: --resume goes on with the new one.
+test_force_and_resume() {
+    small_corpus c.tsv
+    exits 0 train --objective ar --steps 4 -o d || return 1
+    args="--objective ar --steps 100000 --lr 0.002"
+    # shellcheck disable=SC2086
+    "$COSPEC" train --corpus c.tsv $size $args --force -o d > out 2> err &
+    pid=$!
+    tries=0
+    until [ "$(cat d/log.csv 2> /dev/null | wc -l)" -gt 3 ] || [ $tries = 300 ]; do sleep 0.02; tries=$((tries + 1)); done
+    kill -INT $pid
+    wait $pid
+    got=$?
+    [ $got = 130 ] && [ ! -e d/checkpoint-4 ] || { fail "exit $got, $(ls d | tr '\n' ' ')"; return 1; }
+    before=$(tail -1 d/log.csv | cut -d, -f1)
+    # shellcheck disable=SC2086
+    exits 0 train $args --time-limit 0.000001 --resume -o d && [ "$(number step out)" -gt "$before" ] || fail "${why:-did not go on from $before: $(cat out)}"
+}
+
 test_time_limit() {
     small_corpus c.tsv
     exits 0 train --objective ar --steps 30 --time-limit 0.000001 -o d && says "stopped after step 1 of 30; --resume goes on" || return 1
@@ -191,7 +210,7 @@ test_bpe() {
         cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
 }
 
-for t in every_objective same_bytes_for_any_threads interrupt_and_resume time_limit more_steps damaged_checkpoint divergence init_from token_ids \
+for t in every_objective same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from token_ids \
     nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
