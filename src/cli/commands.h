@@ -16,6 +16,7 @@
     X(angles)                                                                                      \
     X(train)                                                                                       \
     X(features)                                                                                    \
+    X(verify_model)                                                                                \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

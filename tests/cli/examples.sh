@@ -1,8 +1,9 @@
 # Every example of every command runs, in the order of its command, in one folder a command.
 formats=$(pwd)/docs/formats.md
+golden=$(pwd)/tests/golden
 . tests/cli/lib.sh
 
-commands=$("$COSPEC" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$("$COSPEC" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
 test_one() {
     "$COSPEC" help "$command" | sed '1,/^Examples:/d; s/^  //' | grep '^cospec ' > lines
@@ -25,6 +26,7 @@ for command in $commands; do
     # The files of a user's own that examples name.
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > verses.txt
+    cp -r "$golden/models/gpt2" gpt2-tiny
     # The plan file that docs/formats.md shows.
     sed -n '/^## Plan files/,/^## Corpora/{/^```json/,/^```$/{/^```/!p}}' "$formats" > plans.json
     if ! test_one; then echo "not ok examples of $command: $why"
