@@ -2,7 +2,10 @@
 same logits, hidden states and loss.
 
 Weights are float on both sides, so both are also evaluated in double, where they must agree to 1e-9 of the largest logit. In float the
-backends may be 8 times as far from that as the class itself is in float32 (model_parity.py says why).
+backends may be 16 times as far from that as the class itself is in float32 (model_parity.py says why).
+
+At the end some steps of `cospec train` from a class's own weights against the class trained by torch's AdamW: losses, gradient norms and
+the last parameters.
 """
 import csv
 import json
@@ -323,6 +326,57 @@ def same_tokens(directory, path):
     return None
 
 
+def check_steps(checks, folder):
+    """`cospec train --init-from` on a corpus that is one batch, so that every step reads all of it in whatever order."""
+    steps, rate, b1, b2, eps, decay, clip = 6, 0.01, 0.9, 0.98, 1e-3, 0.1, 0.5
+    path = corpus(folder, 8, 2)
+    first, last = os.path.join(folder, "first"), os.path.join(folder, "last")
+    recipe = {"schedule": "constant", "warmup": 0, "lr": rate, "beta1": b1, "beta2": b2, "adam_eps": eps,
+              "weight_decay": decay, "clip": clip, "batch": 8, "max_length": 16, "test_share": 0, "log_every": 1}
+
+    def train():
+        # a directory with a tokenizer of the corpus, then other weights: large ones, so that gradients are no rounding
+        cospec("train", corpus=path, objective="ar", arch="gpt2", steps=1, layers=2, width=12, heads=2, o=first,
+               **recipe)
+        model, _ = loaded(first, "gpt2")
+        randomise(model, 7).save_pretrained(first)
+        cospec("train", corpus=path, objective="ar", steps=steps, init_from=first, o=last, **recipe)
+        with open(os.path.join(last, "log.csv"), encoding="utf-8") as file:
+            log = list(csv.DictReader(file))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(first)
+        with open(path, encoding="utf-8") as file:
+            ids = [torch.tensor([tokenizer(line.strip(), add_special_tokens=False)["input_ids"]]) for line in file]
+        model = model.double()
+        named = dict(model.named_parameters())
+        adam = torch.optim.AdamW([{"params": [p for p in named.values() if p.dim() == 2], "weight_decay": decay},
+                                  {"params": [p for p in named.values() if p.dim() == 1], "weight_decay": 0.0}],
+                                 lr=rate, betas=(b1, b2), eps=eps)
+        total = sum(x.shape[1] - 1 for x in ids)
+        for step in range(steps):
+            adam.zero_grad()
+            loss = sum(torch.nn.functional.cross_entropy(model(x).logits[0, :-1], x[0, 1:], reduction="sum")
+                       for x in ids) / total
+            loss.backward()
+            norm = float(torch.sqrt(sum((p.grad ** 2).sum() for p in named.values())))
+            for p in named.values():
+                p.grad *= min(1, clip / norm)
+            adam.step()
+            for key, x in (("loss", float(loss.detach())), ("grad_norm", norm)):
+                if not abs(float(log[step][key]) - x) <= 1e-4 * x:
+                    return f"step {step + 1}: {key} {log[step][key]}, expected {x:.8g}"
+                MEASURED[key] = max(MEASURED.get(key, 0), abs(float(log[step][key]) / x - 1))
+        trained, _ = loaded(last, "gpt2")
+        for name, p in trained.named_parameters():
+            worst = float((p - named[name]).abs().max().detach())
+            MEASURED["parameters"] = max(MEASURED.get("parameters", 0), worst)
+            # what AdamW may move in all is rate * steps; rounding is to be a small part of it
+            if not worst <= 1e-3 * rate * steps:
+                return f"{name} is off by {worst:.3g} after {steps} steps"
+        return None
+
+    checks.run("train steps as torch's AdamW", train)
+
+
 def main():
     checks = Checks("huggingface")
     if not os.access(TOOL, os.X_OK):
@@ -336,6 +390,7 @@ def main():
         check_refusals(checks, folder)
         check_writing(checks, folder)
         check_trained(checks, folder)
+        check_steps(checks, folder)
     print("# largest relative differences: " + ", ".join(f"{k} {v:.2g}" for k, v in MEASURED.items()))
     checks.exit()
 
