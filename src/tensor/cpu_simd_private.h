@@ -55,7 +55,7 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
                 row[i] = all(0.0F);
                 if (i0 + i < n) {
                     row[i] = load(x + (i0 + i) * ld + k, steps - k);
-                    __builtin_prefetch(x + (i0 + i) * ld + k + FAR);
+                    __builtin_prefetch(x + (i0 + i) * ld + k + FAR, 0, 2);
                 }
             }
             transpose(row);
@@ -76,7 +76,7 @@ static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_st
         for (int64_t p = 0, i = 0; p < panels; ++p) {
             const int64_t width = least + (p < more);
             for (int64_t j = 0; j < width; j += W) {
-                __builtin_prefetch(x + (k + 8) * ld + i + j);
+                __builtin_prefetch(x + (k + 16) * ld + i + j, 0, 2);
                 vf v = load(x + k * ld + i + j, end - k * ld - i - j);
                 /* past the panel's end lie its next step, then the next panel's first */
                 store(to + k * width + j, k < steps - 1 ? W : width - j, v);
