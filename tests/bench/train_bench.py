@@ -72,33 +72,27 @@ def has_torch(python):
         return False
 
 
-def settings():
-    for count in (threads, 1):
-        for policy in ("PASSIVE", "ACTIVE"):
-            for kernel in ("", "SkylakeX", "Haswell"):
-                if not (count == 1 and policy == "ACTIVE"):
-                    yield {"OMP_NUM_THREADS": str(count), "OMP_WAIT_POLICY": policy, **({"OPENBLAS_CORETYPE": kernel} if kernel else {})}
-
-
-def median_step(runner, count):
-    return statistics.median(runner.steps(count)["seconds"])
+def trial(python, path, environment):
+    """Seconds of a step after one to warm up; infinite where the setting does not run (a kernel that the processor lacks)."""
+    runner = Runner([python, os.path.join(here, "train_torch.py"), path, environment["OMP_NUM_THREADS"]], environment)
+    try:
+        runner.steps(1)
+        return min(runner.steps(2)["seconds"])
+    except RuntimeError:
+        return float("inf")
+    finally:
+        runner.close()
 
 
 def best_setting(python, path):
-    """The fastest setting of this torch: one step to warm up, two measured."""
-    best = None
-    for environment in settings():
-        runner = Runner([python, os.path.join(here, "train_torch.py"), path, environment["OMP_NUM_THREADS"]], environment)
-        try:
-            first = runner.steps(1)
-            seconds = min(runner.steps(2)["seconds"])
-        except RuntimeError:
-            continue  # a kernel that this processor or BLAS does not have
-        finally:
-            runner.close()
-        if best is None or seconds < best[0]:
-            best = (seconds, environment, first)
-    return best
+    """The fastest BLAS kernel first, then with it spinning threads and one thread."""
+    base = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"}
+    tried = [({**base, **kernel}) for kernel in ({}, {"OPENBLAS_CORETYPE": "SkylakeX"}, {"OPENBLAS_CORETYPE": "Haswell"})]
+    seconds = [trial(python, path, setting) for setting in tried]
+    best = tried[seconds.index(min(seconds))]
+    tried += [{**best, "OMP_WAIT_POLICY": "ACTIVE"}, {**best, "OMP_NUM_THREADS": "1"}]
+    seconds += [trial(python, path, setting) for setting in tried[3:]]
+    return tried[seconds.index(min(seconds))]
 
 
 rows = []
@@ -110,7 +104,7 @@ with tempfile.TemporaryDirectory() as work:
         if not has_torch(python):
             print(f"train_bench: no torch for {python}; not measured", file=sys.stderr)
             continue
-        _, environment, first = best_setting(python, path)
+        environment = best_setting(python, path)
         ours = Runner([program, path, str(threads)], {})
         theirs = Runner([python, os.path.join(here, "train_torch.py"), path, environment["OMP_NUM_THREADS"]], environment)
         a, b = ours.steps(1), theirs.steps(1)
