@@ -14,39 +14,48 @@ static inline int64_t column_parts(int64_t rows)
 }
 
 /* First stage, called by blocks of COLUMN_WIDE x COLUMN_DEEP threads, blockIdx.x the chunk of rows,
- * blockIdx.y the group of columns: sums `SUMS` values a row and column. value(row, col, out).
- * part: SUMS x parts x cols. */
-template <int SUMS, typename Value>
+ * blockIdx.y the group of COLUMN_WIDE N columns: sums `SUMS` values a row and column. value(row,
+ * col, out) gives N columns from col. cols is a multiple of N. part: SUMS x parts x cols. */
+template <int SUMS, int N, typename Value>
 static __device__ inline void column_stage(int64_t rows, int64_t cols, float *part, Value value)
 {
-    __shared__ float room[SUMS][COLUMN_DEEP][COLUMN_WIDE];
-    int64_t col = (int64_t)blockIdx.y * COLUMN_WIDE + threadIdx.x;
+    __shared__ float room[SUMS][COLUMN_DEEP][COLUMN_WIDE * N];
+    int64_t col = ((int64_t)blockIdx.y * COLUMN_WIDE + threadIdx.x) * N;
     int64_t first = (int64_t)blockIdx.x * COLUMN_CHUNK;
     int64_t end = first + COLUMN_CHUNK < rows ? first + COLUMN_CHUNK : rows;
-    float sum[SUMS] = {};
+    float sum[SUMS][N] = {};
     if (col < cols) {
         for (int64_t row = first + threadIdx.y; row < end; row += COLUMN_DEEP) {
-            float x[SUMS];
+            float x[SUMS][N];
             value(row, col, x);
 #pragma unroll
             for (int s = 0; s < SUMS; ++s) {
-                sum[s] += x[s];
+#pragma unroll
+                for (int n = 0; n < N; ++n) {
+                    sum[s][n] += x[s][n];
+                }
             }
         }
     }
 #pragma unroll
     for (int s = 0; s < SUMS; ++s) {
-        room[s][threadIdx.y][threadIdx.x] = sum[s];
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            room[s][threadIdx.y][threadIdx.x * N + n] = sum[s][n];
+        }
     }
     __syncthreads();
-    if (threadIdx.y == 0 && col < cols) {
-#pragma unroll
-        for (int s = 0; s < SUMS; ++s) {
+    /* a warp (one y) takes every COLUMN_DEEP-th run of 32 columns */
+    for (int i = (int)(threadIdx.y * COLUMN_WIDE + threadIdx.x); i < SUMS * COLUMN_WIDE * N;
+         i += COLUMN_WIDE * COLUMN_DEEP) {
+        int s = i / (COLUMN_WIDE * N), in = i % (COLUMN_WIDE * N);
+        int64_t to = (int64_t)blockIdx.y * COLUMN_WIDE * N + in;
+        if (to < cols) {
             float total = 0.0F;
             for (int deep = 0; deep < COLUMN_DEEP; ++deep) {
-                total += room[s][deep][threadIdx.x];
+                total += room[s][deep][in];
             }
-            part[((int64_t)s * gridDim.x + blockIdx.x) * cols + col] = total;
+            part[((int64_t)s * gridDim.x + blockIdx.x) * cols + to] = total;
         }
     }
 }
@@ -75,9 +84,9 @@ static __global__ void column_finish(int64_t parts, int64_t cols, int64_t wide, 
     }
 }
 
-static inline dim3 column_grid(int64_t rows, int64_t cols)
+static inline dim3 column_grid(int64_t rows, int64_t cols, int64_t n)
 {
-    return dim3((unsigned)column_parts(rows), (unsigned)ceil_div(cols, COLUMN_WIDE), 1);
+    return dim3((unsigned)column_parts(rows), (unsigned)ceil_div(cols, COLUMN_WIDE * n), 1);
 }
 
 static inline cs_status column_sum_matrix(const Cuda *c, int64_t parts, int64_t cols, int64_t wide,

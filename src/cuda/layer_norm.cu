@@ -56,12 +56,15 @@ template <typename T, int N> static __global__ void norm_kernel(NormForward<T> f
     }
     float rstd = (float)(1.0 / sqrt((double)(warp_sum(square) / (float)f.cols) + f.eps));
     for (int64_t pack = lane; pack < f.packs; pack += WARP) {
-        float x[N];
+        float x[N], gain[N], bias[N] = {};
         load<T, N>(s + pack * N, x);
+        load<float, N>(f.gain + pack * N, gain);
+        if (f.bias) {
+            load<float, N>(f.bias + pack * N, bias);
+        }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            int64_t col = pack * N + i;
-            x[i] = (x[i] - mean) * rstd * f.gain[col] + (f.bias ? f.bias[col] : 0.0F);
+            x[i] = (x[i] - mean) * rstd * gain[i] + bias[i];
         }
         store<T, N>(f.y + row * f.ldy + pack * N, x);
     }
@@ -105,28 +108,30 @@ template <typename T, int N> static __global__ void norm_grad_kernel(NormBackwar
     float mean = b.mean[row * b.ld_mean], rstd = b.rstd[row * b.ld_rstd];
     float sum_g = 0.0F, sum_gn = 0.0F;
     for (int64_t pack = lane; pack < b.packs; pack += WARP) {
-        float s[N], dy[N];
+        float s[N], dy[N], gain[N];
         load<T, N>(b.s + row * b.lds + pack * N, s);
         load<T, N>(b.dy + row * b.ldy + pack * N, dy);
+        load<float, N>(b.gain + pack * N, gain);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            float g = dy[i] * b.gain[pack * N + i];
+            float g = dy[i] * gain[i];
             sum_g += g;
             sum_gn += g * ((s[i] - mean) * rstd);
         }
     }
     float mean_g = warp_sum(sum_g) / (float)b.cols, mean_gn = warp_sum(sum_gn) / (float)b.cols;
     for (int64_t pack = lane; pack < b.packs; pack += WARP) {
-        float s[N], dy[N], left[N] = {};
+        float s[N], dy[N], gain[N], left[N] = {};
         load<T, N>(b.s + row * b.lds + pack * N, s);
         load<T, N>(b.dy + row * b.ldy + pack * N, dy);
+        load<float, N>(b.gain + pack * N, gain);
         if (b.ds) {
             load<T, N>(b.ds + row * b.lds + pack * N, left);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float n = (s[i] - mean) * rstd;
-            s[i] = rstd * (dy[i] * b.gain[pack * N + i] - mean_g - n * mean_gn) + left[i];
+            s[i] = rstd * (dy[i] * gain[i] - mean_g - n * mean_gn) + left[i];
         }
         if (b.dx) {
             put_gradient<T, N>(b.dx + row * b.ldx + pack * N, s, b.add_x);
@@ -138,15 +143,19 @@ template <typename T, int N> static __global__ void norm_grad_kernel(NormBackwar
     }
 }
 
-template <typename T>
+template <typename T, int N>
 static __global__ void gain_grad_kernel(int64_t rows, int64_t cols, const T *dy, int64_t ldy,
                                         const T *s, int64_t lds, const float *mean, int64_t ld_mean,
                                         const float *rstd, int64_t ld_rstd, float *part)
 {
-    column_stage<2>(rows, cols, part, [=](int64_t row, int64_t col, float *out) {
-        float g = to_float(dy[row * ldy + col]);
-        out[0] = g * ((to_float(s[row * lds + col]) - mean[row * ld_mean]) * rstd[row * ld_rstd]);
-        out[1] = g;
+    column_stage<2, N>(rows, cols, part, [=](int64_t row, int64_t col, float(*out)[N]) {
+        float m = mean[row * ld_mean], r = rstd[row * ld_rstd];
+        load<T, N>(dy + row * ldy + col, out[1]);
+        load<T, N>(s + row * lds + col, out[0]);
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            out[0][n] = out[1][n] * ((out[0][n] - m) * r);
+        }
     });
 }
 
@@ -166,7 +175,9 @@ template <typename T> static cs_status forward(const cs_run *run, const cs_op *o
     cs_matrix mean = c->host->matrix(run, o->mean), rstd = c->host->matrix(run, o->rstd);
     bool wide = aligned(x.x, x.ld, x.cols, size, 16) && aligned(s.x, s.ld, x.cols, size, 16) &&
                 aligned(y.x, y.ld, x.cols, size, 16) &&
-                (!r.x || aligned(r.x, r.ld, x.cols, size, 16));
+                (!r.x || aligned(r.x, r.ld, x.cols, size, 16)) &&
+                aligned(gain.x, 4 * N, x.cols, 4, 4 * N) &&
+                (!bias.x || aligned(bias.x, 4 * N, x.cols, 4, 4 * N));
     NormForward<T> f = {};
     f.rows = y.rows;
     f.cols = x.cols;
@@ -196,7 +207,7 @@ cs_status layer_norm_forward(const cs_run *run, const cs_op *op)
     return cuda_of(run)->half ? forward<bf16>(run, op) : forward<float>(run, op);
 }
 
-template <typename T>
+template <typename T, int N>
 static cs_status gain_grads(Cuda *c, const cs_op_layer_norm *o, const cs_matrix *y,
                             const cs_matrix *s, const cs_matrix *mean, const cs_matrix *rstd,
                             float *gain, float *bias)
@@ -206,11 +217,11 @@ static cs_status gain_grads(Cuda *c, const cs_op_layer_norm *o, const cs_matrix 
     cs_status status = cuda_scratch(c, 2 * parts * cols * (int64_t)sizeof(float), &room);
     float *part = static_cast<float *>(room);
     if (status == CS_OK) {
-        status = launch(c, "gain and bias gradients", gain_grad_kernel<T>,
-                        column_grid(y->rows, cols), dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0, y->rows,
-                        cols, static_cast<const T *>(y->grad), y->ld, static_cast<const T *>(s->x),
-                        s->ld, static_cast<const float *>(mean->x), mean->ld,
-                        static_cast<const float *>(rstd->x), rstd->ld, part);
+        status = launch(c, "gain and bias gradients", gain_grad_kernel<T, N>,
+                        column_grid(y->rows, cols, N), dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0,
+                        y->rows, cols, static_cast<const T *>(y->grad), y->ld,
+                        static_cast<const T *>(s->x), s->ld, static_cast<const float *>(mean->x),
+                        mean->ld, static_cast<const float *>(rstd->x), rstd->ld, part);
     }
     if (status == CS_OK && o->gain.grad) {
         status = column_sum(c, parts, cols, part, gain);
@@ -234,8 +245,13 @@ template <typename T> static cs_status backward(const cs_run *run, const cs_op *
     cs_matrix mean = c->host->matrix(run, o->mean), rstd = c->host->matrix(run, o->rstd);
     cs_status status = CS_OK;
     if (o->gain.grad || (bias.x && o->bias.grad)) {
-        status = gain_grads<T>(c, o, &y, &s, &mean, &rstd, static_cast<float *>(gain.grad),
-                               static_cast<float *>(bias.grad));
+        bool packs = aligned(y.grad, y.ld, y.cols, size, 4 * size) &&
+                     aligned(s.x, s.ld, y.cols, size, 4 * size);
+        status = packs
+                     ? gain_grads<T, 4>(c, o, &y, &s, &mean, &rstd, static_cast<float *>(gain.grad),
+                                        static_cast<float *>(bias.grad))
+                     : gain_grads<T, 1>(c, o, &y, &s, &mean, &rstd, static_cast<float *>(gain.grad),
+                                        static_cast<float *>(bias.grad));
     }
     NormBackward<T> b = {};
     b.dx = o->x.grad ? static_cast<T *>(x.grad) : NULL;
@@ -247,7 +263,8 @@ template <typename T> static cs_status backward(const cs_run *run, const cs_op *
     bool wide = aligned(s.x, s.ld, x.cols, size, 16) && aligned(y.grad, y.ld, x.cols, size, 16) &&
                 (!b.ds || aligned(b.ds, s.ld, x.cols, size, 16)) &&
                 (!b.dx || aligned(b.dx, x.ld, x.cols, size, 16)) &&
-                (!b.dr || aligned(b.dr, r.ld, x.cols, size, 16));
+                (!b.dr || aligned(b.dr, r.ld, x.cols, size, 16)) &&
+                aligned(gain.x, 4 * N, x.cols, 4, 4 * N);
     b.rows = y.rows;
     b.cols = x.cols;
     b.packs = wide ? x.cols / N : x.cols;

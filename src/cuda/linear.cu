@@ -56,12 +56,12 @@ static __global__ void slope_kernel(int64_t rows, int64_t packs, T *dy, int64_t 
     store<T, N>(dy + row * ldy + pack * N, g);
 }
 
-template <typename T>
+template <typename T, int N>
 static __global__ void bias_grad_kernel(int64_t rows, int64_t cols, const T *dz, int64_t ld,
                                         float *part)
 {
-    column_stage<1>(rows, cols, part, [=](int64_t row, int64_t col, float *out) {
-        out[0] = to_float(dz[row * ld + col]);
+    column_stage<1, N>(rows, cols, part, [=](int64_t row, int64_t col, float(*out)[N]) {
+        load<T, N>(dz + row * ld + col, out[0]);
     });
 }
 
@@ -163,19 +163,29 @@ static cs_status slope(Cuda *c, const cs_matrix *y, const cs_matrix *z, int act)
                   before, z->ld, act);
 }
 
-template <typename T> static cs_status bias_grad(Cuda *c, const cs_matrix *y, const cs_matrix *b)
+template <typename T, int N>
+static cs_status bias_grad(Cuda *c, const cs_matrix *y, const cs_matrix *b)
 {
     void *part = NULL;
     cs_status status =
         cuda_scratch(c, column_parts(y->rows) * y->cols * (int64_t)sizeof(float), &part);
     if (status == CS_OK) {
-        status = launch(c, "bias gradient", bias_grad_kernel<T>, column_grid(y->rows, y->cols),
-                        dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0, y->rows, y->cols,
-                        static_cast<const T *>(y->grad), y->ld, static_cast<float *>(part));
+        status =
+            launch(c, "bias gradient", bias_grad_kernel<T, N>, column_grid(y->rows, y->cols, N),
+                   dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0, y->rows, y->cols,
+                   static_cast<const T *>(y->grad), y->ld, static_cast<float *>(part));
     }
     return status == CS_OK ? column_sum(c, column_parts(y->rows), y->cols,
                                         static_cast<const float *>(part), b->grad)
                            : status;
+}
+
+template <typename T>
+static cs_status bias_grad_any(Cuda *c, const cs_matrix *y, const cs_matrix *b)
+{
+    const int64_t size = (int64_t)sizeof(T);
+    return aligned(y->grad, y->ld, y->cols, size, 4 * size) ? bias_grad<T, 4>(c, y, b)
+                                                            : bias_grad<T, 1>(c, y, b);
 }
 
 cs_status linear_backward(const cs_run *run, const cs_op *op)
@@ -193,7 +203,7 @@ cs_status linear_backward(const cs_run *run, const cs_op *op)
         status = c->half ? slope<bf16>(c, &y, &z, o->act) : slope<float>(c, &y, &z, o->act);
     }
     if (status == CS_OK && o->b.grad) {
-        status = c->half ? bias_grad<bf16>(c, &y, &b) : bias_grad<float>(c, &y, &b);
+        status = c->half ? bias_grad_any<bf16>(c, &y, &b) : bias_grad_any<float>(c, &y, &b);
     }
     if (status == CS_OK && o->w.grad) {
         /* w'^T += x^T z', seen by columns */

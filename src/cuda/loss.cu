@@ -41,7 +41,7 @@ static __device__ inline Peak block_peak(Peak x, Peak *room)
     return all;
 }
 
-template <typename T>
+template <typename T, int N>
 static __global__ void cross_entropy_kernel(int64_t classes, const T *z, int64_t ldz,
                                             const int32_t *target, const float *weight,
                                             int64_t ld_weight, float *lse, int64_t ld_lse,
@@ -59,13 +59,19 @@ static __global__ void cross_entropy_kernel(int64_t classes, const T *z, int64_t
     }
     const T *zr = z + row * ldz;
     Peak own = {-INFINITY, 0.0F};
-    for (int64_t col = threadIdx.x; col < classes; col += LOSS_BLOCK) {
-        float x = to_float(zr[col]);
-        if (x > own.most) {
-            own.sum = own.sum * expf(own.most - x) + 1.0F;
-            own.most = x;
-        } else if (x != -INFINITY) {
-            own.sum += expf(x - own.most); /* not-a-number ends up in the sum */
+    for (int64_t first = (int64_t)threadIdx.x * N; first < classes; first += LOSS_BLOCK * N) {
+        float x[N], most = own.most;
+        load<T, N>(zr + first, x);
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            x[i] = first + i < classes ? x[i] : -INFINITY;
+            most = fmaxf(most, x[i]);
+        }
+        own.sum = own.sum > 0.0F ? own.sum * expf(own.most - most) : own.sum;
+        own.most = most;
+#pragma unroll
+        for (int i = 0; i < N; ++i) { /* not-a-number ends up in the sum */
+            own.sum += x[i] == -INFINITY ? 0.0F : expf(x[i] - most);
         }
     }
     Peak all = block_peak(own, room);
@@ -171,13 +177,13 @@ static __global__ void squared_grad_kernel(int64_t rows, int64_t cols, T *z, int
 /* --- host ----------------------------------------------------------------------------------------
  */
 
-template <typename T> static cs_status cross_entropy(const cs_run *run, const cs_op *op)
+template <typename T, int N> static cs_status cross_entropy(const cs_run *run, const cs_op *op)
 {
     const cs_op_cross_entropy *o = &op->cross_entropy;
     Cuda *c = cuda_of(run);
     cs_matrix z = c->host->matrix(run, o->z.tensor), weight = c->host->matrix(run, o->weight);
     cs_matrix lse = c->host->matrix(run, o->lse), loss = c->host->matrix(run, o->loss);
-    return launch(c, "cross-entropy", cross_entropy_kernel<T>, dim3((unsigned)z.rows, 1, 1),
+    return launch(c, "cross-entropy", cross_entropy_kernel<T, N>, dim3((unsigned)z.rows, 1, 1),
                   dim3(LOSS_BLOCK, 1, 1), 0, o->classes, static_cast<const T *>(z.x), z.ld,
                   c->host->ints(run, o->target), static_cast<const float *>(weight.x), weight.ld,
                   static_cast<float *>(lse.x), lse.ld, static_cast<float *>(loss.x), loss.ld);
@@ -185,7 +191,14 @@ template <typename T> static cs_status cross_entropy(const cs_run *run, const cs
 
 cs_status cross_entropy_forward(const cs_run *run, const cs_op *op)
 {
-    return cuda_of(run)->half ? cross_entropy<bf16>(run, op) : cross_entropy<float>(run, op);
+    Cuda *c = cuda_of(run);
+    cs_matrix z = c->host->matrix(run, op->cross_entropy.z.tensor);
+    if (c->half) {
+        return aligned(z.x, z.ld, z.cols, 2, 16) ? cross_entropy<bf16, 8>(run, op)
+                                                 : cross_entropy<bf16, 1>(run, op);
+    }
+    return aligned(z.x, z.ld, z.cols, 4, 16) ? cross_entropy<float, 4>(run, op)
+                                             : cross_entropy<float, 1>(run, op);
 }
 
 template <typename T, int N> static cs_status cross_entropy_grad(const cs_run *run, const cs_op *op)
