@@ -12,9 +12,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "cli/train_corpus.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "plan/pairs.h"
+#include "small_corpus.h"
 #include "train/examples.h"
 #include "train_support.h"
 
@@ -223,6 +225,42 @@ static void test_target_masses(void **state)
     check_mass(CS_OBJ_GVP);
 }
 
+/* Special tokens take ids 0..4 and keep the tokens that spelled them; the others keep their order.
+ */
+static void test_specials_first(void **state)
+{
+    (void)state;
+    const int64_t length[] = {6};
+    static const char *const spelled[] = {"<unk>", "the", "<mask>", "a"};
+    cs_corpus c = small_corpus(1, length, 4, 0, 1);
+    for (int32_t i = 0; i < 6; ++i) {
+        c.token[i] = i % 4;
+    }
+    for (int i = 0; i < 4; ++i) {
+        cs_free(c.word[i]);
+        c.word[i] = cs_strdup(spelled[i]);
+        assert_non_null(c.word[i]);
+    }
+    assert_int_equal(cs_corpus_specials_first(&c), CS_OK);
+    static const int32_t want[] = {3, 5, 4, 6, 3, 5};
+    static const char *const words[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "a"};
+    assert_int_equal(c.vocab, 7);
+    assert_int_equal(c.unknown, 3);
+    for (int i = 0; i < 7; ++i) {
+        assert_string_equal(c.word[i], words[i]);
+    }
+    assert_memory_equal(c.token, want, sizeof want);
+    cs_tokenizer *t = NULL;
+    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    assert_int_equal(cs_tokenizer_vocab(t), 7);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 3);
+    assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), 4);
+    cs_tokenizer_free(&t);
+    cs_corpus_free(&c);
+}
+
 /* --- the loop ----------------------------------------------------------------------------------*/
 
 static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
@@ -397,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_groups_of_like_length),
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_target_masses),
+        cmocka_unit_test(test_specials_first),
         TEST_IN_DIR(test_threads),
         TEST_IN_DIR(test_accumulation),
         TEST_IN_DIR(test_asynchronous),
