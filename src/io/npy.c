@@ -53,8 +53,7 @@ static cs_status not_npy(const cs_npy_source *s, const char *prefix)
                            : status;
 }
 
-/* Reads magic, version and dictionary; *at is the number of bytes read. */
-static cs_status load_header(const cs_npy_source *s, cs_npy_info *info, int64_t *at)
+cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t *at)
 {
     unsigned char p[PREFIX];
     cs_status status = read_exactly(s, p, 8, 0);
@@ -176,7 +175,7 @@ cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out)
     cs_npy_info info = {0};
     int64_t at = 0;
     void *data = NULL;
-    cs_status status = load_header(source, &info, &at);
+    cs_status status = cs_npy_load_header(source, &info, &at);
     if (status == CS_OK) {
         status = check_sizes(source, &info, at, limit);
     }

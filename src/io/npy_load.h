@@ -40,6 +40,10 @@ typedef struct {
     cs_status (*read)(void *ctx, void *out, int64_t want, int64_t *got);
 } cs_npy_source;
 
+/* Reads magic, version and dictionary; *at is the number of bytes read, where the data begin. */
+cs_status cs_npy_load_header(const cs_npy_source *source, cs_npy_info *info,
+                             int64_t *at) CS_MUST_CHECK;
+
 /* Reads one array that must fill the source exactly. `limit` bounds its data bytes; 0: free
  * memory does (CS_ERR_MEMORY). */
 cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out) CS_MUST_CHECK;

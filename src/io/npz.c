@@ -125,6 +125,17 @@ bool cs_npz_has(const cs_npz *npz, const char *name)
     return locate(npz, name) >= 0;
 }
 
+int64_t cs_npz_count(const cs_npz *npz)
+{
+    return zip_get_num_entries(npz->zip, 0);
+}
+
+const char *cs_npz_member(const cs_npz *npz, int64_t i)
+{
+    const char *name = zip_get_name(npz->zip, (zip_uint64_t)i, 0);
+    return name ? name : "";
+}
+
 static cs_status check_member(const cs_npz *npz, const char *what, const zip_stat_t *st)
 {
     const zip_uint64_t need =

@@ -24,6 +24,10 @@ void cs_npz_close(cs_npz *npz); /* accepts NULL */
 /* Whether member "<name>.npy" exists. */
 bool cs_npz_has(const cs_npz *npz, const char *name);
 
+/* Members of any kind, and the file name of one ("<name>.npy"), which lives as long as npz. */
+int64_t cs_npz_count(const cs_npz *npz);
+const char *cs_npz_member(const cs_npz *npz, int64_t i);
+
 /* Reads member "<name>.npy" (stored or deflated); CS_ERR_INPUT names archive and member when it is
  * missing or bad: sizes that lie, a wrong checksum, encryption, a bad NPY, more than the limit. */
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;

@@ -1,0 +1,459 @@
+/* Rows of numbers by position: pread on NPY files and safetensors, memory for the rest.
+ *
+ * pread rather than a mapping: a file cut short while it is open is an error to return and not a
+ * signal. An NPY file in Fortran order is read column by column, a piece of each. What is not float
+ * or double passes a stage of 16 KB. */
+#include "io/rows.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/float16.h"
+#include "io/npy.h"
+#include "io/npy_load.h"
+#include "io/npz.h"
+#include "io/safetensors.h"
+
+enum { STAGE = 1 << 14, LISTED = 8, BF16 = 100 /* beside the values of cs_dtype */ };
+
+struct cs_rows_store {
+    char *name;
+    int fd;         /* of an NPY file, else -1 */
+    int64_t offset; /* of its data */
+    bool fortran;
+    int kind;          /* a cs_dtype or BF16 */
+    int64_t item_size; /* bytes */
+    cs_safetensors *tensors;
+    const cs_safetensors_entry *entry;
+    cs_array array; /* of a member */
+};
+
+static void store_free(cs_rows_store *s)
+{
+    if (!s) {
+        return;
+    }
+    if (s->fd >= 0) {
+        (void)close(s->fd); /* opened for reading: nothing to lose */
+    }
+    cs_safetensors_free(s->tensors);
+    cs_array_free(&s->array);
+    cs_free(s->name);
+    cs_free(s);
+}
+
+void cs_rows_close(cs_rows *rows)
+{
+    store_free(rows->store);
+    *rows = (cs_rows){0};
+}
+
+const char *cs_rows_type_name(cs_rows_type type)
+{
+    static const char *const name[] = {"float16", "bfloat16", "float32", "float64", "integer"};
+    return name[type];
+}
+
+cs_rows cs_rows_of_f32(int64_t rows, int64_t cols, const float *data, const char *name)
+{
+    return (cs_rows){.rows = rows, .cols = cols, .type = CS_ROWS_F32, .name = name, .f32 = data};
+}
+
+cs_rows cs_rows_of_f64(int64_t rows, int64_t cols, const double *data, const char *name)
+{
+    return (cs_rows){.rows = rows, .cols = cols, .type = CS_ROWS_F64, .name = name, .f64 = data};
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool holds_many(const char *path)
+{
+    return cs_has_suffix(path, ".npz") || cs_has_suffix(path, ".safetensors");
+}
+
+cs_status cs_rows_split(const char *text, char **path, char **name)
+{
+    const char *colon = cs_path_exists(text) ? NULL : strrchr(text, ':');
+    char *p = cs_strdup(text), *n = NULL;
+    if (p && colon) {
+        p[colon - text] = '\0';
+        if (!holds_many(p)) { /* the ':' belongs to the file's name */
+            p[colon - text] = ':';
+            colon = NULL;
+        }
+    }
+    if (!p || (colon && !(n = cs_strdup(colon + 1)))) {
+        cs_free(p);
+        return CS_ERR_MEMORY;
+    }
+    *path = p;
+    *name = n;
+    return CS_OK;
+}
+
+/* Takes shape and kind of what was opened. */
+static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64_t *shape)
+{
+    if (s->kind == CS_UNICODE || s->kind == CS_BYTES) {
+        return cs_fail(CS_ERR_INPUT, "%s: holds text, not numbers", s->name);
+    }
+    if (ndim < 2) {
+        return cs_fail(CS_ERR_INPUT, "%s: has %d dimension%s; a matrix of rows has two", s->name,
+                       ndim, ndim == 1 ? "" : "s");
+    }
+    rows->rows = 1;
+    for (int d = 0; d + 1 < ndim; ++d) {
+        rows->rows *= shape[d];
+    }
+    rows->cols = shape[ndim - 1];
+    if (rows->rows == 0 || rows->cols == 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: is empty (%" PRId64 " rows of %" PRId64 ")", s->name,
+                       rows->rows, rows->cols);
+    }
+    if (s->fortran && ndim > 2) {
+        return cs_fail(CS_ERR_INPUT, "%s: has %d dimensions in Fortran order; save it in C order",
+                       s->name, ndim);
+    }
+    rows->type = s->kind == CS_F16   ? CS_ROWS_F16
+                 : s->kind == BF16   ? CS_ROWS_BF16
+                 : s->kind == CS_F32 ? CS_ROWS_F32
+                 : s->kind == CS_F64 ? CS_ROWS_F64
+                                     : CS_ROWS_INT;
+    return CS_OK;
+}
+
+typedef struct {
+    const char *path;
+    int fd;
+} file_ctx;
+
+static cs_status read_file(void *ctx, void *out, int64_t want, int64_t *got)
+{
+    const file_ctx *f = ctx;
+    *got = 0;
+    while (*got < want) {
+        ssize_t n = read(f->fd, (char *)out + *got, (size_t)(want - *got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", f->path, strerror(errno));
+        }
+        if (n == 0) {
+            break;
+        }
+        *got += n;
+    }
+    return CS_OK;
+}
+
+static cs_status open_npy(const char *path, cs_rows_store *s, cs_rows *rows)
+{
+    struct stat st;
+    cs_npy_info info = {0};
+    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
+    }
+    file_ctx ctx = {path, s->fd};
+    cs_npy_source source = {path, st.st_size, &ctx, read_file};
+    cs_status status = cs_npy_load_header(&source, &info, &s->offset);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (st.st_size - s->offset != info.bytes) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: byte %" PRId64 ": the header says %" PRId64 " bytes of data, %" PRId64
+                       " follow",
+                       path, s->offset, info.bytes, (int64_t)st.st_size - s->offset);
+    }
+    s->kind = (int)info.dtype;
+    s->item_size = info.item_size;
+    s->fortran = info.fortran && info.ndim > 1;
+    return describe(rows, s, info.ndim, info.shape);
+}
+
+/* Collects names for a message: "a, b, ... (12 in all)". */
+typedef struct {
+    char text[256];
+    int64_t count;
+} name_list;
+
+static void list_name(name_list *list, const char *name, int64_t length)
+{
+    size_t used = strlen(list->text), room = sizeof list->text - used;
+    if (list->count++ < LISTED && (size_t)length + 3 < room) {
+        const char *comma = used > 0 ? ", " : "";
+        memcpy(list->text + used, comma, strlen(comma));
+        used += strlen(comma);
+        memcpy(list->text + used, name, (size_t)length);
+        list->text[used + (size_t)length] = '\0';
+    }
+}
+
+static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
+{
+    cs_npz *npz = NULL;
+    name_list list = {"", 0};
+    char only[256] = "";
+    cs_status status = cs_npz_open(path, 0, &npz);
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < cs_npz_count(npz); ++i) {
+        const char *member = cs_npz_member(npz, i);
+        if (cs_has_suffix(member, ".npy")) {
+            int64_t length = (int64_t)strlen(member) - 4;
+            list_name(&list, member, length);
+            if (length < (int64_t)sizeof only) {
+                memcpy(only, member, (size_t)length);
+                only[length] = '\0';
+            }
+        }
+    }
+    if (name ? !cs_npz_has(npz, name) : list.count != 1) {
+        status = name ? cs_fail(CS_ERR_INPUT, "%s: has no member '%s'; it has %s", path, name,
+                                list.count > 0 ? list.text : "none")
+                      : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " members%s%s; name one, %s:NAME",
+                                path, list.count, list.count > 0 ? ": " : "", list.text, path);
+    }
+    if (status == CS_OK) {
+        status = cs_npz_read(npz, name ? name : only, &s->array);
+    }
+    cs_npz_close(npz);
+    if (status != CS_OK) {
+        return status;
+    }
+    s->kind = (int)s->array.dtype;
+    s->item_size = s->array.item_size;
+    status = describe(rows, s, s->array.ndim, s->array.shape);
+    rows->f32 = s->kind == CS_F32 ? s->array.data : NULL;
+    rows->f64 = s->kind == CS_F64 ? s->array.data : NULL;
+    return status;
+}
+
+static cs_status open_tensor(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
+{
+    static const int kind[] = {
+        [CS_ST_BOOL] = CS_BOOL, [CS_ST_U8] = CS_U8,   [CS_ST_I8] = CS_I8,  [CS_ST_I16] = CS_I16,
+        [CS_ST_I32] = CS_I32,   [CS_ST_I64] = CS_I64, [CS_ST_BF16] = BF16, [CS_ST_F16] = CS_F16,
+        [CS_ST_F32] = CS_F32,   [CS_ST_F64] = CS_F64,
+    };
+    cs_status status = cs_safetensors_open(path, &s->tensors);
+    if (status != CS_OK) {
+        return status;
+    }
+    name_list list = {"", 0};
+    int64_t count = cs_safetensors_count(s->tensors);
+    for (int64_t i = 0; i < count; ++i) {
+        const char *each = cs_safetensors_at(s->tensors, i)->name;
+        list_name(&list, each, (int64_t)strlen(each));
+    }
+    s->entry = name         ? cs_safetensors_find(s->tensors, name)
+               : count == 1 ? cs_safetensors_at(s->tensors, 0)
+                            : NULL;
+    if (!s->entry) {
+        return name ? cs_fail(CS_ERR_INPUT, "%s: has no tensor '%s'; it has %s", path, name,
+                              count > 0 ? list.text : "none")
+                    : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " tensors%s%s; name one, %s:NAME",
+                              path, count, count > 0 ? ": " : "", list.text, path);
+    }
+    s->kind = kind[s->entry->dtype];
+    s->item_size = cs_safetensors_dtype_size(s->entry->dtype);
+    return describe(rows, s, s->entry->ndim, s->entry->shape);
+}
+
+cs_status cs_rows_open(const char *text, cs_rows *out)
+{
+    cs_rows rows = {0};
+    char *path = NULL, *name = NULL;
+    cs_rows_store *s = cs_calloc(1, sizeof *s);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    s->fd = -1;
+    s->name = cs_strdup(text);
+    cs_status status = s->name ? cs_rows_split(text, &path, &name) : CS_ERR_MEMORY;
+    if (status != CS_OK) {
+        goto done;
+    }
+    if (cs_has_suffix(path, ".npy")) {
+        status = open_npy(path, s, &rows);
+    } else if (cs_has_suffix(path, ".npz")) {
+        status = open_npz(path, name, s, &rows);
+    } else if (cs_has_suffix(path, ".safetensors")) {
+        status = open_tensor(path, name, s, &rows);
+    } else {
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s: a matrix is FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR]",
+                         text);
+    }
+    if (status == CS_OK) {
+        rows.name = s->name;
+        rows.store = s;
+        *out = rows;
+        s = NULL;
+    }
+done:
+    cs_free(path);
+    cs_free(name);
+    store_free(s);
+    return status;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Where numbers go: doubles when wide, else floats. */
+typedef struct {
+    bool wide;
+    void *items;
+} target;
+
+static void put(target to, int64_t at, double x)
+{
+    if (to.wide) {
+        ((double *)to.items)[at] = x;
+    } else {
+        ((float *)to.items)[at] = (float)x;
+    }
+}
+
+/* Item `count` items of `kind` at `raw` into every stride-th place from `at`. */
+static void decode(int kind, int64_t count, const char *raw, int64_t at, int64_t stride, target to)
+{
+    cs_array items = {.dtype = (cs_dtype)kind, .size = count, .data = (char *)(uintptr_t)raw};
+    for (int64_t i = 0; i < count; ++i, at += stride) {
+        uint16_t half;
+        if (kind == BF16 || kind == CS_F16) {
+            memcpy(&half, raw + 2 * i, sizeof half);
+            put(to, at, (double)(kind == BF16 ? cs_bf16_decode(half) : cs_f16_decode(half)));
+        } else {
+            put(to, at, cs_array_f64(&items, i));
+        }
+    }
+}
+
+static cs_status read_at(const cs_rows_store *s, int64_t offset, int64_t size, void *out)
+{
+    char *at = out;
+    while (size > 0) {
+        ssize_t got = pread(s->fd, at, (size_t)size, offset);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", s->name, strerror(errno));
+        }
+        if (got == 0) {
+            return cs_fail(CS_ERR_IO, "%s: ends at byte %" PRId64 ", cut short since it was opened",
+                           s->name, offset);
+        }
+        at += got;
+        offset += got;
+        size -= got;
+    }
+    return CS_OK;
+}
+
+/* Stored items first..first+count-1 as they are. */
+static cs_status raw_items(const cs_rows_store *s, int64_t first, int64_t count, void *out)
+{
+    return s->tensors ? cs_safetensors_read(s->tensors, s->entry, first, count, out)
+                      : read_at(s, s->offset + first * s->item_size, count * s->item_size, out);
+}
+
+/* Items first.. in stored order into every stride-th place from `at`, through the stage. */
+static cs_status staged(const cs_rows_store *s, int64_t first, int64_t count, int64_t at,
+                        int64_t stride, target to)
+{
+    char stage[STAGE];
+    cs_status status = CS_OK;
+    while (count > 0 && status == CS_OK) {
+        int64_t step = STAGE / s->item_size < count ? STAGE / s->item_size : count;
+        status = raw_items(s, first, step, stage);
+        if (status == CS_OK) {
+            decode(s->kind, step, stage, at, stride, to);
+        }
+        first += step;
+        count -= step;
+        at += step * stride;
+    }
+    return status;
+}
+
+static cs_status read_store(const cs_rows *rows, int64_t first, int64_t count, target to)
+{
+    const cs_rows_store *s = rows->store;
+    const int64_t d = rows->cols;
+    cs_status status = CS_OK;
+    if (s->array.data) {
+        decode(s->kind, count * d, (const char *)s->array.data + first * d * s->item_size, 0, 1,
+               to);
+    } else if (s->fortran) {
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            status = staged(s, j * rows->rows + first, count, j, d, to);
+        }
+    } else if (s->kind == (to.wide ? CS_F64 : CS_F32)) {
+        status = raw_items(s, first * d, count * d, to.items);
+    } else {
+        status = staged(s, first * d, count * d, 0, 1, to);
+    }
+    return status;
+}
+
+static cs_status check_range(const cs_rows *rows, int64_t first, int64_t count)
+{
+    if (first < 0 || count < 0 || first > rows->rows - count) {
+        return cs_fail(CS_ERR_USAGE, "%s: rows %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
+                       rows->name ? rows->name : "matrix", first, first + count - 1, rows->rows);
+    }
+    return CS_OK;
+}
+
+cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count, float *out)
+{
+    cs_status status = check_range(rows, first, count);
+    if (status != CS_OK) {
+        return status;
+    }
+    const int64_t at = first * rows->cols, items = count * rows->cols;
+    if (rows->f32) {
+        memcpy(out, rows->f32 + at, (size_t)items * sizeof *out);
+    } else if (rows->f64) {
+        for (int64_t i = 0; i < items; ++i) {
+            out[i] = (float)rows->f64[at + i];
+        }
+    } else {
+        status = read_store(rows, first, count, (target){false, out});
+    }
+    return status;
+}
+
+cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count, double *out)
+{
+    cs_status status = check_range(rows, first, count);
+    if (status != CS_OK) {
+        return status;
+    }
+    const int64_t at = first * rows->cols, items = count * rows->cols;
+    if (rows->f64) {
+        memcpy(out, rows->f64 + at, (size_t)items * sizeof *out);
+    } else if (rows->f32) {
+        for (int64_t i = 0; i < items; ++i) {
+            out[i] = (double)rows->f32[at + i];
+        }
+    } else {
+        status = read_store(rows, first, count, (target){true, out});
+    }
+    return status;
+}

@@ -1,0 +1,480 @@
+/* Streaming Gram matrix on packed panels.
+ *
+ * A chunk of rows (some MB, all of one group) is read, packed into panels of 32 columns by 256 rows
+ * and searched for values that are not finite, a run of 256 rows an item; then the blocks of the
+ * upper triangle are the items: each sums its tiles over 4,096 rows in float and adds them to the
+ * double matrix. An entry belongs to one item and its terms come in the order of the rows, so
+ * threads do not bear on the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
+ * order of rows that lie apart is made by counting.
+ */
+#include "linalg/gram.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/tile_private.h"
+
+enum {
+    STEPS = CS_TILE_STEPS,
+    SLAB = 16,              /* runs of STEPS rows summed in the tile's type */
+    CHUNK_BYTES = 16 << 20, /* packed rows at a time */
+    MOST_ROWS = 1 << 16,    /* of a chunk */
+    WIDEST_BLOCK = 4,       /* panels of a block of the result */
+    PIECE = 16,             /* rows packed before the next panel: lines follow each other */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t ceiling(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* What one run of rows tells beside its panels. */
+typedef struct {
+    double square, heaviest_square;
+    int64_t heaviest, zeros;
+} run_facts;
+
+typedef struct {
+    cs_gram *g;
+    const cs_rows *rows;
+    const cs_tile_kernels *kernels;
+    const int64_t *order;                 /* row numbers by group, or NULL: as they stand */
+    int64_t panels, block_panels, blocks; /* of the columns */
+    int64_t item;                         /* bytes of a number */
+    int64_t chunk_rows;
+    int64_t first, count; /* the chunk: positions in order */
+    int64_t group;
+    bool transform;
+    char *packed;     /* runs x panels x STEPS x CS_TILE */
+    char *sums;       /* runs x panels x CS_TILE */
+    run_facts *facts; /* runs */
+    char *scratch;    /* a worker: STEPS x cols rows, STEPS x lanes squares */
+    char *tiles;      /* a worker: block_panels^2 tiles */
+    int64_t scratch_bytes, tile_bytes;
+} adder;
+
+static int64_t row_at(const adder *a, int64_t position)
+{
+    return a->order ? a->order[position] : position;
+}
+
+/* --- packing ---------------------------------------------------------------------------------- */
+
+/* Rows at positions from.. into `out`, by runs of consecutive ones. */
+static cs_status gather(const adder *a, int64_t from, int64_t count, char *out)
+{
+    cs_status status = CS_OK;
+    const int64_t bytes = a->rows->cols * a->item;
+    for (int64_t k = 0; k < count && status == CS_OK;) {
+        int64_t row = row_at(a, from + k), run = 1;
+        while (k + run < count && row_at(a, from + k + run) == row + run) {
+            ++run;
+        }
+        void *to = out + k * bytes;
+        status = a->g->wide ? cs_rows_read_f64(a->rows, row, run, to)
+                            : cs_rows_read_f32(a->rows, row, run, to);
+        k += run;
+    }
+    return status;
+}
+
+/* Names the value that makes the squared norm of this row infinite or no number. */
+static cs_status bad_row(const adder *a, int64_t row, const void *values)
+{
+    const char *name = a->rows->name ? a->rows->name : "matrix";
+    for (int64_t j = 0; j < a->rows->cols; ++j) {
+        double x = a->g->wide ? ((const double *)values)[j] : (double)((const float *)values)[j];
+        if (!isfinite(x)) {
+            return cs_fail(
+                CS_ERR_INPUT, "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite%s",
+                name, row, j, x,
+                isinf(x) && a->rows->type == CS_ROWS_F64 && !a->g->wide ? " in single precision"
+                                                                        : "");
+        }
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: row %" PRId64 ": its squares exceed the range of %s precision", name, row,
+                   a->g->wide ? "double" : "single");
+}
+
+static double sum_of_lanes(const adder *a, const char *square, int64_t k)
+{
+    double sum = 0.0;
+    for (int64_t l = 0; l < CS_TILE_LANES; ++l) {
+        int64_t at = k * CS_TILE_LANES + l;
+        sum += a->g->wide ? ((const double *)square)[at] : (double)((const float *)square)[at];
+    }
+    return sum;
+}
+
+/* Takes the squared norms of a run into its facts; fails on one that is not finite. */
+static cs_status take_squares(const adder *a, int64_t from, int64_t count, const char *values,
+                              const char *square, run_facts *facts)
+{
+    *facts = (run_facts){.heaviest = -1, .heaviest_square = -1.0};
+    for (int64_t k = 0; k < count; ++k) {
+        double x = sum_of_lanes(a, square, k);
+        if (!isfinite(x)) {
+            return bad_row(a, row_at(a, from + k), values + k * a->rows->cols * a->item);
+        }
+        facts->square += x;
+        facts->zeros += x == 0.0;
+        if (x > facts->heaviest_square) {
+            facts->heaviest_square = x;
+            facts->heaviest = row_at(a, from + k);
+        }
+    }
+    return CS_OK;
+}
+
+/* Rows divided by their norms and shifted, in place. A row whose squares vanish stays as it is. */
+static void transform(const adder *a, int64_t count, const char *square, char *values)
+{
+    const int64_t d = a->rows->cols;
+    for (int64_t k = 0; k < count; ++k) {
+        double norm = sqrt(sum_of_lanes(a, square, k));
+        double scale = a->g->normalise && norm > 0.0 ? 1.0 / norm : 1.0;
+        for (int64_t j = 0; j < d; ++j) {
+            if (a->g->wide) {
+                double *x = (double *)values + k * d + j;
+                *x = *x * scale - a->g->origin[j];
+            } else {
+                float *x = (float *)values + k * d + j;
+                *x = (float)((double)*x * scale - a->g->origin[j]);
+            }
+        }
+    }
+}
+
+/* All panels of a run; sums and squares start at 0. */
+static void pack_panels(const adder *a, int64_t count, const char *values, char *packed, char *sums,
+                        char *square)
+{
+    const int64_t d = a->rows->cols, panel = (int64_t)STEPS * CS_TILE * a->item;
+    memset(sums, 0, (size_t)(a->panels * CS_TILE * a->item));
+    memset(square, 0, (size_t)((int64_t)STEPS * CS_TILE_LANES * a->item));
+    for (int64_t k = 0; k < count; k += PIECE) {
+        const int64_t rows = least(PIECE, count - k);
+        char *lanes = square + k * CS_TILE_LANES * a->item;
+        for (int64_t p = 0; p < a->panels; ++p) {
+            const char *x = values + (k * d + p * CS_TILE) * a->item;
+            char *to = packed + p * panel + k * CS_TILE * a->item;
+            char *sum = sums + p * CS_TILE * a->item;
+            const int64_t cols = least(CS_TILE, d - p * CS_TILE);
+            if (a->g->wide) {
+                a->kernels->pack_wide(rows, cols, (const double *)x, d, (double *)to, (double *)sum,
+                                      (double *)lanes);
+            } else {
+                a->kernels->pack(rows, cols, (const float *)x, d, (float *)to, (float *)sum,
+                                 (float *)lanes);
+            }
+        }
+    }
+}
+
+/* The run's rows where they stand in memory, NULL when they do not. */
+static const char *in_place(const adder *a, int64_t from, int64_t count)
+{
+    const char *data = a->g->wide ? (const char *)a->rows->f64 : (const char *)a->rows->f32;
+    int64_t first = row_at(a, from);
+    bool together = row_at(a, from + count - 1) == first + count - 1;
+    for (int64_t k = 1; k < count && a->order && together; ++k) {
+        together = a->order[from + k] == first + k;
+    }
+    return data && together ? data + first * a->rows->cols * a->item : NULL;
+}
+
+static cs_status pack_run(void *ctx, int64_t run, int worker)
+{
+    const adder *a = ctx;
+    const int64_t from = a->first + run * STEPS, count = least(STEPS, a->count - run * STEPS);
+    char *scratch = a->scratch + worker * a->scratch_bytes;
+    char *square = scratch + (int64_t)STEPS * a->rows->cols * a->item;
+    char *packed = a->packed + run * a->panels * STEPS * CS_TILE * a->item;
+    char *sums = a->sums + run * a->panels * CS_TILE * a->item;
+    const char *values = a->transform ? NULL : in_place(a, from, count);
+    cs_status status = CS_OK;
+    if (!values) {
+        status = gather(a, from, count, scratch);
+        values = scratch;
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    pack_panels(a, count, values, packed, sums, square);
+    status = take_squares(a, from, count, values, square, &a->facts[run]);
+    if (status == CS_OK && a->transform) {
+        transform(a, count, square, scratch);
+        pack_panels(a, count, scratch, packed, sums, square);
+    }
+    return status;
+}
+
+/* --- multiplying ------------------------------------------------------------------------------ */
+
+/* Adds one tile to entries i <= j of the group's matrix. */
+static void add_tile(const adder *a, int64_t i0, int64_t j0, const char *tile)
+{
+    const int64_t d = a->g->cols;
+    double *block = a->g->block + a->group * d * d;
+    for (int64_t i = i0; i < least(i0 + CS_TILE, d); ++i) {
+        const int64_t from = i0 == j0 ? i : j0, count = least(j0 + CS_TILE, d) - from;
+        const int64_t at = (i - i0) * CS_TILE + from - j0;
+        double *to = block + i * d + from;
+        if (a->g->wide) {
+            const double *x = (const double *)tile + at;
+            for (int64_t j = 0; j < count; ++j) {
+                to[j] += x[j];
+            }
+        } else {
+            a->kernels->widen(count, (const float *)tile + at, to);
+        }
+    }
+}
+
+/* Tiles of block (ib, jb) over the runs of one slab. */
+static void multiply_slab(const adder *a, int64_t ib, int64_t jb, int64_t run, int64_t end,
+                          char *tiles)
+{
+    const int64_t w = a->block_panels, panel = (int64_t)STEPS * CS_TILE * a->item;
+    const int64_t i_end = least(w, a->panels - ib * w), j_end = least(w, a->panels - jb * w);
+    memset(tiles, 0, (size_t)a->tile_bytes);
+    for (; run < end; ++run) {
+        const char *base = a->packed + run * a->panels * panel;
+        int64_t steps = least(STEPS, a->count - run * STEPS);
+        for (int64_t j = 0; j < j_end; ++j) {
+            for (int64_t i = 0; i < (ib == jb ? j + 1 : i_end); ++i) {
+                const char *left = base + (ib * w + i) * panel,
+                           *right = base + (jb * w + j) * panel;
+                char *tile = tiles + (i * w + j) * CS_TILE * CS_TILE * a->item;
+                if (a->g->wide) {
+                    a->kernels->product_wide(steps, (const double *)left, (const double *)right,
+                                             (double *)tile);
+                } else {
+                    a->kernels->product(steps, (const float *)left, (const float *)right,
+                                        (float *)tile);
+                }
+            }
+        }
+    }
+    for (int64_t j = 0; j < j_end; ++j) {
+        for (int64_t i = 0; i < (ib == jb ? j + 1 : i_end); ++i) {
+            add_tile(a, (ib * w + i) * CS_TILE, (jb * w + j) * CS_TILE,
+                     tiles + (i * w + j) * CS_TILE * CS_TILE * a->item);
+        }
+    }
+}
+
+/* Items: blocks above the diagonal by columns, then those on it, which are smaller. */
+static cs_status multiply_block(void *ctx, int64_t item, int worker)
+{
+    const adder *a = ctx;
+    int64_t ib = item, jb = 1, above = a->blocks * (a->blocks - 1) / 2;
+    if (item >= above) {
+        ib = jb = item - above;
+    } else {
+        for (; ib >= jb; ++jb) {
+            ib -= jb;
+        }
+    }
+    char *tiles = a->tiles + worker * a->tile_bytes;
+    const int64_t runs = ceiling(a->count, STEPS);
+    for (int64_t run = 0; run < runs; run += SLAB) {
+        multiply_slab(a, ib, jb, run, least(run + SLAB, runs), tiles);
+    }
+    return CS_OK;
+}
+
+/* --- adding ----------------------------------------------------------------------------------- */
+
+/* Facts and column sums of the chunk's runs, in order. */
+static void take_runs(const adder *a)
+{
+    cs_gram *g = a->g;
+    double *sum = g->sum + a->group * g->cols;
+    for (int64_t run = 0; run < ceiling(a->count, STEPS); ++run) {
+        const char *sums = a->sums + run * a->panels * CS_TILE * a->item;
+        for (int64_t j = 0; j < g->cols; ++j) {
+            sum[j] += g->wide ? ((const double *)sums)[j] : (double)((const float *)sums)[j];
+        }
+        const run_facts *f = &a->facts[run];
+        int64_t heaviest = g->seen + f->heaviest;
+        if (f->heaviest_square > g->heaviest_square ||
+            (f->heaviest_square == g->heaviest_square && heaviest < g->heaviest)) {
+            g->heaviest_square = f->heaviest_square;
+            g->heaviest = heaviest;
+        }
+        g->square += f->square;
+        g->zeros += f->zeros;
+    }
+    g->rows[a->group] += a->count;
+    g->total += a->count;
+}
+
+static cs_status add_chunk(adder *a, int threads)
+{
+    const int64_t runs = ceiling(a->count, STEPS);
+    cs_status status = cs_parallel(runs, threads, pack_run, a);
+    if (status == CS_OK) {
+        status = cs_parallel(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
+    }
+    if (status == CS_OK) {
+        take_runs(a);
+    }
+    return status;
+}
+
+/* The shift: the mean of the first rows, by the packer's own sums. */
+static cs_status find_origin(adder *a, int64_t rows)
+{
+    cs_gram *g = a->g;
+    if (!g->shift || g->total > 0 || rows == 0) {
+        return CS_OK;
+    }
+    a->first = 0;
+    a->count = least(STEPS, rows);
+    cs_status status = pack_run(a, 0, 0);
+    if (status != CS_OK) {
+        return status;
+    }
+    for (int64_t j = 0; j < g->cols; ++j) {
+        double sum = g->wide ? ((const double *)a->sums)[j] : (double)((const float *)a->sums)[j];
+        g->origin[j] = sum / (double)a->count;
+    }
+    return CS_OK;
+}
+
+/* Row numbers sorted by group, and where each group begins in them (groups + 1). */
+static cs_status sort_rows(const cs_gram *g, const cs_rows *rows, const int32_t *group,
+                           int64_t *start, int64_t *order)
+{
+    memset(start, 0, (size_t)(g->groups + 1) * sizeof *start);
+    for (int64_t k = 0; k < rows->rows; ++k) {
+        if (group[k] < -1 || group[k] >= g->groups) {
+            return cs_fail(CS_ERR_INPUT, "row %" PRId64 " is of group %d, of %" PRId64, k, group[k],
+                           g->groups);
+        }
+        start[group[k] + 1] += group[k] >= 0;
+    }
+    for (int64_t i = 0; i < g->groups; ++i) {
+        start[i + 1] += start[i];
+    }
+    for (int64_t k = 0; k < rows->rows; ++k) {
+        if (group[k] >= 0) {
+            order[start[group[k]]++] = k;
+        }
+    }
+    for (int64_t i = g->groups; i > 0; --i) {
+        start[i] = start[i - 1];
+    }
+    start[0] = 0;
+    return CS_OK;
+}
+
+static void adder_free(adder *a)
+{
+    cs_tile_free(a->packed);
+    cs_tile_free(a->sums);
+    cs_tile_free(a->scratch);
+    cs_tile_free(a->tiles);
+    cs_free(a->facts);
+}
+
+/* The geometry, a matter of the number of columns alone, and room. */
+static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder *a)
+{
+    const int64_t item = g->wide ? sizeof(double) : sizeof(float);
+    int64_t d = g->cols, panels = ceiling(d, CS_TILE);
+    int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : 1;
+    int64_t run_bytes = panels * STEPS * CS_TILE * item;
+    int64_t runs = CHUNK_BYTES / (run_bytes * SLAB) * SLAB;
+    runs = runs < SLAB ? SLAB : least(runs, MOST_ROWS / STEPS);
+    runs = least(runs, ceiling(rows->rows, STEPS));
+    *a = (adder){.g = g,
+                 .rows = rows,
+                 .kernels = cs_tile_kernels_here(),
+                 .panels = panels,
+                 .block_panels = w,
+                 .blocks = ceiling(panels, w),
+                 .item = item,
+                 .chunk_rows = runs * STEPS,
+                 .transform = g->normalise || g->shift,
+                 .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
+                 .tile_bytes = w * w * CS_TILE * CS_TILE * item};
+    a->scratch_bytes = ceiling(a->scratch_bytes, 64) * 64;
+    a->packed = cs_tile_alloc(runs, run_bytes);
+    a->sums = cs_tile_alloc(runs, panels * CS_TILE * item);
+    a->scratch = cs_tile_alloc(threads, a->scratch_bytes);
+    a->tiles = cs_tile_alloc(threads, a->tile_bytes);
+    a->facts = cs_alloc(runs, sizeof *a->facts);
+    if (!a->packed || !a->sums || !a->scratch || !a->tiles || !a->facts) {
+        adder_free(a);
+        return CS_ERR_MEMORY;
+    }
+    return CS_OK;
+}
+
+static cs_status add_groups(adder *a, const int64_t *start, const cs_gram_options *options,
+                            int threads)
+{
+    cs_gram *g = a->g;
+    cs_status status = find_origin(a, start[g->groups]);
+    for (a->group = 0; a->group < g->groups && status == CS_OK; ++a->group) {
+        a->first = start[a->group];
+        while (a->first < start[a->group + 1] && status == CS_OK) {
+            a->count = least(a->chunk_rows, start[a->group + 1] - a->first);
+            status = add_chunk(a, threads);
+            a->first += a->count;
+            cs_progress_report(options->progress, "rows", a->first, start[g->groups]);
+        }
+    }
+    return status;
+}
+
+cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
+                      const cs_gram_options *options)
+{
+    if (rows->cols != g->cols) {
+        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " columns, not %" PRId64,
+                       rows->name ? rows->name : "matrix", rows->cols, g->cols);
+    }
+    if (options->wide != g->wide || options->normalise != g->normalise ||
+        options->shift != g->shift) {
+        return cs_fail(CS_ERR_USAGE, "rows are added with options other than those before");
+    }
+    adder a = {0};
+    const int threads = options->threads > 0 ? options->threads : cs_threads();
+    int64_t *order = NULL, *start = cs_alloc(g->groups + 1, sizeof *start);
+    if (!start || (group && !(order = cs_alloc(rows->rows, sizeof *order)))) {
+        cs_free(start);
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    if (group) {
+        status = sort_rows(g, rows, group, start, order);
+    } else {
+        for (int64_t i = 0; i <= g->groups; ++i) {
+            start[i] = i * (rows->rows / g->groups) + least(i, rows->rows % g->groups);
+        }
+    }
+    if (status == CS_OK) {
+        status = adder_init(g, rows, threads, &a);
+    }
+    if (status == CS_OK) {
+        a.order = order;
+        status = add_groups(&a, start, options, threads);
+        adder_free(&a);
+    }
+    g->seen += rows->rows;
+    cs_free(start);
+    cs_free(order);
+    return status;
+}

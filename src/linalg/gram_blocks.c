@@ -1,0 +1,271 @@
+/* Gram blocks once they are there: sums over groups, centring, merging, storing.
+ *
+ * With shift s, block B = sum (x - s)(x - s)^T and t = sum (x - s) over n rows:
+ *   uncentred  X^T X = B + s t^T + t s^T + n s s^T
+ *   centred            B - t t^T / n
+ *   another shift r    B + e t^T + t e^T + n e e^T, t + n e,  e = s - r
+ * all in double, on the triangle that is kept.
+ */
+#include "linalg/gram.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/npy.h"
+#include "io/npz.h"
+
+/* See gram.h: 274 roundings. */
+static double error_bound(bool wide)
+{
+    double cu = 274.0 * (wide ? 0x1p-53 : 0x1p-24);
+    return cu / (1.0 - cu);
+}
+
+cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *options, cs_gram *out)
+{
+    if (cols < 1 || groups < 1 || cols > INT32_MAX || groups > INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE, "Gram matrix of %" PRId64 " columns in %" PRId64 " groups",
+                       cols, groups);
+    }
+    if (cols * cols > INT64_MAX / 16 / groups) {
+        return cs_fail(CS_ERR_MEMORY, "%" PRId64 " Gram blocks of %" PRId64 " columns are too many",
+                       groups, cols);
+    }
+    cs_gram g = {.cols = cols,
+                 .groups = groups,
+                 .wide = options->wide,
+                 .normalise = options->normalise,
+                 .shift = options->shift,
+                 .rows = cs_calloc(groups, sizeof *g.rows),
+                 .block = cs_calloc(groups * cols * cols, sizeof *g.block),
+                 .sum = cs_calloc(groups * cols, sizeof *g.sum),
+                 .origin = cs_calloc(cols, sizeof *g.origin),
+                 .heaviest = -1,
+                 .heaviest_square = -1.0,
+                 .gamma = error_bound(options->wide)};
+    if (!g.rows || !g.block || !g.sum || !g.origin) {
+        cs_gram_free(&g);
+        return cs_blame(CS_ERR_MEMORY, "%" PRId64 " Gram blocks of %" PRId64 " columns", groups,
+                        cols);
+    }
+    *out = g;
+    return CS_OK;
+}
+
+void cs_gram_free(cs_gram *g)
+{
+    cs_free(g->rows);
+    cs_free(g->block);
+    cs_free(g->sum);
+    cs_free(g->origin);
+    *g = (cs_gram){0};
+}
+
+cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t without,
+                        bool centred, cs_dense *out, int64_t *n)
+{
+    if (first < 0 || count < 0 || first > g->groups - count) {
+        return cs_fail(CS_ERR_USAGE, "groups %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
+                       first, first + count - 1, g->groups);
+    }
+    const int64_t d = g->cols;
+    cs_dense total;
+    double *sum = cs_calloc(d, sizeof *sum);
+    if (!sum) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = cs_dense_init(&total, d, d);
+    if (status != CS_OK) {
+        cs_free(sum);
+        return status;
+    }
+    int64_t rows = 0;
+    for (int64_t k = first; k < first + count; ++k) {
+        if (k == without) {
+            continue;
+        }
+        const double *block = g->block + k * d * d, *t = g->sum + k * d;
+        rows += g->rows[k];
+        for (int64_t i = 0; i < d; ++i) {
+            sum[i] += t[i];
+            for (int64_t j = i; j < d; ++j) {
+                total.data[i * d + j] += block[i * d + j];
+            }
+        }
+    }
+    const double *s = g->origin, m = (double)rows;
+    for (int64_t i = 0; i < d; ++i) {
+        for (int64_t j = i; j < d; ++j) {
+            double *x = &total.data[i * d + j];
+            if (!centred) {
+                *x += s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j];
+            } else if (rows > 0) {
+                *x -= sum[i] * sum[j] / m;
+            }
+            total.data[j * d + i] = *x;
+        }
+    }
+    cs_free(sum);
+    *out = total;
+    *n = rows;
+    return CS_OK;
+}
+
+cs_status cs_gram_merge(cs_gram *into, const cs_gram *from)
+{
+    const int64_t d = into->cols;
+    if (from->cols != d || from->groups != into->groups || from->wide != into->wide ||
+        from->normalise != into->normalise || from->shift != into->shift) {
+        return cs_fail(CS_ERR_USAGE,
+                       "Gram blocks of %" PRId64 " columns in %" PRId64
+                       " groups do not merge with %" PRId64 " in %" PRId64
+                       ", or their options differ",
+                       from->cols, from->groups, d, into->groups);
+    }
+    if (into->total == 0) {
+        memcpy(into->origin, from->origin, (size_t)d * sizeof *into->origin);
+    }
+    for (int64_t k = 0; k < into->groups; ++k) {
+        double *block = into->block + k * d * d, *sum = into->sum + k * d;
+        const double *other = from->block + k * d * d, *t = from->sum + k * d;
+        const double n = (double)from->rows[k];
+        for (int64_t i = 0; i < d; ++i) {
+            double ei = from->origin[i] - into->origin[i];
+            for (int64_t j = i; j < d; ++j) {
+                double ej = from->origin[j] - into->origin[j];
+                block[i * d + j] += other[i * d + j] + ei * t[j] + t[i] * ej + n * ei * ej;
+            }
+            sum[i] += t[i] + n * ei;
+        }
+        into->rows[k] += from->rows[k];
+    }
+    if (from->heaviest_square > into->heaviest_square) {
+        into->heaviest_square = from->heaviest_square;
+        into->heaviest = into->seen + from->heaviest;
+    }
+    into->square += from->square;
+    into->total += from->total;
+    into->zeros += from->zeros;
+    into->seen += from->seen;
+    return CS_OK;
+}
+
+/* --- storing ---------------------------------------------------------------------------------- */
+
+enum { COUNTS = 7 };
+
+cs_status cs_gram_write(const cs_gram *g, const char *path)
+{
+    cs_npz_writer *w = NULL;
+    const int64_t d = g->cols, counts[COUNTS] = {g->total, g->zeros,     g->heaviest, g->seen,
+                                                 g->wide,  g->normalise, g->shift};
+    const double squares[2] = {g->heaviest_square, g->square};
+    cs_status status = cs_npz_create(path, false, &w);
+    if (status == CS_OK &&
+        (status = cs_npz_add(w, "block", CS_F64, 3, (int64_t[]){g->groups, d, d}, g->block)) ==
+            CS_OK &&
+        (status = cs_npz_add(w, "sum", CS_F64, 2, (int64_t[]){g->groups, d}, g->sum)) == CS_OK &&
+        (status = cs_npz_add(w, "rows", CS_I64, 1, &g->groups, g->rows)) == CS_OK &&
+        (status = cs_npz_add(w, "origin", CS_F64, 1, &d, g->origin)) == CS_OK &&
+        (status = cs_npz_add(w, "counts", CS_I64, 1, &(int64_t){COUNTS}, counts)) == CS_OK) {
+        status = cs_npz_add(w, "squares", CS_F64, 1, &(int64_t){2}, squares);
+    }
+    if (status == CS_OK) {
+        return cs_npz_commit(&w);
+    }
+    cs_npz_abort(&w);
+    return status;
+}
+
+/* A member of the type and number of items that the others make it have. */
+static cs_status take(cs_npz *npz, const char *path, const char *name, cs_dtype dtype, int64_t size,
+                      void *out)
+{
+    cs_array a = {0};
+    cs_status status = cs_npz_read(npz, name, &a);
+    if (status == CS_OK && (a.dtype != dtype || a.size != size)) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: member %s.npy: %" PRId64 " items, or not of the type of Gram blocks "
+                         "(%" PRId64 " items)",
+                         path, name, a.size, size);
+    }
+    for (int64_t i = 0; status == CS_OK && dtype == CS_F64 && i < size; ++i) {
+        if (!isfinite(((const double *)a.data)[i])) {
+            status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: item %" PRId64 " is not finite",
+                             path, name, i);
+        }
+    }
+    if (status == CS_OK) {
+        memcpy(out, a.data, (size_t)(size * a.item_size));
+    }
+    cs_array_free(&a);
+    return status;
+}
+
+/* The parts agree among themselves. */
+static cs_status check_counts(const cs_gram *g, const char *path)
+{
+    int64_t total = 0;
+    for (int64_t k = 0; k < g->groups; ++k) {
+        if (g->rows[k] < 0 || g->rows[k] > g->total - total) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: group %" PRId64 " has %" PRId64 " rows, all have %" PRId64, path, k,
+                           g->rows[k], g->total);
+        }
+        total += g->rows[k];
+    }
+    if (total != g->total || g->total > g->seen || g->heaviest >= g->seen || g->zeros < 0 ||
+        g->zeros > total) {
+        return cs_fail(CS_ERR_INPUT, "%s: its counts of rows contradict each other", path);
+    }
+    return CS_OK;
+}
+
+cs_status cs_gram_read(const char *path, cs_gram *out)
+{
+    cs_npz *npz = NULL;
+    cs_array sum = {0};
+    cs_gram g = {0};
+    int64_t counts[COUNTS];
+    double squares[2];
+    cs_status status = cs_npz_open(path, 0, &npz);
+    if (status != CS_OK || (status = cs_npz_read(npz, "sum", &sum)) != CS_OK) {
+        goto done;
+    }
+    if (sum.ndim != 2) {
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: member sum.npy has %d dimensions, not 2", path, sum.ndim);
+        goto done;
+    }
+    if ((status = take(npz, path, "counts", CS_I64, COUNTS, counts)) != CS_OK ||
+        (status = take(npz, path, "squares", CS_F64, 2, squares)) != CS_OK) {
+        goto done;
+    }
+    cs_gram_options options = {
+        .wide = counts[4] != 0, .normalise = counts[5] != 0, .shift = counts[6] != 0};
+    if ((status = cs_gram_init(sum.shape[1], sum.shape[0], &options, &g)) != CS_OK ||
+        (status = take(npz, path, "block", CS_F64, g.groups * g.cols * g.cols, g.block)) != CS_OK ||
+        (status = take(npz, path, "sum", CS_F64, g.groups * g.cols, g.sum)) != CS_OK ||
+        (status = take(npz, path, "rows", CS_I64, g.groups, g.rows)) != CS_OK ||
+        (status = take(npz, path, "origin", CS_F64, g.cols, g.origin)) != CS_OK) {
+        status = cs_blame(status, "%s", path);
+        goto done;
+    }
+    g.total = counts[0];
+    g.zeros = counts[1];
+    g.heaviest = counts[2];
+    g.seen = counts[3];
+    g.heaviest_square = squares[0];
+    g.square = squares[1];
+    if ((status = check_counts(&g, path)) == CS_OK) {
+        *out = g;
+        g = (cs_gram){0};
+    }
+done:
+    cs_gram_free(&g);
+    cs_array_free(&sum);
+    cs_npz_close(npz);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* Products of packed panels, one 32 x 32 tile of the result at a time: what the Gram matrix and the
+ * top pairs share. Private to src/linalg.
+ *
+ * A panel holds 32 columns of a matrix over some rows, row by row: panel[k * 32 + i]. A tile
+ * c[i * 32 + j] gains sum_k a[k * 32 + i] b[k * 32 + j], k in order, one fused multiply-add (a
+ * product and a sum on machines without) a term: at most k + 1 roundings. The order is fixed, so
+ * bits do not depend on who computes which tile.
+ */
+#ifndef CS_LINALG_TILE_PRIVATE_H
+#define CS_LINALG_TILE_PRIVATE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum {
+    CS_TILE = 32,        /* columns of a panel */
+    CS_TILE_STEPS = 256, /* rows of a panel: 32 KB of floats, the first level cache */
+    CS_TILE_LANES = 16,  /* partial sums of a row's squares */
+};
+
+/* The vector kernels of one instruction set; all sizes are whole panels. */
+typedef struct {
+    const char *name; /* "avx512", "avx2", "base" */
+    void (*product)(int64_t steps, const float *a, const float *b, float *c);
+    void (*product_wide)(int64_t steps, const double *a, const double *b, double *c);
+
+    /* Packs columns 0..cols-1 (at most 32, zeros beyond) of `rows` rows of x, adds their sums over
+     * the rows to sum[32], and their squares to square[row * CS_TILE_LANES + lane]. */
+    void (*pack)(int64_t rows, int64_t cols, const float *x, int64_t ld, float *panel, float *sum,
+                 float *square);
+    void (*pack_wide)(int64_t rows, int64_t cols, const double *x, int64_t ld, double *panel,
+                      double *sum, double *square);
+
+    /* to[i] += x[i] */
+    void (*widen)(int64_t n, const float *x, double *to);
+
+    /* Counts each of 32 values in bins[cs_tile_key(x) >> shift]; whether any is at least `least`.
+     */
+    bool (*scan)(const float *x, float least, int shift, uint64_t *bins);
+} cs_tile_kernels;
+
+/* The best that this processor has. */
+const cs_tile_kernels *cs_tile_kernels_here(void);
+
+/* All that it has, the plainest first: for the tests. */
+int cs_tile_kernels_all(const cs_tile_kernels *out[3]);
+
+extern const cs_tile_kernels cs_tile_base, cs_tile_avx2, cs_tile_avx512;
+
+/* An unsigned integer in the order of the floats (-0 just below 0), and back. */
+static inline uint32_t cs_tile_key(float x)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } u = {x};
+    return u.bits & 0x80000000U ? ~u.bits : u.bits | 0x80000000U;
+}
+
+static inline float cs_tile_value(uint32_t key)
+{
+    union {
+        uint32_t bits;
+        float value;
+    } u = {key & 0x80000000U ? key & 0x7fffffffU : ~key};
+    return u.value;
+}
+
+/* Room aligned to a cache line, freed by cs_tile_free; NULL without memory. */
+void *cs_tile_alloc(int64_t count, int64_t size) CS_MUST_CHECK;
+void cs_tile_free(void *memory);
+
+#endif

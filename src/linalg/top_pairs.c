@@ -1,0 +1,428 @@
+/* Top pairs by blocks of X X^T that are looked through while they are in cache.
+ *
+ * Rows stand packed as the columns of panels; an item is a block of 128 x 128 inner products above
+ * the diagonal. Its values are counted by the upper bits of their keys, and those at least as large
+ * as the worker's bound are kept. A full store of 2 K pairs is cut to the K first by selection
+ * (Hoare, CACM 4(7), 1961), whose last one is the new bound: no pair below it can be among the K
+ * first of all. Order is total (value, then i, then j), so the result does not depend on which
+ * worker saw what, nor on when bounds were raised. Ranked on floats: ties are ties of floats.
+ */
+#include "linalg/top_pairs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/tile_private.h"
+
+enum {
+    PANELS = 4, /* of a block's side */
+    BLOCK_ITEMS = PANELS * PANELS * CS_TILE * CS_TILE,
+    KEY_SHIFT = 12,
+    BINS = 1 << (32 - KEY_SHIFT),
+    LEAST_ROOM = 1 << 14, /* pairs kept beyond K before a cut */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What a worker holds. */
+typedef struct {
+    float *tiles;   /* BLOCK_ITEMS */
+    uint64_t *bins; /* BINS */
+    cs_pair *kept;
+    int64_t count;
+    uint32_t bound; /* key: pairs below it are not wanted */
+} worker_state;
+
+typedef struct {
+    const cs_rows *rows;
+    const cs_top_pairs_options *options;
+    const cs_tile_kernels *kernels;
+    int64_t n, d, panels, blocks;
+    int64_t wanted, room;
+    float *packed;          /* panels x d x CS_TILE */
+    double *sum, *square;   /* panels x d: column sums of the panel; panels: sum of squared norms */
+    int64_t *zeros;         /* panels */
+    _Atomic uint32_t bound; /* the largest of the workers' */
+    worker_state *state;
+} finder;
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static bool comes_before(const cs_pair *a, const cs_pair *b)
+{
+    uint32_t ka = cs_tile_key(a->value), kb = cs_tile_key(b->value);
+    if (ka != kb) {
+        return ka > kb;
+    }
+    return a->i != b->i ? a->i < b->i : a->j < b->j;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    return comes_before(b, a) - comes_before(a, b);
+}
+
+static void swap(cs_pair *a, cs_pair *b)
+{
+    cs_pair kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Puts the k first of n pairs first. */
+static void select_first(cs_pair *p, int64_t n, int64_t k)
+{
+    int64_t low = 0, high = n - 1, nth = k - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (comes_before(&p[middle], &p[low])) {
+            swap(&p[middle], &p[low]);
+        }
+        if (comes_before(&p[high], &p[low])) {
+            swap(&p[high], &p[low]);
+        }
+        if (comes_before(&p[high], &p[middle])) {
+            swap(&p[high], &p[middle]);
+        }
+        const cs_pair pivot = p[middle];
+        int64_t i = low, j = high;
+        while (i <= j) {
+            while (comes_before(&p[i], &pivot)) {
+                ++i;
+            }
+            while (comes_before(&pivot, &p[j])) {
+                --j;
+            }
+            if (i <= j) {
+                swap(&p[i++], &p[j--]);
+            }
+        }
+        if (nth <= j) {
+            high = j;
+        } else if (nth >= i) {
+            low = i;
+        } else {
+            return;
+        }
+    }
+}
+
+/* --- packing ---------------------------------------------------------------------------------- */
+
+static cs_status bad_value(const finder *f, int64_t row, const float *x)
+{
+    const char *name = f->rows->name ? f->rows->name : "matrix";
+    for (int64_t k = 0; k < f->d; ++k) {
+        if (!isfinite(x[k])) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite", name,
+                           row, k, (double)x[k]);
+        }
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: row %" PRId64 ": its squares exceed the range of single "
+                   "precision",
+                   name, row);
+}
+
+/* One panel: CS_TILE rows, turned. */
+static cs_status pack_rows(void *ctx, int64_t p, int worker)
+{
+    const finder *f = ctx;
+    (void)worker;
+    const int64_t d = f->d, count = least(CS_TILE, f->n - p * CS_TILE);
+    float *panel = f->packed + p * d * CS_TILE, *x = cs_alloc(d, sizeof *x);
+    if (!x) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    memset(panel, 0, (size_t)(d * CS_TILE) * sizeof *panel);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        const int64_t row = p * CS_TILE + i;
+        status = cs_rows_read_f32(f->rows, row, 1, x);
+        double square = 0.0, kept = 0.0;
+        for (int64_t k = 0; k < d && status == CS_OK; ++k) {
+            square += (double)x[k] * (double)x[k];
+        }
+        if (status == CS_OK && !(square <= 0x1p126)) {
+            status = bad_value(f, row, x);
+        }
+        double scale = f->options->cosine && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
+        for (int64_t k = 0; k < d && status == CS_OK; ++k) {
+            float y = (float)((double)x[k] * scale);
+            panel[k * CS_TILE + i] = y;
+            kept += (double)y * (double)y;
+            f->sum[p * d + k] += (double)y;
+        }
+        f->square[p] += kept;
+        f->zeros[p] += square == 0.0;
+    }
+    cs_free(x);
+    return status;
+}
+
+/* --- looking through -------------------------------------------------------------------------- */
+
+static void raise_bound(finder *f, worker_state *w, uint32_t key)
+{
+    uint32_t known = atomic_load(&f->bound);
+    w->bound = key > w->bound ? key : w->bound;
+    while (known < w->bound && !atomic_compare_exchange_weak(&f->bound, &known, w->bound)) {
+    }
+}
+
+static void keep(finder *f, worker_state *w, float value, int64_t i, int64_t j)
+{
+    if (f->wanted == 0 || cs_tile_key(value) < w->bound) {
+        return;
+    }
+    if (w->count == f->room) {
+        select_first(w->kept, w->count, f->wanted);
+        w->count = f->wanted;
+        raise_bound(f, w, cs_tile_key(w->kept[f->wanted - 1].value));
+        if (cs_tile_key(value) < w->bound) {
+            return;
+        }
+    }
+    w->kept[w->count++] = (cs_pair){value, (int32_t)i, (int32_t)j};
+}
+
+/* The tile of panels (p, q): row by row, the whole ones by the kernel. */
+static void look_through(finder *f, worker_state *w, int64_t p, int64_t q, const float *tile)
+{
+    const int64_t i_end = least(CS_TILE, f->n - p * CS_TILE);
+    const int64_t j_end = least(CS_TILE, f->n - q * CS_TILE);
+    for (int64_t i = 0; i < i_end; ++i) {
+        const float *row = tile + i * CS_TILE;
+        int64_t from = p < q ? 0 : f->options->self ? i : i + 1;
+        if (from == 0 && j_end == CS_TILE) {
+            if (!f->kernels->scan(row, cs_tile_value(w->bound), KEY_SHIFT, w->bins)) {
+                continue;
+            }
+        } else {
+            for (int64_t j = from; j < j_end; ++j) {
+                ++w->bins[cs_tile_key(row[j]) >> KEY_SHIFT];
+            }
+        }
+        for (int64_t j = from; j < j_end; ++j) {
+            keep(f, w, row[j], p * CS_TILE + i, q * CS_TILE + j);
+        }
+    }
+}
+
+static cs_status search_block(void *ctx, int64_t item, int worker)
+{
+    finder *f = ctx;
+    worker_state *w = &f->state[worker];
+    /* The jb-th column of blocks holds items jb (jb + 1) / 2 and on. */
+    int64_t jb = (int64_t)((sqrt(8.0 * (double)item + 1.0) - 1.0) / 2.0);
+    jb += (jb + 1) * (jb + 2) / 2 <= item;
+    jb -= jb * (jb + 1) / 2 > item;
+    const int64_t ib = item - jb * (jb + 1) / 2;
+    const int64_t p0 = ib * PANELS, q0 = jb * PANELS;
+    const int64_t ps = least(PANELS, f->panels - p0), qs = least(PANELS, f->panels - q0);
+    uint32_t known = atomic_load(&f->bound);
+    w->bound = known > w->bound ? known : w->bound;
+    memset(w->tiles, 0, BLOCK_ITEMS * sizeof *w->tiles);
+    for (int64_t k = 0; k < f->d; k += CS_TILE_STEPS) {
+        for (int64_t q = 0; q < qs; ++q) {
+            for (int64_t p = 0; p < (ib == jb ? q + 1 : ps); ++p) {
+                f->kernels->product(least(CS_TILE_STEPS, f->d - k),
+                                    f->packed + ((p0 + p) * f->d + k) * CS_TILE,
+                                    f->packed + ((q0 + q) * f->d + k) * CS_TILE,
+                                    w->tiles + (p * PANELS + q) * CS_TILE * CS_TILE);
+            }
+        }
+    }
+    for (int64_t p = 0; p < ps; ++p) {
+        for (int64_t q = ib == jb ? p : 0; q < qs; ++q) {
+            look_through(f, w, p0 + p, q0 + q, w->tiles + (p * PANELS + q) * CS_TILE * CS_TILE);
+        }
+    }
+    return CS_OK;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* The value at rank `rank` (0 is the smallest): its bin's, at its share of the bin's count. */
+static double value_at(const uint64_t *bins, uint64_t rank)
+{
+    uint64_t before = 0;
+    uint32_t b = 0;
+    while (b < BINS - 1 && before + bins[b] <= rank) {
+        before += bins[b++];
+    }
+    double low = (double)cs_tile_value(b << KEY_SHIFT);
+    double high = (double)cs_tile_value((b << KEY_SHIFT) + ((1U << KEY_SHIFT) - 1));
+    double share = bins[b] > 1 ? (double)(rank - before) / (double)(bins[b] - 1) : 0.5;
+    return low + share * (high - low);
+}
+
+static cs_status fill_mean_and_quantiles(const finder *f, int threads, cs_top_pairs *out)
+{
+    double *sum = cs_calloc(f->d, sizeof *sum), squares = 0.0, whole = 0.0;
+    out->quantile = cs_alloc(f->options->quantiles, sizeof *out->quantile);
+    if (!sum || !out->quantile) {
+        cs_free(sum);
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t p = 0; p < f->panels; ++p) {
+        for (int64_t k = 0; k < f->d; ++k) {
+            sum[k] += f->sum[p * f->d + k];
+        }
+        squares += f->square[p];
+        out->zeros += f->zeros[p];
+    }
+    for (int64_t k = 0; k < f->d; ++k) {
+        whole += sum[k] * sum[k];
+    }
+    cs_free(sum);
+    out->mean = out->total > 0 ? 0.5 * (f->options->self ? whole + squares : whole - squares) /
+                                     (double)out->total
+                               : NAN;
+    uint64_t *bins = f->state[0].bins;
+    for (int t = 1; t < threads; ++t) {
+        for (int64_t b = 0; b < BINS; ++b) {
+            bins[b] += f->state[t].bins[b];
+        }
+    }
+    for (int i = 0; i < f->options->quantiles; ++i) {
+        double at = f->options->quantile[i] * (double)(out->total - 1);
+        out->quantile[i] = out->total > 0 ? value_at(bins, (uint64_t)at) : NAN;
+    }
+    return CS_OK;
+}
+
+/* The first of what all workers kept. */
+static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
+{
+    int64_t all = 0;
+    for (int t = 0; t < threads; ++t) {
+        all += f->state[t].count;
+    }
+    cs_pair *pair = cs_alloc(all, sizeof *pair);
+    if (!pair) {
+        return CS_ERR_MEMORY;
+    }
+    int64_t at = 0;
+    for (int t = 0; t < threads; ++t) {
+        memcpy(pair + at, f->state[t].kept, (size_t)f->state[t].count * sizeof *pair);
+        at += f->state[t].count;
+    }
+    out->count = least(f->wanted, all);
+    if (out->count < all && out->count > 0) {
+        select_first(pair, all, out->count);
+    }
+    qsort(pair, (size_t)out->count, sizeof *pair, in_order);
+    cs_pair *fitted = cs_realloc(pair, out->count, sizeof *pair);
+    if (!fitted) {
+        cs_free(pair);
+        return CS_ERR_MEMORY;
+    }
+    out->pair = fitted;
+    return CS_OK;
+}
+
+static cs_status check_options(const cs_rows *rows, const cs_top_pairs_options *options)
+{
+    if (options->count < 0) {
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " pairs are wanted", options->count);
+    }
+    for (int i = 0; i < options->quantiles; ++i) {
+        if (!(options->quantile[i] >= 0.0 && options->quantile[i] <= 1.0)) {
+            return cs_fail(CS_ERR_USAGE, "quantile %g not in [0, 1]", options->quantile[i]);
+        }
+    }
+    if (rows->rows > INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%s: pairs of %" PRId64 " rows, more than 2^31 - 1",
+                       rows->name ? rows->name : "matrix", rows->rows);
+    }
+    return CS_OK;
+}
+
+static void finder_free(finder *f, int threads)
+{
+    for (int t = 0; f->state && t < threads; ++t) {
+        cs_tile_free(f->state[t].tiles);
+        cs_free(f->state[t].bins);
+        cs_free(f->state[t].kept);
+    }
+    cs_free(f->state);
+    cs_tile_free(f->packed);
+    cs_free(f->sum);
+    cs_free(f->square);
+    cs_free(f->zeros);
+}
+
+static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *options, int threads,
+                             int64_t total, finder *f)
+{
+    int64_t n = rows->rows, d = rows->cols, panels = (n + CS_TILE - 1) / CS_TILE;
+    *f = (finder){.rows = rows,
+                  .options = options,
+                  .kernels = cs_tile_kernels_here(),
+                  .n = n,
+                  .d = d,
+                  .panels = panels,
+                  .blocks = (panels + PANELS - 1) / PANELS,
+                  .wanted = least(options->count, total)};
+    f->room = f->wanted + (f->wanted > LEAST_ROOM ? f->wanted : LEAST_ROOM);
+    f->room = least(f->room, total);
+    f->packed = cs_tile_alloc(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
+    f->sum = cs_calloc(panels * d, sizeof *f->sum);
+    f->square = cs_calloc(panels, sizeof *f->square);
+    f->zeros = cs_calloc(panels, sizeof *f->zeros);
+    f->state = cs_calloc(threads, sizeof *f->state);
+    bool complete = f->packed && f->sum && f->square && f->zeros && f->state;
+    for (int t = 0; complete && t < threads; ++t) {
+        worker_state *w = &f->state[t];
+        w->tiles = cs_tile_alloc(BLOCK_ITEMS, sizeof *w->tiles);
+        w->bins = cs_calloc(BINS, sizeof *w->bins);
+        w->kept = cs_alloc(f->room, sizeof *w->kept);
+        w->bound = cs_tile_key(f->wanted > 0 ? -INFINITY : INFINITY);
+        complete = w->tiles && w->bins && w->kept;
+    }
+    atomic_init(&f->bound, cs_tile_key(-INFINITY));
+    return complete ? CS_OK : CS_ERR_MEMORY;
+}
+
+void cs_top_pairs_free(cs_top_pairs *t)
+{
+    cs_free(t->pair);
+    cs_free(t->quantile);
+    *t = (cs_top_pairs){0};
+}
+
+cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *options,
+                          cs_top_pairs *out)
+{
+    cs_status status = check_options(rows, options);
+    if (status != CS_OK) {
+        return status;
+    }
+    const int threads = options->threads > 0 ? options->threads : cs_threads();
+    const int64_t n = rows->rows;
+    finder f;
+    cs_top_pairs top = {.total = options->self ? n * (n + 1) / 2 : n * (n - 1) / 2};
+    if ((status = finder_init(rows, options, threads, top.total, &f)) != CS_OK ||
+        (status = cs_parallel(f.panels, threads, pack_rows, &f)) != CS_OK ||
+        (status = cs_parallel(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f)) != CS_OK ||
+        (status = fill_mean_and_quantiles(&f, threads, &top)) != CS_OK ||
+        (status = fill_pairs(&f, threads, &top)) != CS_OK) {
+        goto done;
+    }
+    *out = top;
+    top = (cs_top_pairs){0};
+done:
+    cs_top_pairs_free(&top);
+    finder_free(&f, threads);
+    return status;
+}

@@ -1,0 +1,583 @@
+/* linalg: Gram blocks of streamed rows against sums in long double, within the stated bound. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io/file.h"
+#include "io/float16.h"
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/safetensors.h"
+#include "io_support.h"
+#include "linalg/gram.h"
+#include "linalg/tile_private.h"
+#include "linalg_support.h"
+
+/* n x d normal floats with column offsets. */
+static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)
+{
+    float *x = cs_alloc(n * d, sizeof *x);
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, index);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = (float)cs_rng_normal(&rng) + offset * (float)(i % d % 3);
+    }
+    return x;
+}
+
+typedef struct {
+    const float *x;
+    int64_t n, d;
+    const int32_t *group;
+    int32_t wanted; /* group, -2: all but -1 */
+    bool normalise;
+    const double *mean;
+} sums;
+
+/* sum x_i x_j and sum |x_i| |x_j| by the definition. */
+static long double entry(const sums *s, int64_t i, int64_t j, long double *absolute)
+{
+    long double sum = 0, mass = 0;
+    for (int64_t k = 0; k < s->n; ++k) {
+        if (s->group && (s->wanted == -2 ? s->group[k] < 0 : s->group[k] != s->wanted)) {
+            continue;
+        }
+        const float *x = s->x + k * s->d;
+        long double square = 0;
+        for (int64_t l = 0; s->normalise && l < s->d; ++l) {
+            square += (long double)x[l] * x[l];
+        }
+        long double norm = s->normalise && square > 0 ? sqrtl(square) : 1;
+        long double a = x[i] / norm - (s->mean ? s->mean[i] : 0);
+        long double b = x[j] / norm - (s->mean ? s->mean[j] : 0);
+        sum += a * b;
+        mass += fabsl(a * b);
+    }
+    *absolute = mass;
+    return sum;
+}
+
+/* A few columns against all. */
+static void assert_gram(const cs_dense *g, const sums *s, double gamma, double slack)
+{
+    for (int64_t i = 0; i < s->d; i += 1 + s->d / 5) {
+        for (int64_t j = 0; j < s->d; ++j) {
+            long double mass, want = entry(s, i, j, &mass);
+            double error = fabs((double)((long double)g->data[i + j * g->ld] - want));
+            if (!(error <= gamma * (double)mass + slack)) {
+                fail_msg("(%d, %d): %.17g, not %.17Lg: error %g above %g", (int)i, (int)j,
+                         g->data[i + j * g->ld], want, error, gamma * (double)mass);
+            }
+            assert_true(g->data[i + j * g->ld] == g->data[j + i * g->ld]);
+        }
+    }
+}
+
+static void kernels_agree_with_the_definition(void **state)
+{
+    (void)state;
+    const cs_tile_kernels *all[3];
+    int count = cs_tile_kernels_all(all);
+    enum { STEPS = 77, COLS = 29 };
+    float *a = normal_rows(STEPS, CS_TILE, 0, 1), *b = normal_rows(STEPS, CS_TILE, 0, 2);
+    for (int v = 0; v < count; ++v) {
+        float tile[CS_TILE * CS_TILE], panel[STEPS * CS_TILE], sum[CS_TILE] = {0};
+        float square[STEPS * CS_TILE_LANES] = {0};
+        double wide[CS_TILE * CS_TILE], ad[STEPS * CS_TILE], bd[STEPS * CS_TILE];
+        for (int i = 0; i < CS_TILE * CS_TILE; ++i) {
+            wide[i] = tile[i] = 1.0F;
+        }
+        for (int i = 0; i < STEPS * CS_TILE; ++i) {
+            ad[i] = a[i];
+            bd[i] = b[i];
+        }
+        all[v]->product(STEPS, a, b, tile);
+        all[v]->product_wide(STEPS, ad, bd, wide);
+        for (int i = 0; i < CS_TILE; ++i) {
+            for (int j = 0; j < CS_TILE; ++j) {
+                long double want = 1, mass = 1;
+                for (int k = 0; k < STEPS; ++k) {
+                    want += ad[k * CS_TILE + i] * bd[k * CS_TILE + j];
+                    mass += fabs(ad[k * CS_TILE + i] * bd[k * CS_TILE + j]);
+                }
+                assert_true(fabsl(tile[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-24L * mass);
+                assert_true(fabsl(wide[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-52L * mass);
+            }
+        }
+        all[v]->pack(STEPS, COLS, a, CS_TILE, panel, sum, square);
+        for (int k = 0; k < STEPS; ++k) {
+            double total = 0, want = 0;
+            for (int i = 0; i < CS_TILE; ++i) {
+                assert_true(panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
+                want += i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0;
+            }
+            for (int l = 0; l < CS_TILE_LANES; ++l) {
+                total += (double)square[k * CS_TILE_LANES + l];
+            }
+            assert_true(fabs(total - want) <= 4 * FLT_EPSILON * want);
+        }
+        double to[19] = {0};
+        all[v]->widen(19, a, to);
+        all[v]->widen(19, a, to);
+        for (int i = 0; i < 19; ++i) {
+            assert_true(to[i] == 2.0 * (double)a[i]);
+        }
+    }
+    cs_free(a);
+    cs_free(b);
+}
+
+static void keys_keep_the_order_of_floats(void **state)
+{
+    (void)state;
+    const float x[] = {-INFINITY, -3, -1e-40F, -0.0F, 0, 1e-40F, 1, 1.5F, INFINITY};
+    for (int i = 0; i < 9; ++i) {
+        assert_true(cs_tile_value(cs_tile_key(x[i])) == x[i]);
+        assert_true(i == 0 || cs_tile_key(x[i - 1]) < cs_tile_key(x[i]));
+    }
+}
+
+/* Sizes around those of panels, blocks, runs and slabs. */
+static void error_is_within_its_bound(void **state)
+{
+    (void)state;
+    static const int64_t size[][2] = {{1, 1},   {3, 40},   {255, 33},  {257, 130},
+                                      {513, 5}, {600, 64}, {4500, 17}, {300, 545}};
+    for (int c = 0; c < 8; ++c) {
+        int64_t n = size[c][0], d = size[c][1], rows;
+        float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
+        for (int wide = 0; wide < 2; ++wide) {
+            cs_gram g = {0};
+            cs_dense total = {0};
+            cs_gram_options options = {.wide = wide, .threads = 2};
+            cs_rows source = cs_rows_of_f32(n, d, x, "x");
+            sums s = {.x = x, .n = n, .d = d};
+            OK(cs_gram_init(d, 1, &options, &g));
+            OK(cs_gram_add(&g, &source, NULL, &options));
+            OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
+            assert_int_equal(rows, n);
+            assert_gram(&total, &s, g.gamma, 0);
+            cs_dense_free(&total);
+            cs_gram_free(&g);
+        }
+        cs_free(x);
+    }
+}
+
+/* The same bits for any number of threads, and whether rows are taken in place or copied. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const int64_t n = 5000, d = 150;
+    float *x = normal_rows(n, d, 0.1F, 9);
+    int32_t *all = cs_calloc(n, sizeof *all);
+    cs_rows source = cs_rows_of_f32(n, d, x, "x");
+    cs_gram first = {0};
+    for (int form = 0; form < 6; ++form) {
+        cs_gram_options options = {.threads = 1 + form % 3};
+        cs_gram g = {0};
+        OK(cs_gram_init(d, 1, &options, &g));
+        OK(cs_gram_add(&g, &source, form < 3 ? NULL : all, &options));
+        if (form == 0) {
+            first = g;
+        } else {
+            assert_memory_equal(g.block, first.block, (size_t)(d * d) * sizeof *g.block);
+            assert_memory_equal(g.sum, first.sum, (size_t)d * sizeof *g.sum);
+            cs_gram_free(&g);
+        }
+    }
+    cs_gram_free(&first);
+    cs_free(all);
+    cs_free(x);
+}
+
+static void groups_are_apart_and_add_up(void **state)
+{
+    (void)state;
+    const int64_t n = 700, d = 37;
+    float *x = normal_rows(n, d, 2.0F, 4);
+    int32_t *group = cs_alloc(n, sizeof *group);
+    for (int64_t k = 0; k < n; ++k) {
+        group[k] = (int32_t)((k / 3 * 7) % 4) - 1; /* -1: left out */
+    }
+    cs_gram g = {0};
+    cs_dense total = {0};
+    cs_gram_options options = {.threads = 2};
+    cs_rows source = cs_rows_of_f32(n, d, x, "x");
+    int64_t rows;
+    OK(cs_gram_init(d, 3, &options, &g));
+    OK(cs_gram_add(&g, &source, group, &options));
+    for (int32_t k = -1; k < 3; ++k) { /* a group, or all */
+        sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = k < 0 ? -2 : k};
+        OK(cs_gram_total(&g, k < 0 ? 0 : k, k < 0 ? 3 : 1, -1, false, &total, &rows));
+        assert_gram(&total, &s, g.gamma, 0);
+        cs_dense_free(&total);
+    }
+    /* All but group 1, by leaving it out. */
+    cs_dense without = {0};
+    int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
+    OK(cs_gram_total(&g, 0, 3, 1, false, &without, &kept));
+    assert_int_equal(kept, counts[0] + counts[1]);
+    for (int64_t k = 0; k < n; ++k) {
+        group[k] = group[k] == 1 ? -1 : group[k];
+    }
+    sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = -2};
+    assert_gram(&without, &s, g.gamma, 0);
+    cs_dense_free(&without);
+    group[5] = 3;
+    assert_int_equal(cs_gram_add(&g, &source, group, &options), CS_ERR_INPUT);
+    expect_reason("row 5 is of group 3, of 3");
+    cs_gram_free(&g);
+    cs_free(group);
+    cs_free(x);
+}
+
+/* A mean a thousand times the deviation: with the shift, centring costs no digits. */
+static void centring_does_not_cancel(void **state)
+{
+    (void)state;
+    const int64_t n = 900, d = 20;
+    float *x = normal_rows(n, d, 1000.0F, 5);
+    double mean[20] = {0};
+    for (int64_t i = 0; i < n * d; ++i) {
+        mean[i % d] += (double)x[i] / (double)n;
+    }
+    cs_gram_options options = {.shift = true, .threads = 1};
+    cs_rows source = cs_rows_of_f32(n, d, x, "x");
+    cs_gram g = {0};
+    cs_dense total = {0};
+    int64_t rows;
+    OK(cs_gram_init(d, 4, &options, &g));
+    OK(cs_gram_add(&g, &source, NULL, &options));
+    OK(cs_gram_total(&g, 0, 4, -1, true, &total, &rows));
+    sums s = {.x = x, .n = n, .d = d, .mean = mean};
+    /* A shifted row is rounded to 2^-24 of 2000, near 1: n roundings of 2^-24 at most. */
+    assert_gram(&total, &s, 2 * g.gamma, (double)n * 2000.0 * 0x1p-23 * 1e-2);
+    cs_dense_free(&total);
+    /* Uncentred, the shift is put back. */
+    OK(cs_gram_total(&g, 0, 4, -1, false, &total, &rows));
+    s.mean = NULL;
+    assert_gram(&total, &s, g.gamma, 0);
+    cs_dense_free(&total);
+    cs_gram_free(&g);
+    cs_free(x);
+}
+
+static void rows_can_be_normalised(void **state)
+{
+    (void)state;
+    const int64_t n = 300, d = 40;
+    float *x = normal_rows(n, d, 0, 6);
+    for (int64_t j = 0; j < d; ++j) {
+        x[7 * d + j] = 0;
+        x[11 * d + j] *= 1e12F;
+    }
+    cs_gram_options options = {.normalise = true, .threads = 2};
+    cs_rows source = cs_rows_of_f32(n, d, x, "x");
+    cs_gram g = {0};
+    cs_dense total = {0};
+    int64_t rows;
+    double trace = 0;
+    OK(cs_gram_init(d, 1, &options, &g));
+    OK(cs_gram_add(&g, &source, NULL, &options));
+    OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
+    sums s = {.x = x, .n = n, .d = d, .normalise = true};
+    assert_gram(&total, &s, g.gamma, 0);
+    for (int64_t j = 0; j < d; ++j) {
+        trace += total.data[j + j * d];
+    }
+    assert_true(fabs(trace - (double)(n - 1)) <= g.gamma * (double)n);
+    assert_int_equal(g.zeros, 1);
+    assert_int_equal(g.heaviest, 11);
+    cs_dense_free(&total);
+    cs_gram_free(&g);
+    cs_free(x);
+}
+
+static void shards_merge_and_are_stored(void **state)
+{
+    const int64_t n = 500, d = 35;
+    const char *path = in_dir(state, "gram.npz");
+    float *x = normal_rows(n, d, 1.0F, 7);
+    x[450 * d] = 100.0F;
+    for (int shift = 0; shift < 2; ++shift) {
+        cs_gram_options options = {.shift = shift, .threads = 2};
+        cs_gram g[3] = {{0}};
+        cs_dense total = {0};
+        int64_t rows;
+        cs_rows part[2] = {cs_rows_of_f32(200, d, x, "a"),
+                           cs_rows_of_f32(n - 200, d, x + 200 * d, "b")};
+        for (int i = 0; i < 2; ++i) {
+            OK(cs_gram_init(d, 2, &options, &g[i]));
+            OK(cs_gram_add(&g[i], &part[i], NULL, &options));
+        }
+        OK(cs_gram_write(&g[0], path));
+        OK(cs_gram_read(path, &g[2]));
+        assert_memory_equal(g[2].block, g[0].block, (size_t)(2 * d * d) * sizeof *g[0].block);
+        OK(cs_gram_merge(&g[2], &g[1]));
+        OK(cs_gram_total(&g[2], 0, 2, -1, false, &total, &rows));
+        assert_int_equal(rows, n);
+        assert_int_equal(g[2].heaviest, 450);
+        sums s = {.x = x, .n = n, .d = d};
+        assert_gram(&total, &s, 2 * g[2].gamma, 0);
+        cs_dense_free(&total);
+        /* Going on with a stored object gives the bits of one that was not stored. */
+        OK(cs_gram_add(&g[0], &part[1], NULL, &options));
+        cs_gram_free(&g[2]);
+        OK(cs_gram_read(path, &g[2]));
+        OK(cs_gram_add(&g[2], &part[1], NULL, &options));
+        assert_memory_equal(g[2].block, g[0].block, (size_t)(2 * d * d) * sizeof *g[0].block);
+        assert_true(g[2].square == g[0].square && g[2].seen == g[0].seen);
+        for (int i = 0; i < 3; ++i) {
+            cs_gram_free(&g[i]);
+        }
+    }
+    cs_free(x);
+}
+
+static void stored_blocks_are_checked(void **state)
+{
+    const char *path = in_dir(state, "gram.npz");
+    cs_npz_writer *w = NULL;
+    cs_gram g = {0};
+    const double sum[6] = {0};
+    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_add(w, "sum", CS_F64, 2, (int64_t[]){2, 3}, sum));
+    OK(cs_npz_commit(&w));
+    assert_fails(cs_gram_read(path, &g), CS_ERR_INPUT, "no member 'counts.npy'");
+    OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){6}, sum));
+    assert_fails(cs_gram_read(path, &g), CS_ERR_INPUT, "not an NPZ");
+}
+
+static void bad_values_are_named(void **state)
+{
+    (void)state;
+    const int64_t n = 600, d = 33;
+    float *x = normal_rows(n, d, 0, 8);
+    cs_gram_options options = {.threads = 2};
+    cs_rows source = cs_rows_of_f32(n, d, x, "states.npy");
+    for (int c = 0; c < 3; ++c) {
+        cs_gram g = {0};
+        x[513 * d + 32] = c == 0 ? NAN : c == 1 ? -INFINITY : 1e30F;
+        x[540 * d + 1] = NAN; /* the first is named, whatever the threads */
+        OK(cs_gram_init(d, 1, &options, &g));
+        assert_fails(cs_gram_add(&g, &source, NULL, &options), CS_ERR_INPUT,
+                     c == 0   ? "states.npy: row 513, column 32: value nan is not finite"
+                     : c == 1 ? "row 513, column 32: value -inf"
+                              : "row 513: its squares exceed the range of single");
+        cs_gram_free(&g);
+    }
+    x[540 * d + 1] = 0;
+    options.wide = true;
+    cs_gram g = {0};
+    OK(cs_gram_init(d, 1, &options, &g));
+    OK(cs_gram_add(&g, &source, NULL, &options)); /* 1e30 squared is a double */
+    cs_rows narrow = cs_rows_of_f32(n, d - 1, x, "b.npy");
+    assert_fails(cs_gram_add(&g, &narrow, NULL, &options), CS_ERR_INPUT,
+                 "b.npy: 32 columns, not 33");
+    cs_gram_free(&g);
+    assert_fails(cs_gram_init(0, 1, &options, &g), CS_ERR_USAGE, "0 columns");
+    assert_fails(cs_gram_init(INT32_MAX, 8, &options, &g), CS_ERR_MEMORY, "2147483647 columns");
+    cs_free(x);
+}
+
+/* --- rows from files ---------------------------------------------------------------------------
+ */
+
+enum { N = 70, D = 6 };
+
+/* Item (k, j), exact in 8 bits of fraction. */
+static double item(int64_t k, int64_t j)
+{
+    return (double)((k * 13 + j * 29) % 97 - 40) / 8.0;
+}
+
+static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
+{
+    cs_rows r = {0};
+    float f[5 * D];
+    double g[5 * D];
+    cs_status status = cs_rows_open(text, &r);
+    if (status != CS_OK) {
+        fail_msg("%s: %s", text, cs_reason());
+    }
+    assert_int_equal(r.rows, rows);
+    assert_int_equal(r.cols, D);
+    assert_int_equal(r.type, type);
+    for (int64_t first = 0; first + 5 <= rows; first += 13) {
+        OK(cs_rows_read_f32(&r, first, 5, f));
+        OK(cs_rows_read_f64(&r, first, 5, g));
+        for (int i = 0; i < 5 * D; ++i) {
+            assert_true(g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
+        }
+    }
+    assert_fails(cs_rows_read_f32(&r, rows - 1, 2, f), CS_ERR_USAGE, "are wanted of 70");
+    cs_rows_close(&r);
+}
+
+static uint16_t half(double x)
+{
+    if (x == 0) {
+        return 0;
+    }
+    int e;
+    double m = frexp(fabs(x), &e); /* 0.5 <= m < 1 */
+    return (uint16_t)((x < 0 ? 0x8000 : 0) | (e + 14) << 10 | (int)((2 * m - 1) * 1024));
+}
+
+static void every_file_gives_the_same_rows(void **state)
+{
+    float x[N * D];
+    double y[N * D];
+    uint16_t h[N * D], b[N * D];
+    int16_t whole[N * D];
+    for (int i = 0; i < N * D; ++i) {
+        y[i] = item(i / D, i % D);
+        x[i] = (float)y[i];
+        h[i] = half(y[i]);
+        b[i] = cs_bf16_encode(x[i]);
+        whole[i] = (int16_t)(y[i] * 8.0);
+    }
+    const int64_t shape[2] = {N, D}, deep[3] = {7, 10, D};
+    OK(cs_npy_write(in_dir(state, "f.npy"), CS_F32, 2, shape, x));
+    OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 3, deep, y));
+    OK(cs_npy_write(in_dir(state, "h.npy"), CS_F16, 2, shape, h));
+    OK(cs_npy_write(in_dir(state, "i.npy"), CS_I16, 2, shape, whole));
+    assert_rows(in_dir(state, "f.npy"), N, CS_ROWS_F32);
+    assert_rows(in_dir(state, "d.npy"), N, CS_ROWS_F64);
+    assert_rows(in_dir(state, "h.npy"), N, CS_ROWS_F16);
+    cs_rows r = {0};
+    OK(cs_rows_open(in_dir(state, "i.npy"), &r));
+    double row[D];
+    OK(cs_rows_read_f64(&r, 3, 1, row));
+    assert_true(row[2] == 8.0 * item(3, 2) && r.type == CS_ROWS_INT);
+    cs_rows_close(&r);
+
+    cs_npz_writer *w = NULL;
+    OK(cs_npz_create(in_dir(state, "two.npz"), true, &w));
+    OK(cs_npz_add(w, "a", CS_F32, 2, shape, x));
+    OK(cs_npz_add(w, "b", CS_F16, 3, deep, h));
+    OK(cs_npz_commit(&w));
+    char text[4200];
+    (void)snprintf(text, sizeof text, "%s:a", in_dir(state, "two.npz"));
+    assert_rows(text, N, CS_ROWS_F32);
+    text[strlen(text) - 1] = 'b';
+    assert_rows(text, N, CS_ROWS_F16);
+    text[strlen(text) - 1] = 'c';
+    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no member 'c'; it has a, b");
+    assert_fails(cs_rows_open(in_dir(state, "two.npz"), &r), CS_ERR_INPUT, "2 members: a, b; name");
+
+    const cs_safetensors_entry entry[2] = {
+        {.name = "x", .dtype = CS_ST_F32, .ndim = 2, .shape = {N, D}},
+        {.name = "z", .dtype = CS_ST_BF16, .ndim = 3, .shape = {7, 10, D}}};
+    cs_safetensors_writer *sw = NULL;
+    OK(cs_safetensors_writer_open(in_dir(state, "m.safetensors"), 2, entry, 0, NULL, &sw));
+    OK(cs_safetensors_writer_put(sw, x, sizeof x));
+    OK(cs_safetensors_writer_put(sw, b, sizeof b));
+    OK(cs_safetensors_writer_commit(&sw));
+    (void)snprintf(text, sizeof text, "%s:x", in_dir(state, "m.safetensors"));
+    assert_rows(text, N, CS_ROWS_F32);
+    text[strlen(text) - 1] = 'z';
+    assert_rows(text, N, CS_ROWS_BF16);
+    text[strlen(text) - 1] = 'y';
+    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no tensor 'y'; it has x, z");
+}
+
+/* A Fortran file: the columns one after the other. */
+static void fortran_files_are_turned(void **state)
+{
+    char *header = NULL;
+    int64_t size;
+    static double y[D * N];
+    for (int i = 0; i < N * D; ++i) {
+        y[i] = item(i % N, i / N);
+    }
+    OK(cs_npy_header(CS_F64, true, 2, (int64_t[]){N, D}, &header, &size));
+    char *all = cs_alloc(size + (int64_t)sizeof y, 1);
+    memcpy(all, header, (size_t)size);
+    memcpy(all + size, y, sizeof y);
+    OK(cs_file_write(in_dir(state, "t.npy"), all, size + (int64_t)sizeof y));
+    assert_rows(in_dir(state, "t.npy"), N, CS_ROWS_F64);
+    OK(cs_file_write(in_dir(state, "cut.npy"), all, size + 100));
+    cs_rows r = {0};
+    assert_fails(cs_rows_open(in_dir(state, "cut.npy"), &r), CS_ERR_INPUT,
+                 "the header says 3360 bytes of data, 100 follow");
+    cs_free(all);
+    cs_free(header);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    cs_rows r = {0};
+    const float x[4] = {0};
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\n";
+    OK(cs_npy_write(in_dir(state, "one.npy"), CS_F32, 1, (int64_t[]){4}, x));
+    assert_fails(cs_rows_open(in_dir(state, "one.npy"), &r), CS_ERR_INPUT, "has 1 dimension;");
+    OK(cs_npy_write(in_dir(state, "none.npy"), CS_F32, 2, (int64_t[]){0, 4}, x));
+    assert_fails(cs_rows_open(in_dir(state, "none.npy"), &r), CS_ERR_INPUT,
+                 "is empty (0 rows of 4)");
+    OK(cs_file_write(in_dir(state, "lfs.npy"), pointer, (int64_t)sizeof pointer - 1));
+    assert_fails(cs_rows_open(in_dir(state, "lfs.npy"), &r), CS_ERR_INPUT, "Git LFS");
+    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_USAGE, "a matrix is FILE.npy");
+    assert_fails(cs_rows_open(in_dir(state, "nowhere.npy"), &r), CS_ERR_IO, "nowhere.npy");
+    assert_fails(cs_rows_open(in_dir(state, "nowhere.npz:a"), &r), CS_ERR_IO, "nowhere.npz");
+}
+
+static cs_status whole_way(const char *path)
+{
+    cs_rows r = {0};
+    cs_gram g = {0};
+    cs_dense total = {0};
+    int64_t n;
+    int32_t group[N] = {0};
+    cs_gram_options options = {.threads = 1, .shift = true};
+    cs_status status = cs_rows_open(path, &r);
+    if (status == CS_OK && (status = cs_gram_init(D, 2, &options, &g)) == CS_OK &&
+        (status = cs_gram_add(&g, &r, group, &options)) == CS_OK) {
+        status = cs_gram_total(&g, 0, 2, -1, true, &total, &n);
+    }
+    cs_dense_free(&total);
+    cs_gram_free(&g);
+    cs_rows_close(&r);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    static double y[N * D];
+    for (int i = 0; i < N * D; ++i) {
+        y[i] = item(i / D, i % D);
+    }
+    OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, (int64_t[]){N, D}, y));
+    fail_each_allocation(whole_way, in_dir(state, "d.npy"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_agree_with_the_definition),
+        cmocka_unit_test(keys_keep_the_order_of_floats),
+        cmocka_unit_test(error_is_within_its_bound),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(groups_are_apart_and_add_up),
+        cmocka_unit_test(centring_does_not_cancel),
+        cmocka_unit_test(rows_can_be_normalised),
+        TEST_IN_DIR(shards_merge_and_are_stored),
+        TEST_IN_DIR(stored_blocks_are_checked),
+        cmocka_unit_test(bad_values_are_named),
+        TEST_IN_DIR(every_file_gives_the_same_rows),
+        TEST_IN_DIR(fortran_files_are_turned),
+        TEST_IN_DIR(bad_files_are_refused),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

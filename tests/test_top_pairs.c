@@ -1,0 +1,244 @@
+/* linalg: the largest inner products against all of them, sorted. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "linalg/top_pairs.h"
+#include "linalg_support.h"
+
+static float *normal_rows(int64_t n, int64_t d, uint64_t index)
+{
+    float *x = cs_alloc(n * d, sizeof *x);
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, index);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = (float)cs_rng_normal(&rng);
+    }
+    return x;
+}
+
+/* Small integers: all products are exact in float, and many tie. */
+static float *whole_rows(int64_t n, int64_t d, uint64_t index)
+{
+    float *x = normal_rows(n, d, index);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = roundf(x[i]);
+    }
+    return x;
+}
+
+static int in_order(const void *pa, const void *pb)
+{
+    const cs_pair *a = pa, *b = pb;
+    if (a->value != b->value) {
+        return a->value > b->value ? -1 : 1;
+    }
+    return a->i != b->i ? (a->i > b->i) - (a->i < b->i) : (a->j > b->j) - (a->j < b->j);
+}
+
+/* All pairs by the definition, sorted; NULL norms: inner products as they are. */
+static cs_pair *all_pairs(const float *x, int64_t n, int64_t d, bool cosine, bool self,
+                          int64_t *count)
+{
+    cs_pair *p = cs_alloc(n * n, sizeof *p);
+    assert_non_null(p);
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = self ? i : i + 1; j < n; ++j) {
+            double s = 0, a = 0, b = 0;
+            for (int64_t k = 0; k < d; ++k) {
+                s += (double)x[i * d + k] * (double)x[j * d + k];
+                a += (double)x[i * d + k] * (double)x[i * d + k];
+                b += (double)x[j * d + k] * (double)x[j * d + k];
+            }
+            s = cosine ? a > 0 && b > 0 ? s / sqrt(a * b) : 0 : s;
+            p[at++] = (cs_pair){(float)s, (int32_t)i, (int32_t)j};
+        }
+    }
+    qsort(p, (size_t)at, sizeof *p, in_order);
+    *count = at;
+    return p;
+}
+
+/* Exact products: the very pairs, ties included, for every K, size and number of threads. */
+static void ties_are_in_order(void **state)
+{
+    (void)state;
+    static const int64_t size[][2] = {{1, 3}, {2, 1}, {31, 4}, {32, 7}, {130, 5}, {300, 3}};
+    for (int c = 0; c < 6; ++c) {
+        int64_t n = size[c][0], d = size[c][1];
+        float *x = whole_rows(n, d, (uint64_t)c);
+        cs_rows rows = cs_rows_of_f32(n, d, x, "x");
+        for (int form = 0; form < 12; ++form) {
+            bool self = form & 1;
+            int64_t total, want[3] = {0, 17, 1000000};
+            cs_pair *all = all_pairs(x, n, d, false, self, &total);
+            cs_top_pairs_options options = {
+                .count = want[form / 2 % 3], .self = self, .threads = 1 + form / 6};
+            cs_top_pairs top = {0};
+            OK(cs_top_pairs_of(&rows, &options, &top));
+            assert_int_equal(top.total, total);
+            assert_int_equal(top.count, options.count < total ? options.count : total);
+            for (int64_t i = 0; i < top.count; ++i) {
+                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
+            }
+            cs_top_pairs_free(&top);
+            cs_free(all);
+        }
+        cs_free(x);
+    }
+}
+
+/* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 with
+ * room for 17,000. */
+static void bounds_lose_nothing(void **state)
+{
+    (void)state;
+    const int64_t n = 901, d = 6;
+    float *x = whole_rows(n, d, 7);
+    cs_rows rows = cs_rows_of_f32(n, d, x, "x");
+    int64_t total;
+    cs_pair *all = all_pairs(x, n, d, false, false, &total);
+    for (int threads = 1; threads <= 3; ++threads) {
+        cs_top_pairs_options options = {.count = 700, .threads = threads};
+        cs_top_pairs top = {0};
+        OK(cs_top_pairs_of(&rows, &options, &top));
+        for (int64_t i = 0; i < top.count; ++i) {
+            assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
+        }
+        cs_top_pairs_free(&top);
+    }
+    cs_free(all);
+    cs_free(x);
+}
+
+/* Cosines: values within the bound, mean and quantiles of all pairs. */
+static void cosines_mean_and_quantiles(void **state)
+{
+    (void)state;
+    const int64_t n = 260, d = 300;
+    float *x = normal_rows(n, d, 11);
+    for (int64_t k = 0; k < d; ++k) {
+        x[5 * d + k] = 0;
+        x[9 * d + k] = 1e15F * x[8 * d + k]; /* the same direction: the largest cosine, 1 */
+    }
+    cs_rows rows = cs_rows_of_f32(n, d, x, "x");
+    const double quantile[] = {0, 0.001, 0.25, 0.5, 0.75, 0.999, 1};
+    for (int self = 0; self < 2; ++self) {
+        int64_t total;
+        cs_pair *all = all_pairs(x, n, d, true, self, &total);
+        cs_top_pairs_options options = {
+            .count = 500, .cosine = true, .self = self, .quantiles = 7, .quantile = quantile};
+        cs_top_pairs top = {0};
+        OK(cs_top_pairs_of(&rows, &options, &top));
+        const double bound = (double)(d + 4) * 0x1p-24;
+        double mean = 0;
+        for (int64_t i = 0; i < total; ++i) {
+            mean += (double)all[i].value / (double)total;
+        }
+        for (int64_t i = 0; i < top.count; ++i) { /* sorted lists differ by no more than entries */
+            assert_true(fabs((double)top.pair[i].value - (double)all[i].value) <= bound);
+        }
+        if (!self) {
+            assert_int_equal(top.pair[0].i, 8);
+            assert_int_equal(top.pair[0].j, 9);
+        }
+        assert_true(fabs(top.mean - mean) <= 1e-7);
+        assert_int_equal(top.zeros, 1);
+        for (int q = 0; q < 7; ++q) {
+            double want =
+                (double)all[total - 1 - (int64_t)(quantile[q] * (double)(total - 1))].value;
+            assert_true(fabs(top.quantile[q] - want) <= fabs(want) * 0x1p-11 + bound);
+        }
+        cs_top_pairs_free(&top);
+        cs_free(all);
+    }
+    cs_free(x);
+}
+
+static void same_bits_for_any_threads(void **state)
+{
+    (void)state;
+    const int64_t n = 700, d = 70;
+    float *x = normal_rows(n, d, 13);
+    cs_rows rows = cs_rows_of_f32(n, d, x, "x");
+    const double half = 0.5;
+    cs_top_pairs first = {0};
+    for (int threads = 1; threads <= 4; ++threads) {
+        cs_top_pairs_options options = {
+            .count = 3000, .quantiles = 1, .quantile = &half, .threads = threads};
+        cs_top_pairs top = {0};
+        OK(cs_top_pairs_of(&rows, &options, &top));
+        if (threads == 1) {
+            first = top;
+            continue;
+        }
+        assert_memory_equal(top.pair, first.pair, (size_t)top.count * sizeof *top.pair);
+        assert_true(top.mean == first.mean && top.quantile[0] == first.quantile[0]);
+        cs_top_pairs_free(&top);
+    }
+    cs_top_pairs_free(&first);
+    cs_free(x);
+}
+
+static void bad_input_is_named(void **state)
+{
+    (void)state;
+    float *x = normal_rows(50, 8, 17);
+    cs_rows rows = cs_rows_of_f32(50, 8, x, "states.npy");
+    const double outside = 1.5;
+    cs_top_pairs_options options = {.count = -1, .threads = 2};
+    cs_top_pairs top = {0};
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_USAGE, "-1 pairs");
+    options = (cs_top_pairs_options){.quantiles = 1, .quantile = &outside};
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_USAGE, "quantile 1.5");
+    options = (cs_top_pairs_options){.count = 3};
+    x[40 * 8 + 3] = NAN;
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_INPUT,
+                 "states.npy: row 40, column 3: value nan");
+    x[40 * 8 + 3] = 1e30F;
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_INPUT, "row 40: its squares");
+    rows.rows = 3000000000;
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_INPUT, "3000000000 rows");
+    cs_free(x);
+}
+
+static cs_status some_pairs(const char *path)
+{
+    (void)path;
+    float x[40 * 3];
+    for (int i = 0; i < 120; ++i) {
+        x[i] = (float)(i * 7 % 11);
+    }
+    cs_rows rows = cs_rows_of_f32(40, 3, x, "x");
+    cs_top_pairs_options options = {.count = 10, .threads = 1};
+    cs_top_pairs top = {0};
+    cs_status status = cs_top_pairs_of(&rows, &options, &top);
+    cs_top_pairs_free(&top);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(some_pairs, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ties_are_in_order),          cmocka_unit_test(bounds_lose_nothing),
+        cmocka_unit_test(cosines_mean_and_quantiles), cmocka_unit_test(same_bits_for_any_threads),
+        cmocka_unit_test(bad_input_is_named),         cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
