@@ -36,8 +36,8 @@ typedef struct {
     int64_t batch, length;  /* B, S */
     int64_t queries;        /* Q (two-stream, linear) */
     int64_t decoder_length; /* rows a sequence of the mae decoder */
-    int64_t predictions;    /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE: no head, `top`
-                               instead */
+    int64_t predictions;    /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE in the single
+                               form, which is the encoder of any other: no head, `top` instead */
 } cs_network_options;
 
 /* Ids into graph; CS_NONE where the form has none. */
@@ -60,7 +60,7 @@ typedef struct cs_network {
     int loss_rows, predict, target, weight, mass;
     int loss, logits;
     int features; /* what the output matrix reads at loss rows */
-    int top;      /* without loss rows: every content (MAE: encoder) row after the final norm */
+    int top;      /* without loss rows: every content row after the final norm */
     int hiddens;  /* layers + 1: embeddings, then the residual stream after each layer, of the
                      content (MAE: encoder) rows; 0 unless kept */
     int *hidden;
