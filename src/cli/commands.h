@@ -17,6 +17,7 @@
     X(train)                                                                                       \
     X(features)                                                                                    \
     X(verify_model)                                                                                \
+    X(perplexity)                                                                                  \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

@@ -1,0 +1,86 @@
+/* Next-token perplexity of every kind of model (LA Eq. 2, Table 7, Figure 3).
+ *
+ * Of each piece x_1 .. x_n (consecutive, at most max_length tokens) every x_{k+1} is predicted from
+ * x_1 .. x_k, k = 1 .. n-1 (k = 0 too where the model was trained to predict from nothing):
+ *
+ *   nll = -mean log p(x_{k+1} | x_1 .. x_k),    perplexity = exp(nll)
+ *
+ * How a model is asked, by kind:
+ *   causal      one forward pass a piece
+ *   two-stream  one pass a piece: a query at position k+1 that sees content rows 1 .. k
+ *   linear      one pass a piece: a query row that sees rows 1 .. k
+ *   masked      one pass a predicted token. CS_ASK_APPEND: x_1 .. x_k [MASK], length k+1;
+ *               CS_ASK_REMAINING: [MASK] at k+1 .. s, where s is the piece's own length (which the
+ *               model thus learns) or fill_length. The paper does not say which
+ *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone;
+ *               decoders in which masked rows do not see each other give one number for both
+ * CS_ASK_PSEUDO, masked and mae-lm: every token masked in turn and predicted from all others on
+ * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
+ *
+ * Intervals: delete-block jackknife over documents, blocks fixed by (seed, document):
+ * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums.
+ */
+#ifndef CS_ANALYSIS_PERPLEXITY_H
+#define CS_ANALYSIS_PERPLEXITY_H
+
+#include <stdint.h>
+
+#include "analysis/model_kind.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "text/corpus.h"
+
+typedef enum {
+    CS_ASK_PREFIX, /* causal, two-stream, linear: as they are */
+    CS_ASK_APPEND,
+    CS_ASK_REMAINING,
+    CS_ASK_PSEUDO
+} cs_ask;
+
+const char *cs_ask_name(cs_ask ask); /* "prefix", "append", "remaining", "pseudo" */
+
+/* The ways in which models of a kind can be asked: their number, in *out. */
+int cs_asks_of(cs_kind kind, cs_ask out[4]);
+
+typedef struct {
+    cs_kind kind;
+    cs_ask ask;
+    bool from_nothing;   /* k = 0 too; causal: behind the begin token */
+    int64_t max_length;  /* 0: the model's positions, at most 512. Special tokens count */
+    int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
+    int64_t positions;   /* masked, mae-lm: predicted tokens a piece, drawn by seed; 0: all */
+    int64_t batch;       /* 0: 16; less where the logits would pass 2^26 numbers */
+    int64_t blocks;      /* of the jackknife; 0: 20. At most the documents */
+    uint64_t seed;
+    const int32_t *before, *after; /* ids around each piece; mae-lm: none */
+    int64_t befores, afters;
+    const uint8_t *keep;        /* documents to take; NULL: all */
+    const int32_t *token_bytes; /* bytes of text a token stands for, by id; NULL: not known */
+    const cs_progress *progress;
+} cs_perplexity_options;
+
+typedef struct {
+    double nll, se;                /* nats a token; se NaN where fewer than two blocks predict */
+    double bits_per_byte, bits_se; /* NaN without token_bytes */
+    int64_t documents, pieces;     /* in which something is predicted */
+    int64_t tokens, bytes;         /* predicted */
+    int64_t blocks;                /* that predict something */
+    /* By k, the number of tokens seen (pseudo: before it): 0 .. lengths - 1. */
+    int64_t lengths;
+    double *nll_at, *se_at; /* NaN where nothing is predicted */
+    int64_t *tokens_at;
+} cs_perplexity;
+
+void cs_perplexity_free(cs_perplexity *p);
+
+/* Cost: causal, two-stream, linear: a forward pass of n rows a piece; masked and mae-lm: one a
+ * predicted token, so about n / 2 (append) or n (remaining, pseudo) times as much.
+ * CS_ERR_USAGE: an option out of range, an ask that the kind has not, a model without the
+ * mask token, begin token, query vector or decoder that its kind needs; max_length above its
+ * positions. CS_ERR_INPUT: a token that the model does not know, nothing to predict, a
+ * log-probability that is not finite, with its document and place. */
+cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
+                           const cs_perplexity_options *options, cs_perplexity *out) CS_MUST_CHECK;
+
+#endif
