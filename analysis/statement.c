@@ -31,7 +31,7 @@ const char *cs_verdict_name(cs_verdict verdict)
     return name[verdict];
 }
 
-static const char *form_name(cs_form form)
+static const char *form_name(cs_statement_form form)
 {
     return form == CS_PRINTED ? "printed" : "corrected";
 }
@@ -67,7 +67,7 @@ void cs_statements_free(cs_statements *list)
     memset(list, 0, sizeof *list);
 }
 
-cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_form form,
+cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statement_form form,
                                 cs_relation relation, const char *text, const char *input)
 {
     if (list->count == list->room) {

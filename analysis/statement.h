@@ -29,14 +29,14 @@
 #define CS_ATTAINED 1e-8
 
 typedef enum { CS_PASS, CS_FAIL, CS_VACUOUS, CS_INCONCLUSIVE, CS_UNSPECIFIED } cs_verdict;
-typedef enum { CS_PRINTED, CS_CORRECTED } cs_form;
+typedef enum { CS_PRINTED, CS_CORRECTED } cs_statement_form;
 typedef enum { CS_RELATION_EQUAL, CS_RELATION_AT_MOST, CS_RELATION_LESS } cs_relation;
 
 const char *cs_verdict_name(cs_verdict verdict); /* "PASS", ... */
 
 typedef struct {
     char id[40]; /* "4.1", "4.1-gap", "4.2-ar-ones" */
-    cs_form form;
+    cs_statement_form form;
     cs_relation relation;
     char *text;  /* the statement in symbols, one line */
     char *input; /* on what it was evaluated */
@@ -59,7 +59,7 @@ void cs_statements_free(cs_statements *list);
 
 /* Appends a statement without numbers (INCONCLUSIVE until judged) and returns it, NULL when out of
  * memory; the pointer is good until the next one is added. text and input (NULL: "") are copied. */
-cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_form form,
+cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statement_form form,
                                 cs_relation relation, const char *text,
                                 const char *input) CS_MUST_CHECK;
 

@@ -1,4 +1,5 @@
-/* Private to Theorem 3.1: the pieces that theorem_31.c and theorem_31_symmetric.c share. */
+/* The two sides of Theorem 3.1 for given factors: shared by theorem_31.c, theorem_31_symmetric.c and
+ * learned_factors.c. */
 #ifndef CS_ANALYSIS_THEOREM_31_H
 #define CS_ANALYSIS_THEOREM_31_H
 

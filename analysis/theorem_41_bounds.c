@@ -39,7 +39,7 @@ typedef double (*error_fn)(const cs_41_curve *c, int64_t t);
 
 typedef struct {
     const char *id;
-    cs_form form;
+    cs_statement_form form;
     const char *text;
     error_fn lhs;
     bound_fn rhs;

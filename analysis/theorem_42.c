@@ -301,8 +301,8 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
 }
 
 /* The printed masked spectrum: r ones and r (s-1) values sqrt(m / ((s-m)(s-1))). */
-static cs_status formula_statement(const cs_42_case *c, int64_t m, const char *id, cs_form form,
-                                   const char *text, cs_statements *out)
+static cs_status formula_statement(const cs_42_case *c, int64_t m, const char *id,
+                                   cs_statement_form form, const char *text, cs_statements *out)
 {
     const double s = (double)c->toy.length;
     double sigma[] = {1, sqrt((double)m / ((s - (double)m) * (s - 1)))};

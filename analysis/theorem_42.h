@@ -57,7 +57,7 @@ double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 b
 
 typedef struct {
     const char *id;
-    cs_form form;
+    cs_statement_form form;
     cs_relation relation;
     const char *text, *input;
     double lhs, rhs, error;

@@ -95,8 +95,8 @@ static double mass_of(const cs_csr *a)
     return mass;
 }
 
-static cs_status value(cs_statements *out, const enumerated *e, const char *id, cs_form form,
-                       const char *text, double measured, double claimed)
+static cs_status value(cs_statements *out, const enumerated *e, const char *id,
+                       cs_statement_form form, const char *text, double measured, double claimed)
 {
     const double error = isnan(claimed) ? 0 : e->entry * (fabs(measured) + fabs(claimed));
     return cs_42_state(
@@ -239,7 +239,7 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out)
     const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const struct {
         const char *id;
-        cs_form form;
+        cs_statement_form form;
         const char *text;
         sides at;
     } line[] = {
@@ -348,7 +348,7 @@ static cs_status masked(const cs_toy *toy, int64_t unmasked, cs_statements *out)
     const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const struct {
         const char *id;
-        cs_form form;
+        cs_statement_form form;
         const char *text;
         range found;
         double claimed;

@@ -34,7 +34,7 @@ cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectru
 }
 
 typedef struct {
-    cs_form form;
+    cs_statement_form form;
     const char *text, *id;
     const cs_42_case *low, *high; /* low_j < high_j */
     double from, to;

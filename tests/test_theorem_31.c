@@ -29,7 +29,7 @@ static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double dens
     cs_dense_free(&d);
 }
 
-static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {

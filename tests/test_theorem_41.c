@@ -80,7 +80,7 @@ static void spectrum_of(const cs_labelled *m, int64_t k, cs_spectrum *out)
     assert_true(out->k >= 1);
 }
 
-static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {

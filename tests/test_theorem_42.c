@@ -20,7 +20,7 @@ static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
     return toy;
 }
 
-static const cs_statement *find(const cs_statements *list, const char *id, cs_form form)
+static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
@@ -31,7 +31,8 @@ static const cs_statement *find(const cs_statements *list, const char *id, cs_fo
     return NULL;
 }
 
-static void expect(const cs_statements *list, const char *id, cs_form form, cs_verdict verdict)
+static void expect(const cs_statements *list, const char *id, cs_statement_form form,
+                   cs_verdict verdict)
 {
     const cs_statement *s = find(list, id, form);
     if (s->verdict != verdict) {

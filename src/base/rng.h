@@ -21,6 +21,7 @@ typedef enum {
     CS_STREAM_REPLACE,  /* what stands for a masked token: itself, [MASK], a random one */
     CS_STREAM_KEPT,     /* which [MASK]s stay in the encoder of MAE-LM */
     CS_STREAM_ORDER,    /* the order of training sequences in an epoch */
+    CS_STREAM_TOY,      /* sequences of the toy model */
 } cs_stream;
 
 typedef struct {

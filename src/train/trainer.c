@@ -81,6 +81,9 @@ static cs_status resume(session *s)
 static cs_status begin(session *s, const cs_corpus *corpus)
 {
     const cs_train_options *o = &s->t.options;
+    if (!o->dir) {
+        return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume from: no directory") : CS_OK;
+    }
     cs_status status = cs_train_record(o, s->t.backend, corpus, &s->record);
     if (status == CS_OK && o->resume) {
         status = resume(s);
@@ -134,7 +137,7 @@ static cs_status log_step(session *s)
         status = cs_trainer_evaluate(t, &row.eval_loss);
         t->state.eval_loss = row.eval_loss;
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && o->dir) {
         status = cs_log_add(&s->log, &row);
     }
     report(s);
@@ -148,7 +151,7 @@ static cs_status save(session *s)
 {
     const cs_train_options *o = &s->t.options;
     double before = cs_seconds();
-    if (s->t.state.bad > 0 || s->saved == s->t.state.step) {
+    if (!o->dir || s->t.state.bad > 0 || s->saved == s->t.state.step) {
         return CS_OK;
     }
     cs_status status = cs_log_sync(&s->log);
@@ -199,6 +202,9 @@ static cs_status loop(session *s)
 static cs_status finish(const session *s)
 {
     const char *dir = s->t.options.dir;
+    if (!dir) {
+        return CS_OK;
+    }
     char *words = cs_path_join(dir, "tokenizer.json"),
          *config = cs_path_join(dir, "tokenizer_config.json");
     cs_status status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;

@@ -40,8 +40,9 @@ typedef struct {
     int64_t eval_batches;
     int64_t bad_limit; /* skipped steps in a row after which the run stops */
     double time_limit; /* seconds; 0: none. Stops as an interrupt does, but with CS_OK. */
-    const char *dir;   /* output; checkpoints in dir/checkpoint-STEP, the model in dir */
-    bool resume;       /* from the last checkpoint in dir, if there is one */
+    /* output; checkpoints in dir/checkpoint-STEP, the model in dir; NULL: nothing is written */
+    const char *dir;
+    bool resume; /* from the last checkpoint in dir, if there is one */
     const cs_progress *progress;
 } cs_train_options;
 

@@ -1,0 +1,44 @@
+# Models trained on the toy model against the theory, through the command line: seeds are fixed, so
+# are the bits.
+. tests/cli/lib.sh
+
+trained() { "$COSPEC" verify trained --classes 2 --length 3 --tokens 2 --steps "${steps:-1500}" "$@"; }
+
+# No corrected statement may be anything but PASS, and each model has its statements.
+all_pass() {
+    ! grep -E ',corrected,(FAIL|INCONCLUSIVE|UNSPECIFIED|VACUOUS),' out | grep -v '^trained-minimum,corrected,INCONCLUSIVE.*table-b2' ||
+        { fail "not all pass: $(cut -d, -f1,3 out | tr '\n' ' ')"; return 1; }
+    [ "$(grep -c '^trained-angle,corrected,PASS' out)" = 3 ] && [ "$(grep -c '^trained-range,corrected,PASS' out)" = 3 ] &&
+        grep -q '^trained-entropy,corrected,PASS' out && grep -q '^trained-entropy-excess,corrected,PASS' out ||
+        fail "statements are missing: $(cut -d, -f1,3 out | tr '\n' ' ')"
+}
+
+test_masked() {
+    exits 0 trained --objective masked --unmasked 1 --csv -o a && all_pass && [ "$(wc -l < a/trained.csv)" = 5 ] &&
+        trained --objective masked --unmasked 1 --csv --threads 1 -o b > /dev/null 2>&1 && cmp a/trained.csv b/trained.csv &&
+        [ ! -e a/log.csv ] && [ ! -e a/model.safetensors ]
+}
+
+test_ar() { exits 0 trained --objective ar --csv && all_pass; }
+
+# An optimum that the architecture does not hold, and training that is cut short: no refutation.
+test_out_of_reach() {
+    exits 0 trained --objective permuted-ar --csv && grep -q '^trained-angle,corrected,UNSPECIFIED' out &&
+        grep -q '^trained-reach,corrected,PASS' out && ! grep -q ',corrected,FAIL' out
+}
+
+test_short_training() {
+    steps=2
+    exits 4 trained --objective ar --csv && grep -q '^trained-angle,corrected,INCONCLUSIVE' out && ! grep -q ',corrected,FAIL' out
+    short=$?; steps=; return $short
+}
+
+test_usage() {
+    refuses 2 'goes with verify trained' "$COSPEC" verify 3.1 --steps 5 &&
+        refuses 2 '--width 99' trained --objective ar --width 99 &&
+        refuses 2 'blind' trained --objective ar --target-position given &&
+        refuses 2 'empty prefixes' trained --objective ar --empty-prefix class &&
+        refuses 3 'more than 32768' "$COSPEC" verify trained --objective masked --unmasked 4 --classes 9 --length 9 --tokens 9
+}
+
+for t in masked ar out_of_reach short_training usage; do check $t; done
