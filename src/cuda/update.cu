@@ -3,14 +3,14 @@
  */
 #include "cuda/state.cuh"
 
-enum { NORM_BLOCKS = 512 };
+enum { NORM_BLOCKS = 512 }; /* at most: a function of n alone */
 
 static __global__ void norm_stage(int64_t n, const float *x, double *part)
 {
     __shared__ double room[WARP];
     double sum = 0.0;
     for (int64_t i = (int64_t)blockIdx.x * MAX_BLOCK + threadIdx.x; i < n;
-         i += (int64_t)NORM_BLOCKS * MAX_BLOCK) {
+         i += (int64_t)gridDim.x * MAX_BLOCK) {
         sum += (double)x[i] * (double)x[i];
     }
     sum = block_sum(sum, room);
@@ -19,11 +19,11 @@ static __global__ void norm_stage(int64_t n, const float *x, double *part)
     }
 }
 
-static __global__ void norm_finish(const double *part, double *out)
+static __global__ void norm_finish(int parts, const double *part, double *out)
 {
     __shared__ double room[WARP];
     double sum = 0.0;
-    for (int i = (int)threadIdx.x; i < NORM_BLOCKS; i += MAX_BLOCK) {
+    for (int i = (int)threadIdx.x; i < parts; i += MAX_BLOCK) {
         sum += part[i];
     }
     sum = block_sum(sum, room);
@@ -36,13 +36,15 @@ cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out)
 {
     Cuda *c = static_cast<Cuda *>(backend->state);
     void *part = NULL;
+    int64_t most = NORM_BLOCKS, wanted = ceil_div(n, MAX_BLOCK);
+    int blocks = (int)(wanted < most ? wanted : most);
     cs_status status = cuda_scratch(c, NORM_BLOCKS * (int64_t)sizeof(double), &part);
     if (status == CS_OK) {
-        status = launch(c, "norm", norm_stage, dim3(NORM_BLOCKS, 1, 1), dim3(MAX_BLOCK, 1, 1), 0, n,
-                        static_cast<const float *>(x), static_cast<double *>(part));
+        status = launch(c, "norm", norm_stage, dim3((unsigned)blocks, 1, 1), dim3(MAX_BLOCK, 1, 1),
+                        0, n, static_cast<const float *>(x), static_cast<double *>(part));
     }
     if (status == CS_OK) {
-        status = launch(c, "norm", norm_finish, dim3(1, 1, 1), dim3(MAX_BLOCK, 1, 1), 0,
+        status = launch(c, "norm", norm_finish, dim3(1, 1, 1), dim3(MAX_BLOCK, 1, 1), 0, blocks,
                         static_cast<const double *>(part), out);
     }
     return status;

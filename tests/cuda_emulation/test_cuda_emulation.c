@@ -33,7 +33,9 @@ static void compare(const cs_tensor_case *list, bool f32)
     int bad = 0;
     for (const cs_tensor_case *c = list; c->name; ++c) {
         char why[CS_TENSOR_WHY] = "";
-        if (!cs_tensor_compare(backend, c, why)) {
+        /* in float, long attention is the plain kernel of the shared cases again */
+        bool skipped = f32 && strncmp(c->name, "width ", 6) == 0;
+        if (!skipped && !cs_tensor_compare(backend, c, why)) {
             print_error("%s: %s\n", c->name, why);
             ++bad;
         }
