@@ -400,7 +400,7 @@ cs_status cs_trained_network(const cs_trained *t, cs_learned_entropy *out)
                               .width = NETWORK_WIDTH,
                               .layers = 2,
                               .heads = 2,
-                              .inner = 4 * NETWORK_WIDTH};
+                              .inner = (int64_t)4 * NETWORK_WIDTH};
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model_config_ids(&config, special_ids(t->tokenizer));
     config.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
