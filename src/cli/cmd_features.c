@@ -345,4 +345,5 @@ const cs_command cs_cmd_features = {
         "cospec features small verses.txt --layers last --pooling none --mask-ratio 0.15 -o masked",
     .run = run_features,
     .without = "resume",
+    .gpu = true,
 };

@@ -412,4 +412,5 @@ const cs_command cs_cmd_perplexity = {
                 "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
     .without = "dry-run resume",
+    .gpu = true,
 };

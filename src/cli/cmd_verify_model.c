@@ -149,4 +149,5 @@ const cs_command cs_cmd_verify_model = {
                 "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,
     .without = "dry-run resume seed",
+    .gpu = true,
 };

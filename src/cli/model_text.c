@@ -44,7 +44,12 @@ static cs_status remember(cs_args *args, const char *dir, const char *name, bool
 static cs_status open_device(const cs_args *args, cs_backend **out)
 {
     const cs_device_options options = {.threads = cs_args_threads(args), .f32 = true};
-    return cs_device_open(cs_args_text(args, "device"), &options, NULL, 0, out);
+    char why[512];
+    cs_status status = cs_device_open(cs_args_text(args, "device"), &options, why, sizeof why, out);
+    if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device")) {
+        cs_output_note(args, "on the CPU: %s", why);
+    }
+    return status;
 }
 
 static cs_status open_tokenizer(cs_model_text *t)
