@@ -250,9 +250,9 @@ static void fill_rows(const walk *w, const piece *p, int64_t b, int64_t length)
 
 static cs_status not_a_number(const walk *w, int64_t layer, const cs_hidden_row *row, float x)
 {
-    return cs_fail(CS_ERR_INPUT, "layer %lld, document %lld, piece %d, position %d: a state is %g",
+    return cs_fail(CS_ERR_INPUT, "layer %lld, document %lld, piece %d, position %d: a state is %s",
                    (long long)w->options.layer[layer], (long long)row->document, row->piece,
-                   row->position, (double)x);
+                   row->position, isnan(x) ? "not a number" : "infinite");
 }
 
 /* Rows of a piece into its place, or its pooled vector. */
@@ -316,8 +316,7 @@ static cs_status compute_batch(walk *w, int64_t first, int64_t count)
 
 /* --- the window --------------------------------------------------------------------------------*/
 
-/* Pieces by falling length, equal ones in the order of the corpus (heap sort of the order's
- * numbers would do; windows are small and nearly in classes: counting). */
+/* Pieces by falling length, equal ones in the order of the corpus (counting sort). */
 static cs_status sort_pieces(walk *w)
 {
     int64_t most = w->options.max_length;

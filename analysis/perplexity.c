@@ -214,9 +214,9 @@ static cs_status add_losses(walk *w)
         const cs_ask_job *job = &w->job[w->asker.row[r].job];
         int32_t target = w->asker.row[r].target;
         if (!isfinite(w->loss[r])) {
-            return cs_fail(CS_ERR_INPUT, "document %lld, place %lld: the log-probability is %g",
+            return cs_fail(CS_ERR_INPUT, "document %lld, place %lld: the log-probability is %s",
                            (long long)job->document, (long long)(job->place + target),
-                           (double)-w->loss[r]);
+                           isnan(w->loss[r]) ? "not a number" : "infinite");
         }
         cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SPLIT, (uint64_t)job->document);
         int64_t block = cs_rng_below(&rng, o->blocks);

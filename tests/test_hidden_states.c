@@ -1,0 +1,536 @@
+/* Hidden states: parity with transformers on the golden models, order of rows, pooling, windows,
+ * threads, masking, what is refused; kinds of models. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/hidden_states.h"
+#include "analysis/model_kind.h"
+#include "analysis/verify_states.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io_support.h"
+#include "model_support.h"
+#include "train_support.h"
+
+/* --- collecting ------------------------------------------------------------------------------- */
+
+enum { ROOM = 4096, LAYERS = 4, WIDTH = 16 };
+
+typedef struct {
+    int64_t rows, blocks, layers;
+    float state[LAYERS][ROOM][WIDTH];
+    cs_hidden_row about[ROOM];
+} rows;
+
+static cs_status collect(void *ctx, const cs_hidden_block *block)
+{
+    rows *r = ctx;
+    assert_true(r->rows + block->rows <= ROOM && block->layers <= LAYERS && block->width <= WIDTH);
+    for (int64_t l = 0; l < block->layers; ++l) {
+        for (int64_t i = 0; i < block->rows; ++i) {
+            memcpy(r->state[l][r->rows + i], block->state[l] + i * block->width,
+                   (size_t)block->width * sizeof(float));
+        }
+    }
+    memcpy(r->about + r->rows, block->about, (size_t)block->rows * sizeof *block->about);
+    r->rows += block->rows;
+    r->layers = block->layers;
+    r->blocks += 1;
+    return CS_OK;
+}
+
+static const int64_t ALL[] = {0, 1, 2};
+
+static rows *states_of(training *t, const cs_hidden_options *options)
+{
+    rows *r = cs_calloc(1, sizeof *r);
+    int64_t count = 0;
+    assert_non_null(r);
+    cs_hidden_options o = *options;
+    if (!o.layer) {
+        o.layer = ALL;
+        o.layers = 3;
+    }
+    must(cs_hidden_states(&t->model, &t->corpus, &o, collect, r));
+    must(cs_hidden_rows(&t->model, &t->corpus, &o, &count));
+    assert_int_equal(count, r->rows);
+    return r;
+}
+
+/* Rows of a against rows of b: within `tolerance`, 0: bit for bit. */
+static void assert_same_rows(const rows *a, const rows *b, double tolerance)
+{
+    assert_int_equal(a->rows, b->rows);
+    for (int64_t l = 0; l < a->layers; ++l) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            for (int64_t j = 0; j < WIDTH; ++j) {
+                double x = (double)a->state[l][i][j], y = (double)b->state[l][i][j];
+                if (!(fabs(x - y) <= tolerance)) {
+                    fail_msg("layer %d, row %d: %g and %g", (int)l, (int)i, x, y);
+                }
+            }
+        }
+    }
+}
+
+/* --- parity ----------------------------------------------------------------------------------- */
+
+static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "bert"};
+
+static int verify(const char *class, const cs_verify_options *options, cs_state_difference *d)
+{
+    char dir[64], path[96];
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_model_kind kind;
+    cs_npz *reference = NULL;
+    int count = 0;
+    (void)snprintf(dir, sizeof dir, "tests/golden/models/%s", class);
+    (void)snprintf(path, sizeof path, "%s/reference.npz", dir);
+    must(cs_backend_cpu(1, &backend));
+    must(cs_model_read(dir, backend, false, &model));
+    must(cs_model_kind_read(dir, &model.config, &kind));
+    assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
+    cs_verify_options o = *options;
+    o.causal = cs_kind_is_causal(kind.kind) != o.causal;
+    must(cs_npz_open(path, 0, &reference));
+    must(cs_verify_states(&model, reference, &o, d, &count));
+    cs_npz_close(reference);
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+    return count;
+}
+
+static void agrees_with_transformers(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof CLASS / sizeof *CLASS; ++c) {
+        cs_state_difference d[8];
+        assert_int_equal(verify(CLASS[c], &(cs_verify_options){0}, d), 4);
+        for (int i = 0; i < 4; ++i) {
+            assert_int_equal(d[i].layer, i);
+            assert_int_equal(d[i].items, 22 * (i < 3 ? 10 : 19)); /* of 27 rows 5 are padding */
+            assert_true(d[i].ok && d[i].max <= d[i].tolerance && d[i].tolerance < 1e-4);
+            assert_true(fabs(d[i].mean) <= d[i].max && d[i].sd <= d[i].max && d[i].scale > 1);
+        }
+    }
+}
+
+/* What is different is found: the other attention, the last layer without its norm. */
+static void finds_what_differs(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof CLASS / sizeof *CLASS; ++c) {
+        cs_state_difference d[8];
+        assert_int_equal(verify(CLASS[c], &(cs_verify_options){.causal = true}, d), 4);
+        assert_true(d[0].ok && !d[1].ok && !d[2].ok && !d[3].ok);
+        assert_int_equal(verify(CLASS[c], &(cs_verify_options){.raw = true}, d), 4);
+        assert_true(d[1].ok && d[3].ok && d[2].ok == (c >= 2));
+        assert_int_equal(verify(CLASS[c], &(cs_verify_options){.tolerance = 1e-300}, d), 4);
+        assert_true(!d[3].ok);
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static const recipe MASKED = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
+static const recipe CAUSAL = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
+
+static void rows_are_in_order(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    rows *r = states_of(&t, &(cs_hidden_options){.batch = 2});
+    assert_int_equal(r->rows, t.corpus.tokens);
+    assert_int_equal(r->blocks, 1);
+    for (int64_t d = 0, i = 0; d < t.corpus.documents; ++d) {
+        for (int64_t k = t.corpus.doc_ptr[d]; k < t.corpus.doc_ptr[d + 1]; ++k, ++i) {
+            const cs_hidden_row *a = &r->about[i];
+            assert_true(a->document == d && a->piece == 0 && !a->masked && !a->special);
+            assert_int_equal(a->position, k - t.corpus.doc_ptr[d]);
+            assert_int_equal(a->token, t.corpus.token[k]);
+        }
+    }
+    cs_free(r);
+    free_training(&t);
+}
+
+/* Alone or in company, with any window: the same but for the rounding of products of other shapes.
+ */
+static void company_does_not_matter(void **state)
+{
+    (void)state;
+    const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
+    const cs_pooling pooling[] = {CS_POOL_NONE, CS_POOL_MEAN, CS_POOL_FIRST, CS_POOL_LAST};
+    training t = make_training(&many, "");
+    for (int p = 0; p < 4; ++p) {
+        cs_hidden_options o = {.pooling = pooling[p], .split = true, .max_length = 4, .batch = 1};
+        rows *alone = states_of(&t, &o); /* windows of 16 pieces: documents run across them */
+        o.batch = 7;
+        rows *company = states_of(&t, &o);
+        assert_true(alone->blocks > 2 && company->blocks < alone->blocks);
+        assert_same_rows(alone, company, 1e-5);
+        cs_free(alone);
+        cs_free(company);
+    }
+    free_training(&t);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    recipe r = CAUSAL;
+    rows *one = NULL;
+    for (int threads = 1; threads <= 3; ++threads) {
+        r.threads = threads;
+        training t = make_training(&r, "");
+        rows *now = states_of(&t, &(cs_hidden_options){.causal = true, .batch = 5});
+        if (one) {
+            assert_same_rows(one, now, 0);
+            cs_free(now);
+        } else {
+            one = now;
+        }
+        free_training(&t);
+    }
+    cs_free(one);
+}
+
+/* A token changes what sees it and nothing else: bit for bit in batches of one shape. */
+static void rows_see_what_they_may(void **state)
+{
+    (void)state;
+    for (int causal = 0; causal < 2; ++causal) {
+        training t = make_training(causal ? &CAUSAL : &MASKED, "");
+        const cs_hidden_options o = {.causal = causal, .batch = 4};
+        rows *before = states_of(&t, &o);
+        int64_t changed = t.corpus.doc_ptr[2] + 2;
+        t.corpus.token[changed] = t.corpus.token[changed] == 7 ? 8 : 7;
+        rows *after = states_of(&t, &o);
+        for (int64_t i = 0; i < before->rows; ++i) {
+            bool sees = i >= (causal ? changed : t.corpus.doc_ptr[2]) && i < t.corpus.doc_ptr[3];
+            for (int64_t l = 0; l < 3; ++l) {
+                bool same =
+                    memcmp(before->state[l][i], after->state[l][i], sizeof(float[WIDTH])) == 0;
+                assert_true(same == (l == 0 ? i != changed : !sees));
+            }
+        }
+        cs_free(before);
+        cs_free(after);
+        free_training(&t);
+    }
+}
+
+static void pooling_is_arithmetic(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    cs_hidden_options o = {.split = true, .max_length = 4};
+    rows *all = states_of(&t, &o), *pooled[3];
+    for (int p = 0; p < 3; ++p) {
+        o.pooling = (cs_pooling)(CS_POOL_MEAN + p);
+        pooled[p] = states_of(&t, &o);
+        assert_int_equal(pooled[p]->rows, t.corpus.documents);
+    }
+    for (int64_t d = 0; d < t.corpus.documents; ++d) {
+        int64_t first = t.corpus.doc_ptr[d], n = t.corpus.doc_ptr[d + 1] - first;
+        assert_int_equal(pooled[0]->about[d].document, d);
+        for (int64_t l = 0; l < 3; ++l) {
+            for (int64_t j = 0; j < WIDTH; ++j) {
+                double sum = 0;
+                for (int64_t i = first; i < first + n; ++i) {
+                    sum += (double)all->state[l][i][j];
+                }
+                /* sums in double by pieces: a rounding to float apart at most */
+                assert_true(fabs(sum / (double)n - (double)pooled[0]->state[l][d][j]) < 1e-6);
+                assert_true(memcmp(&all->state[l][first][j], &pooled[1]->state[l][d][j], 4) == 0);
+                assert_true(
+                    memcmp(&all->state[l][first + n - 1][j], &pooled[2]->state[l][d][j], 4) == 0);
+            }
+        }
+    }
+    for (int p = 0; p < 3; ++p) {
+        cs_free(pooled[p]);
+    }
+    cs_free(all);
+    free_training(&t);
+}
+
+static void layers_are_chosen(void **state)
+{
+    (void)state;
+    training t = make_training(&CAUSAL, "");
+    const int64_t last[] = {2};
+    rows *all = states_of(&t, &(cs_hidden_options){.causal = true});
+    rows *normed = states_of(&t, &(cs_hidden_options){.causal = true, .layer = last, .layers = 1});
+    rows *raw = states_of(
+        &t, &(cs_hidden_options){.causal = true, .layer = last, .layers = 1, .raw = true});
+    assert_memory_equal(all->state[2], normed->state[0], sizeof all->state[2]);
+    for (int64_t i = 0; i < normed->rows; ++i) {
+        double square = 0, mean = 0;
+        for (int64_t j = 0; j < WIDTH; ++j) { /* gain 1, bias 0: rows of mean 0 and variance 1 */
+            mean += (double)normed->state[0][i][j] / WIDTH;
+            square += (double)normed->state[0][i][j] * (double)normed->state[0][i][j] / WIDTH;
+        }
+        assert_true(fabs(mean) < 1e-5 && square < 1.001 && square > 0.9);
+        assert_true(memcmp(raw->state[0][i], normed->state[0][i], sizeof(float[WIDTH])) != 0);
+    }
+    cs_free(all);
+    cs_free(normed);
+    cs_free(raw);
+    free_training(&t);
+}
+
+/* --- masking and special tokens -----------------------------------------------------------------
+ */
+
+static void masks_are_counted(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    cs_hidden_options o = {.mask_ratio = 0.3, .mask_seed = 4};
+    rows *r = states_of(&t, &o), *again = states_of(&t, &o);
+    assert_same_rows(r, again, 0);
+    for (int64_t d = 0; d < t.corpus.documents; ++d) {
+        int64_t masked = 0, n = t.corpus.doc_ptr[d + 1] - t.corpus.doc_ptr[d];
+        for (int64_t i = t.corpus.doc_ptr[d]; i < t.corpus.doc_ptr[d + 1]; ++i) {
+            masked += r->about[i].masked;
+            assert_int_equal(r->about[i].token, t.corpus.token[i]);
+        }
+        assert_int_equal(masked, llround(0.3 * (double)n));
+    }
+    /* the same rows as of a text that has the mask token in these places */
+    for (int64_t i = 0; i < t.corpus.tokens; ++i) {
+        t.corpus.token[i] = r->about[i].masked ? t.model.config.mask_id : t.corpus.token[i];
+    }
+    o.mask_ratio = 0;
+    rows *spelled = states_of(&t, &o);
+    assert_same_rows(r, spelled, 0);
+    cs_free(again);
+    cs_free(spelled);
+    /* dropped: they take no row, and the others keep their positions */
+    o = (cs_hidden_options){.mask_ratio = 0.3, .mask_seed = 4, .drop_masked = true};
+    rows *dropped = states_of(&t, &o);
+    int64_t at = 0;
+    for (int64_t i = 0; i < r->rows; ++i) {
+        if (!r->about[i].masked) {
+            assert_int_equal(dropped->about[at].document, r->about[i].document);
+            assert_int_equal(dropped->about[at++].position, r->about[i].position);
+        }
+    }
+    assert_int_equal(at, dropped->rows);
+    cs_free(dropped);
+    cs_free(r);
+    free_training(&t);
+}
+
+static void special_tokens_stand_around(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    const int32_t before[] = {0}, after[] = {2, 2};
+    const cs_hidden_options o = {.max_length = 6,
+                                 .split = true,
+                                 .before = before,
+                                 .befores = 1,
+                                 .after = after,
+                                 .afters = 2,
+                                 .mask_ratio = 0.5};
+    rows *r = states_of(&t, &o);
+    for (int64_t i = 0; i < r->rows; ++i) {
+        const cs_hidden_row *a = &r->about[i];
+        int64_t end = i + 1;
+        while (end < r->rows && r->about[end].position > 0) {
+            ++end;
+        }
+        assert_true(a->position < 6);
+        assert_int_equal(a->special, a->position == 0 || end - i <= 2);
+        assert_true(!(a->special && a->masked));
+        assert_true(!a->special || a->token == (a->position == 0 ? 0 : 2));
+    }
+    cs_free(r);
+    free_training(&t);
+}
+
+/* --- errors -------------------------------------------------------------------------------------
+ */
+
+static void bad_options(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    const int64_t far[] = {3}, twice[] = {1, 1};
+    const int32_t around[16] = {0};
+    const uint8_t none[64] = {0};
+    const struct {
+        cs_hidden_options o;
+        cs_status code;
+        const char *part;
+    } bad[] = {
+        {{.layer = far, .layers = 1}, CS_ERR_USAGE, "layer 3 is not in 0..2"},
+        {{.layer = twice, .layers = 2}, CS_ERR_USAGE, "layer 1 does not come after"},
+        {{.layer = ALL}, CS_ERR_USAGE, "no layer"},
+        {{.layer = ALL, .layers = 3, .max_length = 10}, CS_ERR_USAGE, "length 10 is not in 1..9"},
+        {{.layer = ALL, .layers = 3, .batch = -1}, CS_ERR_USAGE, "batch -1"},
+        {{.layer = ALL, .layers = 3, .mask_ratio = 1}, CS_ERR_USAGE, "mask ratio 1"},
+        {{.layer = ALL, .layers = 3, .mask_ratio = NAN}, CS_ERR_USAGE, "mask ratio nan"},
+        {{.layer = ALL, .layers = 3, .before = around, .befores = 9}, CS_ERR_USAGE, "no room"},
+        {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
+    };
+    rows *r = cs_calloc(1, sizeof *r);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_fails(cs_hidden_states(&t.model, &t.corpus, &bad[i].o, collect, r), bad[i].code,
+                     bad[i].part);
+    }
+    const cs_hidden_options masked = {.layer = ALL, .layers = 3, .mask_ratio = 0.1};
+    t.model.config.mask_id = -1;
+    assert_fails(cs_hidden_states(&t.model, &t.corpus, &masked, collect, r), CS_ERR_USAGE,
+                 "no mask token");
+    const cs_hidden_options plain = {.layer = ALL, .layers = 3};
+    t.corpus.token[t.corpus.doc_ptr[3] + 1] = (int32_t)t.model.config.vocab;
+    assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_INPUT,
+                 "document 3: token 29 at place 1 is not in 0..28");
+    free_training(&t);
+    const recipe linear = {.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR};
+    t = make_training(&linear, "");
+    assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_USAGE,
+                 "linear has no hidden states");
+    free_training(&t);
+    cs_free(r);
+}
+
+static void not_a_number(void **state)
+{
+    (void)state;
+    training t = make_training(&CAUSAL, "");
+    int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
+    float bias[WIDTH] = {[3] = NAN};
+    rows *r = cs_calloc(1, sizeof *r);
+    must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, bias));
+    const cs_hidden_options o = {.layer = ALL, .layers = 3, .causal = true};
+    assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, collect, r), CS_ERR_INPUT,
+                 "layer 2, document 6, piece 0, position 0: a state is not a number");
+    assert_int_equal(r->rows, 0);
+    cs_free(r);
+    free_training(&t);
+}
+
+static cs_status stop(void *ctx, const cs_hidden_block *block)
+{
+    (void)ctx;
+    (void)block;
+    return cs_fail(CS_ERR_IO, "enough");
+}
+
+static void visitor_stops_the_walk(void **state)
+{
+    (void)state;
+    training t = make_training(&CAUSAL, "");
+    const cs_hidden_options o = {.layer = ALL, .layers = 3};
+    assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, stop, NULL), CS_ERR_IO, "enough");
+    free_training(&t);
+}
+
+static training held; /* by the function below */
+
+static cs_status walk_once(const char *path)
+{
+    (void)path;
+    static rows r;
+    r.rows = 0;
+    const cs_hidden_options o = {.layer = ALL, .layers = 3, .pooling = CS_POOL_MEAN};
+    return cs_hidden_states(&held.model, &held.corpus, &o, collect, &r);
+}
+
+static void allocations(void **state)
+{
+    (void)state;
+    held = make_training(&MASKED, "");
+    fail_each_allocation(walk_once, "");
+    free_training(&held);
+}
+
+/* --- kinds --------------------------------------------------------------------------------------
+ */
+
+static void put(void **state, const char *name, const char *text)
+{
+    must(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
+}
+
+static void kinds_are_read(void **state)
+{
+    cs_model_config config = {.arch = CS_ARCH_BERT};
+    cs_model_kind kind;
+    put(state, "config.json", "{}");
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_true(kind.kind == CS_KIND_MASKED && !kind.trained_here && kind.likelihood);
+    put(state, "config.json", "{\"is_decoder\": true}");
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_int_equal(kind.kind, CS_KIND_CAUSAL);
+    const struct {
+        const char *objective;
+        int64_t decoder;
+        cs_kind kind;
+    } known[] = {{"ar event-weight=token", 0, CS_KIND_CAUSAL},
+                 {"masked mask-ratio=0.15 event-weight=token", 0, CS_KIND_MASKED},
+                 {"masked mask-ratio=0.15 event-weight=token", 1, CS_KIND_MAE},
+                 {"variable-masked", 0, CS_KIND_MASKED},
+                 {"diverse-ar t=2", 0, CS_KIND_TWO_STREAM},
+                 {"offset-ar", 0, CS_KIND_TWO_STREAM}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "{\"objective\": \"%s\"}", known[i].objective);
+        put(state, "train.json", text);
+        config.decoder.layers = known[i].decoder;
+        must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+        assert_true(kind.kind == known[i].kind && kind.trained_here && !kind.from_nothing);
+        cs_kind named;
+        must(cs_kind_by_name(cs_kind_name(kind.kind), &named));
+        assert_int_equal(named, kind.kind);
+    }
+    put(state, "train.json", "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
+    put(state, "manifest.json", "{\"options\": {\"loss\": \"spectral\"}}");
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_true(kind.from_nothing && !kind.likelihood);
+    put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
+    config.arch = CS_ARCH_LINEAR;
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_true(kind.kind == CS_KIND_LINEAR && !kind.likelihood);
+    put(state, "train.json", "{\"objective\": \"ars\"}");
+    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
+    put(state, "train.json", "{}");
+    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
+                 "no 'objective'");
+    cs_kind named;
+    assert_fails(cs_kind_by_name("causl", &named), CS_ERR_USAGE, "causl");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_transformers),
+        cmocka_unit_test(finds_what_differs),
+        cmocka_unit_test(rows_are_in_order),
+        cmocka_unit_test(company_does_not_matter),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(rows_see_what_they_may),
+        cmocka_unit_test(pooling_is_arithmetic),
+        cmocka_unit_test(layers_are_chosen),
+        cmocka_unit_test(masks_are_counted),
+        cmocka_unit_test(special_tokens_stand_around),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(not_a_number),
+        cmocka_unit_test(visitor_stops_the_walk),
+        cmocka_unit_test(allocations),
+        TEST_IN_DIR(kinds_are_read),
+    };
+    return cmocka_run_group_tests_name("hidden_states", tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* Streamed NPY arrays: read back by the NPY reader, halves against their decoder, full disks. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "io/float16.h"
+#include "io/npy_stream.h"
+#include "io_support.h"
+
+enum { COLUMNS = 3 };
+
+/* `rows` rows of 0, 1, 2, ... in runs of 1, 2, 3, ... rows. */
+static cs_status write_rows(const char *path, cs_dtype dtype, int64_t rows)
+{
+    cs_npy_stream *s = NULL;
+    float block[64 * COLUMNS];
+    cs_status status = cs_npy_stream_open(path, dtype, COLUMNS, &s);
+    for (int64_t at = 0, run = 1; status == CS_OK && at < rows; at += run, run += run < 60) {
+        run = run < rows - at ? run : rows - at;
+        for (int64_t i = 0; i < run * COLUMNS; ++i) {
+            block[i] = (float)(at * COLUMNS + i);
+        }
+        status = cs_npy_stream_floats(s, block, run);
+    }
+    if (status == CS_OK) {
+        assert_int_equal(cs_npy_stream_rows(s), rows);
+        status = cs_npy_stream_close(&s);
+        assert_null(s);
+    }
+    cs_npy_stream_abort(&s);
+    return status;
+}
+
+static void reads_back(void **state)
+{
+    const int64_t rows[] = {0, 1, 9, 10, 640};
+    const cs_dtype dtype[] = {CS_F32, CS_F16};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        for (int t = 0; t < 2; ++t) {
+            cs_array a = {0};
+            assert_int_equal(write_rows(in_dir(state, "a.npy"), dtype[t], rows[i]), CS_OK);
+            assert_int_equal(cs_npy_read(in_dir(state, "a.npy"), 0, &a), CS_OK);
+            assert_int_equal(a.dtype, dtype[t]);
+            assert_int_equal(a.ndim, 2);
+            assert_int_equal(a.shape[0], rows[i]);
+            assert_int_equal(a.shape[1], COLUMNS);
+            for (int64_t k = 0; k < a.size; ++k) { /* integers below 2048 are halves */
+                assert_true(fabs(cs_array_f64(&a, k) - (double)k) < 0.5 / 2048);
+            }
+            cs_array_free(&a);
+        }
+    }
+    assert_int_equal(entries(state), 1);
+}
+
+static void one_dimension(void **state)
+{
+    cs_npy_stream *s = NULL;
+    cs_array a = {0};
+    const int64_t values[] = {5, -7, INT64_MAX};
+    assert_int_equal(cs_npy_stream_open(in_dir(state, "a.npy"), CS_I64, 0, &s), CS_OK);
+    assert_int_equal(cs_npy_stream_append(s, values, 2), CS_OK);
+    assert_int_equal(cs_npy_stream_append(s, values + 2, 1), CS_OK);
+    assert_fails(cs_npy_stream_floats(s, NULL, 0), CS_ERR_USAGE, "another type");
+    assert_int_equal(cs_npy_stream_close(&s), CS_OK);
+    assert_int_equal(cs_npy_read(in_dir(state, "a.npy"), 0, &a), CS_OK);
+    assert_int_equal(a.ndim, 1);
+    assert_int_equal(a.shape[0], 3);
+    assert_memory_equal(a.data, values, sizeof values);
+    cs_array_free(&a);
+}
+
+/* Every half is its own nearest; midpoints go to the even one; beyond the largest, an error. */
+static void halves(void **state)
+{
+    for (unsigned h = 0; h < 1U << 16; ++h) {
+        float x = cs_f16_decode((uint16_t)h);
+        uint16_t back = cs_f16_encode(x);
+        if (isnan(x)) {
+            assert_true(isnan(cs_f16_decode(back)));
+        } else {
+            assert_int_equal(back, h);
+        }
+    }
+    for (unsigned h = 0; h < 0x7bff; ++h) {
+        double low = (double)cs_f16_decode((uint16_t)h),
+               high = (double)cs_f16_decode((uint16_t)(h + 1));
+        float middle = (float)((low + high) / 2);
+        assert_int_equal(cs_f16_encode(middle), h + (h & 1));
+        assert_int_equal(cs_f16_encode(nextafterf(middle, 1e9F)), h + 1);
+        assert_int_equal(cs_f16_encode(-nextafterf(middle, 0)), 0x8000 + h);
+    }
+    cs_npy_stream *s = NULL;
+    const float big[] = {1, 2, 3, 4, 5, 65519, INFINITY, 65520, 0};
+    assert_int_equal(cs_npy_stream_open(in_dir(state, "a.npy"), CS_F16, COLUMNS, &s), CS_OK);
+    assert_int_equal(cs_npy_stream_floats(s, big, 2), CS_OK);
+    assert_fails(cs_npy_stream_floats(s, big + 6, 1), CS_ERR_INPUT, "row 2: 65520 is beyond");
+    cs_npy_stream_abort(&s);
+    assert_int_equal(entries(state), 0);
+}
+
+static void bad_uses(void **state)
+{
+    cs_npy_stream *s = NULL;
+    assert_fails(cs_npy_stream_open(in_dir(state, "a.npy"), CS_F32, -1, &s), CS_ERR_USAGE, "-1");
+    assert_fails(cs_npy_stream_open(in_dir(state, "a.npy"), CS_BYTES, 1, &s), CS_ERR_USAGE, "text");
+    assert_fails(cs_npy_stream_open(in_dir(state, "no/a.npy"), CS_F32, 1, &s), CS_ERR_IO,
+                 "no/a.npy");
+    assert_int_equal(entries(state), 0);
+}
+
+static cs_status many_rows(const char *path)
+{
+    return write_rows(path, CS_F32, 500);
+}
+
+static void full_disk(void **state)
+{
+    assert_int_equal(on_full_disk(many_rows, in_dir(state, "a.npy"), "a.npy"), CS_ERR_IO);
+    assert_int_equal(entries(state), 0);
+}
+
+static cs_status few_rows(const char *path)
+{
+    return write_rows(path, CS_F16, 5);
+}
+
+static void allocations(void **state)
+{
+    fail_each_allocation(few_rows, in_dir(state, "a.npy"));
+    assert_int_equal(entries(state), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(reads_back), TEST_IN_DIR(one_dimension), TEST_IN_DIR(halves),
+        TEST_IN_DIR(bad_uses),   TEST_IN_DIR(full_disk),     TEST_IN_DIR(allocations),
+    };
+    return cmocka_run_group_tests_name("npy_stream", tests, NULL, NULL);
+}

@@ -1,0 +1,422 @@
+/* Perplexity: models whose likelihood is known, the trainer's evaluation, prefixes that must not
+ * see further, the jackknife against models left out by hand, what is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/perplexity.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "model_support.h"
+#include "train_support.h"
+
+/* Every kind of model with every way in which it is asked. */
+static const struct {
+    recipe recipe;
+    cs_decoder_attention attention;
+    cs_kind kind;
+    cs_ask ask;
+} CASES[] = {
+    {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2}, 0, CS_KIND_CAUSAL, CS_ASK_PREFIX},
+    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA}, 0, CS_KIND_MASKED, CS_ASK_APPEND},
+    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_BERT}, 0, CS_KIND_MASKED, CS_ASK_REMAINING},
+    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM},
+     0,
+     CS_KIND_MASKED,
+     CS_ASK_PSEUDO},
+    {{.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, 0, CS_KIND_TWO_STREAM, CS_ASK_PREFIX},
+    {{.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}, 0, CS_KIND_LINEAR, CS_ASK_PREFIX},
+#define MAE_RECIPE                                                                                 \
+    {                                                                                              \
+        .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .decoder_layers = 1           \
+    }
+    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_APPEND},
+    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_REMAINING},
+    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_PSEUDO},
+};
+enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
+
+static training open_case(int i)
+{
+    return make_training(&CASES[i].recipe, "");
+}
+
+static cs_perplexity_options options_of(int i)
+{
+    return (cs_perplexity_options){.kind = CASES[i].kind, .ask = CASES[i].ask, .batch = 3};
+}
+
+static cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o)
+{
+    cs_perplexity p = {0};
+    must(cs_perplexity_of(&t->model, &t->corpus, o, &p));
+    return p;
+}
+
+static void set_all(training *t, float value)
+{
+    for (int64_t i = 0; i < t->model.params.count; ++i) {
+        const cs_param *param = &t->model.params.param[i];
+        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        assert_non_null(x);
+        for (int64_t k = 0; k < param->rows * param->cols; ++k) {
+            x[k] = value;
+        }
+        must(cs_params_set(&t->model.params, i, CS_PARAM_VALUE, x));
+        cs_free(x);
+    }
+}
+
+/* All parameters 0: every token has probability 1 / V, whatever is asked. */
+static void uniform_models(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; ++i) {
+        training t = open_case(i);
+        set_all(&t, 0);
+        cs_perplexity_options o = options_of(i);
+        cs_perplexity p = perplexity_of(&t, &o);
+        double expected = log((double)t.model.config.vocab);
+        int64_t tokens = t.corpus.tokens - (o.ask == CS_ASK_PSEUDO ? 0 : t.corpus.documents);
+        assert_true(fabs(p.nll - expected) < 1e-6);
+        assert_true(p.se < 1e-6);
+        assert_int_equal(p.tokens, tokens);
+        assert_int_equal(p.documents, t.corpus.documents);
+        assert_int_equal(p.pieces, t.corpus.documents);
+        for (int64_t k = 0, left = tokens; k < p.lengths; ++k) {
+            int64_t longer = 0;
+            for (int64_t d = 0; d < t.corpus.documents; ++d) {
+                longer += t.corpus.doc_ptr[d + 1] - t.corpus.doc_ptr[d] > k;
+            }
+            longer = k == 0 && o.ask != CS_ASK_PSEUDO ? 0 : longer;
+            assert_int_equal(p.tokens_at[k], longer);
+            assert_true(longer > 0 ? fabs(p.nll_at[k] - expected) < 1e-6 : isnan(p.nll_at[k]));
+            left -= longer;
+            assert_true(k + 1 < p.lengths || left == 0);
+        }
+        assert_true(isnan(p.bits_per_byte));
+        cs_perplexity_free(&p);
+        free_training(&t);
+    }
+}
+
+/* The trainer's own evaluation on the held-out documents is ln perplexity: for ar, and for plans
+ * whose groups are single tokens, which are asked as ar is. */
+static void agrees_with_the_trainer(void **state)
+{
+    const recipe recipes[] = {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2},
+                              {.kind = CS_OBJ_GROUP_AR, .arch = CS_ARCH_ROBERTA_PRELAYERNORM},
+                              {.kind = CS_OBJ_OFFSET_AR, .arch = CS_ARCH_GPT2},
+                              {.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}};
+    const cs_kind kinds[] = {CS_KIND_CAUSAL, CS_KIND_TWO_STREAM, CS_KIND_TWO_STREAM,
+                             CS_KIND_LINEAR};
+    for (int i = 0; i < 4; ++i) {
+        for (int nothing = 0; nothing < 2; ++nothing) {
+            training t = make_training(&recipes[i], in_dir(state, nothing ? "b" : "a"));
+            t.options.task.objective.t = 1;
+            t.options.task.objective.offset_value = 1;
+            t.options.task.objective.empty_prefix = nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
+            t.options.eval_batches = 1000;
+            t.options.save_every = 0;
+            cs_train_result result = trained(&t);
+            const cs_perplexity_options o = {.kind = kinds[i],
+                                             .ask = CS_ASK_PREFIX,
+                                             .from_nothing = nothing,
+                                             .keep = t.corpus.held_out};
+            cs_perplexity p = perplexity_of(&t, &o);
+            /* both sum float losses of about 3 in double; the batches have other shapes */
+            assert_true(fabs(p.nll - result.eval_loss) < 1e-5);
+            assert_true(result.eval_loss > 0.5 && p.tokens > 10);
+            assert_int_equal(p.tokens_at[0], nothing ? p.documents : 0);
+            cs_perplexity_free(&p);
+            free_training(&t);
+        }
+        io_dir_remove(state);
+        assert_int_equal(io_dir_make(state), 0);
+    }
+}
+
+/* One text alone; the tokens from k + 1 on are changed: what was predicted before them stays, bit
+ * for bit. */
+static void prefixes_see_no_further(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; ++i) {
+        if (CASES[i].ask == CS_ASK_PSEUDO) {
+            continue;
+        }
+        training t = open_case(i);
+        uint8_t keep[64] = {0};
+        int64_t d = 6, first = t.corpus.doc_ptr[d]; /* nine tokens */
+        keep[d] = 1;
+        cs_perplexity_options o = options_of(i);
+        o.keep = keep;
+        cs_perplexity before = perplexity_of(&t, &o);
+        t.corpus.token[first + 5] = t.corpus.token[first + 5] == 9 ? 10 : 9;
+        cs_perplexity after = perplexity_of(&t, &o);
+        assert_int_equal(before.tokens, 8);
+        for (int64_t k = 1; k < 5; ++k) {
+            assert_memory_equal(&before.nll_at[k], &after.nll_at[k], sizeof(double));
+        }
+        int moved = 0;
+        for (int64_t k = 5; k < 9; ++k) {
+            moved += memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0;
+        }
+        assert_true(moved >= 3); /* the target itself, and those that see it */
+        assert_true(isnan(before.se) && before.blocks == 1);
+        cs_perplexity_free(&before);
+        cs_perplexity_free(&after);
+        free_training(&t);
+    }
+}
+
+/* Batches and threads: the same numbers but for rounding, the same bits. */
+static void company_does_not_matter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; ++i) {
+        cs_perplexity first = {0};
+        for (int threads = 1; threads < 3; ++threads) {
+            recipe r = CASES[i].recipe;
+            r.threads = threads;
+            training t = make_training(&r, "");
+            cs_perplexity_options o = options_of(i);
+            cs_perplexity p = perplexity_of(&t, &o);
+            if (threads == 1) {
+                first = p;
+                o.batch = 16;
+                cs_perplexity other = perplexity_of(&t, &o);
+                assert_true(fabs(other.nll - p.nll) < 1e-6);
+                assert_true(fabs(other.se - p.se) < 1e-6);
+                cs_perplexity_free(&other);
+            } else {
+                assert_memory_equal(&p.nll, &first.nll, sizeof p.nll);
+                assert_memory_equal(&p.se, &first.se, sizeof p.se);
+                cs_perplexity_free(&p);
+            }
+            free_training(&t);
+        }
+        cs_perplexity_free(&first);
+    }
+}
+
+/* Each block of documents left out by hand. */
+static void jackknife(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 4, DOCUMENTS = 20 };
+    training t = open_case(0);
+    cs_perplexity_options o = options_of(0);
+    o.blocks = BLOCKS;
+    o.seed = 11;
+    cs_perplexity p = perplexity_of(&t, &o);
+    double theta[BLOCKS], mean = 0, squares = 0;
+    assert_int_equal(p.blocks, BLOCKS);
+    for (int b = 0; b < BLOCKS; ++b) {
+        uint8_t keep[DOCUMENTS];
+        for (int64_t d = 0; d < DOCUMENTS; ++d) {
+            cs_rng rng = cs_rng_at(o.seed, CS_STREAM_SPLIT, (uint64_t)d);
+            keep[d] = cs_rng_below(&rng, BLOCKS) != b;
+        }
+        o.keep = keep;
+        cs_perplexity part = perplexity_of(&t, &o);
+        theta[b] = part.nll;
+        mean += part.nll / BLOCKS;
+        cs_perplexity_free(&part);
+    }
+    for (int b = 0; b < BLOCKS; ++b) {
+        squares += (theta[b] - mean) * (theta[b] - mean);
+    }
+    assert_true(fabs(p.se - sqrt(squares * (BLOCKS - 1) / BLOCKS)) < 1e-6);
+    assert_true(p.se > 1e-5);
+    cs_perplexity_free(&p);
+    free_training(&t);
+}
+
+static void bytes_and_pieces(void **state)
+{
+    (void)state;
+    training t = open_case(0);
+    int32_t bytes[64];
+    int64_t expected = 0, pieces = 0, tokens = 0;
+    for (int32_t v = 0; v < 64; ++v) {
+        bytes[v] = v + 1;
+    }
+    for (int64_t d = 0; d < t.corpus.documents; ++d) {
+        int64_t first = t.corpus.doc_ptr[d], n = t.corpus.doc_ptr[d + 1] - first;
+        for (int64_t at = 0; at < n; at += 4) {
+            pieces += n - at >= 2;
+            for (int64_t k = at + 1; k < n && k < at + 4; ++k) {
+                expected += bytes[t.corpus.token[first + k]];
+                ++tokens;
+            }
+        }
+    }
+    cs_perplexity_options o = options_of(0);
+    o.max_length = 4;
+    o.token_bytes = bytes;
+    cs_perplexity p = perplexity_of(&t, &o);
+    assert_int_equal(p.pieces, pieces);
+    assert_int_equal(p.tokens, tokens);
+    assert_int_equal(p.bytes, expected);
+    assert_int_equal(p.lengths, 4);
+    double bits = p.nll * (double)p.tokens / log(2.0) / (double)expected;
+    assert_true(fabs(p.bits_per_byte - bits) < 1e-12 && p.bits_se > 0);
+    cs_perplexity_free(&p);
+    free_training(&t);
+}
+
+static void some_positions(void **state)
+{
+    (void)state;
+    for (int i = 1; i < CASE_COUNT; ++i) {
+        if (CASES[i].ask == CS_ASK_PREFIX) {
+            continue;
+        }
+        training t = open_case(i);
+        cs_perplexity_options o = options_of(i);
+        o.positions = 2;
+        o.seed = 3;
+        cs_perplexity p = perplexity_of(&t, &o);
+        assert_int_equal(p.tokens, 2 * t.corpus.documents); /* of 3 tokens or more */
+        o.positions = 1000;
+        cs_perplexity all = perplexity_of(&t, &o);
+        o.positions = 0;
+        cs_perplexity same = perplexity_of(&t, &o);
+        assert_true(all.tokens == same.tokens && all.tokens > p.tokens);
+        assert_memory_equal(&all.nll, &same.nll, sizeof all.nll);
+        cs_perplexity_free(&p);
+        cs_perplexity_free(&all);
+        cs_perplexity_free(&same);
+        free_training(&t);
+    }
+}
+
+/* Masks up to the piece's length are those of a fill to that length; more masks are another input.
+ */
+static void filling(void **state)
+{
+    (void)state;
+    training t = open_case(2);
+    uint8_t keep[64] = {[3] = 1}; /* six tokens */
+    cs_perplexity_options o = options_of(2);
+    o.keep = keep;
+    cs_perplexity own = perplexity_of(&t, &o);
+    o.fill_length = 6;
+    cs_perplexity same = perplexity_of(&t, &o);
+    o.fill_length = 9;
+    cs_perplexity longer = perplexity_of(&t, &o);
+    assert_int_equal(own.tokens, 5);
+    assert_memory_equal(&own.nll, &same.nll, sizeof own.nll);
+    assert_true(longer.nll > own.nll || longer.nll < own.nll);
+    cs_perplexity_free(&own);
+    cs_perplexity_free(&same);
+    cs_perplexity_free(&longer);
+    free_training(&t);
+}
+
+static void bad_options(void **state)
+{
+    (void)state;
+    const uint8_t none[64] = {0};
+    const int32_t around[16] = {0};
+    const struct {
+        int which;
+        cs_perplexity_options o;
+        cs_status code;
+        const char *part;
+    } bad[] = {
+        {0, {.ask = CS_ASK_APPEND}, CS_ERR_USAGE, "a causal model cannot be asked by append"},
+        {1, {.kind = CS_KIND_MASKED}, CS_ERR_USAGE, "cannot be asked by prefix"},
+        {0, {.max_length = 10}, CS_ERR_USAGE, "length 10 is not in 1..9"},
+        {0, {.batch = -2}, CS_ERR_USAGE, "batch -2"},
+        {0, {.fill_length = 12}, CS_ERR_USAGE, "masks up to length 12"},
+        {0, {.max_length = 1}, CS_ERR_INPUT, "nothing to predict"},
+        {0, {.keep = none}, CS_ERR_INPUT, "nothing to predict"},
+        {0, {.before = around, .befores = 9}, CS_ERR_USAGE, "no room"},
+        {0, {.kind = CS_KIND_TWO_STREAM}, CS_ERR_USAGE, "no query vector"},
+        {0, {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND}, CS_ERR_USAGE, "no decoder"},
+        {6,
+         {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .before = around, .befores = 1},
+         CS_ERR_USAGE,
+         "no special tokens"},
+        {5, {.kind = CS_KIND_CAUSAL}, CS_ERR_USAGE, "linear"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        training t = open_case(bad[i].which);
+        cs_perplexity p = {0};
+        assert_fails(cs_perplexity_of(&t.model, &t.corpus, &bad[i].o, &p), bad[i].code,
+                     bad[i].part);
+        assert_null(p.nll_at);
+        free_training(&t);
+    }
+}
+
+static void bad_models(void **state)
+{
+    (void)state;
+    cs_perplexity p = {0};
+    training t = open_case(1);
+    cs_perplexity_options o = options_of(1);
+    t.model.config.mask_id = -1;
+    assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no mask token");
+    free_training(&t);
+    t = open_case(0);
+    o = options_of(0);
+    t.corpus.token[t.corpus.doc_ptr[2] + 3] = -5;
+    assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
+                 "document 2: token -5 at place 3");
+    t.corpus.token[t.corpus.doc_ptr[2] + 3] = 5;
+    t.model.config.bos_id = -1;
+    o.from_nothing = true;
+    assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no begin token");
+    o.from_nothing = false;
+    set_all(&t, NAN);
+    assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
+                 "log-probability is not a number");
+    free_training(&t);
+}
+
+static training held; /* by the function below */
+
+static cs_status ask_once(const char *path)
+{
+    (void)path;
+    cs_perplexity p = {0};
+    const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL};
+    cs_status status = cs_perplexity_of(&held.model, &held.corpus, &o, &p);
+    cs_perplexity_free(&p);
+    return status;
+}
+
+static void allocations(void **state)
+{
+    (void)state;
+    held = open_case(0);
+    fail_each_allocation(ask_once, "");
+    free_training(&held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uniform_models),
+        TEST_IN_DIR(agrees_with_the_trainer),
+        cmocka_unit_test(prefixes_see_no_further),
+        cmocka_unit_test(company_does_not_matter),
+        cmocka_unit_test(jackknife),
+        cmocka_unit_test(bytes_and_pieces),
+        cmocka_unit_test(some_positions),
+        cmocka_unit_test(filling),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_models),
+        cmocka_unit_test(allocations),
+    };
+    return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
+}
