@@ -1,0 +1,170 @@
+# cospec features, verify-model and perplexity: models trained here and models of Hugging Face, and what is refused.
+golden=$(pwd)/tests/golden/models
+. tests/cli/lib.sh
+
+# trained DIR OBJECTIVE: a tiny model of the small corpus.
+trained() {
+    dir=$1; shift
+    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers ${layers:-2} --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective "$@" --json -o "$dir"
+}
+
+# ids FILE ROWS COLUMNS ID...: an NPY file of int32.
+ids() {
+    file=$1 rows=$2 columns=$3; shift 3
+    {
+        printf '\223NUMPY\001\000\166\000'
+        printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': ($rows, $columns), }"
+        for i; do printf "\\$(printf %03o $((i & 255)))\\$(printf %03o $((i >> 8 & 255)))\\$(printf %03o $((i >> 16 & 255)))\\$(printf %03o $((i >> 24 & 255)))"; done
+    } > "$file"
+}
+
+test_features_of_every_kind() {
+    small_corpus c.tsv
+    for objective in ar masked diverse-ar mae-lm; do
+        trained model $objective && exits 0 "$COSPEC" features model c.tsv --json -o states || return 1
+        [ "$(number rows out)" = 80 ] && [ "$(number width out)" = 16 ] || { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
+        for f in layer-0.npy layer-1.npy layer-2.npy rows.npy labels.npy features.json manifest.json; do
+            [ -s states/$f ] || { fail "$objective: $f is missing"; return 1; }
+        done
+        # 80 rows of 16 floats behind a header of 128 bytes
+        [ "$(wc -c < states/layer-2.npy)" = $((128 + 80 * 16 * 4)) ] && [ "$(wc -c < states/labels.npy)" = $((128 + 80 * 8)) ] || { fail "sizes: $(ls -l states)"; return 1; }
+        rm -r model states
+    done
+}
+
+test_same_bytes_for_any_threads() {
+    small_corpus c.tsv
+    trained model masked || return 1
+    for threads in 1 2 3; do
+        exits 0 "$COSPEC" features model c.tsv --pooling none --mask-ratio 0.3 --threads $threads --force -o states || return 1
+        cat states/*.npy | sha256sum >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+test_choices() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    exits 0 "$COSPEC" features model c.tsv --layers last --pooling none --dtype float16 --split test --limit 3 --json -o a && [ "$(ls a/layer-*)" = a/layer-2.npy ] || return 1
+    rows=$(number rows out)
+    [ "$(wc -c < a/layer-2.npy)" = $((128 + rows * 16 * 2)) ] && [ "$(number documents out)" = 3 ] || { fail "$(cat out)"; return 1; }
+    # The estimate is what comes.
+    exits 0 "$COSPEC" features model c.tsv --layers last --pooling none --dtype float16 --split test --limit 3 --dry-run --json && [ "$(number rows out)" = "$rows" ] && [ "$(number bytes out)" = $((rows * 16 * 2)) ] || { fail "$(cat out)"; return 1; }
+    # A token limit takes whole documents.
+    exits 0 "$COSPEC" features model c.tsv --limit-tokens 14 --layers 0,2 --json -o b && [ "$(number documents out)" = 2 ] || { fail "$(cat out)"; return 1; }
+    # Long documents: their beginning, or all of them.
+    exits 0 "$COSPEC" features model c.tsv --max-length 5 --pooling none --layers 0 --json -o c && short=$(number rows out) &&
+        exits 0 "$COSPEC" features model c.tsv --max-length 5 --pooling none --layers 0 --long split --json -o d && [ "$short" = 400 ] && [ "$(number rows out)" -gt 800 ] || fail "${why:-$(cat out)}"
+}
+
+test_nothing_is_left_of_a_failed_run() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    (ulimit -f 6; "$COSPEC" features model c.tsv --pooling none -o d > out 2> err; echo $? > code)
+    [ "$(cat code)" = 3 ] && [ -z "$(ls -A d)" ] || { fail "exit $(cat code): $(cat err) $(ls -A d)"; return 1; }
+    exits 0 "$COSPEC" features model c.tsv -o d && refuses 2 "--force" "$COSPEC" features model c.tsv -o d
+}
+
+test_verify_model() {
+    for class in gpt2 roberta-prelayernorm roberta bert; do
+        exits 0 "$COSPEC" verify-model "$golden/$class" "$golden/$class/reference.npz" --json && grep -q '"ok": true' out && ! grep -q '"ok": false' out || { fail "$class: $(cat out)"; return 1; }
+        exits 1 "$COSPEC" verify-model "$golden/$class" "$golden/$class/reference.npz" --tol 1e-12 && grep -q FAIL out || { fail "$class within 1e-12: $(cat out)"; return 1; }
+    done
+    # The epsilon comes from the config.
+    cp -r "$golden/gpt2" other && sed -i 's/"layer_norm_epsilon": 0.001/"layer_norm_epsilon": 0.002/' other/config.json &&
+        exits 1 "$COSPEC" verify-model other "$golden/gpt2/reference.npz" || return 1
+    refuses 3 "input_ids" "$COSPEC" verify-model "$golden/bert" "$golden/bert/config.json" || refuses 3 "zip" "$COSPEC" verify-model "$golden/bert" "$golden/bert/config.json" || return 1
+    cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
+}
+
+test_wrong_shapes_of_a_reference() {
+    # the references of models of another kind have the same shapes, but not the same numbers
+    exits 1 "$COSPEC" verify-model "$golden/bert" "$golden/roberta/reference.npz" &&
+        cp -r "$golden/bert" fewer && sed -i 's/"max_position_embeddings": 15/"max_position_embeddings": 8/' fewer/config.json &&
+        refuses 3 "position_embeddings" "$COSPEC" verify-model fewer "$golden/bert/reference.npz"
+}
+
+test_bad_models() {
+    ids c.npy 2 3 3 4 5 6 7 18
+    refuses 3 "nowhere" "$COSPEC" features nowhere c.npy -o d &&
+        mkdir empty && refuses 3 "empty/config.json" "$COSPEC" features empty c.npy -o d || return 1
+    cp -r "$golden/gpt2" lfs
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 548105171\n' 7 > lfs/model.safetensors
+    refuses 3 "LFS" "$COSPEC" features lfs c.npy -o d || return 1
+    cp -r "$golden/gpt2" missing
+    # another word of the same length in the header: one tensor is missing, one too many
+    sed -i 's/"transformer.h.1.mlp.c_fc.bias"/"transformer.h.7.mlp.c_fc.bias"/' missing/model.safetensors
+    refuses 3 "transformer.h.1.mlp.c_fc.bias is missing" "$COSPEC" features missing c.npy -o d || return 1
+    cp -r "$golden/gpt2" shape && sed -i 's/"n_inner": 14/"n_inner": 15/' shape/config.json
+    refuses 3 "config.json wants" "$COSPEC" features shape c.npy -o d || return 1
+    cp -r "$golden/gpt2" unknown && sed -i 's/"model_type": "gpt2"/"model_type": "llama"/' unknown/config.json
+    refuses 3 "llama" "$COSPEC" features unknown c.npy -o d || return 1
+    cp -r "$golden/gpt2" nan
+    # the last number of the file, of the embedding of token 18, becomes NaN
+    size=$(wc -c < nan/model.safetensors)
+    printf '\377\377\377\377' | dd of=nan/model.safetensors bs=1 seek=$((size - 4)) conv=notrunc 2> /dev/null
+    refuses 3 "not a number" "$COSPEC" features nan c.npy -o d && [ ! -e d/rows.npy ] || fail "${why:-a file was left}"
+}
+
+test_bad_texts() {
+    small_corpus c.tsv
+    refuses 3 "tokenizer.json: not there, and 'c.tsv' is text" "$COSPEC" features "$golden/gpt2" c.tsv -o d || return 1
+    ids c.npy 2 3 3 4 5 6 7 19
+    refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" features "$golden/gpt2" c.npy -o d &&
+        refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" perplexity "$golden/gpt2" c.npy || return 1
+    ids c.npy 1 14 1 2 3 4 5 6 7 8 9 10 11 12 13 14
+    refuses 2 "length 13 is not in 1..12, the positions of the model" "$COSPEC" features "$golden/gpt2" c.npy --max-length 13 -o d || return 1
+    # beyond the positions: cut, by default
+    exits 0 "$COSPEC" features "$golden/gpt2" c.npy --pooling none --layers 0 --json -o d && [ "$(number rows out)" = 12 ] || { fail "$(cat out)"; return 1; }
+    refuses 2 "--special yes" "$COSPEC" features "$golden/bert" c.npy --special yes -o e &&
+        refuses 2 "no mask token" "$COSPEC" features "$golden/bert" c.npy --mask-ratio 0.2 -o e &&
+        refuses 2 "no mask token" "$COSPEC" perplexity "$golden/bert" c.npy
+}
+
+# A byte-level tokenizer without merges is one of bytes.
+test_no_merges() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 261 -o bytes && grep -q '"merges": \[\]' bytes/tokenizer.json || { fail "merges: $(tail -3 bytes/tokenizer.json)"; return 1; }
+    trained model ar --tokenizer bytes/tokenizer.json && exits 0 "$COSPEC" features model c.tsv --pooling none --layers 0 --max-length 5 --json -o d && [ "$(number rows out)" = 400 ] || { fail "${why:-$(cat out)}"; return 1; }
+    # bits a byte are bits a token then
+    exits 0 "$COSPEC" perplexity model c.tsv --json --limit 10 && near "$(number bits_per_byte out)" "$(awk -v x="$(number nll out)" 'BEGIN { print x / log(2) }')" 1e-5
+}
+
+# On the held-out documents: what the trainer says of them.
+test_perplexity_is_the_evaluation() {
+    small_corpus c.tsv
+    for objective in ar "ar --empty-prefix shared" "group-ar --t 1" "offset-ar --offset-weights uniform:1"; do
+        # shellcheck disable=SC2086
+        trained model $objective && exits 0 "$COSPEC" perplexity model c.tsv --split test --json || return 1
+        near "$(number nll out)" "$(number eval_loss model/train.json)" 1e-5 || { why="$objective: $why"; return 1; }
+        near "$(awk -v x="$(number perplexity out)" 'BEGIN { print log(x) }')" "$(number nll out)" 1e-4 || return 1
+        rm -r model
+    done
+}
+
+test_perplexity_of_masked_models() {
+    small_corpus c.tsv
+    for objective in masked mae-lm; do
+        trained model $objective && exits 0 "$COSPEC" perplexity model c.tsv --split test --ask all -o d || return 1
+        [ "$(grep -c ',perplexity,' d/perplexity.csv)" = 2 ] && [ "$(grep -c ',pseudo_perplexity,' d/perplexity.csv)" = 1 ] || { fail "$(cat d/perplexity.csv)"; return 1; }
+        # nothing is predicted from nothing but by the pseudo-perplexity
+        [ "$(grep -c ',append,0,' d/by-length.csv)" = 0 ] && [ "$(grep -c ',append,1,' d/by-length.csv)" = 1 ] && [ "$(grep -c ',pseudo,0,' d/by-length.csv)" = 1 ] || { fail "$(cat d/by-length.csv)"; return 1; }
+        rm -r model d
+    done
+    trained model mae-lm --decoder-attention cross && exits 0 "$COSPEC" perplexity model c.tsv --limit 4 --csv && [ "$(grep -c ',perplexity,' out)" = 1 ] || fail "${why:-$(cat out)}"
+}
+
+test_perplexity_refuses() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    refuses 2 "an argument is missing" "$COSPEC" perplexity model &&
+        refuses 2 "--ask append has no meaning for a causal model" "$COSPEC" perplexity model c.tsv --ask append &&
+        refuses 2 "query vector" "$COSPEC" perplexity model c.tsv --kind two-stream &&
+        refuses 3 "no document in --split test" "$COSPEC" perplexity model c.tsv --split test --test-share 0 &&
+        layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
+}
+
+for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference bad_models bad_texts no_merges \
+    perplexity_is_the_evaluation perplexity_of_masked_models perplexity_refuses; do
+    check $t
+done
