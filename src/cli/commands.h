@@ -14,6 +14,8 @@
     X(connectivity)                                                                                \
     X(inspect)                                                                                     \
     X(angles)                                                                                      \
+    X(rank)                                                                                        \
+    X(similarity)                                                                                  \
     X(train)                                                                                       \
     X(features)                                                                                    \
     X(verify_model)                                                                                \

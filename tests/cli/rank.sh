@@ -1,0 +1,149 @@
+# cospec rank and similarity: closed forms, every kind of file, rows left out, shards, bad input.
+. tests/cli/lib.sh
+
+# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
+npy() {
+    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
+    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
+      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
+}
+
+# bytes of little-endian float32 for the numbers 0 1 2 -1 0.5 NaN
+f32() {
+    for x in "$@"; do
+        case $x in
+            0) printf '\000\000\000\000' ;;
+            1) printf '\000\000\200\077' ;;
+            2) printf '\000\000\000\100' ;;
+            -1) printf '\000\000\200\277' ;;
+            0.5) printf '\000\000\000\077' ;;
+            nan) printf '\000\000\300\177' ;;
+            big) printf '\000\000\172\104' ;; # 1000
+        esac
+    done
+}
+
+# Rows (1 0 0) (0 1 0) (0 0 1), twice, of either sign: lambda = 2 2 2.
+cube() { f32 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 | npy cube.npy '<f4' '(6, 3)'; }
+
+metric() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' out; }
+
+test_closed_form() {
+    cube
+    for precision in float double; do
+        exits 0 "$COSPEC" rank cube.npy --tau 0.9 --precision $precision --blocks 2 --json || return 1
+        [ "$(number n out)" = 6 ] && [ "$(number d out)" = 3 ] || { fail "$(head -c 300 out)"; return 1; }
+        for m in rank_tau:3 rank_tau_interpolated:2.7 entropy_rank:3 entropy_rank_squared:3 participation_ratio:3 \
+            stable_rank:3 numerical_rank:3; do
+            near "$(metric ${m%:*})" ${m#*:} 1e-9 || return 1
+        done
+    done
+    grep -q '"definition": "least k with sum_{i<=k} sigma_i^2 >= 0.9 ' out && grep -q '"se": 0.0' out || fail "no definition or no se"
+}
+
+test_csv_and_text() {
+    cube
+    exits 0 "$COSPEC" rank cube.npy --csv --blocks 1 && [ "$(head -1 out)" = matrix,metric,definition,value,se,n,d ] &&
+        [ "$(wc -l < out)" = 10 ] && exits 0 "$COSPEC" rank cube.npy --blocks 3 && grep -q rank_tau out || return 1
+    exits 0 "$COSPEC" rank cube.npy --blocks 3 --curve --csv && [ "$(grep -c '^cube.npy,stable_rank,' out)" = 3 ] || fail "curve: $(cat out)"
+}
+
+# A warning names the row and its share; without the row it is gone.
+test_outliers() {
+    f32 1 0 0  0 1 0  0 0 big  0 0 1 | npy heavy.npy '<f4' '(4, 3)'
+    exits 0 "$COSPEC" rank heavy.npy --blocks 1 --json && says "row 2 holds 100.0%" && says "one direction holds 100.0%" || return 1
+    [ "$(metric rank_tau)" = 1.0 ] || { fail "rank_tau $(metric rank_tau)"; return 1; }
+    echo 2 > drop.txt
+    f32 | npy none.npy '|b1' '(0,)'
+    printf '\000\000\001\000' | npy mask.npy '|b1' '(4,)'
+    printf '\002\000\000\000\000\000\000\000' | npy list.npy '<i8' '(1,)'
+    for drop in drop.txt mask.npy list.npy; do
+        exits 0 "$COSPEC" rank heavy.npy --blocks 1 --drop-rows $drop --json && [ "$(metric rank_tau)" = 3.0 ] && [ "$(number n out)" = 3 ] ||
+            { fail "${why:-$drop: $(metric rank_tau)}"; return 1; }
+        ! grep -q holds err || { fail "$(cat err)"; return 1; }
+    done
+    exits 0 "$COSPEC" rank heavy.npy --blocks 1 --row-norm --json && ! grep -q 'row 2' err || { fail "$(cat err)"; return 1; }
+    refuses 3 "none.npy: 0 booleans for 4 rows" "$COSPEC" rank heavy.npy --drop-rows none.npy || return 1
+    printf '1\n7\n' > far.txt; refuses 3 "far.txt:2: far.txt: row 7 of 4" "$COSPEC" rank heavy.npy --drop-rows far.txt || return 1
+    echo x > far.txt; refuses 3 "far.txt:1" "$COSPEC" rank heavy.npy --drop-rows far.txt
+}
+
+test_groups() {
+    cube
+    i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
+    i64 7 7 3 3 9 9 | npy g.npy '<i8' '(6,)'
+    exits 0 "$COSPEC" rank cube.npy --groups g.npy --json && [ "$(number blocks out)" = 3 ] || { fail "${why:-$(number blocks out) blocks}"; return 1; }
+    i64 7 7 3 | npy short.npy '<i8' '(3,)'
+    refuses 3 "short.npy: 3 groups for 6 rows" "$COSPEC" rank cube.npy --groups short.npy || return 1
+    # As rows.npy of cospec features: document, piece, position, token, flags (1 masked, 2 special).
+    i64 0 0 0 5 2  0 0 1 5 1  0 0 2 5 0  1 0 0 5 2  1 0 1 5 1  1 0 2 5 0 | npy about.npy '<i8' '(6, 5)'
+    for o in "--keep masked:2" "--keep unmasked:4" "--drop-special:4" "--drop-position 2:4" "--drop-position 0 --drop-position 1:2"; do
+        # shellcheck disable=SC2086 # several options
+        exits 0 "$COSPEC" rank cube.npy --groups about.npy ${o%:*} --json && [ "$(number n out)" = "${o#*:}" ] ||
+            { fail "${why:-$o: $(number n out) rows}"; return 1; }
+    done
+    refuses 2 "want --groups rows.npy" "$COSPEC" rank cube.npy --keep masked || return 1
+    refuses 3 "g.npy: is no rows.npy" "$COSPEC" rank cube.npy --groups g.npy --drop-special || return 1
+    refuses 3 "none of 6 rows is left" "$COSPEC" rank cube.npy --groups about.npy --keep masked --drop-position 1
+}
+
+# Shards give the bits of the whole; stored blocks give them again.
+test_shards() {
+    cube
+    f32 1 0 0  0 1 0  0 0 1 | npy a.npy '<f4' '(3, 3)'
+    f32 -1 0 0  0 -1 0  0 0 -1 | npy b.npy '<f4' '(3, 3)'
+    exits 0 "$COSPEC" rank cube.npy --blocks 1 --json && cp out whole || return 1
+    exits 0 "$COSPEC" rank a.npy --blocks 1 --save-blocks -o d || return 1
+    exits 0 "$COSPEC" rank d/blocks.npz b.npy --merge --blocks 1 --json || return 1
+    sed '/"file"/d' whole > w && sed '/"file"/d' out > m && cmp -s w m || { fail "$(diff w m | head -5)"; return 1; }
+    refuses 2 "--save-blocks needs -o" "$COSPEC" rank a.npy --save-blocks || return 1
+    refuses 2 "needs --merge" "$COSPEC" rank a.npy b.npy --save-blocks -o e || return 1
+    refuses 2 "go with the run that stores blocks" "$COSPEC" rank d/blocks.npz --row-norm
+}
+
+test_unequal_n() {
+    cube
+    f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
+    refuses 3 "two.npy: 2 rows, cube.npy has 6" "$COSPEC" rank cube.npy two.npy || return 1
+    exits 0 "$COSPEC" rank cube.npy two.npy --force-unequal --json && says "2 rows of 3: ranks are at most the rows" &&
+        [ "$(grep -c '"file"' out)" = 2 ] || fail "${why:-$(head -c 200 out)}"
+}
+
+test_bad_input() {
+    f32 1 0 0  0 nan 0 | npy nan.npy '<f4' '(2, 3)'
+    refuses 3 "nan.npy: row 1, column 1: value nan is not finite" "$COSPEC" rank nan.npy || return 1
+    f32 1 0 2 | npy flat.npy '<f4' '(3,)'; refuses 3 "flat.npy: has 1 dimension" "$COSPEC" rank flat.npy || return 1
+    f32 | npy empty.npy '<f4' '(0, 3)'; refuses 3 "empty.npy: is empty" "$COSPEC" rank empty.npy || return 1
+    f32 1 0 | npy cut.npy '<f4' '(2, 3)'; refuses 3 "cut.npy" "$COSPEC" rank cut.npy || return 1
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' > lfs.npy
+    refuses 3 "Git LFS" "$COSPEC" rank lfs.npy || return 1
+    cp lfs.npy lfs.safetensors; refuses 3 "Git LFS" "$COSPEC" rank lfs.safetensors:x || return 1
+    refuses 3 "nowhere.npy" "$COSPEC" rank nowhere.npy || return 1
+    cp nan.npy nan.npy.txt; refuses 2 "a matrix is FILE.npy" "$COSPEC" rank nan.npy.txt || return 1
+    cube
+    refuses 2 "--tau: 0 not in (0, 1]" "$COSPEC" rank cube.npy --tau 0 || return 1
+    refuses 2 "--tau" "$COSPEC" rank cube.npy --tau 1.5 || return 1
+    refuses 2 "an argument is missing" "$COSPEC" rank || return 1
+    exits 0 "$COSPEC" rank cube.npy --dry-run --json && grep -q '"dtype": "float32"' out
+}
+
+test_similarity() {
+    cube
+    # The same turned: (x, y, z) -> 2 (y, -x, z).
+    f32 0 -1 0  1 0 0  0 0 1  0 1 0  -1 0 0  0 0 -1 | npy turned.npy '<f4' '(6, 3)'
+    exits 0 "$COSPEC" similarity cube.npy turned.npy -k 3 --json || return 1
+    for m in cka:1 cka_unbiased:1 procrustes:0 procrustes_similarity:1 mean_squared_cosine:1; do
+        near "$(metric ${m%:*})" ${m#*:} 1e-12 || return 1
+    done
+    exits 0 "$COSPEC" similarity cube.npy --dimension --json && near "$(metric mean_cosine)" -0.2 1e-12 || return 1
+    near "$(metric partition_isotropy)" 1 1e-12 || return 1
+    f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
+    refuses 3 "cube.npy has 6 rows, two.npy 2" "$COSPEC" similarity cube.npy two.npy || return 1
+    refuses 2 "wants two matrices" "$COSPEC" similarity cube.npy || return 1
+    exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,metric,definition,value,n ]
+}
+
+for t in closed_form csv_and_text outliers groups shards unequal_n bad_input similarity; do
+    check $t
+done

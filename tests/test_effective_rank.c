@@ -1,0 +1,356 @@
+/* analysis: effective ranks against closed forms, the numbers of docs/theory.md, and the jackknife
+ * by its definition. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/dimension.h"
+#include "analysis/effective_rank.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
+
+static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
+{
+    float *x = cs_alloc(n * d, sizeof *x);
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
+    }
+    return x;
+}
+
+static cs_gram blocks_of(const float *x, int64_t n, int64_t d, int64_t blocks,
+                         const cs_gram_options *options)
+{
+    cs_gram g = {0};
+    cs_rows rows = cs_rows_of_f32(n, d, x, "x");
+    OK(cs_gram_init(d, blocks, options, &g));
+    OK(cs_gram_add(&g, &rows, NULL, options));
+    return g;
+}
+
+/* k equal values: every rank is k; rank_tau is tau k, rounded up and not. */
+static void flat_spectra(void **state)
+{
+    (void)state;
+    double lambda[40] = {0}, v[CS_RANK_MEASURES];
+    for (int k = 1; k <= 40; ++k) {
+        lambda[k - 1] = 1e-9;
+        cs_rank_measures(40, lambda, 1e-6, &plain, v);
+        double n = k;
+        assert_true(fabs(v[CS_RANK_ENTROPY] - n) <= 1e-12 * n);
+        assert_true(fabs(v[CS_RANK_ENTROPY_SQUARED] - n) <= 1e-12 * n);
+        assert_true(fabs(v[CS_RANK_PARTICIPATION] - n) <= 1e-12 * n);
+        assert_true(fabs(v[CS_RANK_STABLE] - n) <= 1e-12 * n);
+        assert_true(v[CS_RANK_NUMERICAL] == n);
+        assert_true(fabs(v[CS_RANK_TAU_INTERPOLATED] - 0.9 * n) <= 1e-9);
+        assert_true(v[CS_RANK_TAU] >= 0.9 * n - 1e-9 && v[CS_RANK_TAU] < 0.9 * n + 1);
+        /* p_k = 1/k + eps for k terms and eps for the rest. */
+        double p = 1 / n + 1e-7, want = exp(-n * p * log(p) - (40 - n) * 1e-7 * log(1e-7));
+        assert_true(fabs(v[CS_RANK_RANKME] - want) <= 1e-11 * want);
+    }
+}
+
+/* lambda_k = 1/k for d = 768: harmonic sums. */
+static void harmonic_spectrum(void **state)
+{
+    (void)state;
+    enum { D = 768 };
+    double lambda[D], v[CS_RANK_MEASURES], h = 0, squares = 0, root = 0;
+    for (int k = 1; k <= D; ++k) {
+        lambda[k - 1] = 1.0 / k;
+        h += 1.0 / k;
+        squares += 1.0 / k / k;
+        root += 1 / sqrt(k);
+    }
+    double e1 = 0, e2 = 0, sum = 0;
+    int rank = 0;
+    for (int k = 1; k <= D; ++k) {
+        e1 += 1 / sqrt(k) / root * (log(root) + 0.5 * log(k));
+        e2 += 1.0 / k / h * (log(h) + log(k));
+        sum += 1.0 / k;
+        rank += sum < 0.9 * h;
+    }
+    cs_rank_measures(D, lambda, 1e-6, &plain, v);
+    assert_true(v[CS_RANK_TAU] == rank + 1);
+    assert_true(fabs(v[CS_RANK_ENTROPY] - exp(e1)) < 1e-9);
+    assert_true(fabs(v[CS_RANK_ENTROPY_SQUARED] - exp(e2)) < 1e-9);
+    assert_true(fabs(v[CS_RANK_PARTICIPATION] - h * h / squares) < 1e-10);
+    assert_true(fabs(v[CS_RANK_STABLE] - h) < 1e-11);
+    assert_true(fabs(v[CS_RANK_DECAY] - 1) < 1e-11);
+}
+
+static void spectra_at_the_edge(void **state)
+{
+    (void)state;
+    double v[CS_RANK_MEASURES];
+    const double none[3] = {0}, one[1] = {2.5}, huge[2] = {1e300, 1e300};
+    cs_rank_measures(3, none, 1e-6, &plain, v);
+    assert_true(v[CS_RANK_TAU] == 0 && v[CS_RANK_ENTROPY] == 0 && isnan(v[CS_RANK_DECAY]));
+    cs_rank_measures(1, one, 1e-6, &plain, v);
+    assert_true(v[CS_RANK_TAU] == 1 && fabs(v[CS_RANK_TAU_INTERPOLATED] - 0.9) < 1e-15);
+    cs_rank_measures(2, huge, 1e-6, &plain, v);
+    assert_true(fabs(v[CS_RANK_PARTICIPATION] - 2) < 1e-14);
+    cs_rank_options all = plain;
+    all.tau = 1;
+    cs_rank_measures(2, huge, 1e-6, &all, v);
+    assert_true(v[CS_RANK_TAU] == 2);
+}
+
+/* The numbers of docs/theory.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
+ * jackknife's errors, of which five are allowed. */
+static void the_numbers_of_the_theory(void **state)
+{
+    (void)state;
+    enum { N = 20000, D = 768 };
+    float *x = normal_rows(N, D, 1.0, 1);
+    for (int wide = 0; wide < 2; ++wide) {
+        const cs_gram_options options = {.wide = wide};
+        cs_gram g = blocks_of(x, N, D, 1, &options);
+        cs_effective_rank r = {0};
+        OK(cs_effective_rank_of(&g, &plain, &r));
+        assert_true(fabs(r.value[CS_RANK_TAU] - 363) <= 3);
+        assert_true(fabs(r.value[CS_RANK_ENTROPY] - 604.4) <= 1.5);
+        assert_true(fabs(r.value[CS_RANK_ENTROPY_SQUARED] - 150.2) <= 4);
+        assert_true(fabs(r.value[CS_RANK_PARTICIPATION] - 31.5) <= 1.5);
+        assert_true(fabs(r.value[CS_RANK_STABLE] - 7.2) <= 0.3);
+        assert_true(r.value[CS_RANK_NUMERICAL] == D && r.below == 0);
+        cs_effective_rank_free(&r);
+        cs_gram_free(&g);
+    }
+    cs_free(x);
+}
+
+/* Rank 3 in 50 columns: what is left of the others is rounding, and counts as 0. */
+static void rounding_has_no_rank(void **state)
+{
+    (void)state;
+    enum { N = 400, D = 50, R = 3 };
+    float *a = normal_rows(N, R, 0, 2), *b = normal_rows(R, D, 0, 3);
+    double *y = cs_calloc((int64_t)N * D, sizeof *y);
+    for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < D; ++j) {
+            for (int k = 0; k < R; ++k) {
+                y[i * D + j] += (double)a[i * R + k] * (double)b[k * D + j];
+            }
+        }
+    }
+    for (int wide = 0; wide < 2; ++wide) {
+        const cs_gram_options options = {.wide = wide, .threads = 1};
+        cs_rows rows = cs_rows_of_f64(N, D, y, "y");
+        cs_gram g = {0};
+        cs_effective_rank r = {0};
+        OK(cs_gram_init(D, 1, &options, &g));
+        OK(cs_gram_add(&g, &rows, NULL, &options));
+        OK(cs_effective_rank_of(&g, &plain, &r));
+        assert_true(r.value[CS_RANK_NUMERICAL] == R && r.value[CS_RANK_ENTROPY] <= R + 1e-9);
+        assert_int_equal(r.below, D - R);
+        cs_effective_rank_free(&r);
+        cs_gram_free(&g);
+    }
+    cs_free(a);
+    cs_free(b);
+    cs_free(y);
+}
+
+static void fewer_rows_than_columns(void **state)
+{
+    (void)state;
+    enum { N = 12, D = 60 };
+    float *x = normal_rows(N, D, 0, 4);
+    const cs_gram_options options = {.wide = true, .threads = 1, .shift = true};
+    cs_gram g = blocks_of(x, N, D, 3, &options);
+    cs_effective_rank r = {0};
+    cs_rank_options o = plain;
+    o.jackknife = true;
+    OK(cs_effective_rank_of(&g, &o, &r));
+    assert_int_equal(r.count, N);
+    assert_true(r.value[CS_RANK_NUMERICAL] == N);
+    cs_effective_rank_free(&r);
+    o.centred = true; /* one dimension goes with the mean */
+    OK(cs_effective_rank_of(&g, &o, &r));
+    assert_true(r.value[CS_RANK_NUMERICAL] == N - 1);
+    assert_true(r.se[CS_RANK_STABLE] > 0 && isnan(r.se[CS_RANK_NUMERICAL]));
+    cs_effective_rank_free(&r);
+    cs_gram_free(&g);
+    cs_free(x);
+}
+
+/* Leaving out block b by building the matrix without its rows. */
+static void jackknife_by_its_definition(void **state)
+{
+    (void)state;
+    enum { N = 300, D = 20, B = 6 };
+    float *x = normal_rows(N, D, 1.5, 5);
+    const cs_gram_options options = {.wide = true, .threads = 2};
+    cs_rank_options o = plain;
+    o.jackknife = true;
+    o.every_block = true;
+    o.decay_first = 2;
+    cs_gram g = blocks_of(x, N, D, B, &options);
+    cs_effective_rank r = {0}, part = {0};
+    OK(cs_effective_rank_of(&g, &o, &r));
+    double theta[B][CS_RANK_MEASURES];
+    for (int b = 0; b < B; ++b) {
+        int32_t group[N];
+        for (int k = 0; k < N; ++k) {
+            group[k] = k / (N / B) == b ? -1 : 0;
+        }
+        cs_rows rows = cs_rows_of_f32(N, D, x, "x");
+        cs_gram one = {0};
+        OK(cs_gram_init(D, 1, &options, &one));
+        OK(cs_gram_add(&one, &rows, group, &options));
+        OK(cs_effective_rank_of(&one, &o, &part));
+        memcpy(theta[b], part.value, sizeof theta[b]);
+        assert_true(isnan(part.se[CS_RANK_STABLE]));
+        cs_effective_rank_free(&part);
+        cs_gram_free(&one);
+    }
+    for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+        int from = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
+        double mean = 0, sum = 0;
+        for (int b = 0; b < B; ++b) {
+            mean += theta[b][from] / B;
+        }
+        for (int b = 0; b < B; ++b) {
+            sum += (theta[b][from] - mean) * (theta[b][from] - mean);
+        }
+        if (m != CS_RANK_NUMERICAL) {
+            assert_true(fabs(r.se[m] - sqrt(sum * (B - 1) / B)) <= 1e-9);
+        }
+    }
+    /* The curve: the first rows alone. */
+    assert_int_equal(r.points, B);
+    assert_int_equal(r.point[B - 1].rows, N);
+    for (int b = 1; b < B; ++b) {
+        cs_gram first = blocks_of(x, N / B * b, D, 1, &options);
+        OK(cs_effective_rank_of(&first, &o, &part));
+        assert_int_equal(r.point[b - 1].rows, N / B * b);
+        assert_true(fabs(r.point[b - 1].value[CS_RANK_ENTROPY] - part.value[CS_RANK_ENTROPY]) <
+                    1e-9);
+        cs_effective_rank_free(&part);
+        cs_gram_free(&first);
+    }
+    cs_effective_rank_free(&r);
+    cs_gram_free(&g);
+    cs_free(x);
+}
+
+/* One row of norm 1e4 among 2000, or an offset, rules the spectrum, and is seen. */
+static void outliers_are_seen(void **state)
+{
+    (void)state;
+    enum { N = 2000, D = 32 };
+    float *x = normal_rows(N, D, 0, 6);
+    for (int form = 0; form < 4; ++form) {
+        const cs_gram_options options = {.normalise = form == 1, .shift = form == 3, .threads = 1};
+        cs_rank_options o = plain;
+        o.centred = form == 3;
+        for (int j = 0; j < D; ++j) {
+            x[77 * D + j] *= form == 0 ? 1e3F : form == 2 ? 1e-3F : 1;
+        }
+        for (int64_t i = 0; i < (int64_t)N * D && form == 2; ++i) {
+            x[i] += 10;
+        }
+        cs_gram g = blocks_of(x, N, D, 1, &options);
+        cs_effective_rank r = {0};
+        OK(cs_effective_rank_of(&g, &o, &r));
+        bool one = form == 0 || form == 2; /* taken out by --row-norm, by --center */
+        assert_true((r.first_share > 0.5) == one);
+        assert_true(one ? r.value[CS_RANK_TAU] == 1 : r.value[CS_RANK_TAU] > 25);
+        if (form == 0) {
+            assert_int_equal(r.heaviest, 77);
+            assert_true(r.heaviest_share > 0.99);
+        }
+        cs_effective_rank_free(&r);
+        cs_gram_free(&g);
+    }
+    cs_free(x);
+}
+
+static void definitions_say_what_was_done(void **state)
+{
+    (void)state;
+    float x[12] = {1, 2, 3, 4, 0, 1, 5, 2, 2, 7, 1, 0};
+    const cs_gram_options options = {.wide = true, .normalise = true, .shift = true, .threads = 1};
+    cs_rank_options o = {.tau = 0.95, .eps = 1e-5, .centred = true, .tolerance = 0.25};
+    cs_gram g = blocks_of(x, 4, 3, 1, &options);
+    cs_effective_rank r = {0};
+    OK(cs_effective_rank_of(&g, &o, &r));
+    static const char *const part[CS_RANK_MEASURES] = {
+        ">= 0.95 sum",   "linear between", "p = sigma /",    "p = sigma^2 /", "eps = 1e-05",
+        "/ sum sigma^4", "/ sigma_1^2",    "> 0.25 sigma_1", "k = 11 to 3"};
+    for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+        char *text = cs_rank_definition((cs_rank_measure)m, &o, &g, &r);
+        assert_non_null(strstr(text, part[m]));
+        assert_non_null(strstr(text, "centred, rows divided by their norms, 4 rows"));
+        cs_free(text);
+    }
+    cs_effective_rank_free(&r);
+    o.tau = 0;
+    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_USAGE, "tau 0 not in (0, 1]");
+    o.tau = 0.9;
+    o.tolerance = 1;
+    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_USAGE, "tolerance 1");
+    cs_gram_free(&g);
+    g = blocks_of(x, 1, 3, 1, &options);
+    o.tolerance = 0;
+    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT, "1 rows have no effective rank");
+    cs_gram_free(&g);
+}
+
+static cs_status whole(const char *path)
+{
+    (void)path;
+    float x[60];
+    for (int i = 0; i < 60; ++i) {
+        x[i] = (float)(i * 7 % 11);
+    }
+    const cs_gram_options options = {.threads = 1};
+    cs_rank_options o = plain;
+    o.jackknife = true;
+    o.threads = 1;
+    cs_rows rows = cs_rows_of_f32(20, 3, x, "x");
+    cs_gram g = {0};
+    cs_effective_rank r = {0};
+    cs_status status = cs_gram_init(3, 4, &options, &g);
+    if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK) {
+        status = cs_effective_rank_of(&g, &o, &r);
+    }
+    cs_effective_rank_free(&r);
+    cs_gram_free(&g);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(whole, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flat_spectra),
+        cmocka_unit_test(harmonic_spectrum),
+        cmocka_unit_test(spectra_at_the_edge),
+        cmocka_unit_test(the_numbers_of_the_theory),
+        cmocka_unit_test(rounding_has_no_rank),
+        cmocka_unit_test(fewer_rows_than_columns),
+        cmocka_unit_test(jackknife_by_its_definition),
+        cmocka_unit_test(outliers_are_seen),
+        cmocka_unit_test(definitions_say_what_was_done),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

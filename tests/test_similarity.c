@@ -1,0 +1,336 @@
+/* analysis: similarity of representations and dimension of a cloud of rows, against closed forms
+ * and the definitions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/dimension.h"
+#include "analysis/similarity.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "linalg/nearest.h"
+#include "linalg_support.h"
+
+static const double PI = 3.14159265358979323846;
+
+static double *normal_rows(int64_t n, int64_t d, uint64_t index)
+{
+    double *x = cs_alloc(n * d, sizeof *x);
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, index);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = cs_rng_normal(&rng);
+    }
+    return x;
+}
+
+static cs_similarity compare(const double *a, int64_t p, const double *b, int64_t q, int64_t n,
+                             int64_t k)
+{
+    cs_similarity s = {0};
+    cs_rows ra = cs_rows_of_f64(n, p, a, "a"), rb = cs_rows_of_f64(n, q, b, "b");
+    const cs_similarity_options options = {.angles = k, .threads = 2};
+    OK(cs_similarity_of(&ra, &rb, &options, &s));
+    return s;
+}
+
+/* Turned, scaled and shifted: the same representation to every measure. */
+static void rotations_change_nothing(void **state)
+{
+    (void)state;
+    enum { N = 90, P = 12 };
+    double *a = normal_rows(N, P, 1), *b = cs_alloc((int64_t)N * P, sizeof *b);
+    cs_dense turn = {0};
+    OK(cs_dense_init(&turn, P, P));
+    fill_normal(&turn, 2);
+    OK(cs_dense_orthonormalise(&turn));
+    for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < P; ++j) {
+            double sum = 7;
+            for (int k = 0; k < P; ++k) {
+                sum += 0.3 * a[i * P + k] * turn.data[k + j * turn.ld];
+            }
+            b[i * P + j] = sum;
+        }
+    }
+    cs_similarity s = compare(a, P, b, P, N, 4);
+    assert_true(fabs(s.cka - 1) < 1e-12 && fabs(s.cka_unbiased - 1) < 1e-12);
+    assert_true(fabs(s.procrustes) < 1e-12 && fabs(s.procrustes_similarity - 1) < 1e-12);
+    assert_int_equal(s.angles, 4);
+    for (int k = 0; k < 4; ++k) {
+        assert_true(s.angle[k] < 1e-10);
+    }
+    cs_similarity_free(&s);
+    cs_dense_free(&turn);
+    cs_free(a);
+    cs_free(b);
+}
+
+/* Columns +-1 of a Hadamard matrix: orthogonal, of mean 0. Disjoint ones have nothing in common; c
+ * of p and q shared give CKA c / sqrt(p q), nuclear norm c N and c angles of 0. */
+static void orthogonal_columns(void **state)
+{
+    (void)state;
+    enum { N = 16, P = 4, Q = 6 };
+    double a[N * P], b[N * Q];
+    for (int shared = 0; shared <= P; ++shared) {
+        for (int i = 0; i < N; ++i) {
+            for (int j = 0; j < P; ++j) {
+                a[i * P + j] = __builtin_parity((unsigned)i & (unsigned)(j + 1)) ? -1 : 1;
+            }
+            for (int j = 0; j < Q; ++j) {
+                int column = j < shared ? j + 1 : P + 1 + j;
+                b[i * Q + j] = __builtin_parity((unsigned)i & (unsigned)column) ? -1 : 1;
+            }
+        }
+        cs_similarity s = compare(a, P, b, Q, N, P);
+        double root = sqrt((double)(P * Q));
+        assert_true(fabs(s.cka - shared / root) < 1e-13);
+        assert_true(fabs(s.procrustes_similarity - shared / root) < 1e-13);
+        assert_true(fabs(s.procrustes - (2 - 2 * shared / root)) < 1e-13);
+        if (shared == 0) { /* else the components of equal variance are not unique */
+            for (int k = 0; k < P; ++k) {
+                assert_true(fabs(s.angle[k] - PI / 2) < 1e-7);
+            }
+        }
+        cs_similarity_free(&s);
+    }
+}
+
+/* HSIC of Song et al. from n x n kernels, by the definition. */
+static double hsic(const double *x, int p, const double *y, int q, int n)
+{
+    double *k = cs_calloc((int64_t)n * n, sizeof *k), *l = cs_calloc((int64_t)n * n, sizeof *l);
+    double trace = 0, sk = 0, sl = 0, cross = 0;
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            for (int c = 0; c < p && i != j; ++c) {
+                k[i * n + j] += x[i * p + c] * x[j * p + c];
+            }
+            for (int c = 0; c < q && i != j; ++c) {
+                l[i * n + j] += y[i * q + c] * y[j * q + c];
+            }
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        double ki = 0, li = 0;
+        for (int j = 0; j < n; ++j) {
+            trace += k[i * n + j] * l[j * n + i];
+            ki += k[i * n + j];
+            li += l[i * n + j];
+        }
+        sk += ki;
+        sl += li;
+        cross += ki * li;
+    }
+    cs_free(k);
+    cs_free(l);
+    double m = n;
+    return (trace + sk * sl / ((m - 1) * (m - 2)) - 2 / (m - 2) * cross) / (m * (m - 3));
+}
+
+static void unbiased_cka_by_the_kernels(void **state)
+{
+    (void)state;
+    static const int size[][3] = {{4, 2, 3}, {15, 30, 20}, {60, 5, 9}};
+    for (int c = 0; c < 3; ++c) {
+        int n = size[c][0], p = size[c][1], q = size[c][2];
+        double *a = normal_rows(n, p, 3), *b = normal_rows(n, q, 4);
+        for (int i = 0; i < n * p; ++i) {
+            a[i] += 3; /* a constant: the estimator does not see it */
+        }
+        for (int i = 0; i < n; ++i) {
+            b[i * q] += a[i * p];
+        }
+        cs_similarity s = compare(a, p, b, q, n, 1);
+        double own = hsic(a, p, a, p, n) * hsic(b, q, b, q, n);
+        double want = own > 0 ? hsic(a, p, b, q, n) / sqrt(own) : NAN;
+        assert_true(fabs(s.cka_unbiased - want) < 1e-9 * (1 + fabs(want)));
+        assert_true(s.cka > s.cka_unbiased);
+        cs_similarity_free(&s);
+        cs_free(a);
+        cs_free(b);
+    }
+}
+
+static void bad_pairs_are_refused(void **state)
+{
+    (void)state;
+    double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, same[4] = {1, 1, 1, 1};
+    cs_rows a = cs_rows_of_f64(4, 3, x, "a.npy"), b = cs_rows_of_f64(3, 4, x, "b.npy");
+    cs_rows c = cs_rows_of_f64(4, 1, same, "c.npy");
+    cs_similarity_options options = {.angles = 2};
+    cs_similarity s = {0};
+    assert_fails(cs_similarity_of(&a, &b, &options, &s), CS_ERR_INPUT, "a.npy has 4 rows, b.npy 3");
+    assert_fails(cs_similarity_of(&a, &c, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
+    assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
+    x[7] = INFINITY;
+    assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT,
+                 "a.npy: row 2, column 1: value inf");
+    options.angles = 0;
+    assert_fails(cs_similarity_of(&a, &a, &options, &s), CS_ERR_USAGE, "0 principal angles");
+}
+
+/* --- dimension ----------------------------------------------------------------------------------
+ */
+
+static void decay_is_a_slope(void **state)
+{
+    (void)state;
+    double lambda[600], r2;
+    for (int k = 1; k <= 600; ++k) {
+        lambda[k - 1] = k < 11 ? 50 : k <= 500 ? 3 * pow(k, -1.7) : 0;
+    }
+    assert_true(fabs(cs_spectral_decay(600, lambda, 11, 500, &r2) - 1.7) < 1e-12);
+    assert_true(fabs(r2 - 1) < 1e-12);
+    assert_true(fabs(cs_spectral_decay(600, lambda, 11, 600, NULL) - 1.7) <
+                1e-12); /* zeros end it */
+    assert_true(cs_spectral_decay(600, lambda, 1, 10, &r2) == 0);
+    assert_true(isnan(cs_spectral_decay(600, lambda, 500, 600, &r2)) && isnan(r2));
+    assert_true(isnan(cs_spectral_decay(3, lambda, 11, 500, NULL)));
+}
+
+/* Distances by the definition, ties and repeated rows included. */
+static void nearest_rows(void **state)
+{
+    (void)state;
+    enum { N = 150, D = 40 };
+    double *x = normal_rows(N, D, 5), first[N], second[N];
+    memcpy(x + 9 * D, x + 100 * D, D * sizeof *x);
+    for (int i = 0; i < N * D; ++i) {
+        x[i] += 100; /* far from the origin */
+    }
+    cs_rows rows = cs_rows_of_f64(N, D, x, "x");
+    for (int threads = 1; threads < 4; threads += 2) {
+        OK(cs_nearest_two(&rows, threads, first, second));
+        for (int i = 0; i < N; ++i) {
+            double a = INFINITY, b = INFINITY;
+            for (int j = 0; j < N; ++j) {
+                double s = 0;
+                for (int k = 0; k < D; ++k) {
+                    s += (x[i * D + k] - x[j * D + k]) * (x[i * D + k] - x[j * D + k]);
+                }
+                if (j != i && s < a) {
+                    b = a;
+                    a = s;
+                } else if (j != i && s < b) {
+                    b = s;
+                }
+            }
+            assert_true(fabs(first[i] - sqrt(a)) <= 1e-12 && fabs(second[i] - sqrt(b)) <= 1e-12);
+        }
+        assert_true(first[9] == 0 && first[100] == 0);
+    }
+    cs_free(x);
+}
+
+/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about d /
+ * sqrt(N) (one parameter of an exponential), of which five are allowed, and a bias of the
+ * curvature.
+ */
+static void two_nn_finds_the_dimension(void **state)
+{
+    (void)state;
+    enum { N = 2500, D = 12 };
+    cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, 0);
+    for (int dim = 1; dim <= 3; ++dim) {
+        double *x = cs_calloc((int64_t)N * D, sizeof *x);
+        for (int i = 0; i < N; ++i) {
+            for (int k = 0; k < dim; ++k) { /* a torus: no edge */
+                double t = 2 * PI * cs_rng_uniform(&rng);
+                x[i * D + 4 * k] = cos(t);
+                x[i * D + 4 * k + 1] = sin(t);
+            }
+        }
+        cs_rows rows = cs_rows_of_f64(N, D, x, "x");
+        cs_two_nn two = {0};
+        OK(cs_two_nn_of(&rows, 0.1, 2, &two));
+        assert_true(fabs(two.dimension - dim) < 5 * dim / sqrt(N));
+        assert_int_equal(two.used, (int)(0.9 * N));
+        memcpy(x + 5 * D, x + 6 * D, D * sizeof *x);
+        OK(cs_two_nn_of(&rows, 0.1, 1, &two));
+        assert_int_equal(two.duplicates, 2);
+        cs_free(x);
+    }
+    const double line[4] = {0, 0, 0, 0};
+    cs_rows same = cs_rows_of_f64(4, 1, line, "same.npy"), two = cs_rows_of_f64(2, 2, line, "two");
+    cs_two_nn out;
+    OK(cs_two_nn_of(&same, 0.1, 1, &out));
+    assert_true(isnan(out.dimension) && out.duplicates == 4);
+    assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT, "2 rows; two neighbours want 3");
+    assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 not in");
+}
+
+/* A cross +-e_k: mean cosine -1/(2D-1), Z equal for all c. One direction more: both by hand. */
+static void isotropy_of_a_cross(void **state)
+{
+    (void)state;
+    enum { D = 5 };
+    double x[(2 * D + 1) * D] = {0};
+    for (int k = 0; k < D; ++k) {
+        x[2 * k * D + k] = 3;
+        x[(2 * k + 1) * D + k] = -3;
+    }
+    cs_isotropy iso = {0};
+    cs_rows rows = cs_rows_of_f64((int64_t)2 * D, D, x, "x");
+    OK(cs_isotropy_of(&rows, false, 2, &iso));
+    assert_true(fabs(iso.mean_cosine + 1.0 / (2 * D - 1)) < 1e-14);
+    assert_true(fabs(iso.partition - 1) < 1e-14 && fabs(iso.scale - 3) < 1e-14);
+    x[2 * D * D] = 6; /* 2 e_1 once scaled; eigenvectors stay the axes */
+    rows.rows = 2 * D + 1;
+    OK(cs_isotropy_of(&rows, true, 2, &iso));
+    double high = exp(3) + exp(-3) + 2 * D - 2 + exp(6), other = exp(3) + exp(-3) + 2 * D - 2 + 1;
+    double low = exp(3) + exp(-3) + 2 * D - 2 + exp(-6);
+    assert_true(fabs(iso.partition - fmin(low, other) / high) < 1e-13);
+    memset(x + 2 * D * D, 0, D * sizeof *x); /* a row of zeros has no direction */
+    OK(cs_isotropy_of(&rows, false, 1, &iso));
+    assert_true(fabs(iso.mean_cosine + 1.0 / (2 * D - 1)) < 1e-14);
+}
+
+static cs_status all_of_it(const char *path)
+{
+    (void)path;
+    double x[60];
+    for (int i = 0; i < 60; ++i) {
+        x[i] = i * 7 % 23;
+    }
+    cs_rows a = cs_rows_of_f64(20, 3, x, "a"), b = cs_rows_of_f64(20, 2, x + 7, "b");
+    const cs_similarity_options options = {.angles = 2, .threads = 1};
+    cs_similarity s = {0};
+    cs_two_nn two;
+    cs_isotropy iso;
+    cs_status status = cs_similarity_of(&a, &b, &options, &s);
+    if (status == CS_OK && (status = cs_two_nn_of(&a, 0, 1, &two)) == CS_OK) {
+        status = cs_isotropy_of(&a, false, 1, &iso);
+    }
+    cs_similarity_free(&s);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(all_of_it, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rotations_change_nothing),
+        cmocka_unit_test(orthogonal_columns),
+        cmocka_unit_test(unbiased_cka_by_the_kernels),
+        cmocka_unit_test(bad_pairs_are_refused),
+        cmocka_unit_test(decay_is_a_slope),
+        cmocka_unit_test(nearest_rows),
+        cmocka_unit_test(two_nn_finds_the_dimension),
+        cmocka_unit_test(isotropy_of_a_cross),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
