@@ -97,8 +97,8 @@ static bool is(const json_t *object, const char *key, const char *text)
     return value && strcmp(value, text) == 0;
 }
 
-/* The record of a training run: its objective; its loss stands among the options of the manifest,
- * where none given means the objective's own. */
+/* The record of a training run: its objective; its loss and shares stand among the options of
+ * the manifest, where no loss means the objective's own. */
 static cs_status take_record(const char *dir, const json_t *record, const json_t *manifest,
                              const cs_model_config *config, cs_model_kind *out)
 {
@@ -112,6 +112,9 @@ static cs_status take_record(const char *dir, const json_t *record, const json_t
     out->likelihood = json_is_string(json_object_get(options, "loss"))
                           ? !is(options, "loss", "spectral")
                           : !is(options, "objective", "linear");
+    const json_t *delta = json_object_get(options, "delta");
+    out->delta = json_is_number(delta) ? json_number_value(delta) : 0;
+    out->decoder_resets = json_is_true(json_object_get(options, "decoder-resets"));
     cs_kind kind = CS_KIND_CAUSAL;
     cs_status status = kind_of_objective(dir, objective, config->decoder.layers > 0, &kind);
     if (status == CS_OK && config->arch != CS_ARCH_LINEAR) {

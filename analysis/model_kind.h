@@ -25,6 +25,8 @@ typedef struct {
     bool trained_here; /* has a train.json */
     bool from_nothing; /* trained to predict the first token too */
     bool likelihood;   /* its outputs are log-probabilities: not the spectral loss */
+    double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */
+    bool decoder_resets; /* mae-lm: the decoder took its own mask vector at those */
 } cs_model_kind;
 
 /* Missing config.json or one that is no object: as cs_json_read. A train.json whose objective is

@@ -84,7 +84,11 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
         return cs_fail(CS_ERR_USAGE, "a %s model cannot be asked by %s", cs_kind_name(o->kind),
                        cs_ask_name(o->ask));
     }
-    if (o->kind == CS_KIND_MASKED && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+    if (!(o->delta >= 0 && o->delta <= 1)) {
+        return cs_fail(CS_ERR_USAGE, "share %g of masks in the encoder is not in [0, 1]", o->delta);
+    }
+    bool masks = o->kind == CS_KIND_MASKED || (o->kind == CS_KIND_MAE && o->delta > 0);
+    if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
     if (begins && c->bos_id < 0) {

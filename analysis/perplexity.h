@@ -12,8 +12,9 @@
  *   masked      one pass a predicted token. CS_ASK_APPEND: x_1 .. x_k [MASK], length k+1;
  *               CS_ASK_REMAINING: [MASK] at k+1 .. s, where s is the piece's own length (which the
  *               model thus learns) or fill_length. The paper does not say which
- *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone;
- *               decoders in which masked rows do not see each other give one number for both
+ *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone
+ *               and, of m masked positions, round(delta m) [MASK]s from k+1 on; decoders in which
+ *               masked rows do not see each other give one number for both where delta is 0
  * CS_ASK_PSEUDO, masked and mae-lm: every token masked in turn and predicted from all others on
  * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
  *
@@ -49,6 +50,8 @@ typedef struct {
     bool from_nothing;   /* k = 0 too; causal: behind the begin token */
     int64_t max_length;  /* 0: the model's positions, at most 512. Special tokens count */
     int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
+    double delta;        /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
+    bool decoder_resets; /* mae-lm: the decoder takes its mask vector at those */
     int64_t positions;   /* masked, mae-lm: predicted tokens a piece, drawn by seed; 0: all */
     int64_t batch;       /* 0: 16; less where the logits would pass 2^26 numbers */
     int64_t blocks;      /* of the jackknife; 0: 20. At most the documents */

@@ -1,5 +1,7 @@
 /* What each kind of model reads when it is asked for a token. Rank masks are those of training
  * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+#include <math.h>
+
 #include "analysis/perplexity_private.h"
 
 int64_t cs_ask_first(const cs_perplexity_options *o)
@@ -61,7 +63,8 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
         rows += filled(o, job);
         break;
     default:
-        rows = config->decoder.attention == CS_DECODER_CROSS ? job->n : filled(o, job);
+        rows = filled(o, job);
+        rows = config->decoder.attention == CS_DECODER_CROSS && rows < job->n ? job->n : rows;
         break;
     }
     job->rows = (int32_t)(rows > 1 ? rows : 1);
@@ -202,28 +205,32 @@ static void decoder_row(const cs_asker *a, const cs_ask_job *job, int64_t r, int
     set(a, n->decoder_cross_lim, r, 0);
 }
 
-/* The encoder reads what is shown; rows of the decoder by its kind. Here `row` serves encoder and
- * decoder alike: both have the same number of rows a sequence. */
+/* The encoder reads what is shown, and [MASK] at the first masked places where it was trained with
+ * some; rows of the decoder by its kind. Here `row` serves encoder and decoder alike: both have the
+ * same number of rows a sequence. */
 static void fill_mae(cs_asker *a, const cs_ask_job *job, int32_t number, int64_t row)
 {
     const cs_perplexity_options *o = a->options;
     cs_decoder_attention attention = a->config->decoder.attention;
-    int64_t s = attention == CS_DECODER_CAUSAL_CROSS ? job->target + 1 : filled(o, job);
-    int64_t encoded = 0;
-    for (int64_t t = 0; t < job->n; ++t) {
-        if (shown(o, job, t)) {
-            content(a, row + encoded++, job->token[t], t, 0);
+    int64_t s = filled(o, job), encoded = 0, decoded = 0;
+    int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - job->target;
+    int64_t kept = llround(o->delta * (double)masked);
+    for (int64_t t = 0; t < s; ++t) {
+        bool taken = shown(o, job, t), stays = !taken && kept > 0;
+        int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
+        kept -= stays;
+        if (taken || stays) {
+            content(a, row + encoded++, taken ? job->token[t] : a->config->mask_id, t, 0);
+        }
+        bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > job->target;
+        if (attention != CS_DECODER_CROSS && !beyond) {
+            decoder_row(a, job, row + decoded++, t, from);
         }
     }
     if (attention == CS_DECODER_CROSS) {
         decoder_row(a, job, row, job->target, -1);
         ask(a, job, number, row, job->target);
         return;
-    }
-    for (int64_t t = 0, from = 0; t < s; ++t) {
-        bool taken = t < job->n && shown(o, job, t);
-        decoder_row(a, job, row + t, t, taken ? row + from : -1);
-        from += taken;
     }
     ask(a, job, number, row + job->target, job->target);
 }

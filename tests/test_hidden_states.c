@@ -175,8 +175,13 @@ static void company_does_not_matter(void **state)
         rows *alone = states_of(&t, &o); /* windows of 16 pieces: documents run across them */
         o.batch = 7;
         rows *company = states_of(&t, &o);
+        t.backend->asynchronous = true; /* a device's batches keep one shape */
+        rows *padded = states_of(&t, &o);
+        t.backend->asynchronous = false;
         assert_true(alone->blocks > 2 && company->blocks < alone->blocks);
         assert_same_rows(alone, company, 1e-5);
+        assert_same_rows(alone, padded, 1e-5);
+        cs_free(padded);
         cs_free(alone);
         cs_free(company);
     }
@@ -497,9 +502,11 @@ static void kinds_are_read(void **state)
         assert_int_equal(named, kind.kind);
     }
     put(state, "train.json", "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
-    put(state, "manifest.json", "{\"options\": {\"loss\": \"spectral\"}}");
+    put(state, "manifest.json",
+        "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
-    assert_true(kind.from_nothing && !kind.likelihood);
+    assert_true(kind.from_nothing && !kind.likelihood && kind.decoder_resets);
+    assert_true(fabs(kind.delta - 0.25) < 1e-15);
     put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
     config.arch = CS_ARCH_LINEAR;
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));

@@ -195,6 +195,11 @@ static void company_does_not_matter(void **state)
                 assert_true(fabs(other.nll - p.nll) < 1e-6);
                 assert_true(fabs(other.se - p.se) < 1e-6);
                 cs_perplexity_free(&other);
+                t.backend->asynchronous = true; /* a device's batches keep one shape */
+                other = perplexity_of(&t, &o);
+                t.backend->asynchronous = false;
+                assert_true(fabs(other.nll - p.nll) < 1e-6);
+                cs_perplexity_free(&other);
             } else {
                 assert_memory_equal(&p.nll, &first.nll, sizeof p.nll);
                 assert_memory_equal(&p.se, &first.se, sizeof p.se);
@@ -346,6 +351,10 @@ static void bad_options(void **state)
          {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .before = around, .befores = 1},
          CS_ERR_USAGE,
          "no special tokens"},
+        {6,
+         {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .delta = 1.5},
+         CS_ERR_USAGE,
+         "share 1.5 of masks"},
         {5, {.kind = CS_KIND_CAUSAL}, CS_ERR_USAGE, "linear"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {

@@ -50,6 +50,8 @@ static cs_status take_options(const cs_args *args, run *r)
     o->max_length = cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0;
     o->fill_length = cs_args_given(args, "fill") ? cs_args_int(args, "fill") : 0;
     o->positions = cs_args_given(args, "positions") ? cs_args_int(args, "positions") : 0;
+    o->delta = r->text.kind.delta;
+    o->decoder_resets = r->text.kind.decoder_resets;
     o->batch = cs_args_int(args, "batch");
     o->blocks = cs_args_int(args, "blocks");
     o->seed = cs_args_seed(args);
@@ -71,7 +73,8 @@ static cs_status take_options(const cs_args *args, run *r)
 static bool ways_differ(const run *r)
 {
     cs_decoder_attention a = r->text.model.config.decoder.attention;
-    return r->options.kind != CS_KIND_MAE || a == CS_DECODER_SELF || a == CS_DECODER_SELF_CROSS;
+    return r->options.kind != CS_KIND_MAE || r->options.delta > 0 || a == CS_DECODER_SELF ||
+           a == CS_DECODER_SELF_CROSS;
 }
 
 static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
@@ -395,7 +398,8 @@ const cs_command cs_cmd_perplexity = {
         "for cospec features. A causal model is run once a piece; a two-stream model too, with a "
         "query at position k+1 that sees the prefix. A masked model needs one forward pass a "
         "predicted token, n times the work on pieces of n tokens: --positions and --limit bound "
-        "it. The encoder of an mae-lm model reads the prefix alone.\n\n"
+        "it. The encoder of an mae-lm model reads the prefix, and [MASK] at the share --delta of "
+        "the masked positions that it was trained with.\n\n"
         "Intervals are 95%, by delete-block jackknife over documents. Bits per byte are exact "
         "with byte-level BPE; with other tokenizers the bytes of the text are shared out over its "
         "tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the negative "

@@ -337,10 +337,10 @@ def two_stream(objective, *options):
         return compare(found[0], nll)
 
 
-def mae(kind, ask):
+def mae(kind, ask, delta=0.0, *options):
     with tempfile.TemporaryDirectory() as folder:
         path, model = text_file(folder), os.path.join(folder, "model")
-        c, p = train(model, path, "--objective", "mae-lm", "--decoder-attention", kind)
+        c, p = train(model, path, "--objective", "mae-lm", "--decoder-attention", kind, "--delta", delta, *options)
         found = cospec("perplexity", model, path, max_length=10, batch=3, ask=ask)["results"]
         nll = []
         for d, x in own_texts(folder, model, 10):
@@ -349,14 +349,17 @@ def mae(kind, ask):
                 if len(x) < 2 if pseudo else k == 0:
                     continue
                 seen = [i for i in range(len(x)) if i != k] if pseudo else list(range(k))
-                rows = [k] if kind == "cross" else list(range(k + 1 if ask == "append" else len(x)))
+                masked = [k] if pseudo else list(range(k, k + 1 if ask == "append" else len(x)))
+                kept = masked[:math.floor(delta * len(masked) + 0.5)]
+                rows = [k] if kind == "cross" else sorted(set(range(k)) | set(masked) | set(seen))
                 if kind == "causal-cross":
                     rows = list(range(k + 1))
                 causal_rows = kind == "causal-cross"
-                source = [seen.index(i) if i in seen else -1 for i in rows]
+                read = sorted(seen + kept)
+                source = [read.index(i) if i in read and not (i in kept and "--decoder-resets" in options) else -1 for i in rows]
                 nll.append((d, k, one(
-                    "mae", c, p, length=len(seen), token=[x[i] for i in seen], position=[c.offset + i for i in seen],
-                    vis=[0] * len(seen), lim=[0] * len(seen), decoder_length=len(rows), decoder_from=source,
+                    "mae", c, p, length=len(read), token=[4 if i in kept else x[i] for i in read],
+                    position=[c.offset + i for i in read], vis=[0] * len(read), lim=[0] * len(read), decoder_length=len(rows), decoder_from=source,
                     decoder_token=[(x[i - 1] if i else 0) if causal_rows else 0 if s < 0 or kind == "cross" else -1
                                    for i, s in zip(rows, source)],
                     decoder_position=[c.offset + i for i in rows], decoder_vis=rows if causal_rows else [0] * len(rows),
@@ -384,6 +387,9 @@ def main():
     for kind in ("self", "self-cross", "causal-cross", "cross"):
         for ask in ("append", "remaining", "pseudo"):
             checks.run(f"mae-lm {kind}, {ask}", mae, kind, ask)
+            checks.run(f"mae-lm {kind}, {ask}, delta 0.5", mae, kind, ask, 0.5)
+    checks.run("mae-lm self, remaining, delta 1", mae, "self", "remaining", 1.0)
+    checks.run("mae-lm self-cross, remaining, decoder resets", mae, "self-cross", "remaining", 0.7, "--decoder-resets")
     checks.exit()
 
 
