@@ -9,7 +9,7 @@ asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto} $(command -v "$nvcc" || true)"
 still_holds() {
     [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
     {
-        read -r line && [ "$line" = "$asked" ] || return 1
+        IFS= read -r line && [ "$line" = "$asked" ] || return 1
         while read -r line; do [ -f "$line" ] || return 1; done
     } < "$stamp"
 }
