@@ -187,7 +187,8 @@ static cs_status set_curve(const cs_effective_rank *r, json_t *json)
         json_t *point = json_pack("{s:I}", "n", (json_int_t)r->point[i].rows);
         status = point && json_array_append_new(curve, point) == 0 ? CS_OK : CS_ERR_MEMORY;
         for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
-            status = cs_json_set(point, cs_rank_name(m), cs_json_number(r->point[i].value[m]));
+            status = cs_json_set(point, cs_rank_name((cs_rank_measure)m),
+                                 cs_json_number(r->point[i].value[m]));
         }
     }
     json_decref(curve);

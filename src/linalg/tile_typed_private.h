@@ -11,6 +11,9 @@ static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
             for (int64_t k = 0; k < steps; ++k, pa += CS_TILE, pb += CS_TILE) {
                 vector left = *(const vector_any *)pb;
                 vector right = *(const vector_any *)(pb + LANES);
+                __builtin_prefetch(pa + (int64_t)AHEAD * CS_TILE);
+                __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE);
+                __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE + LANES);
                 UNROLL for (int64_t i = 0; i < GRIP; ++i)
                 {
                     vector x = pa[i] - (vector){0};

@@ -4,18 +4,28 @@
  *   bench components FILE.npz REPEATS
  *   bench svd        FILE.npz REPEATS K
  *   bench count      FILE.npy REPEATS WINDOW      AR contexts each:WINDOW over token ids (a
- * document a row) */
+ * document a row)
+ *   bench gram       FILE.npy REPEATS             float32 rows in memory into a double Gram matrix,
+ *                                                 and the rates of BLAS on one chunk of them
+ *   bench pairs      FILE.npy REPEATS K           the K largest cosines, mean and quantiles */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <cblas.h>
+
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
+#include "io/npy.h"
+#include "io/rows.h"
+#include "linalg/gram.h"
 #include "linalg/matrix_file.h"
+#include "linalg/top_pairs.h"
 
 static double now(void)
 {
@@ -89,10 +99,91 @@ static cs_status count(const char *path, int repeats, int64_t window, json_t *se
     return status;
 }
 
+/* n d^2 flops a second of ssyrk, 2 n d^2 of sgemm, with all threads: best of some. */
+static void blas_rates(const float *x, int64_t n, int64_t d, json_t *result)
+{
+    const int rows = (int)(n < 8192 ? n : 8192), cols = (int)d;
+    float *c = cs_calloc(d * d, sizeof *c);
+    double best[2] = {1e300, 1e300};
+    for (int r = 0; r < 10 && c; ++r) {
+        double start = now();
+        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, cols, rows, 1.0F, x, cols, 0.0F, c,
+                    cols);
+        double middle = now();
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, cols, cols, rows, 1.0F, x, cols, x,
+                    cols, 0.0F, c, cols);
+        double end = now();
+        best[0] = middle - start < best[0] ? middle - start : best[0];
+        best[1] = end - middle < best[1] ? end - middle : best[1];
+    }
+    double flops = (double)rows * (double)d * (double)d;
+    (void)json_object_set_new(result, "ssyrk", json_real(flops / best[0]));
+    (void)json_object_set_new(result, "sgemm", json_real(2.0 * flops / best[1]));
+    (void)json_object_set_new(result, "kernel", json_string(openblas_get_corename()));
+    cs_free(c);
+}
+
+static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *result)
+{
+    cs_array a = {0};
+    const cs_gram_options options = {0};
+    cs_status status = cs_npy_read(path, 0, &a);
+    if (status == CS_OK && (a.dtype != CS_F32 || a.ndim != 2)) {
+        status = cs_fail(CS_ERR_USAGE, "%s: not float32 rows", path);
+    }
+    cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
+    for (int r = 0; r < repeats && status == CS_OK; ++r) {
+        cs_gram g = {0};
+        double start = now();
+        status = cs_gram_init(rows.cols, 1, &options, &g);
+        if (status == CS_OK) {
+            status = cs_gram_add(&g, &rows, NULL, &options);
+        }
+        (void)json_array_append_new(seconds, json_real(now() - start));
+        double trace = 0.0;
+        for (int64_t i = 0; i < g.cols; ++i) {
+            trace += g.block[i * g.cols + i];
+        }
+        (void)json_object_set_new(result, "trace", json_real(trace));
+        (void)json_object_set_new(result, "corner", json_real(g.cols ? g.block[g.cols - 1] : 0.0));
+        cs_gram_free(&g);
+    }
+    if (status == CS_OK) {
+        blas_rates(a.data, a.shape[0], a.shape[1], result);
+    }
+    cs_array_free(&a);
+    return status;
+}
+
+static cs_status pairs(const char *path, int repeats, int64_t k, json_t *seconds, json_t *result)
+{
+    cs_array a = {0};
+    const double quantile[] = {0.01, 0.25, 0.5, 0.75, 0.99};
+    const cs_top_pairs_options options = {
+        .count = k, .cosine = true, .quantiles = 5, .quantile = quantile};
+    cs_status status = cs_npy_read(path, 0, &a);
+    cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
+    for (int r = 0; r < repeats && status == CS_OK; ++r) {
+        cs_top_pairs top = {0};
+        double start = now();
+        status = cs_top_pairs_of(&rows, &options, &top);
+        (void)json_array_append_new(seconds, json_real(now() - start));
+        if (status == CS_OK && top.count > 0) {
+            (void)json_object_set_new(result, "first", json_real((double)top.pair[0].value));
+            (void)json_object_set_new(result, "last",
+                                      json_real((double)top.pair[top.count - 1].value));
+        }
+        cs_top_pairs_free(&top);
+    }
+    cs_array_free(&a);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
-        (void)fprintf(stderr, "usage: bench components|svd|count FILE REPEATS [K|WINDOW]\n");
+        (void)fprintf(stderr,
+                      "usage: bench components|svd|count|gram|pairs FILE REPEATS [K|WINDOW]\n");
         return 2;
     }
     int repeats = atoi(argv[3]);
@@ -108,6 +199,13 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "count") == 0) {
         cs_reason_clear();
         status = count(argv[2], repeats, parameter, seconds, result);
+    } else if (strcmp(argv[1], "gram") == 0) {
+        cs_reason_clear();
+        cs_threads_set(0);
+        status = gram(argv[2], repeats, seconds, result);
+    } else if (strcmp(argv[1], "pairs") == 0) {
+        cs_reason_clear();
+        status = pairs(argv[2], repeats, parameter, seconds, result);
     }
     (void)json_object_set_new(result, "seconds", seconds);
     if (status == CS_OK) {

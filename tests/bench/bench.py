@@ -116,6 +116,48 @@ with tempfile.TemporaryDirectory() as work:
     report(f"windowed co-occurrence, {ids.size} tokens, window {window}, {value.nnz} nonzeros", mine["seconds"], "numpy/scipy coo sums", seconds,
            f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
 
+    # OpenBLAS chooses its kernel when it is loaded, and an old one does not know a new processor: numpy runs as it is
+    # installed and, where there is AVX-512, told of it.
+    with open("/proc/cpuinfo") as f:
+        kernels = [None, "SkylakeX"] if " avx512f " in f.read() else [None]
+
+    def rows_bench(what, form, path, note, *more):
+        here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rows_peer.py")
+        for kernel in kernels:
+            env = dict(os.environ, **({"OPENBLAS_CORETYPE": kernel} if kernel else {}))
+            mine, peer = None, None
+            for _ in range(3):  # in turns: the machine's other work meets both
+                for side, line in (("ours", [program, what, path, 1, *more]), ("peer", [sys.executable, here, form, path, 1, *more])):
+                    got = json.loads(subprocess.run([*map(str, line)], check=True, capture_output=True, text=True, env=env).stdout)
+                    if side == "ours":
+                        mine = mine or dict(got, seconds=[], ssyrk=0, sgemm=0)
+                        mine["seconds"] += got["seconds"]
+                        mine["ssyrk"], mine["sgemm"] = max(mine["ssyrk"], got.get("ssyrk", 0)), max(mine["sgemm"], got.get("sgemm", 0))
+                    else:
+                        peer = peer or dict(got, seconds=[])
+                        peer["seconds"] += got["seconds"]
+            report(f"{what} of {note}", mine["seconds"], f"numpy, {peer['how']}, OpenBLAS {'as installed' if not kernel else kernel}",
+                   peer["seconds"], check_rows(what, path, mine, peer))
+
+    def check_rows(what, path, mine, peer):
+        if what == "pairs":
+            assert abs(mine["first"] - peer["first"]) < 1e-5 and abs(mine["last"] - peer["last"]) < 1e-5, (mine, peer)
+            return "numpy without mean and quantiles"
+        n, d = np.load(path, mmap_mode="r").shape
+        assert abs(mine["trace"] - peer["trace"]) < 1e-5 * mine["trace"] and abs(mine["corner"] - peer["corner"]) < 1e-5 * mine["trace"]
+        rate, best = n * d * d / statistics.median(mine["seconds"]), max(mine["ssyrk"], mine["sgemm"])
+        return (f"{rate / 1e9:.0f} GFLOP/s (n d^2) ours, {100 * rate / mine['ssyrk']:.0f}% of ssyrk ({mine['ssyrk'] / 1e9:.0f}) and "
+                f"{100 * rate / best:.0f}% of the better of ssyrk and sgemm ({best / 1e9:.0f}), kernel {mine['kernel']}")
+
+    n, d = (20_000, 256) if small else (100_000, 768)
+    path = os.path.join(work, "rows.npy")
+    np.save(path, rng.standard_normal((n, d), dtype=np.float32))
+    rows_bench("gram", "gram", path, f"{n} x {d} float32 rows into double")
+    n, k = (1000, 10_000) if small else (8000, 100_000)
+    np.save(path, rng.standard_normal((n, 768), dtype=np.float32) + 0.3 * rng.standard_normal(768, dtype=np.float32))
+    for form in ("pairs-whole", "pairs-blocks"):
+        rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", k)
+
 train = os.path.join(os.path.dirname(program), "train_bench")
 with tempfile.TemporaryDirectory() as work:
     path = os.path.join(work, "train.json")
