@@ -438,6 +438,38 @@ static void test_divergence(void **state)
     free_training(&t);
 }
 
+/* Too few steps for bad_limit: the last ones were skipped, and no model comes of it. */
+static void test_bad_end(void **state)
+{
+    recipe r = {0};
+    cs_train_result result;
+    training t = make_training(&r, in_dir(state, "run"));
+    t.options.learning_rate = 1e30;
+    t.options.clip = 0;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.bad_limit = 20;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
+                 "of 12 steps; no checkpoint was written");
+    assert_false(result.finished);
+    assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
+    free_training(&t);
+}
+
+static void test_infinite_model_is_not_trained(void **state)
+{
+    recipe r = {0};
+    cs_train_result result;
+    float value[16] = {0};
+    value[5] = NAN;
+    training t = make_training(&r, in_dir(state, "run"));
+    int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
+    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_INPUT,
+                 "parameter final_norm.gain of the model to be trained has the value nan");
+    assert_int_equal(entries(state), 0);
+    free_training(&t);
+}
+
 static void test_infinite_value_is_not_saved(void **state)
 {
     recipe r = {0};
@@ -554,6 +586,8 @@ int main(void)
         TEST_IN_DIR(test_bad_limit),
         TEST_IN_DIR(test_bad_limit_read_late),
         TEST_IN_DIR(test_divergence),
+        TEST_IN_DIR(test_bad_end),
+        TEST_IN_DIR(test_infinite_model_is_not_trained),
         TEST_IN_DIR(test_infinite_value_is_not_saved),
         TEST_IN_DIR(test_full_disk),
         TEST_IN_DIR(test_memory),

@@ -175,19 +175,26 @@ int64_t cs_train_most_items(const cs_params *params)
     return most;
 }
 
-static cs_status check_finite(const cs_params *params, int64_t step, float *buffer)
+cs_status cs_train_finite(const cs_params *params, int64_t step)
 {
-    cs_status status = CS_OK;
+    float *buffer = cs_alloc(cs_train_most_items(params), sizeof *buffer);
+    cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         const cs_param *p = &params->param[i];
         status = cs_params_get(params, i, CS_PARAM_VALUE, buffer);
         for (int64_t k = 0; k < p->rows * p->cols && status == CS_OK; ++k) {
-            if (!isfinite(buffer[k])) {
-                status = cs_fail(CS_ERR_CONVERGE, "after step %lld parameter %s has the value %g",
-                                 (long long)step, p->name, (double)buffer[k]);
+            if (isfinite(buffer[k])) {
+                continue;
             }
+            status = step > 0
+                         ? cs_fail(CS_ERR_CONVERGE, "after step %lld parameter %s has the value %g",
+                                   (long long)step, p->name, (double)buffer[k])
+                         : cs_fail(CS_ERR_INPUT,
+                                   "parameter %s of the model to be trained has the value %g",
+                                   p->name, (double)buffer[k]);
         }
     }
+    cs_free(buffer);
     return status;
 }
 
@@ -309,7 +316,7 @@ static cs_status write_all(const char *folder, const cs_model *model, const cs_t
     char *words = cs_path_join(folder, "tokenizer.json");
     char *moments = cs_path_join(folder, "optimizer.safetensors");
     cs_status status = buffer && words && moments ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && (status = check_finite(&model->params, state->step, buffer)) == CS_OK &&
+    if (status == CS_OK && (status = cs_train_finite(&model->params, state->step)) == CS_OK &&
         (status = cs_dir_make(folder)) == CS_OK &&
         (status = cs_model_write(model, folder)) == CS_OK &&
         (status = cs_tokenizer_write(tokenizer, words)) == CS_OK &&

@@ -31,6 +31,10 @@ typedef struct {
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
                         const json_t *run, const cs_train_state *state) CS_MUST_CHECK;
 
+/* Whether all values are finite; names the first parameter that has another. CS_ERR_CONVERGE after
+ * step `step`, CS_ERR_INPUT before any (0). */
+cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
+
 /* The step of the last checkpoint in DIR, and of that before it; -1: none. */
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
+#include "train/checkpoint.h"
 #include "train/log.h"
 #include "train/record.h"
 #include "train/trainer_private.h"
@@ -199,15 +200,26 @@ static cs_status loop(session *s)
 
 /* --- ending ------------------------------------------------------------------------------------*/
 
+/* A model whose last steps changed nothing is not the one that was asked for. */
 static cs_status finish(const session *s)
 {
     const char *dir = s->t.options.dir;
+    const cs_train_state *state = &s->t.state;
+    if (state->bad > 0) {
+        return cs_fail(CS_ERR_CONVERGE,
+                       "the gradient was not finite in the last %lld of %lld steps",
+                       (long long)state->bad, (long long)state->step);
+    }
+    cs_status status = cs_train_finite(&s->t.model->params, state->step);
+    if (status != CS_OK) {
+        return status;
+    }
     if (!dir) {
         return CS_OK;
     }
     char *words = cs_path_join(dir, "tokenizer.json"),
          *config = cs_path_join(dir, "tokenizer_config.json");
-    cs_status status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
+    status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         status = cs_tokenizer_write(s->tokenizer, words);
     }
@@ -238,7 +250,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
     session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds()};
     cs_interrupt_hold(true);
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
-    if (status == CS_OK) {
+    if (status == CS_OK && (status = cs_train_finite(&model->params, 0)) == CS_OK) {
         status = begin(&s, corpus);
     }
     bool begun = status == CS_OK;

@@ -121,7 +121,9 @@ test_damaged_checkpoint() {
 test_divergence() {
     small_corpus c.tsv
     exits 4 train --objective ar --steps 40 --lr 1e30 --schedule constant --bad-limit 5 --save-every 0 -o d && says "not finite" && says "no checkpoint was written" &&
-        grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || fail "${why:-$(ls d)}"
+        grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || { fail "${why:-$(ls d)}"; return 1; }
+    # Fewer steps than --bad-limit
+    exits 4 train --objective ar --steps 8 --lr 1e30 --clip 0 --schedule constant -o e && says "of 8 steps; no checkpoint was written" && [ ! -e e/model.safetensors ] || fail "${why:-$(ls e)}"
 }
 
 test_init_from() {
