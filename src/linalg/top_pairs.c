@@ -2,10 +2,11 @@
  *
  * Rows stand packed as the columns of panels; an item is a block of 128 x 128 inner products above
  * the diagonal. Its values are counted by the upper bits of their keys, and those at least as large
- * as the worker's bound are kept. A full store of 2 K pairs is cut to the K first by selection
- * (Hoare, CACM 4(7), 1961), whose last one is the new bound: no pair below it can be among the K
- * first of all. Order is total (value, then i, then j), so the result does not depend on which
- * worker saw what, nor on when bounds were raised. Ranked on floats: ties are ties of floats.
+ * as the worker's bound are kept. When its store of 2 K pairs is full, the counts give a new bound
+ * that K pairs reach; where ties defeat that, selection does (Hoare, CACM 4(7), 1961). No pair
+ * below a bound can be among the K first of all. Order is total (value, then i, then j), so the
+ * result does not depend on which worker saw what, nor on when bounds were raised. Ranked on
+ * floats: ties are ties of floats.
  */
 #include "linalg/top_pairs.h"
 
@@ -179,15 +180,37 @@ static void raise_bound(finder *f, worker_state *w, uint32_t key)
     }
 }
 
+/* Makes room. The worker's own counts say how many of its values lie in a bin or above: the lower
+ * edge of the bin that holds the K-th is a bound. Where ties in that bin would leave the store more
+ * than three quarters full, the K first are selected. */
+static void cut(finder *f, worker_state *w)
+{
+    uint64_t above = 0;
+    uint32_t bin = BINS;
+    while (bin > 0 && above < (uint64_t)f->wanted) {
+        above += w->bins[--bin];
+    }
+    raise_bound(f, w, bin << KEY_SHIFT);
+    int64_t count = 0;
+    for (int64_t i = 0; i < w->count; ++i) {
+        w->kept[count] = w->kept[i];
+        count += cs_tile_key(w->kept[i].value) >= w->bound;
+    }
+    if (count > f->wanted + (f->room - f->wanted) / 2) {
+        select_first(w->kept, count, f->wanted);
+        count = f->wanted;
+        raise_bound(f, w, cs_tile_key(w->kept[f->wanted - 1].value));
+    }
+    w->count = count;
+}
+
 static void keep(finder *f, worker_state *w, float value, int64_t i, int64_t j)
 {
     if (f->wanted == 0 || cs_tile_key(value) < w->bound) {
         return;
     }
     if (w->count == f->room) {
-        select_first(w->kept, w->count, f->wanted);
-        w->count = f->wanted;
-        raise_bound(f, w, cs_tile_key(w->kept[f->wanted - 1].value));
+        cut(f, w);
         if (cs_tile_key(value) < w->bound) {
             return;
         }
