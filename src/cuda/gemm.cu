@@ -126,7 +126,7 @@ static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for
 /* What tells two plans apart. */
 struct PlanKey {
     int64_t m, n, k, lda, ldb, ldd, ld_before;
-    uint32_t align_a, align_b, align_d;
+    uint32_t align_a, align_b, align_d, align_bias, align_before; /* bytes; 0: not there */
     int32_t flags; /* transposes, types, add, bias, GELU */
 };
 
@@ -295,6 +295,8 @@ static PlanKey key_of(const Product *p)
     key.align_a = alignment(p->a);
     key.align_b = alignment(p->b);
     key.align_d = alignment(p->d);
+    key.align_bias = p->bias ? alignment(p->bias) : 0;
+    key.align_before = p->before ? alignment(p->before) : 0;
     key.flags = (p->transpose_a ? 1 : 0) | (p->transpose_b ? 2 : 0) | (p->half_in ? 4 : 0) |
                 (p->half_out ? 8 : 0) | (p->add ? 16 : 0) | (p->bias ? 32 : 0) |
                 (p->before ? 64 : 0);
@@ -352,6 +354,15 @@ static bool describe(Gemm *g, Plan *plan, const Product *p)
     return ok && set_pointers(g, plan, p);
 }
 
+/* What an algorithm may assume of D. There is no such wish for the pointers of the epilogue, whose
+ * vectors go with those of D: the least of the three stands for all. */
+static uint32_t output_alignment(const PlanKey *key)
+{
+    uint32_t least = key->align_d;
+    least = key->align_bias > 0 && key->align_bias < least ? key->align_bias : least;
+    return key->align_before > 0 && key->align_before < least ? key->align_before : least;
+}
+
 /* Asks for one algorithm under our conditions. */
 static void choose(Gemm *g, Plan *plan)
 {
@@ -364,12 +375,13 @@ static void choose(Gemm *g, Plan *plan)
     }
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const PlanKey *key = &plan->key;
+    uint32_t align_d = output_alignment(key);
     bool ok = wish(g, list, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, (uint64_t)WORKSPACE) &&
               wish(g, list, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions) &&
               wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_a) &&
               wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_b) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key->align_d) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key->align_d);
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, align_d) &&
+              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d);
     if (ok &&
         g->heuristic(g->handle, plan->what, plan->a, plan->b, plan->d, plan->d, list, 1, &result,
                      &found) == CUBLAS_STATUS_SUCCESS &&

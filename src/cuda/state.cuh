@@ -1,11 +1,17 @@
-/* The plug-in's state and what its files call of each other. Host code. */
+/* The plug-in's state and what its files call of each other. Host code.
+ *
+ * How far the host may run ahead of the device: what goes there waits in one of PIN_SLOTS pinned
+ * slots, and the host waits only for the slot used PIN_SLOTS pieces (of at most PIN_BYTES) before.
+ * A training step puts five (indices, their order, inputs, key, hyperparameters), so three steps
+ * may be queued; inputs above PIN_BYTES take several slots and shorten that. Reading back waits for
+ * everything. */
 #ifndef CS_CUDA_STATE_CUH
 #define CS_CUDA_STATE_CUH
 
 #include "cuda/device.cuh"
 
-enum { MAX_BLOCK = 256, MAX_GRAPHS = 64, PIN_SLOTS = 4 };
-static constexpr int64_t PIN_BYTES = 4 << 20;
+enum { MAX_BLOCK = 256, MAX_GRAPHS = 64, PIN_SLOTS = 16 };
+static constexpr int64_t PIN_BYTES = 2 << 20;
 
 struct Gemm; /* gemm.cu */
 
