@@ -50,6 +50,51 @@ static cs_status open_backend(const cs_args *args, cs_backend **out)
     return status;
 }
 
+static void take_missing(int32_t *id, int32_t found, int64_t vocab)
+{
+    *id = *id < 0 && found >= 0 && found < vocab ? found : *id;
+}
+
+/* config.json of Hugging Face names few special tokens (bert's neither mask nor unknown): the
+ * tokenizer knows the others. Positions stay where the model has them. */
+static void complete_ids(cs_model_config *config, cs_special_ids found)
+{
+    take_missing(&config->pad_id, found.pad, config->vocab);
+    take_missing(&config->bos_id, found.bos, config->vocab);
+    take_missing(&config->eos_id, found.eos, config->vocab);
+    take_missing(&config->mask_id, found.mask, config->vocab);
+    take_missing(&config->unk_id, found.unk, config->vocab);
+}
+
+/* The two shorthands of --objective name a model too. */
+static cs_status check_kind(const cs_args *args, const char *from, const cs_model_config *config)
+{
+    const char *name = cs_args_text(args, "objective");
+    if (strcmp(name, "mae-lm") == 0 && config->decoder.layers == 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--objective mae-lm: the model of --init-from %s has no "
+                       "decoder (--objective masked goes on without one)",
+                       from);
+    }
+    if (strcmp(name, "linear") == 0 && config->arch != CS_ARCH_LINEAR) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--objective linear: the model of --init-from %s is %s, not "
+                       "linear (--objective masked --loss spectral trains it so)",
+                       from, cs_arch_name(config->arch));
+    }
+    return CS_OK;
+}
+
+static cs_status read_model(const cs_args *args, const char *from, run *r)
+{
+    cs_status status = cs_args_refuse_model(args);
+    if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
+        complete_ids(&r->model.config, special_ids(r->tokenizer));
+        status = check_kind(args, from, &r->model.config);
+    }
+    return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
+}
+
 /* A fresh model, or that of --init-from. */
 static cs_status make_model(const cs_args *args, run *r)
 {
@@ -57,16 +102,13 @@ static cs_status make_model(const cs_args *args, run *r)
     cs_model_config config = {0};
     cs_status status;
     if (from) {
-        status = cs_args_refuse_model(args);
-        if (status == CS_OK) {
-            status = cs_model_read(from, r->backend, true, &r->model);
-        }
-        return status;
+        return read_model(args, from, r);
     }
     status = cs_args_model(args, &r->options, &config);
     config.vocab = cs_tokenizer_vocab(r->tokenizer);
     cs_model_config_ids(&config, special_ids(r->tokenizer));
     if (status == CS_OK && (status = cs_model_config_check(&config)) == CS_OK &&
+        (status = cs_args_check_decoder(&r->options.task, &config)) == CS_OK &&
         (status = cs_task_check(&r->options.task, &config)) == CS_OK &&
         (status = cs_model_init(&config, r->backend, true, &r->model)) == CS_OK) {
         status = cs_model_randomise(&r->model, r->options.seed);

@@ -322,6 +322,34 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     return CS_OK;
 }
 
+cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *config)
+{
+    static const char *const option[] = {"keep", "random", "decoder-resets"};
+    const double asked[] = {task->keep, task->random, task->decoder_resets ? 1 : 0};
+    bool takes_rows = config->decoder.attention == CS_DECODER_SELF ||
+                      config->decoder.attention == CS_DECODER_SELF_CROSS;
+    if (config->decoder.layers == 0) {
+        return CS_OK; /* cs_task_check refuses what needs a decoder */
+    }
+    for (size_t i = 0; i < sizeof option / sizeof *option; ++i) {
+        if (asked[i] > 0 && !(task->delta > 0)) {
+            return cs_fail(CS_ERR_USAGE,
+                           "--%s needs --delta > 0: the encoder reads none of the masked tokens",
+                           option[i]);
+        }
+    }
+    if (task->decoder_resets && !takes_rows) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--decoder-resets goes with --decoder-attention self or self-cross: no "
+                       "other decoder's rows start from the encoder's");
+    }
+    if (task->misaligned && task->delta >= 1) {
+        return cs_fail(CS_ERR_USAGE, "--misaligned needs --delta below 1: the encoder reads every "
+                                     "position, so that none moves");
+    }
+    return CS_OK;
+}
+
 cs_status cs_args_refuse_model(const cs_args *args)
 {
     for (const cs_opt *o = cs_group_train_model; o->name; ++o) {

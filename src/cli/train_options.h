@@ -26,6 +26,12 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file,
 cs_status cs_args_model(const cs_args *args, const cs_train_options *options,
                         cs_model_config *out) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE when an option of the decoder's rows changes nothing: --keep, --random and
+ * --decoder-resets where the encoder of a model with a decoder reads no [MASK]; --decoder-resets
+ * where decoder rows start from no encoder row; --misaligned where the encoder reads every
+ * position. */
+cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
+
 /* CS_ERR_USAGE when an option of sizes or architecture is given beside --init-from. */
 cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;
 

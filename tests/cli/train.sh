@@ -137,6 +137,30 @@ test_init_from() {
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
 
+# What a shorthand of --objective says of the model must be so.
+test_init_from_another_kind() {
+    small_corpus c.tsv
+    exits 0 train --objective masked --steps 2 -o d && exits 0 train --objective mae-lm --steps 2 -o m || return 1
+    from="--corpus c.tsv --batch 8 --max-length 16 --steps 1"
+    # shellcheck disable=SC2086
+    refuses 2 "the model of --init-from d has no decoder" "$COSPEC" train $from --init-from d --objective mae-lm -o e &&
+        refuses 2 "the model of --init-from d is roberta-prelayernorm, not linear" "$COSPEC" train $from --init-from d --objective linear -o e &&
+        exits 0 "$COSPEC" train $from --init-from m --objective mae-lm -o f
+}
+
+# config.json of Hugging Face says nothing of the mask: the tokenizer does.
+test_init_from_hugging_face() {
+    small_corpus c.tsv
+    for arch in bert roberta gpt2; do
+        exits 0 train --arch $arch --objective masked --steps 2 --force -o d || return 1
+        grep -vE '"(bos|eos)_token_id"|"(mask|unk)_id"' d/config.json | tr -d '\n' | sed 's/"cospec": { *}/"x": 0/' > config.json
+        [ $arch = roberta ] || sed -i 's/"pad_token_id": 1,//' config.json
+        mv config.json d/config.json
+        exits 0 "$COSPEC" train --corpus c.tsv --init-from d --objective masked --batch 8 --max-length 16 --steps 1 --lr 0 --force -o e &&
+            grep -q '"mask_id": 4' e/config.json && cmp -s d/model.safetensors e/model.safetensors || { fail "$arch: ${why:-$(tr -d '\n' < e/config.json)}"; return 1; }
+    done
+}
+
 test_token_ids() {
     # 3 documents of ids 0..9, as NPY 1.0
     { printf '\223NUMPY\001\000\166\000'; printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }"; for i in 0 1 2 3 4 5 6 7 8 9 1 2; do printf "\\$(printf %03o $i)\\0\\0\\0"; done; } > c.npy
@@ -172,6 +196,11 @@ test_bad_options() {
         refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
         refuses 2 "bf16 needs --device cuda" "$COSPEC" train --corpus c.tsv --objective ar --precision bf16 -o d &&
         refuses 2 "csv" "$COSPEC" train --corpus c.tsv --objective ar --csv -o d &&
+        refuses 2 "--keep needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --keep 0.1 -o d &&
+        refuses 2 "--random needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --random 0.1 -o d &&
+        refuses 2 "--decoder-resets needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --decoder-resets -o d &&
+        refuses 2 "--decoder-resets goes with" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --delta 0.5 --decoder-resets --decoder-attention cross -o d &&
+        refuses 2 "--misaligned needs --delta below 1" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --delta 1 --misaligned -o d &&
         refuses 2 "exceed" "$COSPEC" train --corpus c.tsv $size --objective masked --keep 0.7 --random 0.7 -o d &&
         refuses 2 "positions" "$COSPEC" train --corpus c.tsv $size --positions 4 --objective ar -o d &&
         [ ! -e d/log.csv ] || fail "${why:-a log was begun}"
@@ -212,7 +241,7 @@ test_bpe() {
         cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
 }
 
-for t in every_objective same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from token_ids \
+for t in every_objective same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids \
     nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
