@@ -72,11 +72,13 @@ cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
 
 cs_status cs_log_add(cs_log *log, const cs_log_row *row)
 {
-    char loss[CS_REAL_TEXT], rate[CS_REAL_TEXT], norm[CS_REAL_TEXT], speed[CS_REAL_TEXT],
-        eval[CS_REAL_TEXT] = "";
-    cs_real_format(row->loss, DIGITS, loss);
+    char loss[CS_REAL_TEXT] = "", rate[CS_REAL_TEXT], norm[CS_REAL_TEXT] = "", speed[CS_REAL_TEXT],
+         eval[CS_REAL_TEXT] = "";
+    if (!row->empty) {
+        cs_real_format(row->loss, DIGITS, loss);
+        cs_real_format(row->grad_norm, DIGITS, norm);
+    }
     cs_real_format(row->learning_rate, DIGITS, rate);
-    cs_real_format(row->grad_norm, DIGITS, norm);
     cs_real_format(row->speed, 6, speed);
     if (!isnan(row->eval_loss)) {
         cs_real_format(row->eval_loss, DIGITS, eval);

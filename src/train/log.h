@@ -4,7 +4,8 @@
  *   step, tokens (content tokens so far), loss (of this step, nats a predicted token),
  *   learning_rate, grad_norm (before clipping), tokens_per_second (since the last row; reading and
  *   writing of checkpoints and evaluation left out), memory_bytes (resident), eval_loss (empty: not
- *   measured), skipped (steps so far whose gradient was not finite)
+ *   measured), skipped (steps so far whose gradient was not finite). A step that predicted nothing
+ * has neither loss nor grad_norm: they are empty.
  */
 #ifndef CS_TRAIN_LOG_H
 #define CS_TRAIN_LOG_H
@@ -17,6 +18,7 @@
 typedef struct {
     int64_t step, tokens, memory, skipped;
     double loss, learning_rate, grad_norm, speed;
+    bool empty;       /* the step predicted nothing */
     double eval_loss; /* NaN: not measured */
 } cs_log_row;
 

@@ -5,7 +5,8 @@
  * order of sums. AdamW's t is the number of the step, skipped ones included: then nothing but the
  * step need be known on the host, and all backends agree.
  *
- * Limit: a step that predicts nothing (too short sequences only) changes nothing; its loss is NaN.
+ * Limit: a step that predicts nothing (its plans are all empty) changes nothing and is not counted
+ * as skipped; its loss and norm are NaN.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,18 +29,19 @@ static cs_status check_range(const char *name, double x, double low, double high
 {
     return x >= low && x <= high
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "%s %g is not in [%g, %g]", name, x, low, high);
+               : cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", name, x, low, high);
 }
 
 static cs_status check_options(const cs_train_options *o)
 {
+    /* Dropout's counter has 32 bits for the step and 16 for the micro-batch (tensor/dropout.h). */
     const struct {
         const char *name;
         double x, low, high;
     } range[] = {
-        {"steps", (double)o->steps, 1, 1e12},
+        {"steps", (double)o->steps, 1, UINT32_MAX},
         {"batch", (double)o->batch, 1, 1 << 20},
-        {"accumulate", (double)o->accumulate, 1, 1 << 20},
+        {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
         {"sequences a step", (double)o->batch * (double)o->accumulate, 1, (1 << 20) - 1},
         {"max-length", (double)o->length, 1, 1 << 20},
         {"warmup", (double)o->warmup, 0, (double)o->steps},
@@ -116,9 +118,13 @@ static cs_status allocate(cs_trainer *t)
     if (!t->micro || !t->example) {
         return CS_ERR_MEMORY;
     }
-    cs_status status = t->backend->alloc(t->backend, CS_NORMS * (int64_t)sizeof *t->norms, &norms);
+    const int64_t bytes = CS_NORMS * (int64_t)sizeof *t->norms;
+    cs_status status = t->backend->alloc(t->backend, bytes, &norms);
     t->norms = norms;
     t->own = t->model->params.norm;
+    if (status == CS_OK) {
+        status = t->backend->zero(t->backend, norms, bytes);
+    }
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
         t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
         status = t->mass ? cs_examples_mass(&t->train, &o->task.objective, t->model->config.vocab,
@@ -247,25 +253,28 @@ static cs_status update(cs_trainer *t, int64_t step)
         .bias1 = (float)(1.0 - pow(o->beta1, (double)step)),
         .bias2 = (float)(1.0 - pow(o->beta2, (double)step)),
     };
-    t->model->params.norm = t->norms + step % CS_NORMS;
+    int64_t slot = t->updates++ % CS_NORMS;
+    t->updated[slot] = step;
+    t->model->params.norm = t->norms + slot;
     ++t->unread;
     return cs_params_update(&t->model->params, &hyper);
 }
 
-/* Reads the norms of the last `unread` steps, up to `step`. */
-static cs_status read_norms(cs_trainer *t, int64_t step)
+/* Reads the norms of the last `unread` updates. */
+static cs_status read_norms(cs_trainer *t)
 {
     double norm[CS_NORMS];
     cs_train_state *s = &t->state;
     cs_status status = t->backend->get(t->backend, norm, t->norms, (int64_t)sizeof norm);
-    for (int64_t i = step - t->unread + 1; i <= step && status == CS_OK; ++i) {
+    for (int64_t i = t->updates - t->unread; i < t->updates && status == CS_OK; ++i) {
         t->norm = norm[i % CS_NORMS];
         s->bad = isfinite(t->norm) ? 0 : s->bad + 1;
         s->skipped += s->bad > 0;
         if (s->bad >= t->options.bad_limit) {
             status = cs_fail(CS_ERR_CONVERGE,
-                             "the gradient was not finite in %lld steps in a row, %lld to %lld",
-                             (long long)s->bad, (long long)(i - s->bad + 1), (long long)i);
+                             "the gradient was not finite in %lld steps in a row, the last of them "
+                             "%lld",
+                             (long long)s->bad, (long long)t->updated[i % CS_NORMS]);
         }
     }
     t->unread = 0;
@@ -291,8 +300,12 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
         status = update(t, step);
     }
     t->state.step = step;
+    t->empty = !some;
     if (status == CS_OK && t->unread > 0 && (read || t->unread == CS_NORMS)) {
-        status = read_norms(t, step);
+        status = read_norms(t);
+    }
+    if (t->empty) {
+        t->norm = NAN;
     }
     return status;
 }

@@ -128,6 +128,7 @@ static cs_status log_step(session *s)
                       .memory = cs_log_memory(),
                       .skipped = t->state.skipped,
                       .loss = t->state.loss,
+                      .empty = t->empty,
                       .learning_rate = cs_schedule_rate(o->schedule, o->learning_rate,
                                                         o->final_share, o->warmup, o->steps, step),
                       .grad_norm = t->norm,
@@ -147,12 +148,13 @@ static cs_status log_step(session *s)
     return status;
 }
 
-/* Not after a skipped step: what was good stands until a step is good again. */
-static cs_status save(session *s)
+/* Not after a skipped step, unless the run stops there: what was good stands until a step is good
+ * again. */
+static cs_status save(session *s, bool stop)
 {
     const cs_train_options *o = &s->t.options;
     double before = cs_seconds();
-    if (!o->dir || s->t.state.bad > 0 || s->saved == s->t.state.step) {
+    if (!o->dir || (s->t.state.bad > 0 && !stop) || s->saved == s->t.state.step) {
         return CS_OK;
     }
     cs_status status = cs_log_sync(&s->log);
@@ -185,7 +187,7 @@ static cs_status one_step(session *s, bool *stop)
     if (status == CS_OK && *stop && s->t.unread > 0) {
         *stop = false; /* the next step is read */
     }
-    return status == CS_OK && (keep || *stop) ? save(s) : status;
+    return status == CS_OK && (keep || *stop) ? save(s, *stop) : status;
 }
 
 static cs_status loop(session *s)

@@ -25,9 +25,13 @@ typedef struct {
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
     double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
-    int64_t unread;      /* norms that were not read yet, the last of them of this step */
+    /* Steps that predicted something; number i of them has norm i % CS_NORMS. `unread` of the last
+     * ones were not read yet. */
+    int64_t updates, unread;
+    int64_t updated[CS_NORMS]; /* the steps of those norms */
+    bool empty;                /* the last step predicted nothing */
     cs_train_state state;
-    double norm; /* of the last step that was read; its loss: state.loss */
+    double norm; /* of the last step that was read, NaN when it was empty; its loss: state.loss */
 } cs_trainer;
 
 /* Starts from a zeroed object. Checks the options, orders the examples, builds both networks. */
