@@ -3,7 +3,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
+#include <deque>
+#include <map>
 #include <vector>
 
 /* --- turns: a stack for each fiber ---------------------------------------------------------------
@@ -166,7 +169,35 @@ bool release(int from, int to, bool block)
     return live > 0;
 }
 
-void run_block()
+enum WarpState { WARP_MOVES, WARP_AT_BLOCK, WARP_DONE };
+
+/* Runs the threads from .. to-1 until all have met once more. */
+WarpState run_warp(int from, int to, const std::vector<unsigned> &lanes)
+{
+    int live = 0, at_block = 0;
+    for (unsigned lane : lanes) {
+        int t = from + (int)lane;
+        Fiber *f = t < to ? fibers[(size_t)t] : NULL;
+        if (f && !f->done) {
+            running = t;
+            emulated.thread = f->place;
+            turn_switch(&scheduler, &f->turn);
+        }
+        if (f && !f->done) {
+            ++live;
+            at_block += f->meeting == MEET_BLOCK;
+        }
+    }
+    if (at_block == live) {
+        return live > 0 ? WARP_AT_BLOCK : WARP_DONE;
+    }
+    if (!release(from, to, false)) {
+        emulate_stop("some threads wait for the block, others for their warp");
+    }
+    return WARP_MOVES;
+}
+
+void start_threads()
 {
     memset(shared_memory, 0xff, shared_bytes);
     for (int t = 0; t < threads; ++t) {
@@ -177,27 +208,43 @@ void run_block()
         f->groups = 0;
         turn_make(&f->turn, f->stack.data(), STACK, fiber_main);
     }
-    std::vector<unsigned> turns = arranged((unsigned)threads);
-    for (bool left = true; left;) {
-        bool moved = false;
-        left = false;
-        for (unsigned t : turns) {
-            Fiber *f = fibers[t];
-            if (!f->done && f->meeting == MEET_NONE) {
-                running = (int)t;
-                emulated.thread = f->place;
-                turn_switch(&scheduler, &f->turn);
-                moved = true;
+}
+
+/* As they come: every warp one meeting in turn. Shuffled: a random warp goes on alone, for a few
+ * meetings or as far as the next barrier of the block; what it overtakes, only a barrier may hold
+ * together. */
+void run_block(unsigned block)
+{
+    int warps = (threads + LANES - 1) / LANES, last = -1;
+    unsigned seed = mix(order * 0x9e3779b9U + block), draws = 0;
+    std::vector<unsigned> lanes = arranged(LANES);
+    std::vector<WarpState> state((size_t)warps, WARP_MOVES);
+    start_threads();
+    for (;;) {
+        std::vector<int> can;
+        bool waiting = false;
+        for (int i = 1; i <= warps; ++i) {
+            int w = (last + i) % warps;
+            waiting = waiting || state[(size_t)w] == WARP_AT_BLOCK;
+            if (state[(size_t)w] == WARP_MOVES) {
+                can.push_back(w);
             }
-            left = left || !f->done;
         }
-        for (int w = 0; w < threads; w += LANES) {
-            moved = release(w, w + LANES < threads ? w + LANES : threads, false) || moved;
+        if (can.empty() && !waiting) {
+            return;
         }
-        moved = release(0, threads, true) || moved;
-        if (left && !moved) {
-            emulate_stop("some threads wait for the block, others for their warp");
+        if (can.empty()) {
+            (void)release(0, threads, true);
+            state.assign((size_t)warps, WARP_MOVES); /* all of them: none has left */
+            continue;
         }
+        unsigned draw = order > 0 ? mix(seed + draws++) : 0;
+        unsigned meetings = order == 0 ? 1 : draw % 2 ? UINT32_MAX : 1 + draw / 2 % 8;
+        last = can[draw / 16 % can.size()];
+        int from = last * LANES, to = from + LANES < threads ? from + LANES : threads;
+        do {
+            state[(size_t)last] = run_warp(from, to, lanes);
+        } while (--meetings > 0 && state[(size_t)last] == WARP_MOVES);
     }
 }
 
@@ -221,7 +268,7 @@ void run_grid(dim3 grid, dim3 block)
     emulated.grid_size = grid;
     for (unsigned b : arranged(grid.x * grid.y * grid.z)) {
         emulated.block = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
-        run_block();
+        run_block(b);
     }
 }
 } // namespace
@@ -386,24 +433,57 @@ void emulate_copy_wait(int groups)
 
 struct EmulatedStream {
     EmulatedGraph *capture;
+    std::deque<std::function<void()>> waiting;
+    uint64_t done; /* pieces of work so far */
 };
 
 struct EmulatedGraph {
     std::vector<std::function<void()>> step;
 };
 
+struct EmulatedEvent {
+    uint64_t after; /* so many pieces of work */
+};
+
 namespace
 {
 EmulatedStream the_stream;
 
-/* Now, or noted where a graph is captured. */
+/* Noted: for the captured graph, or until the host waits for it. No device is as late as this one:
+ * what the host overwrites too early shows. */
 void perform(std::function<void()> what)
 {
     if (the_stream.capture) {
         the_stream.capture->step.push_back(what);
     } else {
+        the_stream.waiting.push_back(what);
+    }
+}
+
+void work_until(uint64_t pieces)
+{
+    while (the_stream.done < pieces && !the_stream.waiting.empty()) {
+        std::function<void()> what = the_stream.waiting.front();
+        the_stream.waiting.pop_front();
+        ++the_stream.done;
         what();
     }
+}
+
+/* --- memory: ends at a page that must not be touched; nor may what was freed --------------------
+ */
+
+struct Piece {
+    unsigned char *pages;
+    size_t bytes;
+};
+std::map<void *, Piece> pieces; /* in use */
+std::vector<Piece> freed;       /* until the stream goes: no address comes twice */
+
+size_t pages_of(size_t bytes)
+{
+    const size_t page = 4096;
+    return (bytes + page - 1) / page * page;
 }
 } // namespace
 
@@ -469,17 +549,31 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 /* Filled with not-a-number: what is read before it is written shows. */
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
-    *out = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    if (!*out) {
+    size_t room = (bytes + 255) / 256 * 256, all = pages_of(room) + pages_of(1);
+    void *pages = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(static_cast<unsigned char *>(pages) + pages_of(room),
+                                        pages_of(1), PROT_NONE) != 0) {
         return cudaErrorMemoryAllocation;
     }
-    memset(*out, 0xff, (bytes + 255) / 256 * 256);
+    Piece piece = {static_cast<unsigned char *>(pages), all};
+    *out = piece.pages + pages_of(room) - room;
+    memset(*out, 0xff, room);
+    pieces[*out] = piece;
     return cudaSuccess;
 }
 
+/* What still reads or writes there, a replayed graph for one, ends the program. */
 cudaError_t cudaFree(void *p)
 {
-    free(p);
+    if (p) {
+        Piece piece = pieces.at(p);
+        pieces.erase(p);
+        freed.push_back(piece);
+        if (mmap(piece.pages, piece.bytes, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+            return cudaErrorUnknown;
+        }
+    }
     return cudaSuccess;
 }
 
@@ -524,16 +618,27 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, int)
 
 cudaError_t cudaStreamDestroy(cudaStream_t)
 {
+    if (!the_stream.waiting.empty()) {
+        emulate_stop("a stream goes with work that nobody waited for");
+    }
     for (Fiber *f : fibers) {
         delete f;
     }
     fibers.clear();
+    for (const Piece &piece : freed) {
+        (void)munmap(piece.pages, piece.bytes);
+    }
+    freed.clear();
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-    return s->capture ? cudaErrorUnknown : cudaSuccess;
+    if (s->capture) {
+        return cudaErrorUnknown;
+    }
+    work_until(UINT64_MAX);
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, int)
@@ -558,7 +663,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t)
 {
     for (const std::function<void()> &step : graph->step) {
-        step();
+        perform(step);
     }
     return cudaSuccess;
 }
@@ -577,17 +682,22 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, int)
 {
-    *out = new int(0);
+    *out = new EmulatedEvent{0};
     return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
+    if (s->capture) {
+        return cudaErrorUnknown;
+    }
+    event->after = s->done + s->waiting.size();
     return cudaSuccess;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    work_until(event->after);
     return cudaSuccess;
 }
 

@@ -1,13 +1,15 @@
 /* The part of CUDA that src/cuda uses, on the CPU: the kernels' own sources are compiled by the C++
  * compiler and executed thread by thread, so that they are tested where there is no GPU.
  *
- * Every CUDA thread is a fiber; the fibers of a block take turns at barriers, shuffles
- * and matrix instructions, blocks run one after the other. The order of threads and blocks is
- * changed from launch to launch on request: code that needs a barrier it does not have then gives
- * other results. A warp that meets at different instructions, a thread that left before a barrier
- * of the others, a misaligned vector access or a matrix address off its row stop the program with a
- * sentence. Dynamic shared memory is filled with not-a-number before each block; asynchronous
- * copies arrive only when they are waited for. Captured graphs are lists of the launches.
+ * Every CUDA thread is a fiber; the fibers of a warp take turns at barriers, shuffles and matrix
+ * instructions, blocks run one after the other. On request the order of threads and blocks changes
+ * from launch to launch, and warps run ahead of each other as far as barriers allow: code that
+ * needs a barrier it does not have then gives other results. A warp that meets at different
+ * instructions, a thread that left before a barrier of the others, a misaligned vector access or a
+ * matrix address off its row stop the program with a sentence. Dynamic shared memory is filled with
+ * not-a-number before each block; asynchronous copies arrive only when they are waited for.
+ * Captured graphs are lists of the launches. Work of the stream is done when the host waits for it,
+ * no sooner; memory that was freed is never given out again, and touching it ends the program.
  *
  * Not shown: real concurrency, the memory model, registers, speed.
  */
@@ -153,7 +155,7 @@ struct EmulatedGraph;
 typedef EmulatedStream *cudaStream_t;
 typedef EmulatedGraph *cudaGraph_t;
 typedef EmulatedGraph *cudaGraphExec_t;
-typedef int *cudaEvent_t;
+typedef struct EmulatedEvent *cudaEvent_t;
 struct cudaDeviceProp {
     char name[64];
     int major, minor, multiProcessorCount;
