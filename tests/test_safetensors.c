@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -522,6 +523,35 @@ static cs_status open_and_verify(const char *path)
     return status;
 }
 
+static int64_t json_left; /* allocations of jansson before the one that fails */
+
+static void *json_room(size_t size)
+{
+    return json_left-- == 0 ? NULL : malloc(size);
+}
+
+/* Names and metadata that are UTF-8 are never blamed for memory that ran out. */
+static void json_memory_may_run_out(void **state)
+{
+    static const cs_safetensors_entry one = {.name = "\xc3\xa9", .ndim = 1, .shape = {8}};
+    static const cs_safetensors_pair pair = {"k\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    const char *path = in_dir(state, "a");
+    cs_status status = CS_ERR_MEMORY;
+    int64_t n = 0;
+    for (; n < 1000 && status != CS_OK; ++n) {
+        cs_safetensors_writer *w = NULL;
+        json_left = n;
+        json_set_alloc_funcs(json_room, free);
+        status = cs_safetensors_writer_open(path, 1, &one, 1, &pair, &w);
+        json_set_alloc_funcs(malloc, free);
+        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+        cs_safetensors_writer_abort(&w);
+        cs_reason_clear();
+    }
+    assert_int_equal(status, CS_OK);
+    assert_true(n > 10);
+}
+
 static void memory_may_run_out_anywhere(void **state)
 {
     fail_each_allocation(write_short, in_dir(state, "a"));
@@ -619,6 +649,7 @@ int main(void)
         TEST_IN_DIR(shards_read_as_one),
         TEST_IN_DIR(bad_indices_are_named),
         TEST_IN_DIR(memory_may_run_out_anywhere),
+        TEST_IN_DIR(json_memory_may_run_out),
         cmocka_unit_test(bf16_rounds_to_the_nearest),
         cmocka_unit_test(f16_decodes_every_value),
         cmocka_unit_test(hashes_come_in_pieces),

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -28,6 +30,20 @@ struct cs_safetensors_writer {
     int64_t end, written; /* its end; bytes so far */
 };
 
+static bool is_utf8(const char *text)
+{
+    const utf8proc_uint8_t *at = (const utf8proc_uint8_t *)text;
+    while (*at) {
+        utf8proc_int32_t code;
+        utf8proc_ssize_t bytes = utf8proc_iterate(at, -1, &code); /* stops at the NUL */
+        if (bytes < 1) {
+            return false;
+        }
+        at += bytes;
+    }
+    return true;
+}
+
 static cs_status set_pair(json_t *metadata, const cs_safetensors_pair *pair)
 {
     if (json_object_get(metadata, pair->key)) {
@@ -35,12 +51,11 @@ static cs_status set_pair(json_t *metadata, const cs_safetensors_pair *pair)
                        strcmp(pair->key, CS_SAFETENSORS_HASH) == 0 ? "is the writer's own"
                                                                    : "is given twice");
     }
-    json_t *value = json_string(pair->value);
-    if (!value || json_object_set_new(metadata, pair->key, value) != 0) {
+    if (!is_utf8(pair->key) || !is_utf8(pair->value)) {
         return cs_fail(CS_ERR_USAGE, "metadata \"%s\": \"%s\" are not UTF-8", pair->key,
                        pair->value);
     }
-    return CS_OK;
+    return cs_json_set(metadata, pair->key, json_string(pair->value));
 }
 
 /* Describes the next tensor, which begins at *end, and moves *end behind it. */
@@ -50,6 +65,9 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
     if (json_object_get(header, e.name)) {
         return cs_fail(CS_ERR_USAGE, "name %s",
                        strcmp(e.name, CS_SAFETENSORS_META) == 0 ? "is reserved" : "is given twice");
+    }
+    if (!is_utf8(e.name)) {
+        return cs_fail(CS_ERR_USAGE, "the name is not UTF-8");
     }
     if (e.ndim < 0 || e.ndim > CS_SAFETENSORS_MAX_DIM) {
         return cs_fail(CS_ERR_USAGE, "%d dimensions, not in 0..%d", e.ndim, CS_SAFETENSORS_MAX_DIM);
@@ -81,7 +99,7 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
     }
     return json_object_set_new(header, e.name, value) == 0
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "the name is not UTF-8");
+               : cs_fail(CS_ERR_MEMORY, "out of memory");
 }
 
 static cs_status describe(json_t *header, int64_t count, const cs_safetensors_entry *entries,
