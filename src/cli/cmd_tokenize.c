@@ -398,8 +398,9 @@ const cs_command cs_cmd_tokenize = {
         "TOKENIZER is a tokenizer.json in the form of Hugging Face: byte-level BPE, WordPiece or a "
         "word list (docs/formats.md). train writes DIR/tokenizer.json. encode prints the ids of "
         "each line of FILE or of standard input, decode the text of each line of ids; with "
-        "byte-level BPE decoding what was encoded gives every byte back. stats tells how a "
-        "tokenizer fits a corpus; words are runs of non-space there.",
+        "byte-level BPE decoding what was encoded gives every byte back, but for the space that "
+        "add-prefix-space puts before a text. stats tells how a tokenizer fits a corpus; words "
+        "are runs of non-space there.",
     .positional = "train|encode|decode|stats [TOKENIZER] [FILE]",
     .groups = tokenize_groups,
     .examples = "# byte-level BPE of a text of one's own\n"
