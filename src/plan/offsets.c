@@ -31,6 +31,23 @@ void cs_offsets_free(cs_offsets *offsets)
     memset(offsets, 0, sizeof *offsets);
 }
 
+/* The same draw, sums and roundings where no running sums are kept. */
+static int64_t scan(const cs_distance *law, int64_t reach, cs_rng *rng)
+{
+    long double sum = 0, below = 0;
+    for (int64_t d = 1; d <= reach; ++d) {
+        sum += cs_distance_raw(law, reach, d);
+    }
+    long double u = cs_rng_uniform(rng) * sum;
+    for (int64_t d = 1; d < reach; ++d) {
+        below += cs_distance_raw(law, reach, d);
+        if (below > u) {
+            return d;
+        }
+    }
+    return reach;
+}
+
 int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng)
 {
     const cs_distance *law = &offsets->law;
@@ -41,6 +58,9 @@ int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng)
     }
     if (law->kind != CS_OFFSET_POWER) {
         return 1 + cs_rng_below(rng, reach);
+    }
+    if (!offsets->below) {
+        return scan(law, reach, rng);
     }
     long double u = cs_rng_uniform(rng) * offsets->below[reach];
     int64_t lo = 1, hi = reach; /* the first d with below[d] > u */

@@ -14,7 +14,8 @@
 typedef struct {
     cs_distance law;
     int64_t longest;
-    long double *below; /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values */
+    long double *below; /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values; NULL:
+                           sums are formed at every draw */
 } cs_offsets;
 
 /* For up to `longest` tokens left. O(longest) for power, else O(1). CS_ERR_MEMORY. */
@@ -23,7 +24,8 @@ cs_status cs_offsets_init(const cs_objective *objective, int64_t longest,
 void cs_offsets_free(cs_offsets *offsets);
 
 /* A distance d in 1..left with probability w(d) normalised over the `left` tokens left, 1 <= left
- * <= longest. One draw (two for mix); O(log left) for power, else O(1). */
+ * <= longest. One draw (two for mix); for power O(log left), O(left)
+ * without `below`; else O(1). */
 int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng);
 
 #endif

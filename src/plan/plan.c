@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/distance.h"
 #include "plan/gvp.h"
+#include "plan/offsets.h"
 #include "plan/plan_file.h"
 #include "plan/plan_weights.h"
 
@@ -100,20 +100,9 @@ void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *pla
 static void sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    cs_distance law = cs_distance_of(objective, s);
-    int64_t prefix = first + cs_rng_below(rng, s - first), left = s - prefix;
-    int64_t reach = left < law.window ? left : law.window, d = 1;
-    if (law.kind == CS_OFFSET_UNIFORM) {
-        d += cs_rng_below(rng, reach);
-    } else {
-        long double sum = 0, below = 0;
-        for (int64_t x = 1; x <= reach; ++x) {
-            sum += cs_distance_raw(&law, left, x);
-        }
-        long double u = cs_rng_uniform(rng) * sum;
-        for (d = 1; d < reach && (below += cs_distance_raw(&law, left, d)) <= u; ++d) {
-        }
-    }
+    const cs_offsets offsets = {.law = cs_distance_of(objective, s), .longest = s};
+    int64_t prefix = first + cs_rng_below(rng, s - first);
+    int64_t d = cs_offsets_draw(&offsets, s - prefix, rng);
     cs_plan_one_target(plan, prefix, prefix + d - 1);
 }
 

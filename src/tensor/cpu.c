@@ -196,6 +196,17 @@ static cs_status reduce_cols(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
+void cs_cpu_put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
+{
+    if (from && add) {
+        kernels->add(n, from, to);
+    } else if (from) {
+        kernels->copy(n, from, to);
+    } else if (!add) {
+        memset(to, 0, (size_t)n * sizeof *to);
+    }
+}
+
 cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const float *part,
                         float *out) /* NOLINT(readability-non-const-parameter): items write it */
 {

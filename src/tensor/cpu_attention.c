@@ -360,17 +360,6 @@ static void softmax_row_back(const piece *c, int64_t i, float *table_part)
 }
 
 /* A row of a gradient; a missing one counts as zeros. */
-static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
-{
-    if (from && add) {
-        kernels->add(n, from, to);
-    } else if (from) {
-        kernels->copy(n, from, to);
-    } else if (!add) {
-        memset(to, 0, (size_t)n * sizeof *to);
-    }
-}
-
 static void put_queries(const piece *c)
 {
     const attention *t = c->t;
@@ -381,8 +370,8 @@ static void put_queries(const piece *c)
         if (any) {
             t->cpu->kernels->scale(w, (float)t->o->scale, out, out);
         }
-        put(t->cpu->kernels, w, any ? out : NULL,
-            t->q.grad + query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
+        cs_cpu_put(t->cpu->kernels, w, any ? out : NULL,
+                   t->q.grad + query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
     }
 }
 
@@ -390,8 +379,8 @@ static void put_keys(const piece *c, const float *from, const cs_cpu_matrix *to)
 {
     const int64_t w = c->t->width;
     for (int64_t j = 0; j < c->t->k.length; ++j) {
-        put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
-            to->grad + key_row(c, j) * to->ld + c->col, to->add);
+        cs_cpu_put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
+                   to->grad + key_row(c, j) * to->ld + c->col, to->add);
     }
 }
 

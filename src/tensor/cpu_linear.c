@@ -124,7 +124,7 @@ cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op)
     if (!t.x.grad && !t.w.grad && !t.b.grad) {
         return CS_OK;
     }
-    const int64_t chunks = (t.y.rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
+    const int64_t chunks = cs_cpu_chunks(t.y.rows);
     bool start = t.act != CS_ACT_NONE || t.b.grad;
     cs_status status = CS_OK;
     if (t.b.grad) {

@@ -31,17 +31,6 @@ static norm_job norm_of(const cs_run *run, const cs_op *op)
                       .s_used = o->s_used};
 }
 
-static int64_t chunks_of(const norm_job *t)
-{
-    return (t->y.rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
-}
-
-static int64_t chunk_end(const norm_job *t, int64_t chunk)
-{
-    int64_t end = (chunk + 1) * CS_CPU_CHUNK;
-    return end < t->y.rows ? end : t->y.rows;
-}
-
 /* x *= keep / (1 - p) of row r. */
 static void apply_drop(const norm_job *t, int64_t r, float *x, float *scratch)
 {
@@ -58,7 +47,7 @@ static cs_status norm_chunk(void *ctx, int64_t item, int worker)
     const norm_job *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(t, item); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         float *s = t->s.x + r * t->s.ld;
         if (t->r.x) {
             kernels->copy(t->y.cols, t->r.x + r * t->r.ld, s);
@@ -82,16 +71,8 @@ cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op)
 {
     norm_job t = norm_of(run, op);
     cs_status status = cs_cpu_local(t.cpu, t.y.cols);
-    return status == CS_OK ? cs_parallel(chunks_of(&t), t.cpu->threads, norm_chunk, &t) : status;
-}
-
-static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
-{
-    if (add) {
-        kernels->add(n, from, to);
-    } else {
-        kernels->copy(n, from, to);
-    }
+    return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_chunk, &t)
+                           : status;
 }
 
 static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
@@ -102,7 +83,7 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
     float *ds = cs_cpu_local_of(t->cpu, worker), *scratch = ds + n;
     float *sums = t->partial + item * 2 * n;
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(t, item); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         cs_cpu_norm_back_row row = {.n = n,
                                     .s = t->s.x + r * t->s.ld,
                                     .gain = t->gain.x,
@@ -115,11 +96,11 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
                                     .dbias = t->bias.grad ? sums + n : NULL};
         kernels->norm_back(&row);
         if (t->x.grad) {
-            put(kernels, n, ds, t->x.grad + r * t->x.ld, t->x.add);
+            cs_cpu_put(kernels, n, ds, t->x.grad + r * t->x.ld, t->x.add);
         }
         if (t->r.grad) {
             apply_drop(t, r, ds, scratch);
-            put(kernels, n, ds, t->r.grad + r * t->r.ld, t->r.add);
+            cs_cpu_put(kernels, n, ds, t->r.grad + r * t->r.ld, t->r.add);
         }
     }
     return CS_OK;
@@ -134,17 +115,17 @@ cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
     }
     cs_status status = cs_cpu_local(t.cpu, 2 * n);
     if (status == CS_OK) {
-        status = cs_cpu_partial(t.cpu, chunks_of(&t) * 2 * n);
+        status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
     }
     if (status != CS_OK) {
         return status;
     }
     t.partial = t.cpu->partial;
-    status = cs_parallel(chunks_of(&t), t.cpu->threads, norm_back_chunk, &t);
+    status = cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_back_chunk, &t);
     if (status == CS_OK) {
-        status = cs_cpu_reduce(t.cpu, chunks_of(&t), n, 2 * n, t.partial, t.gain.grad);
+        status = cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial, t.gain.grad);
     }
     return status == CS_OK
-               ? cs_cpu_reduce(t.cpu, chunks_of(&t), n, 2 * n, t.partial + n, t.bias.grad)
+               ? cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial + n, t.bias.grad)
                : status;
 }

@@ -97,14 +97,10 @@ cs_status cs_cpu_linear_attention(const cs_run *run, const cs_op *op)
     return status == CS_OK ? cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool, &t) : status;
 }
 
-static void put(const pooled *t, const cs_cpu_matrix *to, int64_t row, int64_t col,
-                const float *from)
+static void put_row(const pooled *t, const cs_cpu_matrix *to, int64_t row, int64_t col,
+                    const float *from)
 {
-    if (to->add) {
-        t->cpu->kernels->add(t->width, from, to->grad + row * to->ld + col);
-    } else {
-        t->cpu->kernels->copy(t->width, from, to->grad + row * to->ld + col);
-    }
+    cs_cpu_put(t->cpu->kernels, t->width, from, to->grad + row * to->ld + col, to->add);
 }
 
 /* Q' of every row, in sorted order. */
@@ -144,15 +140,15 @@ static cs_status pool_back(void *ctx, int64_t item, int worker)
         }
         int64_t row = b * t->k.length + ranks.key[j];
         if (t->q.grad) {
-            put(t, &t->q, row, col, dq);
+            put_row(t, &t->q, row, col, dq);
         }
         if (t->k.grad) {
             along(t, g, t->v.x + row * t->v.ld + col, row_out);
-            put(t, &t->k, row, col, row_out);
+            put_row(t, &t->k, row, col, row_out);
         }
         if (t->v.grad) {
             across(t, g, t->k.x + row * t->k.ld + col, row_out);
-            put(t, &t->v, row, col, row_out);
+            put_row(t, &t->v, row, col, row_out);
         }
     }
     return CS_OK;

@@ -14,6 +14,15 @@
 /* Rows summed into one partial of a gradient of a gain or bias. The number of partials depends on
  * shapes only, and they are added in their order. */
 enum { CS_CPU_CHUNK = 64 };
+static inline int64_t cs_cpu_chunks(int64_t rows)
+{
+    return (rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
+}
+static inline int64_t cs_cpu_chunk_end(int64_t chunk, int64_t rows)
+{
+    const int64_t end = (chunk + 1) * CS_CPU_CHUNK;
+    return end < rows ? end : rows;
+}
 
 /* One row of a layer norm. Any of the pointers after y (forward) or after rstd (backward) may be
  * NULL where the operand is absent. */
@@ -148,6 +157,9 @@ typedef struct {
 } cs_cpu_matrix;
 cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor);
 cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand); /* grad only if it asks */
+
+/* to (+)= from, n items; from NULL: zeros. */
+void cs_cpu_put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add);
 
 /* C (+)= A B, C m x n. A's item (i, k) is a[i * lda + k] where a_along, else a[k * lda + i]; B's
  * item (k, j) is b[j * ldb + k] where b_along, else b[k * ldb + j]. Every item of C is one sum in

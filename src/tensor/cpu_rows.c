@@ -13,25 +13,6 @@ typedef struct {
     int at; /* the table whose gradient is at hand */
 } rows_job;
 
-static int64_t chunks_of(int64_t rows)
-{
-    return (rows + CS_CPU_CHUNK - 1) / CS_CPU_CHUNK;
-}
-
-static int64_t chunk_end(int64_t chunk, int64_t rows)
-{
-    return (chunk + 1) * CS_CPU_CHUNK < rows ? (chunk + 1) * CS_CPU_CHUNK : rows;
-}
-
-static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add)
-{
-    if (add) {
-        kernels->add(n, from, to);
-    } else {
-        kernels->copy(n, from, to);
-    }
-}
-
 /* --- scatter: to[index[r]] += from[r]
  * -----------------------------------------------------------*/
 
@@ -40,7 +21,7 @@ static void put(const cs_cpu_kernels *kernels, int64_t n, const float *from, flo
 static void scatter_chunk(const cs_cpu *cpu, int64_t chunk, const int32_t *index,
                           const int32_t *order, const cs_cpu_matrix *from, float *to, int64_t ld)
 {
-    const int64_t rows = from->rows, end = chunk_end(chunk, rows);
+    const int64_t rows = from->rows, end = cs_cpu_chunk_end(chunk, rows);
     int64_t i = chunk * CS_CPU_CHUNK;
     while (i > 0 && i < end && index[order[i]] == index[order[i - 1]]) {
         ++i;
@@ -85,7 +66,7 @@ static cs_status embed_chunk(void *ctx, int64_t item, int worker)
     (void)worker;
     const rows_job *t = ctx;
     const int64_t n = t->y.cols;
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         float *y = t->y.x + r * t->y.ld;
         if (t->x.x) {
             t->cpu->kernels->copy(n, t->x.x + r * t->x.ld, y);
@@ -104,15 +85,16 @@ static cs_status embed_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_embed(const cs_run *run, const cs_op *op)
 {
     rows_job t = embed_of(run, &op->embed);
-    return cs_parallel(chunks_of(t.y.rows), t.cpu->threads, embed_chunk, &t);
+    return cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, embed_chunk, &t);
 }
 
 static cs_status embed_back_chunk(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
-        put(t->cpu->kernels, t->y.cols, t->y.grad + r * t->y.ld, t->x.grad + r * t->x.ld, t->x.add);
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
+        cs_cpu_put(t->cpu->kernels, t->y.cols, t->y.grad + r * t->y.ld, t->x.grad + r * t->x.ld,
+                   t->x.add);
     }
     return CS_OK;
 }
@@ -120,7 +102,7 @@ static cs_status embed_back_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op)
 {
     rows_job t = embed_of(run, &op->embed);
-    const int64_t chunks = chunks_of(t.y.rows);
+    const int64_t chunks = cs_cpu_chunks(t.y.rows);
     cs_status status = t.x.grad ? cs_parallel(chunks, t.cpu->threads, embed_back_chunk, &t) : CS_OK;
     for (t.at = 0; t.at < t.tables && status == CS_OK; ++t.at) {
         if (t.table[t.at].grad) {
@@ -148,7 +130,7 @@ static cs_status gather_chunk(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         float *y = t->y.x + r * t->y.ld;
         if (t->index[0][r] >= 0) {
             t->cpu->kernels->copy(t->y.cols, t->x.x + t->index[0][r] * t->x.ld, y);
@@ -162,14 +144,14 @@ static cs_status gather_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_gather(const cs_run *run, const cs_op *op)
 {
     rows_job t = gather_of(run, &op->gather);
-    return cs_parallel(chunks_of(t.y.rows), t.cpu->threads, gather_chunk, &t);
+    return cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, gather_chunk, &t);
 }
 
 static cs_status clear_chunk(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->x.rows); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->x.rows); ++r) {
         memset(t->x.grad + r * t->x.ld, 0, (size_t)t->x.cols * sizeof *t->x.grad);
     }
     return CS_OK;
@@ -182,8 +164,8 @@ cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
         return CS_OK;
     }
     cs_status status =
-        t.x.add ? CS_OK : cs_parallel(chunks_of(t.x.rows), t.cpu->threads, clear_chunk, &t);
-    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, scatter_table, &t)
+        t.x.add ? CS_OK : cs_parallel(cs_cpu_chunks(t.x.rows), t.cpu->threads, clear_chunk, &t);
+    return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, scatter_table, &t)
                            : status;
 }
 
@@ -224,13 +206,13 @@ static cs_status add_chunk(void *ctx, int64_t item, int worker)
     const adding *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         float *y = t->y.x + r * t->y.ld;
         const float *b = dropped(t, r, t->b.x + r * t->b.ld, scratch);
         if (t->a.x) {
             kernels->copy(t->y.cols, t->a.x + r * t->a.ld, y);
         }
-        put(kernels, t->y.cols, b, y, t->a.x != NULL);
+        cs_cpu_put(kernels, t->y.cols, b, y, t->a.x != NULL);
     }
     return CS_OK;
 }
@@ -239,7 +221,7 @@ cs_status cs_cpu_add(const cs_run *run, const cs_op *op)
 {
     adding t;
     cs_status status = adding_of(run, op, &t);
-    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, add_chunk, &t)
+    return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, add_chunk, &t)
                            : status;
 }
 
@@ -248,13 +230,14 @@ static cs_status add_back_chunk(void *ctx, int64_t item, int worker)
     const adding *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < chunk_end(item, t->y.rows); ++r) {
+    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         const float *dy = t->y.grad + r * t->y.ld;
         if (t->a.grad) {
-            put(kernels, t->y.cols, dy, t->a.grad + r * t->a.ld, t->a.add);
+            cs_cpu_put(kernels, t->y.cols, dy, t->a.grad + r * t->a.ld, t->a.add);
         }
         if (t->b.grad) {
-            put(kernels, t->y.cols, dropped(t, r, dy, scratch), t->b.grad + r * t->b.ld, t->b.add);
+            cs_cpu_put(kernels, t->y.cols, dropped(t, r, dy, scratch), t->b.grad + r * t->b.ld,
+                       t->b.add);
         }
     }
     return CS_OK;
@@ -264,6 +247,7 @@ cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op)
 {
     adding t;
     cs_status status = adding_of(run, op, &t);
-    return status == CS_OK ? cs_parallel(chunks_of(t.y.rows), t.cpu->threads, add_back_chunk, &t)
-                           : status;
+    return status == CS_OK
+               ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, add_back_chunk, &t)
+               : status;
 }

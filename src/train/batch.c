@@ -107,6 +107,25 @@ void cs_draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, double
     batch->place[r] = (int32_t)k;
 }
 
+void cs_draft_offsets(cs_draft *draft, int64_t b, bool placed)
+{
+    int64_t length = draft->plan[b].length, first = cs_draft_first(draft);
+    cs_rng rng = cs_draft_rng(draft, CS_STREAM_PLAN, b);
+    for (int64_t i = 0; i < length; ++i) {
+        cs_draft_content(draft, b, i, draft->example[b].token[i], cs_draft_position(draft, i),
+                         (int32_t)i, (int32_t)i);
+    }
+    for (int64_t i = first; i < length; ++i) { /* prefix 0..i-1 */
+        int64_t row = b * draft->batch->queries + i - first;
+        int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
+        if (placed) {
+            draft->batch->query_position[row] = cs_draft_position(draft, k);
+        }
+        draft->batch->query_lim[row] = (int32_t)(i - 1);
+        cs_draft_predict(draft, b, row, k, cs_draft_prefix_weight(draft, b));
+    }
+}
+
 /* --- before the forms --- */
 
 static cs_status check_example(const cs_draft *draft, const cs_example *example)

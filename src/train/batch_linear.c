@@ -36,26 +36,10 @@ static cs_batch_rows linear_rows(const cs_draft *draft, int64_t b)
                            .predictions = cs_draft_predicted(draft, b)};
 }
 
-static void fill_offsets(cs_draft *draft, int64_t b)
-{
-    int64_t length = draft->plan[b].length, first = cs_draft_first(draft);
-    cs_rng rng = cs_draft_rng(draft, CS_STREAM_PLAN, b);
-    for (int64_t i = 0; i < length; ++i) {
-        cs_draft_content(draft, b, i, draft->example[b].token[i], cs_draft_position(draft, i),
-                         (int32_t)i, (int32_t)i);
-    }
-    for (int64_t i = first; i < length; ++i) { /* prefix 0..i-1 */
-        int64_t row = b * draft->batch->queries + i - first;
-        int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
-        draft->batch->query_lim[row] = (int32_t)(i - 1);
-        cs_draft_predict(draft, b, row, k, cs_draft_prefix_weight(draft, b));
-    }
-}
-
 static void linear_fill(cs_draft *draft, int64_t b)
 {
     if (draft->task->objective.kind == CS_OBJ_OFFSET_AR) {
-        fill_offsets(draft, b);
+        cs_draft_offsets(draft, b, false);
         return;
     }
     const cs_plan *plan = &draft->plan[b];

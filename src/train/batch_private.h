@@ -83,4 +83,8 @@ int32_t cs_draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token);
 /* The next loss row: row `top` of the network's top predicts place k of sequence b. */
 void cs_draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, double weight);
 
+/* offset-ar in the forms with query rows: causal content, and a query a prefix, which sees the
+ * prefix and predicts a token drawn after it; `placed`: knowing that token's position. */
+void cs_draft_offsets(cs_draft *draft, int64_t b, bool placed);
+
 #endif

@@ -23,24 +23,10 @@ static void add_query(cs_draft *draft, int64_t b, int64_t q, int64_t k, int32_t 
     cs_draft_predict(draft, b, row, k, weight);
 }
 
-static void fill_offsets(cs_draft *draft, int64_t b)
-{
-    int64_t length = draft->plan[b].length, first = cs_draft_first(draft);
-    cs_rng rng = cs_draft_rng(draft, CS_STREAM_PLAN, b);
-    for (int64_t i = 0; i < length; ++i) {
-        cs_draft_content(draft, b, i, draft->example[b].token[i], cs_draft_position(draft, i),
-                         (int32_t)i, (int32_t)i);
-    }
-    for (int64_t i = first; i < length; ++i) { /* prefix 0..i-1 */
-        int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
-        add_query(draft, b, i - first, k, (int32_t)(i - 1), cs_draft_prefix_weight(draft, b));
-    }
-}
-
 static void two_stream_fill(cs_draft *draft, int64_t b)
 {
     if (draft->task->objective.kind == CS_OBJ_OFFSET_AR) {
-        fill_offsets(draft, b);
+        cs_draft_offsets(draft, b, true);
         return;
     }
     const cs_plan *plan = &draft->plan[b];
