@@ -64,6 +64,12 @@ const cs_opt cs_group_train_model[] = {
      "Rows of the position table. Default: --max-length.", false},
     {"post-norm", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "Norms after each sublayer, as in BERT and RoBERTa.", false},
+    {"no-bias", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "No biases: in linear layers, in norms, of the logits.", false},
+    {"untied", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "An output matrix of its own instead of the token table.", false},
+    {"activation", 0, CS_OPT_CHOICE, "gelu|gelu-tanh|relu", NULL, 0, 0,
+     "Between the two matrices of a layer. Default: gelu; gpt2: gelu-tanh.", false},
     {"relative-buckets", 0, CS_OPT_INT, "N", "0", 0, 1 << 16,
      "Relative position buckets, 0: none (MAE-LM: 32).", false},
     {"relative-distance", 0, CS_OPT_INT, "N", "128", 1, 1 << 24,
@@ -288,6 +294,31 @@ static cs_status set_decoder(const cs_args *args, cs_model_config *c)
     return CS_OK;
 }
 
+/* `linear` has no bias, no tie and no activation to choose. */
+static cs_status set_choices(const cs_args *args, cs_model_config *c)
+{
+    static const char *const names[] = {"no-bias", "untied", "activation"};
+    static const struct {
+        const char *name;
+        cs_activation act;
+    } acts[] = {{"gelu", CS_ACT_GELU_ERF}, {"gelu-tanh", CS_ACT_GELU_TANH}, {"relu", CS_ACT_RELU}};
+    for (size_t i = 0; c->arch == CS_ARCH_LINEAR && i < sizeof names / sizeof *names; ++i) {
+        if (cs_args_given(args, names[i])) {
+            return cs_fail(CS_ERR_USAGE, "--%s goes with any --arch but linear", names[i]);
+        }
+    }
+    if (cs_args_flag(args, "no-bias")) {
+        c->bias = c->head_bias = false;
+    }
+    c->tied = c->tied && !cs_args_flag(args, "untied");
+    for (size_t i = 0; cs_args_given(args, "activation") && i < sizeof acts / sizeof *acts; ++i) {
+        if (strcmp(cs_args_text(args, "activation"), acts[i].name) == 0) {
+            c->act = acts[i].act;
+        }
+    }
+    return CS_OK;
+}
+
 cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs_model_config *out)
 {
     cs_model_config c = {0};
@@ -309,6 +340,9 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         return status;
     }
     cs_model_config_default(arch, &c);
+    if ((status = set_choices(args, &c)) != CS_OK) {
+        return status;
+    }
     c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");
     c.relative_buckets = cs_args_int(args, "relative-buckets");
     c.relative_distance = c.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;

@@ -24,6 +24,20 @@ test_every_objective() {
     done
 }
 
+# Each choice is in the file and in the number of parameters.
+test_choices() {
+    small_corpus c.tsv
+    made() { want=$1; shift; exits 0 "$COSPEC" train --corpus c.tsv --layers 1 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 2 --json --force -o d "$@" && count=$(($(number parameters out) - plain)) && [ "$count" = "$want" ] || { fail "$*: $count parameters more, not $want"; return 1; }; }
+    plain=0
+    exits 0 "$COSPEC" train --corpus c.tsv --layers 1 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 2 --json -o d || return 1
+    plain=$(number parameters out) words=$(number vocabulary out)
+    # qkv 48, output 16, inner 64, outer 16, three norms of 16
+    made -192 --no-bias && grep -q '"bias": *false' d/config.json && grep -q '"model_type": *"cospec"' d/config.json &&
+        made $((16 * words)) --untied && grep -q '"tie_word_embeddings": *false' d/config.json &&
+        made 0 --activation relu && grep -q '"activation_function": *"relu"' d/config.json &&
+        made 0 --activation gelu && grep -q '"activation_function": *"gelu"' d/config.json || fail "${why:-config.json: $(cat d/config.json)}"
+}
+
 test_same_bytes_for_any_threads() {
     small_corpus c.tsv
     for threads in 1 2 3; do
@@ -190,6 +204,10 @@ test_bad_options() {
         refuses 2 "--decoder-width goes with" "$COSPEC" train --corpus c.tsv --objective masked --decoder-width 8 -o d &&
         refuses 2 "not ar" "$COSPEC" train --corpus c.tsv $size --objective ar --decoder-layers 1 -o d &&
         refuses 2 "delta" "$COSPEC" train --corpus c.tsv $size --objective masked --delta 0.5 -o d &&
+        refuses 2 "--activation goes with any --arch but linear" "$COSPEC" train --corpus c.tsv --objective linear --activation relu -o d &&
+        refuses 2 "--no-bias goes with any --arch but linear" "$COSPEC" train --corpus c.tsv --objective linear --no-bias -o d &&
+        refuses 2 "65535" "$COSPEC" train --corpus c.tsv --objective ar --accumulate 65536 -o d &&
+        refuses 2 "4294967295" "$COSPEC" train --corpus c.tsv --objective ar --steps 4294967296 -o d &&
         refuses 2 "--pooling goes with --arch linear" "$COSPEC" train --corpus c.tsv --objective ar --pooling sum -o d &&
         refuses 2 "--spectral-factor goes with" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
         refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
@@ -241,7 +259,7 @@ test_bpe() {
         cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
 }
 
-for t in every_objective same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids \
+for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids \
     nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
