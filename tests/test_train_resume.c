@@ -169,6 +169,12 @@ static void test_two_are_kept(void **state)
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-5.partial"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-x"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-03"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-9999999999999999999"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "run/checkpoint-7.old"), 0777), 0);
+    assert_int_equal(
+        cs_file_write(in_dir(state, "run/checkpoint-7.old/config.json"), "{}", (int64_t)2), CS_OK);
+    t.options.dir = in_dir(state, "run"); /* of in_dir's few places that it gives out in turn */
     (void)trained(&t);
     int64_t last = 0, before = 0;
     assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
@@ -177,6 +183,8 @@ static void test_two_are_kept(void **state)
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-6")));
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-5.partial")));
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-x"))); /* not ours */
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-99")));
+    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-7.old")));
     /* A fresh run leaves none of the old ones behind it. */
     free_training(&t);
     t = make_training(&r, in_dir(state, "run"));
@@ -185,6 +193,17 @@ static void test_two_are_kept(void **state)
     assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
     assert_true(last == 2 && before == -1);
     free_training(&t);
+}
+
+/* A removal that ends halfway (here: at a file that is none) leaves no checkpoint without files. */
+static void test_torn_removal(void **state)
+{
+    int64_t last = 0, before = 0;
+    assert_int_equal(mkdir(in_dir(state, "checkpoint-3"), 0777), 0);
+    assert_int_equal(mkdir(in_dir(state, "checkpoint-3/trainer.json"), 0777), 0);
+    assert_fails(cs_train_prune(*state, 0), CS_ERR_IO, "checkpoint-3.old/trainer.json");
+    assert_int_equal(cs_train_last(*state, &last, &before), CS_OK);
+    assert_int_equal(last, -1);
 }
 
 /* Under a constant rate a finished run may be given more steps, and is then a longer run. */
@@ -208,7 +227,7 @@ static void test_more_steps(void **state)
     t.options.resume = true;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
-                 "--steps 12, not 11");
+                 "checkpoint-12 is already at step 12: --steps 11 has passed");
     free_training(&t);
 }
 
@@ -229,6 +248,14 @@ static void refuse(void **state, void (*change)(training *t), cs_status code, co
 static void other_rate(training *t)
 {
     t->options.learning_rate = 0.002;
+}
+static void no_eps(training *t)
+{
+    t->options.adam_eps = 0;
+}
+static void large_batch(training *t)
+{
+    t->options.batch = 1 << 21;
 }
 static void other_seed(training *t)
 {
@@ -269,6 +296,8 @@ static void test_other_settings(void **state)
     (void)trained(&t);
     free_training(&t);
     refuse(state, other_rate, CS_ERR_USAGE, "--lr 0.001, not 0.002");
+    refuse(state, no_eps, CS_ERR_USAGE, "adam-eps 0 is not in [1e-30, 1]");
+    refuse(state, large_batch, CS_ERR_USAGE, "batch 2097152 is not in [1, 1048576]");
     refuse(state, other_seed, CS_ERR_USAGE, "--seed 7, not 8");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
     refuse(state, more_steps, CS_ERR_USAGE, "under --schedule constant");
@@ -321,8 +350,10 @@ static void test_damage(void **state)
         cs_free(bytes);
         cs_free(path);
     }
-    /* Without its index it is no checkpoint: the one before it is taken. */
+    /* Without its index it is no checkpoint, and no earlier one is taken in silence. */
     assert_int_equal(unlink(in_dir(state, "run/checkpoint-12/trainer.json")), 0);
+    refuse(state, unchanged, CS_ERR_INPUT, "checkpoint-12 is no checkpoint; remove the folder");
+    assert_int_equal(rename(in_dir(state, "run/checkpoint-12"), in_dir(state, "run/moved")), 0);
     resume_all(&r, in_dir(state, "run"));
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));
 }
@@ -503,6 +534,7 @@ static void test_full_disk(void **state)
 {
     const char *dir = in_dir(state, "run");
     assert_int_equal(on_full_disk(train_there, dir, "checkpoint-4.partial"), CS_ERR_IO);
+    assert_int_equal(on_full_disk(train_there, dir, "no checkpoint was written"), CS_ERR_IO);
     int64_t last = 0, before = 0;
     assert_int_equal(cs_train_last(dir, &last, &before), CS_OK);
     assert_int_equal(last, -1);
@@ -579,6 +611,7 @@ int main(void)
         TEST_IN_DIR(test_resume_equals_uninterrupted),
         TEST_IN_DIR(test_time_limit),
         TEST_IN_DIR(test_two_are_kept),
+        TEST_IN_DIR(test_torn_removal),
         TEST_IN_DIR(test_more_steps),
         TEST_IN_DIR(test_other_settings),
         TEST_IN_DIR(test_damage),

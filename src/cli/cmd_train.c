@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "tensor/device.h"
+#include "train/checkpoint.h"
 #include "train/examples.h"
 
 typedef struct {
@@ -139,6 +140,22 @@ static cs_status count_steps(const cs_args *args, run *r)
     return status;
 }
 
+/* To a refusal to overwrite a run: that it can go on. */
+static cs_status offer_resume(const cs_args *args, cs_status status)
+{
+    char reason[1024];
+    int64_t last = -1, before = -1;
+    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
+    cs_reason_clear();
+    if (cs_train_last(cs_args_text(args, "output"), &last, &before) != CS_OK) {
+        cs_reason_clear();
+        last = -1;
+    }
+    return last >= 0 ? cs_fail(status, "%s; --resume goes on from checkpoint-%lld", reason,
+                               (long long)last)
+                     : cs_fail(status, "%s", reason);
+}
+
 static cs_status claim(cs_args *args)
 {
     static const char *const file[] = {"log.csv", "model.safetensors", "train.json"};
@@ -152,7 +169,7 @@ static cs_status claim(cs_args *args)
     for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
         status = cs_output_claim(args, file[i]);
     }
-    return status;
+    return status == CS_ERR_USAGE ? offer_resume(args, status) : status;
 }
 
 static cs_status prepare(cs_args *args, run *r)

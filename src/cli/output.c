@@ -159,6 +159,9 @@ cs_status cs_output_path(cs_args *args, const char *file, char **out)
 cs_status cs_output_claim(const cs_args *args, const char *file)
 {
     const char *dir = cs_args_text(args, "output");
+    if (dir && cs_path_exists(dir) && !cs_path_is_dir(dir)) {
+        return cs_fail(CS_ERR_USAGE, "-o %s: no directory", dir);
+    }
     if (!dir || cs_args_flag(args, "force") || cs_args_flag(args, "resume")) {
         return CS_OK;
     }

@@ -54,7 +54,9 @@ const cs_opt cs_group_train_model[] = {
      "any objective: a fair comparison fixes it.",
      false},
     {"preset", 0, CS_OPT_CHOICE, "1m|4m|small|base|cramming|large", "1m", 0, 0,
-     "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024.", false},
+     "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
+     "Of linear: the width alone.",
+     false},
     {"layers", 0, CS_OPT_INT, "N", NULL, 1, 1024, "Instead of the preset's.", false},
     {"width", 0, CS_OPT_INT, "N", NULL, 1, 65536, "Instead of the preset's.", false},
     {"heads", 0, CS_OPT_INT, "N", NULL, 1, 64, "Instead of the preset's.", false},
@@ -350,6 +352,12 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     c.pooling = strcmp(cs_args_text(args, "pooling"), "sum") == 0 ? 0 : 2;
     if (arch != CS_ARCH_LINEAR && cs_args_given(args, "pooling")) {
         return cs_fail(CS_ERR_USAGE, "--pooling goes with --arch linear");
+    }
+    if (arch == CS_ARCH_LINEAR && cs_args_given(args, "inner")) {
+        return cs_fail(CS_ERR_USAGE, "--inner: --arch linear has no inner layer");
+    }
+    if (c.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
+        return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
     *out = c;

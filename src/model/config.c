@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 static const char *const ARCH[] = {[CS_ARCH_GPT2] = "gpt2",
@@ -256,21 +255,21 @@ static cs_status plain_linear(const cs_model_config *c)
         return cs_fail(CS_ERR_USAGE, "architecture linear has 1 layer, not %lld",
                        (long long)c->layers);
     }
-    const char *extra = c->tied                   ? "a tied output"
+    const char *extra = c->tied                   ? "tied output"
                         : c->bias                 ? "biases"
-                        : c->head_bias            ? "a bias of the logits"
-                        : c->head_transform       ? "a head transform"
-                        : c->embed_norm           ? "a norm of embeddings"
+                        : c->head_bias            ? "bias of the logits"
+                        : c->head_transform       ? "head transform"
+                        : c->embed_norm           ? "norm of embeddings"
                         : c->post_norm            ? "norms"
                         : c->token_types > 0      ? "token types"
                         : c->relative_buckets > 0 ? "relative positions"
-                        : c->query_vector         ? "a query vector"
-                        : c->decoder.layers > 0   ? "a decoder"
+                        : c->query_vector         ? "query vector"
+                        : c->decoder.layers > 0   ? "decoder"
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
                             ? "dropout"
                             : NULL;
     if (extra) {
-        return cs_fail(CS_ERR_USAGE, "architecture linear has not %s", extra);
+        return cs_fail(CS_ERR_USAGE, "architecture linear has no %s", extra);
     }
     if (!(c->pooling >= 0 && c->pooling <= 4)) {
         return cs_fail(CS_ERR_USAGE, "pooling power %g not in 0 .. 4", c->pooling);

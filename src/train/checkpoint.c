@@ -24,7 +24,9 @@
 const char *const cs_train_files[] = {"model.safetensors", "config.json", "tokenizer.json",
                                       "optimizer.safetensors", NULL};
 
-static const char prefix[] = "checkpoint-", partial[] = ".partial";
+static const char prefix[] = "checkpoint-";
+static const char partial[] = ".partial"; /* being written */
+static const char leaving[] = ".old";     /* being removed */
 
 char *cs_train_folder(const char *dir, int64_t step)
 {
@@ -33,8 +35,8 @@ char *cs_train_folder(const char *dir, int64_t step)
 
 /* --- finding -----------------------------------------------------------------------------------*/
 
-/* The step of "checkpoint-STEP", and of "checkpoint-STEP.partial" when unfinished; else -1. */
-static int64_t step_of(const char *name, bool unfinished)
+/* The step of "checkpoint-STEP<suffix>"; else -1, also where the program writes no such number. */
+static int64_t step_of(const char *name, const char *suffix)
 {
     char *end = NULL;
     if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
@@ -44,8 +46,10 @@ static int64_t step_of(const char *name, bool unfinished)
     if (digits[0] < '0' || digits[0] > '9') {
         return -1;
     }
+    errno = 0;
     long long step = strtoll(digits, &end, 10);
-    return strcmp(end, unfinished ? partial : "") == 0 ? (int64_t)step : -1;
+    bool plain = errno == 0 && (digits[0] != '0' || end == digits + 1);
+    return plain && strcmp(end, suffix) == 0 ? (int64_t)step : -1;
 }
 
 typedef struct {
@@ -59,8 +63,8 @@ static int descending(const void *pa, const void *pb)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Steps of the folders of one kind, the last first; finished ones have their trainer.json. */
-static cs_status list(const char *dir, bool unfinished, steps *out)
+/* Steps of the folders checkpoint-STEP<suffix>, the last first. */
+static cs_status list(const char *dir, const char *suffix, steps *out)
 {
     steps found = {0};
     cs_status status = CS_OK;
@@ -69,19 +73,16 @@ static cs_status list(const char *dir, bool unfinished, steps *out)
         return cs_fail(CS_ERR_IO, "%s: cannot read: %s", dir, strerror(errno));
     }
     for (struct dirent *entry; d && status == CS_OK && (entry = readdir(d));) {
-        int64_t step = step_of(entry->d_name, unfinished);
-        char *path = step >= 0 ? cs_format("%s/%s/trainer.json", dir, entry->d_name) : NULL;
-        if (step >= 0 && !path) {
-            status = CS_ERR_MEMORY;
-        } else if (step >= 0 && (unfinished || cs_path_exists(path))) {
-            int64_t *grown = cs_realloc(found.step, found.count + 1, sizeof *grown);
-            status = grown ? CS_OK : CS_ERR_MEMORY;
-            if (grown) {
-                found.step = grown;
-                found.step[found.count++] = step;
-            }
+        int64_t step = step_of(entry->d_name, suffix);
+        if (step < 0) {
+            continue;
         }
-        cs_free(path);
+        int64_t *grown = cs_realloc(found.step, found.count + 1, sizeof *grown);
+        status = grown ? CS_OK : CS_ERR_MEMORY;
+        if (grown) {
+            found.step = grown;
+            found.step[found.count++] = step;
+        }
     }
     if (d) {
         (void)closedir(d);
@@ -96,7 +97,19 @@ static cs_status list(const char *dir, bool unfinished, steps *out)
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
 {
     steps found = {0};
-    cs_status status = list(dir, false, &found);
+    cs_status status = list(dir, "", &found);
+    for (int64_t i = 0; i < found.count && status == CS_OK; ++i) {
+        char *folder = cs_train_folder(dir, found.step[i]);
+        char *index = folder ? cs_path_join(folder, CS_TRAIN_INDEX) : NULL;
+        if (!index) {
+            status = CS_ERR_MEMORY;
+        } else if (!cs_path_exists(index)) {
+            status = cs_fail(CS_ERR_INPUT, "%s is missing: %s is no checkpoint; remove the folder",
+                             index, folder);
+        }
+        cs_free(index);
+        cs_free(folder);
+    }
     *last = found.count > 0 ? found.step[0] : -1;
     *before = found.count > 1 ? found.step[1] : -1;
     cs_free(found.step);
@@ -105,9 +118,8 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
 
 /* --- removing ----------------------------------------------------------------------------------*/
 
-/* Removes our files, trainer.json first: from then on it is no checkpoint. A file that is not ours
- * stays, and the folder with it. */
-static cs_status remove_finished(const char *folder)
+/* Removes our files. One that is not ours stays, and the folder with it. */
+static cs_status remove_own(const char *folder)
 {
     cs_status status = CS_OK;
     for (int i = -1; status == CS_OK && (i < 0 || cs_train_files[i]); ++i) {
@@ -125,6 +137,23 @@ static cs_status remove_finished(const char *folder)
     return status;
 }
 
+/* The folder takes another name first: a kill must not leave a checkpoint that lacks files. Where
+ * one of that name holds files that are not ours, it goes without. */
+static cs_status remove_finished(const char *folder)
+{
+    char *old = cs_format("%s%s", folder, leaving);
+    cs_status status = old ? remove_own(old) : CS_ERR_MEMORY;
+    if (status == CS_OK && rename(folder, old) == 0) {
+        status = remove_own(old);
+    } else if (status == CS_OK && (errno == ENOTEMPTY || errno == EEXIST)) {
+        status = remove_own(folder);
+    } else if (status == CS_OK && errno != ENOENT) {
+        status = cs_fail(CS_ERR_IO, "%s: cannot rename to %s: %s", folder, old, strerror(errno));
+    }
+    cs_free(old);
+    return status;
+}
+
 /* What an unfinished one holds was never read by anyone. */
 static void remove_unfinished(const char *folder)
 {
@@ -138,28 +167,31 @@ static void remove_unfinished(const char *folder)
     }
 }
 
+static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
+{
+    char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)step, suffix);
+    cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
+    if (folder && suffix == partial) {
+        remove_unfinished(folder);
+    } else if (folder) {
+        status = suffix == leaving ? remove_own(folder) : remove_finished(folder);
+    }
+    cs_free(folder);
+    return status;
+}
+
 cs_status cs_train_prune(const char *dir, int64_t keep)
 {
-    steps found = {0}, torn = {0};
-    cs_status status = list(dir, false, &found);
-    for (int64_t i = keep; found.step && i < found.count && status == CS_OK; ++i) {
-        char *folder = cs_train_folder(dir, found.step[i]);
-        status = folder ? remove_finished(folder) : CS_ERR_MEMORY;
-        cs_free(folder);
-    }
-    if (status == CS_OK) {
-        status = list(dir, true, &torn);
-    }
-    for (int64_t i = 0; torn.step && i < torn.count && status == CS_OK; ++i) {
-        char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)torn.step[i], partial);
-        if (folder) {
-            remove_unfinished(folder);
+    const char *const suffix[] = {leaving, partial, ""}; /* removal leaves none of the first */
+    cs_status status = CS_OK;
+    for (int kind = 0; kind < 3 && status == CS_OK; ++kind) {
+        steps found = {0};
+        status = list(dir, suffix[kind], &found);
+        for (int64_t i = kind == 2 ? keep : 0; i < found.count && status == CS_OK; ++i) {
+            status = remove_named(dir, found.step[i], suffix[kind]);
         }
-        status = folder ? CS_OK : CS_ERR_MEMORY;
-        cs_free(folder);
+        cs_free(found.step);
     }
-    cs_free(found.step);
-    cs_free(torn.step);
     return status;
 }
 

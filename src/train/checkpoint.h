@@ -7,8 +7,9 @@
  *                       trainer.json           step and counters, the run's settings, size and
  *                                              SHA-256 of the files above, and of itself
  *
- * A checkpoint is made as checkpoint-STEP.partial and renamed once all of it is on the disk. A
- * folder without trainer.json is no checkpoint.
+ * A checkpoint is made as checkpoint-STEP.partial and renamed once all of it is on the disk, and
+ * renamed to checkpoint-STEP.old before it is removed: a folder checkpoint-STEP without
+ * trainer.json is damage.
  */
 #ifndef CS_TRAIN_CHECKPOINT_H
 #define CS_TRAIN_CHECKPOINT_H
@@ -35,7 +36,8 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
  * step `step`, CS_ERR_INPUT before any (0). */
 cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
 
-/* The step of the last checkpoint in DIR, and of that before it; -1: none. */
+/* The step of the last checkpoint in DIR, and of that before it; -1: none. CS_ERR_INPUT names a
+ * folder that lacks its trainer.json. */
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
 
 /* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is

@@ -49,7 +49,7 @@ static cs_status check_options(const cs_train_options *o)
         {"final-share", o->final_share, 0, 1},
         {"beta1", o->beta1, 0, 1 - 1e-9},
         {"beta2", o->beta2, 0, 1 - 1e-9},
-        {"adam-eps", o->adam_eps, 0, 1},
+        {"adam-eps", o->adam_eps, 1e-30, 1}, /* 0 divides by 0, as a float that is less does */
         {"weight-decay", o->weight_decay, 0, 1e3},
         {"clip", o->clip, 0, 1e300},
         {"log-every", (double)o->log_every, 0, 1e12},

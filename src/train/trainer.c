@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint_private.h"
 #include "train/log.h"
 #include "train/record.h"
 #include "train/trainer_private.h"
@@ -67,8 +67,15 @@ static cs_status resume(session *s)
         return status;
     }
     if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
-        folder = cs_format("%s/checkpoint-%lld", dir, (long long)last);
-        status = folder ? cs_train_record_match(folder, recorded, s->record) : CS_ERR_MEMORY;
+        folder = cs_train_folder(dir, last);
+        status = folder ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && last > s->t.options.steps) {
+        status = cs_fail(CS_ERR_USAGE, "%s is already at step %lld: --steps %lld has passed",
+                         folder, (long long)last, (long long)s->t.options.steps);
+    }
+    if (status == CS_OK) {
+        status = cs_train_record_match(folder, recorded, s->record);
     }
     if (status == CS_OK) {
         status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
@@ -267,7 +274,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
         status =
             cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld", (long long)s.t.state.step);
     }
-    if (begun && (status == CS_ERR_INTERRUPT || status == CS_ERR_CONVERGE)) {
+    if (begun && (status == CS_ERR_INTERRUPT || status == CS_ERR_CONVERGE || status == CS_ERR_IO)) {
         status = stopped(&s, status);
     }
     *out = (cs_train_result){.step = s.t.state.step,

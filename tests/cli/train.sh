@@ -66,7 +66,7 @@ test_interrupt_and_resume() {
         if [ $got = 130 ]; then
             says "interrupted after step" && says "--resume goes on from there" || return 1
             [ ! -e torn/model.safetensors ] && [ ! -e torn/manifest.json ] || { fail "an interrupted run left a result"; return 1; }
-            refuses 2 "log.csv exists; --force overwrites it" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn || return 1
+            refuses 2 "log.csv exists; --force overwrites it; --resume goes on from checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn || return 1
             refuses 2 "--lr 0.001, not 0.002" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
             refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
             refuses 2 "is of a model with n_inner 64, not 40" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
@@ -209,6 +209,10 @@ test_bad_options() {
         refuses 2 "65535" "$COSPEC" train --corpus c.tsv --objective ar --accumulate 65536 -o d &&
         refuses 2 "4294967295" "$COSPEC" train --corpus c.tsv --objective ar --steps 4294967296 -o d &&
         refuses 2 "--pooling goes with --arch linear" "$COSPEC" train --corpus c.tsv --objective ar --pooling sum -o d &&
+        refuses 2 "--inner: --arch linear" "$COSPEC" train --corpus c.tsv --objective linear --inner 8 -o d &&
+        refuses 2 "--relative-distance goes with" "$COSPEC" train --corpus c.tsv --objective ar --relative-distance 8 -o d &&
+        refuses 2 "has no norms" "$COSPEC" train --corpus c.tsv --objective linear --post-norm -o d &&
+        refuses 2 "-o c.tsv: no directory" "$COSPEC" train --corpus c.tsv --objective ar -o c.tsv &&
         refuses 2 "--spectral-factor goes with" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
         refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
         refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
