@@ -1,11 +1,13 @@
 /* The CUDA plug-in's own sources, executed by the emulator: every shared case of an operation in
  * float and bf16, and those of cuda_cases.c, against the reference in double, in orders of threads
  * and blocks that change from launch to launch. The third step of a comparison is a replayed graph.
+ * Then what the plug-in promises of sizes, scratch, staging and its bf16 copies of parameters.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -112,12 +114,205 @@ static void no_leaks(void **state)
     leaks(cs_cuda_cases, false);
 }
 
+/* --- promises of the plug-in's memory and replay ----------------------------------------------
+ */
+
+static void step_from_zero(cs_tensor_world *world, cs_tensor_result *out)
+{
+    cs_tensor_must(cs_params_zero_grad(&world->net.params), "gradients");
+    cs_tensor_step(world, out);
+}
+
+/* Bit for bit. */
+static bool equal(const cs_tensor_result *a, const cs_tensor_result *b)
+{
+    bool same = a->blocks == b->blocks;
+    for (int i = 0; same && i < a->blocks; ++i) {
+        same = a->block[i].n == b->block[i].n &&
+               memcmp(a->block[i].x, b->block[i].x, (size_t)a->block[i].n * sizeof(double)) == 0;
+    }
+    return same;
+}
+
+static void resize(cs_tensor_world *world, int64_t batch, int64_t length)
+{
+    cs_tensor_net *net = &world->net;
+    net->batch[0] = batch;
+    net->length[0] = length;
+    cs_tensor_must(cs_run_rows(world->run, 0, batch, length), "sizes");
+    for (int i = 0; i < net->indices; ++i) {
+        cs_rng rng = cs_tensor_stream(world, CS_FILL_INDEX, i);
+        for (int64_t r = 0; r < batch * length; ++r) {
+            cs_run_index(world->run, net->index[i].tensor)[r] =
+                net->index[i].fill(&rng, r / length, r % length, length, net->index[i].n);
+        }
+    }
+    cs_tensor_must(cs_run_upload(world->run, (cs_run_key){.seed = 5}), "batch");
+}
+
+static void linear_of(cs_tensor_net *net, int64_t rows)
+{
+    int set = cs_net_rows(net, 2, rows), x = cs_net_activation(net, "x", set, 24);
+    int w = cs_net_param(net, "w", 16, 24), b = cs_net_param(net, "b", 1, 16);
+    cs_net_output(net, cs_graph_linear(&net->graph, x, w, b, CS_ACT_GELU_TANH));
+}
+
+static void small_net(cs_tensor_net *net)
+{
+    linear_of(net, 30);
+}
+
+static void larger_net(cs_tensor_net *net)
+{
+    linear_of(net, 900);
+}
+
+static const cs_tensor_case small_case = {"small", small_net, NULL, NULL};
+static const cs_tensor_case larger_case = {"larger", larger_net, NULL, NULL};
+
+/* One run at two sizes: what was captured for the one is not replayed for the other. */
+static void two_sizes_on_one_run(void **state)
+{
+    (void)state;
+    static const int64_t size[][2] = {{2, 30}, {2, 30}, {2, 30}, {1, 30}, {2, 7},
+                                      {2, 7},  {2, 7},  {1, 30}, {2, 30}, {2, 7}};
+    cs_tensor_world replayed, launched;
+    cs_backend *with = open_backend(false, false), *without = open_backend(false, true);
+    cs_tensor_open(&replayed, &small_case, with, true);
+    cs_tensor_open(&launched, &small_case, without, true);
+    for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        cs_tensor_result got = {.blocks = 0}, want = {.blocks = 0};
+        resize(&replayed, size[i][0], size[i][1]);
+        resize(&launched, size[i][0], size[i][1]);
+        step_from_zero(&replayed, &got);
+        step_from_zero(&launched, &want);
+        assert_int_equal(want.block[0].n, size[i][0] * size[i][1] * 16);
+        assert_true(equal(&got, &want));
+        cs_tensor_result_free(&got);
+        cs_tensor_result_free(&want);
+    }
+    cs_tensor_close(&replayed);
+    cs_tensor_close(&launched);
+    cs_backend_free(&with);
+    cs_backend_free(&without);
+}
+
+/* The larger run needs more scratch: what was captured with the old one, which the emulator puts
+ * out of bounds, is not replayed. */
+static void scratch_grows_between_replays(void **state)
+{
+    (void)state;
+    cs_tensor_world small, larger;
+    cs_backend *backend = open_backend(false, false);
+    cs_tensor_result first = {.blocks = 0}, other = {.blocks = 0};
+    cs_tensor_open(&small, &small_case, backend, true);
+    cs_tensor_open(&larger, &larger_case, backend, true);
+    step_from_zero(&small, &first);
+    for (int i = 0; i < 6; ++i) {
+        cs_tensor_result again = {.blocks = 0};
+        if (i == 2) {
+            step_from_zero(&larger, &other);
+        }
+        step_from_zero(&small, &again);
+        assert_true(equal(&first, &again));
+        cs_tensor_result_free(&again);
+    }
+    cs_tensor_result_free(&first);
+    cs_tensor_result_free(&other);
+    cs_tensor_close(&small);
+    cs_tensor_close(&larger);
+    cs_backend_free(&backend);
+}
+
+/* More than the pinned slots hold, before anything has arrived: no slot is written over too early.
+ */
+static void many_puts_in_flight(void **state)
+{
+    (void)state;
+    enum { PUTS = 100 };
+    cs_backend *backend = open_backend(false, false);
+    void *room = NULL;
+    int64_t got[PUTS];
+    cs_tensor_must(backend->alloc(backend, sizeof got, &room), "memory");
+    for (int64_t i = 0; i < PUTS; ++i) {
+        int64_t sent = 3 * i;
+        cs_tensor_must(backend->put(backend, (int64_t *)room + i, &sent, sizeof sent), "put");
+    }
+    cs_tensor_must(backend->get(backend, got, room, sizeof got), "get");
+    for (int64_t i = 0; i < PUTS; ++i) {
+        assert_int_equal(got[i], 3 * i);
+    }
+    backend->release(backend, room);
+    cs_backend_free(&backend);
+}
+
+static void output_now(cs_tensor_world *world, double out[2 * 30 * 16])
+{
+    cs_tensor_forward(world);
+    cs_tensor_must(cs_run_get(world->run, world->net.output[0], out), "output");
+}
+
+/* The output now, at the third forward and more a replay, is another than before, and that of
+ * parameters rounded anew. */
+static void parameters_are_seen(cs_tensor_world *world, double before[2 * 30 * 16])
+{
+    double now[2 * 30 * 16], anew[2 * 30 * 16];
+    const cs_params *p = &world->net.params;
+    output_now(world, now);
+    assert_memory_not_equal(now, before, sizeof now);
+    cs_tensor_must(world->backend->params_changed(world->backend, p->items, p->value), "rounding");
+    output_now(world, anew);
+    assert_memory_equal(now, anew, sizeof now);
+    memcpy(before, now, sizeof now);
+}
+
+/* The bf16 copy follows every way in which parameters change. */
+static void copies_of_parameters_follow(void **state)
+{
+    (void)state;
+    static const cs_adamw hyper = {
+        .learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.9F, .eps = 1e-6F, .bias1 = 1, .bias2 = 1};
+    cs_tensor_world world;
+    cs_backend *backend = open_backend(false, false);
+    double before[2 * 30 * 16];
+    cs_tensor_open(&world, &small_case, backend, true);
+    cs_params *p = &world.net.params;
+    int64_t bytes = p->items * (int64_t)sizeof(float);
+    float *value = cs_tensor_room(p->items, sizeof *value);
+    cs_tensor_must(cs_params_zero_grad(p), "gradients");
+    output_now(&world, before);
+    for (int i = 0; i < 3; ++i) { /* by the optimizer */
+        cs_tensor_forward(&world);
+        cs_tensor_backward(&world);
+        cs_tensor_must(cs_params_update(p, &hyper), "update");
+        parameters_are_seen(&world, before);
+    }
+    cs_tensor_must(backend->get(backend, value, p->value, bytes), "get");
+    for (int64_t i = 0; i < p->items; ++i) {
+        value[i] = -value[i];
+    }
+    cs_tensor_must(backend->put(backend, p->value, value, bytes), "put");
+    parameters_are_seen(&world, before);
+    cs_tensor_must(backend->zero(backend, p->value, bytes), "zero");
+    parameters_are_seen(&world, before);
+    free(value);
+    cs_tensor_close(&world);
+    cs_backend_free(&backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_cases_f32), cmocka_unit_test(shared_cases_bf16),
-        cmocka_unit_test(own_cases_f32),    cmocka_unit_test(own_cases_bf16),
-        cmocka_unit_test(updates),          cmocka_unit_test(no_leaks),
+        cmocka_unit_test(shared_cases_f32),
+        cmocka_unit_test(shared_cases_bf16),
+        cmocka_unit_test(own_cases_f32),
+        cmocka_unit_test(own_cases_bf16),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(no_leaks),
+        cmocka_unit_test(two_sizes_on_one_run),
+        cmocka_unit_test(scratch_grows_between_replays),
+        cmocka_unit_test(many_puts_in_flight),
+        cmocka_unit_test(copies_of_parameters_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
