@@ -47,6 +47,7 @@ struct cs_args {
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume goes on */
+    bool started;    /* a manifest stands already, and stays when the run fails */
     bool delegated;  /* another command ran in its place and wrote the manifest */
 };
 

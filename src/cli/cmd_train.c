@@ -1,8 +1,6 @@
 /* cospec train: pretrains a model of the toolkit on a corpus, under any objective. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -257,18 +255,15 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
     return status;
 }
 
-/* Checkpoints and log stay whatever comes; what stands for a finished run does not. A run that
- * starts anew takes the manifest of the old one away: its checkpoints go too, and --resume would
- * else hold the new ones against the old options. */
-static cs_status begin_files(cs_args *args, bool anew)
+/* The manifest stands from the first step on, whatever ends the run: its checkpoints are of these
+ * options. Files of a finished run are begun now, so that a failure removes what it wrote of them.
+ */
+static cs_status begin_files(void *ctx)
 {
-    static const char *const file[] = {"model.safetensors", "config.json", "tokenizer.json"};
-    char *manifest = cs_path_join(cs_args_text(args, "output"), "manifest.json");
-    cs_status status = manifest ? CS_OK : CS_ERR_MEMORY;
-    if (manifest && anew && unlink(manifest) != 0 && errno != ENOENT && errno != ENOTDIR) {
-        status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", manifest, strerror(errno));
-    }
-    cs_free(manifest);
+    static const char *const file[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                       "tokenizer_config.json"};
+    cs_args *args = ctx;
+    cs_status status = cs_output_start(args);
     for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
         char *path = NULL;
         status = cs_output_path(args, file[i], &path);
@@ -281,10 +276,9 @@ static cs_status train(cs_args *args, run *r)
 {
     cs_train_result result = {0};
     char reason[1024];
-    cs_status status = begin_files(args, !r->options.resume);
-    if (status == CS_OK) {
-        status = cs_train(&r->model, &r->corpus, r->tokenizer, &r->options, &result);
-    }
+    r->options.begun = begin_files;
+    r->options.begun_ctx = args;
+    cs_status status = cs_train(&r->model, &r->corpus, r->tokenizer, &r->options, &result);
     if (status != CS_OK && status != CS_ERR_CONVERGE) {
         return status;
     }

@@ -99,10 +99,11 @@ static json_t *seed_json(const cs_args *args)
     return seed == INT64_MIN ? json_null() : json_integer(seed);
 }
 
-cs_status cs_output_manifest(cs_args *args, double wall_seconds)
+static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
+                                const char *path)
 {
     char program[65];
-    char *path = NULL, *directory = NULL;
+    char *directory = NULL;
     json_t *m = json_object();
     cs_status status = m ? program_hash(program) : CS_ERR_MEMORY;
     directory = getcwd(NULL, 0);
@@ -125,7 +126,7 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds)
         {"inputs", inputs(args)},
         {"result", args->result ? json_string(args->result) : json_null()},
         {"exit_code", json_integer(args->exit_code)},
-        {"finished", json_boolean(!args->unfinished)},
+        {"finished", json_boolean(finished)},
         {"started", start_time(wall_seconds)},
         {"wall_seconds", cs_json_number(wall_seconds)},
     };
@@ -134,13 +135,29 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds)
         status = status == CS_OK ? set : status;
     }
     if (status == CS_OK) {
-        status = cs_output_path(args, "manifest.json", &path);
-    }
-    if (status == CS_OK) {
         status = cs_json_write(path, m);
     }
     json_decref(m);
     free(directory);
+    return status;
+}
+
+cs_status cs_output_manifest(cs_args *args, double wall_seconds)
+{
+    char *path = NULL;
+    cs_status status = cs_output_path(args, "manifest.json", &path);
+    if (status == CS_OK) {
+        status = write_manifest(args, !args->unfinished, wall_seconds, path);
+    }
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_output_start(cs_args *args)
+{
+    char *path = cs_path_join(cs_args_text(args, "output"), "manifest.json");
+    cs_status status = path ? write_manifest(args, false, 0.0, path) : CS_ERR_MEMORY;
+    args->started = status == CS_OK;
     cs_free(path);
     return status;
 }

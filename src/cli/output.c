@@ -129,7 +129,7 @@ void cs_output_discard(cs_args *args)
             replaced = replaced || before->inode != 0;
         }
     }
-    const char *dir = replaced ? cs_args_text(args, "output") : NULL;
+    const char *dir = replaced && !args->started ? cs_args_text(args, "output") : NULL;
     char *manifest = dir ? cs_path_join(dir, "manifest.json") : NULL;
     if (manifest) {
         (void)unlink(manifest);

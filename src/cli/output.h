@@ -69,6 +69,10 @@ cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
  * complete run with -o. */
 cs_status cs_output_manifest(cs_args *args, double wall_seconds) CS_MUST_CHECK;
 
+/* Writes it before the work, "finished": false, for a command whose checkpoints outlive a failure:
+ * it stays until cs_output_manifest replaces it. -o is given, its folder made. */
+cs_status cs_output_start(cs_args *args) CS_MUST_CHECK;
+
 /* Prints what cs_output_result set; CS_ERR_IO when standard output does not take it. */
 cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
 

@@ -99,6 +99,9 @@ static cs_status begin(session *s, const cs_corpus *corpus)
     if (status == CS_OK) {
         status = cs_dir_make(o->dir);
     }
+    if (status == CS_OK && o->begun) {
+        status = o->begun(o->begun_ctx);
+    }
     if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it */
         status = cs_train_prune(o->dir, o->resume ? KEPT : 0);
     }

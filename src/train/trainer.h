@@ -43,6 +43,10 @@ typedef struct {
     /* output; checkpoints in dir/checkpoint-STEP, the model in dir; NULL: nothing is written */
     const char *dir;
     bool resume; /* from the last checkpoint in dir, if there is one */
+    /* Called once, when all was checked and before the first byte goes to or from dir; its failure
+     * ends the run. NULL: nothing. */
+    cs_status (*begun)(void *ctx);
+    void *begun_ctx;
     const cs_progress *progress;
 } cs_train_options;
 
