@@ -1,0 +1,587 @@
+/* What a step does, against the same written out by hand: gradients of the same batches, AdamW from
+ * the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches. Then
+ * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
+ * skipped step. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/table.h"
+#include "io_support.h"
+#include "train/checkpoint.h"
+#include "train/trainer_private.h"
+#include "train_support.h"
+
+enum { BATCH = 3, MICRO = 2, STEPS = 5, WIDTH = 16 };
+
+static const double CLIP = 1.4;
+
+static void ok(cs_status status)
+{
+    if (status != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+}
+
+/* Every number of the recipe away from its default and from what a slip would put there. Of the
+ * five norms some are above the clip and some below. */
+static training make(void)
+{
+    recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 40};
+    training t = make_training(&r, NULL);
+    cs_model_config *c = &t.model.config;
+    c->dropout = c->attention_dropout = c->embed_dropout = 0.2;
+    t.options.steps = STEPS;
+    t.options.batch = BATCH;
+    t.options.accumulate = MICRO;
+    t.options.schedule = CS_SCHEDULE_LINEAR;
+    t.options.warmup = 2;
+    t.options.final_share = 0.1;
+    t.options.learning_rate = 0.02;
+    t.options.beta1 = 0.8;
+    t.options.beta2 = 0.95;
+    t.options.adam_eps = 1e-3;
+    t.options.weight_decay = 0.3;
+    t.options.clip = CLIP;
+    t.options.eval_batches = 2;
+    return t;
+}
+
+static void start(training *t, cs_trainer *run)
+{
+    *run = (cs_trainer){0};
+    ok(cs_trainer_init(&t->model, &t->corpus, t->tokenizer, &t->options, run));
+}
+
+/* --- by hand -----------------------------------------------------------------------------------*/
+
+/* A second training of the same recipe whose steps the test takes itself. */
+typedef struct {
+    training t;
+    cs_examples examples;
+    cs_network network;
+    cs_run *run;
+} hand;
+
+static void begin(hand *h, bool held_out)
+{
+    *h = (hand){.t = make()};
+    const cs_train_options *o = &h->t.options;
+    const cs_examples_options wanted = {.objective = &o->task.objective,
+                                        .length = o->length,
+                                        .held_out = held_out,
+                                        .seed = o->seed};
+    cs_network_options sizes = {
+        .form = CS_FORM_SINGLE, .loss = CS_LOSS_CROSS_ENTROPY, .training = !held_out};
+    ok(cs_examples_of(&h->t.corpus, &wanted, &h->examples));
+    ok(cs_task_sizes(&o->task, &h->t.model.config, BATCH, h->examples.longest, &sizes));
+    ok(cs_network_build(&h->t.model, &sizes, &h->network));
+    ok(cs_run_init(&h->network.graph, &h->t.model.params, &h->run));
+}
+
+static void end(hand *h)
+{
+    cs_run_free(&h->run);
+    cs_network_free(&h->network);
+    cs_examples_free(&h->examples);
+    free_training(&h->t);
+}
+
+/* Examples first .. first + count - 1, numbered from `row` within their step. */
+static cs_batch batch_of(hand *h, int64_t first, int64_t row, int64_t count, int64_t step)
+{
+    cs_example example[BATCH];
+    cs_batch batch = {0};
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t at = 0;
+        ok(cs_examples_at(&h->examples, first + i, &at));
+        example[i] = (cs_example){h->examples.token + h->examples.start[at], h->examples.length[at],
+                                  row + i};
+    }
+    ok(cs_batch_build(&h->t.options.task, &h->t.model.config, example, count, h->t.options.seed,
+                      step, NULL, &batch));
+    return batch;
+}
+
+static double forward(hand *h, const cs_batch *batch, double scale, uint32_t step, uint32_t micro)
+{
+    const cs_run_key key = {h->t.options.seed, step, micro};
+    double loss = 0;
+    ok(cs_batch_load(batch, &h->network, scale, NULL, key, h->run));
+    ok(cs_run_forward(h->run));
+    ok(cs_run_sum(h->run, h->network.loss, &loss));
+    return loss;
+}
+
+/* The loss of a step; its gradient stands in the parameters. */
+static double gradient(hand *h, int64_t step)
+{
+    cs_batch batch[MICRO];
+    double weight = 0, loss = 0;
+    for (int64_t m = 0; m < MICRO; ++m) {
+        batch[m] = batch_of(h, ((step - 1) * MICRO + m) * BATCH, m * BATCH, BATCH, step);
+        weight += batch[m].weight_sum;
+    }
+    ok(cs_params_zero_grad(&h->t.model.params));
+    for (int64_t m = 0; m < MICRO; ++m) {
+        loss += forward(h, &batch[m], 1 / weight, (uint32_t)step, (uint32_t)m);
+        ok(cs_run_backward(h->run));
+        cs_batch_free(&batch[m]);
+    }
+    return loss;
+}
+
+/* All parameters of a model in one array, by their offsets. */
+static void get_all(const cs_params *p, cs_param_block what, double *out)
+{
+    for (int64_t i = 0; i < p->count; ++i) {
+        ok(cs_params_get64(p, i, what, out + p->param[i].offset));
+    }
+}
+
+static void copy_values(const cs_params *from, cs_params *to)
+{
+    assert_int_equal(from->items, to->items);
+    for (int64_t i = 0; i < from->count; ++i) {
+        double value[4096];
+        assert_true(from->param[i].rows * from->param[i].cols <= 4096);
+        ok(cs_params_get64(from, i, CS_PARAM_VALUE, value));
+        ok(cs_params_set64(to, i, CS_PARAM_VALUE, value));
+    }
+}
+
+static bool ends(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static void close_to(const char *what, const char *name, int64_t step, double x, double want,
+                     double tolerance)
+{
+    if (!(fabs(x - want) <= tolerance)) {
+        fail_msg("step %lld, %s of %s: %.9g, not %.9g", (long long)step, what, name, x, want);
+    }
+}
+
+/* --- AdamW -------------------------------------------------------------------------------------*/
+
+/* In double, n items: moments by hand, sums of the magnitudes that went into m, and what the
+ * trainer has. */
+typedef struct {
+    double *m, *v, *size, *grad, *before, *value, *its_m, *its_v;
+} moments;
+
+static moments moments_of(int64_t n)
+{
+    double *all = cs_calloc(8 * n, sizeof *all);
+    assert_non_null(all);
+    return (moments){all,         all + n,     all + 2 * n, all + 3 * n,
+                     all + 4 * n, all + 5 * n, all + 6 * n, all + 7 * n};
+}
+
+static double squares(const cs_params *p, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->count; ++i) {
+        const double *at = x + p->param[i].offset;
+        for (int64_t k = 0; k < p->param[i].rows * p->param[i].cols; ++k) {
+            sum += at[k] * at[k];
+        }
+    }
+    return sum;
+}
+
+/* Hyperparameters are floats: 1 - 0.95 is off by 2^-24 / 0.05 < 2^-19, and a step multiplies few of
+ * them. Five steps stay within 2^-15 of the magnitudes that are summed. */
+static void check_update(const cs_params *p, moments *s, int64_t step, double norm)
+{
+    static const double rate[] = {0, 0.01, 0.02, 0.014, 0.008, 0.002};
+    const double b1 = 0.8, b2 = 0.95, eps = 1e-3, decay = 0.3, near = ldexp(1, -15);
+    double clip = norm > CLIP ? CLIP / norm : 1;
+    double bias1 = 1 - pow(b1, (double)step), bias2 = 1 - pow(b2, (double)step);
+    for (int64_t i = 0; i < p->count; ++i) {
+        const char *name = p->param[i].name;
+        bool decays = !ends(name, ".gain") && !ends(name, "bias");
+        int64_t first = p->param[i].offset, n = p->param[i].rows * p->param[i].cols;
+        for (int64_t k = first; k < first + n; ++k) {
+            double g = clip * s->grad[k];
+            s->m[k] = b1 * s->m[k] + (1 - b1) * g;
+            s->v[k] = b2 * s->v[k] + (1 - b2) * g * g;
+            s->size[k] = b1 * s->size[k] + (1 - b1) * fabs(g);
+            double root = sqrt(s->v[k] / bias2) + eps, kept = decays ? decay * s->before[k] : 0;
+            double want = s->before[k] - rate[step] * (s->m[k] / bias1 / root + kept);
+            double moved = rate[step] * (s->size[k] / bias1 / root + fabs(kept));
+            close_to("m", name, step, s->its_m[k], s->m[k], near * s->size[k] + 1e-40);
+            close_to("v", name, step, s->its_v[k], s->v[k], near * s->v[k] + 1e-40);
+            close_to("value", name, step, s->value[k], want,
+                     near * moved + ldexp(fabs(s->before[k]), -23) + 1e-40);
+        }
+    }
+}
+
+static void test_steps_by_hand(void **state)
+{
+    (void)state;
+    training t = make();
+    cs_trainer run;
+    hand h;
+    start(&t, &run);
+    begin(&h, false);
+    cs_params *p = &t.model.params, *mine = &h.t.model.params;
+    moments s = moments_of(p->items);
+    int clipped = 0;
+    for (int64_t step = 1; step <= STEPS; ++step) {
+        copy_values(p, mine);
+        get_all(mine, CS_PARAM_VALUE, s.before);
+        double loss = gradient(&h, step);
+        get_all(mine, CS_PARAM_GRAD, s.grad);
+        double norm = sqrt(squares(mine, s.grad));
+        ok(cs_trainer_step(&run, true));
+        close_to("norm", "all", step, run.norm, norm, 1e-12 * norm);
+        close_to("loss", "all", step, run.state.loss, loss, 1e-12 * loss);
+        get_all(p, CS_PARAM_VALUE, s.value);
+        get_all(p, CS_PARAM_M, s.its_m);
+        get_all(p, CS_PARAM_V, s.its_v);
+        check_update(p, &s, step, norm);
+        clipped += norm > CLIP;
+    }
+    if (clipped == 0 || clipped == STEPS) {
+        fail_msg("%d of %d steps are clipped: one kind is not tried", clipped, STEPS);
+    }
+    cs_free(s.m);
+    end(&h);
+    cs_trainer_free(&run);
+    free_training(&t);
+}
+
+/* What the steps above were held against does differ from step to step and from micro-batch to
+ * micro-batch. */
+static void test_plans_and_dropout_differ(void **state)
+{
+    (void)state;
+    hand h;
+    begin(&h, false);
+    cs_batch one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
+             row = batch_of(&h, 0, BATCH, BATCH, 1);
+    size_t bytes = (size_t)(one.batch * one.length) * sizeof *one.token;
+    assert_int_equal(one.length, two.length);
+    assert_memory_not_equal(one.token, two.token, bytes);
+    assert_memory_not_equal(one.token, row.token, bytes);
+    double loss = forward(&h, &one, 1, 1, 0);
+    assert_true(loss == forward(&h, &one, 1, 1, 0));
+    assert_true(loss != forward(&h, &one, 1, 2, 0));
+    assert_true(loss != forward(&h, &one, 1, 1, 1));
+    cs_batch_free(&one);
+    cs_batch_free(&two);
+    cs_batch_free(&row);
+    end(&h);
+}
+
+/* --- evaluation --------------------------------------------------------------------------------*/
+
+/* Two whole batches and what is left, up to eval_batches of them. */
+static void test_evaluation_by_hand(void **state)
+{
+    (void)state;
+    training t = make();
+    hand h;
+    begin(&h, true);
+    double sum = 0, weight = 0, seen[4] = {0};
+    assert_int_equal(h.examples.count, 8);
+    for (int64_t at = 0, k = 1; at < 8; at += BATCH, ++k) {
+        cs_batch batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
+        sum += forward(&h, &batch, 1, 9, 9); /* nothing is dropped, whatever the key */
+        weight += batch.weight_sum;
+        seen[k] = sum / weight;
+        cs_batch_free(&batch);
+    }
+    for (int64_t k = 1; k <= 3; ++k) {
+        cs_trainer run;
+        double loss = 0;
+        t.options.eval_batches = k;
+        start(&t, &run);
+        ok(cs_trainer_evaluate(&run, &loss));
+        close_to("held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
+        ok(cs_trainer_evaluate(&run, &loss));
+        close_to("second held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
+        cs_trainer_free(&run);
+    }
+    end(&h);
+    free_training(&t);
+}
+
+/* --- order of like lengths ---------------------------------------------------------------------*/
+
+/* Groups of like lengths do not come shortest first: their order is that of a shuffle, another in
+ * another epoch. */
+static void test_groups_are_shuffled(void **state)
+{
+    (void)state;
+    recipe r = {.documents = 60};
+    training t = make_training(&r, NULL);
+    const cs_examples_options wanted = {
+        .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
+    cs_examples e = {0};
+    ok(cs_examples_of(&t.corpus, &wanted, &e));
+    assert_int_equal(e.count, 48);
+    int falls = 0, changed = 0;
+    int64_t longest[2][12] = {{0}};
+    for (int64_t n = 0; n < 96; ++n) {
+        int64_t at = 0, *group = &longest[n / 48][n % 48 / 4];
+        ok(cs_examples_at(&e, n, &at));
+        *group = e.length[at] > *group ? e.length[at] : *group;
+    }
+    for (int g = 0; g < 12; ++g) {
+        falls += g > 0 && longest[0][g] < longest[0][g - 1];
+        changed += longest[0][g] != longest[1][g];
+    }
+    assert_true(falls > 0);
+    assert_true(changed > 0);
+    cs_examples_free(&e);
+    free_training(&t);
+}
+
+/* --- steps that predict nothing ----------------------------------------------------------------*/
+
+/* Batches of one sequence of which a token is rarely masked. */
+static training make_rare(const char *dir)
+{
+    recipe r = {.kind = CS_OBJ_BERNOULLI_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
+    training t = make_training(&r, dir);
+    cs_objective *o = &t.options.task.objective;
+    o->mask_ratio_lo = o->mask_ratio_hi = 0.1;
+    t.options.steps = 60;
+    t.options.batch = 1;
+    t.options.log_every = 1;
+    t.options.bad_limit = 1;
+    return t;
+}
+
+/* Norms that no step wrote are read by none: they are not-a-number here. */
+static void test_unwritten_norms(void **state)
+{
+    (void)state;
+    double poison[CS_NORMS];
+    int64_t steps = 0, empty = 0;
+    training t = make_rare(NULL);
+    cs_trainer run;
+    t.backend->asynchronous = true;
+    start(&t, &run);
+    for (int i = 0; i < CS_NORMS; ++i) {
+        poison[i] = NAN;
+    }
+    ok(t.backend->put(t.backend, run.norms, poison, (int64_t)sizeof poison));
+    for (; steps < 50; ++steps) {
+        bool read = steps % 9 == 8;
+        ok(cs_trainer_step(&run, read));
+        empty += run.empty;
+        if (read) {
+            assert_true(isfinite(run.norm) == !run.empty);
+            assert_true(isfinite(run.state.loss) == !run.empty);
+        }
+    }
+    assert_true(empty > 5 && empty < 45);
+    assert_int_equal(run.state.skipped, 0);
+    cs_trainer_free(&run);
+    free_training(&t);
+}
+
+/* The log of a run now and of one whose batches keep one shape: empty cells in the same rows, the
+ * same numbers in the others but for the order of sums. */
+static void test_log_of_empty_steps(void **state)
+{
+    cs_table log[2] = {{0}};
+    int empty = 0;
+    for (int i = 0; i < 2; ++i) {
+        training t = make_rare(in_dir(state, i == 0 ? "now" : "later"));
+        t.backend->asynchronous = i == 1;
+        assert_int_equal(trained(&t).skipped, 0);
+        free_training(&t);
+        ok(cs_table_read_csv(in_dir(state, i == 0 ? "now/log.csv" : "later/log.csv"), &log[i]));
+        assert_int_equal(log[i].rows, 60);
+    }
+    for (int64_t row = 0; row < 60; ++row) {
+        static const char *const column[] = {"loss", "grad_norm"};
+        bool none[2];
+        for (int c = 0; c < 2; ++c) {
+            int64_t at = row * log[0].columns + cs_table_column(&log[0], column[c]);
+            const char *now = log[0].cell[at], *later = log[1].cell[at];
+            none[c] = now[0] == '\0';
+            assert_int_equal(none[c], later[0] == '\0');
+            close_to(column[c], "all", row + 1, strtod(later, NULL), strtod(now, NULL), 1e-3);
+        }
+        assert_int_equal(none[0], none[1]);
+        empty += none[0];
+    }
+    assert_true(empty > 5 && empty < 55);
+    cs_table_free(&log[0]);
+    cs_table_free(&log[1]);
+}
+
+/* --- norms that wait ---------------------------------------------------------------------------*/
+
+static void set_gain(training *t, float first)
+{
+    float value[WIDTH];
+    int64_t number = cs_params_find(&t->model.params, "final_norm.gain");
+    ok(cs_params_get(&t->model.params, number, CS_PARAM_VALUE, value));
+    value[0] = first;
+    ok(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, value));
+}
+
+/* Nothing asks for numbers in 150 steps: two bad ones early are counted all the same, before 64
+ * others have taken their places. */
+static void test_norms_are_read_in_time(void **state)
+{
+    (void)state;
+    recipe r = {0};
+    training t = make_training(&r, NULL);
+    cs_trainer run;
+    t.backend->asynchronous = true;
+    t.options.steps = 200;
+    start(&t, &run);
+    for (int step = 1; step <= 150; ++step) {
+        if (step == 3 || step == 5) {
+            set_gain(&t, step == 3 ? INFINITY : 1);
+        }
+        ok(cs_trainer_step(&run, false));
+        assert_int_equal(run.unread, step % CS_NORMS);
+        assert_int_equal(run.state.skipped, step < CS_NORMS ? 0 : 2);
+    }
+    ok(cs_trainer_step(&run, true));
+    assert_int_equal(run.state.skipped, 2);
+    cs_trainer_free(&run);
+    free_training(&t);
+}
+
+/* The same through the loop, with a row of the log every 70 steps. */
+static void test_rare_log(void **state)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    t.backend->asynchronous = true;
+    t.options.steps = 140;
+    t.options.log_every = 70;
+    t.options.eval_every = t.options.save_every = 0;
+    t.options.learning_rate = 1e30;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.bad_limit = 60;
+    cs_train_result result;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
+                 "not finite in 60 steps in a row, the last of them 6");
+    assert_int_equal(result.step, CS_NORMS);
+    free_training(&t);
+}
+
+/* --- a stop after a skipped step ---------------------------------------------------------------*/
+
+typedef struct {
+    training *t;
+    float before;
+} stop;
+
+/* Step 7 has no finite gradient; the value that did it is whole again when the run is stopped. */
+static void stop_after_7(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    training *t = ((stop *)ctx)->t;
+    (void)stage;
+    (void)total;
+    if (done == 6) {
+        float value[WIDTH];
+        ok(cs_params_get(&t->model.params, cs_params_find(&t->model.params, "final_norm.gain"),
+                         CS_PARAM_VALUE, value));
+        ((stop *)ctx)->before = value[0];
+        set_gain(t, INFINITY);
+    } else if (done == 7) {
+        set_gain(t, ((stop *)ctx)->before);
+        cs_interrupt_set();
+    }
+}
+
+static cs_status train_and_stop(const char *path)
+{
+    recipe r = {0};
+    training t = make_training(&r, path);
+    stop s = {&t, 0};
+    cs_progress progress = {stop_after_7, &s};
+    cs_train_result result;
+    t.options.progress = &progress;
+    cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
+    free_training(&t);
+    return status;
+}
+
+static void test_stop_after_a_skipped_step(void **state)
+{
+    recipe r = {0};
+    cs_train_state kept = {0};
+    json_t *record = NULL;
+    const char *dir = in_dir(state, "run");
+    assert_int_equal(in_child(train_and_stop, dir, "checkpoint-7 is kept"), CS_ERR_INTERRUPT);
+    ok(cs_train_open(dir, 7, &kept, &record));
+    json_decref(record);
+    assert_int_equal(kept.bad, 1);
+    assert_int_equal(kept.skipped, 1);
+    training t = make_training(&r, dir);
+    t.options.resume = true;
+    cs_train_result result = trained(&t);
+    assert_true(result.finished && result.step == 12 && result.skipped == 1);
+    free_training(&t);
+}
+
+/* --- limits ------------------------------------------------------------------------------------*/
+
+static void refused(int64_t steps, int64_t accumulate, const char *reason)
+{
+    recipe r = {0};
+    training t = make_training(&r, NULL);
+    cs_trainer run = {0};
+    t.options.steps = steps;
+    t.options.accumulate = accumulate;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    assert_fails(cs_trainer_init(&t.model, &t.corpus, t.tokenizer, &t.options, &run), CS_ERR_USAGE,
+                 reason);
+    free_training(&t);
+}
+
+/* Beyond them the key of dropout would repeat. */
+static void test_limits(void **state)
+{
+    (void)state;
+    refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [1, 4294967295]");
+    refused(12, 65536, "accumulate 65536 is not in [1, 65535]");
+    recipe r = {0};
+    training t = make_training(&r, NULL);
+    cs_trainer run;
+    t.options.steps = UINT32_MAX;
+    t.options.accumulate = UINT16_MAX;
+    start(&t, &run);
+    cs_trainer_free(&run);
+    free_training(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_by_hand),
+        cmocka_unit_test(test_plans_and_dropout_differ),
+        cmocka_unit_test(test_evaluation_by_hand),
+        cmocka_unit_test(test_groups_are_shuffled),
+        cmocka_unit_test(test_unwritten_norms),
+        TEST_IN_DIR(test_log_of_empty_steps),
+        cmocka_unit_test(test_norms_are_read_in_time),
+        TEST_IN_DIR(test_rare_log),
+        TEST_IN_DIR(test_stop_after_a_skipped_step),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
