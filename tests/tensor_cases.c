@@ -6,8 +6,7 @@
 
 #include "tensor_support.h"
 
-/* --- masks ------------------------------------------------------------------------------------
- */
+/* --- masks ------------------------------------------------------------------------------------ */
 
 typedef struct {
     cs_net_fill vis, lim;
@@ -43,8 +42,7 @@ typedef struct {
         cs_fill_constant, cs_fill_constant, 0, 0                                                   \
     }
 
-/* --- linear -----------------------------------------------------------------------------------
- */
+/* --- linear ----------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t batch, length, in, out;
@@ -108,8 +106,7 @@ static void linear_frozen(cs_tensor_net *net)
     cs_net_output(net, cs_graph_linear(g, y, u, b, CS_ACT_TANH));
 }
 
-/* --- embed, gather, add -----------------------------------------------------------------------
- */
+/* --- embed, gather, add ----------------------------------------------------------------------- */
 
 static void embed_one(cs_tensor_net *net)
 {
@@ -185,8 +182,7 @@ static void add_itself(cs_tensor_net *net)
     cs_net_output(net, cs_graph_add(&net->graph, b, b, 0.5));
 }
 
-/* --- layer norm -------------------------------------------------------------------------------
- */
+/* --- layer norm ------------------------------------------------------------------------------- */
 
 static void norm(cs_tensor_net *net)
 {
@@ -268,8 +264,7 @@ static void norm_frozen(cs_tensor_net *net)
     cs_net_output(net, cs_graph_add(g, s, y, 0));
 }
 
-/* --- attention --------------------------------------------------------------------------------
- */
+/* --- attention -------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t batch, rows, keys, heads, width; /* width of a head */
@@ -364,8 +359,7 @@ static void attention_nothing(cs_tensor_net *net)
     cs_net_output(net, cs_graph_attention(g, q, k, v, &o));
 }
 
-/* --- linear attention -------------------------------------------------------------------------
- */
+/* --- linear attention ------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t rows, keys, heads;
@@ -406,8 +400,7 @@ static void pooled_shared(cs_tensor_net *net)
     cs_net_output(net, cs_graph_linear_attention(g, x, x, x, vis, lim, 3, 2));
 }
 
-/* --- losses -----------------------------------------------------------------------------------
- */
+/* --- losses ----------------------------------------------------------------------------------- */
 
 static int logits(cs_tensor_net *net, int rows, int64_t cols)
 {
@@ -473,8 +466,7 @@ static void squared(cs_tensor_net *net)
     cs_net_loss(net, cs_graph_squared_error(&net->graph, z, goal, weight));
 }
 
-/* --- together ---------------------------------------------------------------------------------
- */
+/* --- together --------------------------------------------------------------------------------- */
 
 /* A pre-LN block of a language model with two losses and dropout everywhere. */
 static void block(cs_tensor_net *net)

@@ -11,8 +11,7 @@
 
 enum { GUARD = 4096, GUARD_BYTE = 0xA5, MOST_BLOCKS = 64 };
 
-/* --- central differences ----------------------------------------------------------------------
- */
+/* --- central differences ---------------------------------------------------------------------- */
 
 static const double fd_step = 1e-5, fd_tolerance = 1e-6;
 
@@ -134,8 +133,7 @@ bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
     return good;
 }
 
-/* --- guards -----------------------------------------------------------------------------------
- */
+/* --- guards ----------------------------------------------------------------------------------- */
 
 static struct {
     cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);
@@ -212,8 +210,7 @@ static bool guards_down(cs_backend *backend, char why[CS_TENSOR_WHY])
     return guards.damaged == 0;
 }
 
-/* --- comparison -------------------------------------------------------------------------------
- */
+/* --- comparison ------------------------------------------------------------------------------- */
 
 double cs_tensor_unit_roundoff(cs_real_kind kind)
 {

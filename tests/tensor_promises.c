@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- leaks ------------------------------------------------------------------------------------
- */
+/* --- leaks ------------------------------------------------------------------------------------ */
 
 typedef struct {
     int y, vis, lim;
@@ -97,8 +96,7 @@ bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int6
     return good;
 }
 
-/* --- the optimizer ----------------------------------------------------------------------------
- */
+/* --- the optimizer ---------------------------------------------------------------------------- */
 
 enum { DECAYED = 35, PLAIN = 3, ALL = DECAYED + PLAIN, STEPS = 5 };
 

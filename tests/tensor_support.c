@@ -24,8 +24,7 @@ void *cs_tensor_room(int64_t count, size_t size)
     return p;
 }
 
-/* --- building ---------------------------------------------------------------------------------
- */
+/* --- building --------------------------------------------------------------------------------- */
 
 int cs_net_rows_now(cs_tensor_net *net, int64_t batch, int64_t length, int64_t now_batch,
                     int64_t now_length)
@@ -161,8 +160,7 @@ int32_t cs_fill_group(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t
     return (int32_t)((5 * i + 2 * b + i / 2) % 3 + n);
 }
 
-/* --- opening ----------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 double cs_tensor_value(cs_rng *rng, double low, double high)
 {
@@ -260,8 +258,7 @@ void cs_tensor_close(cs_tensor_world *world)
     cs_graph_free(&world->net.graph);
 }
 
-/* --- running ----------------------------------------------------------------------------------
- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static void poison(cs_backend *backend, void *memory, int64_t bytes)
 {

@@ -24,8 +24,7 @@
 
 enum { CS_NET_MOST = 32, CS_NET_OUTPUTS = 4, CS_TENSOR_WHY = 256 };
 
-/* --- building a case --------------------------------------------------------------------------
- */
+/* --- building a case -------------------------------------------------------------------------- */
 
 /* Value of an index tensor at row i of sequence b; n is the number given to cs_net_index. */
 typedef int32_t (*cs_net_fill)(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n);
@@ -89,8 +88,7 @@ int32_t cs_fill_padded_lim(cs_rng *rng, int64_t b, int64_t i, int64_t length, in
 /* Groups 0, 1, 2 in some order, plus n. */
 int32_t cs_fill_group(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n);
 
-/* --- running it -------------------------------------------------------------------------------
- */
+/* --- running it ------------------------------------------------------------------------------- */
 
 typedef struct {
     cs_tensor_net net;
@@ -127,8 +125,7 @@ typedef struct {
 void cs_tensor_step(cs_tensor_world *world, cs_tensor_result *out);
 void cs_tensor_result_free(cs_tensor_result *result);
 
-/* --- checks: false with a reason in `why` -----------------------------------------------------
- */
+/* --- checks: false with a reason in `why` ----------------------------------------------------- */
 
 /* Every parameter's gradient against central differences in double, and three joint directions.
  * The step 1e-5 balances truncation, h^2 f''' / 6 ~ 2e-11, against rounding, eps |L| / h ~ 1e-10
@@ -164,8 +161,7 @@ bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int6
  * gradient that is not finite must change nothing. */
 bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_WHY]);
 
-/* --- small parts ------------------------------------------------------------------------------
- */
+/* --- small parts ------------------------------------------------------------------------------ */
 
 void cs_tensor_must(cs_status status, const char *what); /* aborts with the reason */
 void *cs_tensor_room(int64_t count, size_t size);        /* zeroed, or aborts; free() it */

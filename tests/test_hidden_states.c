@@ -353,8 +353,7 @@ static void layers_are_chosen(void **state)
     free_training(&t);
 }
 
-/* --- masking and special tokens -----------------------------------------------------------------
- */
+/* --- masking and special tokens --------------------------------------------------------------- */
 
 static void masks_are_counted(void **state)
 {
@@ -424,8 +423,7 @@ static void special_tokens_stand_around(void **state)
     free_training(&t);
 }
 
-/* --- errors -------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void bad_options(void **state)
 {
@@ -537,8 +535,7 @@ static void allocations(void **state)
     free_training(&held);
 }
 
-/* --- kinds --------------------------------------------------------------------------------------
- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void put(void **state, const char *name, const char *text)
 {

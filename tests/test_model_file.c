@@ -183,8 +183,7 @@ static void gpt2_matrices_are_transposed(void **state)
     cs_backend_free(&backend);
 }
 
-/* --- files of others
- * ------------------------------------------------------------------------------------- */
+/* --- files of others -------------------------------------------------------------------------- */
 
 /* Writes DIR/model.safetensors again with each name passed through `rename` (NULL result: left
  * out), and one more tensor if `extra` is a name. */

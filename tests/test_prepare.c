@@ -172,8 +172,7 @@ static void preparation_survives_failed_allocations(void **state)
     }
 }
 
-/* --- the real corpora, where their packages are ------------------------------------------------
- */
+/* --- the real corpora, where their packages are ----------------------------------------------- */
 
 static void wordnet_is_as_documented(void **state)
 {

@@ -27,8 +27,7 @@ static cs_backend *open_cpu(int threads, const char *unit)
     return backend;
 }
 
-/* --- a small transformer, longer than every block ----------------------------------------------
- */
+/* --- a small transformer, longer than every block --------------------------------------------- */
 
 enum { ROWS = 150, WIDTH = 72, WORDS = 530 };
 
@@ -84,8 +83,7 @@ static void transformer(cs_tensor_net *net)
 
 static const cs_tensor_case large = {.name = "transformer", .build = transformer};
 
-/* --- against the reference ----------------------------------------------------------------------
- */
+/* --- against the reference -------------------------------------------------------------------- */
 
 static void test_reference(void **state)
 {
@@ -132,8 +130,7 @@ static void test_large(void **state)
     cs_backend_free(&backend);
 }
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 /* Bits of everything that two steps with an update between them leave behind. */
 static uint64_t bits_after(int threads, const cs_tensor_case *what)
@@ -177,8 +174,7 @@ static void test_threads(void **state)
     }
 }
 
-/* --- products in parts
- * ---------------------------------------------------------------------------- */
+/* --- products in parts ------------------------------------------------------------------------ */
 
 typedef struct {
     int before[3];
@@ -242,8 +238,7 @@ static void test_parts(void **state)
     cs_backend_free(&backend);
 }
 
-/* --- functions
- * ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 enum { GRID = 20001 };
 
@@ -317,8 +312,7 @@ static void test_dropout(void **state)
     }
 }
 
-/* --- failures
- * ------------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 static void test_names(void **state)
 {

@@ -12,8 +12,7 @@
 #include "model/huggingface.h"
 #include "model/model.h"
 
-/* --- writing
- * --------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
 static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)

@@ -33,8 +33,7 @@ enum {
     PART_BYTES = 1 << 18, /* its bytes */
 };
 
-/* --- memory
- * -------------------------------------------------------------------------------------*/
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* Aligned room; what cs_alloc returned is kept just before it. */
 static void *aligned(int64_t bytes)
@@ -105,8 +104,7 @@ static cs_status cpu_zero(cs_backend *backend, void *memory, int64_t bytes)
                                ((cs_cpu *)backend)->threads, zero_part, &z);
 }
 
-/* --- scratch
- * ------------------------------------------------------------------------------------*/
+/* --- scratch ---------------------------------------------------------------------------------- */
 
 /* At least `items` floats, times `copies`. */
 static cs_status grow(float **memory, int64_t *held, int64_t items, int64_t copies)
@@ -145,8 +143,7 @@ cs_status cs_cpu_ranked(cs_cpu *cpu, int64_t items)
     return grow(&cpu->ranked, &cpu->ranked_items, items, 1);
 }
 
-/* --- what operations share
- * ----------------------------------------------------------------------*/
+/* --- what operations share -------------------------------------------------------------------- */
 
 cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor)
 {
@@ -215,8 +212,7 @@ cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const
                : CS_OK;
 }
 
-/* --- the optimizer
- * ------------------------------------------------------------------------------*/
+/* --- the optimizer ---------------------------------------------------------------------------- */
 
 typedef struct {
     const cs_cpu *cpu;
@@ -286,8 +282,7 @@ static cs_status cpu_adamw(cs_backend *backend, const cs_update *update)
                : CS_OK;
 }
 
-/* --- the table
- * ----------------------------------------------------------------------------------*/
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void cpu_free(cs_backend *backend)
 {

@@ -272,8 +272,7 @@ static const float *keep_of(const piece *c, int64_t i)
     return ranked;
 }
 
-/* --- forward
- * ------------------------------------------------------------------------------------*/
+/* --- forward ---------------------------------------------------------------------------------- */
 
 static void softmax_row(const piece *c, int64_t i)
 {
@@ -328,8 +327,7 @@ cs_status cs_cpu_attention(const cs_run *run, const cs_op *op)
                            : status;
 }
 
-/* --- backward
- * -----------------------------------------------------------------------------------*/
+/* --- backward --------------------------------------------------------------------------------- */
 
 /* Scores to P, or with dropout to A = keep P; dp to S'. */
 static void softmax_row_back(const piece *c, int64_t i, float *table_part)

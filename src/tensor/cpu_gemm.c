@@ -42,8 +42,7 @@ static int64_t part_start(int64_t n, int64_t parts, int64_t i)
     return i * (n / parts) + least(i, n % parts);
 }
 
-/* --- packed operands
- * ----------------------------------------------------------------------------*/
+/* --- packed operands -------------------------------------------------------------------------- */
 
 int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k)
 {
@@ -137,8 +136,7 @@ void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
     }
 }
 
-/* --- the parallel product
- * -----------------------------------------------------------------------*/
+/* --- the parallel product --------------------------------------------------------------------- */
 
 typedef struct {
     cs_cpu *cpu;

@@ -44,8 +44,7 @@ static void clear(float *z, int64_t from, int64_t to)
     memset(z + from, 0, (size_t)(to - from) * sizeof *z);
 }
 
-/* --- cross-entropy
- * ------------------------------------------------------------------------------*/
+/* --- cross-entropy ---------------------------------------------------------------------------- */
 
 static loss_job entropy_of(const cs_run *run, const cs_op_cross_entropy *o)
 {
@@ -100,8 +99,7 @@ cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
     return t.z.grad ? by_rows(&t, entropy_back_row) : CS_OK;
 }
 
-/* --- spectral loss
- * ------------------------------------------------------------------------------*/
+/* --- spectral loss ---------------------------------------------------------------------------- */
 
 static loss_job spectral_of(const cs_run *run, const cs_op_spectral_loss *o)
 {
@@ -155,8 +153,7 @@ cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
     return t.z.grad ? by_rows(&t, spectral_back_row) : CS_OK;
 }
 
-/* --- squared error
- * ------------------------------------------------------------------------------*/
+/* --- squared error ---------------------------------------------------------------------------- */
 
 static loss_job square_of(const cs_run *run, const cs_op_squared_error *o)
 {

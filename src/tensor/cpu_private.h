@@ -196,8 +196,7 @@ typedef struct {
 } cs_cpu_small;
 void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product);
 
-/* --- rank masks
- * ---------------------------------------------------------------------------------*/
+/* --- rank masks ------------------------------------------------------------------------------- */
 
 /* One sequence with keys sorted by vis and queries by how many keys they see: every query then sees
  * a prefix of the keys, so that a rank mask costs what a causal one does. */
@@ -211,14 +210,12 @@ typedef struct {
 cs_status cs_cpu_rank(const cs_run *run, int vis, int lim) CS_MUST_CHECK;
 cs_cpu_ranks cs_cpu_ranks_of(const cs_run *run, int vis, int lim, int64_t sequence);
 
-/* --- dropout
- * ------------------------------------------------------------------------------------*/
+/* --- dropout ---------------------------------------------------------------------------------- */
 
 /* All but the row; drops is false where nothing is dropped. */
 cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, double p);
 
-/* --- operations
- * ---------------------------------------------------------------------------------*/
+/* --- operations ------------------------------------------------------------------------------- */
 
 cs_status cs_cpu_linear(const cs_run *run, const cs_op *op);
 cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op);

@@ -13,8 +13,7 @@ typedef struct {
     int at; /* the table whose gradient is at hand */
 } rows_job;
 
-/* --- scatter: to[index[r]] += from[r]
- * -----------------------------------------------------------*/
+/* --- scatter: to[index[r]] += from[r] --------------------------------------------------------- */
 
 /* Rows of one stretch of the sorted list. An index belongs to the stretch where its first row
  * stands, so that its rows are added by one worker in rising order. */
@@ -46,8 +45,7 @@ static cs_status scatter_table(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* --- embed
- * --------------------------------------------------------------------------------------*/
+/* --- embed ------------------------------------------------------------------------------------ */
 
 static rows_job embed_of(const cs_run *run, const cs_op_embed *o)
 {
@@ -112,8 +110,7 @@ cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op)
     return status;
 }
 
-/* --- gather
- * -------------------------------------------------------------------------------------*/
+/* --- gather ----------------------------------------------------------------------------------- */
 
 static rows_job gather_of(const cs_run *run, const cs_op_gather *o)
 {
@@ -169,8 +166,7 @@ cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
                            : status;
 }
 
-/* --- add
- * ----------------------------------------------------------------------------------------*/
+/* --- add -------------------------------------------------------------------------------------- */
 
 typedef struct {
     cs_cpu *cpu;

@@ -6,8 +6,7 @@
 #include "tensor/cpu_private.h"
 #include "tensor/cpu_simd_math_private.h"
 
-/* --- matrices
- * -----------------------------------------------------------------------------------*/
+/* --- matrices --------------------------------------------------------------------------------- */
 
 #if defined(SIMD_AVX512)
 #define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -161,8 +160,7 @@ static void tile(int64_t rows, int64_t steps, const float *a, const float *b, fl
     }
 }
 
-/* --- plain loops
- * --------------------------------------------------------------------------------*/
+/* --- plain loops ------------------------------------------------------------------------------ */
 
 static void copy(int64_t n, const float *x, float *y)
 {
@@ -220,8 +218,7 @@ static double squares(int64_t n, const float *x)
     return s;
 }
 
-/* --- activations
- * --------------------------------------------------------------------------------*/
+/* --- activations ------------------------------------------------------------------------------ */
 
 ALWAYS void activate_by(cs_activation act, int64_t n, const float *b, float *z, float *y)
 {
@@ -278,8 +275,7 @@ static void slope(cs_activation act, int64_t n, const float *z, float *dy)
 #undef CALL
 }
 
-/* --- softmax
- * ------------------------------------------------------------------------------------*/
+/* --- softmax ---------------------------------------------------------------------------------- */
 
 static float max(int64_t n, const float *x)
 {
@@ -337,8 +333,7 @@ static void entropy_back(int64_t n, float lse, float weight, float *z)
     }
 }
 
-/* --- layer norm
- * ---------------------------------------------------------------------------------*/
+/* --- layer norm ------------------------------------------------------------------------------- */
 
 static void norm(const cs_cpu_norm_row *row)
 {
@@ -395,8 +390,7 @@ static void norm_back(const cs_cpu_norm_back_row *row)
     }
 }
 
-/* --- the optimizer
- * ------------------------------------------------------------------------------*/
+/* --- the optimizer ---------------------------------------------------------------------------- */
 
 static void adamw(const cs_cpu_adamw *part)
 {
@@ -418,8 +412,7 @@ static void adamw(const cs_cpu_adamw *part)
     }
 }
 
-/* --- dropout
- * ------------------------------------------------------------------------------------*/
+/* --- dropout ---------------------------------------------------------------------------------- */
 
 /* W groups of four columns at a time, as cs_drop_words. */
 static void drop(const cs_cpu_drop *d, int64_t n, float *keep)

@@ -197,8 +197,7 @@ void cs_graph_keep(cs_graph *graph, int tensor)
     }
 }
 
-/* --- checks
- * --------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 /* The operand is there, in one of two spaces, with the rows and columns asked for (-1: any). */
 static bool takes(cs_graph *graph, const char *what, int id, cs_space space, int row_set,
@@ -240,8 +239,7 @@ static bool dropout(cs_graph *graph, const char *what, double p)
     return graph->status == CS_OK;
 }
 
-/* --- appending
- * ------------------------------------------------------------------------------------ */
+/* --- appending -------------------------------------------------------------------------------- */
 
 static bool wants_grad(const cs_graph *graph, int id)
 {

@@ -85,8 +85,7 @@ typedef enum {
     CS_ACT_TANH
 } cs_activation;
 
-/* --- what each operation does; t' is the gradient of the loss by t -------------------------------
- */
+/* --- what each operation does; t' is the gradient of the loss by t ---------------------------- */
 
 /* y[r,o] = act(z[r,o]), z[r,o] = sum_i x[r,i] w[o,i] + b[o].   x: R x I, w: O x I, b: 1 x O or
  * none. z is kept in training where act is not none (else CS_NONE). Backward: z' = y' act'(z), x' =
@@ -222,8 +221,7 @@ typedef struct {
 void cs_graph_init(cs_graph *graph, bool training);
 void cs_graph_free(cs_graph *graph); /* accepts a zeroed object */
 
-/* --- row sets and leaves
- * --------------------------------------------------------------------------- */
+/* --- row sets and leaves ---------------------------------------------------------------------- */
 
 int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length);
 
@@ -249,8 +247,7 @@ void cs_graph_keep(cs_graph *graph, int tensor);
 typedef void (*cs_operand_visit)(void *ctx, cs_operand *operand);
 void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx);
 
-/* --- operations: return y (CS_NONE after a bad call)
- * ------------------------------------------------- */
+/* --- operations: return y (CS_NONE after a bad call) ------------------------------------------ */
 
 int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act);
 int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *table,

@@ -103,8 +103,7 @@ void cs_params_free(cs_params *params)
     memset(params, 0, sizeof *params);
 }
 
-/* --- one matrix
- * --------------------------------------------------------------------------------------- */
+/* --- one matrix ------------------------------------------------------------------------------- */
 
 static char *block_at(const cs_params *params, int64_t number, cs_param_block what)
 {
@@ -195,8 +194,7 @@ cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what
     return set(params, number, what, CS_REAL_F64, in);
 }
 
-/* --- a step
- * --------------------------------------------------------------------------------------------- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
 cs_status cs_params_zero_grad(cs_params *params)
 {

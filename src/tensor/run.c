@@ -125,8 +125,7 @@ void cs_run_free(cs_run **held)
     *held = NULL;
 }
 
-/* --- inputs
- * ------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length)
 {
@@ -254,8 +253,7 @@ cs_status cs_run_upload(cs_run *run, cs_run_key key)
     return bytes > 0 ? b->put(b, run->space[CS_SPACE_INPUT], run->host_input, bytes) : CS_OK;
 }
 
-/* --- the walk
- * ------------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static cs_status walk_forward(cs_run *run)
 {
@@ -294,8 +292,7 @@ cs_status cs_run_backward(cs_run *run)
                                 : walk_backward(run);
 }
 
-/* --- numbers out
- * ---------------------------------------------------------------------------------------- */
+/* --- numbers out ------------------------------------------------------------------------------ */
 
 cs_matrix cs_run_matrix(const cs_run *run, int tensor)
 {

@@ -69,8 +69,7 @@ cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_grad(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in) CS_MUST_CHECK;
 
-/* --- for backends
- * ------------------------------------------------------------------------------------ */
+/* --- for backends ----------------------------------------------------------------------------- */
 
 /* A tensor as an operation sees it now. */
 typedef struct {

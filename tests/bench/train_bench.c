@@ -48,8 +48,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- the network
- * --------------------------------------------------------------------------------*/
+/* --- the network ------------------------------------------------------------------------------ */
 
 static int matrix(gpt *g, int64_t rows, int64_t cols)
 {
@@ -147,8 +146,7 @@ static void fill(gpt *g, FILE *in)
     }
 }
 
-/* --- time by operation
- * --------------------------------------------------------------------------*/
+/* --- time by operation ------------------------------------------------------------------------ */
 
 static const char *const kind_name[CS_OP_COUNT] = {
     [CS_OP_LINEAR] = "linear",
@@ -197,8 +195,7 @@ static void print_profile(void)
     (void)printf("\"zero\": %.6f, \"update\": %.6f}\n", spent_zero, spent_update);
 }
 
-/* --- steps
- * --------------------------------------------------------------------------------------*/
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static double step(gpt *g, int64_t number)
 {
