@@ -159,24 +159,45 @@ static cs_status check_same(const char *path, const cs_tokenizer *tokenizer)
     return status;
 }
 
+/* A hash may hold out all of a few documents, one document in five times: then there is nothing to
+ * train on, and nobody asked for it. */
+static void keep_some(const cs_args *args, cs_corpus *corpus)
+{
+    enum { FEW = 8 };
+    int64_t held = 0;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        held += corpus->held_out[d] != 0;
+    }
+    if (held == 0 || held < corpus->documents || held > FEW || cs_args_given(args, "test-share")) {
+        return;
+    }
+    memset(corpus->held_out, 0, (size_t)corpus->documents);
+    cs_output_note(args,
+                   "no document would be left to train on: nothing is held out, and there is no "
+                   "evaluation");
+}
+
 cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
 {
     const char *from = cs_args_text(args, "init-from");
     if (!cs_args_text(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "train needs --corpus NAME|FILE|DIR");
     }
+    char *path = from ? cs_path_join(from, "tokenizer.json") : NULL;
+    cs_status status = path || !from ? CS_OK : CS_ERR_MEMORY;
     if (!from) {
-        return load_own(args, corpus, tokenizer);
-    }
-    char *path = cs_path_join(from, "tokenizer.json");
-    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !cs_args_given(args, "tokenizer") && !cs_args_given(args, "vocab")) {
+        status = load_own(args, corpus, tokenizer);
+    } else if (status == CS_OK && !cs_args_given(args, "tokenizer") &&
+               !cs_args_given(args, "vocab")) {
         status = load_by(args, path, corpus, tokenizer);
     } else if (status == CS_OK) {
         status = load_own(args, corpus, tokenizer);
         if (status == CS_OK && cs_path_exists(path)) {
             status = check_same(path, *tokenizer);
         }
+    }
+    if (status == CS_OK) {
+        keep_some(args, corpus);
     }
     cs_free(path);
     return status;

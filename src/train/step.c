@@ -84,6 +84,26 @@ static cs_status build_net(const cs_trainer *t, bool training, int64_t longest, 
     return status;
 }
 
+/* Why there is no sequence to train on. */
+static cs_status nothing(const cs_corpus *corpus, const cs_examples *train, int64_t length)
+{
+    int64_t held = 0;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        held += corpus->held_out[d] != 0;
+    }
+    if (held == corpus->documents) {
+        return cs_fail(CS_ERR_INPUT,
+                       "nothing to train on: all documents (%lld) are held out: --test-share 0 "
+                       "holds none out, unless the corpus has a split of its own",
+                       (long long)held);
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "nothing to train on: the objective predicts nothing in any of %lld sequences "
+                   "of at most %lld tokens (%lld of %lld documents are held out: --test-share)",
+                   (long long)train->too_short, (long long)length, (long long)held,
+                   (long long)corpus->documents);
+}
+
 static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
                                 const cs_tokenizer *tokenizer)
 {
@@ -96,10 +116,7 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
                                   .group = o->by_length ? o->batch : 0};
     cs_status status = cs_examples_of(corpus, &wanted, &t->train);
     if (status == CS_OK && t->train.count == 0) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "nothing to train on: the objective predicts nothing in any of %lld "
-                         "sequences of at most %lld tokens",
-                         (long long)t->train.too_short, (long long)o->length);
+        status = nothing(corpus, &t->train, o->length);
     }
     if (status == CS_OK) {
         wanted.held_out = true;

@@ -183,11 +183,19 @@ test_token_ids() {
     refuses 3 "token id 7 is not in 0..6 (--vocab 7)" "$COSPEC" train --corpus c.npy --vocab 7 --objective ar -o f
 }
 
+# The hash of document 0 is below the default share.
+test_one_document() {
+    printf 'one two three four five six\n' > c.txt
+    exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 -o d && says "no document would be left to train on: nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 3 "all documents (1) are held out: --test-share 0 holds none out" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
+}
+
 test_nothing_to_train_on() {
     printf 'a\tone\nb\ttwo\nc\tthree\n' > c.tsv
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --objective ar -o d && [ ! -e d/log.csv ] || return 1
     printf 'a\tone two three\n' > c.tsv
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 1 --objective ar -o d
+    refuses 3 "of 1 documents are held out: --test-share" "$COSPEC" train --corpus c.tsv --test-share 0 --objective ar --max-length 1 -o d || return 1
     small_plan
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 0 --objective file --plan-file p.json -o d
 }
@@ -264,6 +272,6 @@ test_bpe() {
 }
 
 for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids \
-    nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
+    one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
