@@ -374,6 +374,24 @@ static void test_first_loss(void **state)
     free_training(&t);
 }
 
+/* So is that of linear attention, under either pooling: a first logit's standard deviation is at
+ * most init_range sqrt(width) = 0.08 in texts of all positions, and half its variance adds. */
+static void test_first_loss_linear(void **state)
+{
+    for (int sum = 0; sum < 2; ++sum) {
+        recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
+        training t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
+        t.model.config.pooling = sum ? 0 : 2;
+        assert_int_equal(cs_model_randomise(&t.model, 7), CS_OK);
+        t.options.steps = 1;
+        double loss = trained(&t).loss;
+        if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
+            fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
+        }
+        free_training(&t);
+    }
+}
+
 /* --- by heart ----------------------------------------------------------------------------------*/
 
 /* Four documents in which no token stands twice: one token seen tells the document, and with the
@@ -441,6 +459,7 @@ int main(void)
         TEST_IN_DIR(test_asynchronous),
         TEST_IN_DIR(test_log),
         TEST_IN_DIR(test_first_loss),
+        TEST_IN_DIR(test_first_loss_linear),
         TEST_IN_DIR(test_by_heart),
         TEST_IN_DIR(test_spectral_by_heart),
     };

@@ -206,13 +206,23 @@ static bool starts(const char *name, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
+/* Order of the linear layer's first features in a text of all positions: q . k of width values of
+ * order one is sqrt(width), and of n^2 such terms of random sign, n of them to a v, n remain. The
+ * output is divided by it, so that the first logits are small and the first cross-entropy is that
+ * of the uniform guess. */
+static double linear_features(const cs_model_config *c)
+{
+    bool grows = c->pooling < 1 && c->positions > 0;
+    return sqrt((double)c->width) * (grows ? pow((double)c->positions, 1 - c->pooling) : 1);
+}
+
 /* Standard deviation of a parameter's initial values. */
 static double spread(const cs_model_config *c, const char *name)
 {
     if (c->arch == CS_ARCH_LINEAR) {
         return starts(name, "embed.")     ? 1
                : ends(name, "qkv.weight") ? 1 / sqrt((double)c->width)
-                                          : c->init_range;
+                                          : c->init_range / linear_features(c);
     }
     bool residual = ends(name, "attention.output.weight") || ends(name, "cross.output.weight") ||
                     ends(name, "mlp.out.weight");
