@@ -112,7 +112,7 @@ static void test_initial_values(void **state)
     model = model_of(&config, cs_backend_ref, &backend, 3);
     assert_spread(&model, "embed.token", 64 * 32, 1);
     assert_spread(&model, "layer.0.attention.qkv.weight", 3 * 32 * 32, 1 / sqrt(32));
-    assert_spread(&model, "output.weight", 64 * 32, 0.02);
+    assert_spread(&model, "output.weight", 64 * 32, 0.02 / sqrt(32));
     close_model(&model, &backend);
 }
 
