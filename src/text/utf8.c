@@ -25,9 +25,15 @@ static void show(const uint8_t *bytes, int64_t size, char *text, size_t room)
     }
 }
 
+/* Without a name the text is its own place: bytes are counted from its start. */
 static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int64_t size)
 {
     int64_t line = 1, start = 0;
+    char hex[32];
+    show(bytes + at, size - at, hex, sizeof hex);
+    if (!name) {
+        return cs_fail(CS_ERR_INPUT, "byte %lld: invalid UTF-8 (%s)", (long long)at + 1, hex);
+    }
     for (int64_t i = 0; i < at; ++i) {
         if (bytes[i] == '\n') {
             line += 1;
@@ -38,14 +44,13 @@ static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int6
         return cs_fail(CS_ERR_INPUT, "%s:%lld: byte %lld: NUL byte, not text", name,
                        (long long)line, (long long)(at - start) + 1);
     }
-    char hex[32];
-    show(bytes + at, size - at, hex, sizeof hex);
     return cs_fail(CS_ERR_INPUT, "%s:%lld: byte %lld: invalid UTF-8 (%s)", name, (long long)line,
                    (long long)(at - start) + 1, hex);
 }
 
-static cs_status check(const char *name, const char *text, int64_t size, bool nul_too)
+static cs_status check(const char *name, const char *text, int64_t size)
 {
+    bool nul_too = !name;
     const uint8_t *bytes = (const uint8_t *)text;
     int64_t i = 0;
     while (i < size) {
@@ -66,12 +71,12 @@ static cs_status check(const char *name, const char *text, int64_t size, bool nu
 
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size)
 {
-    return check(name, text, size, false);
+    return check(name, text, size);
 }
 
 cs_status cs_utf8_check_text(const char *text, int64_t size)
 {
-    return check("text", text, size, true);
+    return check(NULL, text, size);
 }
 
 int64_t cs_utf8_bad_part(const uint8_t *bytes, int64_t size)

@@ -11,9 +11,8 @@
  * the byte within its line. Cost: one pass, no memory. */
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size) CS_MUST_CHECK;
 
-/* The same where NUL is a character like others, for a text without a name: "text:LINE: byte N:
- * ..."
- */
+/* The same where NUL is a character like others, for a text without a name: "byte N: ...", counted
+ * from 1 in the whole text, so that callers may put its place before it. */
 cs_status cs_utf8_check_text(const char *text, int64_t size) CS_MUST_CHECK;
 
 /* Bytes of the longest part of `bytes`, which is no UTF-8 at its start, that begins a character; at

@@ -88,7 +88,8 @@ test_bad_input() {
     echo '5 99999999999999999999' > ids
     refuses 3 'no token id' "$COSPEC" tokenize decode $t ids || return 1
     printf 'ok\na\377b\n' > text
-    refuses 3 'text:2: text:1: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text || return 1
+    refuses 3 'cospec tokenize: text:2: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text &&
+        { "$COSPEC" tokenize encode $t < text 2>&1 | grep -q '^cospec tokenize: standard input:2: byte 2: invalid UTF-8 (0xFF' || { fail "standard input: $("$COSPEC" tokenize encode $t < text 2>&1)"; return 1; }; } || return 1
     : > empty.json
     refuses 3 'empty.json:1:0: empty file' "$COSPEC" tokenize encode empty.json text || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' > lfs.json
