@@ -107,16 +107,17 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
     return cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options->vocab_size);
 }
 
-static bool is_corpus_name(const char *source)
+/* The corpus known by that name, NULL when there is none. */
+static const cs_corpus_source *named_source(const char *source)
 {
     int count = 0;
     const cs_corpus_source *known = cs_corpus_sources(&count);
     for (int i = 0; i < count; ++i) {
         if (strcmp(known[i].name, source) == 0) {
-            return true;
+            return &known[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 /* A named corpus is prepared on first use; what was done is told. */
@@ -137,9 +138,15 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
 /* Makes a source ready to be read, and remembers it as an input. */
 static cs_status open_source(cs_args *args, const char *source)
 {
+    const cs_corpus_source *named = named_source(source);
     char *prepared = NULL;
     cs_status status = CS_OK;
-    if (is_corpus_name(source)) {
+    if (named && named->split && cs_args_given(args, "test-share")) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--test-share %g has no meaning with '%s', which has a split of its own",
+                       cs_args_real(args, "test-share"), source);
+    }
+    if (named) {
         status = ensure_prepared(args, source, &prepared);
     }
     if (status == CS_OK) {

@@ -101,6 +101,7 @@ const char *cs_corpus_word(const cs_corpus *corpus, int32_t token, char *buffer)
 typedef struct {
     const char *name, *package, *script, *licence, *summary;
     bool labelled;
+    bool split; /* stores a split of its own */
 } cs_corpus_source;
 const cs_corpus_source *cs_corpus_sources(int *count);
 

@@ -27,13 +27,13 @@
 
 static const cs_corpus_source source_table[] = {
     {"wordnet", "wordnet-base", "prepare-wordnet.sh", "WordNet-3.0",
-     "glosses of 14 noun classes, 2,000 synsets each", true},
+     "glosses of 14 noun classes, 2,000 synsets each", true, true},
     {"bible-kjv", "bible-kjv", "prepare-bible-kjv.sh", "public domain",
-     "verses of the King James Bible, by book", true},
+     "verses of the King James Bible, by book", true, false},
     {"gcide", "dict-gcide", "prepare-gcide.sh", "GPL-2+",
-     "entries of the Collaborative International Dictionary of English", false},
+     "entries of the Collaborative International Dictionary of English", false, false},
     {"manpages", "manpages manpages-dev", "prepare-manpages.sh", "various free, see the packages",
-     "Linux manual pages, by section", true},
+     "Linux manual pages, by section", true, false},
 };
 
 const cs_corpus_source *cs_corpus_sources(int *count)

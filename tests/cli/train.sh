@@ -271,7 +271,13 @@ test_bpe() {
         cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
 }
 
-for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids \
+# A share is refused where the corpus has a split of its own.
+test_own_split() {
+    refuses 2 "--test-share 0.5 has no meaning with 'wordnet', which has a split of its own" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
+        refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
+}
+
+for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
