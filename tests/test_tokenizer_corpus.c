@@ -120,6 +120,116 @@ static void a_corpus_of_ids_has_numbers_for_words(void **state)
     cs_corpus_free(&c);
 }
 
+/* A tokenizer of `words` with special tokens before them, as models have. */
+static cs_tokenizer *word_list(void **state, const char *words)
+{
+    char json[1024];
+    (void)snprintf(json, sizeof json,
+                   "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":["
+                   "{\"id\":0,\"content\":\"<s>\",\"single_word\":false,\"lstrip\":false,"
+                   "\"rstrip\":false,\"normalized\":false,\"special\":true},"
+                   "{\"id\":1,\"content\":\"<unk>\",\"single_word\":false,\"lstrip\":false,"
+                   "\"rstrip\":false,\"normalized\":false,\"special\":true}],"
+                   "\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},"
+                   "\"post_processor\":null,\"decoder\":null,\"model\":{\"type\":\"WordLevel\","
+                   "\"vocab\":{\"<s>\":0,\"<unk>\":1,%s},\"unk_token\":\"<unk>\"}}",
+                   words);
+    return tokenizer_at(put(state, "w.json", json));
+}
+
+static void ids_of_an_array_are_the_numbers_of_a_tokenizer(void **state)
+{
+    const char *npy = in_dir(state, "ids.npy");
+    const int32_t ids[] = {0, 2, 1, 1, 2, -1}, shifted[] = {2, 4, 3, 3, 4};
+    const int64_t shape[] = {2, 3};
+    assert_int_equal(cs_npy_write(npy, CS_I32, 2, shape, ids), CS_OK);
+    cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    cs_corpus_options o = {.encoder = t, .test_share = -1};
+    cs_corpus c = loaded(npy, &o);
+    assert_int_equal(c.tokens, 5);
+    assert_memory_equal(c.token, shifted, sizeof shifted);
+    assert_int_equal(c.vocab, 5);
+    assert_int_equal(c.unknown_tokens, 0);
+    assert_string_equal(c.word[c.token[1]], "2");
+    cs_corpus_free(&c);
+    const int32_t beyond[] = {0, 2, 1, 1, 3, -1};
+    assert_int_equal(cs_npy_write(npy, CS_I32, 2, shape, beyond), CS_OK);
+    assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
+                 "token id 3 at row 1, column 1 is not in 0..2 of the tokenizer, whose words are "
+                 "numbers");
+    cs_tokenizer_free(&t);
+}
+
+static void ids_of_other_tokenizers_stay(void **state)
+{
+    static const char *const words[] = {
+        "\"0\":2,\"1\":3,\"3\":4",  /* a hole */
+        "\"1\":2,\"0\":3,\"2\":4",  /* out of order */
+        "\"0\":2,\"1\":3,\"a\":4",  /* a word */
+        "\"0\":2,\"1\":3,\"02\":4", /* not as we spell it */
+    };
+    const char *npy = in_dir(state, "ids.npy");
+    const int32_t ids[] = {0, 2, 1, 4};
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){4}, ids), CS_OK);
+    for (size_t k = 0; k < sizeof words / sizeof words[0]; ++k) {
+        cs_tokenizer *t = word_list(state, words[k]);
+        cs_corpus_options o = {.encoder = t, .test_share = -1};
+        cs_corpus c = loaded(npy, &o);
+        assert_memory_equal(c.token, ids, sizeof ids);
+        cs_corpus_free(&c);
+        cs_tokenizer_free(&t);
+    }
+}
+
+static void every_allocation_of_the_numbers_failed(void **state)
+{
+    const char *npy = in_dir(state, "ids.npy");
+    const int32_t ids[] = {0, 2, 1};
+    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids), CS_OK);
+    cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    cs_corpus_options o = {.encoder = t, .test_share = -1};
+    cs_status status = CS_ERR_MEMORY;
+    int64_t n = 1;
+    for (; status != CS_OK; ++n) {
+        cs_corpus c = {0};
+        (void)cs_mem_fail_at(n);
+        status = cs_corpus_load(npy, &o, &c);
+        (void)cs_mem_fail_at(0);
+        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+        cs_corpus_free(&c);
+    }
+    assert_true(n > 5);
+    cs_tokenizer_free(&t);
+}
+
+static void nothing_stands_around_a_text_without_post_processor(void **state)
+{
+    cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
+    cs_corpus c = loaded(put(state, "c.txt", "b a a\n"), &o);
+    cs_tokenizer *t = NULL;
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+    assert_int_equal(count, 4);
+    cs_free(ids);
+    for (int again = 0; again < 2; ++again) { /* before and after the file */
+        cs_tokenizer_drop_post(t);
+        assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+        assert_int_equal(count, 2);
+        cs_free(ids);
+        const char *file = in_dir(state, "t.json");
+        assert_int_equal(cs_tokenizer_write(t, file), CS_OK);
+        cs_tokenizer_free(&t);
+        t = tokenizer_at(file);
+        assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+        assert_int_equal(count, 2);
+        cs_free(ids);
+    }
+    cs_tokenizer_free(&t);
+    cs_corpus_free(&c);
+}
+
 typedef struct {
     char text[256];
     int held_out, stop_at, seen;
@@ -166,6 +276,10 @@ int main(void)
         TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus),
         TEST_IN_DIR(special_tokens_are_not_added_twice),
         TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words),
+        TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer),
+        TEST_IN_DIR(ids_of_other_tokenizers_stay),
+        TEST_IN_DIR(every_allocation_of_the_numbers_failed),
+        TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor),
         TEST_IN_DIR(visiting_hands_documents_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

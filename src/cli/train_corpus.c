@@ -109,7 +109,8 @@ static bool names_file(const char *tokenizer)
     return !splitter;
 }
 
-/* The words of the corpus itself, or the tokenizer of --tokenizer FILE.json. */
+/* The words of the corpus itself, or the tokenizer of --tokenizer FILE.json; nothing goes around a
+ * text, for training shows documents bare. */
 static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
 {
     cs_status status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), corpus);
@@ -124,6 +125,9 @@ static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **token
     if (status == CS_OK) {
         status = numbers ? cs_tokenizer_of_corpus(corpus, CS_SPLITTER_WHITESPACE, tokenizer)
                          : cs_args_tokenizer(args, corpus, tokenizer);
+    }
+    if (status == CS_OK) {
+        cs_tokenizer_drop_post(*tokenizer);
     }
     return status;
 }
@@ -148,12 +152,19 @@ static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
     return status;
 }
 
-static cs_status check_same(const char *path, const cs_tokenizer *tokenizer)
+/* The model's own tokenizer in place of one with the same tokens: what it puts around a text is the
+ * model's. */
+static cs_status take_same(const char *path, cs_tokenizer **tokenizer)
 {
     cs_tokenizer *there = NULL;
     cs_status status = cs_tokenizer_read(path, &there);
     if (status == CS_OK) {
-        status = cs_tokenizer_match(path, there, tokenizer);
+        status = cs_tokenizer_match(path, there, *tokenizer);
+    }
+    if (status == CS_OK) {
+        cs_tokenizer_free(tokenizer);
+        *tokenizer = there;
+        there = NULL;
     }
     cs_tokenizer_free(&there);
     return status;
@@ -193,7 +204,7 @@ cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **
     } else if (status == CS_OK) {
         status = load_own(args, corpus, tokenizer);
         if (status == CS_OK && cs_path_exists(path)) {
-            status = check_same(path, *tokenizer);
+            status = take_same(path, tokenizer);
         }
     }
     if (status == CS_OK) {

@@ -34,7 +34,9 @@ typedef cs_status (*cs_corpus_take)(void *to, const char *text, int64_t size, bo
 
 typedef struct {
     cs_splitter_kind splitter;
-    /* Borrowed while the corpus is read; NULL: the splitter. NPY: the ids are of its vocabulary. */
+    /* Borrowed while the corpus is read; NULL: the splitter. NPY: the ids are of its vocabulary,
+     * but of a tokenizer whose words are the numbers 0, 1, 2, ... (cs_tokenizer_numbers) id v is
+     * the token "v", wherever that stands. */
     const struct cs_tokenizer *encoder;
     int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */

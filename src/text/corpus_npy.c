@@ -1,5 +1,7 @@
 /* Token ids from NumPy: a 1-D array is one document, a 2-D array a document a row, whose end may be
- * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>.
+ * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>. Only where
+ * a tokenizer has the numbers of such arrays for words, id v is its token "v": special tokens that
+ * stand before the words have moved their ids.
  *
  * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
  * number of tokens would cost memory for columns that no token has. Such ids are refused. */
@@ -72,18 +74,30 @@ static cs_status check_columns(const char *path, const largest_id *largest, int6
                    COLUMNS_PER_TOKEN);
 }
 
-/* The ids are those of a tokenizer. */
+/* The ids are those of a tokenizer, or the numbers that are its words. */
 static cs_status take_vocabulary(const char *path, const largest_id *largest,
                                  const cs_tokenizer *encoder, cs_corpus *out)
 {
-    if (largest->id >= cs_tokenizer_vocab(encoder)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: token id %lld at row %lld, column %lld is not in 0..%lld of the "
-                       "tokenizer",
-                       path, (long long)largest->id, (long long)largest->row,
-                       (long long)largest->column, (long long)cs_tokenizer_vocab(encoder) - 1);
+    int32_t *number = NULL;
+    int64_t numbers = 0;
+    cs_status status = cs_tokenizer_numbers(encoder, &number, &numbers);
+    if (status != CS_OK) {
+        return status;
     }
-    return cs_corpus_take_vocabulary(encoder, out);
+    int64_t ids = numbers > 0 ? numbers : cs_tokenizer_vocab(encoder);
+    if (largest->id >= ids) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: token id %lld at row %lld, column %lld is not in 0..%lld of the "
+                         "tokenizer%s",
+                         path, (long long)largest->id, (long long)largest->row,
+                         (long long)largest->column, (long long)ids - 1,
+                         numbers > 0 ? ", whose words are numbers" : "");
+    }
+    for (int64_t i = 0; i < out->tokens && numbers > 0 && status == CS_OK; ++i) {
+        out->token[i] = number[out->token[i]];
+    }
+    cs_free(number);
+    return status == CS_OK ? cs_corpus_take_vocabulary(encoder, out) : status;
 }
 
 static cs_status read_rows(const char *path, const cs_array *array,

@@ -12,7 +12,8 @@
  * CS_TOKENS_BPE decode(encode(x)) is x for any UTF-8 text x, as long as special tokens are not
  * skipped, no added token eats blanks at its sides, and no prefix space is added.
  *
- * A tokenizer does not change once made, so any number of threads may use it.
+ * A tokenizer does not change once made (cs_tokenizer_drop_post belongs to the making), so any
+ * number of threads may use it.
  */
 #ifndef CS_TEXT_TOKENIZER_H
 #define CS_TEXT_TOKENIZER_H
@@ -84,6 +85,10 @@ bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
                          const int32_t **after, int64_t *afters);
 
+/* Makes it put nothing around a text any more: takes away a post-processor that does (one that adds
+ * no token stays). For a model that never saw these tokens; before others use the tokenizer. */
+void cs_tokenizer_drop_post(cs_tokenizer *t);
+
 void cs_tokenizer_free(cs_tokenizer **held); /* accepts a pointer to NULL */
 
 /* The tokenizer of a corpus that was loaded with a splitter: its words with their ids, and after
@@ -92,5 +97,11 @@ void cs_tokenizer_free(cs_tokenizer **held); /* accepts a pointer to NULL */
  * gives its tokens, but for special tokens that the text spells. CS_ERR_MEMORY only. */
 cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind splitter,
                                  cs_tokenizer **out) CS_MUST_CHECK;
+
+/* Whether a tokenizer was made from the ids of an array, and which tokens stand for them: of a word
+ * list whose tokens, special ones aside, are the decimals 0, 1, 2, ... in the order of their ids,
+ * (*id)[v] is the id of the token "v", v < *count, in fresh memory. Of any other tokenizer *count
+ * is 0. Cost O(vocabulary). CS_ERR_MEMORY only. */
+cs_status cs_tokenizer_numbers(const cs_tokenizer *t, int32_t **id, int64_t *count) CS_MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
-/* The word list of a corpus as a tokenizer: ids stay, special tokens come after them. */
+/* The word list of a corpus as a tokenizer: ids stay, special tokens come after them. And back:
+ * which tokens stand for the ids of an array. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,5 +63,34 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
         return status;
     }
     *out = t;
+    return CS_OK;
+}
+
+cs_status cs_tokenizer_numbers(const cs_tokenizer *t, int32_t **id, int64_t *count)
+{
+    int64_t numbers = 0;
+    *id = NULL;
+    *count = 0;
+    if (t->model != CS_TOKENS_WORD) {
+        return CS_OK;
+    }
+    int32_t *found = cs_alloc(t->table.words, sizeof *found);
+    if (!found) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < t->table.words; ++i) {
+        char number[24];
+        if (t->special[i]) {
+            continue;
+        }
+        (void)snprintf(number, sizeof number, "%lld", (long long)numbers);
+        if (strcmp(cs_tokenizer_token(t, (int32_t)i), number) != 0) {
+            cs_free(found);
+            return CS_OK;
+        }
+        found[numbers++] = (int32_t)i;
+    }
+    *id = found;
+    *count = numbers;
     return CS_OK;
 }

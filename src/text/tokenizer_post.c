@@ -151,6 +151,21 @@ cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after)
                    : cs_fail(CS_ERR_MEMORY, "out of memory for the post-processor");
 }
 
+void cs_tokenizer_drop_post(cs_tokenizer *t)
+{
+    if (t->befores + t->afters == 0) {
+        return;
+    }
+    json_decref(t->post);
+    cs_free(t->before);
+    cs_free(t->after);
+    t->post = NULL;
+    t->before = NULL;
+    t->after = NULL;
+    t->befores = 0;
+    t->afters = 0;
+}
+
 void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
                          const int32_t **after, int64_t *afters)
 {

@@ -175,9 +175,35 @@ test_init_from_hugging_face() {
     done
 }
 
+# ids ROWS ID...: c.npy, NPY 1.0, 4 columns.
+ids() {
+    rows=$1; shift
+    { printf '\223NUMPY\001\000\166\000'; printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': ($rows, 4), }"; for i; do printf "\\$(printf %03o $i)\\0\\0\\0"; done; } > c.npy
+}
+
+# Ids mean the same tokens to every command that reads them for the model.
+test_same_token_ids() {
+    ids 8 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 0 1 2 9
+    small="--max-length 4 --batch 8 --eval-every 1 --test-share 0.5"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.npy $small --objective ar --width 16 --layers 1 --heads 2 --steps 100 --lr 0.03 --json -o d && cp out first || return 1
+    near "$(number loss first)" 0 0.8 || { fail "it did not learn: $(number loss first)"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.npy $small --init-from d --objective ar --steps 1 --lr 1e-12 --json -o e && near "$(number eval_loss out)" "$(number eval_loss first)" 1e-4 || return 1
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.npy $small --tokenizer d/tokenizer.json --init-from d --objective ar --steps 1 --lr 1e-12 --json -o f && near "$(number eval_loss out)" "$(number eval_loss first)" 1e-4 || return 1
+    cmp -s d/tokenizer.json f/tokenizer.json || { fail "another tokenizer"; return 1; }
+    # Tokens 5 to 14 are the numbers: rows.npy has the model's ids.
+    exits 0 "$COSPEC" features d c.npy --pooling none --layers 0 -o g || return 1
+    got=$(od -An -v -td8 -w40 -j128 g/rows.npy | awk '{ printf " %d", $4 }')
+    [ "$got" = " 6 7 8 9 6 7 8 9 6 7 8 9 6 7 8 9 6 7 8 9 6 7 8 9 6 7 8 9 5 6 7 14" ] || { fail "tokens$got"; return 1; }
+    ids 2 1 2 3 4 1 10 3 4
+    refuses 3 "c.npy: token id 10 at row 1, column 1 is not in 0..9 of the tokenizer, whose words are numbers" "$COSPEC" features d c.npy -o h &&
+        refuses 3 "token id 10 at row 1, column 1" "$COSPEC" train --corpus c.npy --init-from d --objective ar -o h
+}
+
 test_token_ids() {
-    # 3 documents of ids 0..9, as NPY 1.0
-    { printf '\223NUMPY\001\000\166\000'; printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }"; for i in 0 1 2 3 4 5 6 7 8 9 1 2; do printf "\\$(printf %03o $i)\\0\\0\\0"; done; } > c.npy
+    ids 3 0 1 2 3 4 5 6 7 8 9 1 2
     exits 0 "$COSPEC" train --corpus c.npy --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o d && grep -q '"vocabulary": 15' out || { fail "$(cat out err)"; return 1; }
     exits 0 "$COSPEC" train --corpus c.npy --vocab 20 --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o e && grep -q '"vocabulary": 25' out || { fail "$(cat out err)"; return 1; }
     refuses 3 "token id 7 is not in 0..6 (--vocab 7)" "$COSPEC" train --corpus c.npy --vocab 7 --objective ar -o f
@@ -268,7 +294,22 @@ test_epochs() {
 test_bpe() {
     small_corpus c.tsv
     exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 -o bpe && exits 0 train --tokenizer bpe/tokenizer.json --objective masked --steps 3 -o d &&
-        cmp -s bpe/tokenizer.json d/tokenizer.json || fail "${why:-the tokenizer changed}"
+        grep -q TemplateProcessing bpe/tokenizer.json && grep -q '"post_processor": null' d/tokenizer.json || { fail "${why:-the post-processor}"; return 1; }
+    # Nothing else changed, for training shows nothing around a text.
+    for t in bpe d; do sed '/"post_processor"/,/"decoder"/d' $t/tokenizer.json > $t.rest; done
+    cmp -s bpe.rest d.rest || { fail "the tokenizer changed: $(diff bpe.rest d.rest | head -5)"; return 1; }
+    # What comes with a model stays, also where --tokenizer names the same words.
+    cp bpe/tokenizer.json d/
+    for own in "" "--tokenizer bpe/tokenizer.json"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" train --corpus c.tsv --init-from d $own --objective masked --batch 8 --max-length 16 --steps 1 --force -o e && cmp -s d/tokenizer.json e/tokenizer.json || { fail "${why:-$own: the model has another tokenizer}"; return 1; }
+    done
+}
+
+test_words_stand_bare() {
+    small_corpus c.tsv
+    exits 0 train --objective masked --steps 2 -o d && grep -q '"post_processor": null' d/tokenizer.json &&
+        grep -q '"post_processor": null' d/checkpoint-2/tokenizer.json || fail "${why:-tokens go around a text: $(grep -A3 post_processor d/tokenizer.json)}"
 }
 
 # A share is refused where the corpus has a split of its own.
@@ -277,7 +318,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids own_split \
+for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done

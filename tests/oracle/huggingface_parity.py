@@ -306,7 +306,7 @@ def check_trained(checks, folder):
 
 
 def same_tokens(directory, path):
-    """AutoTokenizer reads tokenizer.json, and gives the ids that `cospec tokenize encode` gives."""
+    """AutoTokenizer reads tokenizer.json, and gives the ids that training saw, those of `cospec tokenize encode`: none is put around."""
     with open(path, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file][:10]
     done = subprocess.run([COSPEC, "tokenize", "encode", os.path.join(directory, "tokenizer.json")],
@@ -319,7 +319,7 @@ def same_tokens(directory, path):
         "PreTrainedTokenizerFast": lambda: transformers.PreTrainedTokenizerFast(
             tokenizer_file=os.path.join(directory, "tokenizer.json"))}
     for name, reader in readers.items():
-        theirs = [reader()(line, add_special_tokens=False)["input_ids"] for line in lines]
+        theirs = [reader()(line)["input_ids"] for line in lines]
         if theirs != ours:
             i = next(i for i, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1])
             return f"{name}: {theirs[i]} for '{lines[i]}', cospec {ours[i]}"
