@@ -1,5 +1,5 @@
 /* Softmax attention by rank masks, plain kernels: a warp for each row and head, any width, float or
- * bf16. They are the parity mode; bf16 of usual widths goes to attention_half.cu.
+ * bf16. They are the parity mode; bf16 of usual widths goes to attention_half_forward.cu.
  *
  * Forward keeps a running maximum and sum over pieces of 32 keys, one a lane. Backward forms the
  * probabilities again from lse: one kernel a query for q', one a key for k' and v' (no two warps

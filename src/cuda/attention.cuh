@@ -1,5 +1,5 @@
 /* What the attention kernels share: one description of the operation for both families, the plain
- * ones (attention.cu: any type and width) and the tiled ones on tensor cores (attention_half.cu).
+ * ones (attention.cu: any type and width) and the tiled ones on tensor cores (attention_tiles.cuh).
  */
 #ifndef CS_CUDA_ATTENTION_CUH
 #define CS_CUDA_ATTENTION_CUH

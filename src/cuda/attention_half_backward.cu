@@ -1,0 +1,365 @@
+/* Softmax attention in bf16 on tensor cores, backward, after Dao, "FlashAttention-2" (2023): the
+ * probabilities are formed again from lse. Unlike there, q' and (k', v') are two kernels that each
+ * own what they write, so that nothing is added atomically and results repeat bit for bit; it costs
+ * the scores once more. Tiles and masks as in attention_tiles.cuh.
+ */
+#include "cuda/attention_tiles.cuh"
+
+/* --- q': rows are queries ------------------------------------------------------------------------
+ */
+
+/* lse (times log2 e) and delta of a thread's two rows. */
+struct RowSums {
+    float lse[2], delta[2];
+};
+
+static __device__ inline RowSums own_sums(const Half &a, const Place &at)
+{
+    RowSums r;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        int row = at.first + at.warp * 16 + at.group + half * 8;
+        bool there = row < a.length_q;
+        r.lse[half] = there ? a.lse[(at.q0 + row) * a.ld_lse + at.head] * LOG2_E : 0.0F;
+        r.delta[half] = there ? a.delta[(at.q0 + row) * a.heads + at.head] : 0.0F;
+    }
+    return r;
+}
+
+/* Masked scores s to S' = P (P' - delta), where dp is y' v before dropout. row: the query of item
+ * 0. */
+template <int KEYS>
+static __device__ inline void score_gradients(const Half &a, const Draw &draw, float s[KEYS / 8][4],
+                                              const float dp[KEYS / 8][4], const RowSums &own,
+                                              uint32_t row, int first_key)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int n = 0; n < KEYS / 8; ++n) {
+        uint32_t keep = 15U;
+        if (a.drop.scale != 1.0F) {
+            keep = keep_by_query(draw, row, (uint32_t)(first_key + n * 8), lane);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            /* -infinity less -infinity, in a row that sees nothing, is not a number */
+            float p = s[n][i] == -INFINITY ? 0.0F : exp2f(s[n][i] - own.lse[i / 2]);
+            float d = keep >> i & 1U ? dp[n][i] * a.drop.scale : 0.0F;
+            s[n][i] = p * (d - own.delta[i / 2]);
+        }
+    }
+}
+
+template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_query_kernel(Half a)
+{
+    constexpr int STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::BACK;
+    CS_SHARED_BYTES(bytes);
+    const Place at = place_of(a);
+    int tiles = (a.length_k + KEYS - 1) / KEYS;
+    Room room =
+        room_of(bytes, 2 * SIDE * STRIDE, 4 * KEYS * STRIDE, a.table ? 2 * a.reach + 1 : 0, tiles);
+    const Walk walk = {a.k + at.k0 * a.ldk + at.at,
+                       a.v + at.k0 * a.ldv + at.at,
+                       a.ldk,
+                       a.ldv,
+                       a.length_k,
+                       a.width};
+    const Keys keys = {a.vis + at.k0, a.table ? a.pos_k + at.k0 : NULL, room.bias};
+
+    load_tile<WIDE, SIDE>(room.own, a.q + at.q0 * a.ldq + at.at, a.ldq, at.first, a.length_q,
+                          a.width);
+    load_tile<WIDE, SIDE>(room.own + SIDE * STRIDE, a.dy + at.q0 * a.ldy + at.at, a.ldy, at.first,
+                          a.length_q, a.width);
+    copy_commit();
+    tile_bounds<KEYS>(keys.vis, a.length_k, tiles, room.low, room.high);
+    if (a.table) {
+        load_biases(a, at.head, room.bias);
+    }
+    const Queries queries = own_queries(a, at);
+    const RowSums sums = own_sums(a, at);
+    copy_wait<0>();
+    __syncthreads();
+    uint32_t own_q[WIDE / 16][4], own_dy[WIDE / 16][4];
+    load_own<WIDE>(own_q, room.own, at.warp * 16, at.lane);
+    load_own<WIDE>(own_dy, room.own + SIDE * STRIDE, at.warp * 16, at.lane);
+
+    float acc[WIDE / 8][4] = {};
+    const Draw draw = draw_of(a, at.head);
+    int tile = next_key_tile(-1, tiles, room.low, queries.lim_high), set = 0;
+    if (tile < tiles) {
+        begin_pair<WIDE, KEYS>(room.walk, walk, tile);
+    }
+    while (tile < tiles) {
+        int next = next_key_tile(tile, tiles, room.low, queries.lim_high);
+        const bf16 *k_tile = room.walk + set * 2 * KEYS * STRIDE;
+        if (next < tiles) {
+            begin_pair<WIDE, KEYS>(room.walk + (1 - set) * 2 * KEYS * STRIDE, walk, next);
+        }
+        wait_pair(next < tiles);
+        float s[KEYS / 8][4] = {}, dp[KEYS / 8][4] = {};
+        times_rows<WIDE, KEYS>(s, own_q, k_tile, at.lane);
+        times_rows<WIDE, KEYS>(dp, own_dy, k_tile + KEYS * STRIDE, at.lane);
+        bool whole = room.high[tile] <= queries.lim_low && (tile + 1) * KEYS <= a.length_k;
+        mask_scores<KEYS>(a, s, keys, queries, tile * KEYS + at.in * 2, whole);
+        uint32_t row = (uint32_t)(at.q0 + at.first + at.warp * 16 + at.group);
+        score_gradients<KEYS>(a, draw, s, dp, sums, row, tile * KEYS);
+        times_cols<WIDE, KEYS>(acc, s, k_tile, at.lane);
+        __syncthreads();
+        tile = next;
+        set = 1 - set;
+    }
+    const Target target = {a.dq + at.q0 * a.ldq + at.at,
+                           a.ldq,
+                           at.first + at.warp * 16,
+                           a.length_q,
+                           a.width,
+                           a.add_q != 0};
+    write_rows<WIDE>(acc, a.scale, a.scale, room.own + at.warp * 16 * STRIDE, target, at.lane);
+}
+
+/* --- k' and v': rows are keys --------------------------------------------------------------------
+ */
+
+/* The next tile of queries one of which sees a key of the block. */
+static __device__ inline int next_query_tile(int t, int tiles, const int32_t *high, int32_t vis_low)
+{
+    do {
+        ++t;
+    } while (t < tiles && high[t] < vis_low);
+    return t;
+}
+
+/* What the kernel of k' and v' needs of a tile of queries, beside q and y'. */
+struct QueryRows {
+    float *lse, *delta; /* lse times log2 e */
+    int32_t *lim, *pos;
+};
+
+/* One of two sets of ROWS rows. */
+template <int ROWS> static __device__ inline QueryRows query_rows(float *sets, int set)
+{
+    QueryRows q;
+    q.lse = sets + set * 4 * ROWS;
+    q.delta = q.lse + ROWS;
+    q.lim = reinterpret_cast<int32_t *>(q.delta + ROWS);
+    q.pos = q.lim + ROWS;
+    return q;
+}
+
+template <int ROWS>
+static __device__ inline void load_query_rows(const Half &a, const QueryRows &to, int64_t q0,
+                                              int first, int head)
+{
+    for (int i = (int)threadIdx.x; i < ROWS; i += BLOCK) {
+        int64_t row = q0 + first + i;
+        bool there = first + i < a.length_q;
+        to.lse[i] = there ? a.lse[row * a.ld_lse + head] * LOG2_E : 0.0F;
+        to.delta[i] = there ? a.delta[row * a.heads + head] : 0.0F;
+        to.lim[i] = there ? a.lim[row] : INT32_MIN;
+        to.pos[i] = there && a.table ? a.pos_q[row] : 0;
+    }
+}
+
+/* The block's own keys: bounds over all of them, and a thread's two rows. */
+struct OwnKeys {
+    int32_t vis_low, vis_high, vis[2], pos[2];
+    bool there[2];
+};
+
+static __device__ inline OwnKeys own_keys(const Half &a, const Place &at)
+{
+    OwnKeys k;
+    own_bounds(a.vis + at.k0, at.first, a.length_k, &k.vis_low, &k.vis_high);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        int row = at.first + at.warp * 16 + at.group + half * 8;
+        k.there[half] = row < a.length_k;
+        k.vis[half] = k.there[half] ? a.vis[at.k0 + row] : INT32_MAX;
+        k.pos[half] = k.there[half] && a.table ? a.pos_k[at.k0 + row] : 0;
+    }
+    return k;
+}
+
+/* One pair of tiles: what the walked queries are, and whether all pairs are seen. */
+struct QueryTile {
+    QueryRows rows;
+    const float *bias; /* shared */
+    int first;         /* query */
+    bool whole;
+};
+
+/* P' out of scores: rows are keys, columns queries. On return s holds what multiplies q (S'), p
+ * what multiplies y'. */
+template <int N>
+static __device__ inline void transposed_pairs(const Half &a, const Place &at, const Draw &draw,
+                                               float s[N / 8][4], float dp[N / 8][4],
+                                               const OwnKeys &own, const QueryTile &tile)
+{
+    const QueryRows rows = tile.rows;
+    uint32_t key = (uint32_t)(at.first + at.warp * 16);
+    float factor = a.scale * LOG2_E;
+#pragma unroll
+    for (int n = 0; n < N / 8; ++n) {
+        uint32_t keep = 15U;
+        if (a.drop.scale != 1.0F) {
+            keep = keep_by_key(draw, key, (uint32_t)(at.q0 + tile.first + n * 8), at.lane);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            int query = n * 8 + at.in * 2 + i % 2;
+            float x = s[n][i] * factor;
+            if (a.table) {
+                x += bias_at(tile.bias, a.reach, own.pos[i / 2], rows.pos[query]);
+            }
+            bool seen = tile.whole || (own.there[i / 2] && tile.first + query < a.length_q &&
+                                       own.vis[i / 2] <= rows.lim[query]);
+            float p = seen ? exp2f(x - rows.lse[query]) : 0.0F;
+            float kept = keep >> i & 1U ? a.drop.scale : 0.0F;
+            s[n][i] = p * (kept * dp[n][i] - rows.delta[query]);
+            dp[n][i] = kept * p;
+        }
+    }
+}
+
+/* A fragments of the warp's own k and v, where there are registers for them. */
+template <int WIDE> struct KeyFragments {
+    static constexpr bool HOLD = Shape<WIDE>::HOLD;
+    uint32_t k[HOLD ? WIDE / 16 : 1][4], v[HOLD ? WIDE / 16 : 1][4];
+};
+
+template <int WIDE>
+static __device__ inline void hold_keys(KeyFragments<WIDE> *f, const bf16 *own, const Place &at)
+{
+    if constexpr (Shape<WIDE>::HOLD) {
+        load_own<WIDE>(f->k, own, at.warp * 16, at.lane);
+        load_own<WIDE>(f->v, own + SIDE * Shape<WIDE>::STRIDE, at.warp * 16, at.lane);
+    }
+}
+
+/* s = k q and dp = v y' of the warp's keys and a tile of queries; what is not held is read out of
+ * shared memory each time. */
+template <int WIDE, int N>
+static __device__ inline void key_products(float s[N / 8][4], float dp[N / 8][4],
+                                           const KeyFragments<WIDE> &f, const bf16 *own,
+                                           const bf16 *q_tile, const Place &at)
+{
+    constexpr int STRIDE = Shape<WIDE>::STRIDE;
+    const bf16 *dy_tile = q_tile + N * STRIDE;
+    if constexpr (Shape<WIDE>::HOLD) {
+        times_rows<WIDE, N>(s, f.k, q_tile, at.lane);
+        times_rows<WIDE, N>(dp, f.v, dy_tile, at.lane);
+    } else {
+        times_rows<WIDE, N>(s, own, at.warp * 16, q_tile, at.lane);
+        times_rows<WIDE, N>(dp, own + SIDE * STRIDE, at.warp * 16, dy_tile, at.lane);
+    }
+}
+
+template <int WIDE>
+static __device__ inline void write_keys(const Half &a, const Place &at, bf16 *own,
+                                         const float acc_k[WIDE / 8][4],
+                                         const float acc_v[WIDE / 8][4])
+{
+    constexpr int STRIDE = Shape<WIDE>::STRIDE;
+    bf16 *rows = own + at.warp * 16 * STRIDE;
+    int first = at.first + at.warp * 16;
+    if (a.dk) { /* before v': they may be one tensor */
+        const Target target = {
+            a.dk + at.k0 * a.ldk + at.at, a.ldk, first, a.length_k, a.width, a.add_k != 0};
+        write_rows<WIDE>(acc_k, a.scale, a.scale, rows, target, at.lane);
+    }
+    if (a.dv) {
+        const Target target = {
+            a.dv + at.k0 * a.ldv + at.at, a.ldv, first, a.length_k, a.width, a.add_v != 0};
+        write_rows<WIDE>(acc_v, 1.0F, 1.0F, rows + SIDE * STRIDE, target, at.lane);
+    }
+}
+
+template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_kernel(Half a)
+{
+    constexpr int STRIDE = Shape<WIDE>::STRIDE, QUERIES = Shape<WIDE>::BACK;
+    CS_SHARED_BYTES(bytes);
+    const Place at = place_of(a);
+    int tiles = (a.length_q + QUERIES - 1) / QUERIES;
+    Room room = room_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
+                        a.table ? 2 * a.reach + 1 : 0, tiles);
+    float *row_sets = reinterpret_cast<float *>(room.high + tiles);
+    const Walk walk = {a.q + at.q0 * a.ldq + at.at,
+                       a.dy + at.q0 * a.ldy + at.at,
+                       a.ldq,
+                       a.ldy,
+                       a.length_q,
+                       a.width};
+
+    load_tile<WIDE, SIDE>(room.own, a.k + at.k0 * a.ldk + at.at, a.ldk, at.first, a.length_k,
+                          a.width);
+    load_tile<WIDE, SIDE>(room.own + SIDE * STRIDE, a.v + at.k0 * a.ldv + at.at, a.ldv, at.first,
+                          a.length_k, a.width);
+    copy_commit();
+    tile_bounds<QUERIES>(a.lim + at.q0, a.length_q, tiles, room.low, room.high);
+    if (a.table) {
+        load_biases(a, at.head, room.bias);
+    }
+    const OwnKeys own = own_keys(a, at);
+    copy_wait<0>();
+    __syncthreads();
+    KeyFragments<WIDE> held;
+    hold_keys<WIDE>(&held, room.own, at);
+
+    float acc_k[WIDE / 8][4] = {}, acc_v[WIDE / 8][4] = {};
+    const Draw draw = draw_of(a, at.head);
+    int tile = next_query_tile(-1, tiles, room.high, own.vis_low), set = 0;
+    if (tile < tiles) {
+        begin_pair<WIDE, QUERIES>(room.walk, walk, tile);
+        load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, 0), at.q0, tile * QUERIES,
+                                 at.head);
+    }
+    while (tile < tiles) {
+        int next = next_query_tile(tile, tiles, room.high, own.vis_low);
+        const bf16 *q_tile = room.walk + set * 2 * QUERIES * STRIDE;
+        if (next < tiles) {
+            begin_pair<WIDE, QUERIES>(room.walk + (1 - set) * 2 * QUERIES * STRIDE, walk, next);
+            load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, 1 - set), at.q0,
+                                     next * QUERIES, at.head);
+        }
+        wait_pair(next < tiles);
+        float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {};
+        key_products<WIDE, QUERIES>(s, dp, held, room.own, q_tile, at);
+        bool whole = room.low[tile] >= own.vis_high && at.first + SIDE <= a.length_k &&
+                     (tile + 1) * QUERIES <= a.length_q;
+        const QueryTile pairs = {query_rows<QUERIES>(row_sets, set), room.bias, tile * QUERIES,
+                                 whole};
+        transposed_pairs<QUERIES>(a, at, draw, s, dp, own, pairs);
+        times_cols<WIDE, QUERIES>(acc_v, dp, q_tile + QUERIES * STRIDE, at.lane);
+        times_cols<WIDE, QUERIES>(acc_k, s, q_tile, at.lane);
+        __syncthreads();
+        tile = next;
+        set = 1 - set;
+    }
+    write_keys<WIDE>(a, at, room.own, acc_k, acc_v);
+}
+
+/* --- host ----------------------------------------------------------------------------------------
+ */
+
+template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
+{
+    cs_status status = CS_OK;
+    if (a->dq) {
+        status = launch(c, "query gradient on tensor cores", half_query_kernel<WIDE>,
+                        grid_of(a->length_q, a), dim3(BLOCK, 1, 1),
+                        backward_bytes<WIDE>(a, a->length_k), *a);
+    }
+    if (status == CS_OK && (a->dk || a->dv)) {
+        status = launch(c, "key gradient on tensor cores", half_key_kernel<WIDE>,
+                        grid_of(a->length_k, a), dim3(BLOCK, 1, 1),
+                        backward_bytes<WIDE>(a, a->length_q), *a);
+    }
+    return status;
+}
+
+cs_status half_attention_backward(const Cuda *c, const Half *a)
+{
+    return a->width <= 32   ? backward<32>(c, a)
+           : a->width <= 64 ? backward<64>(c, a)
+                            : backward<128>(c, a);
+}
