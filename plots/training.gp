@@ -1,7 +1,7 @@
 # Training curves: loss against tokens, of training steps (thin) and of held-out documents (thick, with points).
-# input: log.csv of cospec train, one a model (columns series, tokens, loss, eval_loss)
+# input: log.csv of cospec train, one a model, all under one loss (columns series, tokens, loss, eval_loss)
 set xlabel "tokens"
-set ylabel "loss, nats a predicted token"
+set ylabel "loss a predicted token (cross-entropy: nats; spectral: its own unit)"
 set format x "%.0s%c"
 set xrange [0:*]
 plot for [i=1:|S|] data using (column("tokens")):(of(S[i], "loss")) with lines lw 0.8 dt 3 lt i notitle, \

@@ -199,11 +199,13 @@ static json_t *describe(const cs_args *args, const run *r)
     char *objective = cs_objective_describe(&r->options.task.objective);
     json_t *o =
         objective
-            ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "objective", objective, "corpus",
-                        cs_args_text(args, "corpus"), "arch", cs_arch_name(r->model.config.arch),
-                        "device", r->backend->name, "parameters", (json_int_t)parameters(&r->model),
-                        "vocabulary", (json_int_t)r->model.config.vocab, "steps",
-                        (json_int_t)r->options.steps)
+            ? json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "objective", objective,
+                        "loss_kind",
+                        r->options.loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy",
+                        "corpus", cs_args_text(args, "corpus"), "arch",
+                        cs_arch_name(r->model.config.arch), "device", r->backend->name,
+                        "parameters", (json_int_t)parameters(&r->model), "vocabulary",
+                        (json_int_t)r->model.config.vocab, "steps", (json_int_t)r->options.steps)
             : NULL;
     cs_free(objective);
     return o;

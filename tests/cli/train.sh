@@ -19,6 +19,8 @@ test_every_objective() {
         for f in model.safetensors config.json tokenizer.json log.csv train.json manifest.json checkpoint-30/trainer.json checkpoint-30/optimizer.safetensors; do
             [ -s d/$f ] || { fail "$objective: $f is missing"; return 1; }
         done
+        case $objective in linear) kind=spectral ;; *) kind=cross-entropy ;; esac
+        grep -q "\"loss_kind\": \"$kind\"" d/train.json || { fail "$objective: $(grep loss d/train.json)"; return 1; }
         # The held-out loss falls from the first evaluation to the last.
         awk -F, '$8 != "" && NR > 1 { if (first == "") first = $8; last = $8 } END { exit !(last < first) }' d/log.csv || { fail "$objective does not learn: $(cut -d, -f8 d/log.csv | tr '\n' ' ')"; return 1; }
     done
