@@ -359,13 +359,17 @@ static void powers_of_the_distance_are_inverted_exactly(void **state)
     o.empty_prefix = CS_PREFIX_SHARED;
     cs_offsets offsets;
     OK(cs_offsets_init(&o, 40, &offsets));
+    const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
         cs_pairs pairs;
         double share[LEFT + 1] = {0};
         OK(cs_pairs_of(&o, left, &pairs));
         for (uint64_t i = 0; i < POINTS; ++i) {
             cs_rng rng = uniform_next((i << 1 | 1) << 38); /* (i + 1/2) / POINTS */
-            share[cs_offsets_draw(&offsets, left, &rng)] += 1.0 / POINTS;
+            cs_rng same = rng;
+            int64_t d = cs_offsets_draw(&offsets, left, &rng);
+            share[d] += 1.0 / POINTS;
+            assert_int_equal(cs_offsets_draw(&bare, left, &same), d);
         }
         for (int64_t e = 0; e < left; ++e) { /* the first events: of the empty prefix */
             assert_int_equal(pairs.set[e], 0);
