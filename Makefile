@@ -156,7 +156,7 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(filter $(B)/tests/tensor_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
+  $(filter $(B)/tests/tensor_% $(B)/tests/parity_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # A folder (build/gpu-bundle) for a machine with a GPU and CUDA 13 that has neither the sources nor our libraries.

@@ -2,18 +2,23 @@
  *
  * test_gpu check [WORD]     every case (whose name holds WORD), lines "ok" and "not ok"; memory
  *                           poisoned and guarded, repeated bit for bit (tensor_support.h)
+ * test_gpu parity FILE      models in float against the golden numbers of PyTorch in double
+ *                           (tests/golden/trainer_parity.json)
  * test_gpu step LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH STEPS [fp32]
  *                           a GPT's step (forward, backward, clipping, AdamW): one line of JSON
  *
  * Without a GPU: one line SKIP with the reason, exit code 77.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../cuda_emulation/cuda_cases.h"
+#include "../parity_support.h"
 #include "../tensor_support.h"
+#include "io/json.h"
 #include "tensor/device.h"
 
 enum { SKIPPED = 77 };
@@ -86,6 +91,70 @@ static int check(const char *word)
     }
     (void)printf("%d passed, %d failed\n", passes, failures);
     return failures > 0;
+}
+
+/* --- whole models against PyTorch -------------------------------------------------------------
+ */
+
+/* Largest difference of an array from what is expected, over its scale; NAN: another size. */
+static double apart(const json_t *what, const char *name, const double *x, int64_t n)
+{
+    const json_t *expected = json_object_get(json_object_get(what, "expected"), name);
+    double scale = json_number_value(json_object_get(json_object_get(what, "scale"), name));
+    double most = (int64_t)json_array_size(expected) == n ? 0 : NAN;
+    for (int64_t i = 0; i < n; ++i) {
+        double d = fabs(x[i] - json_number_value(json_array_get(expected, (size_t)i))) / scale;
+        most = isnan(most) || d <= most ? most : d;
+    }
+    return most;
+}
+
+/* The loss and every gradient, with the tolerance that the case brings (8 times what PyTorch is off
+ * in float). Names the worst. */
+static void check_model(const json_t *what)
+{
+    const cs_device_options options = {.f32 = true};
+    cs_backend *backend = open_or_skip(&options);
+    parity_world w;
+    double worst = 0, loss = 0;
+    double tolerance = json_number_value(json_object_get(what, "float_tolerance"));
+    char why[CS_TENSOR_WHY] = "nothing was compared", name[CS_TENSOR_WHY];
+    cs_tensor_must(parity_open(what, &backend, &w), "model");
+    cs_tensor_must(parity_step(&w), "step");
+    cs_tensor_must(cs_run_sum(w.run, w.net.loss, &loss), "loss");
+    for (int64_t p = -1; p < w.model.params.count; ++p) { /* -1: the loss */
+        const cs_param *param = p < 0 ? NULL : &w.model.params.param[p];
+        int64_t n = param ? param->rows * param->cols : 1;
+        double *x = cs_tensor_room(n, sizeof *x);
+        x[0] = loss;
+        if (param) {
+            cs_tensor_must(cs_params_get64(&w.model.params, p, CS_PARAM_GRAD, x), "gradient");
+        }
+        (void)snprintf(name, sizeof name, "%s%s", param ? "grad." : "loss",
+                       param ? param->name : "");
+        double d = apart(what, name, x, n);
+        if (p < 0 || (!isnan(worst) && !(d <= worst))) {
+            worst = d;
+            (void)snprintf(why, sizeof why, "%.100s off by %.3g of its scale, tolerance %.3g", name,
+                           d, tolerance);
+        }
+        free(x);
+    }
+    bool good = worst <= tolerance && tolerance < 1e-3;
+    report(good, "parity", json_string_value(json_object_get(what, "name")), good ? "" : why);
+    parity_close(&w);
+}
+
+static int parity(const char *path)
+{
+    json_t *cases = NULL;
+    cs_tensor_must(cs_json_read(path, &cases), path);
+    for (size_t i = 0; i < json_array_size(cases); ++i) {
+        check_model(json_array_get(cases, i));
+    }
+    json_decref(cases);
+    (void)printf("%d passed, %d failed\n", passes, failures);
+    return failures > 0 || passes == 0;
 }
 
 /* --- a step -----------------------------------------------------------------------------------
@@ -263,10 +332,15 @@ int main(int argc, char **argv)
     if (argc >= 2 && strcmp(argv[1], "check") == 0) {
         return check(argc > 2 ? argv[2] : "");
     }
+    if (argc == 3 && strcmp(argv[1], "parity") == 0) {
+        return parity(argv[2]);
+    }
     if (argc >= 9 && strcmp(argv[1], "step") == 0) {
         return time_step(argv + 2, argc > 9 && strcmp(argv[9], "fp32") == 0);
     }
-    (void)fprintf(stderr, "usage: test_gpu check [WORD] | step LAYERS WIDTH HEADS VOCABULARY BATCH "
-                          "LENGTH STEPS [fp32]\n");
+    (void)fprintf(
+        stderr,
+        "usage: test_gpu check [WORD] | parity FILE | step LAYERS WIDTH HEADS VOCABULARY BATCH "
+        "LENGTH STEPS [fp32]\n");
     return 2;
 }
