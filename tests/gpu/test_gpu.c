@@ -209,7 +209,7 @@ static int block(gpt *g, int *x, int r)
                                cs_graph_cols(n, qkv, 2 * d, d), &o);
     /* 2 products forward, 3 and 4 in the two kernels of backward, over tiles on and below the
      * diagonal. */
-    g->flops += 9 * 2.0 * (double)(g->s.batch * d) * 64 * 64 * (double)(tiles * (tiles + 1) / 2);
+    g->flops += 9 * 2.0 * (double)(g->s.batch * d) * 64 * 32 * (double)(tiles * (tiles + 1));
     r = linear(g, y, d, d, CS_ACT_NONE);
     int up = linear(g, norm(g, x, r), d, 4 * d, CS_ACT_GELU_TANH);
     return linear(g, up, 4 * d, d, CS_ACT_NONE);
