@@ -93,8 +93,7 @@ char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options
     return text;
 }
 
-/* --- measures of a spectrum ---------------------------------------------------------------------
- */
+/* --- measures of a spectrum ------------------------------------------------------------------- */
 
 static void ranks_of_tau(int64_t count, const double *lambda, double tau, double *rank,
                          double *interpolated)
@@ -154,8 +153,7 @@ void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
     value[CS_RANK_STABLE] = sum;
 }
 
-/* --- eigenproblems ------------------------------------------------------------------------------
- */
+/* --- eigenproblems ---------------------------------------------------------------------------- */
 
 /* A sum of blocks and what comes of it. */
 typedef struct {
@@ -246,8 +244,7 @@ static cs_status solve(void *ctx, int64_t item, int worker)
     return status;
 }
 
-/* --- the study ----------------------------------------------------------------------------------
- */
+/* --- the study -------------------------------------------------------------------------------- */
 
 /* Numbers of blocks at which the curve has points, ascending; returns how many. */
 static int64_t curve_blocks(const cs_gram *g, bool every, int64_t *at)

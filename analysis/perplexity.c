@@ -66,8 +66,7 @@ typedef struct {
     int64_t *bytes; /* blocks */
 } walk;
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static cs_status check_kind(const cs_perplexity_options *o, const cs_model_config *c)
 {
@@ -133,8 +132,7 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     return CS_OK;
 }
 
-/* --- jobs --------------------------------------------------------------------------------------
- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static cs_status check_tokens(const walk *w, int64_t document, const int32_t *token, int64_t n)
 {
@@ -208,8 +206,7 @@ static cs_status sort_jobs(walk *w)
     return CS_OK;
 }
 
-/* --- a batch -----------------------------------------------------------------------------------
- */
+/* --- a batch ---------------------------------------------------------------------------------- */
 
 static cs_status add_losses(walk *w)
 {
@@ -279,8 +276,7 @@ static cs_status run_pieces(walk *w)
     return status;
 }
 
-/* --- numbers -----------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The ratio of the sums of blocks, and its jackknife error over those with something below. */
 static double ratio(int64_t blocks, const double *above, const double *below, double *se)
@@ -346,8 +342,7 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     return CS_OK;
 }
 
-/* --- setting up --------------------------------------------------------------------------------
- */
+/* --- setting up ------------------------------------------------------------------------------- */
 
 static cs_status cut(walk *w)
 {

@@ -71,8 +71,7 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
     job->loss_rows = one_pass(o->kind) ? job->n - (int32_t)cs_ask_first(o) : 1;
 }
 
-/* --- setting index tensors ---------------------------------------------------------------------
- */
+/* --- setting index tensors -------------------------------------------------------------------- */
 
 static void set(const cs_asker *a, int tensor, int64_t r, int64_t value)
 {
@@ -132,8 +131,7 @@ static void pad_all(cs_asker *a, int64_t batch, int64_t length, int64_t loss_row
     }
 }
 
-/* --- kinds -------------------------------------------------------------------------------------
- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void fill_causal(cs_asker *a, const cs_ask_job *job, int32_t number, int64_t row)
 {

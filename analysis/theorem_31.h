@@ -1,5 +1,5 @@
-/* The two sides of Theorem 3.1 for given factors: shared by theorem_31.c, theorem_31_symmetric.c and
- * learned_factors.c. */
+/* The two sides of Theorem 3.1 for given factors: shared by theorem_31.c, theorem_31_symmetric.c
+ * and learned_factors.c. */
 #ifndef CS_ANALYSIS_THEOREM_31_H
 #define CS_ANALYSIS_THEOREM_31_H
 

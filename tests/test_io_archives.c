@@ -111,8 +111,7 @@ static void equal_content_gives_equal_bytes(void **state)
     cs_free(b);
 }
 
-/* --- data from files
- * ------------------------------------------------------------------------------ */
+/* --- data from files -------------------------------------------------------------------------- */
 
 static void members_come_from_files(void **state)
 {
@@ -160,8 +159,7 @@ static void files_of_the_wrong_size_are_refused(void **state)
     assert_int_equal(entries(state), 0);
 }
 
-/* --- foreign and hostile archives
- * ------------------------------------------------------------------ */
+/* --- foreign and hostile archives ------------------------------------------------------------- */
 
 /* An archive whose one member x.npy is any bytes. */
 static void write_raw(const char *path, bool compress, const void *bytes, size_t size)
@@ -400,8 +398,7 @@ static void what_is_no_archive_is_named(void **state)
     assert_null(npz);
 }
 
-/* --- writing
- * ---------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void impossible_archives_are_refused(void **state)
 {

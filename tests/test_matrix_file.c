@@ -180,8 +180,7 @@ static void mtx_malformed(void **state)
     refused(in_dir(state, "none.mtx"), CS_ERR_IO, "none.mtx: cannot read: No such file");
 }
 
-/* --- scipy archives ----------------------------------------------------------------------------
- */
+/* --- scipy archives --------------------------------------------------------------------------- */
 
 /* A member to put into an archive; dtype CS_BYTES: text. */
 typedef struct {

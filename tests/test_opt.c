@@ -173,8 +173,7 @@ static void help_wants_no_arguments(void **state)
     cs_args_free(&args);
 }
 
-/* --- config -------------------------------------------------------------------------------------
- */
+/* --- config ----------------------------------------------------------------------------------- */
 
 static void write_config(char path[64], const char *text)
 {
@@ -231,8 +230,7 @@ static void config_refusals(void **state)
     cs_reason_clear();
 }
 
-/* --- numbers, names, sweeps ----------------------------------------------------------------------
- */
+/* --- numbers, names, sweeps ------------------------------------------------------------------- */
 
 static void lists_of_integers(void **state)
 {
@@ -332,8 +330,7 @@ static void sweeps_refused(void **state)
     }
 }
 
-/* --- texts
- * -------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void texts_hold_every_option(void **state)
 {

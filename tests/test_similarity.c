@@ -177,8 +177,7 @@ static void bad_pairs_are_refused(void **state)
     assert_fails(cs_similarity_of(&a, &a, &options, &s), CS_ERR_USAGE, "0 principal angles");
 }
 
-/* --- dimension ----------------------------------------------------------------------------------
- */
+/* --- dimension -------------------------------------------------------------------------------- */
 
 static void decay_is_a_slope(void **state)
 {

@@ -55,8 +55,7 @@ void cs_args_free(cs_args **held)
     *held = NULL;
 }
 
-/* --- accessors
- * -------------------------------------------------------------------------------------- */
+/* --- accessors -------------------------------------------------------------------------------- */
 
 /* A common option that the command leaves out reads as unset. */
 static const cs_opt_value *value_of(const cs_args *args, const char *name)
@@ -128,8 +127,7 @@ const cs_command *cs_args_command(const cs_args *args)
     return args->command;
 }
 
-/* --- JSON
- * --------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *value_json(const cs_opt_value *v, const char *text)
 {

@@ -139,8 +139,7 @@ static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc
     return status;
 }
 
-/* --- a list of draws
- * ------------------------------------------------------------------------------------ */
+/* --- a list of draws -------------------------------------------------------------------------- */
 
 #define DRAWS_COLUMNS                                                                              \
     "draws,rows,cols,nonzeros,components,sum_sigma2,sum_sigma4,sum_sigma4_error,index,sigma,"      \

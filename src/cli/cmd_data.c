@@ -24,8 +24,7 @@ static cs_status refuse_reading(const cs_args *args, const char *verb)
     return CS_OK;
 }
 
-/* --- list
- * ----------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------- */
 
 static cs_status list_source(const cs_corpus_source *source, json_t *array, cs_table *table)
 {
@@ -77,8 +76,7 @@ static cs_status run_list(cs_args *args)
     return status;
 }
 
-/* --- prepare
- * ---------------------------------------------------------------------------------------- */
+/* --- prepare ---------------------------------------------------------------------------------- */
 
 static cs_status prepare_one(cs_args *args, const char *name, json_t *array, cs_table *table)
 {
@@ -134,8 +132,7 @@ static cs_status run_prepare(cs_args *args)
     return status;
 }
 
-/* --- stats
- * -------------------------------------------------------------------------------------------- */
+/* --- stats ------------------------------------------------------------------------------------ */
 
 static int compare_lengths(const void *a, const void *b)
 {

@@ -23,8 +23,7 @@ typedef struct {
     json_t *list;
 } study;
 
-/* --- Gram blocks of the arguments ---------------------------------------------------------------
- */
+/* --- Gram blocks of the arguments ------------------------------------------------------------- */
 
 /* Blocks that an earlier run stored. */
 static cs_status holds_blocks(const char *path, bool *out)
@@ -122,8 +121,7 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
     return status;
 }
 
-/* --- results ------------------------------------------------------------------------------------
- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static cs_status add_row(study *s, const char *name, const char *metric, const char *definition,
                          double value, double se, int64_t n, const cs_effective_rank *r)
@@ -274,8 +272,7 @@ done:
     return status;
 }
 
-/* --- the command --------------------------------------------------------------------------------
- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static cs_status store(const study *s, const cs_gram *g)
 {

@@ -48,8 +48,7 @@ static char *matrix_path(const char *path)
     return cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
 }
 
-/* --- result
- * ------------------------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 static void set(cs_status *status, json_t *object, const char *key, json_t *value)
 {

@@ -162,8 +162,7 @@ cs_status cs_output_start(cs_args *args)
     return status;
 }
 
-/* --- resume
- * ------------------------------------------------------------------------------------------- */
+/* --- resume ----------------------------------------------------------------------------------- */
 
 /* Options that change where or how a result appears, not what it is. */
 static bool is_manner(const char *name)

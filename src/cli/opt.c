@@ -65,8 +65,7 @@ cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
     return status;
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static bool in_choices(const char *choices, const char *text)
 {
@@ -143,8 +142,7 @@ static cs_status give_value(cs_opt_value *v, const char *text)
     return add_value(v, text);
 }
 
-/* --- the command line ---------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
 {
@@ -273,8 +271,7 @@ static cs_status check_positionals(const cs_args *args)
     return CS_OK;
 }
 
-/* --- the config file ----------------------------------------------------------------------------
- */
+/* --- the config file -------------------------------------------------------------------------- */
 
 static cs_status give_json(cs_opt_value *v, const json_t *value)
 {
@@ -330,8 +327,7 @@ static cs_status take_config(cs_args *args, const char *path)
     return cs_blame(status, "config %s", path);
 }
 
-/* --- whole
- * ---------------------------------------------------------------------------------------- */
+/* --- whole ------------------------------------------------------------------------------------ */
 
 static cs_status count_option(void *ctx, const cs_opt *opt, bool common)
 {

@@ -17,8 +17,7 @@ static const char exit_codes[][2][80] = {
 };
 enum { EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0] };
 
-/* --- man
- * ------------------------------------------------------------------------------------------ */
+/* --- man -------------------------------------------------------------------------------------- */
 
 /* Escapes what roff would take for itself; a newline ends a line whose next character may be one.
  */
@@ -162,8 +161,7 @@ cs_status cs_opt_man(const cs_command *const *commands, char **out)
     return cs_docs_text(write_man, commands, out);
 }
 
-/* --- bash completion
- * ------------------------------------------------------------------------------ */
+/* --- bash completion -------------------------------------------------------------------------- */
 
 static cs_status completion_name(void *ctx, const cs_opt *o, bool common)
 {
@@ -268,8 +266,7 @@ cs_status cs_opt_completion(const cs_command *const *commands, char **out)
     return cs_docs_text(write_completion, commands, out);
 }
 
-/* --- markdown
- * --------------------------------------------------------------------------------------- */
+/* --- markdown --------------------------------------------------------------------------------- */
 
 static void markdown_cell(FILE *out, const char *text)
 {

@@ -25,8 +25,7 @@
 #include "io/file.h"
 #include "io/json.h"
 
-/* --- standard error
- * ------------------------------------------------------------------------------- */
+/* --- standard error --------------------------------------------------------------------------- */
 
 static bool bar_shown; /* a progress line stands unfinished on the terminal */
 
@@ -89,8 +88,7 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void look(cs_opt_output *output)
 {
@@ -332,8 +330,7 @@ bool cs_output_is_refuted(const cs_args *args)
     return args->refuted;
 }
 
-/* --- inputs
- * ------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 /* Calls list_directory: as deep as the folders, which list_tree bounds.
  * NOLINTBEGIN(misc-no-recursion) */

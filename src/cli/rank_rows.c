@@ -52,8 +52,7 @@ const cs_opt cs_group_rank_rows[] = {
     {0},
 };
 
-/* --- dropping -----------------------------------------------------------------------------------
- */
+/* --- dropping --------------------------------------------------------------------------------- */
 
 static cs_status drop_one(const char *path, int64_t row, int64_t rows, int32_t *block)
 {
@@ -127,8 +126,7 @@ static cs_status drop_rows(cs_args *args, int64_t rows, int32_t *block)
                                        : drop_text(path, rows, block);
 }
 
-/* --- what is known of rows ----------------------------------------------------------------------
- */
+/* --- what is known of rows -------------------------------------------------------------------- */
 
 static bool wants_about(const cs_args *args)
 {
@@ -194,8 +192,7 @@ static cs_status drop_by_kind(const cs_args *args, const cs_array *about, int64_
     return CS_OK;
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t group, row;

@@ -149,8 +149,7 @@ cs_status cs_assembler_take(void *assembler, const cs_record *record) CS_MUST_CH
 /* Moves matrix, keys, witnesses and mass to *out, whose other fields stay. */
 cs_status cs_assembler_finish(cs_assembler *assembler, cs_cooc *out) CS_MUST_CHECK;
 
-/* --- blocks (builder.c) and windows counted row by row (windows.c) ------------------------------
- */
+/* --- blocks (builder.c) and windows counted row by row (windows.c) ---------------------------- */
 
 /* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
 typedef struct {

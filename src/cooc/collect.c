@@ -24,8 +24,7 @@ enum {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* --- sort ----------------------------------------------------------------------------------------
- */
+/* --- sort ------------------------------------------------------------------------------------- */
 
 static void insertion_sort(cs_record *r, int64_t n)
 {
@@ -112,8 +111,7 @@ cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
     return status;
 }
 
-/* --- table
- * ---------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 /* A zeroed table. Large ones ask for large pages: their slots are hit at random, and would miss the
  * translation buffer each time (a hint, so a refusal changes nothing). */

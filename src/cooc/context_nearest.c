@@ -32,8 +32,7 @@ enum { MARK = -1 };
 
 static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
 
-/* --- weights of an invariant objective ----------------------------------------------------------
- */
+/* --- weights of an invariant objective -------------------------------------------------------- */
 
 /* The sizes m >= n with q(m) > 0: where each stands after i ranks. */
 typedef struct {
@@ -210,8 +209,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     return status;
 }
 
-/* --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Completes a row of `items` items in w->row_position/row_content with marks, and visits it. */
 static cs_status visit_row(cs_context_walker *w, int64_t target, int64_t items, cs_hash128 sum,

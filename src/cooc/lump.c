@@ -180,8 +180,7 @@ done:
     return status;
 }
 
-/* --- real values: neighbours in signature order ------------------------------------------------
- */
+/* --- real values: neighbours in signature order ----------------------------------------------- */
 
 typedef struct {
     cs_hash128 pattern;
@@ -319,8 +318,7 @@ done:
     return status;
 }
 
-/* --- sums ---------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* Adds the rows of each lump; all rows of a lump share a pattern. */
 static cs_status add_rows(const cs_csr *a, const int64_t *lump, int64_t count, cs_csr *out)

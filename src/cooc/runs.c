@@ -140,8 +140,7 @@ cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count, cs_re
     return CS_OK;
 }
 
-/* --- merge
- * ---------------------------------------------------------------------------------------- */
+/* --- merge ------------------------------------------------------------------------------------ */
 
 /* One sorted run being read: from memory, or through a buffer. */
 typedef struct {

@@ -113,8 +113,7 @@ static void trim(cs_part *part, int64_t asked, int64_t most)
     part->complete = part->converged && (part->k < computed || computed < asked || asked >= most);
 }
 
-/* --- small blocks -------------------------------------------------------------------------------
- */
+/* --- small blocks ----------------------------------------------------------------------------- */
 
 static cs_status copy_block(const cs_reduction *r, int64_t block, const cs_dense *u,
                             const cs_dense *v, cs_dense *out)
@@ -216,8 +215,7 @@ static cs_status solve_batch(batch *job, int64_t items)
     return status;
 }
 
-/* --- large blocks -------------------------------------------------------------------------------
- */
+/* --- large blocks ----------------------------------------------------------------------------- */
 
 /* Rows r0.. and columns c0.. of a matrix whose rows there hold no other columns. */
 static cs_status slice(const cs_csr *a, int64_t r0, int64_t rows, int64_t c0, int64_t cols,
@@ -341,8 +339,7 @@ static cs_status solve_large(batch *job, int64_t block)
     return status;
 }
 
-/* --- all blocks ---------------------------------------------------------------------------------
- */
+/* --- all blocks ------------------------------------------------------------------------------- */
 
 static bool is_small(const cs_reduction *r, const cs_spectrum_options *o, int64_t block)
 {

@@ -22,8 +22,7 @@ static const char *const PREFIX[] = {"none", "shared", "class", NULL};
 static const char *const OFFSET[] = {"uniform", "power", "mix", NULL};
 static const char *const SEGMENTATION[] = {"fixed", "random", "mixed", NULL};
 
-/* --- writing
- * --------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* A JSON string; bytes that are not UTF-8 (a path may hold any) become '?'. NULL text: "". */
 static json_t *text_of(const char *text)
@@ -180,8 +179,7 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     return CS_OK;
 }
 
-/* --- reading
- * --------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Takes fields until one fails. */
 typedef struct {

@@ -46,8 +46,7 @@ bool cs_windows_apply(const cs_windows_job *job)
     return cells < UINT32_MAX && bytes <= (double)job->budget;
 }
 
-/* --- the stream
- * ------------------------------------------------------------------------------------ */
+/* --- the stream ------------------------------------------------------------------------------- */
 
 static cs_status lay_out(cs_window_counter *c)
 {
@@ -159,8 +158,7 @@ static cs_status weigh_block(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 typedef struct {
     cs_hash128 key;
@@ -205,8 +203,7 @@ static cs_status group_rows(cs_window_counter *c)
     return CS_OK;
 }
 
-/* --- joining
- * ---------------------------------------------------------------------------------------- */
+/* --- joining ---------------------------------------------------------------------------------- */
 
 /* Appends `from` and frees it; *to has room for all. */
 static void append(cs_growing *to, cs_growing *from)

@@ -50,8 +50,7 @@ static __device__ inline float keep_of(const Attention<T> &a, int64_t i, int64_t
     return x[0];
 }
 
-/* --- forward -------------------------------------------------------------------------------------
- */
+/* --- forward ---------------------------------------------------------------------------------- */
 
 template <typename T> static __global__ void attention_kernel(Attention<T> a)
 {
@@ -102,8 +101,7 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
     }
 }
 
-/* --- backward ------------------------------------------------------------------------------------
- */
+/* --- backward --------------------------------------------------------------------------------- */
 
 template <typename T> static __global__ void delta_kernel(Attention<T> a)
 {
@@ -289,8 +287,7 @@ static __global__ void table_grad_kernel(Attention<T> a, int32_t buckets, float 
     }
 }
 
-/* --- host ----------------------------------------------------------------------------------------
- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 template <typename T>
 static cs_status describe(const cs_run *run, const cs_op *op, bool backward, Attention<T> *out)

@@ -5,8 +5,7 @@
  */
 #include "cuda/attention_tiles.cuh"
 
-/* --- q': rows are queries ------------------------------------------------------------------------
- */
+/* --- q': rows are queries --------------------------------------------------------------------- */
 
 /* lse (times log2 e) and delta of a thread's two rows. */
 struct RowSums {
@@ -117,8 +116,7 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_query_k
     write_rows<WIDE>(acc, a.scale, a.scale, room.own + at.warp * 16 * STRIDE, target, at.lane);
 }
 
-/* --- k' and v': rows are keys --------------------------------------------------------------------
- */
+/* --- k' and v': rows are keys ----------------------------------------------------------------- */
 
 /* The next tile of queries one of which sees a key of the block. */
 static __device__ inline int next_query_tile(int t, int tiles, const int32_t *high, int32_t vis_low)
@@ -338,8 +336,7 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_ker
     write_keys<WIDE>(a, at, room.own, acc_k, acc_v);
 }
 
-/* --- host ----------------------------------------------------------------------------------------
- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
 {

@@ -140,8 +140,7 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_forward
     write_rows<WIDE>(acc, factor[0], factor[1], room.own + at.warp * 16 * STRIDE, target, at.lane);
 }
 
-/* --- host ----------------------------------------------------------------------------------------
- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 static bool row_fits(const void *x, int64_t ld)
 {

@@ -48,8 +48,7 @@ static __device__ inline Place place_of(const Half &a)
     return p;
 }
 
-/* --- shared memory -------------------------------------------------------------------------------
- */
+/* --- shared memory ---------------------------------------------------------------------------- */
 
 /* Shared memory of a kernel whose block walks `tiles` tiles. */
 struct Room {
@@ -95,8 +94,7 @@ static inline dim3 grid_of(int64_t rows, const Half *a)
     return dim3((unsigned)ceil_div(rows, SIDE), (unsigned)a->heads, (unsigned)a->batch);
 }
 
-/* --- loading -------------------------------------------------------------------------------------
- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 /* ROWS rows from `first` of a matrix of `rows` rows whose first `width` columns count. */
 template <int WIDE, int ROWS>
@@ -140,8 +138,7 @@ static __device__ inline void wait_pair(bool more)
     __syncthreads();
 }
 
-/* --- ranks and biases ----------------------------------------------------------------------------
- */
+/* --- ranks and biases ------------------------------------------------------------------------- */
 
 /* Lowest and highest over the lanes, the same in all. */
 static __device__ inline void warp_bounds(int32_t *low, int32_t *high)
@@ -316,8 +313,7 @@ static __device__ inline uint32_t keep_by_key(const Draw &d, uint32_t key, uint3
     return (bits & 1U) | (bits >> 3 & 2U) | (bits >> 6 & 4U) | (bits >> 9 & 8U);
 }
 
-/* --- products ------------------------------------------------------------------------------------
- */
+/* --- products --------------------------------------------------------------------------------- */
 
 /* c[n] += A (16 x WIDE, in registers) times B[k][n] = tile[n][k], n = 0 .. N-1. */
 template <int WIDE, int N>

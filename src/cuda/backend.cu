@@ -19,8 +19,7 @@ cs_status cuda_check(const Cuda *c, cudaError_t code, const char *doing)
                          "CUDA %s: %s", doing, cudaGetErrorString(code));
 }
 
-/* --- memory --------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static Cuda *state(cs_backend *backend)
 {
@@ -193,8 +192,7 @@ static cs_status cuda_zero(cs_backend *backend, void *p, int64_t bytes)
                      : CS_OK;
 }
 
-/* --- bf16 copies of parameters -------------------------------------------------------------------
- */
+/* --- bf16 copies of parameters ---------------------------------------------------------------- */
 
 Shadow *cuda_find_shadow(Cuda *c, const void *value)
 {
@@ -274,8 +272,7 @@ cs_status cuda_params_changed(cs_backend *backend, int64_t n, const void *value)
     return refresh_all(state(backend));
 }
 
-/* --- buckets of relative positions ---------------------------------------------------------------
- */
+/* --- buckets of relative positions ------------------------------------------------------------ */
 
 cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidirectional,
                        const Buckets **out)
@@ -316,8 +313,7 @@ cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidir
     return status;
 }
 
-/* --- replay --------------------------------------------------------------------------------------
- */
+/* --- replay ----------------------------------------------------------------------------------- */
 
 static bool same_sizes(const Captured *held, const cs_run *run)
 {
@@ -412,8 +408,7 @@ static cs_status cuda_around(cs_backend *backend, cs_run *run, int what,
                            : status;
 }
 
-/* --- open and close ------------------------------------------------------------------------------
- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 static void cuda_free(cs_backend *backend)
 {

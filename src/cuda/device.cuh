@@ -22,8 +22,7 @@ extern "C" {
 
 typedef __nv_bfloat16 bf16;
 
-/* --- items ---------------------------------------------------------------------------------------
- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 static __device__ inline float to_float(float x)
 {
@@ -73,8 +72,7 @@ template <typename T> static __device__ inline float rounded(float x)
     return to_float(from_float<T>(x));
 }
 
-/* --- warps ---------------------------------------------------------------------------------------
- */
+/* --- warps ------------------------------------------------------------------------------------ */
 
 enum { WARP = 32 };
 static constexpr unsigned ALL_LANES = 0xffffffffU;
@@ -124,8 +122,7 @@ template <typename T> static __device__ inline T block_sum(T x, T *room)
     return total;
 }
 
-/* --- dropout -------------------------------------------------------------------------------------
- */
+/* --- dropout ---------------------------------------------------------------------------------- */
 
 /* What a kernel needs to draw; threshold 0 keeps everything. */
 struct Drop {
@@ -159,8 +156,7 @@ static __device__ inline void drop(const Drop &d, uint32_t row, uint32_t col, fl
     }
 }
 
-/* --- activations (the forms of graph.h) ----------------------------------------------------------
- */
+/* --- activations (the forms of graph.h) ------------------------------------------------------- */
 
 static __device__ inline float activate(int act, float z)
 {

@@ -9,8 +9,7 @@
 
 #include "cuda/state.cuh"
 
-/* --- own kernel ----------------------------------------------------------------------------------
- */
+/* --- own kernel ------------------------------------------------------------------------------- */
 
 enum { TILE = 64, DEPTH = 16, EACH = 4 }; /* a block makes TILE x TILE, a thread EACH x EACH */
 
@@ -160,8 +159,7 @@ struct Gemm {
     decltype(&cublasLtGetStatusString) text;
 };
 
-/* --- loading -------------------------------------------------------------------------------------
- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 /* Where CUDA is usually installed, after what the loader finds by itself. */
 static void *open_library(void)
@@ -272,8 +270,7 @@ void gemm_free(Cuda *c, Gemm *g)
     c->host->free(g); /* the library stays loaded: unloading it costs and gains nothing */
 }
 
-/* --- plans ---------------------------------------------------------------------------------------
- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static uint32_t alignment(const void *p)
 {

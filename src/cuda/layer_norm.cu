@@ -159,8 +159,7 @@ static __global__ void gain_grad_kernel(int64_t rows, int64_t cols, const T *dy,
     });
 }
 
-/* --- host ----------------------------------------------------------------------------------------
- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 template <typename T> static cs_status forward(const cs_run *run, const cs_op *op)
 {

@@ -65,8 +65,7 @@ static __global__ void bias_grad_kernel(int64_t rows, int64_t cols, const T *dz,
     });
 }
 
-/* --- forward -------------------------------------------------------------------------------------
- */
+/* --- forward ---------------------------------------------------------------------------------- */
 
 template <typename T>
 static cs_status finish_forward(Cuda *c, const cs_matrix *z, const cs_matrix *y, const void *b,
@@ -143,8 +142,7 @@ cs_status linear_forward(const cs_run *run, const cs_op *op)
                    : finish_forward<float>(c, &z, &y, b.x, o->act);
 }
 
-/* --- backward ------------------------------------------------------------------------------------
- */
+/* --- backward --------------------------------------------------------------------------------- */
 
 template <typename T>
 static cs_status slope(Cuda *c, const cs_matrix *y, const cs_matrix *z, int act)

@@ -174,8 +174,7 @@ static __global__ void squared_grad_kernel(int64_t rows, int64_t cols, T *z, int
     z[row * ldz + col] = from_float<T>(2.0F * weight[row * ld_weight] * e);
 }
 
-/* --- host ----------------------------------------------------------------------------------------
- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 template <typename T, int N> static cs_status cross_entropy(const cs_run *run, const cs_op *op)
 {

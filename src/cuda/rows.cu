@@ -9,8 +9,7 @@
 
 enum { PIECE = 64, PIECE_COLS = 128, JOIN_WIDE = 32, JOIN_DEEP = 8 };
 
-/* --- scatter -------------------------------------------------------------------------------------
- */
+/* --- scatter ---------------------------------------------------------------------------------- */
 
 /* Sorted places: rows with a negative index come last. */
 struct Sorted {
@@ -126,8 +125,7 @@ static cs_status scatter(const cs_run *run, int index, const cs_matrix *from, Ou
     return status;
 }
 
-/* --- embed ---------------------------------------------------------------------------------------
- */
+/* --- embed ------------------------------------------------------------------------------------ */
 
 struct Tables {
     int count;
@@ -258,8 +256,7 @@ cs_status embed_backward(const cs_run *run, const cs_op *op)
     return status;
 }
 
-/* --- gather --------------------------------------------------------------------------------------
- */
+/* --- gather ----------------------------------------------------------------------------------- */
 
 template <typename T, int N>
 static __global__ void gather_kernel(int64_t rows, int64_t packs, const T *x, int64_t ldx, T *y,
@@ -327,8 +324,7 @@ cs_status gather_backward(const cs_run *run, const cs_op *op)
     return status;
 }
 
-/* --- add -----------------------------------------------------------------------------------------
- */
+/* --- add -------------------------------------------------------------------------------------- */
 
 /* y = a + drop(b); a NULL: zero */
 template <typename T, int N>

@@ -119,8 +119,7 @@ static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size
            cols * size % bytes == 0;
 }
 
-/* --- launching -----------------------------------------------------------------------------------
- */
+/* --- launching -------------------------------------------------------------------------------- */
 
 template <typename... P, typename... A>
 static inline cs_status launch(const Cuda *c, const char *name, void (*kernel)(P...), dim3 grid,
@@ -175,8 +174,7 @@ static inline Tiling tile(int64_t rows, int64_t packs)
 #define TILE_ROW ((int64_t)blockIdx.x * blockDim.y + threadIdx.y)
 #define TILE_PACK ((int64_t)blockIdx.y * blockDim.x + threadIdx.x)
 
-/* --- the other files -----------------------------------------------------------------------------
- */
+/* --- the other files -------------------------------------------------------------------------- */
 
 /* One matrix product, column-major as cuBLAS has it: D = op(A) op(B) + beta D, m x n, inner k. */
 struct Product {

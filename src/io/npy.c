@@ -194,8 +194,7 @@ cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out)
     return CS_OK;
 }
 
-/* --- sources
- * -------------------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 typedef struct {
     FILE *stream;

@@ -65,8 +65,7 @@ static cs_status measure(cs_npy_info *info)
     return CS_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name, *text;
@@ -273,8 +272,7 @@ cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t le
     return CS_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void describe(const cs_npy_info *info, char out[32])
 {

@@ -41,8 +41,7 @@ typedef struct {
 /* 1980-01-01, the first date a zip file can say: equal content gives equal bytes. */
 enum { NO_TIME = 0, FIRST_DATE = 1 << 5 | 1 };
 
-/* --- a member as libzip reads it -----------------------------------------------------------------
- */
+/* --- a member as libzip reads it -------------------------------------------------------------- */
 
 static void member_free(member *m)
 {
@@ -134,8 +133,7 @@ static zip_int64_t member_call(void *ctx, void *data, zip_uint64_t length, zip_s
     }
 }
 
-/* --- the archive as libzip writes it
- * --------------------------------------------------------------- */
+/* --- the archive as libzip writes it ---------------------------------------------------------- */
 
 static zip_int64_t archive_fails(cs_npz_writer *w)
 {
@@ -208,8 +206,7 @@ static int stop_on_interrupt(zip_t *zip, void *ctx)
     return cs_interrupted();
 }
 
-/* --- the writer
- * ------------------------------------------------------------------------------------- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 static cs_status open_zip(cs_npz_writer *w)
 {

@@ -196,8 +196,7 @@ cs_status cs_table_write_csv(const cs_table *table, const char *path)
     return cs_outfile_commit(&f);
 }
 
-/* --- aligned text ------------------------------------------------------------------------------
- */
+/* --- aligned text ----------------------------------------------------------------------------- */
 
 /* Columns on screen, taking one a code point: right for Latin and Greek, not for wide scripts. */
 static int text_width(const char *text)

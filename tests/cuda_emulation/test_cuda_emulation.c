@@ -114,8 +114,7 @@ static void no_leaks(void **state)
     leaks(cs_cuda_cases, false);
 }
 
-/* --- promises of the plug-in's memory and replay ----------------------------------------------
- */
+/* --- promises of the plug-in's memory and replay ---------------------------------------------- */
 
 static void step_from_zero(cs_tensor_world *world, cs_tensor_result *out)
 {

@@ -34,8 +34,7 @@ static cs_backend *open_or_skip(const cs_device_options *options)
     return backend;
 }
 
-/* --- every operation --------------------------------------------------------------------------
- */
+/* --- every operation -------------------------------------------------------------------------- */
 
 static int failures, passes;
 
@@ -93,8 +92,7 @@ static int check(const char *word)
     return failures > 0;
 }
 
-/* --- whole models against PyTorch -------------------------------------------------------------
- */
+/* --- whole models against PyTorch ------------------------------------------------------------- */
 
 /* Largest difference of an array from what is expected, over its scale; NAN: another size. */
 static double apart(const json_t *what, const char *name, const double *x, int64_t n)
@@ -157,8 +155,7 @@ static int parity(const char *path)
     return failures > 0 || passes == 0;
 }
 
-/* --- a step -----------------------------------------------------------------------------------
- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t layers, width, heads, vocabulary, batch, length, steps;
