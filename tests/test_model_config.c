@@ -84,7 +84,7 @@ static void test_checks(void **state)
     REFUSES(roberta, arch, (cs_arch)9, "no architecture has number 9");
     REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "no decoder attention");
     REFUSES(linear, layers, 2, "1 layer, not 2");
-    REFUSES(linear, tied, true, "a tied output");
+    REFUSES(linear, tied, true, "has no tied output");
     REFUSES(linear, dropout, 0.1, "dropout");
     REFUSES(linear, query_vector, true, "a query vector");
     REFUSES(linear, pooling, -1, "pooling power -1");
