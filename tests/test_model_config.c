@@ -85,8 +85,8 @@ static void test_checks(void **state)
     REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "no decoder attention");
     REFUSES(linear, layers, 2, "1 layer, not 2");
     REFUSES(linear, tied, true, "has no tied output");
-    REFUSES(linear, dropout, 0.1, "dropout");
-    REFUSES(linear, query_vector, true, "a query vector");
+    REFUSES(linear, dropout, 0.1, "has no dropout");
+    REFUSES(linear, query_vector, true, "has no query vector");
     REFUSES(linear, pooling, -1, "pooling power -1");
 }
 
