@@ -7,6 +7,7 @@ settings of threads, waiting and BLAS kernel, a few steps each; its best one the
 """
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -45,21 +46,24 @@ def write_model(path):
 
 
 class Runner:
-    """A process that does steps when asked and sleeps otherwise."""
+    """A process that does steps when asked and is stopped otherwise: threads that wait actively would take the other's cores."""
 
     def __init__(self, command, environment):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS", "OMP_"))}  # as a user finds it
         self.process = subprocess.Popen(command, env={**clean, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def steps(self, count):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(f"steps {count}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.process.args} ended")
+        self.process.send_signal(signal.SIGSTOP)
         return json.loads(line)
 
     def close(self):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
