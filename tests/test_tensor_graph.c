@@ -281,17 +281,32 @@ static void shared_memory_gives_the_same_loss(void **state)
     assert_true(loss[0] == loss[1]);
 }
 
+/* A training run on the float reference, and its end. */
+static cs_run *begin(small *s)
+{
+    cs_backend *backend = NULL;
+    cs_run *run = NULL;
+    emit(s, true);
+    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    assert_int_equal(cs_graph_finish(&s->graph), CS_OK);
+    assert_int_equal(cs_params_allocate(&s->params, backend, true), CS_OK);
+    assert_int_equal(cs_run_init(&s->graph, &s->params, &run), CS_OK);
+    return run;
+}
+
+static void finish(small *s, cs_run *run)
+{
+    cs_backend *backend = run->backend;
+    cs_run_free(&run);
+    drop(s);
+    cs_backend_free(&backend);
+}
+
 static void bad_inputs_are_named(void **state)
 {
     (void)state;
     small s;
-    cs_backend *backend = NULL;
-    cs_run *run = NULL;
-    emit(&s, true);
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
-    assert_int_equal(cs_graph_finish(&s.graph), CS_OK);
-    assert_int_equal(cs_params_allocate(&s.params, backend, true), CS_OK);
-    assert_int_equal(cs_run_init(&s.graph, &s.params, &run), CS_OK);
+    cs_run *run = begin(&s);
     assert_int_equal(cs_run_rows(run, s.rows, BATCH + 1, LENGTH), CS_ERR_USAGE);
     cs_reason_clear();
     fill(&s, run, BATCH, LENGTH);
@@ -304,30 +319,20 @@ static void bad_inputs_are_named(void **state)
     assert_int_equal(cs_run_upload(run, (cs_run_key){0}), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "target of row 2 is 5, not below 5");
     cs_reason_clear();
-    cs_run_free(&run);
-    drop(&s);
-    cs_backend_free(&backend);
+    finish(&s, run);
 }
 
 static void rows_are_sorted_by_index(void **state)
 {
     (void)state;
     small s;
-    cs_backend *backend = NULL;
-    cs_run *run = NULL;
-    emit(&s, true);
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
-    assert_int_equal(cs_graph_finish(&s.graph), CS_OK);
-    assert_int_equal(cs_params_allocate(&s.params, backend, true), CS_OK);
-    assert_int_equal(cs_run_init(&s.graph, &s.params, &run), CS_OK);
+    cs_run *run = begin(&s);
     fill(&s, run, 2, 4);
     const int32_t token[8] = {3, -1, 0, 3, 2, 0, -1, 3}, order[8] = {2, 5, 4, 0, 3, 7, 1, 6};
     memcpy(cs_run_index(run, s.token), token, sizeof token);
     assert_int_equal(cs_run_upload(run, (cs_run_key){0}), CS_OK);
     assert_memory_equal(cs_run_order(run, s.token), order, sizeof order);
-    cs_run_free(&run);
-    drop(&s);
-    cs_backend_free(&backend);
+    finish(&s, run);
 }
 
 static void params_move_through_every_type(void **state)
