@@ -11,8 +11,9 @@
  *   mse        mean squared error: smaller is better
  *
  * Two sources of error are kept apart. The *test-sample* interval asks how the score of this one
- * classifier would move with other test examples: delete-block jackknife over the examples (blocks
- * fixed by seed and example; se^2 = (B-1)/B sum_b (theta_b - mean)^2). The *seed* interval asks how
+ * classifier would move with other test examples: delete-block jackknife over the examples (a
+ * permutation of them by the seed, dealt to the blocks in turn: the same for every classifier that
+ * is judged on as many; se^2 = (B-1)/B sum_b (theta_b - mean)^2). The *seed* interval asks how
  * it moves with other initial values and orders: the median over seeds and the order statistics
  * that cover it with the coverage stated.
  */
@@ -54,6 +55,23 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
 cs_status cs_metric_error(cs_metric metric, int64_t count, const double *truth,
                           const double *predicted, int64_t classes, int64_t blocks, uint64_t seed,
                           double *se) CS_MUST_CHECK;
+
+/* The score of `a` less that of `b` on the same examples, and the test-sample standard error of
+ * this difference: both are left out of together, so that what is hard for both does not count.
+ * Blocks and errors as above. */
+cs_status cs_metric_difference(cs_metric metric, int64_t count, const double *truth,
+                               const double *a, const double *b, int64_t classes, uint64_t seed,
+                               double *difference, double *se) CS_MUST_CHECK;
+
+/* McNemar's exact test (Psychometrika 12, 1947): of the examples that one of two classifiers alone
+ * has right, each is as likely either's. p = min(1, 2 P(Bin(only_a + only_b, 1/2) <= min(only_a,
+ * only_b))). CS_ERR_USAGE: no examples. */
+typedef struct {
+    int64_t only_a, only_b;
+    double p;
+} cs_mcnemar_result;
+cs_status cs_mcnemar(int64_t count, const double *truth, const double *a, const double *b,
+                     cs_mcnemar_result *out) CS_MUST_CHECK;
 
 /* Over seeds: median (mean of the middle two of an even number), and the widest pair of order
  * statistics x_(r), x_(n+1-r) with the chance that it covers the median of the distribution, 1 - 2

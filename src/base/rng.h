@@ -22,6 +22,8 @@ typedef enum {
     CS_STREAM_KEPT,     /* which [MASK]s stay in the encoder of MAE-LM */
     CS_STREAM_ORDER,    /* the order of training sequences in an epoch */
     CS_STREAM_TOY,      /* sequences of the toy model */
+    CS_STREAM_FEW,      /* the few labelled examples that a classifier is taught with */
+    CS_STREAM_FOLDS,    /* folds of a cross-validation */
 } cs_stream;
 
 typedef struct {

@@ -28,4 +28,24 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
 cs_status cs_text_read(const char *path, char **bytes, const char **text,
                        int64_t *size) CS_MUST_CHECK;
 
+/* Its lines one after the other, and their columns. Set at and end; the rest 0. */
+typedef struct {
+    const char *at, *end; /* text not read yet */
+    const char *line;     /* the current line, without its end */
+    int64_t size, number; /* number from 1 */
+} cs_lines;
+
+typedef struct {
+    const char *text;
+    int64_t size;
+} cs_field;
+
+/* Moves to the next line that is not empty; false after the last. */
+bool cs_lines_next(cs_lines *l);
+
+/* The column of that number (1-based; 0: leaves *out) of the current line: CS_ERR_INPUT names file,
+ * line and how many columns it has. */
+cs_status cs_lines_column(const char *path, const cs_lines *l, const char *what, int64_t number,
+                          cs_field *out) CS_MUST_CHECK;
+
 #endif

@@ -38,14 +38,7 @@ cs_status cs_text_read(const char *path, char **bytes, const char **text, int64_
     return CS_OK;
 }
 
-typedef struct {
-    const char *at, *end; /* text not read yet */
-    const char *line;     /* the current line, without its end */
-    int64_t size, number;
-} lines;
-
-/* Moves to the next line that is not empty. */
-static bool next_line(lines *l)
+bool cs_lines_next(cs_lines *l)
 {
     while (l->at < l->end) {
         const char *stop = memchr(l->at, '\n', (size_t)(l->end - l->at));
@@ -66,7 +59,7 @@ static bool next_line(lines *l)
 }
 
 /* Tells how far the reading is and looks at the interrupt flag, every so many lines. */
-static cs_status pause_between(const cs_corpus_options *options, const lines *l, int64_t size)
+static cs_status pause_between(const cs_corpus_options *options, const cs_lines *l, int64_t size)
 {
     if (l->number % REPORT_EVERY != 0) {
         return CS_OK;
@@ -75,20 +68,15 @@ static cs_status pause_between(const cs_corpus_options *options, const lines *l,
     return cs_interrupt_check();
 }
 
-typedef struct {
-    const char *text;
-    int64_t size;
-} field;
-
 /* The column of that number (1-based) of a line; false when the line has fewer, *found of them. */
-static bool column_of(const lines *l, int64_t number, field *out, int64_t *found)
+static bool column_of(const cs_lines *l, int64_t number, cs_field *out, int64_t *found)
 {
     const char *at = l->line, *end = l->line + l->size;
     for (int64_t c = 1;; ++c) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;
         if (c == number) {
-            *out = (field){at, stop - at};
+            *out = (cs_field){at, stop - at};
             return true;
         }
         if (!tab) {
@@ -99,8 +87,8 @@ static bool column_of(const lines *l, int64_t number, field *out, int64_t *found
     }
 }
 
-static cs_status wanted_column(const char *path, const lines *l, const char *what, int64_t number,
-                               field *out)
+cs_status cs_lines_column(const char *path, const cs_lines *l, const char *what, int64_t number,
+                          cs_field *out)
 {
     int64_t found = 0;
     if (number > 0 && !column_of(l, number, out, &found)) {
@@ -111,7 +99,8 @@ static cs_status wanted_column(const char *path, const lines *l, const char *wha
     return CS_OK;
 }
 
-static cs_status split_of(const char *path, const lines *l, field split, cs_document_split *out)
+static cs_status split_of(const char *path, const cs_lines *l, cs_field split,
+                          cs_document_split *out)
 {
     static const struct {
         const char *name;
@@ -129,20 +118,20 @@ static cs_status split_of(const char *path, const lines *l, field split, cs_docu
                    (long long)l->number, (int)(split.size < 80 ? split.size : 80), split.text);
 }
 
-static cs_status add_row(const char *path, const lines *l, const cs_tsv_columns *columns,
+static cs_status add_row(const char *path, const cs_lines *l, const cs_tsv_columns *columns,
                          cs_corpus_builder *builder)
 {
-    field label = {0}, text = {0}, key = {0}, split = {0};
+    cs_field label = {0}, text = {0}, key = {0}, split = {0};
     cs_document document = {0};
-    cs_status status = wanted_column(path, l, "the label", columns->label, &label);
+    cs_status status = cs_lines_column(path, l, "the label", columns->label, &label);
     if (status == CS_OK) {
-        status = wanted_column(path, l, "the text", columns->text, &text);
+        status = cs_lines_column(path, l, "the text", columns->text, &text);
     }
     if (status == CS_OK) {
-        status = wanted_column(path, l, "the key", columns->key, &key);
+        status = cs_lines_column(path, l, "the key", columns->key, &key);
     }
     if (status == CS_OK) {
-        status = wanted_column(path, l, "the split", columns->split, &split);
+        status = cs_lines_column(path, l, "the split", columns->split, &split);
     }
     if (status == CS_OK) {
         status = split_of(path, l, split, &document.split);
@@ -163,9 +152,9 @@ static cs_status add_row(const char *path, const lines *l, const cs_tsv_columns 
 static cs_status add_lines(const char *path, const char *text, int64_t size,
                            const cs_tsv_columns *columns, cs_corpus_builder *builder)
 {
-    lines l = {.at = text, .end = text + size};
+    cs_lines l = {.at = text, .end = text + size};
     cs_status status = CS_OK;
-    while (status == CS_OK && next_line(&l)) {
+    while (status == CS_OK && cs_lines_next(&l)) {
         if (columns) {
             status = add_row(path, &l, columns, builder);
         } else {

@@ -10,7 +10,8 @@
  *   regression  the label is a finite number
  *
  * A prepared labelled corpus (cs_corpus_sources: "wordnet") is taken by name: single texts, its own
- * split. `wordnet:train` and `wordnet:test` are the two sides.
+ * split. `wordnet:train` and `wordnet:test` are the two sides; `wordnet` is the first where classes
+ * are numbered, the second where they are those of a training file.
  */
 #ifndef CS_TEXT_LABELLED_TEXT_H
 #define CS_TEXT_LABELLED_TEXT_H
@@ -36,10 +37,11 @@ typedef struct {
     char **class_name; /* classes */
 } cs_labelled_text;
 
-/* classes_of: the training examples, whose classes a test file must keep to (NULL: number them
- * here). CS_ERR_INPUT names file and line: a column that is missing, text that is not UTF-8 or
- * empty, a label that is no finite number, a class that training has not; no examples. One class
- * alone is read: who needs two says so. */
+/* *out holds every text, copied. classes_of: the training examples, whose classes a test file must
+ * keep to (NULL: number them here). CS_ERR_USAGE: a source that is no FILE.tsv and has no labels
+ * and split of its own. CS_ERR_INPUT names file and line: a column that is missing, text that is
+ * not UTF-8 or empty, a label that is no finite number, a class that training has not; no examples.
+ * One class alone is read: who needs two says so. */
 cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *options,
                                 const cs_labelled_text *classes_of,
                                 cs_labelled_text *out) CS_MUST_CHECK;

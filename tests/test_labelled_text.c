@@ -1,0 +1,251 @@
+/* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "corpus_support.h"
+#include "io_support.h"
+#include "linalg_support.h"
+#include "text/labelled_text.h"
+
+static const cs_labelled_options plain = {0};
+
+static cs_labelled_text read_text(const char *path, const cs_labelled_options *options,
+                                  const cs_labelled_text *classes_of)
+{
+    cs_labelled_text t = {0};
+    if (cs_labelled_text_read(path, options, classes_of, &t) != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+    return t;
+}
+
+static void classes_in_byte_order(void **state)
+{
+    const char *path =
+        put(state, "a.tsv", "pos\tgood film\nneg\tbad film\r\n\nObj\tone\tmore\npos\tvery good");
+    cs_labelled_text t = read_text(path, &plain, NULL);
+    assert_int_equal(t.count, 4);
+    assert_int_equal(t.classes, 3);
+    assert_null(t.pair);
+    assert_string_equal(t.class_name[0], "Obj");
+    assert_string_equal(t.class_name[1], "neg");
+    assert_string_equal(t.class_name[2], "pos");
+    const double want[4] = {2, 1, 0, 2};
+    assert_memory_equal(t.value, want, sizeof want);
+    assert_string_equal(t.text[1], "bad film");
+    assert_string_equal(t.text[2], "one");
+    /* The test file keeps to these classes, also where it has fewer. */
+    const char *test = put(state, "b.tsv", "LABEL\ttext\npos\tx\npos\ty\n");
+    cs_labelled_text u = read_text(test, &plain, &t);
+    assert_int_equal(u.count, 2);
+    assert_int_equal(u.classes, 3);
+    assert_true(u.value[0] == 2 && u.value[1] == 2);
+    cs_labelled_text_free(&u);
+    const char *odd = put(state, "c.tsv", "pos\tx\n\nzzz\ty\nbad\tz\n");
+    assert_fails(cs_labelled_text_read(odd, &plain, &t, &u), CS_ERR_INPUT,
+                 "c.tsv:3: class \"zzz\" is none of the 3 of ");
+    cs_labelled_text_free(&t);
+    cs_labelled_text_free(&t);
+}
+
+static void whole_numbers_in_their_order(void **state)
+{
+    cs_labelled_text t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
+    assert_string_equal(t.class_name[0], "-1");
+    assert_string_equal(t.class_name[1], "9");
+    assert_string_equal(t.class_name[2], "10");
+    cs_labelled_text_free(&t);
+    t = read_text(put(state, "n.tsv", "10\ta\n9\tb\nx\tc\n"), &plain, NULL);
+    assert_string_equal(t.class_name[0], "10");
+    cs_labelled_text_free(&t);
+    t = read_text(put(state, "n.tsv", "1\ta\n1\tb\n"), &plain, NULL);
+    assert_int_equal(t.classes, 1);
+    cs_labelled_text_free(&t);
+}
+
+static void pairs_and_numbers(void **state)
+{
+    const char *path =
+        put(state, "p.tsv",
+            "s1\ts2\tScore\nfirst\tsecond\t2.5\nthird\tfourth\t-1e-3\nfifth\tsixth\t5\n");
+    cs_labelled_options o = {
+        .label_column = 3, .text_column = 1, .pair_column = 2, .regression = true};
+    cs_labelled_text t = read_text(path, &o, NULL);
+    assert_int_equal(t.count, 3);
+    assert_int_equal(t.classes, 0);
+    assert_null(t.class_name);
+    assert_true(t.value[0] == 2.5 && t.value[1] == -1e-3 && t.value[2] == 5);
+    assert_string_equal(t.text[1], "third");
+    assert_string_equal(t.pair[1], "fourth");
+    cs_labelled_text_free(&t);
+    o.limit = 2;
+    t = read_text(path, &o, NULL);
+    assert_int_equal(t.count, 2);
+    cs_labelled_text_free(&t);
+    /* Without a header's word the first line is an example. */
+    assert_fails(cs_labelled_text_read(put(state, "q.tsv", "a\tb\tmark\na\tb\t1\n"), &o, NULL, &t),
+                 CS_ERR_INPUT, "q.tsv:1: label \"mark\" is no finite number");
+    assert_fails(cs_labelled_text_read(put(state, "q.tsv", "a\tb\t1\na\tb\tnan\n"), &o, NULL, &t),
+                 CS_ERR_INPUT, "q.tsv:2: label \"nan\" is no finite number");
+}
+
+static void bad_lines(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"", "bad.tsv: no examples"},
+        {"\n\n", "bad.tsv: no examples"},
+        {"label\ttext\n", "bad.tsv: no examples"},
+        {"1\ta\n0\n", "bad.tsv:2: 1 column, wanted the text in column 2"},
+        {"1\ta\n\tb\n", "bad.tsv:2: the label in column 1 is empty"},
+        {"1\ta\n0\t \n", "bad.tsv:2: the text in column 2 is empty"},
+        {"1\ta\n0\tb\xFF\n", "bad.tsv:2: byte 4: invalid UTF-8"},
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"},
+    };
+    cs_labelled_text t;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        assert_fails(cs_labelled_text_read(put(state, "bad.tsv", bad[i].text), &plain, NULL, &t),
+                     CS_ERR_INPUT, bad[i].part);
+    }
+    const cs_labelled_options pair = {.pair_column = 3}, negative = {.limit = -1};
+    assert_fails(cs_labelled_text_read(put(state, "bad.tsv", "1\ta\tb\n1\ta\n"), &pair, NULL, &t),
+                 CS_ERR_INPUT, "bad.tsv:2: 2 columns, wanted the second text in column 3");
+    assert_fails(cs_labelled_text_read("x.tsv", &negative, NULL, &t), CS_ERR_USAGE, "limit");
+    assert_fails(cs_labelled_text_read(in_dir(state, "none.tsv"), &plain, NULL, &t), CS_ERR_IO,
+                 "none.tsv");
+    static const char *const names[] = {"a.txt", "a.csv", "a.tsv.xz", "wordnet2", "gcide:"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        assert_fails(cs_labelled_text_read(names[i], &plain, NULL, &t), CS_ERR_USAGE, "FILE.tsv");
+    }
+    assert_fails(cs_labelled_text_read("a.tsv.xz", &plain, NULL, &t), CS_ERR_USAGE,
+                 "unpack it first");
+    assert_fails(cs_labelled_text_read("gcide", &plain, NULL, &t), CS_ERR_USAGE, "no labels");
+    assert_fails(cs_labelled_text_read("bible-kjv", &plain, NULL, &t), CS_ERR_USAGE, "no split");
+    assert_fails(cs_labelled_text_read("wordnet:dev", &plain, NULL, &t), CS_ERR_USAGE,
+                 "wordnet:dev: want wordnet:train or wordnet:test");
+    assert_fails(cs_labelled_text_read("wordnet", &pair, NULL, &t), CS_ERR_USAGE, "no pairs");
+}
+
+/* A prepared corpus of our own in the place where it is looked for. */
+static void a_named_corpus_has_its_split(void **state)
+{
+    put(state, "wordnet.tsv",
+        "1\tact\ttrain\tone\n2\tbody\ttest\ttwo\n3\tbody\ttrain\tthree\n4\tact\ttrain\tfour\n");
+    setenv("COSPEC_CACHE", in_dir(state, ""), 1);
+    cs_labelled_text train = read_text("wordnet", &plain, NULL), again, test;
+    assert_int_equal(train.count, 3);
+    assert_int_equal(train.classes, 2);
+    assert_string_equal(train.text[2], "four");
+    assert_true(train.value[1] == 1 && train.value[2] == 0);
+    again = read_text("wordnet:train", &plain, &train);
+    assert_int_equal(again.count, 3);
+    test = read_text("wordnet", &plain, &train);
+    assert_int_equal(test.count, 1);
+    assert_true(test.value[0] == 1);
+    cs_labelled_text_free(&train);
+    cs_labelled_text_free(&again);
+    cs_labelled_text_free(&test);
+    unsetenv("COSPEC_CACHE");
+}
+
+static void few_labels(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double value[N];
+    int64_t n = 0, per[3] = {0}, *index = NULL;
+    for (int i = 0; i < N; ++i) {
+        value[i] = i % 100 == 0 ? 2 : i % 2; /* 10 of class 2, 490 of 0, 500 of 1 */
+    }
+    static const struct {
+        const char *text;
+        int64_t want[3];
+    } cases[] = {{"all", {490, 500, 10}}, {"1%", {5, 5, 1}},   {"10%", {49, 50, 1}},
+                 {"10", {10, 10, 10}},    {"0.5%", {2, 3, 1}}, {"100%", {490, 500, 10}}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        OK(cs_few_shot(cases[c].text, N, value, 3, 4, &n, &index));
+        memset(per, 0, sizeof per);
+        for (int64_t i = 0; i < n; ++i) {
+            assert_true(i == 0 || index[i] > index[i - 1]);
+            per[(int)value[index[i]]] += 1;
+        }
+        assert_memory_equal(per, cases[c].want, sizeof per);
+        cs_free(index);
+    }
+    /* Fewer of the same seed are among more of it; another seed has others. */
+    int64_t more = 0, *big = NULL, same = 0, other = 0;
+    OK(cs_few_shot("8", N, value, 3, 4, &n, &index));
+    OK(cs_few_shot("10%", N, value, 2, 4, &more, &big));
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < more; ++j) {
+            same += value[index[i]] < 2 && index[i] == big[j];
+        }
+    }
+    assert_int_equal(same, 16);
+    cs_free(big);
+    OK(cs_few_shot("8", N, value, 3, 5, &more, &big));
+    for (int64_t i = 0; i < n; ++i) {
+        other += index[i] != big[i];
+    }
+    assert_true(other > n / 2);
+    cs_free(big);
+    cs_free(index);
+    OK(cs_few_shot("16", N, value, 0, 4, &n, &index)); /* values: that many in all */
+    assert_int_equal(n, 16);
+    cs_free(index);
+    assert_fails(cs_few_shot("16", N, value, 3, 4, &n, &index), CS_ERR_INPUT,
+                 "class 2 has 10 examples, 16 are wanted");
+    assert_fails(cs_few_shot("1001", N, value, 0, 4, &n, &index), CS_ERR_INPUT,
+                 "1001 examples wanted of 1000");
+    static const char *const bad[] = {"",   "%",   "0%",   "101%", "0",
+                                      "-3", "1.5", "some", "nan%", "16 "};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        assert_fails(cs_few_shot(bad[i], N, value, 3, 4, &n, &index), CS_ERR_USAGE, "is not all");
+    }
+}
+
+static cs_status whole(const char *path)
+{
+    const cs_labelled_options pairs = {.pair_column = 3};
+    cs_labelled_text t = {0}, u = {0};
+    int64_t n, *index = NULL;
+    cs_status status = cs_labelled_text_read(path, &pairs, NULL, &t);
+    if (status == CS_OK) {
+        status = cs_labelled_text_read(path, &pairs, &t, &u);
+    }
+    if (status == CS_OK) {
+        status = cs_few_shot("50%", t.count, t.value, t.classes, 1, &n, &index);
+    }
+    cs_free(index);
+    cs_labelled_text_free(&t);
+    cs_labelled_text_free(&u);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    fail_each_allocation(whole, put(state, "w.tsv", "2\ta\tb\n10\tc\td\n2\te\tf\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(classes_in_byte_order),
+        TEST_IN_DIR(whole_numbers_in_their_order),
+        TEST_IN_DIR(pairs_and_numbers),
+        TEST_IN_DIR(bad_lines),
+        TEST_IN_DIR(a_named_corpus_has_its_split),
+        TEST_IN_DIR(few_labels),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,317 @@
+/* analysis/metrics: scores against counts by hand, jackknife errors against closed forms, order
+ * statistics and McNemar's p against sums of binomials. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/metrics.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+static double score(cs_metric m, int64_t n, const double *truth, const double *guess,
+                    int64_t classes)
+{
+    double v = NAN;
+    OK(cs_metric_of(m, n, truth, guess, classes, &v));
+    return v;
+}
+
+/* tp 3, fp 1, fn 2, tn 4. */
+static void two_classes_by_hand(void **state)
+{
+    (void)state;
+    const double truth[10] = {1, 1, 1, 0, 1, 1, 0, 0, 0, 0},
+                 guess[10] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+    assert_true(fabs(score(CS_METRIC_ACCURACY, 10, truth, guess, 2) - 0.7) <= 1e-15);
+    assert_true(fabs(score(CS_METRIC_F1, 10, truth, guess, 2) - 6.0 / 9) <= 1e-15);
+    double macro = 0.5 * (6.0 / 9 + 8.0 / 11);
+    assert_true(fabs(score(CS_METRIC_F1_MACRO, 10, truth, guess, 2) - macro) <= 1e-15);
+    double mcc = (3 * 4 - 1 * 2) / sqrt(4.0 * 5 * 5 * 6);
+    assert_true(fabs(score(CS_METRIC_MATTHEWS, 10, truth, guess, 2) - mcc) <= 1e-15);
+}
+
+static void many_classes_by_hand(void **state)
+{
+    (void)state;
+    const double truth[6] = {0, 1, 2, 2, 1, 0}, guess[6] = {0, 2, 2, 2, 1, 1},
+                 turned[6] = {1, 2, 0, 0, 2, 1};
+    /* c = 4, s = 6, p = 1 2 3, t = 2 2 2 */
+    double r = (4 * 6 - 2 * 6) / sqrt((36.0 - 14) * (36 - 12));
+    assert_true(fabs(score(CS_METRIC_MATTHEWS, 6, truth, guess, 3) - r) <= 1e-15);
+    double macro = (2.0 / 3 + 2.0 / 4 + 4.0 / 5) / 3;
+    assert_true(fabs(score(CS_METRIC_F1_MACRO, 6, truth, guess, 3) - macro) <= 1e-15);
+    /* A class that is nowhere counts with 0. */
+    assert_true(fabs(score(CS_METRIC_F1_MACRO, 6, truth, guess, 4) - 0.75 * macro) <= 1e-15);
+    assert_true(score(CS_METRIC_MATTHEWS, 6, truth, truth, 3) == 1);
+    assert_true(score(CS_METRIC_ACCURACY, 6, truth, turned, 3) == 0);
+}
+
+static void constant_sides_are_zero(void **state)
+{
+    (void)state;
+    const double truth[4] = {0, 1, 1, 0}, ones[4] = {1, 1, 1, 1}, zeros[4] = {0, 0, 0, 0},
+                 tenth[4] = {0.1, 0.1, 0.1, 0.1};
+    assert_true(score(CS_METRIC_MATTHEWS, 4, truth, ones, 2) == 0);
+    assert_true(score(CS_METRIC_MATTHEWS, 4, ones, truth, 2) == 0);
+    assert_true(score(CS_METRIC_F1, 4, truth, zeros, 2) == 0);
+    assert_true(score(CS_METRIC_F1, 4, zeros, zeros, 2) == 0);
+    assert_true(score(CS_METRIC_PEARSON, 4, truth, tenth, 0) == 0);
+    assert_true(score(CS_METRIC_SPEARMAN, 4, tenth, truth, 0) == 0);
+}
+
+static void correlations_by_hand(void **state)
+{
+    (void)state;
+    const double a[5] = {1, 2, 3, 4, 5}, b[5] = {2, 1, 4, 3, 5}, cube[5] = {1, 8, 27, 64, 125},
+                 ties[5] = {7, 7, 9, 9, 9};
+    assert_true(fabs(score(CS_METRIC_PEARSON, 5, a, b, 0) - 0.8) <= 1e-15);
+    assert_true(fabs(score(CS_METRIC_SPEARMAN, 5, a, cube, 0) - 1) <= 1e-15);
+    assert_true(score(CS_METRIC_PEARSON, 5, a, cube, 0) < 0.95);
+    /* Ranks 1.5 1.5 4 4 4: sum of products about the mean 7.5, squares 10 and 7.5. */
+    assert_true(fabs(score(CS_METRIC_SPEARMAN, 5, a, ties, 0) - 7.5 / sqrt(75)) <= 1e-15);
+    assert_true(fabs(score(CS_METRIC_MSE, 5, a, b, 0) - 0.8) <= 1e-15);
+    const double huge[5] = {2e300, 1e300, 4e300, 3e300, 5e300};
+    assert_true(fabs(score(CS_METRIC_PEARSON, 5, a, huge, 0) - 0.8) <= 1e-15);
+    /* A large mean does not cancel the correlation away: 2^40 + a is exact. */
+    double far[5];
+    for (int i = 0; i < 5; ++i) {
+        far[i] = ldexp(1, 40) + a[i];
+    }
+    assert_true(fabs(score(CS_METRIC_PEARSON, 5, far, b, 0) - 0.8) <=
+                1e-3); /* the mean's rounding is 1e-4 */
+}
+
+/* Leaving out one at a time: sqrt(p (1 - p) / (n - 1)) of a share, sd / sqrt(n) of a mean. */
+static void jackknife_of_a_share(void **state)
+{
+    (void)state;
+    enum { N = 150 };
+    double truth[N], guess[N], se = NAN, square = 0, mean = 0;
+    cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N; ++i) {
+        truth[i] = i % 3;
+        guess[i] = i % 5 == 0 ? (i + 1) % 3 : i % 3;
+    }
+    OK(cs_metric_error(CS_METRIC_ACCURACY, N, truth, guess, 3, 0, 1, &se));
+    assert_true(fabs(se - sqrt(0.8 * 0.2 / (N - 1))) <= 1e-12);
+    for (int i = 0; i < N; ++i) {
+        guess[i] = truth[i] + cs_rng_normal(&rng);
+        mean += pow(guess[i] - truth[i], 2) / N;
+    }
+    for (int i = 0; i < N; ++i) {
+        square += pow(pow(guess[i] - truth[i], 2) - mean, 2);
+    }
+    OK(cs_metric_error(CS_METRIC_MSE, N, truth, guess, 0, N, 1, &se));
+    assert_true(fabs(se - sqrt(square / N / (N - 1))) <= 1e-12);
+}
+
+/* Any metric by the definition, leaving out one at a time by copying. */
+static void jackknife_by_its_definition(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    double truth[N], guess[N], t[N], g[N];
+    cs_rng rng = cs_rng_at(6, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N; ++i) {
+        truth[i] = (double)cs_rng_below(&rng, 2);
+        guess[i] = cs_rng_below(&rng, 4) > 0 ? truth[i] : 1 - truth[i];
+    }
+    for (int m = 0; m < CS_METRICS; ++m) {
+        int64_t classes = cs_metric_of_classes((cs_metric)m) ? 2 : 0;
+        double left[N], mean = 0, square = 0, se = NAN;
+        for (int out = 0; out < N; ++out) {
+            int n = 0;
+            for (int i = 0; i < N; ++i) {
+                if (i != out) {
+                    t[n] = truth[i];
+                    g[n++] = guess[i];
+                }
+            }
+            left[out] = score((cs_metric)m, n, t, g, classes);
+            mean += left[out] / N;
+        }
+        for (int out = 0; out < N; ++out) {
+            square += pow(left[out] - mean, 2);
+        }
+        OK(cs_metric_error((cs_metric)m, N, truth, guess, classes, 0, 9, &se));
+        assert_true(fabs(se - sqrt((N - 1.0) / N * square)) <= 1e-12);
+    }
+}
+
+static void blocks_differ_by_one_example(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double truth[N], guess[N], a, b, c, few = NAN;
+    for (int i = 0; i < N; ++i) {
+        truth[i] = i % 2;
+        guess[i] = i % 7 == 0 ? 1 - truth[i] : truth[i];
+    }
+    OK(cs_metric_error(CS_METRIC_ACCURACY, N, truth, guess, 2, 0, 1, &a));
+    OK(cs_metric_error(CS_METRIC_ACCURACY, N, truth, guess, 2, 200, 1, &b));
+    OK(cs_metric_error(CS_METRIC_ACCURACY, N, truth, guess, 2, 0, 2, &c));
+    assert_true(a == b && a != c);
+    /* Blocks of 5: near the error of one at a time; its own spread is about 1 / sqrt(2 B). */
+    double want = sqrt(1.0 / 7 * 6 / 7 / N);
+    assert_true(fabs(a - want) <= 4 * want / sqrt(400) && fabs(c - want) <= 4 * want / sqrt(400));
+    OK(cs_metric_error(CS_METRIC_ACCURACY, 1, truth, guess, 2, 0, 1, &few));
+    assert_true(isnan(few));
+    OK(cs_metric_error(CS_METRIC_ACCURACY, 5, truth, guess, 2, 1, 1, &few));
+    assert_true(isnan(few));
+}
+
+/* One at a time: the difference of two accuracies is a mean of values in {-1, 0, 1}. */
+static void paired_differences(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    double truth[N], a[N], b[N], d = NAN, se = NAN;
+    for (int i = 0; i < N; ++i) {
+        truth[i] = i % 2;
+        a[i] = i < 10 ? 1 - truth[i] : truth[i];           /* wrong: 0..9 */
+        b[i] = i >= 4 && i < 20 ? 1 - truth[i] : truth[i]; /* wrong: 4..19 */
+    }
+    OK(cs_metric_difference(CS_METRIC_ACCURACY, N, truth, a, b, 2, 3, &d, &se));
+    assert_true(fabs(d - 0.06) <= 1e-15);
+    double variance = 14.0 / N - 0.06 * 0.06; /* 10 times 1, 4 times -1 */
+    assert_true(fabs(se - sqrt(variance / (N - 1))) <= 1e-12);
+    OK(cs_metric_difference(CS_METRIC_ACCURACY, N, truth, a, a, 2, 3, &d, &se));
+    assert_true(d == 0 && se == 0);
+    cs_mcnemar_result m;
+    OK(cs_mcnemar(N, truth, a, b, &m));
+    assert_int_equal(m.only_a, 10);
+    assert_int_equal(m.only_b, 4);
+    /* 2 (1 + 14 + 91 + 364 + 1001) / 2^14 */
+    assert_true(fabs(m.p - 2 * 1471.0 / 16384) <= 1e-14);
+    OK(cs_mcnemar(N, truth, a, a, &m));
+    assert_true(m.p == 1);
+    OK(cs_mcnemar(2, truth, a, truth, &m));
+    assert_true(m.p == 0.5); /* 0 against 2 */
+    assert_fails(cs_mcnemar(0, truth, a, b, &m), CS_ERR_USAGE, "no examples");
+}
+
+static void seeds(void **state)
+{
+    (void)state;
+    cs_seed_summary s;
+    double v[2000];
+    for (int i = 0; i < 2000; ++i) {
+        v[i] = (i * 7919) % 2000; /* a permutation of 0..1999 */
+    }
+    OK(cs_seed_summary_of(1, v + 3, &s));
+    assert_true(s.median == v[3] && s.low == v[3] && s.high == v[3] && s.coverage == 0);
+    const double five[5] = {3, 1, 2, 5, 4}, six[6] = {3, 1, 2, 5, 4, 9};
+    OK(cs_seed_summary_of(5, five, &s));
+    assert_true(s.median == 3 && s.low == 1 && s.high == 5 && fabs(s.coverage - 0.9375) <= 1e-15);
+    OK(cs_seed_summary_of(6, six, &s));
+    assert_true(s.median == 3.5 && s.low == 1 && s.high == 9 &&
+                fabs(s.coverage - 0.96875) <= 1e-15);
+    /* n = 20, tables: (6, 15) with coverage 0.9586. */
+    double twenty[20];
+    for (int i = 0; i < 20; ++i) {
+        twenty[i] = i + 1;
+    }
+    OK(cs_seed_summary_of(20, twenty, &s));
+    assert_true(s.low == 6 && s.high == 15 && fabs(s.coverage - 0.9586) <= 1e-4);
+    /* 2^-2000 underflows; the normal approximation with continuity is good to 1e-4 here. */
+    OK(cs_seed_summary_of(2000, v, &s));
+    assert_true(s.median == 999.5 && s.low + s.high == 1999);
+    double z = (1000 - s.low - 0.5) / sqrt(500);
+    assert_true(fabs(s.coverage - erf(z / sqrt(2))) <= 1e-4 && s.coverage >= 0.95);
+    v[7] = NAN;
+    assert_fails(cs_seed_summary_of(9, v, &s), CS_ERR_INPUT, "score of example 7: nan");
+    assert_fails(cs_seed_summary_of(0, v, &s), CS_ERR_USAGE, "no seeds");
+}
+
+static void names(void **state)
+{
+    (void)state;
+    for (int m = 0; m < CS_METRICS; ++m) {
+        cs_metric back = CS_METRICS;
+        OK(cs_metric_by_name(cs_metric_name((cs_metric)m), &back));
+        assert_int_equal(back, m);
+        assert_true(strlen(cs_metric_definition((cs_metric)m)) > 10);
+    }
+    cs_metric none;
+    assert_fails(cs_metric_by_name("recall", &none), CS_ERR_USAGE,
+                 "\"recall\" is not accuracy, f1");
+}
+
+static void bad_input(void **state)
+{
+    (void)state;
+    double truth[3] = {0, 1, 2}, guess[3] = {0, 1, 1}, v;
+    assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 0, truth, guess, 3, &v), CS_ERR_USAGE,
+                 "no examples");
+    assert_fails(cs_metric_of(CS_METRIC_F1, 3, truth, guess, 3, &v), CS_ERR_USAGE,
+                 "f1 is of 2 classes, not 3");
+    assert_fails(cs_metric_of(CS_METRIC_F1, 3, truth, guess, 0, &v), CS_ERR_USAGE,
+                 "f1 is of classes");
+    assert_fails(cs_metric_of(CS_METRIC_PEARSON, 3, truth, guess, 3, &v), CS_ERR_USAGE,
+                 "pearson is of values");
+    assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 2, &v), CS_ERR_INPUT,
+                 "truth of example 2: 2 is no class in 0..1");
+    guess[1] = 0.5;
+    assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 3, &v), CS_ERR_INPUT,
+                 "prediction of example 1: 0.5 is no class");
+    guess[1] = -1;
+    assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 3, &v), CS_ERR_INPUT,
+                 "-1 is no");
+    guess[1] = INFINITY;
+    assert_fails(cs_metric_of(CS_METRIC_MSE, 3, truth, guess, 0, &v), CS_ERR_INPUT,
+                 "prediction of example 1: inf is not finite");
+    assert_fails(cs_metric_error(CS_METRIC_MSE, 3, truth, truth, 0, 4, 1, &v), CS_ERR_USAGE,
+                 "4 jackknife blocks of 3 examples");
+    assert_fails(cs_metric_error(CS_METRIC_MSE, 3, truth, truth, 0, -1, 1, &v), CS_ERR_USAGE,
+                 "-1 jackknife blocks");
+    assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, truth, (int64_t)1 << 40, &v),
+                 CS_ERR_MEMORY, "");
+}
+
+static cs_status whole(const char *path)
+{
+    (void)path;
+    const double truth[4] = {0, 1, 1, 0}, a[4] = {0, 1, 0, 0}, b[4] = {1, 1, 1, 0};
+    double v, se;
+    cs_seed_summary s;
+    cs_status status = cs_metric_of(CS_METRIC_F1, 4, truth, a, 2, &v);
+    if (status == CS_OK) {
+        status = cs_metric_error(CS_METRIC_SPEARMAN, 4, truth, a, 0, 0, 1, &se);
+    }
+    if (status == CS_OK) {
+        status = cs_metric_difference(CS_METRIC_MATTHEWS, 4, truth, a, b, 2, 1, &v, &se);
+    }
+    return status == CS_OK ? cs_seed_summary_of(4, a, &s) : status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(whole, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_classes_by_hand),
+        cmocka_unit_test(many_classes_by_hand),
+        cmocka_unit_test(constant_sides_are_zero),
+        cmocka_unit_test(correlations_by_hand),
+        cmocka_unit_test(jackknife_of_a_share),
+        cmocka_unit_test(jackknife_by_its_definition),
+        cmocka_unit_test(blocks_differ_by_one_example),
+        cmocka_unit_test(paired_differences),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(names),
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
