@@ -25,6 +25,20 @@ static cs_status shared_or(const char *given, const char *shared, char **out)
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* Those of the main study go with its steps alone. */
+static cs_status read_claims(cs_args *args, char **path, cs_claims *out)
+{
+    const char *given = cs_args_text(args, "claims");
+    if (!given && cs_args_text(args, "steps")) {
+        return CS_OK;
+    }
+    cs_status status = shared_or(given, "plots/reproduce.claims", path);
+    if (status == CS_OK && (status = cs_claims_read(*path, out)) == CS_OK) {
+        status = cs_output_input(args, *path);
+    }
+    return status;
+}
+
 static cs_status run(cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
@@ -38,16 +52,19 @@ static cs_status run(cs_args *args)
         dir = "results";
     }
     cs_study study = {0};
-    char *steps = NULL, *template = NULL, *report = cs_path_join(dir, "report.html");
-    cs_status status = report ? CS_OK : CS_ERR_MEMORY;
+    cs_claims claims = {0};
+    char *steps = NULL, *template = NULL, *claims_file = NULL;
+    char *report = cs_path_join(dir, "report.html"), *verdicts = cs_path_join(dir, "claims.csv");
+    cs_status status = report && verdicts ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK ||
         (status = shared_or(cs_args_text(args, "steps"), "plots/reproduce.steps", &steps)) !=
             CS_OK ||
         (status = shared_or(cs_args_text(args, "template"), "plots/report.html", &template)) !=
             CS_OK ||
-        (status = cs_study_read(steps, dir, &study)) != CS_OK ||
+        (status = cs_study_read(steps, dir, cs_args_text(args, "scale"), &study)) != CS_OK ||
         (status = cs_output_input(args, steps)) != CS_OK ||
-        (status = cs_output_input(args, template)) != CS_OK) {
+        (status = cs_output_input(args, template)) != CS_OK ||
+        (status = read_claims(args, &claims_file, &claims)) != CS_OK) {
         goto done;
     }
     bool resume = cs_args_flag(args, "resume");
@@ -58,12 +75,17 @@ static cs_status run(cs_args *args)
         goto done;
     }
     if ((status = cs_study_run(&study, self, resume, announce, args)) != CS_OK ||
-        (status = cs_report_write(&study, template, report)) != CS_OK) {
+        (status = cs_claims_measure(dir, &claims)) != CS_OK ||
+        (claims_file && (status = cs_claims_write(&claims, verdicts)) != CS_OK) ||
+        (status = cs_report_write(&study, &claims, template, report)) != CS_OK) {
         goto done;
     }
     (void)printf("%s\n", report);
 done:
     cs_study_free(&study);
+    cs_claims_free(&claims);
+    cs_free(claims_file);
+    cs_free(verdicts);
     cs_free(steps);
     cs_free(template);
     cs_free(report);
@@ -76,6 +98,16 @@ static const cs_opt study_options[] = {
      .argument = "FILE",
      .help = "Steps to run, a line NAME: COMMAND ARGUMENT... each; @ is the study's folder. "
              "Default: the shared plots/reproduce.steps."},
+    {.name = "scale",
+     .kind = CS_OPT_TEXT,
+     .argument = "NAME",
+     .help = "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
+             "no claim can be told), cpu (under 20), gpu (hours on one GPU). Default: cpu."},
+    {.name = "claims",
+     .kind = CS_OPT_TEXT,
+     .argument = "FILE",
+     .help = "Claims to hold against the results (docs/formats.md, Claims). Default: the shared "
+             "plots/reproduce.claims, or none with --steps."},
     {.name = "template",
      .kind = CS_OPT_TEXT,
      .argument = "FILE",

@@ -12,16 +12,18 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/study.h"
+#include "cli/table_pick.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/table.h"
 #include "version.h"
 
-enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64, MOST_FILTERS = 8 };
+enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64 };
 
 typedef struct {
     const cs_study *study;
+    const cs_claims *claims;
     FILE *out;
 } report;
 
@@ -199,55 +201,6 @@ static cs_status put_verdict(report *r, int words, char **word)
     return status;
 }
 
-/* Rows of a table picked by where=COLUMN:VALUE, every=N, limit=N, columns=a,b. */
-typedef struct {
-    int filters;
-    int column[MOST_FILTERS];
-    const char *value[MOST_FILTERS];
-    int64_t every, limit;
-    char *columns;
-} selection;
-
-static cs_status parse_selection(const cs_table *table, const char *path, int words, char **word,
-                                 selection *out)
-{
-    *out = (selection){.every = 1, .limit = INT64_MAX};
-    for (int i = 0; i < words; ++i) {
-        char *equals = strchr(word[i], '=');
-        char *colon = equals ? strchr(equals, ':') : NULL;
-        if (equals && strncmp(word[i], "columns=", 8) == 0) {
-            out->columns = equals + 1;
-        } else if (equals && strncmp(word[i], "every=", 6) == 0) {
-            out->every = strtoll(equals + 1, NULL, 10);
-        } else if (equals && strncmp(word[i], "limit=", 6) == 0) {
-            out->limit = strtoll(equals + 1, NULL, 10);
-        } else if (colon && strncmp(word[i], "where=", 6) == 0 && out->filters < MOST_FILTERS) {
-            *colon = '\0';
-            int column = cs_table_column(table, equals + 1);
-            if (column < 0) {
-                return cs_fail(CS_ERR_INPUT, "%s: no column %s", path, equals + 1);
-            }
-            out->column[out->filters] = column;
-            out->value[out->filters++] = colon + 1;
-        } else {
-            return cs_fail(CS_ERR_INPUT, "cannot read \"%s\" in a table directive", word[i]);
-        }
-    }
-    return out->every >= 1
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "every=%lld in a table directive", (long long)out->every);
-}
-
-static bool selected(const cs_table *table, int64_t row, const selection *s)
-{
-    for (int i = 0; i < s->filters; ++i) {
-        if (strcmp(table->cell[row * table->columns + s->column[i]], s->value[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A cell: numbers shortened to six digits, the rest as it is. */
 static void put_cell(FILE *out, const char *cell)
 {
@@ -282,7 +235,7 @@ static int chosen_columns(const cs_table *table, const char *path, char *names, 
     return count;
 }
 
-static void put_rows(report *r, const cs_table *table, const selection *s, int count,
+static void put_rows(report *r, const cs_table *table, const cs_pick *s, int count,
                      const int *column)
 {
     (void)fputs("<table><tr>", r->out);
@@ -294,7 +247,7 @@ static void put_rows(report *r, const cs_table *table, const selection *s, int c
     (void)fputs("</tr>\n", r->out);
     int64_t hit = 0, shown = 0;
     for (int64_t row = 0; row < table->rows && shown < s->limit; ++row) {
-        if (!selected(table, row, s) || hit++ % s->every != 0) {
+        if (!cs_pick_takes(s, table, row) || hit++ % s->every != 0) {
             continue;
         }
         ++shown;
@@ -314,12 +267,12 @@ static cs_status put_table(report *r, int words, char **word)
         return cs_fail(CS_ERR_INPUT, "want {{table STEP/FILE.csv ...}}");
     }
     cs_table table = {0};
-    selection s;
+    cs_pick s;
     int column[MOST_WORDS];
     char *path = cs_path_join(r->study->dir, word[1]);
     cs_status status = path ? cs_table_read_csv(path, &table) : CS_ERR_MEMORY;
     if (status == CS_OK &&
-        (status = parse_selection(&table, path, words - 2, word + 2, &s)) == CS_OK) {
+        (status = cs_pick_parse(&table, path, words - 2, word + 2, &s)) == CS_OK) {
         int count = chosen_columns(&table, path, s.columns, column);
         if (count < 0) {
             status = CS_ERR_INPUT;
@@ -341,20 +294,16 @@ static cs_status put_value(report *r, int words, char **word)
         return cs_fail(CS_ERR_INPUT, "want {{value STEP/FILE.csv COLUMN ...}}");
     }
     cs_table table = {0};
-    selection s;
+    cs_pick s;
     char *path = cs_path_join(r->study->dir, word[1]);
     cs_status status = path ? cs_table_read_csv(path, &table) : CS_ERR_MEMORY;
     if (status == CS_OK &&
-        (status = parse_selection(&table, path, words - 3, word + 3, &s)) == CS_OK) {
+        (status = cs_pick_parse(&table, path, words - 3, word + 3, &s)) == CS_OK) {
         int column = cs_table_column(&table, word[2]);
-        int64_t row = 0;
-        while (row < table.rows && !selected(&table, row, &s)) {
-            ++row;
-        }
-        if (column < 0 || row == table.rows) {
-            status =
-                cs_fail(CS_ERR_INPUT, "%s: no %s", path, column < 0 ? word[2] : "row that fits");
-        } else {
+        int64_t row;
+        status = column < 0 ? cs_fail(CS_ERR_INPUT, "%s: no column %s", path, word[2])
+                            : cs_pick_first(&s, &table, path, &row);
+        if (status == CS_OK) {
             const char *cell = table.cell[row * table.columns + column];
             double x;
             (void)fprintf(r->out, "<a class=\"value\" href=\"%s\">", word[1]);
@@ -454,6 +403,69 @@ static void put_steps(report *r)
     (void)fputs("</table>\n", r->out);
 }
 
+/* "label: value ± 1.96 se", linked to its file. */
+static void put_side(FILE *out, const cs_claim_side *side)
+{
+    (void)fputs("<td>", out);
+    if (side->path) {
+        (void)fputs("<a href=\"", out);
+        put_text(out, side->path);
+        (void)fputs("\">", out);
+        put_text(out, side->label);
+        (void)fprintf(out, "</a>: %.4g", side->value);
+        if (side->se > 0) {
+            (void)fprintf(out, " &plusmn; %.2g", 1.96 * side->se);
+        }
+    } else {
+        put_text(out, side->label);
+    }
+    (void)fputs("</td>", out);
+}
+
+static void put_claim(FILE *out, const cs_claim *c)
+{
+    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE"};
+    (void)fputs("<tr><td>", out);
+    put_text(out, c->source);
+    (void)fputs("</td><td>", out);
+    put_text(out, c->says);
+    (void)fputs("<div class=\"source\">", out);
+    put_text(out, c->scope);
+    (void)fputs("</div></td>", out);
+    if (c->statement) {
+        (void)fputs("<td colspan=\"2\"><code>", out);
+        put_text(out, c->statement);
+        (void)fprintf(out, "</code>: %s</td>", c->found);
+    } else {
+        put_side(out, &c->left);
+        put_side(out, &c->right);
+    }
+    (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">%s</div></td></tr>\n",
+                  style[c->verdict], cs_claim_verdict_name(c->verdict), c->why);
+}
+
+/* {{claims [PREFIX]}} */
+static cs_status put_claims(report *r, int words, char **word)
+{
+    const char *prefix = words > 1 ? word[1] : "";
+    int64_t shown = 0;
+    for (int64_t i = 0; i < r->claims->count; ++i) {
+        const cs_claim *c = &r->claims->claim[i];
+        if (strncmp(c->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (shown++ == 0) {
+            (void)fputs(
+                "<table class=\"claims\"><tr><th>source</th><th>claim</th><th colspan=\"2\">"
+                "measured (&plusmn; 1.96 standard errors)</th><th>verdict</th></tr>\n",
+                r->out);
+        }
+        put_claim(r->out, c);
+    }
+    (void)fputs(shown ? "</table>\n" : "", r->out);
+    return shown ? CS_OK : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+}
+
 static cs_status directive(report *r, char *text)
 {
     char *word[MOST_WORDS];
@@ -468,7 +480,8 @@ static cs_status directive(report *r, char *text)
         const char *name;
         cs_status (*put)(report *r, int words, char **word);
     } known[] = {{"command", put_command}, {"statements", put_statements}, {"verdict", put_verdict},
-                 {"table", put_table},     {"value", put_value},           {"figure", put_figure}};
+                 {"table", put_table},     {"value", put_value},           {"figure", put_figure},
+                 {"claims", put_claims}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(name, known[i].name) == 0) {
             return known[i].put(r, words, word);
@@ -486,6 +499,8 @@ static cs_status directive(report *r, char *text)
         put_machine(r->out);
     } else if (strcmp(name, "seconds") == 0) {
         (void)fprintf(r->out, "%.0f", total_seconds(r->study));
+    } else if (strcmp(name, "scale") == 0) {
+        put_text(r->out, r->study->scale ? r->study->scale : "");
     } else if (strcmp(name, "steps") == 0) {
         put_steps(r);
     } else {
@@ -522,7 +537,8 @@ static cs_status fill(report *r, const char *path, char *text)
     return CS_OK;
 }
 
-cs_status cs_report_write(const cs_study *study, const char *template_path, const char *path)
+cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
+                          const char *path)
 {
     char *text = NULL, *html = NULL;
     int64_t size = 0;
@@ -531,7 +547,7 @@ cs_status cs_report_write(const cs_study *study, const char *template_path, cons
     if (status != CS_OK) {
         return status;
     }
-    report r = {study, open_memstream(&html, &length)};
+    report r = {study, claims, open_memstream(&html, &length)};
     if (!r.out) {
         status = cs_fail(CS_ERR_MEMORY, "report: %s", strerror(errno));
     } else {

@@ -37,6 +37,7 @@ void cs_study_free(cs_study *study)
     }
     cs_free(study->step);
     cs_free(study->dir);
+    cs_free(study->scale);
     memset(study, 0, sizeof *study);
 }
 
@@ -78,9 +79,142 @@ static cs_status split_words(char *text, const char *dir, cs_step *step)
     return step->words > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no command after the colon");
 }
 
-/* One non-empty line without its comment. */
-static cs_status parse_step(char *line, const cs_study *study, cs_step *out)
+/* --- variables --- */
+
+typedef struct {
+    char *name, *value;
+} variable;
+
+/* A steps file being read. */
+typedef struct {
+    cs_study study;
+    const char *wanted; /* scale; NULL: none was asked for */
+    int64_t scales, chosen;
+    int64_t variables;
+    variable *variable;
+} reader;
+
+static size_t name_length(const char *text)
 {
+    return strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+}
+
+/* Value number `number` of "A | B | C", trimmed; NULL when there is none. Cuts the text up. */
+static char *value_of(char *text, int64_t number)
+{
+    for (; number > 0 && text; --number) {
+        text = strchr(text, '|');
+        text = text ? text + 1 : NULL;
+    }
+    if (text) {
+        text[strcspn(text, "|")] = '\0';
+        text += strspn(text, " \t");
+        for (size_t n = strlen(text); n > 0 && strchr(" \t", text[n - 1]); --n) {
+            text[n - 1] = '\0';
+        }
+    }
+    return text;
+}
+
+static int64_t count_values(const char *text)
+{
+    int64_t count = 1;
+    for (; *text; ++text) {
+        count += *text == '|';
+    }
+    return count;
+}
+
+/* "$scale = A | B | C": which of them is the wanted one. */
+static cs_status choose_scale(reader *r, const char *values)
+{
+    const char *wanted = r->wanted ? r->wanted : "cpu";
+    if (r->scales > 0) {
+        return cs_fail(CS_ERR_INPUT, "$scale appears twice");
+    }
+    r->scales = count_values(values);
+    for (int64_t i = 0; i < r->scales; ++i) {
+        char *copy = cs_strdup(values);
+        if (!copy) {
+            return CS_ERR_MEMORY;
+        }
+        bool same = strcmp(value_of(copy, i), wanted) == 0;
+        cs_free(copy);
+        if (same) {
+            r->chosen = i;
+            r->study.scale = cs_strdup(wanted);
+            return r->study.scale ? CS_OK : CS_ERR_MEMORY;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "no scale %s; there are: %s", wanted, values);
+}
+
+/* A line "$NAME = VALUE | VALUE...". */
+static cs_status add_variable(reader *r, char *line)
+{
+    char *name = line + 1, *equals = strchr(line, '=');
+    size_t length = name_length(name);
+    if (!equals || length == 0 || name + length + strspn(name + length, " \t") != equals) {
+        return cs_fail(CS_ERR_INPUT, "want $NAME = VALUE | VALUE..., got \"%s\"", line);
+    }
+    char *values = equals + 1 + strspn(equals + 1, " \t");
+    name[length] = '\0';
+    if (strcmp(name, "scale") == 0) {
+        return choose_scale(r, values);
+    }
+    int64_t count = count_values(values);
+    if (count != 1 && count != r->scales) {
+        return cs_fail(CS_ERR_INPUT, "$%s has %lld values for %lld scales", name, (long long)count,
+                       (long long)r->scales);
+    }
+    variable *longer = cs_realloc(r->variable, r->variables + 1, sizeof *longer);
+    if (!longer) {
+        return CS_ERR_MEMORY;
+    }
+    r->variable = longer;
+    variable *v = &longer[r->variables++];
+    *v = (variable){cs_strdup(name), cs_strdup(value_of(values, count == 1 ? 0 : r->chosen))};
+    return v->name && v->value ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* `text` with every $NAME replaced, in fresh memory. */
+static cs_status substitute(const reader *r, const char *text, char **out)
+{
+    char *done = cs_strdup("");
+    for (size_t plain; done; text += plain + 1 + name_length(text + plain + 1)) {
+        plain = strcspn(text, "$");
+        const char *value = "";
+        if (text[plain]) {
+            const char *name = text + plain + 1;
+            size_t length = name_length(name);
+            int64_t i = 0;
+            while (i < r->variables && (strncmp(r->variable[i].name, name, length) != 0 ||
+                                        r->variable[i].name[length] != '\0')) {
+                ++i;
+            }
+            if (i == r->variables) {
+                cs_free(done);
+                return cs_fail(CS_ERR_INPUT, "no variable $%.*s", (int)length, name);
+            }
+            value = r->variable[i].value;
+        }
+        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, value);
+        cs_free(done);
+        done = longer;
+        if (text[plain] == '\0') {
+            break;
+        }
+    }
+    *out = done;
+    return done ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* --- steps --- */
+
+/* One non-empty line without its comment. */
+static cs_status parse_step(const reader *r, char *line, cs_step *out)
+{
+    const cs_study *study = &r->study;
     char *colon = strchr(line, ':');
     if (!colon || colon == line) {
         return cs_fail(CS_ERR_INPUT, "want NAME: COMMAND ARGUMENT..., got \"%s\"", line);
@@ -91,62 +225,75 @@ static cs_status parse_step(char *line, const cs_study *study, cs_step *out)
             return cs_fail(CS_ERR_INPUT, "step %s appears twice", line);
         }
     }
-    char *command = colon + 1 + strspn(colon + 1, " \t");
-    out->exit_code = -1;
-    out->name = cs_strdup(line);
-    out->command = expand(command, study->dir);
-    return out->name && out->command ? split_words(command, study->dir, out) : CS_ERR_MEMORY;
+    char *command = NULL;
+    cs_status status = substitute(r, colon + 1 + strspn(colon + 1, " \t"), &command);
+    if (status == CS_OK) {
+        out->exit_code = -1;
+        out->name = cs_strdup(line);
+        out->command = expand(command, study->dir);
+        status = out->name && out->command ? split_words(command, study->dir, out) : CS_ERR_MEMORY;
+    }
+    cs_free(command);
+    return status;
 }
 
-/* Appends a parsed line; empty lines and comments add nothing. */
-static cs_status add_line(cs_study *study, char *line)
+/* Takes a line; empty lines and comments add nothing. */
+static cs_status add_line(reader *r, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
     for (size_t n = strlen(line); n > 0 && strchr(" \t\r", line[n - 1]); --n) {
         line[n - 1] = '\0';
     }
-    if (*line == '\0') {
-        return CS_OK;
+    if (*line == '\0' || *line == '$') {
+        return *line ? add_variable(r, line) : CS_OK;
     }
-    cs_step *longer = cs_realloc(study->step, study->steps + 1, sizeof *longer);
+    cs_step *longer = cs_realloc(r->study.step, r->study.steps + 1, sizeof *longer);
     if (!longer) {
         return CS_ERR_MEMORY;
     }
-    study->step = longer;
+    r->study.step = longer;
     cs_step step = {0};
-    cs_status status = parse_step(line, study, &step);
+    cs_status status = parse_step(r, line, &step);
     if (status != CS_OK) {
         step_free(&step);
         return status;
     }
-    study->step[study->steps++] = step;
+    r->study.step[r->study.steps++] = step;
     return CS_OK;
 }
 
-cs_status cs_study_read(const char *path, const char *dir, cs_study *out)
+cs_status cs_study_read(const char *path, const char *dir, const char *scale, cs_study *out)
 {
-    cs_study study = {.dir = cs_strdup(dir)};
+    reader r = {.study.dir = cs_strdup(dir), .wanted = scale};
     char *text = NULL;
     int64_t size = 0;
-    cs_status status = study.dir ? cs_file_read(path, STEPS_LIMIT, &text, &size) : CS_ERR_MEMORY;
+    cs_status status = r.study.dir ? cs_file_read(path, STEPS_LIMIT, &text, &size) : CS_ERR_MEMORY;
     int64_t number = 1;
     for (char *line = text; line && status == CS_OK; ++number) {
         char *end = strchr(line, '\n');
         if (end) {
             *end = '\0';
         }
-        status = cs_blame(add_line(&study, line), "%s:%lld", path, (long long)number);
+        status = cs_blame(add_line(&r, line), "%s:%lld", path, (long long)number);
         line = end ? end + 1 : NULL;
     }
-    if (status == CS_OK && study.steps == 0) {
+    if (status == CS_OK && r.study.steps == 0) {
         status = cs_fail(CS_ERR_INPUT, "%s: no steps", path);
     }
+    if (status == CS_OK && scale && !r.study.scale) {
+        status = cs_fail(CS_ERR_USAGE, "%s has no scales: leave --scale out", path);
+    }
+    for (int64_t i = 0; i < r.variables; ++i) {
+        cs_free(r.variable[i].name);
+        cs_free(r.variable[i].value);
+    }
+    cs_free(r.variable);
     cs_free(text);
     if (status == CS_OK) {
-        *out = study;
+        *out = r.study;
     } else {
-        cs_study_free(&study);
+        cs_study_free(&r.study);
     }
     return status;
 }

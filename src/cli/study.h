@@ -2,7 +2,12 @@
  *
  * Steps file, one step a line ("#" starts a comment):    NAME: COMMAND ARGUMENT...
  * Every `@` becomes the study's folder, so that a step reads what an earlier one wrote
- * (@wn-ar/matrix.npz). Each step runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept
+ * (@wn-ar/matrix.npz). A study of several scales begins with their names and says what differs:
+ *
+ *   $scale = smoke | cpu | gpu
+ *   $steps = 20 | 600 | 20000      then $steps in a command is the value of the chosen scale
+ *   $arch = --layers 4 --width 96  one value: the same at every scale
+ * Each step runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept
  * in DIR/NAME/stdout.txt and stderr.txt, its outcome in DIR/NAME/step.json.
  */
 #ifndef CS_CLI_STUDY_H
@@ -11,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "cli/claims.h"
 
 typedef struct {
     char *name;
@@ -24,12 +30,16 @@ typedef struct {
 
 typedef struct {
     char *dir;
+    char *scale; /* NULL: the study has none */
     int64_t steps;
     cs_step *step;
 } cs_study;
 
-/* CS_ERR_INPUT names file and line: a missing colon, a repeated name, an empty command. */
-cs_status cs_study_read(const char *path, const char *dir, cs_study *out) CS_MUST_CHECK;
+/* scale NULL: "cpu" where the file has scales. CS_ERR_USAGE for a scale that the file has not;
+ * CS_ERR_INPUT names file and line: a missing colon, a repeated name, an empty command, a variable
+ * that is not known or has neither one value nor one a scale. */
+cs_status cs_study_read(const char *path, const char *dir, const char *scale,
+                        cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);
 
 /* Runs the steps with `program`; with `resume`, finished ones of the same version and command are
@@ -42,7 +52,7 @@ cs_status cs_study_run(cs_study *study, const char *program, bool resume,
 
 /* Fills a template with the study's results. Directives, all of them traced to a file of the study:
  *
- *   {{version}} {{date}} {{machine}} {{seconds}}
+ *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
  *   {{command STEP}}                                   how to repeat it, its wall time and exit
  * code
  *   {{statements STEP [PREFIX]}}                       statements.json as a table, ids starting
@@ -52,9 +62,11 @@ cs_status cs_study_run(cs_study *study, const char *program, bool resume,
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}                  the SVG inline, links to PNG, PDF, CSV and
  * script
+ *   {{claims [PREFIX]}}                                claims whose name starts with PREFIX,
+ * measured
  *   {{steps}}                                          all steps with commands, times, exit codes
  */
-cs_status cs_report_write(const cs_study *study, const char *template_path,
+cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path) CS_MUST_CHECK;
 
 #endif

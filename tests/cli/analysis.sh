@@ -107,4 +107,24 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce; do check "$name"; done
+# A study of two scales, and claims held against it: all three verdicts, and errors with their place.
+test_reproduce_scales_and_claims() {
+    printf '$scale = small | cpu\n$length = 3 | 4\nwhole: verify 3.1\nar: toy --objective ar --classes 2 --length $length --tokens 2\n' > s.steps
+    printf '<p>{{scale}} {{claims}}\n' > t.html
+    side='left ones of ar | ar/toy.csv multiplicity where=index:1'
+    printf '# all verdicts\nclaim a\nsource S\nsays more than 5\n%s exact\nwant >\nright 5\nscope exact\n\nclaim b\nsource S\nsays less than 5\n%s exact\nwant <\nright 5\nscope exact\n' "$side" "$side" > c.claims
+    printf 'claim wide\nsource S\nsays 6 within 1.96 of 5\n%s se=sigma\nwant >\nright 5\nscope -\nclaim printed\nsource S\nsays 3.1 as printed\nstatement whole 3.1 printed\nscope -\n' "$side" >> c.claims
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims -o r && grep -q '<p>cpu <table' r/report.html &&
+        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,-1,0,disagree' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
+    cp c.claims good && again='reproduce --steps s.steps --template t.html --claims c.claims -o r --resume'
+    refuses 2 "no scale large; there are: small | cpu" "$COSPEC" reproduce --steps s.steps --template t.html --scale large -o x &&
+        sed 's/index:1/index:99/' good > c.claims && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
+        sed 's/^want >/want =/' good > c.claims && refuses 3 "c.claims:9: claim a: want > or <" "$COSPEC" $again &&
+        sed 's/^scope/scoop/' good > c.claims && refuses 3 'c.claims:8: unknown key "scoop"' "$COSPEC" $again &&
+        printf 'a: toy --length $nothing\n' > bad.steps && refuses 3 'bad.steps:1: no variable $nothing' "$COSPEC" reproduce --steps bad.steps --template t.html -o x &&
+        printf '$scale = a | cpu | c\n$x = 1 | 2\n' > bad.steps && refuses 3 'bad.steps:2: $x has 2 values for 3 scales' "$COSPEC" reproduce --steps bad.steps --template t.html -o x &&
+        printf 'a: toy --objective ar\n' > plain.steps && refuses 2 "has no scales" "$COSPEC" reproduce --steps plain.steps --template t.html --scale cpu -o x
+}
+
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce reproduce_scales_and_claims; do check "$name"; done

@@ -1,0 +1,71 @@
+/* Claims of papers held against what a study measured.
+ *
+ * Claims file, a block a claim ("#" starts a comment line, an empty line ends a block):
+ *
+ *   claim NAME
+ *   source WHERE IT STANDS
+ *   says WHAT IT SAYS
+ *   left  SIDE
+ *   want  > | <
+ *   right SIDE
+ *   scope WHAT THE INTERVAL COVERS, WHAT THIS SCALE CANNOT SHOW
+ *
+ * SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN | exact] [where=COLUMN:VALUE]...
+ * (cli/table_pick.h). In place of left, want and right:  statement STEP ID FORM,  a verdict of
+ * statements.json. With difference d = left - right and its standard error e = sqrt(e_left^2 +
+ * e_right^2) (sides taken as independent: too wide where both are of the same documents):
+ *
+ *   agree         d has the sign wanted and |d| > 1.96 e;  PASS
+ *   disagree      it has the other and |d| > 1.96 e;       FAIL
+ *   cannot tell   else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
+ *                 UNSPECIFIED
+ */
+#ifndef CS_CLI_CLAIMS_H
+#define CS_CLI_CLAIMS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct {
+    char *label; /* of the line; empty for a number */
+    char *path;  /* STEP/FILE.csv; NULL for a number */
+    char *pick;  /* the words behind it */
+    double value, se;
+} cs_claim_side;
+
+typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_verdict;
+
+typedef struct {
+    char *name, *source, *says, *scope;
+    char *statement; /* STEP ID FORM; NULL: two sides */
+    char *want;
+    cs_claim_side left, right;
+    /* measured */
+    double difference, se;
+    char *found;     /* of a statement: its verdict */
+    const char *why; /* a few words */
+    cs_claim_verdict verdict;
+} cs_claim;
+
+typedef struct {
+    int64_t count;
+    cs_claim *claim;
+} cs_claims;
+
+/* CS_ERR_INPUT names file and line: an unknown key, a claim that lacks one, a name given twice. */
+cs_status cs_claims_read(const char *path, cs_claims *out) CS_MUST_CHECK;
+void cs_claims_free(cs_claims *claims);
+
+/* Reads every side from the study's folder `dir`. CS_ERR_INPUT names the claim, and the file,
+ * column or row that is missing. */
+cs_status cs_claims_measure(const char *dir, cs_claims *claims) CS_MUST_CHECK;
+
+/* "agree", "disagree", "cannot tell" */
+const char *cs_claim_verdict_name(cs_claim_verdict verdict);
+
+/* A row a claim: claim, source, says, left, left_value, left_se, right, right_value, right_se,
+ * difference, se, verdict, why, scope. */
+cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
+
+#endif
