@@ -24,6 +24,7 @@ typedef enum {
     CS_STREAM_TOY,      /* sequences of the toy model */
     CS_STREAM_FEW,      /* the few labelled examples that a classifier is taught with */
     CS_STREAM_FOLDS,    /* folds of a cross-validation */
+    CS_STREAM_FEATURES, /* rows taken from a matrix of features */
 } cs_stream;
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* cospec connectivity: who is better connected, read off the co-occurrence matrix itself.
+/* cospec connectivity: who is better connected, read off the co-occurrence matrix itself, or (with
+ * --pairs, in connectivity_features.c) estimated from features.
  *
  * On matrices that are there already, or on one corpus under several objectives with the same
  * contexts, target position blind and given, with intervals by delete-block jackknife over
@@ -9,9 +10,11 @@
 #include "analysis/connectivity.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/connectivity_features.h"
 #include "cli/connectivity_record.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/rank_rows.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "linalg/matrix_file.h"
@@ -238,9 +241,51 @@ static cs_status report(cs_args *args, const study *t)
     return status;
 }
 
+/* The first option of the group that is given, NULL for none. */
+static const char *given_of(const cs_args *args, const cs_opt *group)
+{
+    for (; group->name; ++group) {
+        if (cs_args_given(args, group->name)) {
+            return group->name;
+        }
+    }
+    return NULL;
+}
+
+/* Features have options of their own. */
+static cs_status check_mode(const cs_args *args)
+{
+    const bool features = cs_args_given(args, "pairs");
+    const cs_opt *const groups[] = {features ? cs_group_corpus : cs_group_features,
+                                    features ? cs_group_cooc : cs_group_rank_rows};
+    const char *other = features && cs_args_given(args, "compare") ? "compare"
+                        : features && cs_args_given(args, "k")     ? "k"
+                                                                   : NULL;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups && !other; ++i) {
+        other = given_of(args, groups[i]);
+    }
+    if (!other) {
+        return CS_OK;
+    }
+    return features ? cs_fail(CS_ERR_USAGE,
+                              "--%s is for co-occurrence matrices, --pairs for "
+                              "features",
+                              other)
+                    : cs_fail(CS_ERR_USAGE, "--%s is for features: it wants --pairs", other);
+}
+
 static cs_status run(cs_args *args)
 {
     bool corpus = cs_args_given(args, "corpus");
+    cs_status status = check_mode(args);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (cs_args_given(args, "pairs")) {
+        return cs_args_positionals(args) > 0
+                   ? cs_connectivity_features(args)
+                   : cs_fail(CS_ERR_USAGE, "--pairs wants matrices of features");
+    }
     if (corpus == (cs_args_positionals(args) > 0)) {
         return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
     }
@@ -250,7 +295,7 @@ static cs_status run(cs_args *args)
                .seed = cs_args_seed(args),
                .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                .unfinished = dir ? cs_path_join(dir, "unfinished.json") : NULL};
-    cs_status status = t.records && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
+    status = t.records && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_claim(args, "connectivity.csv")) != CS_OK ||
         (dir && (status = cs_dir_make(dir)) != CS_OK) ||
         (cs_args_flag(args, "resume") && (status = load_unfinished(&t)) != CS_OK) ||
@@ -286,13 +331,14 @@ static const cs_opt connectivity_options[] = {
      .fallback = "10",
      .low = 0,
      .high = 1000,
-     .help = "Blocks of documents for the delete-block jackknife; 0 for none."},
+     .help = "Blocks of documents, or of rows of features, for the delete-block jackknife; 0 for "
+             "none."},
     {0},
 };
 
 const cs_command cs_cmd_connectivity = {
     .name = "connectivity",
-    .summary = "Components, spectral gap, Cheeger bounds and sums of co-occurrence matrices",
+    .summary = "Connectivity of co-occurrence matrices, and its estimate from features",
     .description =
         "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite graph, "
         "the leading singular values, sum sigma^2 and sum sigma^4, and for the "
@@ -301,11 +347,29 @@ const cs_command cs_cmd_connectivity = {
         "With --corpus, several objectives are compared on the same documents and contexts, target "
         "position blind and given, with standard errors by "
         "delete-block jackknife over documents. DIR receives connectivity.csv, connectivity.json "
-        "and spectrum.csv.",
-    .positional = "[DIR|FILE...]",
-    .groups = (const cs_opt *const[]){connectivity_options, cs_group_corpus, cs_group_cooc, NULL},
+        "and spectrum.csv.\n\n"
+        "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "
+        "FILE.npz:MEMBER, FILE.safetensors:TENSOR): the mean of the K most similar pairs, the mean "
+        "and quantiles of all. The K largest of many pairs are a tail whose mean grows with n, and "
+        "the mean of all cosines is the length of the mean direction and nothing else. --truth "
+        "compares the order of the models with that of the true matrices: sum_sigma4 (smaller is "
+        "better connected) and gap (larger is, of equally many components). DIR receives "
+        "features.csv, features.json and similarity.csv (cospec plot similarity).",
+    .positional = "[DIR|FILE|[NAME=]FEATURES...]",
+    .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
+                                      cs_group_corpus, cs_group_cooc, NULL},
     .examples = "# two objectives on a file of your own, windows of 3\n"
                 "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
-                "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4\n",
+                "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"
+                "# the estimate from the features of two models, ranked beside it\n"
+                "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
+                "--batch 8 -o ar\n"
+                "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 "
+                "--layers 2 --batch 8 -o masked\n"
+                "cospec features ar verses.txt --layers last -o ar-states\n"
+                "cospec features masked verses.txt --layers last -o masked-states\n"
+                "cospec connectivity ar=ar-states/layer-2.npy "
+                "masked:unmasked=1=masked-states/layer-2.npy --pairs 20 "
+                "--truth truth/connectivity.csv\n",
     .run = run,
 };

@@ -73,7 +73,7 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     cs_rows rows = {0};
     cs_gram g = {0};
     int32_t *block = NULL;
-    int64_t blocks = 0, kept = 0;
+    int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
     cs_status status = cs_rows_open(text, &rows);
     if (status != CS_OK ||
         (status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept)) != CS_OK ||
@@ -457,6 +457,13 @@ static const cs_opt rank_options[] = {
      .low = 0,
      .high = 1,
      .help = "eps of RankMe."},
+    {.name = "blocks",
+     .kind = CS_OPT_INT,
+     .argument = "B",
+     .fallback = "20",
+     .low = 1,
+     .high = 10000,
+     .help = "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors."},
     {.name = "curve",
      .kind = CS_OPT_FLAG,
      .help = "All measures at every number of blocks; rank_tau against n is always shown at "

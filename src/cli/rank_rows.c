@@ -22,13 +22,6 @@ const cs_opt cs_group_rank_rows[] = {
      .help = "Group of each row (its document): n integers, or n rows of which the first column "
              "counts, such as rows.npy of cospec features. Blocks hold whole groups. Default: rows "
              "as they stand."},
-    {.name = "blocks",
-     .kind = CS_OPT_INT,
-     .argument = "B",
-     .fallback = "20",
-     .low = 1,
-     .high = 10000,
-     .help = "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors."},
     {.name = "drop-rows",
      .kind = CS_OPT_TEXT,
      .argument = "FILE",
@@ -244,7 +237,7 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
 {
     cs_array groups = {0};
     int32_t *block = NULL;
-    int64_t wanted = cs_args_int(args, "blocks");
+    const int64_t wanted = *blocks;
     cs_status status = read_groups(args, rows, &groups);
     if (status != CS_OK) {
         goto done;

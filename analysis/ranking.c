@@ -1,0 +1,41 @@
+/* Kendall's tau-b by its definition: there are few objects. */
+#include "analysis/ranking.h"
+
+#include <math.h>
+
+#define NORMAL_975 1.959963984540054 /* quantile of the standard normal distribution */
+
+int cs_ranking_order(cs_measured a, cs_measured b)
+{
+    double difference = a.value - b.value, margin = NORMAL_975 * hypot(a.se, b.se);
+    return (difference > margin) - (difference < -margin);
+}
+
+static int sign(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+cs_ranking cs_ranking_of(int64_t count, const cs_measured *first, const cs_measured *second)
+{
+    cs_ranking r = {.objects = count, .tau_b = NAN};
+    int64_t balance = 0, untied1 = 0, untied2 = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        for (int64_t j = i + 1; j < count; ++j) {
+            int s1 = sign(first[i].value, first[j].value);
+            int s2 = sign(second[i].value, second[j].value);
+            int told =
+                cs_ranking_order(first[i], first[j]) * cs_ranking_order(second[i], second[j]);
+            balance += s1 * s2;
+            untied1 += s1 != 0;
+            untied2 += s2 != 0;
+            r.agree += told > 0;
+            r.disagree += told < 0;
+            r.cannot_tell += told == 0;
+        }
+    }
+    if (untied1 > 0 && untied2 > 0) {
+        r.tau_b = (double)balance / sqrt((double)untied1 * (double)untied2);
+    }
+    return r;
+}

@@ -1,0 +1,560 @@
+/* analysis: similarity of pairs of features in closed form, the jackknife by its definition, which
+ * rows are taken; Kendall's tau-b; the table of true quantities. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/feature_connectivity.h"
+#include "analysis/ranking.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "cli/connectivity_truth.h"
+#include "io/file.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+static bool near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance;
+}
+
+static double quantile_of(const cs_feature_connectivity *c, int which)
+{
+    return c->value[CS_FEATURE_QUANTILES + which];
+}
+
+/* Rows e_i: no pair is alike; with self-pairs n of them are 1. */
+static void orthonormal_rows(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    static double x[N * N];
+    for (int i = 0; i < N; ++i) {
+        x[i * N + i] = 1 + i;
+    }
+    cs_rows rows = cs_rows_of_f64(N, N, x, "x");
+    for (int self = 0; self < 2; ++self) {
+        cs_feature_options o = {
+            .pairs = N + 1 + 4, .cosine = true, .self = self, .blocks = 5, .threads = 2};
+        cs_feature_connectivity c = {0};
+        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        assert_int_equal(c.total, self ? N * (N + 1) / 2 : N * (N - 1) / 2);
+        assert_int_equal(c.pairs, N + 5);
+        assert_int_equal(c.blocks, 5);
+        /* K = 45: 40 ones and 5 zeros; all of the sums are of whole numbers. */
+        assert_true(near(c.value[CS_FEATURE_TOP_MEAN], self ? 40.0 / 45 : 0, 1e-15));
+        assert_true(c.value[CS_FEATURE_TOP_LEAST] == 0);
+        assert_true(near(c.value[CS_FEATURE_MEAN], self ? 2.0 / (N + 1) : 0, 1e-12));
+        assert_true(near(c.mean_share, 1.0 / N, 1e-12));
+        assert_true(near(quantile_of(&c, 4), 0, 1e-30)); /* of the bin that 0 is in */
+        assert_true(c.top[0] == (float)self && c.top[44] == 0);
+        if (!self) { /* the same without any block */
+            for (int m = 0; m < CS_FEATURE_MEASURES; ++m) {
+                assert_true(c.se[m] <= 1e-12);
+            }
+        }
+        cs_feature_connectivity_free(&c);
+    }
+}
+
+/* Equal rows: cosines 1, inner products |x|^2; without their mean nothing is left. */
+static void equal_rows(void **state)
+{
+    (void)state;
+    enum { N = 9, D = 4 };
+    double x[N * D];
+    for (int i = 0; i < N * D; ++i) {
+        x[i] = 2 * (i % D); /* |x|^2 = 56 */
+    }
+    cs_rows rows = cs_rows_of_f64(N, D, x, "x");
+    cs_feature_options o = {.pairs = 10, .cosine = true, .blocks = 3};
+    cs_feature_connectivity c = {0};
+    const double unit = (D + 4) * 0x1p-24;
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    assert_true(near(c.value[CS_FEATURE_TOP_MEAN], 1, unit));
+    assert_true(near(c.value[CS_FEATURE_MEAN], 1, unit) && near(c.mean_share, 1, unit));
+    assert_true(near(quantile_of(&c, 0), 1, unit + 0x1p-11));
+    cs_feature_connectivity_free(&c);
+    o.cosine = false;
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    assert_true(c.value[CS_FEATURE_TOP_MEAN] == 56 && c.value[CS_FEATURE_TOP_LEAST] == 56);
+    assert_true(near(c.value[CS_FEATURE_MEAN], 56, 1e-12) && near(c.mean_share, 1, 1e-12));
+    cs_feature_connectivity_free(&c);
+    o = (cs_feature_options){.pairs = 10, .cosine = true, .centred = true};
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    assert_int_equal(c.zeros, N);
+    assert_true(c.value[CS_FEATURE_TOP_MEAN] == 0 && isnan(c.mean_share));
+    assert_true(isnan(c.se[CS_FEATURE_MEAN]) && c.blocks == 0);
+    cs_feature_connectivity_free(&c);
+}
+
+/* Clusters of a and b rows in orthogonal directions: a (a - 1) / 2 + b (b - 1) / 2 pairs are 1. */
+static void two_clusters(void **state)
+{
+    (void)state;
+    enum { A = 12, B = 20, N = A + B, ONES = A * (A - 1) / 2 + B * (B - 1) / 2 };
+    double x[N * 3] = {0};
+    for (int i = 0; i < N; ++i) {
+        x[3 * i + (i < A ? 0 : 2)] = i + 1;
+    }
+    cs_rows rows = cs_rows_of_f64(N, 3, x, "x");
+    const int64_t total = N * (N - 1) / 2;
+    for (int more = 0; more <= 60; more += 30) {
+        cs_feature_options o = {.pairs = ONES + more, .cosine = true};
+        cs_feature_connectivity c = {0};
+        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        assert_int_equal(c.total, total);
+        assert_true(near(c.value[CS_FEATURE_TOP_MEAN], (double)ONES / (ONES + more), 1e-15));
+        assert_true(c.value[CS_FEATURE_TOP_LEAST] == (more == 0));
+        assert_true(near(c.value[CS_FEATURE_MEAN], (double)ONES / (double)total, 1e-12));
+        /* Zeros are 240 of 496: the lower quartile is 0, the upper 1. */
+        assert_true(near(quantile_of(&c, 3), 0, 1e-30) && near(quantile_of(&c, 5), 1, 0x1p-11));
+        cs_feature_connectivity_free(&c);
+    }
+    /* Unit rows of equal clusters, without their mean: +-(1, -1) / 2, cosines 1 and -1. */
+    for (int i = 0; i < N; ++i) {
+        x[3 * i] = i % 2;
+        x[3 * i + 2] = 1 - i % 2;
+    }
+    cs_feature_options o = {.pairs = 1000, .cosine = true, .centred = true};
+    cs_feature_connectivity c = {0};
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    assert_int_equal(c.pairs, total);
+    /* 240 pairs within, 256 between; all pairs: both means are one. */
+    assert_true(near(c.value[CS_FEATURE_TOP_MEAN], -16.0 / 496, 1e-7));
+    assert_true(near(c.value[CS_FEATURE_MEAN], -16.0 / 496, 1e-7));
+    assert_true(near(c.mean_share, 0, 1e-12) && near(c.value[CS_FEATURE_TOP_LEAST], -1, 1e-6));
+    cs_feature_connectivity_free(&c);
+}
+
+/* --- the jackknife by its definition ---------------------------------------------------------- */
+
+static int falling(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* Of the rows of groups other than `without`, in double: means of the K largest and of all, the
+ * K-th largest, the median. K = round(share pairs). */
+static void plainly(const double *x, int64_t n, int64_t d, const int32_t *group, int without,
+                    const cs_feature_options *o, double share, double value[4])
+{
+    double *y = cs_alloc(n * d, sizeof *y), *s = cs_alloc(n * n, sizeof *s);
+    assert_true(y && s);
+    int64_t m = 0, pairs = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        if (group[i] != without) {
+            memcpy(y + m++ * d, x + i * d, (size_t)d * sizeof *y);
+        }
+    }
+    for (int64_t k = 0; k < d && o->centred; ++k) {
+        double mean = 0;
+        for (int64_t i = 0; i < m; ++i) {
+            mean += y[i * d + k] / (double)m;
+        }
+        for (int64_t i = 0; i < m; ++i) {
+            y[i * d + k] -= mean;
+        }
+    }
+    double sum = 0, top = 0;
+    for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = o->self ? i : i + 1; j < m; ++j) {
+            double ab = 0, aa = 0, bb = 0;
+            for (int64_t k = 0; k < d; ++k) {
+                ab += y[i * d + k] * y[j * d + k];
+                aa += y[i * d + k] * y[i * d + k];
+                bb += y[j * d + k] * y[j * d + k];
+            }
+            s[pairs] = o->cosine ? ab / sqrt(aa * bb) : ab;
+            sum += s[pairs++];
+        }
+    }
+    qsort(s, (size_t)pairs, sizeof *s, falling);
+    int64_t kept = (int64_t)llround(share * (double)pairs);
+    for (int64_t i = 0; i < kept; ++i) {
+        top += s[i];
+    }
+    value[0] = top / (double)kept;
+    value[1] = s[kept - 1];
+    value[2] = sum / (double)pairs;
+    value[3] = s[pairs - 1 - (int64_t)(0.5 * (double)(pairs - 1))];
+    cs_free(y);
+    cs_free(s);
+}
+
+/* Groups of 20, 20 and 40 rows under 3 blocks: each is a block, in whatever order they are dealt
+ * (the middles of their rows fall into different thirds). */
+static void jackknife_by_definition(void **state)
+{
+    (void)state;
+    enum { N = 80, D = 7, B = 3 };
+    double x[N * D];
+    int32_t group[N];
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N; ++i) {
+        group[i] = i % 4 < 2 ? 2 : 5 * (i % 4 - 2); /* numbers with gaps: 2, 0, 5 */
+        for (int k = 0; k < D; ++k) {
+            x[i * D + k] = cs_rng_normal(&rng) + 0.5 + (k == 0 ? 0.2 * group[i] : 0);
+        }
+    }
+    cs_rows rows = cs_rows_of_f64(N, D, x, "x");
+    for (int form = 0; form < 8; ++form) {
+        cs_feature_options o = {.pairs = 500,
+                                .cosine = form & 1,
+                                .self = form & 2,
+                                .centred = form & 4,
+                                .group = group,
+                                .blocks = B};
+        const int measure[4] = {CS_FEATURE_TOP_MEAN, CS_FEATURE_TOP_LEAST, CS_FEATURE_MEAN,
+                                CS_FEATURE_QUANTILES + 4};
+        const int without[B] = {2, 0, 5};
+        cs_feature_connectivity c = {0};
+        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        assert_int_equal(c.blocks, B);
+        double whole[4], left[B][4], largest = 1;
+        const double share = 500.0 / (double)c.total;
+        plainly(x, N, D, group, -1, &o, share, whole);
+        for (int b = 0; b < B; ++b) {
+            plainly(x, N, D, group, without[b], &o, share, left[b]);
+        }
+        for (int i = 0; i < N && !o.cosine; ++i) {
+            double square = 0;
+            for (int k = 0; k < D; ++k) {
+                square += x[i * D + k] * x[i * D + k];
+            }
+            largest = fmax(largest, 4 * square); /* less a mean: at most twice the norm */
+        }
+        for (int m = 0; m < 4; ++m) {
+            /* Rounding of an inner product (linalg/top_pairs.h; of the rows to float, of their
+             * norms: 4 more); a bin of quantiles. The error of se: 2 e sqrt(B - 1). */
+            double e = (D + 5) * 0x1p-24 * largest;
+            e += m == 3 ? 0x1p-11 * fmax(fabs(whole[m]), fabs(c.value[measure[m]])) * 1.5 : 0;
+            double mean = (left[0][m] + left[1][m] + left[2][m]) / B, square = 0;
+            for (int b = 0; b < B; ++b) {
+                square += (left[b][m] - mean) * (left[b][m] - mean);
+                e = m == 3 ? fmax(e, 0x1p-11 * 1.5 * fabs(left[b][m])) : e;
+            }
+            assert_true(near(c.value[measure[m]], whole[m], e));
+            assert_true(
+                near(c.se[measure[m]], sqrt((B - 1.0) / B * square), 2 * e * sqrt(B - 1.0)));
+        }
+        cs_feature_connectivity_free(&c);
+    }
+}
+
+/* A quantity of one row alone: K = all pairs with 2 rows left has no spread to speak of; where a
+ * block leaves no pair there is no standard error. */
+static void too_few_rows_for_errors(void **state)
+{
+    (void)state;
+    const double x[] = {1, 0, 1, 1};
+    cs_rows rows = cs_rows_of_f64(2, 2, x, "x");
+    cs_feature_options o = {.pairs = 5, .cosine = true, .blocks = 10};
+    cs_feature_connectivity c = {0};
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    assert_int_equal(c.blocks, 2);
+    assert_true(near(c.value[CS_FEATURE_TOP_MEAN], sqrt(0.5), 1e-6));
+    assert_true(isnan(c.se[CS_FEATURE_TOP_MEAN]) && isnan(c.se[CS_FEATURE_MEAN]));
+    cs_feature_connectivity_free(&c);
+}
+
+/* --- which rows ------------------------------------------------------------------------------- */
+
+enum { MANY = 24, FEW = 6 };
+
+/* Row i is (i + 1) e_i: inner products with themselves tell which rows were taken. */
+static int64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hits[MANY])
+{
+    static double x[MANY * MANY];
+    for (int i = 0; i < MANY; ++i) {
+        x[i * MANY + i] = i + 1;
+    }
+    cs_rows rows = cs_rows_of_f64(MANY, MANY, x, "x");
+    cs_feature_options o = {
+        .features = want, .pairs = want, .self = true, .group = group, .seed = seed, .threads = 1};
+    cs_feature_connectivity c = {0};
+    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    int64_t n = c.rows, sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        int row = (int)lround(sqrt((double)c.top[i])) - 1;
+        assert_true(row >= 0 && (i == 0 || c.top[i] < c.top[i - 1]));
+        assert_true(!group || group[row] >= 0);
+        hits[row] += 1;
+        sum = sum * MANY + row;
+    }
+    cs_feature_connectivity_free(&c);
+    assert_int_equal(n, want < MANY ? want : MANY);
+    return sum;
+}
+
+static void rows_are_drawn_by_seed(void **state)
+{
+    (void)state;
+    enum { SEEDS = 200 };
+    int hits[MANY] = {0}, ignored[MANY] = {0}, repeats = 0;
+    int64_t last = -1;
+    for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+        int64_t set = taken(seed, NULL, FEW, hits);
+        if (seed < 10) {
+            assert_int_equal(set, taken(seed, NULL, FEW, ignored));
+        }
+        repeats += set == last;
+        last = set;
+    }
+    assert_int_equal(repeats, 0);
+    /* Each with chance 1/4: 50 of 200, standard deviation 6.1; six of them. */
+    for (int i = 0; i < MANY; ++i) {
+        assert_true(hits[i] > 50 - 37 && hits[i] < 50 + 37);
+    }
+    int32_t group[MANY];
+    for (int i = 0; i < MANY; ++i) {
+        group[i] = i % 3 == 0 ? -1 : i;
+    }
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        (void)taken(seed, group, FEW, ignored); /* asserts that none is left out */
+    }
+    (void)taken(1, NULL, MANY, ignored); /* all of them */
+}
+
+static void same_bits_for_any_threads(void **state)
+{
+    (void)state;
+    enum { N = 300, D = 20 };
+    static float x[N * D];
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N * D; ++i) {
+        x[i] = (float)cs_rng_normal(&rng);
+    }
+    cs_rows rows = cs_rows_of_f32(N, D, x, "x");
+    cs_feature_connectivity first = {0};
+    for (int threads = 1; threads <= 3; ++threads) {
+        cs_feature_options o = {.features = 250,
+                                .pairs = 777,
+                                .cosine = true,
+                                .centred = true,
+                                .blocks = 4,
+                                .seed = 9,
+                                .threads = threads};
+        cs_feature_connectivity c = {0};
+        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        if (threads == 1) {
+            first = c;
+            continue;
+        }
+        assert_memory_equal(c.value, first.value, sizeof c.value);
+        assert_memory_equal(c.se, first.se, sizeof c.se);
+        assert_memory_equal(c.top, first.top, (size_t)c.pairs * sizeof *c.top);
+        cs_feature_connectivity_free(&c);
+    }
+    for (int m = 0; m < CS_FEATURE_MEASURES; ++m) { /* each is named and defined */
+        cs_feature_options o = {.cosine = true, .centred = true};
+        char *text = cs_feature_definition(m, &o, &first);
+        assert_non_null(text);
+        assert_non_null(strstr(text, "cosines of pairs i < j of 250 rows less their mean"));
+        assert_true(strlen(cs_feature_name(m)) > 0);
+        cs_free(text);
+    }
+    cs_feature_connectivity_free(&first);
+}
+
+static void bad_input_is_named(void **state)
+{
+    (void)state;
+    double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    int32_t group[4] = {7, 7, 7, -1};
+    cs_rows rows = cs_rows_of_f64(4, 3, x, "f.npy");
+    cs_feature_connectivity c = {0};
+    cs_feature_options o = {.pairs = 0};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "0 pairs are wanted");
+    o = (cs_feature_options){.pairs = 1, .features = -3};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "-3 features");
+    o = (cs_feature_options){.pairs = 1, .blocks = 1};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "1 jackknife blocks");
+    o = (cs_feature_options){.pairs = 1, .blocks = 2, .group = group};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
+                 "f.npy: one block of the jackknife would hold all 3 rows");
+    o = (cs_feature_options){.pairs = 1, .features = 1};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT, "f.npy: 1 row: no pairs");
+    memset(group, -1, sizeof group);
+    o = (cs_feature_options){.pairs = 1, .self = true, .group = group};
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
+                 "f.npy: 0 rows: no pairs");
+    o = (cs_feature_options){.pairs = 1, .blocks = 2};
+    x[7] = NAN;
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
+                 "f.npy: row 2, column 1: value nan is not finite");
+    x[7] = -INFINITY;
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT, "value -inf");
+    x[7] = 1e25;
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
+                 "f.npy: row 2: its squares exceed");
+}
+
+static cs_status some_features(const char *path)
+{
+    (void)path;
+    double x[60];
+    int32_t group[20];
+    for (int i = 0; i < 60; ++i) {
+        x[i] = i * 7 % 23;
+        group[i / 3] = i / 6;
+    }
+    cs_rows rows = cs_rows_of_f64(20, 3, x, "x");
+    cs_feature_options o = {.features = 15,
+                            .pairs = 12,
+                            .cosine = true,
+                            .centred = true,
+                            .group = group,
+                            .blocks = 3,
+                            .threads = 1};
+    cs_feature_connectivity c = {0};
+    char *text = NULL;
+    cs_status status = cs_feature_connectivity_of(&rows, &o, &c);
+    if (status == CS_OK) {
+        text = cs_feature_definition(0, &o, &c);
+        status = text ? CS_OK : CS_ERR_MEMORY;
+    }
+    cs_free(text);
+    cs_feature_connectivity_free(&c);
+    return status;
+}
+
+/* --- ranking ---------------------------------------------------------------------------------- */
+
+static void tau_b_by_hand(void **state)
+{
+    (void)state;
+    const cs_measured up[4] = {{1, 0}, {2, 0}, {3, 0}, {4, 0}};
+    const cs_measured down[4] = {{-1, 0}, {-2, 0}, {-3, 0}, {-4, 0}};
+    const cs_measured tied[4] = {{1, 0}, {2, 0}, {2, 0}, {3, 0}};
+    const cs_measured mixed[4] = {{1, 0}, {3, 0}, {2, 0}, {4, 0}};
+    const cs_measured flat[4] = {{1, 0}, {1, 0}, {1, 0}, {1, 0}};
+    cs_ranking r = cs_ranking_of(4, up, up);
+    assert_true(r.tau_b == 1 && r.agree == 6 && r.disagree == 0 && r.cannot_tell == 0);
+    r = cs_ranking_of(4, up, down);
+    assert_true(r.tau_b == -1 && r.agree == 0 && r.disagree == 6);
+    r = cs_ranking_of(4, tied, mixed); /* C = 5, D = 0, one tie on the left */
+    assert_true(near(r.tau_b, 5 / sqrt(30), 1e-15) && r.agree == 5 && r.cannot_tell == 1);
+    r = cs_ranking_of(4, up, mixed); /* C = 5, D = 1 */
+    assert_true(near(r.tau_b, 4.0 / 6, 1e-15) && r.agree == 5 && r.disagree == 1);
+    r = cs_ranking_of(4, up, flat);
+    assert_true(isnan(r.tau_b) && r.cannot_tell == 6 && r.objects == 4);
+    r = cs_ranking_of(1, up, up);
+    assert_true(isnan(r.tau_b) && r.agree + r.disagree + r.cannot_tell == 0);
+}
+
+static void errors_leave_pairs_open(void **state)
+{
+    (void)state;
+    /* 1.96 sqrt(0.3^2 + 0.4^2) = 0.98. */
+    assert_int_equal(cs_ranking_order((cs_measured){1, 0.3}, (cs_measured){0.021, 0.4}), 0);
+    assert_int_equal(cs_ranking_order((cs_measured){1, 0.3}, (cs_measured){0.019, 0.4}), 1);
+    assert_int_equal(cs_ranking_order((cs_measured){0, 0.3}, (cs_measured){0.981, 0.4}), -1);
+    assert_int_equal(cs_ranking_order((cs_measured){1, NAN}, (cs_measured){9, 0}), 0);
+    assert_int_equal(cs_ranking_order((cs_measured){2, 0}, (cs_measured){2, 0}), 0);
+    const cs_measured a[3] = {{1, 0.1}, {2, 0.1}, {2.1, 0.1}},
+                      b[3] = {{5, 0.1}, {4, 0.1}, {9, 0.1}};
+    cs_ranking r = cs_ranking_of(3, a, b);
+    assert_true(r.agree == 1 && r.disagree == 1 && r.cannot_tell == 1);
+    assert_true(near(r.tau_b, 1.0 / 3, 1e-15)); /* which takes 2 < 2.1 as exact */
+}
+
+/* --- the true quantities ---------------------------------------------------------------------- */
+
+static const char header[] = "series,target_position,context,metric,definition,value,se\n";
+
+static void truth_is_read_and_oriented(void **state)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    static const char text[] =
+        "series,target_position,context,metric,definition,value,se\n"
+        "ar,blind,all,sum_sigma4,d,100,1\nar,given,all,sum_sigma4,d,100,1\nar,blind,all,gap,d,0.1,"
+        "\n"
+        "masked,blind,all,sum_sigma4,\"d, e\",20,2\nmasked,given,all,sum_sigma4,d,120,1\n"
+        "masked,blind,all,gap,d,0.3,0.01\nother,blind,all,gap,d,x,0.01\n";
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_truth_model m[3] = {{.series = "ar", .claim = {{0.4, 0.01}, {0.1, 0.01}}},
+                           {.series = "masked", .claim = {{0.8, 0.01}, {0.1, 0.01}}},
+                           {.series = "nowhere", .claim = {{9, 0.01}, {9, 0.01}}}};
+    cs_measured first[3], second[3];
+    OK(cs_truth_read(path, 3, m));
+    assert_true(m[0].known && m[1].known && !m[2].known);
+    assert_true(m[1].truth[0].value == 20 && m[1].truth[0].se == 2 && isnan(m[0].truth[3].value));
+    cs_ranking r = cs_truth_rank(3, m, 0, 0, first, second); /* blind: masked is smaller, better */
+    assert_true(r.objects == 2 && r.tau_b == 1 && r.agree == 1);
+    r = cs_truth_rank(3, m, 0, 1, first, second); /* given: it is larger, worse */
+    assert_true(r.tau_b == -1 && r.disagree == 1);
+    r = cs_truth_rank(3, m, 0, 2, first, second); /* gap: larger, but one error is not known */
+    assert_true(r.tau_b == 1 && r.cannot_tell == 1);
+    r = cs_truth_rank(3, m, 1, 0, first, second); /* equal claims */
+    assert_true(isnan(r.tau_b) && r.cannot_tell == 1);
+    r = cs_truth_rank(3, m, 0, 3, first, second); /* not in the file */
+    assert_int_equal(r.objects, 0);
+}
+
+static void bad_truth_is_named(void **state)
+{
+    static const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"series,target_position,metric,value\n", "no column se; is it connectivity.csv"},
+        {"", "0 of the 2 NAMEs is a series of it, a ranking wants two; it has none"},
+        {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n", "1 of the 2 NAMEs is a series of it, a ranking "
+                                                   "wants two; it has a, c"},
+        {"a,blind,,gap,,1,1\nb,blind,,gap,,one,1\n", "connectivity.csv:3: value 'one' is not"},
+        {"a,blind,,gap,,1,-1\n", "connectivity.csv:2: standard error -1 is negative"},
+        {"a,blind,,gap,,1,1\na,blind,,gap,,1,1\n", ":3: gap of a, target position blind, twice"},
+    };
+    const char *path = in_dir(state, "connectivity.csv");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char *text = cs_format("%s%s", i == 0 ? "" : header, bad[i].text);
+        cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
+        assert_non_null(text);
+        OK(cs_file_write(path, text, (int64_t)strlen(text)));
+        assert_fails(cs_truth_read(path, 2, m), CS_ERR_INPUT, bad[i].reason);
+        cs_free(text);
+    }
+}
+
+static cs_status read_truth(const char *path)
+{
+    cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
+    return cs_truth_read(path, 2, m);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_free(text);
+    fail_each_allocation(some_features, "");
+    fail_each_allocation(read_truth, path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orthonormal_rows),
+        cmocka_unit_test(equal_rows),
+        cmocka_unit_test(two_clusters),
+        cmocka_unit_test(jackknife_by_definition),
+        cmocka_unit_test(too_few_rows_for_errors),
+        cmocka_unit_test(rows_are_drawn_by_seed),
+        cmocka_unit_test(same_bits_for_any_threads),
+        cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(tau_b_by_hand),
+        cmocka_unit_test(errors_leave_pairs_open),
+        TEST_IN_DIR(truth_is_read_and_oriented),
+        TEST_IN_DIR(bad_truth_is_named),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
