@@ -353,7 +353,8 @@ const cs_command cs_cmd_connectivity = {
         "and quantiles of all. The K largest of many pairs are a tail whose mean grows with n, and "
         "the mean of all cosines is the length of the mean direction and nothing else. --truth "
         "compares the order of the models with that of the true matrices: sum_sigma4 (smaller is "
-        "better connected) and gap (larger is, of equally many components). DIR receives "
+        "better connected) and gap (larger is, of equally many components). Standard errors are "
+        "of the rows: what another training seed would change is not in them. DIR receives "
         "features.csv, features.json and similarity.csv (cospec plot similarity).",
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,

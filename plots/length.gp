@@ -1,0 +1,25 @@
+# Perplexity of the next token against the number of tokens seen (LA Figure 3); bars +- 1.96 se. Lengths with few predictions are left out.
+# input: by-length.csv of cospec perplexity, one a model (columns series, ask, k, nll, se, n); the pseudo-likelihood is left out
+stats data using (column("n")) nooutput name "PREDICTED"
+least = PREDICTED_max < 120 ? PREDICTED_max / 4.0 : 30
+nll(s, a) = strcol("ask") eq a && column("n") >= least ? of(s, "nll") : NaN
+first(s) = strcol("ask") eq "append" ? nll(s, "append") : nll(s, "prefix")
+dodge(i) = 0.12 * (i - (|S| + 1) / 2.0) # bars of one length stand beside each other
+spread(s) = strcol("series") eq s && column("se") >= 0 ? 1.96 * column("se") : 0
+filled = ""
+do for [i=1:|S|] {
+    stats data using (strcol("ask") eq "remaining" && strcol("series") eq S[i] && column("n") >= least ? 1 : 0) nooutput name "ASKED"
+    if (ASKED_max > 0) { filled = filled . sprintf(" %d", i) }
+}
+set xlabel sprintf("tokens seen (each length with %d predictions or more)", ceil(least))
+set ylabel "perplexity of the next token (log scale)"
+set logscale y
+set xrange [0:*]
+curves = "for [i=1:|S|] data using (column('k') + dodge(i)):(exp(first(S[i]))):(exp(first(S[i]) - spread(S[i]))):(exp(first(S[i]) + spread(S[i]))) with yerrorlines lw 1.5 lt i title S[i]"
+if (words(filled) == 0) {
+    plot @curves
+} else {
+    plot @curves, \
+         for [j=1:words(filled)] data using (column("k")):(exp(nll(S[int(word(filled, j))], "remaining"))) with lines lw 1.5 dt 3 lt int(word(filled, j)) notitle, \
+         NaN with lines lw 1.5 dt 3 lc rgb "#444444" title "dotted: [MASK] at all that remain"
+}
