@@ -171,7 +171,7 @@ static cs_status check_row(const study *s, int64_t i)
 static cs_status read_rows(study *s, const cs_rows *rows)
 {
     s->d = rows->cols;
-    if (s->d > INT64_MAX / 16 / s->n) {
+    if (s->d > 0 && s->n > INT64_MAX / 16 / s->d) {
         return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers", s->name, s->n, s->d);
     }
     s->x = cs_alloc(s->n * s->d, sizeof *s->x);

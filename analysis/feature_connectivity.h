@@ -63,11 +63,11 @@ typedef struct {
 
 void cs_feature_connectivity_free(cs_feature_connectivity *c);
 
-/* "top_mean", ..., "quantile_0.999". */
-const char *cs_feature_name(int measure);
+/* "top_mean", ..., "quantile_0.999", of a cs_feature_measure or a quantile behind it. */
+const char *cs_feature_name(int which);
 
 /* What is computed, in one sentence with its numbers, in fresh memory; NULL without. */
-char *cs_feature_definition(int measure, const cs_feature_options *options,
+char *cs_feature_definition(int which, const cs_feature_options *options,
                             const cs_feature_connectivity *result) CS_MUST_CHECK;
 
 /* Measures a matrix of features, one a row. Of more than `features` rows that many are drawn
