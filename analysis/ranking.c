@@ -26,7 +26,7 @@ cs_ranking cs_ranking_of(int64_t count, const cs_measured *first, const cs_measu
             int s2 = sign(second[i].value, second[j].value);
             int told =
                 cs_ranking_order(first[i], first[j]) * cs_ranking_order(second[i], second[j]);
-            balance += s1 * s2;
+            balance += (int64_t)s1 * s2;
             untied1 += s1 != 0;
             untied2 += s2 != 0;
             r.agree += told > 0;
