@@ -222,8 +222,19 @@ static int64_t gather(study *s, int64_t without)
     return m;
 }
 
-/* The measures without a block; *top (may be NULL) receives the sorted values. NaN without pairs.
- */
+/* A quantile as the bins have it, or exactly where it is one of the pairs kept; the others are
+ * below those. */
+static double sharpen(double from_bins, double p, const cs_top_pairs *top, bool cosine)
+{
+    const int64_t rank = top->total - 1 - (int64_t)(p * (double)(top->total - 1));
+    if (rank < top->count) {
+        return (double)top->pair[rank].value;
+    }
+    const double most = (double)top->pair[top->count - 1].value;
+    return fmin(most, cosine ? fmax(-1.0, from_bins) : from_bins);
+}
+
+/* The measures without a block, NaN without pairs; `whole` (may be NULL) gets the sorted values. */
 static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEASURES],
                          cs_feature_connectivity *whole)
 {
@@ -259,7 +270,7 @@ static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEAS
     value[CS_FEATURE_TOP_LEAST] = (double)top.pair[top.count - 1].value;
     value[CS_FEATURE_MEAN] = top.mean;
     for (int i = 0; i < QUANTILES; ++i) {
-        value[CS_FEATURE_QUANTILES + i] = top.quantile[i];
+        value[CS_FEATURE_QUANTILES + i] = sharpen(top.quantile[i], quantile[i], &top, o->cosine);
     }
     if (whole) {
         whole->zeros = top.zeros;

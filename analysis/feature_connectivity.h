@@ -9,7 +9,8 @@
  *   top_least   the K-th largest
  *   mean        of all s_ij; of cosines (|sum_i u_i|^2 - n) / (n (n - 1)), u_i = y_i / |y_i|:
  *               nothing but the length of the mean direction
- *   quantile_p  of all s_ij, within 2^-11 of their size (linalg/top_pairs.h)
+ *   quantile_p  of all s_ij: the order statistic at p (P - 1) of P, rounded down; exact among the K
+ *               largest, else within 2^-11 of its size (linalg/top_pairs.h)
  *
  * The K largest of n (n - 1) / 2 are a tail: 1e5 of 8000 features is 0.3%, and at fixed K their
  * mean grows with n. Numbers are comparable at equal n and K only.

@@ -79,6 +79,7 @@ static void equal_rows(void **state)
     OK(cs_feature_connectivity_of(&rows, &o, &c));
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], 1, unit));
     assert_true(near(c.value[CS_FEATURE_MEAN], 1, unit) && near(c.mean_share, 1, unit));
+    assert_true(quantile_of(&c, 0) <= c.value[CS_FEATURE_TOP_LEAST]); /* not beyond what is */
     assert_true(near(quantile_of(&c, 0), 1, unit + 0x1p-11));
     cs_feature_connectivity_free(&c);
     o.cosine = false;
