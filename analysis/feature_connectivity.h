@@ -8,7 +8,8 @@
  *   top_mean    mean of the K largest s_ij
  *   top_least   the K-th largest
  *   mean        of all s_ij; of cosines (|sum_i u_i|^2 - n) / (n (n - 1)), u_i = y_i / |y_i|:
- *               nothing but the length of the mean direction
+ *               nothing but the length of the mean direction; of centred inner products
+ *               -sum_i |y_i|^2 / (n (n - 1)), nothing but the norms
  *   quantile_p  of all s_ij: the order statistic at p (P - 1) of P, rounded down; exact among the K
  *               largest, else within 2^-11 of its size (linalg/top_pairs.h)
  *
