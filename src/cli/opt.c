@@ -35,13 +35,12 @@ const cs_opt cs_opt_common[] = {
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 
-/* The common option is refused by this command (cs_command.without). */
-static bool is_without(const cs_command *command, const cs_opt *opt)
+bool cs_command_without(const cs_command *command, const char *option)
 {
-    size_t length = strlen(opt->name);
+    size_t length = strlen(option);
     for (const char *p = command->without; p && *p; p += strspn(p, " ")) {
         size_t word = strcspn(p, " ");
-        if (word == length && memcmp(p, opt->name, length) == 0) {
+        if (word == length && memcmp(p, option, length) == 0) {
             return true;
         }
         p += word;
@@ -58,7 +57,7 @@ cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
         }
     }
     for (const cs_opt *o = cs_opt_common; o->name && status == CS_OK; ++o) {
-        if (!is_without(command, o)) {
+        if (!cs_command_without(command, o->name)) {
             status = visit(ctx, o, true);
         }
     }

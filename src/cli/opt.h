@@ -51,6 +51,9 @@ typedef struct {
     bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
 } cs_command;
 
+/* Whether the command refuses this common option (cs_command.without). */
+bool cs_command_without(const cs_command *command, const char *option);
+
 /* Values of a parsed command line. An unknown name is a bug (assert). */
 bool cs_args_given(const cs_args *args, const char *name); /* on the command line or in --config */
 bool cs_args_flag(const cs_args *args, const char *name);

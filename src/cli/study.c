@@ -1,6 +1,7 @@
 /* Runs a study's steps as child processes: each is a plain cospec run that a reader can repeat by
  * hand, and a crash of one loses none of the others' results. */
 #include "cli/study.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cli/commands.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "version.h"
@@ -336,6 +338,25 @@ static cs_status write_record(const char *record, const cs_step *step)
     return status;
 }
 
+/* Whether the folder holds an unfinished run of this very step, which its command may go on with:
+ * without a manifest, or with one that says so. */
+static bool goes_on(const cs_step *step, const char *folder)
+{
+    const cs_command *command = NULL;
+    json_t *json = NULL;
+    char *path = cs_path_join(folder, "manifest.json");
+    bool unfinished = path && !cs_path_exists(path);
+    if (path && !unfinished && cs_json_read(path, &json) == CS_OK) {
+        unfinished = json_is_false(json_object_get(json, "finished"));
+    }
+    bool resumes = cs_command_by_name(step->word[0], &command) == CS_OK &&
+                   !cs_command_without(command, "resume");
+    cs_reason_clear();
+    json_decref(json);
+    cs_free(path);
+    return unfinished && resumes;
+}
+
 /* Spawns the child with its output in files and waits for it. */
 static cs_status spawn_step(const char *program, const cs_step *step, const char *folder,
                             bool resume, int *exit_code)
@@ -352,11 +373,7 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
     }
     argv[n++] = dash_o;
     argv[n++] = where;
-    /* A folder without a manifest holds an unfinished run of this very step: its command may go on
-     * where it stopped. */
-    char *manifest = cs_path_join(folder, "manifest.json");
-    argv[n++] = resume && manifest && !cs_path_exists(manifest) ? go_on : force;
-    cs_free(manifest);
+    argv[n++] = resume && goes_on(step, folder) ? go_on : force;
     argv[n] = NULL;
     if (status == CS_OK && self && where) {
         posix_spawn_file_actions_t actions;
@@ -386,18 +403,19 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
     return status;
 }
 
-/* The last line of a step's stderr, for the reason. */
+/* The last line of a step's stderr that it begins with its own name, for the reason. */
 static void last_message(const char *folder, char *buffer, size_t room)
 {
     char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
     int64_t size = 0;
     buffer[0] = '\0';
     if (path && cs_file_read(path, STEPS_LIMIT, &text, &size) == CS_OK) {
-        while (size > 0 && text[size - 1] == '\n') {
-            text[--size] = '\0';
+        for (char *line = text; line; line = strchr(line, '\n')) {
+            line += *line == '\n';
+            if (strncmp(line, "cospec ", 7) == 0) {
+                (void)snprintf(buffer, room, "%.*s", (int)strcspn(line, "\n"), line);
+            }
         }
-        char *line = strrchr(text, '\n');
-        (void)snprintf(buffer, room, "%s", line ? line + 1 : text);
     }
     cs_reason_clear();
     cs_free(path);
