@@ -112,6 +112,8 @@ static cs_status take_record(const char *dir, const json_t *record, const json_t
     out->likelihood = json_is_string(json_object_get(options, "loss"))
                           ? !is(options, "loss", "spectral")
                           : !is(options, "objective", "linear");
+    const json_t *factor = json_object_get(options, "spectral-factor");
+    out->spectral_factor = json_is_number(factor) ? json_number_value(factor) : 2;
     const json_t *delta = json_object_get(options, "delta");
     out->delta = json_is_number(delta) ? json_number_value(delta) : 0;
     out->decoder_resets = json_is_true(json_object_get(options, "decoder-resets"));
@@ -137,7 +139,8 @@ cs_status cs_model_kind_read(const char *dir, const cs_model_config *config, cs_
                                   : config->decoder.layers > 0   ? CS_KIND_MAE
                                   : causal                       ? CS_KIND_CAUSAL
                                                                  : CS_KIND_MASKED,
-                          .likelihood = true};
+                          .likelihood = true,
+                          .spectral_factor = 2};
     if (status == CS_OK && record) {
         status = take_record(dir, record, manifest, config, &made);
     }

@@ -25,6 +25,8 @@ typedef struct {
     bool trained_here; /* has a train.json */
     bool from_nothing; /* trained to predict the first token too */
     bool likelihood;   /* its outputs are log-probabilities: not the spectral loss */
+    double
+        spectral_factor; /* of the spectral loss it was trained with: 1, or 2 (also if not known) */
     double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */
     bool decoder_resets; /* mae-lm: the decoder took its own mask vector at those */
 } cs_model_kind;

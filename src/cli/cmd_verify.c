@@ -5,6 +5,7 @@
 
 #include "analysis/probe.h"
 #include "analysis/theorem_42.h"
+#include "analysis/theorem_43.h"
 #include "analysis/theorems.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -12,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/sweep.h"
 #include "cli/verify_labels.h"
+#include "cli/verify_linear.h"
 #include "cli/verify_trained.h"
 #include "cooc/store.h"
 #include "io/file.h"
@@ -46,15 +48,16 @@ static const cs_opt verify_options[] = {
      "trained: steps of the spectral models; the Transformer takes a quarter.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const verify_groups[] = {verify_options,       cs_group_toy,    cs_group_plan,
-                                              cs_group_plan_sweeps, cs_group_solver, NULL};
+static const cs_opt *const verify_groups[] = {
+    verify_options, cs_group_verify_linear, cs_group_corpus_text, cs_group_toy,
+    cs_group_plan,  cs_group_plan_sweeps,   cs_group_solver,      NULL};
 
 typedef struct {
     cs_args *args;
     cs_spectrum_options solver;
-    bool t31, t41, t42, all, trained;
+    bool t31, t41, t42, t43, all, trained;
     cs_statements list;
-    cs_table curve, spectra, models;
+    cs_table curve, spectra, models, lengths;
     bool probed;
     cs_probe_result probe;
 } verify;
@@ -63,15 +66,16 @@ static cs_status read_theorem(verify *v)
 {
     const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
     if (!name) {
-        return cs_fail(CS_ERR_USAGE, "one theorem is needed: 3.1, 4.1, 4.2, trained or all");
+        return cs_fail(CS_ERR_USAGE, "one theorem is needed: 3.1, 4.1, 4.2, 4.3, trained or all");
     }
     v->all = strcmp(name, "all") == 0;
     v->t31 = v->all || strcmp(name, "3.1") == 0;
     v->t41 = v->all || strcmp(name, "4.1") == 0;
     v->t42 = v->all || strcmp(name, "4.2") == 0;
+    v->t43 = v->all || strcmp(name, "4.3") == 0;
     v->trained = strcmp(name, "trained") == 0;
-    if (!v->t31 && !v->t41 && !v->t42 && !v->trained) {
-        return cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of 3.1, 4.1, 4.2, trained, all",
+    if (!v->t31 && !v->t41 && !v->t42 && !v->t43 && !v->trained) {
+        return cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of 3.1, 4.1, 4.2, 4.3, trained, all",
                        name);
     }
     for (int i = 0; i < 2 && !v->trained; ++i) {
@@ -163,6 +167,9 @@ static cs_status toy_point(verify *v, const cs_sweep *sweep, int64_t point, cs_p
     }
     if (status == CS_OK && v->t42) {
         status = cs_theorem_42(&toy, &v->list, &v->spectra);
+    }
+    if (status == CS_OK && v->t43) {
+        status = cs_verify_linear_toy(v->args, &toy, &v->list, &v->lengths);
     }
     return status == CS_OK && v->trained ? toy_trained(v, &toy) : status;
 }
@@ -297,9 +304,11 @@ static cs_status verify_matrix(verify *v, const char *path)
                            toy_only[i]);
         }
     }
-    if ((v->t42 && !v->all) || v->trained) {
-        return cs_fail(CS_ERR_USAGE, "%s the toy model: it takes no --matrix",
-                       v->trained ? "verify trained trains on" : "Theorem 4.2 is about");
+    if (((v->t42 || v->t43) && !v->all) || v->trained) {
+        return cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix",
+                       v->trained ? "verify trained trains on the toy model"
+                       : v->t42   ? "Theorem 4.2 is about the toy model"
+                                  : "Theorem 4.3 is about a model of linear attention");
     }
     if (!cs_path_is_dir(path)) {
         return verify_file(v, path);
@@ -308,6 +317,23 @@ static cs_status verify_matrix(verify *v, const char *path)
         return cs_fail(CS_ERR_USAGE, "--labels goes with a matrix file; %s is a directory", path);
     }
     return verify_store(v, path);
+}
+
+/* --- a model of linear attention ------------------------------------------------------------- */
+
+static cs_status verify_model(verify *v)
+{
+    static const char *const others[] = {"matrix", "objective", "classes", "length",
+                                         "tokens", "labels",    "triplets"};
+    if (!v->t43 || v->all) {
+        return cs_fail(CS_ERR_USAGE, "--model goes with verify 4.3");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        if (cs_args_given(v->args, others[i])) {
+            return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --model", others[i]);
+        }
+    }
+    return cs_verify_linear_model(v->args, &v->list, &v->lengths);
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -335,6 +361,9 @@ static cs_status write_tables(const verify *v)
     }
     if (status == CS_OK) {
         status = extra_table(v, "trained.csv", &v->models);
+    }
+    if (status == CS_OK) {
+        status = extra_table(v, "theorem43_curve.csv", &v->lengths);
     }
     if (status == CS_OK && v->probed) {
         status = cs_probe_table(&v->probe, &probe);
@@ -410,8 +439,10 @@ static cs_status judge(verify *v)
 
 static cs_status claim_files(const cs_args *args)
 {
-    static const char *const file[] = {"statements.json", "statements.csv", "theorem41_curve.csv",
-                                       "theorem42.csv",   "trained.csv",    "probe.csv"};
+    static const char *const file[] = {
+        "statements.json", "statements.csv",      "theorem41_curve.csv",
+        "theorem42.csv",   "theorem43_curve.csv", "trained.csv",
+        "probe.csv"};
     cs_status status = CS_OK;
     for (size_t i = 0; status == CS_OK && i < sizeof file / sizeof *file; ++i) {
         status = cs_output_claim(args, file[i]);
@@ -423,7 +454,11 @@ static cs_status run_verify(cs_args *args)
 {
     verify v = {.args = args};
     const char *matrix = cs_args_text(args, "matrix");
+    const char *model = cs_args_text(args, "model");
     cs_status status = read_theorem(&v);
+    if (status == CS_OK && !model) {
+        status = cs_verify_linear_alone(args);
+    }
     if (status == CS_OK && cs_args_given(args, "labels") && !matrix) {
         status = cs_fail(CS_ERR_USAGE, "--labels goes with --matrix FILE");
     }
@@ -438,7 +473,10 @@ static cs_status run_verify(cs_args *args)
         status = claim_files(args);
     }
     if (status == CS_OK) {
-        status = matrix ? verify_matrix(&v, matrix) : verify_toy(&v);
+        status = model ? verify_model(&v) : matrix ? verify_matrix(&v, matrix) : verify_toy(&v);
+    }
+    if (status == CS_OK && v.t43) {
+        status = cs_43_examples(&v.list);
     }
     if (status == CS_OK && v.t41) {
         const cs_theorem_41_options o = options_41(&v);
@@ -454,6 +492,7 @@ static cs_status run_verify(cs_args *args)
     cs_table_free(&v.curve);
     cs_table_free(&v.spectra);
     cs_table_free(&v.models);
+    cs_table_free(&v.lengths);
     return status;
 }
 
@@ -461,10 +500,9 @@ const cs_command cs_cmd_verify = {
     .name = "verify",
     .summary = "Check the theorems of the paper: as printed, and as corrected",
     .description =
-        "Evaluates each statement of Theorems 3.1, 4.1 and 4.2 of Look Ahead or Look Around? on "
-        "the "
-        "toy model, or 3.1 and 4.1 on a matrix: both sides, margin, bound on the numerical error, "
-        "and a verdict.\n"
+        "Evaluates each statement of Theorems 3.1, 4.1, 4.2 and 4.3 of Look Ahead or Look Around? "
+        "on the toy model, 3.1 and 4.1 on a matrix, or 4.3 on a trained model: both sides, margin, "
+        "bound on the numerical error, and a verdict.\n"
         "\n"
         "  PASS          holds beyond the numerical error\n"
         "  FAIL          violated beyond it, with a counterexample\n"
@@ -476,6 +514,14 @@ const cs_command cs_cmd_verify = {
         "Without --objective, 3.1 and 4.1 look at masked and at autoregressive pretraining. The "
         "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions masked. "
         "Options of the toy model take sweeps A:B:STEP.\n"
+        "\n"
+        "4.3 takes a random model of linear attention on the toy model's sequences, or a trained "
+        "one (--model, cospec train --arch linear) on a text. It evaluates the printed bound with "
+        "its assumptions, each slip of the printed proof, and the sharpened bound "
+        "||W (f^(X_m) - f^(X_<k))|| <= ||W|| eta (1 - ((k-1)/N)^p) = Delta_k for mean-pooled "
+        "attention, p = 2 for Q K^T V and 3 for the paper's expansion. N is the number of unmasked "
+        "tokens that the model was trained with, or that of --unmasked or --mask-ratio. Fixed "
+        "examples on which the printed statements fail stand beside it.\n"
         "\n"
         "trained trains small models on the toy model's sequences (not part of all; some seconds) "
         "and holds them against the theory: linear attention under the spectral loss with factors "
@@ -490,7 +536,8 @@ const cs_command cs_cmd_verify = {
         "the optimum is UNSPECIFIED, with what it can reach.\n"
         "\n"
         "With -o DIR: statements.json, statements.csv, theorem41_curve.csv (error and bounds for "
-        "every t), theorem42.csv (spectra by enumeration, reduction and closed form), trained.csv "
+        "every t), theorem42.csv (spectra by enumeration, reduction and closed form), "
+        "theorem43_curve.csv (loss, misalignment and Delta_k by prefix length), trained.csv "
         "(a row a model), and, for a "
         "matrix built with --split train, probe.csv (accuracy on the held-out documents).\n"
         "\n"
@@ -499,7 +546,7 @@ const cs_command cs_cmd_verify = {
         "digits: rounding cannot tell equality from either side, and the statement says "
         "\"attained\".",
 
-    .positional = "3.1|4.1|4.2|trained|all",
+    .positional = "3.1|4.1|4.2|4.3|trained|all",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"
                 "cospec verify all\n"
@@ -507,6 +554,10 @@ const cs_command cs_cmd_verify = {
                 "cospec verify 4.1 --objective ar --classes 4 --length 5 --tokens 2 --json\n"
                 "# Theorem 4.2 over mask ratios\n"
                 "cospec verify 4.2 --length 6 --mask-ratio 0.2:0.8:0.2 --csv\n"
+                "# Theorem 4.3 on a trained model of linear attention\n"
+                "cospec train --corpus verses.txt --objective linear --mask-ratio 0.5 --steps 5 "
+                "--width 16 --heads 2 --batch 8 -o linear\n"
+                "cospec verify 4.3 --model linear --corpus verses.txt --limit 20\n"
                 "# does training find the singular vectors?\n"
                 "cospec verify trained --objective masked --unmasked 2 --classes 2 --length 4 "
                 "--tokens 2",

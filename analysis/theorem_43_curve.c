@@ -1,0 +1,181 @@
+/* Theorem 4.3's qualitative claim: generation suffers where the prefix is shorter than what the
+ * model was trained on. The loss by prefix length beside the misalignment and Delta_k, and how well
+ * misalignment orders the measured degradation. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/theorem_43_private.h"
+#include "base/mem.h"
+
+/* Sums of one k over all blocks but `without` (-1: all). */
+static void sums_at(const cs_43_audit *a, int64_t k, int64_t without, double sum[CS_43_CURVE])
+{
+    memset(sum, 0, CS_43_CURVE * sizeof *sum);
+    for (int64_t b = 0; b < a->blocks; ++b) {
+        const double *x = a->curve + (b * a->lengths + k) * CS_43_CURVE;
+        for (int j = 0; b != without && j < CS_43_CURVE; ++j) {
+            sum[j] += x[j];
+        }
+    }
+}
+
+static double documents_of(const cs_43_audit *a, int64_t block)
+{
+    double n = 0;
+    for (int64_t k = 0; k < a->lengths; ++k) {
+        n += a->curve[(block * a->lengths + k) * CS_43_CURVE + CS_43_N];
+    }
+    return n;
+}
+
+/* Mean ranks of ties. */
+static void ranks(int64_t n, const double *x, double *rank)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        double below = 0, same = 0;
+        for (int64_t j = 0; j < n; ++j) {
+            below += x[j] < x[i];
+            same += x[j] == x[i];
+        }
+        rank[i] = below + (same + 1) / 2;
+    }
+}
+
+static double correlation(int64_t n, const double *x, const double *y)
+{
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        mx += x[i] / (double)n;
+        my += y[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        xx += (x[i] - mx) * (x[i] - mx);
+        yy += (y[i] - my) * (y[i] - my);
+        xy += (x[i] - mx) * (y[i] - my);
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : (double)NAN;
+}
+
+/* room: 4 lengths numbers. */
+static double spearman(const cs_43_audit *a, int64_t without, double *room)
+{
+    double *x = room, *y = x + a->lengths, *rx = y + a->lengths, *ry = rx + a->lengths;
+    int64_t n = 0;
+    for (int64_t k = 0; k < a->lengths; ++k) {
+        double sum[CS_43_CURVE];
+        sums_at(a, k, without, sum);
+        if (sum[CS_43_N] > 0) {
+            x[n] = sum[CS_43_MISALIGNMENT] / sum[CS_43_N];
+            y[n++] = sum[CS_43_GAP] / sum[CS_43_N];
+        }
+    }
+    ranks(n, x, rx);
+    ranks(n, y, ry);
+    return n >= 3 ? correlation(n, rx, ry) : (double)NAN;
+}
+
+cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
+{
+    double mean = 0, square = 0, used = 0;
+    double *room = cs_alloc(5 * (a->lengths + a->blocks), sizeof *room);
+    if (!room) {
+        return CS_ERR_MEMORY;
+    }
+    double *without = room + 4 * (a->lengths + a->blocks);
+    *rho = spearman(a, -1, room);
+    for (int64_t b = 0; b < a->blocks; ++b) {
+        if (documents_of(a, b) > 0) {
+            without[(int64_t)used] = spearman(a, b, room);
+            mean += without[(int64_t)used++];
+        }
+    }
+    for (int64_t i = 0; i < (int64_t)used; ++i) {
+        square += (without[i] - mean / used) * (without[i] - mean / used);
+    }
+    *se = used > 1 ? sqrt((used - 1) / used * square) : (double)NAN;
+    cs_free(room);
+    return CS_OK;
+}
+
+cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
+                            cs_statements *out)
+{
+    double rho = 0, se = 0;
+    cs_status status = cs_43_spearman(a, &rho, &se);
+    char *text =
+        other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
+                          "Spearman's rho over k of misalignment and loss - its loss (error: 1.96 "
+                          "se)",
+                          other)
+              : cs_format("the longer the misalignment, the more is lost: 0 <= Spearman's rho over "
+                          "k of misalignment and loss on X_<k - loss on X_m (error: 1.96 se)");
+    if (status == CS_OK && !text) {
+        status = CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        status = cs_43_say(other ? "4.3-order-against" : "4.3-order", CS_PRINTED,
+                           CS_RELATION_AT_MOST, text, input, 0, rho, 1.96 * se, out);
+    }
+    cs_free(text);
+    return status;
+}
+
+/* The jackknife error of the gap at one k, a ratio of sums. */
+static double gap_error(const cs_43_audit *a, int64_t k)
+{
+    double sum[CS_43_CURVE], mean = 0, square = 0, used = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int64_t b = 0; b < a->blocks; ++b) {
+            if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] == 0) {
+                continue;
+            }
+            sums_at(a, k, b, sum);
+            double theta = sum[CS_43_GAP] / sum[CS_43_N];
+            if (pass == 0) {
+                mean += theta;
+                used += 1;
+            } else {
+                square += (theta - mean / used) * (theta - mean / used);
+            }
+        }
+    }
+    return used > 1 ? sqrt((used - 1) / used * square) : (double)NAN;
+}
+
+cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_table *out)
+{
+    static const char *const name[] = {
+        [CS_43_N] = "n",
+        [CS_43_MISALIGNMENT] = "misalignment",
+        [CS_43_W] = "w_k",
+        [CS_43_LOSS] = "loss",
+        [CS_43_FULL_LOSS] = "full_loss",
+        [CS_43_OTHER] = "other_loss",
+        [CS_43_DELTA] = "delta_k",
+        [CS_43_DISTANCE] = "distance",
+        [CS_43_GAP] = "gap",
+    };
+    cs_status status = CS_OK;
+    if (out->columns == 0) {
+        status = cs_table_init(out, "model,k,n,misalignment,w_k,loss,full_loss,other_loss,gap,"
+                                    "gap_se,distance,delta_k");
+    }
+    for (int64_t k = 2; k < a->lengths && status == CS_OK; ++k) {
+        double sum[CS_43_CURVE];
+        sums_at(a, k, -1, sum);
+        if (sum[CS_43_N] == 0) {
+            continue;
+        }
+        if ((status = cs_table_row(out)) == CS_OK &&
+            (status = cs_table_text(out, "model", model)) == CS_OK &&
+            (status = cs_table_int(out, "k", k)) == CS_OK &&
+            (status = cs_table_int(out, "n", (int64_t)sum[CS_43_N])) == CS_OK) {
+            status = cs_table_real(out, "gap_se", gap_error(a, k));
+        }
+        for (int j = CS_43_N + 1; j < CS_43_CURVE && status == CS_OK; ++j) {
+            bool empty = j == CS_43_OTHER && !other;
+            status = cs_table_real(out, name[j], empty ? (double)NAN : sum[j] / sum[CS_43_N]);
+        }
+    }
+    return status;
+}
