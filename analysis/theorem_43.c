@@ -293,7 +293,7 @@ static cs_status sharpened(const cs_43_audit *a, const cs_43_form *f, int p, con
                                   "Delta_k)^2 for every X_- (rhs: Delta_k, the rest moved left)",
                                   input, out);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && f->sharp.count > 0) { /* else the two sides are one expression */
         cs_statement *s = cs_statements_add(
             out, id_of(id, "sharp-mean", p), CS_CORRECTED, CS_RELATION_AT_MOST,
             "L_gen(f^) <= E[-z(X_m)_+ + Delta_k + (|z(X_m)_-| + Delta_k)^2]", input);

@@ -120,7 +120,7 @@ static cs_status survey(cs_43_walk *w)
             status = cs_43_eta_of(&r, p + 2, 0, own);
             own->value *= w->o.eta_scale;
             w->a->form[p].exact += own->exact;
-            *largest = own->value > largest->value ? *own : *largest;
+            *largest = w->a->sequences == 1 || own->value > largest->value ? *own : *largest;
         }
         cs_43_rows_free(&r);
         cs_progress_report(w->o.progress, "eta", i + 1, w->text->count);

@@ -173,6 +173,26 @@ typedef struct {
     int64_t *length;
 } trained;
 
+/* The objective as train.json has it ("masked mask-ratio=0.5 ..."), into the form of a
+ * specification ("masked:mask-ratio=0.5,..."). */
+static cs_status parse_described(const char *path, const char *text, cs_objective *o)
+{
+    char *spec = cs_strdup(text);
+    cs_status status = spec ? CS_OK : CS_ERR_MEMORY;
+    char mark = ':';
+    for (char *p = spec; p && *p; ++p) {
+        if (*p == ' ') {
+            *p = mark;
+            mark = ',';
+        }
+    }
+    if (status == CS_OK) {
+        status = cs_blame(cs_objective_parse(spec, o), "%s", path);
+    }
+    cs_free(spec);
+    return status;
+}
+
 /* --unmasked or --mask-ratio, else what the model was trained under. */
 static cs_status read_objective(const cs_args *args, const char *dir, cs_objective *o)
 {
@@ -191,7 +211,7 @@ static cs_status read_objective(const cs_args *args, const char *dir, cs_objecti
     }
     const char *text = json_string_value(json_object_get(json, "objective"));
     if (status == CS_OK && text) {
-        status = cs_blame(cs_objective_parse(text, o), "%s", path);
+        status = parse_described(path, text, o);
     }
     if (status == CS_OK &&
         (!text || (o->kind != CS_OBJ_MASKED && o->kind != CS_OBJ_VARIABLE_MASKED))) {

@@ -1,0 +1,646 @@
+/* Theorem 4.3: f and eta against brute force and the network's own forward pass, closed forms, the
+ * bounds on random models by the hundred, and that a broken eta is found out. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/theorem_43_private.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "model/network.h"
+#include "tensor/run.h"
+
+static void must(cs_status status)
+{
+    if (status != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+}
+
+static void expect_reason(const char *text)
+{
+    if (!strstr(cs_reason(), text)) {
+        fail_msg("'%s' lacks '%s'", cs_reason(), text);
+    }
+    cs_reason_clear();
+}
+
+enum { VOCAB = 6, LONGEST = 7, TEXTS = 3 };
+
+typedef struct {
+    int32_t token[TEXTS][LONGEST];
+    const int32_t *start[TEXTS];
+    int64_t length[TEXTS];
+    cs_43_text text;
+} world;
+
+static void make_text(world *w, uint64_t seed)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 1);
+    for (int i = 0; i < TEXTS; ++i) {
+        w->start[i] = w->token[i];
+        w->length[i] = LONGEST - i;
+        for (int j = 0; j < LONGEST; ++j) {
+            w->token[i][j] = (int32_t)cs_rng_below(&rng, VOCAB);
+        }
+    }
+    w->text = (cs_43_text){.count = TEXTS, .token = w->start, .length = w->length};
+}
+
+/* --- f and eta ---------------------------------------------------------------------------------*/
+
+static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)
+{
+    int64_t e = r->width / r->heads;
+    for (int64_t j = 0; j < r->width; ++j) {
+        double a = 0;
+        for (int64_t i = j / e * e; i < j / e * e + e; ++i) {
+            a += r->q[u * r->width + i] * r->k[v * r->width + i];
+        }
+        g[j] = a * r->v[w * r->width + j];
+    }
+}
+
+static void features_are_the_sums_of_their_terms(void **state)
+{
+    (void)state;
+    static const int32_t row[] = {0, 2, 3, 5};
+    enum { D = 4, COUNT = 4 };
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        world w;
+        cs_43_model m = {0};
+        cs_43_rows r = {0};
+        double f[2 * D], g[D];
+        make_text(&w, seed);
+        must(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
+        must(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
+        for (int p = 2; p <= 3; ++p) {
+            double sum[D] = {0}, terms = 0;
+            cs_43_features(&r, row, COUNT, p, f);
+            for (int u = 0; u < COUNT; ++u) {
+                for (int v = 0; v < COUNT; ++v) {
+                    for (int x = p == 2 ? v : 0; x < (p == 2 ? v + 1 : COUNT); ++x) {
+                        term(&r, row[u], row[v], row[x], g);
+                        terms += 1;
+                        for (int j = 0; j < D; ++j) {
+                            sum[j] += g[j];
+                        }
+                    }
+                }
+            }
+            assert_true(terms == pow(COUNT, p));
+            for (int j = 0; j < D; ++j) {
+                assert_true(fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
+            }
+        }
+        cs_43_rows_free(&r);
+        cs_43_model_free(&m);
+    }
+}
+
+static double brute_eta(const cs_43_rows *r, int p)
+{
+    double g[4], h[4], largest = 0;
+    int64_t n = r->n, count = p == 2 ? n * n : n * n * n;
+    for (int64_t i = 0; i < count; ++i) {
+        for (int64_t j = 0; j < i; ++j) {
+            double square = 0;
+            term(r, i % n, i / n % n, p == 2 ? i / n % n : i / n / n, g);
+            term(r, j % n, j / n % n, p == 2 ? j / n % n : j / n / n, h);
+            for (int c = 0; c < r->width; ++c) {
+                square += (g[c] - h[c]) * (g[c] - h[c]);
+            }
+            largest = fmax(largest, square);
+        }
+    }
+    return sqrt(largest);
+}
+
+static void eta_is_the_largest_difference(void **state)
+{
+    (void)state;
+    int upper = 0;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+        world w;
+        cs_43_model m = {0};
+        cs_43_rows r = {0};
+        make_text(&w, seed);
+        must(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        must(cs_43_rows_of(&m, w.token[0], 5, &r));
+        for (int p = 2; p <= 3; ++p) {
+            cs_43_eta eta, bound;
+            double truth = brute_eta(&r, p);
+            must(cs_43_eta_of(&r, p, 0, &eta));
+            must(cs_43_eta_of(&r, p, 1, &bound));
+            assert_true(eta.exact && eta.low == eta.value);
+            assert_true(fabs(eta.value - truth) <= eta.error);
+            assert_true(eta.error < 1e-9 * truth);
+            assert_true(bound.value + bound.error >= truth && bound.low - bound.error <= truth);
+            assert_true(bound.exact == (m.heads == 1) || bound.low == bound.value);
+            upper += !bound.exact;
+        }
+        cs_43_rows_free(&r);
+        cs_43_model_free(&m);
+    }
+    assert_true(upper > 0);
+}
+
+/* The network computes in float: q, k and v are sums of `width` products, then the features; every
+ * factor errs by gamma of single precision, and 8 (width + n) operations cover them all. */
+static void features_agree_with_the_network(void **state)
+{
+    (void)state;
+    enum { N = 5, D = 8 };
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+        cs_backend *backend = NULL;
+        cs_model model = {0};
+        cs_network net = {0};
+        cs_run *run = NULL;
+        cs_43_model m = {0};
+        cs_43_rows r = {0};
+        static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
+        cs_model_config config = {.vocab = VOCAB,
+                                  .width = D,
+                                  .layers = 1,
+                                  .heads = seed % 2 ? 2 : 1,
+                                  .positions = seed % 4 < 2 ? N : 0};
+        cs_model_config_default(CS_ARCH_LINEAR, &config);
+        config.pooling = 2;
+        const cs_network_options wanted = {
+            .form = CS_FORM_LINEAR, .batch = 1, .length = N, .queries = 1, .predictions = 1};
+        double f[2 * D], got[D], absolute = 0;
+        must(cs_backend_cpu(1, &backend));
+        must(cs_model_init(&config, backend, false, &model));
+        must(cs_model_randomise(&model, seed));
+        must(cs_43_model_of(&model, &m));
+        assert_int_equal(m.positions, config.positions);
+        must(cs_43_rows_of(&m, token, N, &r));
+        cs_43_features(&r, row, N, 2, f);
+        must(cs_network_build(&model, &wanted, &net));
+        must(cs_run_init(&net.graph, &model.params, &run));
+        must(cs_run_rows(run, net.rows, 1, N));
+        must(cs_run_rows(run, net.query_rows, 1, 1));
+        must(cs_run_rows(run, net.loss_rows, 1, 1));
+        for (int i = 0; i < N; ++i) {
+            cs_run_index(run, net.token)[i] = token[i];
+            cs_run_index(run, net.vis)[i] = 0;
+            if (net.position != CS_NONE) {
+                cs_run_index(run, net.position)[i] = i;
+            }
+        }
+        cs_run_index(run, net.query_lim)[0] = 0;
+        cs_run_index(run, net.predict)[0] = 0;
+        must(cs_run_upload(run, (cs_run_key){0}));
+        must(cs_run_forward(run));
+        must(cs_run_get(run, net.features, got));
+        /* Norms of x and of the projections bound what a term can be with all signs dropped. */
+        double x = 0, w = 0;
+        for (int i = 0; i < N; ++i) {
+            double square = 0;
+            for (int j = 0; j < D; ++j) {
+                double at = m.token[token[i] * D + j] + (m.position ? m.position[i * D + j] : 0);
+                square += at * at;
+            }
+            x = fmax(x, square);
+        }
+        for (int j = 0; j < 3 * D * D; ++j) {
+            w += m.qkv[j] * m.qkv[j];
+        }
+        absolute = pow(x, 1.5) * pow(w, 1.5);
+        for (int j = 0; j < D; ++j) {
+            assert_true(fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
+        }
+        assert_true(8 * (D + N) * (FLT_EPSILON / 2) * absolute < 1); /* the tolerance says much */
+        cs_run_free(&run);
+        cs_network_free(&net);
+        cs_43_rows_free(&r);
+        cs_43_model_free(&m);
+        cs_model_free(&model);
+        cs_backend_free(&backend);
+    }
+}
+
+/* --- the audit ---------------------------------------------------------------------------------*/
+
+static void audit(const cs_43_model *m, const cs_43_text *text, const cs_43_options *o,
+                  cs_43_audit *a, cs_statements *list)
+{
+    must(cs_43_audit_of(m, text, o, a));
+    if (list) {
+        must(cs_43_state(m, a, "test", list));
+    }
+}
+
+static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form,
+                                int nth)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        const cs_statement *s = &list->item[i];
+        if (strcmp(s->id, id) == 0 && s->form == form && nth-- == 0) {
+            return s;
+        }
+    }
+    fail_msg("no statement %s", id);
+    return NULL;
+}
+
+/* x = 1 everywhere: z(X) = |X|^p (1, -2); tokens 0 only, X_- by (1/4, 3/4). */
+static void equal_tokens(void **state)
+{
+    (void)state;
+    static const double value[] = {1, 1}, w[] = {1, -2}, negative[] = {1, 3};
+    static const int32_t token[5] = {0};
+    const int32_t *const start[] = {token};
+    const int64_t length = 5;
+    const cs_43_text text = {.count = 1, .token = start, .length = &length};
+    const cs_43_options o = {.unmasked = 3, .negative = negative};
+    cs_43_model m = {0};
+    cs_43_audit a = {0};
+    cs_statements list = {0};
+    must(cs_43_scalar(2, value, w, &m));
+    assert_true(fabs(m.norm - sqrt(5)) <= m.norm_error && m.norm_error < 1e-13);
+    audit(&m, &text, &o, &a, &list);
+    assert_int_equal(a.alike, 1);
+    assert_int_equal(a.uncovered, 1);
+    assert_int_equal(a.enumerated, 1);
+    for (int p = 2; p <= 3; ++p) {
+        const cs_43_form *f = &a.form[p - 2];
+        double gen = 0, first = 0, second = 0, n = pow(3, p);
+        for (int k = 2; k <= 4; ++k) {
+            double c = pow(k - 1, p);
+            gen += (-c + c * c * 13 / 4) / 3;
+            first += (n - c) * (n - c) / (c * c) / 6;
+            second += (n - c) / 6;
+        }
+        assert_true(f->eta.value == 0 && f->eta.error == 0 && f->eta.exact);
+        assert_true(fabs(f->gen - gen) <= f->gen_error);
+        assert_true(fabs(f->first - first) < 1e-10 && fabs(f->second - second) < 1e-10);
+        assert_true(fabs(f->delta - (-n + 4 * n * n)) <= f->delta_error);
+        assert_true(fabs(f->literal - 9 * n * n) < 1e-9);
+        assert_true(fabs(f->norm_high - n * sqrt(5)) <= f->norm_error);
+        assert_true(fabs(f->norm_low - sqrt(5)) <= f->norm_error);
+        assert_true(f->delta <= f->delta_high * (1 + 1e-12));
+        assert_int_equal(f->sharp.count, 0);
+        assert_true(fabs(f->mean_gen - (-1 + 13.0 / 4)) < 1e-12);
+    }
+    assert_false(cs_statements_failed(&list));
+    cs_statements_free(&list);
+    cs_43_audit_free(&a);
+    cs_43_model_free(&m);
+}
+
+static void examples_have_the_numbers_of_the_theory(void **state)
+{
+    (void)state;
+    cs_statements list = {0};
+    must(cs_43_examples(&list));
+    static const struct {
+        const char *id;
+        cs_statement_form form;
+        int nth;
+        double lhs, rhs;
+        cs_verdict verdict;
+    } known[] = {
+        {"4.3-example", CS_PRINTED, 0, -2, -2.75, CS_FAIL},
+        {"4.3-example", CS_PRINTED, 1, -18, -18.75, CS_FAIL},
+        {"4.3-example-two-index", CS_PRINTED, 0, -2, -4.75, CS_FAIL},
+        {"4.3-example-triangle", CS_PRINTED, 0, 0.5, 0.3125, CS_FAIL},
+        {"4.3-example-triangle", CS_CORRECTED, 0, 0.5, 0.625, CS_PASS},
+        {"4.3-example-epsilon", CS_PRINTED, 0, 361, 49, CS_FAIL},
+        {"4.3-example-epsilon", CS_CORRECTED, 0, 19, 49, CS_PASS},
+        {"4.3-example-delta", CS_PRINTED, 0, 0.5, 0.25, CS_FAIL},
+        {"4.3-example-unit-norm", CS_PRINTED, 0, 8, 1, CS_FAIL},
+        {"4.3-example-first-prefix", CS_PRINTED, 0, -1, INFINITY, CS_VACUOUS},
+        {"4.3-example-order", CS_PRINTED, 0, 0, -1, CS_FAIL},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        const cs_statement *s = find(&list, known[i].id, known[i].form, known[i].nth);
+        assert_true(fabs(s->lhs - known[i].lhs) < 1e-9);
+        assert_true(s->rhs == known[i].rhs || fabs(s->rhs - known[i].rhs) < 1e-9);
+        assert_int_equal(s->verdict, known[i].verdict);
+    }
+    assert_int_equal(list.count, sizeof known / sizeof *known);
+    cs_statements_free(&list);
+}
+
+/* Sizes of all kinds; no corrected statement may be anything but true. */
+static void random_models_obey_the_bounds(void **state)
+{
+    (void)state;
+    int64_t cases = 0, printed = 0;
+    for (uint64_t seed = 0; seed < 1000; ++seed) {
+        world w;
+        cs_43_model m = {0};
+        cs_43_audit a = {0};
+        cs_statements list = {0};
+        cs_43_options o = {.mask_ratio = 0.2 + 0.15 * (double)(seed % 5), .masks = 3, .seed = seed};
+        make_text(&w, seed);
+        must(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        audit(&m, &w.text, &o, &a, &list);
+        for (int64_t i = 0; i < list.count; ++i) {
+            const cs_statement *s = &list.item[i];
+            if (s->form == CS_CORRECTED && s->verdict != CS_PASS && s->verdict != CS_VACUOUS &&
+                !s->attained) {
+                fail_msg("seed %d: %s is %s: %.17g against %.17g", (int)seed, s->id,
+                         cs_verdict_name(s->verdict), s->lhs, s->rhs);
+            }
+            printed += s->form == CS_PRINTED && s->verdict == CS_FAIL;
+        }
+        for (int p = 0; p < 2; ++p) {
+            cases += a.form[p].sharp.count;
+            assert_true(a.form[p].sharp.count == 0 || a.form[p].tight_largest <= 1);
+            assert_int_equal(a.form[p].exact, a.sequences);
+        }
+        cs_statements_free(&list);
+        cs_43_audit_free(&a);
+        cs_43_model_free(&m);
+    }
+    assert_true(cases > 10000);
+    assert_true(printed > 1000); /* unit norms, the triangle, eps_k: false nearly everywhere */
+}
+
+/* q_b = k_b = 0 and v_a = v_b: of all terms of p = 2 only g(a, a) = 1 is not 0, and the bound is
+ * attained: 1 - 1/4 on both sides. Half of eta must fail. */
+static void a_broken_eta_fails(void **state)
+{
+    (void)state;
+    static const double table[] = {1, 0, 0, 1};
+    static const double qkv[] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0};
+    static const int32_t token[] = {0, 1, 1};
+    const int32_t *const start[] = {token};
+    const int64_t length = 3;
+    const cs_43_text text = {.count = 1, .token = start, .length = &length};
+    cs_43_model m = {.vocab = 2, .width = 2, .heads = 1, .pooling = 2};
+    m.token = cs_alloc(4, sizeof(double));
+    m.qkv = cs_alloc(12, sizeof(double));
+    assert_non_null(m.token);
+    assert_non_null(m.qkv);
+    memcpy(m.token, table, sizeof table);
+    memcpy(m.qkv, qkv, sizeof qkv);
+    must(cs_dense_init(&m.w, 2, 2));
+    m.w.data[0] = 1;
+    must(cs_43_model_measure(&m));
+    for (int broken = 0; broken < 2; ++broken) {
+        cs_43_audit a = {0};
+        cs_statements list = {0};
+        const cs_43_options o = {.unmasked = 2, .eta_scale = broken ? 0.5 : 1};
+        audit(&m, &text, &o, &a, &list);
+        const cs_statement *s = find(&list, "4.3-sharp-p2", CS_CORRECTED, 0);
+        assert_true(fabs(s->lhs - 0.75) < 1e-15);
+        assert_true(fabs(s->rhs - (broken ? 0.375 : 0.75)) < 1e-14);
+        if (broken) {
+            assert_int_equal(s->verdict, CS_FAIL);
+            assert_non_null(s->counterexample);
+            assert_true(cs_statements_failed(&list));
+            s = find(&list, "4.3-epsilon-p2", CS_CORRECTED, 0);
+            assert_int_equal(s->verdict, CS_FAIL);
+        } else {
+            assert_true(s->verdict == CS_PASS || s->attained);
+        }
+        cs_statements_free(&list);
+        cs_43_audit_free(&a);
+    }
+    cs_43_model_free(&m);
+}
+
+/* More sets than there are give every set once; fewer are drawn, the same for a seed. */
+static void sets_are_enumerated_or_drawn(void **state)
+{
+    (void)state;
+    world w;
+    cs_43_model m = {0};
+    cs_43_audit all = {0}, some = {0}, again = {0};
+    make_text(&w, 5);
+    must(cs_43_model_random(VOCAB, 4, 1, 5, &m));
+    const cs_43_text one = {.count = 1, .token = w.start, .length = w.length};
+    cs_43_options o = {.unmasked = 3, .masks = 100, .seed = 9};
+    audit(&m, &one, &o, &all, NULL);
+    assert_int_equal(all.cases, 10 + 4 + 1); /* C(5, 2) + C(4, 1) + C(3, 0) */
+    assert_int_equal(all.whole, 1);
+    o.masks = 2;
+    audit(&m, &one, &o, &some, NULL);
+    audit(&m, &one, &o, &again, NULL);
+    assert_int_equal(some.cases, 2 + 2 + 1);
+    assert_true(some.form[0].mean_rhs == again.form[0].mean_rhs);
+    assert_true(some.form[1].sharp.lhs == again.form[1].sharp.lhs);
+    assert_true(some.form[0].mean_rhs != all.form[0].mean_rhs);
+    cs_43_audit_free(&all);
+    cs_43_audit_free(&some);
+    cs_43_audit_free(&again);
+    cs_43_model_free(&m);
+}
+
+/* gap = misalignment^3 orders as misalignment does, in every block; a constant gap orders nothing.
+ */
+static void curve_is_ordered(void **state)
+{
+    (void)state;
+    enum { K = 6, BLOCKS = 3 };
+    double sums[BLOCKS][K][CS_43_CURVE] = {0}, rho, se;
+    cs_43_audit a = {.lengths = K, .blocks = BLOCKS, .curve = &sums[0][0][0]};
+    cs_table table = {0};
+    for (int b = 0; b < BLOCKS; ++b) {
+        for (int k = 2; k < K; ++k) {
+            sums[b][k][CS_43_N] = b + 1;
+            sums[b][k][CS_43_MISALIGNMENT] = (b + 1) * (1.0 / k);
+            sums[b][k][CS_43_GAP] = (b + 1) * pow(k, -3);
+        }
+    }
+    must(cs_43_spearman(&a, &rho, &se));
+    assert_true(fabs(rho - 1) < 1e-15 && se < 1e-15);
+    must(cs_43_curve(&a, "m", false, &table));
+    assert_int_equal(table.rows, K - 2);
+    assert_string_equal(table.cell[cs_table_column(&table, "n")], "6");
+    assert_string_equal(table.cell[cs_table_column(&table, "other_loss")], "");
+    cs_table_free(&table);
+    /* Block 2 reverses the ends: without it rho is 1, with it less. */
+    sums[2][2][CS_43_GAP] = -9;
+    must(cs_43_spearman(&a, &rho, &se));
+    assert_true(fabs(rho + 0.2) < 1e-12); /* ranks 4 3 2 1 against 1 4 3 2: 1 - 6 (9+1+1+1) / 60 */
+    /* Without block 0 or 1: -0.2; without block 2: 1. se^2 = 2/3 (2 0.4^2 + 0.8^2). */
+    assert_true(fabs(se - sqrt(2.0 / 3 * 0.96)) < 1e-12);
+    for (int b = 0; b < BLOCKS; ++b) {
+        for (int k = 2; k < K; ++k) {
+            sums[b][k][CS_43_GAP] = 0;
+        }
+    }
+    must(cs_43_spearman(&a, &rho, &se));
+    assert_true(isnan(rho));
+}
+
+/* --- bad input ---------------------------------------------------------------------------------*/
+
+static cs_model network_of(cs_arch arch, cs_backend *backend)
+{
+    cs_model model = {0};
+    cs_model_config config = {
+        .vocab = VOCAB, .width = 4, .layers = 1, .heads = 1, .inner = 8, .positions = 5};
+    cs_model_config_default(arch, &config);
+    config.pooling = arch == CS_ARCH_LINEAR ? 2 : 0;
+    must(cs_model_init(&config, backend, false, &model));
+    must(cs_model_randomise(&model, 1));
+    return model;
+}
+
+static void other_models_are_named(void **state)
+{
+    (void)state;
+    cs_backend *backend = NULL;
+    cs_43_model m = {0};
+    must(cs_backend_cpu(1, &backend));
+    cs_model gpt = network_of(CS_ARCH_GPT2, backend);
+    assert_int_equal(cs_43_model_of(&gpt, &m), CS_ERR_USAGE);
+    expect_reason("architecture is gpt2, not linear");
+    cs_model_free(&gpt);
+    cs_model linear = network_of(CS_ARCH_LINEAR, backend);
+    static const char *const name[] = {"embed.token", "embed.position",
+                                       "layer.0.attention.qkv.weight", "output.weight"};
+    for (int i = 0; i < 4; ++i) {
+        double x[64], y[64];
+        int64_t p = cs_params_find(&linear.params, name[i]);
+        must(cs_params_get64(&linear.params, p, CS_PARAM_VALUE, x));
+        memcpy(y, x, sizeof y);
+        y[5] = i % 2 ? (double)NAN : (double)INFINITY;
+        must(cs_params_set64(&linear.params, p, CS_PARAM_VALUE, y));
+        assert_int_equal(cs_43_model_of(&linear, &m), CS_ERR_INPUT);
+        expect_reason(i % 2 ? "row 1, column 1 is not a number" : "row 1, column 1 is infinite");
+        must(cs_params_set64(&linear.params, p, CS_PARAM_VALUE, x));
+    }
+    static const int32_t token[] = {0, 1, 2, 3, 4, 5};
+    cs_43_rows r = {0};
+    must(cs_43_model_of(&linear, &m));
+    assert_int_equal(cs_43_rows_of(&m, token, 6, &r), CS_ERR_INPUT);
+    expect_reason("place 5 is beyond the 5 positions");
+    cs_43_model_free(&m);
+    cs_model_free(&linear);
+    cs_backend_free(&backend);
+}
+
+static void bad_texts_and_options_are_named(void **state)
+{
+    (void)state;
+    world w;
+    cs_43_model m = {0}, other = {0};
+    cs_43_audit a = {0};
+    make_text(&w, 1);
+    must(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    must(cs_43_model_random(VOCAB + 1, 4, 1, 1, &other));
+    w.length[1] = 1;
+    w.length[2] = 0;
+    cs_43_options o = {.mask_ratio = 0.5};
+    audit(&m, &w.text, &o, &a, NULL);
+    assert_int_equal(a.sequences, 1);
+    assert_int_equal(a.excluded, 2);
+    assert_int_equal(a.uncovered, 7 - 1 - 3); /* N = 7 - round(3.5) */
+    cs_43_audit_free(&a);
+    w.length[0] = 1;
+    assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT);
+    expect_reason("no sequence of 2 tokens");
+    w.length[0] = 4;
+    o.unmasked = 4;
+    assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT);
+    expect_reason("no sequence of 5 tokens");
+    o.unmasked = 2;
+    w.token[0][3] = VOCAB;
+    assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT);
+    expect_reason("sequence 0: token 6 at place 3 is not in 0..5");
+    w.token[0][3] = 0;
+    const struct {
+        cs_43_options o;
+        const char *reason;
+    } bad[] = {{{.mask_ratio = 1}, "mask ratio 1"},
+               {{.mask_ratio = (double)NAN}, "mask ratio"},
+               {{.unmasked = -1}, "unmasked -1"},
+               {{.unmasked = 2, .masks = -1}, "masks -1"},
+               {{.unmasked = 2, .last = 1}, "last k 1"},
+               {{.unmasked = 2, .against = &other}, "the other model has 7 tokens"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_int_equal(cs_43_audit_of(&m, &w.text, &bad[i].o, &a), CS_ERR_USAGE);
+        expect_reason(bad[i].reason);
+    }
+    cs_43_model_free(&m);
+    cs_43_model_free(&other);
+}
+
+static cs_status everything(void)
+{
+    world w;
+    cs_43_model m = {0}, other = {0};
+    cs_43_audit a = {0};
+    cs_statements list = {0};
+    cs_table curve = {0};
+    const cs_43_options o = {.unmasked = 2, .masks = 2, .against = &other};
+    make_text(&w, 2);
+    cs_status status = cs_43_model_random(VOCAB, 4, 2, 2, &m);
+    if (status == CS_OK && (status = cs_43_model_random(VOCAB, 6, 1, 3, &other)) == CS_OK &&
+        (status = cs_43_audit_of(&m, &w.text, &o, &a)) == CS_OK &&
+        (status = cs_43_state(&m, &a, "test", &list)) == CS_OK &&
+        (status = cs_43_state_order(&a, "test", "other", &list)) == CS_OK &&
+        (status = cs_43_curve(&a, "m", true, &curve)) == CS_OK) {
+        status = cs_43_examples(&list);
+    }
+    cs_table_free(&curve);
+    cs_statements_free(&list);
+    cs_43_audit_free(&a);
+    cs_43_model_free(&m);
+    cs_43_model_free(&other);
+    return status;
+}
+
+static void failed_allocations_are_reported(void **state)
+{
+    (void)state;
+    must(everything());
+    (void)cs_mem_fail_at(0);
+    must(everything());
+    int64_t made = cs_mem_fail_at(0);
+    assert_true(made > 100);
+    for (int64_t at = 1; at <= made; ++at) {
+        cs_reason_clear();
+        (void)cs_mem_fail_at(at);
+        assert_int_equal(everything(), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+    }
+    (void)cs_mem_fail_at(0);
+}
+
+/* The flag stays: last of all. */
+static void an_interrupt_ends_it(void **state)
+{
+    (void)state;
+    world w;
+    cs_43_model m = {0};
+    cs_43_audit a = {0};
+    const cs_43_options o = {.unmasked = 2};
+    make_text(&w, 1);
+    must(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    cs_interrupt_set();
+    assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INTERRUPT);
+    cs_43_model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(features_are_the_sums_of_their_terms),
+        cmocka_unit_test(eta_is_the_largest_difference),
+        cmocka_unit_test(features_agree_with_the_network),
+        cmocka_unit_test(equal_tokens),
+        cmocka_unit_test(examples_have_the_numbers_of_the_theory),
+        cmocka_unit_test(random_models_obey_the_bounds),
+        cmocka_unit_test(a_broken_eta_fails),
+        cmocka_unit_test(sets_are_enumerated_or_drawn),
+        cmocka_unit_test(curve_is_ordered),
+        cmocka_unit_test(other_models_are_named),
+        cmocka_unit_test(bad_texts_and_options_are_named),
+        cmocka_unit_test(failed_allocations_are_reported),
+        cmocka_unit_test(an_interrupt_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
