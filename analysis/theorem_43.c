@@ -290,7 +290,7 @@ static cs_status sharpened(const cs_43_audit *a, const cs_43_form *f, int p, con
     if (status == CS_OK) {
         status = cs_43_state_case(&f->sharp_loss, id_of(id, "sharp-loss", p), CS_CORRECTED,
                                   "-z(X_<k)_+ + z(X_<k)_-^2 <= -z(X_m)_+ + Delta_k + (|z(X_m)_-| + "
-                                  "Delta_k)^2 for every X_- (rhs: Delta_k, the rest moved left)",
+                                  "Delta_k)^2 for every X_- (z(X_m)_+ moved left)",
                                   input, out);
     }
     if (status == CS_OK && f->sharp.count > 0) { /* else the two sides are one expression */

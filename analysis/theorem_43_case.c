@@ -122,6 +122,9 @@ static void slips(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_colum
     cs_43_keep(&f->triangle, lhs, half + rest, error, at->sequence, at->k);
     cs_43_keep(&f->triangle_two, lhs, 2 * (half + rest), 2 * error, at->sequence, at->k);
     double eps = n * apart_f, eps_error = 2 * n * at->gamma_f + 8 * DBL_EPSILON * eps;
+    if (at->r->equal && eps <= eps_error) { /* both sides are 0 */
+        return;
+    }
     cs_43_keep(&f->epsilon, eps * eps, wk * f->eta.value,
                eps_error * (2 * eps + eps_error) + wk * f->eta.error, at->sequence, at->k);
     cs_43_keep(&f->epsilon_norm, eps, wk * eta->value,
@@ -144,12 +147,16 @@ static bound sharpened(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
     const double delta = w->m->norm * eta->value * gap;
     const double delta_error = (w->m->norm_error * eta->value + w->m->norm * eta->error) * gap +
                                16 * DBL_EPSILON * w->m->norm * eta->value;
-    double square = 0, worst = -INFINITY, mean = 0, most = 0;
+    double square = 0, worst = -INFINITY, mean = 0, most = 0, left = 0, right = 0;
     for (int64_t y = 0; y < w->m->vocab; ++y) {
         double d = full->z[y] - pre->z[y], a = fabs(full->z[y]) + delta;
         square += d * d;
         if (w->negative[y] > 0) {
-            worst = fmax(worst, pre->z[y] * pre->z[y] - a * a);
+            if (pre->z[y] * pre->z[y] - a * a > worst) {
+                left = pre->z[y] * pre->z[y];
+                right = a * a;
+                worst = left - right;
+            }
             mean += w->negative[y] * a * a;
             most = fmax(most, a);
         }
@@ -161,7 +168,7 @@ static bound sharpened(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
     double sharp = error + v * b.distance;
     if (at->k - 1 < at->n && !(at->r->equal && b.distance <= sharp)) {
         cs_43_keep(&f->sharp, b.distance, delta, sharp, at->sequence, at->k);
-        cs_43_keep(&f->sharp_loss, -pre->z[target] + full->z[target] + worst, delta,
+        cs_43_keep(&f->sharp_loss, -pre->z[target] + full->z[target] + left, delta + right,
                    error * (2 + 4 * (most + sqrt(pre->most))) +
                        8 * DBL_EPSILON * (most * most + pre->most),
                    at->sequence, at->k);
@@ -236,16 +243,14 @@ static void to_curve(cs_43_walk *w, const cs_43_place *at, const double x[CS_43_
 }
 
 /* Loss of the other model on the prefix, which stands in w->set. */
-static cs_status other_loss(cs_43_walk *w, const cs_43_place *at, double *out)
+static double other_loss(cs_43_walk *w, const cs_43_place *at)
 {
     const cs_43_model *m = w->o.against;
     const double own = pow((double)(at->k - 1), 2 - m->pooling);
-    cs_dense f = {.rows = m->width, .cols = 1, .ld = m->width, .data = w->scratch};
     cs_43_features(at->other, w->set, at->k - 1, 2, w->scratch);
-    cs_status status = cs_gemm(false, false, 1, &m->w, &f, 0, &w->other);
+    cs_43_apply(m, w->scratch, w->other.data);
     cs_43_column c = cs_43_read(w, w->other.data, own);
-    *out = loss_of(w, &c, at->token[at->k - 1], own);
-    return status;
+    return loss_of(w, &c, at->token[at->k - 1], own);
 }
 
 /* Set number j of the prefix, in columns (j + 1) FORMS and after; `share` of the masks. */
@@ -296,8 +301,8 @@ cs_status cs_43_prefix(cs_43_walk *w, const cs_43_place *at, int64_t masks)
     x[CS_43_MISALIGNMENT] = 1 - r * r;
     x[CS_43_W] = n * n * (1 - r * r);
     x[CS_43_LOSS] = loss_of(w, &pre[0], at->token[at->k - 1], own);
-    if (status == CS_OK && at->other) {
-        status = other_loss(w, at, &x[CS_43_OTHER]);
+    if (at->other) {
+        x[CS_43_OTHER] = other_loss(w, at);
     }
     x[CS_43_GAP] = x[CS_43_LOSS] - (at->other ? x[CS_43_OTHER] : x[CS_43_FULL_LOSS]);
     to_curve(w, at, x);

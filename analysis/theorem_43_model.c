@@ -1,4 +1,5 @@
 /* Theorem 4.3: the parameters of a linear-attention model, its rows, and f. */
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -50,11 +51,28 @@ static cs_status read_matrix(const cs_params *params, const char *name, int64_t 
     return CS_OK;
 }
 
+void cs_43_apply(const cs_43_model *m, const double *f, double *z)
+{
+    enum { CHUNK = 256 }; /* rows whose sums stay near */
+    for (int64_t first = 0; first < m->vocab; first += CHUNK) {
+        int64_t count = m->vocab - first < CHUNK ? m->vocab - first : CHUNK;
+        double *to = z + first;
+        memset(to, 0, (size_t)count * sizeof *to);
+        for (int64_t j = 0; j < m->width; ++j) {
+            const double *w = m->w.data + first + j * m->w.ld, x = f[j];
+            for (int64_t y = 0; y < count; ++y) {
+                to[y] += x * w[y];
+            }
+        }
+    }
+}
+
 /* ||W||_2^2 is the largest eigenvalue of W^T W, formed with an error of gamma_V ||W||_F^2; the
  * eigenvalue's own backward error is a small multiple of width u. */
 cs_status cs_43_model_measure(cs_43_model *m)
 {
     const int64_t d = m->width;
+    const int threads = openblas_get_num_threads();
     cs_dense gram = {0};
     double *value = cs_alloc(d, sizeof *value);
     cs_status status = value ? cs_dense_init(&gram, d, d) : CS_ERR_MEMORY;
@@ -68,9 +86,11 @@ cs_status cs_43_model_measure(cs_43_model *m)
         m->frobenius += square;
         m->largest_row = fmax(m->largest_row, sqrt(square));
     }
+    openblas_set_num_threads(1); /* the same bits whatever the threads */
     if (status == CS_OK && (status = cs_gemm(true, false, 1, &m->w, &m->w, 0, &gram)) == CS_OK) {
         status = cs_dense_eigh(&gram, value, true);
     }
+    openblas_set_num_threads(threads);
     if (status == CS_OK) {
         double error = cs_43_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
         m->norm = sqrt(fmax(value[d - 1], 0));

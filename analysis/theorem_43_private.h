@@ -13,6 +13,9 @@ double cs_43_dot(int64_t n, const double *x, const double *y);
  */
 bool cs_43_next(int32_t *choice, int64_t m, int64_t n);
 
+/* z = W f in a fixed order of sums: the same bits for any number of threads and vectors. */
+void cs_43_apply(const cs_43_model *m, const double *f, double *z);
+
 /* n over m, INFINITY where it passes 2^53. */
 double cs_43_choices(int64_t n, int64_t m);
 

@@ -20,7 +20,8 @@ enum {
     USUAL_BLOCKS = 20,
     ALL_MASKS = 256,
     FORMS = CS_43_FORMS,
-    MOST_MASKS = 1 << 16
+    MOST_MASKS = 1 << 16,
+    SMALL = 1 << 15
 };
 
 /* --- sizes -------------------------------------------------------------------------------------*/
@@ -152,11 +153,18 @@ static void put_features(cs_43_walk *w, const cs_43_rows *r, int64_t count, int6
     }
 }
 
+static cs_status one_column(void *ctx, int64_t item, int worker)
+{
+    cs_43_walk *w = ctx;
+    (void)worker;
+    cs_43_apply(w->m, w->f.data + item * w->f.ld, w->z.data + item * w->z.ld);
+    return CS_OK;
+}
+
 static cs_status multiply(cs_43_walk *w, int64_t columns)
 {
-    cs_dense f = w->f, z = w->z;
-    f.cols = z.cols = columns;
-    return cs_gemm(false, false, 1, &w->m->w, &f, 0, &z);
+    int threads = w->m->vocab * w->m->width < SMALL ? 1 : 0;
+    return cs_parallel(columns, threads, one_column, w);
 }
 
 /* Every mask of the sequence, where there are few. */

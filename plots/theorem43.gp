@@ -1,0 +1,25 @@
+# Theorem 4.3: what a model of linear attention loses by a prefix shorter than the sets it was trained on, beside the
+# misalignment of the lengths (above); how far its outputs move, and the bound Delta_k on that (below).
+# input: theorem43_curve.csv of cospec verify 4.3 --model, one a model (columns series, k, misalignment, gap, gap_se, distance,
+# delta_k; gap: loss - other_loss with --against, else loss - full_loss)
+stats data using (column("k")) name "K" nooutput
+set xrange [K_min - 0.3:K_max + 0.3]
+set multiplot layout 2,1
+set lmargin 11
+set rmargin 32
+set xlabel ""
+set ylabel "loss lost (95% interval)"
+set y2label "misalignment"
+set y2tics
+set y2range [0:1]
+plot for [i=1:|S|] data using (column("k")):(of(S[i], "gap")):(1.96 * column("gap_se")) with yerrorlines lt i title S[i], \
+     data using (column("k")):(of(S[1], "misalignment")) axes x1y2 with lines lt 7 dt 2 lw 1.5 title "1 - ((k-1)/N)^2"
+set xlabel "k, the token that is predicted from the k-1 before it"
+set ylabel "||W (f(X_m) - f(X_{<k}))||"
+unset y2label
+unset y2tics
+set logscale y
+pos(x) = x > 0 ? x : NaN
+plot for [i=1:|S|] data using (column("k")):(pos(of(S[i], "delta_k"))) with lines lt i dt 2 lw 1.5 title "bound Δ_k, " . S[i], \
+     for [i=1:|S|] data using (column("k")):(pos(of(S[i], "distance"))) with linespoints lt i title "measured, " . S[i]
+unset multiplot
