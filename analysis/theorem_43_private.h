@@ -44,6 +44,7 @@ typedef struct {
     double *scratch;       /* 2 width of either model */
     int32_t *set, *choice; /* rows of a set, longest */
     int32_t *sets;         /* those of a prefix: masks x longest */
+    int64_t chunk;         /* first sequence of a parallel loop */
     int64_t longest;
 } cs_43_walk;
 

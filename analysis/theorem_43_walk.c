@@ -21,7 +21,8 @@ enum {
     ALL_MASKS = 256,
     FORMS = CS_43_FORMS,
     MOST_MASKS = 1 << 16,
-    SMALL = 1 << 15
+    SMALL = 1 << 15,
+    AT_ONCE = 64
 };
 
 /* --- sizes -------------------------------------------------------------------------------------*/
@@ -99,33 +100,62 @@ static void count_targets(cs_43_walk *w, int64_t i, int64_t n)
     }
 }
 
+/* eta of sequence w->chunk + item, in both forms. */
+static cs_status one_eta(void *ctx, int64_t item, int worker)
+{
+    cs_43_walk *w = ctx;
+    const int64_t i = w->chunk + item;
+    cs_43_rows r = {0};
+    (void)worker;
+    if (unmasked_of(w, i) == 0) {
+        return CS_OK;
+    }
+    cs_status status = cs_blame(cs_43_rows_of(w->m, w->text->token[i], w->text->length[i], &r),
+                                "sequence %lld", (long long)i);
+    for (int p = 0; p < FORMS && status == CS_OK; ++p) {
+        status = cs_43_eta_of(&r, p + 2, 0, &w->eta[i][p]);
+        w->eta[i][p].value *= w->o.eta_scale;
+    }
+    cs_43_rows_free(&r);
+    return status;
+}
+
+static cs_status all_etas(cs_43_walk *w)
+{
+    cs_status status = CS_OK;
+    for (w->chunk = 0; w->chunk < w->text->count && status == CS_OK; w->chunk += AT_ONCE) {
+        int64_t rest = w->text->count - w->chunk;
+        status = cs_parallel(rest < AT_ONCE ? rest : AT_ONCE, 0, one_eta, w);
+        cs_progress_report(w->o.progress, "eta",
+                           rest < AT_ONCE ? w->text->count : w->chunk + AT_ONCE, w->text->count);
+    }
+    return status;
+}
+
+static void take_etas(cs_43_walk *w, int64_t i)
+{
+    for (int p = 0; p < FORMS; ++p) {
+        cs_43_eta *largest = &w->a->form[p].eta, *own = &w->eta[i][p];
+        w->a->form[p].exact += own->exact;
+        if (w->a->sequences == 1 || own->value > largest->value) {
+            *largest = *own;
+        }
+    }
+}
+
 static cs_status survey(cs_43_walk *w)
 {
     double total = 0;
-    cs_status status = CS_OK;
+    cs_status status = all_etas(w);
     for (int64_t i = 0; i < w->text->count && status == CS_OK; ++i) {
         int64_t n = unmasked_of(w, i);
         if (n == 0) {
             w->a->excluded += 1;
             continue;
         }
-        cs_43_rows r = {0};
         w->a->sequences += 1;
-        status = cs_blame(cs_43_rows_of(w->m, w->text->token[i], w->text->length[i], &r),
-                          "sequence %lld", (long long)i);
-        if (status == CS_OK) {
-            count_targets(w, i, n);
-        }
-        for (int p = 0; p < FORMS && status == CS_OK; ++p) {
-            cs_43_eta *largest = &w->a->form[p].eta, *own = &w->eta[i][p];
-            status = cs_43_eta_of(&r, p + 2, 0, own);
-            own->value *= w->o.eta_scale;
-            w->a->form[p].exact += own->exact;
-            *largest = w->a->sequences == 1 || own->value > largest->value ? *own : *largest;
-        }
-        cs_43_rows_free(&r);
-        cs_progress_report(w->o.progress, "eta", i + 1, w->text->count);
-        status = status == CS_OK ? cs_interrupt_check() : status;
+        count_targets(w, i, n);
+        take_etas(w, i);
     }
     if (status == CS_OK && w->a->sequences == 0) {
         status = cs_fail(CS_ERR_INPUT, "no sequence of %lld tokens or more",
