@@ -48,7 +48,7 @@ complete_words cospec toy -o file
 complete_words cospec toy file
 EOF
     bash try.bash > words 2> errors || { fail "$(cat errors)"; return 1; }
-    printf 'toy tokenize \n--objective \ndisjoint literal \n--man --markdown \n4.1 4.2 \ntoy tokenize \nstats \nfile.npz \nfile.npz \n \n' > want
+    printf 'toy tokenize \n--objective \ndisjoint literal \n--man --markdown \n4.1 4.2 4.3 \ntoy tokenize \nstats \nfile.npz \nfile.npz \n \n' > want
     cmp -s words want || fail "$(tr '\n' '/' < words)"
 }
 
