@@ -145,7 +145,8 @@ static double visit(search *s, pair *list, int64_t pairs, int64_t work, double *
 /* Squares are sums of numbers of at most 16 T^2, T >= ||g||; factors err by gamma_e T / ||v||. */
 static double error_of(const cs_43_rows *r, double value)
 {
-    const double e = (double)(r->width / r->heads), heads = (double)r->heads;
+    const int64_t head = r->width / r->heads;
+    const double e = (double)head, heads = (double)r->heads;
     double square = 32 * cs_43_gamma(4 * e + 2 * heads + 20) * r->term * r->term;
     return square > 0 ? square / fmax(value, sqrt(square)) : 0;
 }
