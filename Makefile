@@ -44,7 +44,7 @@ NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=co
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
-LIBS := -llapacke $(PKG_LIBS) -larpack -lm -pthread -ldl
+LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
 LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c src/tensor/*.c src/model/*.c src/train/*.c toy/*.c analysis/*.c))

@@ -37,6 +37,7 @@ try libzip-dev zip.h zip_open -lzip
 try libxxhash-dev xxhash.h XXH3_128bits_withSeed -lxxhash
 try libutf8proc-dev utf8proc.h utf8proc_iterate -lutf8proc
 try nettle-dev nettle/sha2.h nettle_sha256_init -lnettle
+try liblbfgs-dev lbfgs.h lbfgs_malloc -llbfgs
 if [ -n "$missing" ]; then
     echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
     exit 1

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/probe.h"
+#include "analysis/spectral_probe.h"
 #include "analysis/theorem_42.h"
 #include "analysis/theorem_43.h"
 #include "analysis/theorems.h"
@@ -59,7 +59,7 @@ typedef struct {
     cs_statements list;
     cs_table curve, spectra, models, lengths;
     bool probed;
-    cs_probe_result probe;
+    cs_spectral_probe_result probe;
 } verify;
 
 static cs_status read_theorem(verify *v)
@@ -247,7 +247,7 @@ static cs_status matrix_theorems(verify *v, const cs_labelled *m, const char *in
     if (status == CS_OK && store && !spectrum.converged) {
         cs_output_note(v->args, "no held-out probe: it needs all the triplets");
     } else if (status == CS_OK && store && store->options.split == CS_SPLIT_TRAIN) {
-        status = cs_probe(&store->corpus, &store->options, &store->cooc, &spectrum, 0,
+        status = cs_spectral_probe(&store->corpus, &store->options, &store->cooc, &spectrum, 0,
                           cs_args_threads(v->args), &v->probe);
         v->probed = status == CS_OK;
     } else if (status == CS_OK && store) {
@@ -366,7 +366,7 @@ static cs_status write_tables(const verify *v)
         status = extra_table(v, "theorem43_curve.csv", &v->lengths);
     }
     if (status == CS_OK && v->probed) {
-        status = cs_probe_table(&v->probe, &probe);
+        status = cs_spectral_probe_table(&v->probe, &probe);
         if (status == CS_OK) {
             status = extra_table(v, "probe.csv", &probe);
         }
@@ -377,7 +377,7 @@ static cs_status write_tables(const verify *v)
 
 static void note_probe(const verify *v)
 {
-    const cs_probe_result *p = &v->probe;
+    const cs_spectral_probe_result *p = &v->probe;
     cs_output_note(v->args,
                    "held-out accuracy on %lld documents: majority %.4f, naive Bayes %.4f, spectral "
                    "features by tokens %.4f, by contexts %.4f (+- %.4f; %.1f%% of the context mass "
@@ -396,7 +396,7 @@ static cs_status show(verify *v)
     cs_status status = json ? cs_statements_table(&v->list, brief, &table) : CS_ERR_MEMORY;
     if (status == CS_OK && v->probed) {
         note_probe(v);
-        status = cs_json_set(json, "probe", cs_probe_json(&v->probe));
+        status = cs_json_set(json, "probe", cs_spectral_probe_json(&v->probe));
     }
     if (status == CS_OK) {
         status = write_tables(v);

@@ -1,10 +1,10 @@
 /* The probe: documents of both splits, features, ridge, and the two baselines. */
-#include "analysis/probe.h"
+#include "analysis/spectral_probe.h"
 
 #include <math.h>
 
-#include "analysis/probe_features.h"
 #include "analysis/ridge.h"
+#include "analysis/spectral_features.h"
 #include "base/mem.h"
 #include "io/json.h"
 
@@ -46,15 +46,15 @@ static cs_status documents_of(const cs_corpus *corpus, bool held_out, documents 
     return CS_OK;
 }
 
-static cs_probe_score score_of(int64_t right, int64_t n)
+static cs_spectral_probe_score score_of(int64_t right, int64_t n)
 {
     double p = (double)right / (double)n;
-    return (cs_probe_score){
+    return (cs_spectral_probe_score){
         .accuracy = p, .se = sqrt(p * (1 - p) / (double)n), .penalty = NAN, .loo = NAN};
 }
 
 static cs_status majority(const documents *train, const documents *test, int64_t classes,
-                          cs_probe_score *out)
+                          cs_spectral_probe_score *out)
 {
     int64_t *count = cs_calloc(classes, sizeof *count), right = 0;
     if (!count) {
@@ -77,7 +77,7 @@ static cs_status majority(const documents *train, const documents *test, int64_t
 
 /* log P(c) + sum_tokens log ((count(c, token) + 1) / (count(c) + V)). */
 static cs_status naive_bayes(const cs_corpus *corpus, const documents *train, const documents *test,
-                             cs_probe_score *out)
+                             cs_spectral_probe_score *out)
 {
     const int64_t classes = corpus->labels, vocab = corpus->vocab;
     double *log_p = cs_calloc(classes * vocab, sizeof *log_p);
@@ -123,7 +123,7 @@ done:
 }
 
 static cs_status classify(const cs_dense *x, const documents *train, const cs_dense *y,
-                          const documents *test, int64_t classes, cs_probe_score *out)
+                          const documents *test, int64_t classes, cs_spectral_probe_score *out)
 {
     cs_ridge ridge = {0};
     cs_status status = cs_ridge_fit(x, train->label, classes, &ridge);
@@ -141,15 +141,16 @@ static cs_status classify(const cs_dense *x, const documents *train, const cs_de
     return CS_OK;
 }
 
-static cs_status by_tokens(const cs_probe_source *source, const documents *train,
-                           const documents *test, cs_probe_result *r)
+static cs_status by_tokens(const cs_spectral_source *source, const documents *train,
+                           const documents *test, cs_spectral_probe_result *r)
 {
     cs_dense x = {0}, y = {0};
     double unused;
-    cs_status status = cs_probe_token_features(source, train->count, train->document, &x, &unused);
+    cs_status status =
+        cs_spectral_token_features(source, train->count, train->document, &x, &unused);
     if (status == CS_OK) {
         status =
-            cs_probe_token_features(source, test->count, test->document, &y, &r->unknown_tokens);
+            cs_spectral_token_features(source, test->count, test->document, &y, &r->unknown_tokens);
     }
     if (status == CS_OK) {
         status = classify(&x, train, &y, test, r->classes, &r->tokens);
@@ -159,17 +160,17 @@ static cs_status by_tokens(const cs_probe_source *source, const documents *train
     return status;
 }
 
-static cs_status by_contexts(const cs_probe_source *source, const documents *train,
-                             const documents *test, cs_probe_result *r)
+static cs_status by_contexts(const cs_spectral_source *source, const documents *train,
+                             const documents *test, cs_spectral_probe_result *r)
 {
     cs_dense x = {0}, y = {0};
     double unused;
     int64_t none;
-    cs_status status = cs_probe_context_features(source, CS_SPLIT_TRAIN, train->count,
-                                                 train->document, &x, &unused, &none);
+    cs_status status = cs_spectral_context_features(source, CS_SPLIT_TRAIN, train->count,
+                                                    train->document, &x, &unused, &none);
     if (status == CS_OK) {
-        status = cs_probe_context_features(source, CS_SPLIT_TEST, test->count, test->document, &y,
-                                           &r->unknown_contexts, &r->featureless);
+        status = cs_spectral_context_features(source, CS_SPLIT_TEST, test->count, test->document,
+                                              &y, &r->unknown_contexts, &r->featureless);
     }
     if (status == CS_OK) {
         status = classify(&x, train, &y, test, r->classes, &r->contexts);
@@ -206,13 +207,14 @@ static cs_status check(const cs_corpus *corpus, const cs_cooc_options *options, 
     return CS_OK;
 }
 
-cs_status cs_probe(const cs_corpus *corpus, const cs_cooc_options *options, const cs_cooc *cooc,
-                   const cs_spectrum *spectrum, int64_t features, int threads, cs_probe_result *out)
+cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *options,
+                            const cs_cooc *cooc, const cs_spectrum *spectrum, int64_t features,
+                            int threads, cs_spectral_probe_result *out)
 {
     documents train = {0}, test = {0};
-    cs_probe_result r = {.features = features > 0 ? features : spectrum->k,
-                         .classes = corpus->labels};
-    cs_probe_source source = {corpus, options, cooc, spectrum, r.features, threads};
+    cs_spectral_probe_result r = {.features = features > 0 ? features : spectrum->k,
+                                  .classes = corpus->labels};
+    cs_spectral_source source = {corpus, options, cooc, spectrum, r.features, threads};
     cs_status status = check(corpus, options, cooc, spectrum, features);
     if (status == CS_OK) {
         status = documents_of(corpus, false, &train);
@@ -242,7 +244,7 @@ cs_status cs_probe(const cs_corpus *corpus, const cs_cooc_options *options, cons
     return status;
 }
 
-static json_t *score_json(const cs_probe_score *s)
+static json_t *score_json(const cs_spectral_probe_score *s)
 {
     json_t *object = json_object();
     bool ok = object && cs_json_set(object, "accuracy", cs_json_number(s->accuracy)) == CS_OK &&
@@ -256,7 +258,7 @@ static json_t *score_json(const cs_probe_score *s)
     return object;
 }
 
-json_t *cs_probe_json(const cs_probe_result *r)
+json_t *cs_spectral_probe_json(const cs_spectral_probe_result *r)
 {
     json_t *o = json_object();
     bool ok =
@@ -278,7 +280,7 @@ json_t *cs_probe_json(const cs_probe_result *r)
     return o;
 }
 
-cs_status cs_probe_table(const cs_probe_result *r, cs_table *out)
+cs_status cs_spectral_probe_table(const cs_spectral_probe_result *r, cs_table *out)
 {
     const struct {
         const char *model, *metric;

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/probe.h"
-#include "analysis/probe_features.h"
 #include "analysis/ridge.h"
+#include "analysis/spectral_features.h"
+#include "analysis/spectral_probe.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/json.h"
@@ -202,16 +202,16 @@ static void tear_down(setting *s)
     cs_corpus_free(&s->corpus);
 }
 
-static cs_status probe(const setting *s, int threads, cs_probe_result *r)
+static cs_status probe(const setting *s, int threads, cs_spectral_probe_result *r)
 {
-    return cs_probe(&s->corpus, &s->options, &s->cooc, &s->spectrum, 0, threads, r);
+    return cs_spectral_probe(&s->corpus, &s->options, &s->cooc, &s->spectrum, 0, threads, r);
 }
 
 static void held_out_documents_are_classified(void **state)
 {
     (void)state;
     setting s;
-    cs_probe_result r;
+    cs_spectral_probe_result r;
     set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
     assert_int_equal(probe(&s, 1, &r), CS_OK);
     assert_true(r.test_documents == DOCUMENTS / 5);
@@ -224,12 +224,12 @@ static void held_out_documents_are_classified(void **state)
     double p = r.tokens.accuracy;
     assert_true(fabs(r.tokens.se - sqrt(p * (1 - p) / (double)r.test_documents)) < 1e-15);
 
-    json_t *json = cs_probe_json(&r);
+    json_t *json = cs_spectral_probe_json(&r);
     assert_non_null(json);
     assert_true(json_real_value(json_object_get(json_object_get(json, "tokens"), "accuracy")) == p);
     json_decref(json);
     cs_table table = {0};
-    assert_int_equal(cs_probe_table(&r, &table), CS_OK);
+    assert_int_equal(cs_spectral_probe_table(&r, &table), CS_OK);
     assert_string_equal(table.cell[0], "majority");
     cs_table_free(&table);
     tear_down(&s);
@@ -240,7 +240,7 @@ static void noise_is_not_classified(void **state)
 {
     (void)state;
     setting s;
-    cs_probe_result r;
+    cs_spectral_probe_result r;
     set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
     assert_int_equal(probe(&s, 1, &r), CS_OK);
     double se = sqrt(2.0 / 9 / (double)r.test_documents);
@@ -254,7 +254,7 @@ static void unknown_contexts_are_counted(void **state)
 {
     (void)state;
     setting s;
-    cs_probe_result r;
+    cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
     assert_int_equal(probe(&s, 1, &r), CS_OK);
     assert_true(r.unknown_contexts > 0.5 && r.unknown_contexts <= 1);
@@ -274,16 +274,16 @@ static void folding_in_a_training_document_gives_its_row(void **state)
     (void)state;
     setting s;
     set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
-    cs_probe_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
+    cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
     const int64_t document[] = {0, 1, 2, 3, 5, 6};
     enum { COUNT = sizeof document / sizeof *document };
     cs_dense x = {0}, y = {0};
     double unknown;
     int64_t none;
-    assert_int_equal(cs_probe_token_features(&source, COUNT, document, &x, &unknown), CS_OK);
+    assert_int_equal(cs_spectral_token_features(&source, COUNT, document, &x, &unknown), CS_OK);
     assert_true(unknown == 0);
     assert_int_equal(
-        cs_probe_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none),
+        cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none),
         CS_OK);
     assert_true(fabs(unknown) < 1e-12 && none == 0);
     for (int64_t i = 0; i < COUNT; ++i) {
@@ -300,7 +300,7 @@ static void threads_do_not_matter(void **state)
 {
     (void)state;
     setting s;
-    cs_probe_result a, b;
+    cs_spectral_probe_result a, b;
     set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
     assert_int_equal(probe(&s, 1, &a), CS_OK);
     assert_int_equal(probe(&s, 4, &b), CS_OK);
@@ -313,7 +313,7 @@ static void bad_input_is_refused(void **state)
 {
     (void)state;
     setting s;
-    cs_probe_result r;
+    cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
     assert_int_equal(probe(&s, 1, &r), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "--split train"));
@@ -321,7 +321,7 @@ static void bad_input_is_refused(void **state)
     tear_down(&s);
 
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
-    assert_int_equal(cs_probe(&s.corpus, &s.options, &s.cooc, &s.spectrum, 99, 1, &r),
+    assert_int_equal(cs_spectral_probe(&s.corpus, &s.options, &s.cooc, &s.spectrum, 99, 1, &r),
                      CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "99 features of 8 triplets"));
     cs_reason_clear();
@@ -348,7 +348,7 @@ static void every_allocation_may_fail(void **state)
     setting s;
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
     for (int64_t n = 1;; ++n) {
-        cs_probe_result r;
+        cs_spectral_probe_result r;
         (void)cs_mem_fail_at(n);
         cs_status status = probe(&s, 1, &r);
         int64_t made = cs_mem_fail_at(0);

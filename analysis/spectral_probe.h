@@ -12,8 +12,8 @@
  * smoothing 1 over the whole vocabulary, <unk> included) on the same documents. Under sampled plans
  * (draws > 0) a held-out document's contexts are drawn too.
  */
-#ifndef CS_ANALYSIS_PROBE_H
-#define CS_ANALYSIS_PROBE_H
+#ifndef CS_ANALYSIS_SPECTRAL_PROBE_H
+#define CS_ANALYSIS_SPECTRAL_PROBE_H
 
 #include <jansson.h>
 #include <stdint.h>
@@ -28,30 +28,31 @@ typedef struct {
     double se;      /* binomial standard error */
     double penalty; /* of the ridge; NaN where there is none */
     double loo;     /* its leave-one-out squared error a document; NaN */
-} cs_probe_score;
+} cs_spectral_probe_score;
 
 typedef struct {
     int64_t features; /* k */
     int64_t classes;
     int64_t train_documents, test_documents; /* labelled, with a token */
-    cs_probe_score majority, bayes, tokens, contexts;
+    cs_spectral_probe_score majority, bayes, tokens, contexts;
     double unknown_tokens;   /* share of the held-out tokens that are no column */
     double unknown_contexts; /* share of the held-out context mass that is no row */
     int64_t featureless;     /* held-out documents without a known context: classified as average */
-} cs_probe_result;
+} cs_spectral_probe_result;
 
 /* corpus, options, cooc: as built (options->split must be CS_SPLIT_TRAIN); spectrum of
  * cooc->matrix.a with vectors; features: how many triplets (0: all). Cost: one pass over the
  * documents' contexts and O(documents k^2). CS_ERR_USAGE when the build saw the held-out documents,
  * CS_ERR_INPUT when a split has no labelled document. */
-cs_status cs_probe(const cs_corpus *corpus, const cs_cooc_options *options, const cs_cooc *cooc,
-                   const cs_spectrum *spectrum, int64_t features, int threads,
-                   cs_probe_result *out) CS_MUST_CHECK;
+cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *options,
+                            const cs_cooc *cooc, const cs_spectrum *spectrum, int64_t features,
+                            int threads, cs_spectral_probe_result *out) CS_MUST_CHECK;
 
 /* {"features", "classes", ..., "majority": {"accuracy", "se"}, ...}; NULL when out of memory. */
-json_t *cs_probe_json(const cs_probe_result *result);
+json_t *cs_spectral_probe_json(const cs_spectral_probe_result *result);
 
 /* Tidy rows: model, metric, value, se, n. */
-cs_status cs_probe_table(const cs_probe_result *result, cs_table *out) CS_MUST_CHECK;
+cs_status cs_spectral_probe_table(const cs_spectral_probe_result *result,
+                                  cs_table *out) CS_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * row by row, so that a contribution reads one stretch of memory. Documents are independent items:
  * the same bits for any number of threads.
  */
-#include "analysis/probe_features.h"
+#include "analysis/spectral_features.h"
 
 #include <math.h>
 
@@ -12,7 +12,7 @@
 #include "cooc/store.h"
 
 typedef struct {
-    const cs_probe_source *source;
+    const cs_spectral_source *source;
     const double *table; /* columns or rows x features */
     const int64_t *document;
     cs_dense *out;
@@ -143,8 +143,8 @@ static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double
     return status;
 }
 
-cs_status cs_probe_token_features(const cs_probe_source *source, int64_t documents,
-                                  const int64_t *document, cs_dense *out, double *unknown)
+cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t documents,
+                                     const int64_t *document, cs_dense *out, double *unknown)
 {
     const cs_spectrum *s = source->spectrum;
     double *table = NULL;
@@ -174,9 +174,9 @@ static cs_status by_document(const cs_corpus *corpus, const cs_sequences *s, int
     return CS_OK;
 }
 
-cs_status cs_probe_context_features(const cs_probe_source *source, cs_split split,
-                                    int64_t documents, const int64_t *document, cs_dense *out,
-                                    double *unknown, int64_t *featureless)
+cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_split split,
+                                       int64_t documents, const int64_t *document, cs_dense *out,
+                                       double *unknown, int64_t *featureless)
 {
     const cs_spectrum *s = source->spectrum;
     cs_cooc_options options = *source->options;

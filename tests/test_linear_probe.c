@@ -1,0 +1,614 @@
+/* analysis/linear_probe: closed forms, gradients by central differences, stationarity by plain
+ * loops, equivariance, threads, bad input. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/linear_probe.h"
+#include "analysis/linear_probe_private.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+enum { N = 300, D = 7, K = 3 };
+
+typedef struct {
+    double x[N * D], y[N];
+} data;
+
+/* Three noisy classes, unequally many, with columns of unequal scale and offset. */
+static void fill(data *s, uint64_t index)
+{
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, index);
+    for (int i = 0; i < N; ++i) {
+        int64_t c = cs_rng_below(&rng, 6);
+        s->y[i] = c < 3 ? 0 : c < 5 ? 1 : 2;
+        for (int j = 0; j < D; ++j) {
+            double mean = j == (int)s->y[i] ? 1.0 : 0.0;
+            s->x[i * D + j] = 100 * j + pow(10, j - 3) * (mean + cs_rng_normal(&rng));
+        }
+    }
+}
+
+static cs_rows rows_of(const data *s)
+{
+    return cs_rows_of_f64(N, D, s->x, "x");
+}
+
+static cs_linear_probe fitted(const cs_rows *x, const double *y, int64_t classes,
+                              const cs_linear_probe_options *o)
+{
+    cs_linear_probe p = {0};
+    if (cs_linear_probe_fit(x, x->rows, NULL, y, classes, o, &p) != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+    return p;
+}
+
+/* f is told apart from itself to 1e-16, so a line search on it can shorten a gradient to about
+ * sqrt(2e-16) = 1.5e-8 and no further for sure. */
+static const double REACHED = 1e-7;
+
+static cs_linear_probe_options one_penalty(const double *penalty)
+{
+    return (cs_linear_probe_options){.penalties = 1, .penalty = penalty, .tolerance = REACHED};
+}
+
+/* |grad f| by plain loops over standardised rows. */
+static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const double *y,
+                             const double *class_weight, double penalty)
+{
+    const int64_t k = p->outputs, d = p->features, n = x->rows;
+    double *g = cs_calloc(d * k + k, sizeof *g), *z = cs_alloc(d + k, sizeof *z), *s = z + d;
+    assert_true(g && z);
+    for (int64_t i = 0; i < n; ++i) {
+        double sum = 0;
+        OK(cs_rows_read_f64(x, i, 1, z));
+        memcpy(s, p->intercept, sizeof(double) * (size_t)k);
+        for (int64_t j = 0; j < d; ++j) {
+            z[j] = (z[j] - p->mean[j]) * p->scale[j];
+            for (int64_t c = 0; c < k; ++c) {
+                s[c] += z[j] * p->weight[j * k + c];
+            }
+        }
+        for (int64_t c = 0; c < k; ++c) {
+            sum += exp(s[c]);
+        }
+        for (int64_t c = 0; c < k; ++c) {
+            bool own = p->class_of && (double)p->class_of[c] == y[i];
+            double r = p->class_of ? class_weight[(int)y[i]] * (exp(s[c]) / sum - (own ? 1.0 : 0.0))
+                                   : s[c] - (y[i] - p->value_mean) / p->value_scale;
+            for (int64_t j = 0; j < d; ++j) {
+                g[j * k + c] += z[j] * r / (double)n;
+            }
+            g[d * k + c] += r / (double)n;
+        }
+    }
+    double square = 0;
+    for (int64_t j = 0; j < d * k + k; ++j) {
+        g[j] += j < d * k ? penalty * p->weight[j] : 0;
+        square += g[j] * g[j];
+    }
+    cs_free(g);
+    cs_free(z);
+    return sqrt(square);
+}
+
+static const double ones[K] = {1, 1, 1};
+
+/* z = +-1, y agrees with its sign in a share q: W = (-u, u), b = 0 and sigmoid(2 u) - q + penalty u
+ * = 0. q = 1 is separable: u stays finite. */
+static void one_feature_of_two_values(void **state)
+{
+    (void)state;
+    static const double penalties[3] = {0.5, 0.01, 1e-4}, agreeing[2] = {0.8, 1.0};
+    double x[40], y[40];
+    for (int t = 0; t < 6; ++t) {
+        double q = agreeing[t % 2], low = 0, high = 1e5;
+        for (int i = 0; i < 40; ++i) { /* of each 20 rows of a sign q agree */
+            bool agrees = i / 2 < 20 * q;
+            x[i] = i % 2 ? 5 : 1;
+            y[i] = (i % 2 == 1) == agrees;
+        }
+        for (int step = 0; step < 200; ++step) {
+            double u = 0.5 * (low + high);
+            bool above = 1 / (1 + exp(-2 * u)) - q + penalties[t / 2] * u > 0;
+            high = above ? u : high;
+            low = above ? low : u;
+        }
+        cs_rows rows = cs_rows_of_f64(40, 1, x, "x");
+        const cs_linear_probe_options o = one_penalty(&penalties[t / 2]);
+        cs_linear_probe p = fitted(&rows, y, 2, &o);
+        assert_true(p.converged && p.gradient <= REACHED);
+        assert_true(p.mean[0] == 3 && fabs(p.scale[0] - 0.5) <= 1e-15);
+        /* f is strongly convex in W: |W - W*| <= |grad f| / penalty. */
+        double most = REACHED / penalties[t / 2];
+        assert_true(fabs(p.weight[1] - low) <= most && fabs(p.weight[0] + low) <= most);
+        assert_true(fabs(p.intercept[0]) <= most && fabs(p.intercept[1]) <= most);
+        assert_true(fabs(p.train_accuracy - q) <= 1e-15);
+        assert_true(fabs(p.least_margin - (q < 1 ? -2 : 2) * low) <= 4 * most);
+        cs_linear_probe_free(&p);
+    }
+}
+
+/* Features that say nothing: W = 0, b = logarithms of the shares less their mean; balanced: 0. */
+static void shares_alone(void **state)
+{
+    (void)state;
+    double x[12], y[12];
+    for (int i = 0; i < 12; ++i) {
+        x[i] = i % 2 ? 1 : -1;
+        y[i] = i < 2 ? 0 : i < 6 ? 1 : 2; /* 2, 4, 6 */
+    }
+    const double penalty = 1;
+    cs_linear_probe_options o = one_penalty(&penalty);
+    cs_rows rows = cs_rows_of_f64(12, 1, x, "x");
+    cs_linear_probe p = fitted(&rows, y, 3, &o);
+    double mean = (log(2) + log(4) + log(6)) / 3;
+    assert_true(fabs(p.intercept[0] - log(2) + mean) <= 1e-12);
+    assert_true(fabs(p.intercept[2] - log(6) + mean) <= 1e-12);
+    double loss = log(12) - (2 * log(2) + 4 * log(4) + 6 * log(6)) / 12;
+    assert_true(fabs(p.loss - loss) <= 1e-14 && fabs(p.weight[0]) <= 1e-12);
+    cs_linear_probe_free(&p);
+    o.balanced = true;
+    p = fitted(&rows, y, 3, &o);
+    assert_true(fabs(p.loss - log(3)) <= 1e-14 && fabs(p.intercept[0]) <= 1e-12);
+    cs_linear_probe_free(&p);
+}
+
+static void gradients_by_differences(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 1);
+    cs_rows rows = rows_of(&s);
+    for (int form = 0; form < 3; ++form) {
+        const cs_probe_sample sample = {&rows, N, NULL, s.y, form < 2 ? K : 0, form == 1};
+        cs_linear_probe p = {0};
+        cs_probe_problem q = {0};
+        OK(cs_probe_pose(&sample, 2, &p, &q));
+        q.penalty = 0.3;
+        double x[D * K + K], g[D * K + K], scratch[D * K + K], f, up, down;
+        const int all = (int)(q.p * q.k + q.k);
+        cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 99);
+        for (int j = 0; j < all; ++j) {
+            x[j] = cs_rng_normal(&rng);
+        }
+        OK(cs_probe_evaluate(&q, x, &f, g));
+        for (int j = 0; j < all; ++j) {
+            const double h = 1e-5, at = x[j];
+            x[j] = at + h;
+            OK(cs_probe_evaluate(&q, x, &up, scratch));
+            x[j] = at - h;
+            OK(cs_probe_evaluate(&q, x, &down, scratch));
+            x[j] = at;
+            /* h^2 / 6 times a third derivative of order 10, and rounding 1e-16 f / h. */
+            assert_true(fabs((up - down) / (2 * h) - g[j]) <= 1e-9 + 1e-10 * f);
+        }
+        cs_probe_problem_free(&q);
+        cs_linear_probe_free(&p);
+    }
+}
+
+static void stationary_by_plain_loops(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 2);
+    cs_rows rows = rows_of(&s);
+    const double penalties[2] = {0.1, 1e-3};
+    double number[K] = {0}, weights[K];
+    for (int i = 0; i < N; ++i) {
+        number[(int)s.y[i]] += 1;
+    }
+    for (int c = 0; c < K; ++c) {
+        weights[c] = N / (K * number[c]);
+    }
+    for (int t = 0; t < 4; ++t) {
+        cs_linear_probe_options o = one_penalty(&penalties[t % 2]);
+        o.balanced = t >= 2;
+        cs_linear_probe p = fitted(&rows, s.y, K, &o);
+        assert_true(p.converged && p.gradient <= REACHED && p.iterations > 0);
+        assert_true(plain_gradient(&p, &rows, s.y, o.balanced ? weights : ones, penalties[t % 2]) <=
+                    1.1e-10);
+        double sum = p.intercept[0] + p.intercept[1] + p.intercept[2];
+        assert_true(fabs(sum) <= 1e-13);
+        cs_linear_probe_free(&p);
+    }
+}
+
+/* Rows in another order, classes under other numbers: the same probe, up to |grad f| / penalty. */
+static void equivariance(void **state)
+{
+    (void)state;
+    static data s, t;
+    fill(&s, 3);
+    static const int renamed[K] = {2, 0, 1};
+    for (int i = 0; i < N; ++i) {
+        int from = (i * 7 + 5) % N;
+        memcpy(t.x + i * D, s.x + from * D, sizeof(double) * D);
+        t.y[i] = renamed[(int)s.y[from]];
+    }
+    const double penalty = 0.01;
+    const cs_linear_probe_options o = one_penalty(&penalty);
+    cs_rows a = rows_of(&s), b = rows_of(&t);
+    cs_linear_probe p = fitted(&a, s.y, K, &o), q = fitted(&b, t.y, K, &o);
+    for (int c = 0; c < K; ++c) {
+        for (int j = 0; j < D; ++j) {
+            assert_true(fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
+                        2 * REACHED / penalty);
+        }
+    }
+    /* f - f* <= |grad f|^2 / (2 penalty) */
+    assert_true(fabs(p.loss - q.loss) <= REACHED * REACHED / penalty &&
+                p.train_accuracy == q.train_accuracy);
+    double guess[N], other[N];
+    OK(cs_linear_probe_predict(&p, &a, 2, guess));
+    OK(cs_linear_probe_predict(&q, &a, 2, other));
+    int64_t right = 0;
+    for (int i = 0; i < N; ++i) {
+        assert_true(other[i] == renamed[(int)guess[i]]);
+        right += guess[i] == s.y[i];
+    }
+    assert_true((double)right / N == p.train_accuracy && p.train_accuracy > 0.6);
+    cs_linear_probe_free(&p);
+    cs_linear_probe_free(&q);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 4);
+    cs_rows rows = rows_of(&s);
+    for (int64_t classes = 0; classes <= K; classes += K) {
+        cs_linear_probe_options o = {.threads = 1, .seed = 4};
+        cs_linear_probe one = fitted(&rows, s.y, classes, &o);
+        assert_int_equal(one.steps, 7);
+        for (o.threads = 2; o.threads <= 5; o.threads += 3) {
+            cs_linear_probe many = fitted(&rows, s.y, classes, &o);
+            assert_int_equal(one.chosen, many.chosen);
+            assert_int_equal(one.iterations, many.iterations);
+            assert_memory_equal(one.step, many.step, sizeof *one.step * 7);
+            assert_memory_equal(one.weight, many.weight,
+                                sizeof(double) * (size_t)(D * one.outputs));
+            assert_memory_equal(one.intercept, many.intercept,
+                                sizeof(double) * (size_t)one.outputs);
+            double a[N], b[N];
+            OK(cs_linear_probe_predict(&one, &rows, 1, a));
+            OK(cs_linear_probe_predict(&many, &rows, o.threads, b));
+            assert_memory_equal(a, b, sizeof a);
+            cs_linear_probe_free(&many);
+        }
+        cs_linear_probe_free(&one);
+    }
+}
+
+/* One feature: w = r / (1 + penalty) with the correlation r. */
+static void ridge_of_one_feature(void **state)
+{
+    (void)state;
+    const double x[5] = {1, 2, 3, 4, 5}, y[5] = {20, 10, 40, 30, 50}, penalty = 0.25;
+    cs_rows rows = cs_rows_of_f64(5, 1, x, "x");
+    const cs_linear_probe_options o = one_penalty(&penalty);
+    cs_linear_probe p = fitted(&rows, y, 0, &o);
+    assert_true(p.converged && fabs(p.weight[0] - 0.8 / 1.25) <= 1e-14);
+    assert_true(p.value_mean == 30 && isnan(p.least_margin) && !p.class_of);
+    double guess[5];
+    OK(cs_linear_probe_predict(&p, &rows, 1, guess));
+    for (int i = 0; i < 5; ++i) { /* sd(y) / sd(x) = 10 */
+        assert_true(fabs(guess[i] - (30 + 0.64 * 10 * (x[i] - 3))) <= 1e-12);
+    }
+    cs_linear_probe_free(&p);
+}
+
+/* Values of any size; more features than rows. */
+static void ridge_is_stationary(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 5);
+    for (int i = 0; i < N; ++i) {
+        s.y[i] = 1e180 * (s.y[i] + s.x[i * D]);
+    }
+    const double penalty = 1e-4;
+    cs_linear_probe_options o = one_penalty(&penalty);
+    o.tolerance = 1e-12;
+    for (int wide = 0; wide < 2; ++wide) {
+        cs_rows rows = wide ? cs_rows_of_f64(20, 100, s.x, "x") : rows_of(&s);
+        cs_linear_probe p = fitted(&rows, s.y, 0, &o);
+        assert_true(p.converged && p.gradient <= 1e-12);
+        assert_true(plain_gradient(&p, &rows, s.y, NULL, penalty) <= 1e-12 + 1e-13);
+        cs_linear_probe_free(&p);
+    }
+}
+
+static void constant_features_are_left_out(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 6);
+    static double wide[N * (D + 2)];
+    for (int i = 0; i < N; ++i) {
+        wide[i * (D + 2)] = 0.1;
+        memcpy(wide + i * (D + 2) + 1, s.x + i * D, sizeof(double) * D);
+        wide[i * (D + 2) + D + 1] = 1e6 + (i % 2) * 1e-9; /* rounding of a constant */
+    }
+    const double penalty = 0.01;
+    const cs_linear_probe_options o = one_penalty(&penalty);
+    cs_rows a = rows_of(&s), b = cs_rows_of_f64(N, D + 2, wide, "wide");
+    cs_linear_probe p = fitted(&a, s.y, K, &o), q = fitted(&b, s.y, K, &o);
+    assert_int_equal(q.constant, 2);
+    assert_memory_equal(p.weight, q.weight + K, sizeof(double) * D * K);
+    for (int c = 0; c < K; ++c) {
+        assert_true(q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
+    }
+    cs_linear_probe_free(&p);
+    cs_linear_probe_free(&q);
+}
+
+/* More features than rows: separated by any small penalty, and finite. */
+static void fewer_rows_than_features(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 7);
+    double y[20];
+    for (int i = 0; i < 20; ++i) {
+        y[i] = i % 2;
+    }
+    const double penalty = 1e-5;
+    cs_linear_probe_options o = one_penalty(&penalty);
+    o.tolerance = 1e-7;
+    cs_rows rows = cs_rows_of_f64(20, 100, s.x, "x");
+    cs_linear_probe p = fitted(&rows, y, 2, &o);
+    assert_true(p.converged && p.train_accuracy == 1 && p.least_margin > 0);
+    assert_true(isfinite(p.least_margin));
+    cs_linear_probe_free(&p);
+}
+
+/* Noise wants the largest penalty, a clean line a small one; a share held out does as folds. */
+static void penalties_are_chosen_by_held_out_rows(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 8);
+    cs_rows rows = rows_of(&s);
+    double y[N];
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 77);
+    for (int share = 0; share < 2; ++share) {
+        cs_linear_probe_options o = {.seed = 1, .share = share ? 0.3 : 0};
+        for (int i = 0; i < N; ++i) {
+            y[i] = (double)cs_rng_below(&rng, 2);
+        }
+        cs_linear_probe p = fitted(&rows, y, 2, &o);
+        assert_true(p.step[p.chosen].penalty >= 0.1);
+        for (int64_t i = 0; i < p.steps; ++i) {
+            assert_true(p.step[i].held_out >= p.step[p.chosen].held_out);
+            assert_int_equal(p.step[i].unconverged, 0);
+        }
+        cs_linear_probe_free(&p);
+        for (int i = 0; i < N; ++i) {
+            y[i] = s.x[i * D] + 3 * s.x[i * D + 1] > 300;
+        }
+        p = fitted(&rows, y, 2, &o);
+        assert_true(p.step[p.chosen].penalty <= 1e-3);
+        cs_linear_probe_free(&p);
+    }
+}
+
+/* The loss on rows held out, by fits of the training parts alone: two folds are each other's
+ * training rows, so that the folds can be told from two fits. */
+static void held_out_loss_by_its_definition(void **state)
+{
+    (void)state;
+    /* Four rows, two folds: each holds a row of each class, so any dealing pairs (a0 or a1) with
+     * (b0 or b1). The loss is one of the two that enumeration gives. */
+    const double x[4] = {0, 1, 3, 4.5}, y[4] = {0, 0, 1, 1}, penalties[2] = {0.5, 0.1};
+    cs_rows rows = cs_rows_of_f64(4, 1, x, "x");
+    const cs_linear_probe_options o = {
+        .penalties = 2, .penalty = penalties, .folds = 2, .tolerance = REACHED, .seed = 3};
+    cs_linear_probe p = fitted(&rows, y, 2, &o);
+    static const int64_t pair[2][2][2] = {{{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
+    double want[2] = {0};
+    for (int deal = 0; deal < 2; ++deal) {
+        for (int f = 0; f < 2; ++f) {
+            const cs_linear_probe_options one = one_penalty(&penalties[1]);
+            cs_linear_probe q = {0};
+            OK(cs_linear_probe_fit(&rows, 2, pair[deal][f], y, 2, &one, &q));
+            for (int r = 0; r < 2; ++r) {
+                int64_t row = pair[deal][1 - f][r];
+                double z = (x[row] - q.mean[0]) * q.scale[0];
+                double s0 = z * q.weight[0] + q.intercept[0], s1 = z * q.weight[1] + q.intercept[1];
+                want[deal] += log(exp(s0) + exp(s1)) - (y[row] == 1 ? s1 : s0);
+            }
+            cs_linear_probe_free(&q);
+        }
+    }
+    double got = p.step[1].held_out * 4;
+    /* |W - W*| <= 1e-5 / 0.1 in fits of folds, z at most 4.5: four losses move by 4 * 2 * 4.5e-4.
+     */
+    assert_true(fabs(got - want[0]) <= 4e-3 || fabs(got - want[1]) <= 4e-3);
+    assert_true(fabs(want[0] - want[1]) > 1e-2);
+    cs_linear_probe_free(&p);
+}
+
+/* Class numbers with gaps; a class of one row is missing from the fold that holds it out. */
+static void classes_that_training_lacks(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 9);
+    cs_rows rows = rows_of(&s);
+    for (int i = 0; i < N; ++i) {
+        s.y[i] = s.y[i] == 0 ? 1 : 4;
+    }
+    s.y[17] = 6;
+    cs_linear_probe_options o = {.seed = 1};
+    cs_linear_probe p = fitted(&rows, s.y, 9, &o);
+    assert_int_equal(p.outputs, 3);
+    assert_int_equal(p.class_of[0], 1);
+    assert_int_equal(p.class_of[2], 6);
+    assert_true(isfinite(p.step[p.chosen].held_out));
+    double guess[N];
+    OK(cs_linear_probe_predict(&p, &rows, 1, guess));
+    for (int i = 0; i < N; ++i) {
+        assert_true(guess[i] == 1 || guess[i] == 4 || guess[i] == 6);
+    }
+    cs_linear_probe_free(&p);
+}
+
+static void unconverged_is_said(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 10);
+    cs_rows rows = rows_of(&s);
+    const double penalty = 1e-5;
+    cs_linear_probe_options o = one_penalty(&penalty);
+    o.max_iterations = 2;
+    cs_linear_probe p = fitted(&rows, s.y, K, &o);
+    assert_false(p.converged);
+    assert_int_equal(p.iterations, 2);
+    assert_true(p.gradient > REACHED);
+    assert_true(fabs(plain_gradient(&p, &rows, s.y, ones, penalty) - p.gradient) <= 1e-12);
+    cs_linear_probe_free(&p);
+    o = (cs_linear_probe_options){.max_iterations = 2};
+    p = fitted(&rows, s.y, K, &o);
+    assert_int_equal(p.step[6].unconverged, 5);
+    cs_linear_probe_free(&p);
+}
+
+static void bad_input(void **state)
+{
+    (void)state;
+    static data s;
+    fill(&s, 11);
+    cs_rows rows = rows_of(&s);
+    const double rising[2] = {1, 2}, zero[1] = {0};
+    const int64_t far[2] = {0, N};
+    cs_linear_probe p;
+    cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
+#define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: they must be");
+    o = (cs_linear_probe_options){.penalties = 1, .penalty = zero};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 0");
+    o = (cs_linear_probe_options){.folds = 1};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "1 folds");
+    o = (cs_linear_probe_options){.share = 1};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
+    o = (cs_linear_probe_options){0};
+    assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training rows");
+    assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 of 300");
+    double y[N] = {0};
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows are of class 0");
+    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "all 300 training values are 0");
+    y[5] = 2;
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 2 is not in 0..1");
+    y[5] = 0.5;
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 0.5");
+    y[5] = NAN;
+    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "row 5: value nan is not finite");
+    y[5] = 1;
+    y[4] = 1;
+    assert_fails(FIT(5, NULL, s.x, K), CS_ERR_INPUT, "label");
+    const int64_t two[2] = {4, 6};
+    assert_fails(FIT(2, two, y, 2), CS_ERR_INPUT, "2 training rows are too few to hold any out");
+    s.x[3 * D + 2] = INFINITY;
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "x: row 3, column 2: value inf");
+    static double flat[N * D];
+    rows = cs_rows_of_f64(N, D, flat, "flat");
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "flat: none of the 7 features varies");
+#undef FIT
+    fill(&s, 11);
+    rows = rows_of(&s);
+    p = fitted(&rows, s.y, K, &o);
+    double guess[N];
+    cs_rows narrow = cs_rows_of_f64(N, D - 1, s.x, "narrow");
+    assert_fails(cs_linear_probe_predict(&p, &narrow, 1, guess), CS_ERR_INPUT,
+                 "narrow: 6 columns, the probe was trained on 7");
+    s.x[290 * D + 6] = NAN;
+    assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
+                 "x: row 290, column 6: value nan");
+    cs_linear_probe_free(&p);
+}
+
+static cs_status whole_of(int64_t classes)
+{
+    const double x[16] = {0, 1, 3, 4.5, 1, 2, 1, 0, 5, 4, 2, 2, 7, 1, 3, 8},
+                 y[8] = {0, 1, 1, 0, 1, 0, 0, 1}, penalties[2] = {1, 0.1};
+    cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
+    const cs_linear_probe_options o = {
+        .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
+    cs_linear_probe p = {0};
+    double guess[8];
+    cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
+    if (status == CS_OK) {
+        status = cs_linear_probe_predict(&p, &rows, 1, guess);
+    }
+    cs_linear_probe_free(&p);
+    return status;
+}
+
+static cs_status whole_classes(const char *path)
+{
+    (void)path;
+    return whole_of(2);
+}
+
+static cs_status whole_values(const char *path)
+{
+    (void)path;
+    return whole_of(0);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(whole_classes, "");
+    fail_each_allocation(whole_values, "");
+}
+
+static cs_status interrupted(const char *path)
+{
+    (void)path;
+    cs_interrupt_set();
+    return whole_of(2);
+}
+
+static void interrupts_end_it(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_feature_of_two_values),
+        cmocka_unit_test(shares_alone),
+        cmocka_unit_test(gradients_by_differences),
+        cmocka_unit_test(stationary_by_plain_loops),
+        cmocka_unit_test(equivariance),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(ridge_of_one_feature),
+        cmocka_unit_test(ridge_is_stationary),
+        cmocka_unit_test(constant_features_are_left_out),
+        cmocka_unit_test(fewer_rows_than_features),
+        cmocka_unit_test(penalties_are_chosen_by_held_out_rows),
+        cmocka_unit_test(held_out_loss_by_its_definition),
+        cmocka_unit_test(classes_that_training_lacks),
+        cmocka_unit_test(unconverged_is_said),
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(interrupts_end_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
