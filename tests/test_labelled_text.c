@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "corpus_support.h"
+#include "io/npy.h"
 #include "io_support.h"
 #include "linalg_support.h"
 #include "text/labelled_text.h"
@@ -157,6 +158,46 @@ static void a_named_corpus_has_its_split(void **state)
     unsetenv("COSPEC_CACHE");
 }
 
+static cs_labelled_text read_labels(const char *path, bool regression,
+                                    const cs_labelled_text *classes_of)
+{
+    cs_labelled_text t = {0};
+    if (cs_label_file_read(path, regression, classes_of, &t) != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+    return t;
+}
+
+static void labels_alone(void **state)
+{
+    const int64_t shape[1] = {4}, cube[3] = {1, 2, 2}, whole_number[4] = {7, -1, 10, 7};
+    const double real[4] = {0.5, 2, NAN, 1};
+    const char *path = in_dir(state, "a.npy"), *reals = in_dir(state, "r.npy");
+    OK(cs_npy_write(path, CS_I64, 1, shape, whole_number));
+    cs_labelled_text t = read_labels(path, false, NULL), u;
+    assert_int_equal(t.count, 4);
+    assert_int_equal(t.classes, 3);
+    assert_null(t.text);
+    assert_string_equal(t.class_name[0], "-1");
+    assert_string_equal(t.class_name[2], "10");
+    assert_true(t.value[0] == 1 && t.value[1] == 0 && t.value[2] == 2);
+    u = read_labels(put(state, "a.txt", "10\n7\n\n"), false, &t); /* the same classes as text */
+    assert_true(u.count == 2 && u.value[0] == 2 && u.value[1] == 1);
+    cs_labelled_text_free(&u);
+    u = read_labels(path, true, NULL);
+    assert_true(u.classes == 0 && u.value[2] == 10);
+    cs_labelled_text_free(&u);
+    assert_fails(cs_label_file_read(put(state, "b.txt", "label\n7\n8\n"), false, &t, &u),
+                 CS_ERR_INPUT, "b.txt:3: class \"8\" is none of the 3 of");
+    OK(cs_npy_write(reals, CS_F64, 1, shape, real));
+    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT, "row 2: nan is no");
+    assert_fails(cs_label_file_read(reals, false, NULL, &u), CS_ERR_INPUT, "r.npy");
+    OK(cs_npy_write(reals, CS_F64, 3, cube, real));
+    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT, "want one label a row");
+    assert_fails(cs_label_file_read("a.csv", true, NULL, &u), CS_ERR_USAGE, "labels are FILE.npy");
+    cs_labelled_text_free(&t);
+}
+
 static void few_labels(void **state)
 {
     (void)state;
@@ -244,6 +285,7 @@ int main(void)
         TEST_IN_DIR(pairs_and_numbers),
         TEST_IN_DIR(bad_lines),
         TEST_IN_DIR(a_named_corpus_has_its_split),
+        TEST_IN_DIR(labels_alone),
         TEST_IN_DIR(few_labels),
         TEST_IN_DIR(every_allocation_may_fail),
     };

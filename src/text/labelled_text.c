@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "io/number.h"
 #include "text/corpus.h"
 #include "text/corpus_read.h"
@@ -171,7 +172,7 @@ static cs_status take_line(const layout *l, const cs_lines *lines, bool first, b
     int64_t i = t->count++;
     entries[i] = (entry){.example = i, .line = lines->number};
     status = take(l, lines, "the label", l->label, &entries[i].label);
-    if (status == CS_OK) {
+    if (status == CS_OK && l->text > 0) {
         status = take(l, lines, "the text", l->text, &t->text[i]);
     }
     if (status == CS_OK && l->pair > 0) {
@@ -183,13 +184,15 @@ static cs_status take_line(const layout *l, const cs_lines *lines, bool first, b
     return status;
 }
 
-static cs_status make_room(int64_t room, bool pairs, cs_labelled_text *t, entry **entries)
+static cs_status make_room(int64_t room, bool texts, bool pairs, cs_labelled_text *t,
+                           entry **entries)
 {
-    t->text = cs_calloc(room, sizeof *t->text);
+    t->text = texts ? cs_calloc(room, sizeof *t->text) : NULL;
     t->pair = pairs ? cs_calloc(room, sizeof *t->pair) : NULL;
     t->value = cs_calloc(room, sizeof *t->value);
     *entries = cs_calloc(room, sizeof **entries);
-    return t->text && (t->pair || !pairs) && t->value && *entries ? CS_OK : CS_ERR_MEMORY;
+    bool all = (t->text || !texts) && (t->pair || !pairs) && t->value && *entries;
+    return all ? CS_OK : CS_ERR_MEMORY;
 }
 
 static cs_status read_lines(const layout *l, const cs_labelled_options *options,
@@ -206,7 +209,7 @@ static cs_status read_lines(const layout *l, const cs_labelled_options *options,
     for (int64_t i = 0; i < size; ++i) {
         room += text[i] == '\n';
     }
-    status = make_room(room, l->pair > 0, t, entries);
+    status = make_room(room, l->text > 0, l->pair > 0, t, entries);
     cs_lines lines = {.at = text, .end = text + size};
     while (status == CS_OK && (options->limit == 0 || t->count < options->limit) &&
            cs_lines_next(&lines)) {
@@ -313,6 +316,25 @@ static cs_status number_classes(const char *path, entry *entries,
     return status;
 }
 
+/* Labels as numbers; what was read becomes *out. */
+static cs_status finish(cs_status status, bool regression, const cs_labelled_text *classes_of,
+                        entry *entries, cs_labelled_text *made, cs_labelled_text *out)
+{
+    if (status == CS_OK && !regression) {
+        status = number_classes(made->path, entries, classes_of, made);
+    }
+    for (int64_t i = 0; entries && i < made->count; ++i) {
+        cs_free(entries[i].label);
+    }
+    cs_free(entries);
+    if (status == CS_OK) {
+        *out = *made;
+    } else {
+        cs_labelled_text_free(made);
+    }
+    return status;
+}
+
 cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *options,
                                 const cs_labelled_text *classes_of, cs_labelled_text *out)
 {
@@ -320,23 +342,62 @@ cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *o
     entry *entries = NULL;
     cs_labelled_text made = {0};
     cs_status status = layout_of(source, options, classes_of == NULL, &l);
+    made.path = l.path;
     if (status == CS_OK) {
         status = read_lines(&l, options, &made, &entries);
     }
-    if (status == CS_OK && !options->regression) {
-        status = number_classes(l.path, entries, classes_of, &made);
+    return finish(status, options->regression, classes_of, entries, &made, out);
+}
+
+/* --- labels alone ----------------------------------------------------------------------------- */
+
+static cs_status read_array(bool regression, cs_labelled_text *t, entry **entries)
+{
+    cs_array array = {0};
+    cs_status status = cs_npy_read(t->path, 0, &array);
+    if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0)) {
+        status = cs_fail(CS_ERR_INPUT, "%s: want one label a row", t->path);
     }
-    for (int64_t i = 0; entries && i < made.count; ++i) {
-        cs_free(entries[i].label);
-    }
-    cs_free(entries);
-    made.path = l.path;
     if (status == CS_OK) {
-        *out = made;
-    } else {
-        cs_labelled_text_free(&made);
+        status = make_room(array.size, false, false, t, entries);
     }
+    for (int64_t i = 0; i < array.size && status == CS_OK; ++i) {
+        int64_t number = 0;
+        (*entries)[i] = (entry){.example = i, .line = i};
+        t->count = i + 1;
+        t->value[i] = cs_array_f64(&array, i);
+        if (regression && !isfinite(t->value[i])) {
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld: %g is no finite number", t->path,
+                             (long long)i, t->value[i]);
+        } else if (!regression) {
+            status = cs_blame(cs_array_i64(&array, i, &number), "%s", t->path);
+            (*entries)[i].label = status == CS_OK ? cs_format("%lld", (long long)number) : NULL;
+            status = status == CS_OK && !(*entries)[i].label ? CS_ERR_MEMORY : status;
+        }
+    }
+    cs_array_free(&array);
     return status;
+}
+
+cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
+                             cs_labelled_text *out)
+{
+    const cs_labelled_options options = {.regression = regression};
+    entry *entries = NULL;
+    cs_labelled_text made = {0};
+    if (!cs_has_suffix(path, ".npy") && !cs_has_suffix(path, ".txt") &&
+        !cs_has_suffix(path, ".tsv")) {
+        return cs_fail(CS_ERR_USAGE, "%s: labels are FILE.npy, .txt or .tsv", path);
+    }
+    made.path = cs_strdup(path);
+    cs_status status = made.path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_has_suffix(path, ".npy")) {
+        status = read_array(regression, &made, &entries);
+    } else if (status == CS_OK) {
+        const layout l = {.path = made.path, .label = 1, .header = true};
+        status = read_lines(&l, &options, &made, &entries);
+    }
+    return finish(status, regression, classes_of, entries, &made, out);
 }
 
 static void free_all(char **text, int64_t count)

@@ -45,6 +45,12 @@ typedef struct {
 cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *options,
                                 const cs_labelled_text *classes_of,
                                 cs_labelled_text *out) CS_MUST_CHECK;
+
+/* Labels alone, one a row of some matrix: FILE.npy (one dimension; whole numbers, or any for
+ * regression), FILE.txt or FILE.tsv (a line each, the first column; empty lines and a header are
+ * passed over). text and pair stay NULL. Errors as above; CS_ERR_USAGE for another ending. */
+cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
+                             cs_labelled_text *out) CS_MUST_CHECK;
 void cs_labelled_text_free(cs_labelled_text *t);
 
 /* Which examples a run with few labels is taught with: "all", "1%", "10%" (of each class, half up,
