@@ -23,26 +23,6 @@ typedef struct {
 
 /* --- options --- */
 
-static cs_status parse_layers(const cs_args *args, run *r)
-{
-    const char *text = cs_args_text(args, "layers");
-    int64_t last = r->text.model.config.layers;
-    cs_status status = CS_OK;
-    if (strcmp(text, "all") == 0 || strcmp(text, "last") == 0) {
-        int64_t first = strcmp(text, "all") == 0 ? 0 : last;
-        r->options.layers = last - first + 1;
-        r->layer = cs_alloc(r->options.layers, sizeof *r->layer);
-        for (int64_t l = 0; r->layer && l < r->options.layers; ++l) {
-            r->layer[l] = first + l;
-        }
-        status = r->layer ? CS_OK : CS_ERR_MEMORY;
-    } else {
-        status = cs_parse_int_list(text, "--layers", 0, last, &r->options.layers, &r->layer);
-    }
-    r->options.layer = r->layer;
-    return status;
-}
-
 static bool chosen(const cs_args *args, const char *option, const char *value)
 {
     return strcmp(cs_args_text(args, option), value) == 0;
@@ -67,7 +47,9 @@ static cs_status take_options(const cs_args *args, run *r)
     o->drop_masked = cs_args_flag(args, "drop-masked");
     o->keep = r->text.keep;
     o->progress = cs_output_progress(args);
-    cs_status status = parse_layers(args, r);
+    cs_status status =
+        cs_args_layers(args, "layers", r->text.model.config.layers, &o->layers, &r->layer);
+    o->layer = r->layer;
     if (status == CS_OK && o->drop_masked && !(o->mask_ratio > 0)) {
         status = cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio");
     }

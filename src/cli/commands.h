@@ -20,6 +20,7 @@
     X(features)                                                                                    \
     X(verify_model)                                                                                \
     X(perplexity)                                                                                  \
+    X(probe)                                                                                       \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

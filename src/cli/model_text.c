@@ -2,6 +2,7 @@
  * understood: configuration and weights first, then the tokenizer, then the text. */
 #include "cli/model_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -141,6 +142,25 @@ cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around 
                        t->dir);
     }
     return CS_OK;
+}
+
+cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, int64_t *count,
+                         int64_t **layer)
+{
+    const char *text = cs_args_text(args, option);
+    if (strcmp(text, "all") != 0 && strcmp(text, "last") != 0) {
+        char what[64];
+        (void)snprintf(what, sizeof what, "--%s", option);
+        return cs_parse_int_list(text, what, 0, last, count, layer);
+    }
+    int64_t first = strcmp(text, "all") == 0 ? 0 : last;
+    int64_t *list = cs_alloc(last - first + 1, sizeof *list);
+    for (int64_t l = first; list && l <= last; ++l) {
+        list[l - first] = l;
+    }
+    *count = last - first + 1;
+    *layer = list;
+    return list ? CS_OK : CS_ERR_MEMORY;
 }
 
 void cs_model_text_free(cs_model_text *t)

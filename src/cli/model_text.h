@@ -39,6 +39,10 @@ typedef struct {
 } cs_around;
 cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out) CS_MUST_CHECK;
 
+/* A list of layers, "all" (0..last) or "last", in fresh memory. */
+cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, int64_t *count,
+                         int64_t **layer) CS_MUST_CHECK;
+
 void cs_model_text_free(cs_model_text *t);
 
 #endif

@@ -1,0 +1,48 @@
+/* What cospec probe tells of a layer: scores with both intervals, the fits, predictions.csv, and
+ * the comparison with predictions of another run. */
+#ifndef CS_CLI_PROBE_REPORT_H
+#define CS_CLI_PROBE_REPORT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "analysis/linear_probe.h"
+#include "analysis/metrics.h"
+#include "cli/opt.h"
+#include "io/table.h"
+#include "text/labelled_text.h"
+
+/* The same for all layers. */
+typedef struct {
+    const char *model; /* or name of the features */
+    const char *few;   /* "all", "10%", "16" */
+    const cs_labelled_text *train, *test;
+    int64_t metrics;
+    cs_metric metric[CS_METRICS];
+    int64_t seeds;
+    uint64_t seed;         /* of the first; the others follow it */
+    bool brief;            /* a table for the eye: no definitions */
+    const char *against;   /* file, or NULL */
+    const cs_table *rival; /* its rows */
+    cs_table *table;       /* of scores */
+    cs_table *predictions; /* NULL: not wanted */
+} cs_probe_study;
+
+/* One layer: `seeds` probes, and what they say of each test example (seeds x test->count). */
+typedef struct {
+    const char *layer; /* "last", "3"; "-": a matrix */
+    int64_t features;
+    cs_linear_probe *probe;
+    double *prediction, *baseline;
+} cs_probe_layer;
+
+/* Columns of the two tables. */
+extern const char *const cs_probe_columns, *const cs_probe_columns_brief;
+char *cs_probe_prediction_columns(int64_t seeds) CS_MUST_CHECK;
+
+/* Adds the layer's rows to the tables and its results to `json`. CS_ERR_INPUT when the rival's
+ * predictions are of other examples. */
+cs_status cs_probe_report(const cs_probe_study *s, const cs_probe_layer *l,
+                          json_t *json) CS_MUST_CHECK;
+
+#endif
