@@ -164,7 +164,8 @@ cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, in
                        x->name ? x->name : "features", (long long)x->cols, (long long)p->features);
     }
     const cs_probe_sample s = {.x = x, .count = x->rows};
-    asked a = {.p = p, .s = &s, .prediction = prediction};
+    asked a = {.p = p, .s = &s};
+    a.prediction = prediction;
     return answer(&a, threads);
 }
 

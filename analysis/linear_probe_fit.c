@@ -70,7 +70,7 @@ static cs_status evaluate_run(void *ctx, int64_t run, int worker)
     const int64_t p = q->p, k = q->k, last = first_of(q, run + 1);
     const double *bias = e->x + p * k;
     double *part = q->partial + run * (variables(q) + 1), *to_bias = part + p * k;
-    double *s = q->score + worker * CS_PROBE_BLOCK * k, loss = 0.0;
+    double *s = q->score + (int64_t)worker * CS_PROBE_BLOCK * k, loss = 0.0;
     memset(part, 0, (size_t)(variables(q) + 1) * sizeof *part);
     for (int64_t from = first_of(q, run); from < last; from += CS_PROBE_BLOCK) {
         const int64_t rows = last - from < CS_PROBE_BLOCK ? last - from : CS_PROBE_BLOCK;
@@ -164,7 +164,7 @@ cs_status cs_probe_prepare(cs_probe_problem *q)
     q->threads = workers;
     q->runs = q->n < CS_PROBE_RUNS ? q->n : CS_PROBE_RUNS;
     q->partial = cs_alloc(q->runs * (variables(q) + 1), sizeof *q->partial);
-    q->score = cs_alloc(workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
+    q->score = cs_alloc((int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
     if (!q->partial || !q->score) {
         return CS_ERR_MEMORY;
     }

@@ -236,7 +236,7 @@ static double value_score(cs_metric metric, const selection *s)
 
 static double score(cs_metric metric, const selection *s)
 {
-    return table[metric].classes ? class_score(metric, s) : value_score(metric, s);
+    return s->classes > 0 ? class_score(metric, s) : value_score(metric, s);
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */

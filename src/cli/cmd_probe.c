@@ -93,6 +93,15 @@ static double baseline_of(const run *r, int64_t count, const int64_t *row)
     return t->classes > 0 ? (double)best : mean;
 }
 
+/* A least loss at an end of the grid may not be the least there is. */
+static void note_end(const run *r, const char *layer, const cs_linear_probe *p)
+{
+    if (p->steps > 1 && (p->chosen == 0 || p->chosen == p->steps - 1)) {
+        cs_output_note(r->args, "layer %s: the chosen penalty, %g, is the %s of the grid", layer,
+                       p->step[p->chosen].penalty, p->chosen == 0 ? "largest" : "smallest");
+    }
+}
+
 static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs_rows *test,
                             cs_probe_layer *l)
 {
@@ -102,13 +111,14 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
     fit.seed = r->study.seed + (uint64_t)seed;
     cs_status status = cs_few_shot(r->study.few, r->train.count, r->train.value, r->train.classes,
                                    fit.seed, &count, &row);
-    status = cs_blame(status, status == CS_ERR_USAGE ? "--few" : r->train.path);
+    status = cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
     if (status == CS_OK) {
         status = cs_linear_probe_fit(train, count, row, r->train.value, r->train.classes, &fit,
                                      &l->probe[seed]);
     }
     if (status == CS_OK) {
         r->unconverged += !l->probe[seed].converged;
+        note_end(r, l->layer, &l->probe[seed]);
         status =
             cs_linear_probe_predict(&l->probe[seed], test, fit.threads, l->prediction + seed * n);
     }
@@ -434,7 +444,7 @@ const cs_command cs_cmd_probe = {
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example.",
-    .positional = "TRAIN TEST | MODEL TRAIN [TEST]",
+    .positional = "TRAIN|MODEL TEST|TRAIN [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_probe_texts, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"

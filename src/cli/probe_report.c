@@ -75,16 +75,13 @@ static cs_status fits_of(const cs_probe_study *s, const cs_probe_layer *l, doubl
     fits f = {.converged = true};
     for (int64_t r = 0; r < s->seeds; ++r) {
         const cs_linear_probe *p = &l->probe[r];
-        scratch[r] = log(p->step[p->chosen].penalty);
+        scratch[r] = p->step[p->chosen].penalty;
         f.gradient = fmax(f.gradient, p->gradient);
         f.iterations = p->iterations > f.iterations ? p->iterations : f.iterations;
         f.converged = f.converged && p->converged;
     }
     cs_status status = cs_seed_summary_of(s->seeds, scratch, &penalties);
-    f.penalty = l->probe[0].step[l->probe[0].chosen].penalty;
-    if (s->seeds > 1) { /* of one seed as it was given, without the rounding of exp(log) */
-        f.penalty = exp(penalties.median);
-    }
+    f.penalty = penalties.median;
     *out = f;
     return status;
 }
@@ -190,7 +187,7 @@ static cs_status add_runs(const cs_probe_study *s, const cs_probe_layer *l, json
         status = append(
             list,
             json_pack("{s:I, s:I, s:o, s:o, s:o, s:I, s:b, s:I, s:o, s:o, s:o}", "seed",
-                      (json_int_t)(s->seed + (uint64_t)r), "n", (json_int_t)p->rows, "penalty",
+                      (json_int_t)s->seed + r, "n", (json_int_t)p->rows, "penalty",
                       cs_json_number(p->step[p->chosen].penalty), "loss", cs_json_number(p->loss),
                       "gradient_norm", cs_json_number(p->gradient), "iterations",
                       (json_int_t)p->iterations, "converged", p->converged, "constant_features",

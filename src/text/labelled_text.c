@@ -308,7 +308,7 @@ static cs_status number_classes(const char *path, entry *entries,
         }
         t->value[entries[i].example] = (double)class;
     }
-    if (unknown) {
+    if (unknown && classes_of) { /* else classes are those of these very labels */
         status = cs_fail(CS_ERR_INPUT, "%s:%lld: class \"%.80s\" is none of the %lld of %s", path,
                          (long long)unknown->line, unknown->label, (long long)t->classes,
                          classes_of->path);

@@ -1,0 +1,163 @@
+# cospec probe: closed forms from files, texts through a model, few labels, comparisons, bad input.
+. tests/cli/lib.sh
+
+# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
+npy() {
+    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
+    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
+      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
+}
+
+# bytes of little-endian float32 for the numbers 0 1 2 -1 nan
+f32() {
+    for x in "$@"; do
+        case $x in
+            0) printf '\000\000\000\000' ;;
+            1) printf '\000\000\200\077' ;;
+            2) printf '\000\000\000\100' ;;
+            -1) printf '\000\000\200\277' ;;
+            nan) printf '\000\000\300\177' ;;
+        esac
+    done
+}
+
+i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
+
+# Ten rows (z, 7), z = -1 and 1 in turn; labels agree with the sign of z in eight of them.
+toy() {
+    f32 -1 2  1 2  -1 2  1 2  -1 2  1 2  -1 2  1 2  -1 2  1 2 | npy x.npy '<f4' '(10, 2)'
+    i64 0 1 0 1 0 1 0 1 1 0 | npy y.npy '<i8' '(10,)'
+}
+
+# The value of a metric in `out`: of the probe first, then of the baseline.
+metric() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' out; }
+
+# sigmoid(2 u) - 0.8 + u / 10 = 0 has u = 0.52...: the loss is known from it.
+test_closed_form() {
+    toy
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --json || return 1
+    [ "$(number n out)" = 10 ] && [ "$(number d out)" = 2 ] && [ "$(number classes out)" = 2 ] && [ "$(number constant_features out)" = 1 ] ||
+        { fail "$(head -c 300 out)"; return 1; }
+    loss=$(awk 'BEGIN { lo = 0; hi = 5; for (i = 0; i < 99; i++) { u = (lo + hi) / 2; if (1 / (1 + exp(-2 * u)) - 0.8 + 0.1 * u > 0) hi = u; else lo = u }
+        printf "%.15g", 0.8 * log(1 + exp(-2 * u)) + 0.2 * log(1 + exp(2 * u)) + 0.1 * u * u }')
+    near "$(number loss out)" "$loss" 1e-11 || return 1
+    for m in accuracy:0.8 f1:0.8 f1-macro:0.8 matthews:0.6; do near "$(metric ${m%:*})" ${m#*:} 1e-12 || return 1; done
+    grep -q '"definition": "share of examples' out && grep -q '"predicts": "the most frequent class' out && grep -q '"coverage"' out ||
+        { fail "no definition, baseline or interval"; return 1; }
+    # Rows and values are the same numbers as text.
+    printf 'label\n0\n1\n0\n1\n0\n1\n0\n1\n1\n0\n' > y.txt
+    cp out first; exits 0 "$COSPEC" probe x.npy x.npy --labels y.txt --test-labels y.npy --penalties 0.1 --json && cmp -s first out ||
+        { fail "${why:-labels as text give other numbers}"; return 1; }
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --json --threads 3 && cmp -s first out ||
+        fail "${why:-threads change the result}"
+}
+
+test_separable() {
+    toy
+    i64 0 1 0 1 0 1 0 1 0 1 | npy y.npy '<i8' '(10,)'
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --json || return 1
+    near "$(metric accuracy)" 1 0 && awk -v m="$(number least_margin out)" 'BEGIN { exit !(m > 0 && m < 1000) }' || fail "${why:-margin $(number least_margin out)}"
+}
+
+# One feature: w = r / (1 + penalty), a prediction on the line through the mean.
+test_regression() {
+    toy
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --regression --penalties 0.5 --csv || return 1
+    [ "$(head -1 out | cut -d, -f1-8)" = model,layer,few,probe,metric,definition,value,se ] || { fail "$(head -1 out)"; return 1; }
+    # r = 0.6, w = 0.4 on z and v = +-1: mean of (v - w z)^2 / 4, over 8 rows and 2.
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --regression --penalties 0.5 --json || return 1
+    near "$(metric mse)" 0.17 1e-12 && near "$(metric pearson)" 0.6 1e-12 && near "$(metric spearman)" 0.6 1e-12
+}
+
+# Words tell the classes of the small corpus, whatever the weights are.
+test_texts() {
+    small_corpus labelled.tsv
+    cut -f2 labelled.tsv > plain.txt
+    exits 0 "$COSPEC" train --corpus plain.txt --objective masked --steps 3 --width 16 --layers 2 --heads 2 --batch 4 -o small || return 1
+    exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --layer all --json -o d || return 1
+    [ "$(grep -c '"layer":' out)" = 3 ] && [ "$(number d out)" = 16 ] && near "$(metric accuracy)" 1 0 || { fail "${why:-$(head -c 300 out)}"; return 1; }
+    [ "$(head -1 d/predictions.csv)" = layer,example,truth,seed_1 ] && [ "$(sed -n 2p d/predictions.csv)" = 0,0,animal,animal ] &&
+        [ "$(wc -l < d/predictions.csv)" = 241 ] && [ -s d/manifest.json ] || { fail "$(head -2 d/predictions.csv)"; return 1; }
+    # The same from states in files.
+    exits 0 "$COSPEC" features small labelled.tsv --layers last -o s && exits 0 "$COSPEC" probe s/layer-2.npy s/layer-2.npy \
+        --labels s/labels.npy --test-labels s/labels.npy --penalties 0.1 --json || return 1
+    a=$(number loss out)
+    exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --penalties 0.1 --json && near "$(number loss out)" "$a" 0 || return 1
+    # Pairs have four times the columns.
+    awk -F '\t' '{ print $1 "\t" $2 "\t" $2 " again" }' labelled.tsv > pairs.tsv
+    exits 0 "$COSPEC" probe small pairs.tsv pairs.tsv --pair --few 10% --json && [ "$(number d out)" = 64 ] && [ "$(number n out)" = 8 ] &&
+        [ "$(number seeds out)" = 5 ] || { fail "${why:-d $(number d out), n $(number n out)}"; return 1; }
+    refuses 2 "takes MODEL TRAIN TEST" "$COSPEC" probe small labelled.tsv || return 1
+    refuses 2 "texts hold their own" "$COSPEC" probe small labelled.tsv labelled.tsv --labels x.npy || return 1
+    printf 'fungus\ta mushroom\n' > odd.tsv
+    refuses 3 'odd.tsv:1: class "fungus" is none of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
+    printf 'animal\ta\nanimal\tb\n' > one.tsv
+    refuses 3 "all 2 training rows are of class 0" "$COSPEC" probe small one.tsv one.tsv || return 1
+    refuses 3 "class 0 has 40 examples, 41 are wanted" "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
+    refuses 2 "--layer" "$COSPEC" probe small labelled.tsv labelled.tsv --layer 3
+}
+
+test_against() {
+    toy
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 1 -o a || return 1
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --against a/predictions.csv --json &&
+        [ "$(number only_this out)" = 0 ] && near "$(number p out)" 1 0 || { fail "${why:-$(number p out)}"; return 1; }
+    # Another run that has the last four wrong, of which this one has two right.
+    sed '8s/,[01]$/,1/; 9s/,[01]$/,0/' a/predictions.csv > b.csv
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --against b.csv --json || return 1
+    [ "$(number only_this out)" = 2 ] && near "$(number p out)" 0.5 1e-12 || { fail "p $(number p out)"; return 1; }
+    i64 1 1 0 1 0 1 0 1 1 0 | npy z.npy '<i8' '(10,)'
+    refuses 3 "a/predictions.csv:2: example 0 of truth 0 is not example 0" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels z.npy \
+        --against a/predictions.csv || return 1
+    sed 3d a/predictions.csv > short.csv
+    refuses 3 "short.csv: 9 predictions of layer - for 10 test examples" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy \
+        --against short.csv || return 1
+    printf 'a,b\n1,2\n' > no.csv
+    refuses 3 "no.csv: is no predictions.csv" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --against no.csv
+}
+
+# The result is printed, the exit code tells.
+test_unconverged() {
+    toy
+    exits 4 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 1e-3 --max-iterations 1 --json &&
+        grep -qF 'stopped with a gradient above' err && grep -q '"converged": false' out || fail "${why:-$(cat err)}"
+}
+
+test_bad_input() {
+    toy
+    l="--labels y.npy --test-labels y.npy"
+    refuses 2 "--labels FILE is missing: the labels of x.npy" "$COSPEC" probe x.npy x.npy || return 1
+    refuses 2 "--test-labels FILE is missing" "$COSPEC" probe x.npy x.npy --labels y.npy || return 1
+    i64 0 1 0 | npy short.npy '<i8' '(3,)'
+    refuses 3 "short.npy: 3 labels for the 10 rows of x.npy" "$COSPEC" probe x.npy x.npy --labels short.npy --test-labels y.npy || return 1
+    i64 0 1 0 1 0 5 0 1 1 0 | npy five.npy '<i8' '(10,)'
+    refuses 3 'class "5" is none of the 2' "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels five.npy || return 1
+    i64 3 3 3 3 3 3 3 3 3 3 | npy same.npy '<i8' '(10,)'
+    refuses 3 "a probe needs two classes" "$COSPEC" probe x.npy x.npy --labels same.npy --test-labels same.npy || return 1
+    f32 1 2 1  0 1 2 | npy wide.npy '<f4' '(2, 3)'; i64 0 1 | npy two.npy '<i8' '(2,)'
+    refuses 3 "wide.npy: 3 columns, x.npy has 2" "$COSPEC" probe x.npy wide.npy --labels y.npy --test-labels two.npy || return 1
+    f32 -1 2  1 2  -1 2  1 nan  -1 2  1 2  -1 2  1 2  -1 2  1 2 | npy nan.npy '<f4' '(10, 2)'
+    # shellcheck disable=SC2086 # several options
+    {
+        refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe nan.npy x.npy $l || return 1
+        refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy $l || return 1
+        refuses 2 "--metric: \"recall\" is not accuracy" "$COSPEC" probe x.npy x.npy $l --metric recall || return 1
+        refuses 2 "--metric pearson is not of classes" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
+        refuses 2 "--metric f1 is not of values" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
+        refuses 2 "they must be positive and fall" "$COSPEC" probe x.npy x.npy $l --penalties 0.1,1 || return 1
+        refuses 2 "--penalties" "$COSPEC" probe x.npy x.npy $l --penalties x || return 1
+        refuses 2 "--few: \"lots\" is not all" "$COSPEC" probe x.npy x.npy $l --few lots || return 1
+        refuses 2 "exclude each other" "$COSPEC" probe x.npy x.npy $l --folds 3 --validation-share 0.5 || return 1
+        refuses 2 "--pair goes with a MODEL" "$COSPEC" probe x.npy x.npy $l --pair || return 1
+        refuses 2 "no directory of a model" "$COSPEC" probe none x.npy x.npy $l || return 1
+        cp x.npy x.csv
+        refuses 2 "a matrix is FILE.npy" "$COSPEC" probe x.csv x.npy $l || return 1
+        refuses 3 "nowhere.npy" "$COSPEC" probe nowhere.npy x.npy $l || return 1
+        exits 0 "$COSPEC" probe x.npy x.npy $l --dry-run --json && [ "$(number fits out)" = 42 ] || fail "${why:-$(cat out)}"
+    }
+}
+
+for t in closed_form separable regression texts against unconverged bad_input; do
+    check $t
+done
