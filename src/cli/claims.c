@@ -26,6 +26,7 @@ static void claim_free(cs_claim *c)
     cs_free(c->source);
     cs_free(c->says);
     cs_free(c->scope);
+    cs_free(c->not_at);
     cs_free(c->statement);
     cs_free(c->want);
     cs_free(c->found);
@@ -96,11 +97,8 @@ static cs_status read_line(cs_claim *c, char *line)
     const struct {
         const char *key;
         char **to;
-    } texts[] = {{"source", &c->source},
-                 {"says", &c->says},
-                 {"scope", &c->scope},
-                 {"statement", &c->statement},
-                 {"want", &c->want}};
+    } texts[] = {{"source", &c->source},       {"says", &c->says}, {"scope", &c->scope},
+                 {"statement", &c->statement}, {"want", &c->want}, {"not-at", &c->not_at}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         if (strcmp(line, texts[i].key) == 0) {
             return keep(texts[i].to, line, rest);
@@ -324,7 +322,7 @@ static cs_status measure_statement(const char *dir, cs_claim *c)
     return status;
 }
 
-cs_status cs_claims_measure(const char *dir, cs_claims *claims)
+cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claims)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
@@ -334,6 +332,10 @@ cs_status cs_claims_measure(const char *dir, cs_claims *claims)
         } else if ((status = measure_side(dir, &c->left)) == CS_OK &&
                    (status = measure_side(dir, &c->right)) == CS_OK) {
             compare(c);
+        }
+        if (scale && c->not_at && strcmp(scale, c->not_at) == 0) {
+            c->verdict = CS_CLAIM_OPEN;
+            c->why = "this scale is too small to tell";
         }
         status = cs_blame(status, "claim %s", c->name);
     }

@@ -9,6 +9,7 @@
  *   want  > | <
  *   right SIDE
  *   scope WHAT THE INTERVAL COVERS, WHAT THIS SCALE CANNOT SHOW
+ *   not-at SCALE            optional: a scale of the study too small to tell
  *
  * SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN | exact] [where=COLUMN:VALUE]...
  * (cli/table_pick.h). In place of left, want and right:  statement STEP ID FORM,  a verdict of
@@ -38,6 +39,7 @@ typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_ver
 
 typedef struct {
     char *name, *source, *says, *scope;
+    char *not_at;    /* NULL: no such scale */
     char *statement; /* STEP ID FORM; NULL: two sides */
     char *want;
     cs_claim_side left, right;
@@ -57,9 +59,9 @@ typedef struct {
 cs_status cs_claims_read(const char *path, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
-/* Reads every side from the study's folder `dir`. CS_ERR_INPUT names the claim, and the file,
- * column or row that is missing. */
-cs_status cs_claims_measure(const char *dir, cs_claims *claims) CS_MUST_CHECK;
+/* Reads every side from the study's folder `dir`; scale: of the study, or NULL. CS_ERR_INPUT names
+ * the claim, and the file, column or row that is missing. */
+cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claims) CS_MUST_CHECK;
 
 /* "agree", "disagree", "cannot tell" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);

@@ -75,7 +75,7 @@ static cs_status run(cs_args *args)
         goto done;
     }
     if ((status = cs_study_run(&study, self, resume, announce, args)) != CS_OK ||
-        (status = cs_claims_measure(dir, &claims)) != CS_OK ||
+        (status = cs_claims_measure(dir, study.scale, &claims)) != CS_OK ||
         (claims_file && (status = cs_claims_write(&claims, verdicts)) != CS_OK) ||
         (status = cs_report_write(&study, &claims, template, report)) != CS_OK) {
         goto done;
