@@ -379,7 +379,7 @@ static void test_unwritten_norms(void **state)
     for (int i = 0; i < CS_NORMS; ++i) {
         poison[i] = NAN;
     }
-    ok(t.backend->put(t.backend, run.norms, poison, (int64_t)sizeof poison));
+    ok(t.backend->put(t.backend, run.updates.norms, poison, (int64_t)sizeof poison));
     for (; steps < 50; ++steps) {
         bool read = steps % 9 == 8;
         ok(cs_trainer_step(&run, read));
@@ -454,7 +454,7 @@ static void test_norms_are_read_in_time(void **state)
             set_gain(&t, step == 3 ? INFINITY : 1);
         }
         ok(cs_trainer_step(&run, false));
-        assert_int_equal(run.unread, step % CS_NORMS);
+        assert_int_equal(run.updates.unread, step % CS_NORMS);
         assert_int_equal(run.state.skipped, step < CS_NORMS ? 0 : 2);
     }
     ok(cs_trainer_step(&run, true));

@@ -127,14 +127,46 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
     *config = c;
 }
 
+/* --- classification --------------------------------------------------------------------------- */
+
+const char *cs_readout_name(cs_readout readout)
+{
+    static const char *const name[] = {
+        [CS_READ_FIRST] = "first", [CS_READ_LAST] = "last", [CS_READ_MEAN] = "mean"};
+    return name[readout];
+}
+
+cs_readout cs_readout_of(cs_arch arch)
+{
+    return arch == CS_ARCH_GPT2 ? CS_READ_LAST : CS_READ_FIRST;
+}
+
+cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_t classes,
+                                           cs_readout readout)
+{
+    cs_model_config c = *config;
+    c.classes = classes;
+    c.readout = readout;
+    c.head_transform = c.head_bias = c.query_vector = false;
+    c.tied = true;
+    c.decoder = (cs_decoder_config){0};
+    return c;
+}
+
+/* The head of the class: of the language model or, with classes, of the sequence classifier. */
+static bool usual_head(const cs_model_config *c, const cs_model_config *plain)
+{
+    return c->classes > 0 ? c->readout == cs_readout_of(c->arch)
+                          : c->head_transform == plain->head_transform &&
+                                c->head_bias == plain->head_bias;
+}
+
 bool cs_model_config_exchangeable(const cs_model_config *config)
 {
     cs_model_config plain = {0};
     cs_model_config_default(config->arch, &plain);
     return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
-           config->embed_norm == plain.embed_norm &&
-           config->head_transform == plain.head_transform && config->head_bias == plain.head_bias &&
-           config->bias && (config->token_types > 0) == (plain.token_types > 0) &&
+           config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias && (config->token_types > 0) == (plain.token_types > 0) &&
            config->positions > 0 && config->relative_buckets == 0;
 }
 
@@ -153,6 +185,7 @@ static cs_status sizes(const cs_model_config *c)
         {"layers", c->layers, 1, 1 << 10},
         {"heads", c->heads, 1, 64},
         {"token types", c->token_types, 0, 1 << 10},
+        {"classes", c->classes, 0, 1 << 20},
         {"inner width", c->inner, 1, 1 << 20},
         {"decoder layers", c->decoder.layers, 0, 64},
         {"decoder width", c->decoder.width, 1, 1 << 16},
@@ -245,6 +278,22 @@ static cs_status special_ids(const cs_model_config *c)
     return CS_OK;
 }
 
+/* A classifier predicts no tokens. */
+static cs_status classifier(const cs_model_config *c)
+{
+    if ((unsigned)c->readout > CS_READ_MEAN) {
+        return cs_fail(CS_ERR_USAGE, "no readout has number %d", (int)c->readout);
+    }
+    const char *extra = c->classes == 0         ? NULL
+                        : c->head_transform     ? "head transform"
+                        : c->head_bias          ? "bias of the logits"
+                        : !c->tied              ? "output matrix of its own"
+                        : c->query_vector       ? "query vector"
+                        : c->decoder.layers > 0 ? "decoder"
+                                                : NULL;
+    return extra ? cs_fail(CS_ERR_USAGE, "a classification head goes with no %s", extra) : CS_OK;
+}
+
 /* What the single layer of Theorem 4.3 has not. */
 static cs_status plain_linear(const cs_model_config *c)
 {
@@ -263,6 +312,7 @@ static cs_status plain_linear(const cs_model_config *c)
                         : c->post_norm            ? "norms"
                         : c->token_types > 0      ? "token types"
                         : c->relative_buckets > 0 ? "relative positions"
+                        : c->classes > 0          ? "classification head"
                         : c->query_vector         ? "query vector"
                         : c->decoder.layers > 0   ? "decoder"
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
@@ -289,8 +339,8 @@ cs_status cs_model_config_check(const cs_model_config *config)
         return cs_fail(CS_ERR_USAGE, "no decoder attention has number %d",
                        (int)config->decoder.attention);
     }
-    cs_status (*check[])(const cs_model_config *) = {sizes, reals, relative, special_ids,
-                                                     plain_linear};
+    cs_status (*check[])(const cs_model_config *) = {sizes,       reals,      relative,
+                                                     special_ids, classifier, plain_linear};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
         status = check[i](config);

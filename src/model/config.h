@@ -33,6 +33,10 @@ typedef enum {
     CS_DECODER_CROSS,        /* cross-attention only, rows at the masked positions */
 } cs_decoder_attention;
 
+/* Which state of a text a classification head reads: of its first token (BERT's [CLS]), of its last
+ * (GPT-2), or the mean over all. */
+typedef enum { CS_READ_FIRST, CS_READ_LAST, CS_READ_MEAN } cs_readout;
+
 typedef struct {
     int64_t layers; /* 0: no decoder */
     int64_t width, heads, inner;
@@ -50,6 +54,9 @@ typedef struct {
     bool embed_norm; /* norm of the embedding sum (roberta-*, bert) */
     bool head_transform;     /* dense, gelu, norm before the output embedding (roberta-*, bert) */
     bool head_bias;          /* bias of the logits */
+    int64_t classes; /* outputs of a classification head, which stands in place of the language
+                        model's: 1 a value (regression), 0 none */
+    cs_readout readout;
     bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
     bool tied;               /* output embedding = token table */
     int64_t token_types;     /* rows of the token type table (all rows use type 0); 0: none */
@@ -78,6 +85,13 @@ const char *cs_arch_name(cs_arch arch);
 /* The architecture's choices (everything but sizes and decoder; ids as in the class's own config)
  * into a zeroed or sized config. */
 void cs_model_config_default(cs_arch arch, cs_model_config *config);
+
+/* The same encoder under a classification head of so many outputs: no head of a language model, no
+ * decoder, no query vector. The readout of the architecture's own class is cs_readout_of. */
+cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_t classes,
+                                           cs_readout readout);
+cs_readout cs_readout_of(cs_arch arch);
+const char *cs_readout_name(cs_readout readout); /* "first", "last", "mean" */
 
 /* The special tokens of the tokenizer at hand (-1: none), and what follows from them: positions of
  * roberta-* start behind the padding token's row. */

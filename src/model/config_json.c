@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/json.h"
@@ -87,6 +88,7 @@ static const field OURS[] = {
     {"relative_buckets", FIELD_INT, AT(relative_buckets), NAN},
     {"relative_distance", FIELD_INT, AT(relative_distance), NAN},
     {"query_vector", FIELD_BOOL, AT(query_vector), NAN},
+    {"classes", FIELD_INT, AT(classes), NAN},
     {"pooling", FIELD_REAL, AT(pooling), NAN},
     {"mask_id", FIELD_ID, AT(mask_id), 0},
     {"unk_id", FIELD_ID, AT(unk_id), 0},
@@ -110,6 +112,14 @@ static const char *const CLASS[] = {[CS_ARCH_GPT2] = "GPT2LMHeadModel",
                                     [CS_ARCH_ROBERTA] = "RobertaForMaskedLM",
                                     [CS_ARCH_BERT] = "BertForMaskedLM",
                                     [CS_ARCH_LINEAR] = NULL};
+
+/* With a classification head. */
+static const char *const CLASSIFIER[] = {[CS_ARCH_GPT2] = "GPT2ForSequenceClassification",
+                                         [CS_ARCH_ROBERTA_PRELAYERNORM] =
+                                             "RobertaPreLayerNormForSequenceClassification",
+                                         [CS_ARCH_ROBERTA] = "RobertaForSequenceClassification",
+                                         [CS_ARCH_BERT] = "BertForSequenceClassification",
+                                         [CS_ARCH_LINEAR] = NULL};
 
 static const char *const DECODER[] = {[CS_DECODER_SELF] = "self",
                                       [CS_DECODER_SELF_CROSS] = "self-cross",
@@ -207,6 +217,10 @@ static cs_model_config assumed(const cs_model_config *config)
         plain.embed_dropout = config->dropout;
         plain.token_types = config->token_types;
     }
+    if (config->classes > 0) { /* what goes with such a head */
+        plain.head_transform = plain.head_bias = false;
+        plain.classes = cs_model_config_exchangeable(config) ? config->classes : 0;
+    }
     return plain;
 }
 
@@ -229,11 +243,41 @@ static cs_status write_ours(const cs_model_config *config, bool exchangeable, js
         status =
             cs_json_set(ours, "decoder_attention", json_string(DECODER[config->decoder.attention]));
     }
+    if (status == CS_OK && config->classes > 0 && !exchangeable) {
+        status = cs_json_set(ours, "readout", json_string(cs_readout_name(config->readout)));
+    }
     if (status != CS_OK || json_object_size(ours) == 0) {
         json_decref(ours);
         ours = NULL;
     }
     *out = ours;
+    return status;
+}
+
+/* The number of outputs of a Hugging Face class is that of its labels. */
+static cs_status write_labels(int64_t classes, json_t *object)
+{
+    json_t *names = json_object(), *numbers = json_object();
+    cs_status status =
+        names && numbers ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
+    for (int64_t c = 0; c < classes && status == CS_OK; ++c) {
+        char number[32], name[40];
+        (void)snprintf(number, sizeof number, "%lld", (long long)c);
+        (void)snprintf(name, sizeof name, "LABEL_%lld", (long long)c);
+        status = cs_json_set(names, number, json_string(name));
+        if (status == CS_OK) {
+            status = cs_json_set(numbers, name, json_integer((json_int_t)c));
+        }
+    }
+    if (status == CS_OK &&
+        (status = cs_json_set(object, "id2label", json_incref(names))) == CS_OK &&
+        (status = cs_json_set(object, "label2id", json_incref(numbers))) == CS_OK) {
+        status = cs_json_set(
+            object, "problem_type",
+            json_string(classes == 1 ? "regression" : "single_label_classification"));
+    }
+    json_decref(names);
+    json_decref(numbers);
     return status;
 }
 
@@ -246,7 +290,11 @@ static cs_status write_class(const cs_model_config *config, bool exchangeable, j
     const char *type = exchangeable ? cs_arch_name(config->arch) : "cospec";
     cs_status status = cs_json_set(object, "model_type", json_string(type));
     if (status == CS_OK && exchangeable) {
-        status = cs_json_set(object, "architectures", json_pack("[s]", CLASS[config->arch]));
+        const char *name = (config->classes > 0 ? CLASSIFIER : CLASS)[config->arch];
+        status = cs_json_set(object, "architectures", json_pack("[s]", name));
+    }
+    if (status == CS_OK && exchangeable && config->classes > 0) {
+        status = write_labels(config->classes, object);
     }
     for (const field *f = family(config->arch); f->key && status == CS_OK; ++f) {
         status = cs_json_set(object, f->key, json_of(f, get(&rows, f)));
@@ -395,6 +443,31 @@ static cs_status read_decoder(const char *where, const json_t *value, cs_model_c
                    "%s: 'decoder_attention' is not self, self-cross, causal-cross or cross", where);
 }
 
+static cs_status read_readout(const char *where, const json_t *value, cs_model_config *config)
+{
+    for (int r = 0; json_is_string(value) && r <= CS_READ_MEAN; ++r) {
+        if (strcmp(json_string_value(value), cs_readout_name((cs_readout)r)) == 0) {
+            config->readout = (cs_readout)r;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_INPUT, "%s: 'readout' is not first, last or mean", where);
+}
+
+/* A sequence classifier of Hugging Face: as many outputs as labels, 2 where none are named. */
+static void read_classifier(const json_t *json, cs_model_config *config)
+{
+    const char *name =
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    const json_t *labels = json_object_get(json, "id2label"),
+                 *number = json_object_get(json, "num_labels");
+    if (name && CLASSIFIER[config->arch] && strcmp(name, CLASSIFIER[config->arch]) == 0) {
+        config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
+                          : json_is_integer(number)    ? (int64_t)json_integer_value(number)
+                                                       : 2;
+    }
+}
+
 static const field *ours_by_key(const char *key)
 {
     const field *f = OURS;
@@ -415,6 +488,8 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
         double x = 0;
         if (strcmp(key, "decoder_attention") == 0) {
             status = read_decoder(where, value, config);
+        } else if (strcmp(key, "readout") == 0) {
+            status = read_readout(where, value, config);
         } else if (f) {
             status = read_value(where, f, value, &x);
             if (status == CS_OK) {
@@ -470,8 +545,14 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     if (arch != CS_ARCH_GPT2) {
         config.embed_dropout = config.dropout;
     }
+    read_classifier(json, &config);
+    config.readout = cs_readout_of(arch);
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) {
         return status;
+    }
+    if (config.classes > 0) {
+        config.head_transform = config.head_bias = false;
+        config.tied = true;
     }
     cs_model_config_ids(&config, (cs_special_ids){config.pad_id, config.bos_id, config.eos_id,
                                                   config.mask_id, config.unk_id});

@@ -28,6 +28,7 @@ static const name_row gpt2[] = {
     {"layer.N.mlp.out", "h.N.mlp.c_proj", TRANSPOSED},
     {"final_norm", "ln_f", AS_OURS},
     {"output", "/lm_head", AS_OURS},
+    {"classifier.output", "/score", AS_OURS},
     {NULL, NULL, AS_OURS},
 };
 
@@ -49,9 +50,10 @@ static const name_row gpt2[] = {
     }
 #define ROBERTA_HEAD                                                                               \
     {"head.dense", "/lm_head.dense", AS_OURS}, {"head.norm", "/lm_head.layer_norm", AS_OURS},      \
-        {"head", "/lm_head", AS_OURS},                                                             \
+        {"head", "/lm_head", AS_OURS}, {"output", "/lm_head.decoder", AS_OURS},                    \
+        {"classifier.dense", "/classifier.dense", AS_OURS},                                        \
     {                                                                                              \
-        "output", "/lm_head.decoder", AS_OURS                                                      \
+        "classifier.output", "/classifier.out_proj", AS_OURS                                       \
     }
 
 static const name_row roberta_prelayernorm[] = {
@@ -73,6 +75,8 @@ static const name_row bert[] = {
     {"head.norm", "/cls.predictions.transform.LayerNorm", AS_OURS},
     {"head", "/cls.predictions", AS_OURS},
     {"output", "/cls.predictions.decoder", AS_OURS},
+    {"classifier.dense", "pooler.dense", AS_OURS},
+    {"classifier.output", "/classifier", AS_OURS},
     {NULL, NULL, AS_OURS},
 };
 

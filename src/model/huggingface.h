@@ -2,7 +2,8 @@
  *
  * Names are those of transformers' GPT2LMHeadModel, RobertaPreLayerNormForMaskedLM,
  * RobertaForMaskedLM and BertForMaskedLM. GPT-2 keeps matrices inputs x outputs (Conv1D), the
- * others outputs x inputs like ours; all but GPT-2 part query, key and value. What no class has is
+ * others outputs x inputs like ours; classification heads are those of the ...ForSequence-
+ * Classification classes; all but GPT-2 part query, key and value. What no class has is
  * stored as "cospec." and our name.
  */
 #ifndef CS_MODEL_HUGGINGFACE_H

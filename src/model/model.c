@@ -114,6 +114,12 @@ static void add_head(table *t, const cs_model_config *c)
     if (!c->tied) {
         add(t, c->vocab, c->width, true, "output.weight");
     }
+    if (c->classes > 0 && c->arch != CS_ARCH_GPT2) {
+        add_linear(t, c->width, c->width, "", "classifier.dense");
+        add_linear(t, c->classes, c->width, "", "classifier.output");
+    } else if (c->classes > 0) {
+        add(t, c->classes, c->width, true, "classifier.output.weight");
+    }
 }
 
 static void add_decoder(table *t, const cs_model_config *c)
@@ -185,6 +191,27 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
     }
     *out = model;
     return CS_OK;
+}
+
+cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
+        const cs_param *p = &to->params.param[i];
+        int64_t at = cs_params_find(&from->params, p->name);
+        const cs_param *q = at < 0 ? NULL : &from->params.param[at];
+        if (!q || q->rows != p->rows || q->cols != p->cols ||
+            strncmp(p->name, "classifier.", 11) == 0) {
+            continue;
+        }
+        float *value = cs_alloc(p->rows * p->cols, sizeof *value);
+        status = value ? cs_params_get(&from->params, at, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
+        if (status == CS_OK) {
+            status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
+        }
+        cs_free(value);
+    }
+    return status;
 }
 
 void cs_model_free(cs_model *model)

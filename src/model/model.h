@@ -24,6 +24,9 @@
  *   head.norm.gain .bias           1 x d                 head_transform
  *   head.bias                      1 x V                 head_bias
  *   output.weight                  V x d                 not tied
+ *   classifier.dense.weight .bias  d x d, 1 x d          classes; not gpt2
+ *   classifier.output.weight       C x d                 classes
+ *   classifier.output.bias         1 x C                 classes; not gpt2
  *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal
  *   decoder.token                  V x e                 causal
@@ -62,6 +65,10 @@ void cs_model_free(cs_model *model);
  * deviation 1 and projections of 1 / sqrt(d), so that features are of order one. A function of
  * (seed, parameter name, row, column), the same on every backend. */
 cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
+
+/* Gives every parameter of `to` that `from` has too, by name and shape, the value it has there, but
+ * for those of a classification head: a task begins with a head of its own. CS_ERR_MEMORY. */
+cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
 
 /* DIR/model.safetensors and DIR/config.json in Hugging Face form (ours only: extra names, "cospec."
  * prefix). Writing is atomic file by file. */

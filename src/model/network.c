@@ -45,8 +45,9 @@ int cs_emit_content(cs_emitter *e)
     table[tables] = cs_emit_param(e, "", "embed.token");
     index[tables++] = net->token;
     if (c->token_types > 0) {
+        net->type = cs_graph_index(g, net->rows, "type");
         table[tables] = cs_emit_param(e, "", "embed.type");
-        index[tables++] = cs_emit_zeros(e, net->rows);
+        index[tables++] = net->type;
     }
     if (c->positions > 0) {
         table[tables] = cs_emit_param(e, "", "embed.position");
@@ -91,6 +92,9 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
 int cs_emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
+    if (o->classify && e->config->readout == CS_READ_MEAN) {
+        return cs_emit_mean(e);
+    }
     cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
     if (o->predictions == 0) {
         e->net->top = cs_emit_final(e, stream, "final_norm");
@@ -113,10 +117,15 @@ static void loss_rows(cs_emitter *e)
     if (o->predictions == 0) {
         return;
     }
-    net->loss_rows = cs_graph_rows(e->graph, 1, o->predictions);
+    net->loss_rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
+                                 : cs_graph_rows(e->graph, 1, o->predictions);
     net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
-    if (o->loss != CS_LOSS_NONE) {
+    if (o->loss == CS_LOSS_SQUARED_ERROR) {
+        net->goal = cs_graph_input(e->graph, net->loss_rows, 1, "goal");
+    } else if (o->loss != CS_LOSS_NONE) {
         net->target = cs_graph_index(e->graph, net->loss_rows, "target");
+    }
+    if (o->loss != CS_LOSS_NONE) {
         net->weight = cs_graph_input(e->graph, net->loss_rows, 1, "weight");
     }
     if (o->loss == CS_LOSS_SPECTRAL) {
@@ -148,16 +157,20 @@ static void head(cs_emitter *e, int x)
 static void loss(cs_emitter *e)
 {
     cs_network *net = e->net;
-    int64_t vocab = e->config->vocab;
+    int64_t classes = e->options->classify ? e->config->classes : e->config->vocab;
     switch (e->options->loss) {
     case CS_LOSS_NONE:
         break;
     case CS_LOSS_CROSS_ENTROPY:
-        net->loss = cs_graph_cross_entropy(e->graph, net->logits, vocab, net->target, net->weight);
+        net->loss =
+            cs_graph_cross_entropy(e->graph, net->logits, classes, net->target, net->weight);
         break;
     case CS_LOSS_SPECTRAL:
-        net->loss = cs_graph_spectral_loss(e->graph, net->logits, vocab, net->target, net->weight,
+        net->loss = cs_graph_spectral_loss(e->graph, net->logits, classes, net->target, net->weight,
                                            net->mass, e->options->spectral_factor);
+        break;
+    case CS_LOSS_SQUARED_ERROR:
+        net->loss = cs_graph_squared_error(e->graph, net->logits, net->goal, net->weight);
         break;
     }
 }
@@ -190,6 +203,25 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
     return CS_OK;
 }
 
+static cs_status check_classifier(const cs_model_config *c, const cs_network_options *o)
+{
+    cs_loss loss = c->classes == 1 ? CS_LOSS_SQUARED_ERROR : CS_LOSS_CROSS_ENTROPY;
+    if (c->classes == 0) {
+        return cs_fail(CS_ERR_USAGE, "the model has no classification head");
+    }
+    if (o->form != CS_FORM_SINGLE || o->keep_hidden) {
+        return cs_fail(CS_ERR_USAGE, "a classification head goes with the single form alone");
+    }
+    if (o->loss != CS_LOSS_NONE && o->loss != loss) {
+        return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs has another loss",
+                       (long long)c->classes);
+    }
+    return o->predictions == o->batch
+               ? check_sizes(c, o)
+               : cs_fail(CS_ERR_USAGE, "%lld loss rows for %lld texts", (long long)o->predictions,
+                         (long long)o->batch);
+}
+
 static cs_status check(const cs_model_config *c, const cs_network_options *o)
 {
     if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
@@ -202,6 +234,16 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     }
     if (o->form == CS_FORM_MAE && c->decoder.layers == 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no decoder");
+    }
+    if (c->classes > 0 && o->predictions > 0 && !o->classify) {
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has a classification head: it predicts classes, no tokens");
+    }
+    if (o->classify) {
+        return check_classifier(c, o);
+    }
+    if (o->loss == CS_LOSS_SQUARED_ERROR) {
+        return cs_fail(CS_ERR_USAGE, "the squared error is for classification heads");
     }
     if (o->training && o->keep_hidden) {
         return cs_fail(CS_ERR_USAGE, "hidden rows are kept in networks without training");
@@ -251,6 +293,9 @@ static void blank(const cs_network_options *options, cs_network *net)
                  &net->target,
                  &net->weight,
                  &net->mass,
+                 &net->goal,
+                 &net->readout_lim,
+                 &net->type,
                  &net->loss,
                  &net->logits,
                  &net->features,
@@ -269,7 +314,11 @@ static void emit(cs_emitter *e)
     loss_rows(e);
     int x = FORM[e->options->form](e);
     if (e->options->predictions > 0) {
-        head(e, x);
+        if (e->options->classify) {
+            cs_emit_classifier(e, x);
+        } else {
+            head(e, x);
+        }
         loss(e);
     }
 }

@@ -11,7 +11,11 @@
  *   linear      rows (B, S); pooled linear attention over what each query row (B, Q) sees; blind
  *
  * All read what they predict through loss rows (1, P): row numbers into the top of the network.
- * Rows above the last attention that no loss row reads are not computed. The form is chosen by
+ * Rows above the last attention that no loss row reads are not computed. A model with a
+ * classification head has one loss row a sequence in the single form: `predict` names its first or
+ * last row, or `readout_lim` what the mean is taken over; tanh(W x + b) and then the outputs, with
+ * dropout before both, as in BERT and RoBERTa (Devlin et al. 2019); gpt2 has the outputs alone. The
+ * form of other models is chosen by
  * cs_form_of; the batch (train/batch.h) fills the index tensors listed here.
  */
 #ifndef CS_MODEL_NETWORK_H
@@ -25,13 +29,19 @@
 
 typedef enum { CS_FORM_SINGLE, CS_FORM_TWO_STREAM, CS_FORM_MAE, CS_FORM_LINEAR } cs_form;
 
-typedef enum { CS_LOSS_NONE, CS_LOSS_CROSS_ENTROPY, CS_LOSS_SPECTRAL } cs_loss;
+typedef enum {
+    CS_LOSS_NONE,
+    CS_LOSS_CROSS_ENTROPY,
+    CS_LOSS_SPECTRAL,
+    CS_LOSS_SQUARED_ERROR /* classifiers of one output: regression */
+} cs_loss;
 
 typedef struct {
     cs_form form;
     cs_loss loss;
     double spectral_factor; /* 1 or 2 */
     bool training;
+    bool classify;          /* loss rows are texts, read by the classification head */
     bool keep_hidden;       /* hidden[] stays readable; not in training */
     int64_t batch, length;  /* B, S */
     int64_t queries;        /* Q (two-stream, linear) */
@@ -47,6 +57,7 @@ typedef struct cs_network {
     /* content (encoder) rows; position: row of the position table, none without absolute and
      * relative positions */
     int rows, token, position, vis, lim;
+    int type; /* row of the token type table, 0 where nothing is filled in */
     /* query rows: the row of the position table to sit at (two-stream), and what they see */
     int query_rows, query_position, query_lim;
     /* mae decoder rows: encoder row to take (row number among all encoder rows as they lie now, -1:
@@ -58,6 +69,7 @@ typedef struct cs_network {
     /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
      */
     int loss_rows, predict, target, weight, mass;
+    int goal, readout_lim; /* regression: values (input); readout mean: limits against vis */
     int loss, logits;
     int features; /* what the output matrix reads at loss rows */
     int top;      /* without loss rows: every content row after the final norm */

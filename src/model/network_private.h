@@ -82,6 +82,10 @@ int cs_emit_single(cs_emitter *e);
 int cs_emit_two_stream(cs_emitter *e);
 int cs_emit_mae(cs_emitter *e);
 int cs_emit_linear_form(cs_emitter *e);
+/* The single form with the mean of each sequence's rows at its loss row. */
+int cs_emit_mean(cs_emitter *e);
+/* The classification head over loss rows: sets features and logits. */
+void cs_emit_classifier(cs_emitter *e, int x);
 /* The encoder of single and mae: the stream after its last layer, narrowed if asked for. */
 cs_stream cs_emit_encoder(cs_emitter *e, bool narrow);
 

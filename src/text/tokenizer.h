@@ -85,6 +85,19 @@ bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
                          const int32_t **after, int64_t *afters);
 
+/* The form that the post-processor gives to a pair of texts: `token` an id, or CS_PAIR_FIRST and
+ * CS_PAIR_SECOND where the texts stand, `type` the token type of what stands there. Written anew to
+ * piece[0 .. *count - 1]; *count is 0 where there is no post-processor that adds tokens to a text.
+ * CS_ERR_INPUT names what is not supported: each text twice or not at all, more than
+ * CS_PAIR_PIECES. Source: the `tokenizers` package's TemplateProcessing, BertProcessing,
+ * RobertaProcessing. */
+enum { CS_PAIR_FIRST = -1, CS_PAIR_SECOND = -2, CS_PAIR_PIECES = 16 };
+typedef struct {
+    int32_t token, type;
+} cs_pair_piece;
+cs_status cs_tokenizer_pair(const cs_tokenizer *t, cs_pair_piece piece[CS_PAIR_PIECES],
+                            int64_t *count) CS_MUST_CHECK;
+
 /* Makes it put nothing around a text any more: takes away a post-processor that does (one that adds
  * no token stays). For a model that never saw these tokens; before others use the tokenizer. */
 void cs_tokenizer_drop_post(cs_tokenizer *t);

@@ -1,5 +1,5 @@
 /* Post-processors: which ids stand around a text. They are kept as JSON, so that nothing of them is
- * lost on writing; only the single-text form is acted on. */
+ * lost on writing; the pair's form is read (tokenizer_pair.c) when it is asked for. */
 #include <string.h>
 
 #include "base/mem.h"

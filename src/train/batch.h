@@ -64,6 +64,10 @@ typedef struct {
      * for the mask vector, a token (causal-cross), else -1 */
     int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
         *decoder_cross_lim;
+    /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
+     * readout mean, values of a regression */
+    int32_t *type, *readout_lim;
+    double *goal;
     int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
     double *weight, weight_sum; /* predictions; before normalisation */
     /* predictions: the example (index into the array given) and the place in its text that each

@@ -22,7 +22,9 @@ static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *ru
         status = cs_run_rows(run, n->decoder_rows, batch->batch, batch->decoder_length);
     }
     if (status == CS_OK && n->loss_rows != CS_NONE) {
-        status = cs_run_rows(run, n->loss_rows, 1, batch->predictions);
+        bool texts = n->options.classify;
+        status = cs_run_rows(run, n->loss_rows, texts ? batch->predictions : 1,
+                             texts ? 1 : batch->predictions);
     }
     return status;
 }
@@ -35,6 +37,8 @@ static void copy_indices(const cs_batch *batch, const cs_network *n, cs_run *run
     copy(run, n->position, batch->position, rows);
     copy(run, n->vis, batch->vis, rows);
     copy(run, n->lim, batch->lim, rows);
+    copy(run, n->type, batch->type, rows);
+    copy(run, n->readout_lim, batch->readout_lim, batch->predictions);
     copy(run, n->query_position, batch->query_position, queries);
     copy(run, n->query_lim, batch->query_lim, queries);
     copy(run, n->decoder_from, batch->decoder_from, decoder);
@@ -64,6 +68,9 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
     copy_indices(batch, network, run);
     for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {
         cs_run_input(run, network->weight, r, 0, batch->weight[r] * scale);
+    }
+    for (int64_t r = 0; r < batch->predictions && network->goal != CS_NONE; ++r) {
+        cs_run_input(run, network->goal, r, 0, batch->goal[r]);
     }
     int64_t classes = network->mass == CS_NONE ? 0 : network->graph.tensor[network->mass].cols;
     for (int64_t j = 0; j < classes; ++j) {

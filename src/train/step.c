@@ -2,8 +2,7 @@
  *
  *   gradient = sum over the step's micro-batches of d/dw sum_r weight[r] loss[r],
  * weights divided by their sum over the whole step, so that accumulation changes nothing but the
- * order of sums. AdamW's t is the number of the step, skipped ones included: then nothing but the
- * step need be known on the host, and all backends agree.
+ * order of sums (updates: train/updates.h).
  *
  * Limit: a step that predicts nothing (its plans are all empty) changes nothing and is not counted
  * as skipped; its loss and norm are NaN.
@@ -129,19 +128,12 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
 static cs_status allocate(cs_trainer *t)
 {
     const cs_train_options *o = &t->options;
-    void *norms = NULL;
     t->micro = cs_calloc(o->accumulate, sizeof *t->micro);
     t->example = cs_calloc(o->batch, sizeof *t->example);
     if (!t->micro || !t->example) {
         return CS_ERR_MEMORY;
     }
-    const int64_t bytes = CS_NORMS * (int64_t)sizeof *t->norms;
-    cs_status status = t->backend->alloc(t->backend, bytes, &norms);
-    t->norms = norms;
-    t->own = t->model->params.norm;
-    if (status == CS_OK) {
-        status = t->backend->zero(t->backend, norms, bytes);
-    }
+    cs_status status = cs_updates_init(&t->model->params, &t->updates);
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
         t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
         status = t->mass ? cs_examples_mass(&t->train, &o->task.objective, t->model->config.vocab,
@@ -182,12 +174,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
 
 void cs_trainer_free(cs_trainer *t)
 {
-    if (t->own) {
-        t->model->params.norm = t->own;
-    }
-    if (t->norms) {
-        t->backend->release(t->backend, t->norms);
-    }
+    cs_updates_free(&t->updates);
     for (int64_t i = 0; t->micro && i < t->options.accumulate; ++i) {
         cs_batch_free(&t->micro[i]);
     }
@@ -259,43 +246,10 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
 static cs_status update(cs_trainer *t, int64_t step)
 {
     const cs_train_options *o = &t->options;
-    cs_adamw hyper = {
-        .learning_rate = (float)cs_schedule_rate(o->schedule, o->learning_rate, o->final_share,
-                                                 o->warmup, o->steps, step),
-        .beta1 = (float)o->beta1,
-        .beta2 = (float)o->beta2,
-        .eps = (float)o->adam_eps,
-        .weight_decay = (float)o->weight_decay,
-        .clip = (float)o->clip,
-        .bias1 = (float)(1.0 - pow(o->beta1, (double)step)),
-        .bias2 = (float)(1.0 - pow(o->beta2, (double)step)),
-    };
-    int64_t slot = t->updates++ % CS_NORMS;
-    t->updated[slot] = step;
-    t->model->params.norm = t->norms + slot;
-    ++t->unread;
-    return cs_params_update(&t->model->params, &hyper);
-}
-
-/* Reads the norms of the last `unread` updates. */
-static cs_status read_norms(cs_trainer *t)
-{
-    double norm[CS_NORMS];
-    cs_train_state *s = &t->state;
-    cs_status status = t->backend->get(t->backend, norm, t->norms, (int64_t)sizeof norm);
-    for (int64_t i = t->updates - t->unread; i < t->updates && status == CS_OK; ++i) {
-        t->norm = norm[i % CS_NORMS];
-        s->bad = isfinite(t->norm) ? 0 : s->bad + 1;
-        s->skipped += s->bad > 0;
-        if (s->bad >= t->options.bad_limit) {
-            status = cs_fail(CS_ERR_CONVERGE,
-                             "the gradient was not finite in %lld steps in a row, the last of them "
-                             "%lld",
-                             (long long)s->bad, (long long)t->updated[i % CS_NORMS]);
-        }
-    }
-    t->unread = 0;
-    return status;
+    const cs_adamw_recipe recipe = {o->beta1, o->beta2, o->adam_eps, o->weight_decay, o->clip};
+    double rate = cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup,
+                                   o->steps, step);
+    return cs_updates_add(&t->updates, &recipe, rate, step);
 }
 
 cs_status cs_trainer_step(cs_trainer *t, bool read)
@@ -318,8 +272,10 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     }
     t->state.step = step;
     t->empty = !some;
-    if (status == CS_OK && t->unread > 0 && (read || t->unread == CS_NORMS)) {
-        status = read_norms(t);
+    int64_t unread = t->updates.unread;
+    if (status == CS_OK && unread > 0 && (read || unread == CS_NORMS)) {
+        status = cs_updates_read(&t->updates, t->options.bad_limit, &t->norm, &t->state.bad,
+                                 &t->state.skipped);
     }
     if (t->empty) {
         t->norm = NAN;

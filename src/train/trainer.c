@@ -194,7 +194,7 @@ static cs_status one_step(session *s, bool *stop)
         report(s);
     }
     *stop = *stop || cs_interrupted();
-    if (status == CS_OK && *stop && s->t.unread > 0) {
+    if (status == CS_OK && *stop && s->t.updates.unread > 0) {
         *stop = false; /* the next step is read */
     }
     return status == CS_OK && (keep || *stop) ? save(s, *stop) : status;

@@ -5,6 +5,7 @@
 #include "train/checkpoint.h"
 #include "train/examples.h"
 #include "train/trainer.h"
+#include "train/updates.h"
 
 /* One network of the model with its memory. */
 typedef struct {
@@ -12,8 +13,6 @@ typedef struct {
     cs_run *run;
     cs_network_options sizes; /* what batches are padded to, where they must be */
 } cs_train_net;
-
-enum { CS_NORMS = 64 }; /* norms kept on the backend before they are read */
 
 typedef struct {
     cs_model *model;
@@ -24,11 +23,7 @@ typedef struct {
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
-    double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
-    /* Steps that predicted something; number i of them has norm i % CS_NORMS. `unread` of the last
-     * ones were not read yet. */
-    int64_t updates, unread;
-    int64_t updated[CS_NORMS]; /* the steps of those norms */
+    cs_updates updates; /* of steps that predicted something */
     bool empty;                /* the last step predicted nothing */
     cs_train_state state;
     double norm; /* of the last step that was read, NaN when it was empty; its loss: state.loss */

@@ -1,0 +1,424 @@
+/* The loop is short: a run on a small task is made again rather than resumed in its middle, and
+ * loss and norm are read in every step. Interrupts are held while it runs, as in trainer.c.
+ *
+ * Batches of prediction hold texts of like length; a text's prediction depends on its batch only by
+ * the rounding of matrix products of other shapes, and batches on the texts alone. */
+#include "train/finetune.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "train/batch.h"
+#include "train/checkpoint.h"
+#include "train/log.h"
+#include "train/trainer_private.h"
+
+cs_finetune_options cs_finetune_defaults(void)
+{
+    return (cs_finetune_options){.epochs = 5,
+                                 .batch = 16,
+                                 .schedule = CS_SCHEDULE_COSINE,
+                                 .learning_rate = 4e-5,
+                                 .warmup = 0.1,
+                                 .adamw = {.beta1 = 0.9, .beta2 = 0.98, .adam_eps = 1e-6},
+                                 .bad_limit = 20,
+                                 .log_every = 10};
+}
+
+cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *texts,
+                             cs_readout readout, double dropout, cs_model_config *out)
+{
+    if (config->arch == CS_ARCH_LINEAR) {
+        return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
+    }
+    if (texts->classes == 1) {
+        return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
+    }
+    *out = cs_model_config_classifier(config, texts->classes > 0 ? texts->classes : 1, readout);
+    out->dropout = out->attention_dropout = out->embed_dropout = dropout;
+    return cs_model_config_check(out);
+}
+
+/* --- a network and its batches -----------------------------------------------------------------*/
+
+typedef struct {
+    cs_model *model;
+    const cs_texts *texts;
+    bool causal;
+    cs_train_net net;
+    cs_batch batch; /* room for the largest */
+} machine;
+
+static void machine_free(machine *m)
+{
+    cs_run_free(&m->net.run);
+    cs_network_free(&m->net.network);
+    cs_batch_free(&m->batch);
+}
+
+static cs_status check_texts(const cs_model *model, const cs_texts *texts, const int64_t *index,
+                             int64_t count)
+{
+    int64_t outputs = texts->classes > 0 ? texts->classes : 1;
+    if (model->config.classes != outputs) {
+        return cs_fail(CS_ERR_USAGE, "a model of %lld outputs for a task of %lld",
+                       (long long)model->config.classes, (long long)outputs);
+    }
+    if (count < 1) {
+        return cs_fail(CS_ERR_INPUT, "no texts");
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t t = index ? index[i] : i;
+        for (int64_t p = texts->start[t]; p < texts->start[t + 1]; ++p) {
+            if (texts->token[p] < 0 || texts->token[p] >= model->config.vocab) {
+                return cs_fail(CS_ERR_INPUT, "text %lld: token %d is not in 0..%lld, the vocabulary "
+                                             "of the model",
+                               (long long)t + 1, texts->token[p], (long long)model->config.vocab - 1);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status make_batch(const cs_network_options *o, cs_batch *b)
+{
+    int64_t rows = o->batch * o->length;
+    int32_t **of_rows[] = {&b->token, &b->position, &b->vis, &b->lim, &b->type};
+    int32_t **of_texts[] = {&b->predict, &b->target, &b->readout_lim};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; ++i) {
+        ok = (*of_rows[i] = cs_alloc(rows, sizeof **of_rows[i])) && ok;
+    }
+    for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
+        ok = (*of_texts[i] = cs_alloc(o->batch, sizeof **of_texts[i])) && ok;
+    }
+    ok = (b->weight = cs_alloc(o->batch, sizeof *b->weight)) && ok;
+    ok = (b->goal = cs_alloc(o->batch, sizeof *b->goal)) && ok;
+    b->form = CS_FORM_SINGLE;
+    return ok ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status machine_make(cs_model *model, const cs_texts *texts, const int64_t *index,
+                              int64_t count, const cs_finetune_options *o, bool training,
+                              machine *m)
+{
+    *m = (machine){.model = model, .texts = texts, .causal = o->causal};
+    m->net.sizes = (cs_network_options){
+        .form = CS_FORM_SINGLE,
+        .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR,
+        .training = training,
+        .classify = true,
+        .batch = o->batch < count ? o->batch : count,
+        .length = texts->longest};
+    m->net.sizes.predictions = m->net.sizes.batch;
+    cs_status status = check_texts(model, texts, index, count);
+    if (status == CS_OK &&
+        (status = cs_network_build(model, &m->net.sizes, &m->net.network)) == CS_OK &&
+        (status = cs_run_init(&m->net.network.graph, &model->params, &m->net.run)) == CS_OK) {
+        status = make_batch(&m->net.sizes, &m->batch);
+    }
+    return status;
+}
+
+/* Text t at row b of the batch; t < 0: padding. */
+static void fill_text(machine *m, int64_t b, int64_t t)
+{
+    cs_batch *x = &m->batch;
+    const cs_texts *s = m->texts;
+    const cs_model_config *c = &m->model->config;
+    int64_t n = t < 0 ? 0 : s->start[t + 1] - s->start[t], first = b * x->length;
+    bool placed = c->positions > 0 || c->relative_buckets > 0;
+    for (int64_t i = 0; i < x->length; ++i) {
+        bool there = i < n;
+        x->token[first + i] = there ? s->token[s->start[t] + i] : -1;
+        x->type[first + i] = there ? s->type[s->start[t] + i] : -1;
+        x->position[first + i] = there && placed ? (int32_t)(i + c->position_offset) : -1;
+        x->vis[first + i] = !there ? INT32_MAX : m->causal ? (int32_t)i : 0;
+        x->lim[first + i] = !there ? -1 : m->causal ? (int32_t)i : 0;
+    }
+    bool last = c->readout == CS_READ_LAST;
+    x->predict[b] = n > 0 ? (int32_t)(first + (last ? n - 1 : 0)) : -1;
+    x->readout_lim[b] = n > 0 ? (int32_t)(m->causal ? n - 1 : 0) : -1;
+    x->target[b] = n > 0 && s->classes > 0 ? (int32_t)s->value[t] : -1;
+    x->goal[b] = n > 0 && s->classes == 0 ? s->value[t] : 0;
+    x->weight[b] = n > 0 ? 1 : 0;
+}
+
+/* Loads texts of an order; weights are `scale`. */
+static cs_status load(machine *m, const int64_t *text, int64_t count, double scale, cs_run_key key,
+                      int64_t *tokens)
+{
+    cs_batch *x = &m->batch;
+    bool fixed = m->model->params.backend->asynchronous; /* one shape */
+    x->batch = x->predictions = fixed ? m->net.sizes.batch : count;
+    x->length = fixed ? m->net.sizes.length : 1;
+    for (int64_t b = 0; b < count; ++b) {
+        int64_t n = m->texts->start[text[b] + 1] - m->texts->start[text[b]];
+        x->length = n > x->length ? n : x->length;
+        *tokens += n;
+    }
+    for (int64_t b = 0; b < x->batch; ++b) {
+        fill_text(m, b, b < count ? text[b] : -1);
+    }
+    return cs_batch_load(x, &m->net.network, scale, NULL, key, m->net.run);
+}
+
+/* --- training ----------------------------------------------------------------------------------*/
+
+static cs_status check_options(const cs_finetune_options *o, int64_t steps)
+{
+    const struct {
+        const char *name;
+        double x, low, high;
+    } range[] = {{"epochs", (double)o->epochs, 1, 1e6},
+                 {"batch", (double)o->batch, 1, 1 << 16},
+                 {"steps", (double)steps, 1, UINT32_MAX},
+                 {"lr", o->learning_rate, 0, 1e300},
+                 {"final-share", o->final_share, 0, 1},
+                 {"warmup", o->warmup, 0, 1},
+                 {"beta1", o->adamw.beta1, 0, 1 - 1e-9},
+                 {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
+                 {"adam-eps", o->adamw.adam_eps, 1e-30, 1},
+                 {"weight-decay", o->adamw.weight_decay, 0, 1e3},
+                 {"clip", o->adamw.clip, 0, 1e300},
+                 {"bad-limit", (double)o->bad_limit, 1, 1e12}};
+    for (size_t i = 0; i < sizeof range / sizeof *range; ++i) {
+        if (!(range[i].x >= range[i].low && range[i].x <= range[i].high)) {
+            return cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", range[i].name,
+                           range[i].x, range[i].low, range[i].high);
+        }
+    }
+    return CS_OK;
+}
+
+typedef struct {
+    machine m;
+    const cs_finetune_options *o;
+    const int64_t *index;
+    int64_t count, steps, warmup, bad;
+    int32_t *order;
+    int64_t *batch; /* texts of a step */
+    cs_updates updates;
+    cs_log log;
+    cs_finetune_result result;
+    double norm, sum; /* of the epoch: losses of its texts */
+    double since;
+    int64_t logged_tokens;
+} session;
+
+static cs_status log_step(session *s, double loss, double rate)
+{
+    int64_t step = s->result.steps;
+    double now = cs_seconds();
+    bool due = step == s->steps || (s->o->log_every > 0 && step % s->o->log_every == 0);
+    cs_progress_report(s->o->progress, s->o->stage ? s->o->stage : "steps", step, s->steps);
+    if (!s->o->dir || !due) {
+        return CS_OK;
+    }
+    cs_log_row row = {.step = step,
+                      .tokens = s->result.tokens,
+                      .memory = cs_log_memory(),
+                      .skipped = s->result.skipped,
+                      .loss = loss,
+                      .learning_rate = rate,
+                      .grad_norm = s->norm,
+                      .speed = (double)(s->result.tokens - s->logged_tokens) / (now - s->since),
+                      .eval_loss = (double)NAN};
+    s->logged_tokens = s->result.tokens;
+    s->since = cs_seconds();
+    return cs_log_add(&s->log, &row);
+}
+
+static cs_status one_step(session *s, int64_t count)
+{
+    int64_t step = ++s->result.steps;
+    cs_run_key key = {.seed = s->o->seed, .step = (uint32_t)step};
+    double rate = cs_schedule_rate(s->o->schedule, s->o->learning_rate, s->o->final_share,
+                                   s->warmup, s->steps, step);
+    double loss = 0;
+    cs_run *run = s->m.net.run;
+    cs_status status = cs_params_zero_grad(&s->m.model->params);
+    if (status == CS_OK &&
+        (status = load(&s->m, s->batch, count, 1.0 / (double)count, key, &s->result.tokens)) ==
+            CS_OK &&
+        (status = cs_run_forward(run)) == CS_OK &&
+        (status = cs_run_sum(run, s->m.net.network.loss, &loss)) == CS_OK &&
+        (status = cs_run_backward(run)) == CS_OK &&
+        (status = cs_updates_add(&s->updates, &s->o->adamw, rate, step)) == CS_OK &&
+        (status = cs_updates_read(&s->updates, s->o->bad_limit, &s->norm, &s->bad,
+                                  &s->result.skipped)) == CS_OK) {
+        s->sum += loss * (double)count;
+        status = log_step(s, loss, rate);
+    }
+    return status;
+}
+
+static cs_status epoch(session *s, int64_t number)
+{
+    cs_rng rng = cs_rng_at(s->o->seed, CS_STREAM_ORDER, (uint64_t)number);
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < s->count; ++i) {
+        s->order[i] = (int32_t)i;
+    }
+    cs_rng_shuffle(&rng, s->count, s->order);
+    s->sum = 0;
+    for (int64_t at = 0; at < s->count && status == CS_OK; at += s->o->batch) {
+        int64_t rest = s->count - at, n = rest < s->o->batch ? rest : s->o->batch;
+        for (int64_t b = 0; b < n; ++b) {
+            int64_t i = s->order[at + b];
+            s->batch[b] = s->index ? s->index[i] : i;
+        }
+        status = cs_interrupted()
+                     ? cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld of %lld",
+                               (long long)s->result.steps, (long long)s->steps)
+                     : one_step(s, n);
+    }
+    s->result.loss = s->sum / (double)s->count;
+    return status;
+}
+
+static cs_status prepare(session *s, cs_model *model, const cs_texts *texts)
+{
+    const cs_finetune_options *o = s->o;
+    int64_t batches = o->batch > 0 ? (s->count + o->batch - 1) / o->batch : 0;
+    s->steps = o->epochs > 0 && o->epochs <= 1000000 ? o->epochs * batches : 0;
+    s->warmup = (int64_t)(o->warmup * (double)s->steps);
+    cs_status status = s->count > INT32_MAX
+                           ? cs_fail(CS_ERR_INPUT, "%lld texts", (long long)s->count)
+                           : check_options(o, s->count > 0 ? s->steps : 1);
+    if (status == CS_OK) {
+        status = machine_make(model, texts, s->index, s->count, o, true, &s->m);
+    }
+    if (status == CS_OK) {
+        s->order = cs_alloc(s->count, sizeof *s->order);
+        s->batch = cs_alloc(o->batch, sizeof *s->batch);
+        status = s->order && s->batch ? cs_updates_init(&model->params, &s->updates) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && o->dir) {
+        status = cs_log_open(o->dir, 0, &s->log);
+    }
+    s->since = cs_seconds();
+    return status;
+}
+
+cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *index, int64_t count,
+                      const cs_finetune_options *options, cs_finetune_result *out)
+{
+    session s = {.o = options, .index = index, .count = index ? count : texts->count};
+    cs_interrupt_hold(true);
+    cs_status status = prepare(&s, model, texts);
+    for (int64_t e = 0; e < options->epochs && status == CS_OK; ++e) {
+        status = epoch(&s, e);
+    }
+    if (status == CS_OK && s.bad > 0) {
+        status = cs_fail(CS_ERR_CONVERGE,
+                         "the gradient was not finite in the last %lld of %lld steps",
+                         (long long)s.bad, (long long)s.steps);
+    }
+    if (status == CS_OK) {
+        status = cs_train_finite(&model->params, s.steps);
+    }
+    cs_interrupt_hold(false);
+    cs_updates_free(&s.updates);
+    cs_log_close(&s.log);
+    machine_free(&s.m);
+    cs_free(s.order);
+    cs_free(s.batch);
+    if (status == CS_OK) {
+        *out = s.result;
+    }
+    return status;
+}
+
+/* --- prediction --------------------------------------------------------------------------------*/
+
+typedef struct {
+    int64_t length, text, place; /* place: in the caller's list */
+} sorted;
+
+static int by_length(const void *pa, const void *pb)
+{
+    const sorted *a = pa, *b = pb;
+    return a->length != b->length ? (a->length < b->length ? -1 : 1)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+static cs_status take(const machine *m, const sorted *item, int64_t count, const float *z,
+                      double *predicted)
+{
+    int64_t outputs = m->model->config.classes;
+    for (int64_t b = 0; b < count; ++b) {
+        const float *row = z + b * outputs;
+        int64_t best = 0;
+        for (int64_t c = 0; c < outputs; ++c) {
+            if (!isfinite(row[c])) {
+                return cs_fail(CS_ERR_CONVERGE, "output %lld of text %lld is not finite",
+                               (long long)c, (long long)item[b].text + 1);
+            }
+            best = row[c] > row[best] ? c : best;
+        }
+        predicted[item[b].place] = m->texts->classes > 0 ? (double)best : (double)row[0];
+    }
+    return CS_OK;
+}
+
+static cs_status predict_batch(machine *m, const sorted *item, int64_t count, int64_t *text,
+                               float *z, double *predicted, double *loss)
+{
+    int64_t tokens = 0;
+    double sum = 0;
+    cs_run *run = m->net.run;
+    for (int64_t b = 0; b < count; ++b) {
+        text[b] = item[b].text;
+    }
+    cs_status status = load(m, text, count, 1, (cs_run_key){0}, &tokens);
+    if (status == CS_OK && (status = cs_run_forward(run)) == CS_OK &&
+        (status = cs_run_sum(run, m->net.network.loss, &sum)) == CS_OK &&
+        (status = cs_run_get_f32(run, m->net.network.logits, z)) == CS_OK) {
+        *loss += sum;
+        status = take(m, item, count, z, predicted);
+    }
+    return status == CS_OK ? cs_interrupt_check() : status;
+}
+
+cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
+                              int64_t count, const cs_finetune_options *options, double *predicted,
+                              double *loss)
+{
+    machine m = {0};
+    int64_t n = index ? count : texts->count;
+    double sum = 0;
+    cs_status status = options->batch < 1 ? cs_fail(CS_ERR_USAGE, "batch %lld",
+                                                    (long long)options->batch)
+                                          : machine_make(model, texts, index, n, options, false, &m);
+    sorted *item = cs_alloc(n, sizeof *item);
+    int64_t *text = cs_alloc(options->batch, sizeof *text);
+    float *z = cs_alloc(options->batch * model->config.classes, sizeof *z);
+    if (status == CS_OK && (!item || !text || !z)) {
+        status = CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        int64_t t = index ? index[i] : i;
+        item[i] = (sorted){texts->start[t + 1] - texts->start[t], t, i};
+    }
+    if (status == CS_OK) {
+        qsort(item, (size_t)n, sizeof *item, by_length);
+    }
+    for (int64_t at = 0; at < n && status == CS_OK; at += options->batch) {
+        int64_t rest = n - at;
+        status = predict_batch(&m, item + at, rest < options->batch ? rest : options->batch, text, z,
+                               predicted, &sum);
+        cs_progress_report(options->progress, "texts predicted", at, n);
+    }
+    machine_free(&m);
+    cs_free(item);
+    cs_free(text);
+    cs_free(z);
+    if (status == CS_OK && loss) {
+        *loss = sum / (double)n;
+    }
+    return status;
+}

@@ -1,0 +1,67 @@
+/* Fine-tuning: a pretrained encoder under a classification head, all parameters trained on labelled
+ * texts (Devlin et al. 2019, section 4.1; the recipe for GLUE of Geiping and Goldstein 2023).
+ *
+ *   loss of a step = mean over its texts of -log softmax(z)[class], or of (z - value)^2
+ *
+ * Every epoch is a permutation fixed by (seed, epoch); the last batch of an epoch is smaller where
+ * the texts do not fill it. Row i of a text sees rows 0..i (causal) or all of them. All random is a
+ * function of (seed, step, row): the same bits for any number of threads.
+ */
+#ifndef CS_TRAIN_FINETUNE_H
+#define CS_TRAIN_FINETUNE_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "train/schedule.h"
+#include "train/texts.h"
+#include "train/updates.h"
+
+typedef struct {
+    int64_t epochs, batch;
+    cs_schedule schedule;
+    double learning_rate, final_share; /* peak, and last / peak */
+    double warmup;                     /* share of the steps */
+    cs_adamw_recipe adamw;
+    uint64_t seed;
+    bool causal;
+    int64_t bad_limit; /* skipped steps in a row after which a run ends */
+    int64_t log_every; /* steps; the last always */
+    const char *dir;   /* of log.csv; NULL: none */
+    const cs_progress *progress;
+    const char *stage; /* of the progress */
+} cs_finetune_options;
+
+/* Defaults with their sources in docs/training.md. */
+cs_finetune_options cs_finetune_defaults(void);
+
+typedef struct {
+    int64_t steps, skipped, tokens;
+    double loss; /* mean a text over the last epoch, each text before its step's update */
+} cs_finetune_result;
+
+/* The configuration of a classifier on `config` for these texts (one output for a regression), with
+ * that dropout. CS_ERR_USAGE: architecture linear, which has no encoder; fewer than two classes. */
+cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *texts,
+                             cs_readout readout, double dropout,
+                             cs_model_config *out) CS_MUST_CHECK;
+
+/* Trains a model made for training, of such a configuration, on the texts index[0 .. count - 1]
+ * (NULL: all). CS_ERR_USAGE: an option out of range; a text longer than the model's positions; a
+ * model of other outputs. CS_ERR_INPUT: a token out of the vocabulary, with its text; no texts.
+ * CS_ERR_CONVERGE: bad_limit reached, the last step skipped, a parameter that is not finite.
+ * CS_ERR_INTERRUPT between two steps. CS_ERR_IO of the log. */
+cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *index, int64_t count,
+                      const cs_finetune_options *options, cs_finetune_result *out) CS_MUST_CHECK;
+
+/* predicted[i]: the class of the largest output (the first of equal ones), or the output, of text
+ * index[i] (NULL: i); *loss: the mean loss against the texts' values. Values bear on the loss
+ * alone. Of the options, batch, causal and progress are read. Errors as above; CS_ERR_CONVERGE
+ * names a text whose output is not finite. */
+cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
+                              int64_t count, const cs_finetune_options *options, double *predicted,
+                              double *loss) CS_MUST_CHECK;
+
+#endif

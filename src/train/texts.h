@@ -1,0 +1,42 @@
+/* Labelled texts as token ids, one sequence a text or pair, as a classifier reads them.
+ *
+ *   special, and a post-processor that adds tokens    its forms: [CLS] a [SEP], [CLS] a [SEP] b [SEP]
+ *   else                                              a;  pairs: a </s> b
+ *   else, with `begin`                                <s> a;  <s> a </s> b
+ *
+ * A sequence of more than max_length tokens is cut at the ends of its texts, the longer one first
+ * until both are equal (the `tokenizers` package's longest_first), and counted. The token types of
+ * a pair are those of the form (else 0 up to the end token, 1 behind it) where the model has two.
+ */
+#ifndef CS_TRAIN_TEXTS_H
+#define CS_TRAIN_TEXTS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/labelled_text.h"
+#include "text/tokenizer.h"
+
+typedef struct {
+    int64_t max_length;
+    bool special, begin;
+    int64_t token_types; /* of the model */
+} cs_texts_options;
+
+typedef struct {
+    int64_t count, longest, truncated;
+    int64_t *start; /* count + 1 */
+    int32_t *token;
+    int32_t *type; /* as token */
+    double *value; /* count: class, or the number */
+    int64_t classes; /* 0: regression */
+} cs_texts;
+
+/* O(bytes) time. CS_ERR_USAGE: max_length leaves no token of a text; pairs for a tokenizer without
+ * an end token; `begin` without a begin token. CS_ERR_INPUT names a text (from 1) that has no
+ * token, or that is not UTF-8; a pair's form as cs_tokenizer_pair. */
+cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *tokenizer,
+                          const cs_texts_options *options, cs_texts *out) CS_MUST_CHECK;
+void cs_texts_free(cs_texts *texts);
+
+#endif
