@@ -91,7 +91,29 @@ static void sum_pooling(cs_model_config *c)
     c->positions = 0;
 }
 
+static void as_classifier(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 3, cs_readout_of(c->arch));
+}
+
+static void as_regression(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 1, cs_readout_of(c->arch));
+}
+
+static void of_the_mean(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 2, CS_READ_MEAN);
+}
+
+static void of_the_mean_relative(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 1, CS_READ_MEAN);
+    with_relative(c);
+}
+
 #define CE CS_LOSS_CROSS_ENTROPY
+#define SE CS_LOSS_SQUARED_ERROR
 
 const model_case model_cases[] = {
     {"gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
@@ -125,6 +147,21 @@ const model_case model_cases[] = {
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
 };
 
+const model_case classifier_cases[] = {
+    {"classifier gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, as_classifier},
+    {"classifier roberta-prelayernorm", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE,
+     as_classifier},
+    {"classifier roberta", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, as_classifier},
+    {"classifier bert", CS_FORM_SINGLE, CS_ARCH_BERT, CE, as_classifier},
+    {"regression gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, SE, as_regression},
+    {"regression bert", CS_FORM_SINGLE, CS_ARCH_BERT, SE, as_regression},
+    {"classifier gpt2, mean", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, of_the_mean},
+    {"classifier bert, mean", CS_FORM_SINGLE, CS_ARCH_BERT, CE, of_the_mean},
+    {"regression roberta-prelayernorm, mean, relative", CS_FORM_SINGLE,
+     CS_ARCH_ROBERTA_PRELAYERNORM, SE, of_the_mean_relative},
+    {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+};
+
 enum { VOCAB = 11, POSITIONS = 9 };
 
 cs_model_config case_config(const model_case *what, bool drops)
@@ -152,15 +189,17 @@ cs_model_config case_config(const model_case *what, bool drops)
 
 cs_network_options case_options(const model_case *what, bool training)
 {
+    bool classify = case_config(what, false).classes > 0;
     return (cs_network_options){.form = what->form,
                                 .loss = what->loss,
                                 .spectral_factor = 2,
                                 .training = training,
+                                .classify = classify,
                                 .batch = 2,
                                 .length = 5,
                                 .queries = 4,
                                 .decoder_length = 6,
-                                .predictions = 7};
+                                .predictions = classify ? 2 : 7};
 }
 
 /* --- worlds ----------------------------------------------------------------------------------- */
@@ -225,6 +264,23 @@ static void fill_decoder(model_data *d, const cs_model_config *c, cs_rng *rng)
     }
 }
 
+/* What classifiers read: every text has a target; a limit of 0 or more, which rank 0 answers. */
+static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 2);
+    for (int64_t r = 0; r < d->batch * d->length; ++r) {
+        d->type[r] = c->token_types > 0 ? below(&rng, c->token_types) : 0;
+    }
+    for (int64_t p = 0; p < d->predictions && c->classes > 0; ++p) {
+        d->predict[p] = (int32_t)(p * d->length) + below(&rng, d->length - 1);
+        d->lim[d->predict[p]] = 2; /* sees some and not all */
+        d->target[p] = below(&rng, c->classes);
+        d->readout_lim[p] = below(&rng, 4);
+        d->goal[p] = cs_rng_normal(&rng);
+        d->weight[p] = 1 / (double)d->predictions;
+    }
+}
+
 void data_fill(model_data *d, const model_world *world, uint64_t seed)
 {
     const cs_model_config *c = &world->model.config;
@@ -262,6 +318,7 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
     for (int64_t p = 0; p < d->predictions; ++p) {
         d->weight[p] /= sum;
     }
+    fill_texts(d, c, seed);
     if (seed % 3 == 2) {
         d->predict[d->predictions - 1] = -1;
     }
@@ -290,7 +347,15 @@ void world_load(model_world *world, const model_data *d)
     put_rows(run, n->rows, d->batch, d->length);
     put_rows(run, n->query_rows, d->batch, d->queries);
     put_rows(run, n->decoder_rows, d->batch, d->decoder_length);
-    put_rows(run, n->loss_rows, 1, d->predictions);
+    bool texts = n->options.classify;
+    put_rows(run, n->loss_rows, texts ? d->predictions : 1, texts ? 1 : d->predictions);
+    if (world->model.config.classes > 0) {
+        put(run, n->type, d->type, rows);
+    }
+    put(run, n->readout_lim, d->readout_lim, d->predictions);
+    for (int64_t p = 0; n->goal != CS_NONE && p < d->predictions; ++p) {
+        cs_run_input(run, n->goal, p, 0, d->goal[p]);
+    }
     put(run, n->token, d->token, rows);
     put(run, n->position, d->position, rows);
     put(run, n->vis, d->vis, rows);
@@ -386,10 +451,11 @@ dependence data_dependence(const model_data *d, const model_world *world, int64_
     int64_t top = form == CS_FORM_SINGLE ? d->length
                   : form == CS_FORM_MAE  ? d->decoder_length
                                          : d->queries;
-    if (r < 0) {
+    bool mean = world->net.readout_lim != CS_NONE; /* whatever its query, of its own text */
+    if (r < 0 && !mean) {
         return (dependence){0, 0, 0};
     }
-    int64_t b = r / top;
+    int64_t b = mean ? p : r / top;
     const int32_t *vis = d->vis + b * d->length, *lim = d->lim + b * d->length;
     uint64_t content[DATA_ROWS] = {0}, none[DATA_ROWS] = {0};
     for (int64_t i = 0; i < d->length; ++i) {
@@ -397,6 +463,9 @@ dependence data_dependence(const model_data *d, const model_world *world, int64_
     }
     if (form != CS_FORM_LINEAR) {
         close_over(d->length, vis, lim, content, none);
+    }
+    if (mean) {
+        return (dependence){b, shown(d->length, vis, d->readout_lim[p], content), 0};
     }
     switch (form) {
     case CS_FORM_SINGLE:

@@ -33,10 +33,12 @@ typedef struct {
 
 /* All forms, architectures, norms, losses, relative positions, decoders; ends with a NULL name. */
 extern const model_case model_cases[];
+/* Classification heads of every architecture, readout and loss, likewise. */
+extern const model_case classifier_cases[];
 
 /* Two layers of width 8 (decoder one layer of 8 or 12) on 11 tokens; dropout where `drops`. */
 cs_model_config case_config(const model_case *what, bool drops);
-/* 2 sequences of 5 tokens, 4 queries, 6 decoder rows, 7 loss rows. */
+/* 2 sequences of 5 tokens, 4 queries, 6 decoder rows, 7 loss rows (classifiers: 2). */
 cs_network_options case_options(const model_case *what, bool training);
 
 /* --- a network with memory and inputs --------------------------------------------------------- */
@@ -63,7 +65,9 @@ typedef struct {
     int32_t decoder_from[DATA_ROWS], decoder_token[DATA_ROWS], decoder_position[DATA_ROWS];
     int32_t decoder_vis[DATA_ROWS], decoder_lim[DATA_ROWS], decoder_cross_lim[DATA_ROWS];
     int32_t predict[DATA_ROWS], target[DATA_ROWS];
-    double weight[DATA_ROWS]; /* sum 1 over rows with a target */
+    double weight[DATA_ROWS];                        /* sum 1 over rows with a target */
+    int32_t type[DATA_ROWS], readout_lim[DATA_ROWS]; /* classifiers */
+    double goal[DATA_ROWS];
 } model_data;
 
 /* Random tokens, ranks 0..3 with limits -1..3 (rows that see nothing among them), one padded row;

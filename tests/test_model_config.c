@@ -115,14 +115,15 @@ static void assert_same(const cs_model_config *a, const cs_model_config *b, cons
     assert_int_equal(a->decoder.layers, b->decoder.layers);
     assert_int_equal(a->decoder.attention, b->decoder.attention);
     assert_int_equal(a->mask_id, b->mask_id);
+    assert_int_equal(a->classes, b->classes);
+    assert_int_equal(a->readout, b->readout);
     assert_true(a->embed_dropout == b->embed_dropout && a->dropout == b->dropout);
     assert_true(a->pooling == b->pooling && a->eps == b->eps);
 }
 
-static void test_round_trip(void **state)
+static void check_round_trip(const model_case *cases)
 {
-    (void)state;
-    for (const model_case *what = model_cases; what->name; ++what) {
+    for (const model_case *what = cases; what->name; ++what) {
         for (int variant = 0; variant < 3; ++variant) {
             cs_model_config config = case_config(what, variant == 1), back;
             if (variant == 2) {
@@ -137,6 +138,13 @@ static void test_round_trip(void **state)
             json_decref(json);
         }
     }
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    check_round_trip(model_cases);
+    check_round_trip(classifier_cases);
 }
 
 static json_t *json_of(const char *text)

@@ -139,10 +139,9 @@ static bool idle(const model_case *what, const char *name)
     return what->loss == CS_LOSS_SPECTRAL && strcmp(name, "head.bias") == 0;
 }
 
-static void test_derivatives(void **state)
+static void check_derivatives(const model_case *cases)
 {
-    (void)state;
-    for (const model_case *what = model_cases; what->name; ++what) {
+    for (const model_case *what = cases; what->name; ++what) {
         probe p;
         probe_open(&p, what);
         for (uint64_t n = 0; n < 2; ++n) {
@@ -165,6 +164,18 @@ static void test_derivatives(void **state)
         }
         probe_close(&p);
     }
+}
+
+static void test_derivatives(void **state)
+{
+    (void)state;
+    check_derivatives(model_cases);
+}
+
+static void test_classifier_derivatives(void **state)
+{
+    (void)state;
+    check_derivatives(classifier_cases);
 }
 
 /* --- nothing idle ----------------------------------------------------------------------------- */
@@ -211,10 +222,9 @@ static int made_by(const cs_op *op)
     return CS_NONE;
 }
 
-static void test_nothing_idle(void **state)
+static void check_nothing_idle(const model_case *cases)
 {
-    (void)state;
-    for (const model_case *what = model_cases; what->name; ++what) {
+    for (const model_case *what = cases; what->name; ++what) {
         cs_model_config config = case_config(what, true);
         cs_network_options options = case_options(what, true);
         model_world world;
@@ -237,10 +247,18 @@ static void test_nothing_idle(void **state)
     }
 }
 
+static void test_nothing_idle(void **state)
+{
+    (void)state;
+    check_nothing_idle(model_cases);
+    check_nothing_idle(classifier_cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_classifier_derivatives),
         cmocka_unit_test(test_nothing_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
     X(rank)                                                                                        \
     X(similarity)                                                                                  \
     X(train)                                                                                       \
+    X(finetune)                                                                                    \
     X(features)                                                                                    \
     X(verify_model)                                                                                \
     X(perplexity)                                                                                  \

@@ -156,9 +156,9 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
 /* The head of the class: of the language model or, with classes, of the sequence classifier. */
 static bool usual_head(const cs_model_config *c, const cs_model_config *plain)
 {
-    return c->classes > 0 ? c->readout == cs_readout_of(c->arch)
-                          : c->head_transform == plain->head_transform &&
-                                c->head_bias == plain->head_bias;
+    return c->classes > 0
+               ? c->readout == cs_readout_of(c->arch)
+               : c->head_transform == plain->head_transform && c->head_bias == plain->head_bias;
 }
 
 bool cs_model_config_exchangeable(const cs_model_config *config)
@@ -166,8 +166,9 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
     cs_model_config plain = {0};
     cs_model_config_default(config->arch, &plain);
     return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
-           config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias && (config->token_types > 0) == (plain.token_types > 0) &&
-           config->positions > 0 && config->relative_buckets == 0;
+           config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
+           (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
+           config->relative_buckets == 0;
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */

@@ -52,10 +52,10 @@ typedef struct {
     cs_activation act;
     bool post_norm;  /* norm after each residual sum (BERT, RoBERTa); else before each sublayer */
     bool embed_norm; /* norm of the embedding sum (roberta-*, bert) */
-    bool head_transform;     /* dense, gelu, norm before the output embedding (roberta-*, bert) */
-    bool head_bias;          /* bias of the logits */
-    int64_t classes; /* outputs of a classification head, which stands in place of the language
-                        model's: 1 a value (regression), 0 none */
+    bool head_transform; /* dense, gelu, norm before the output embedding (roberta-*, bert) */
+    bool head_bias;      /* bias of the logits */
+    int64_t classes;     /* outputs of a classification head, which stands in place of the language
+                            model's: 1 a value (regression), 0 none */
     cs_readout readout;
     bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
     bool tied;               /* output embedding = token table */

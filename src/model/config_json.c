@@ -272,9 +272,9 @@ static cs_status write_labels(int64_t classes, json_t *object)
     if (status == CS_OK &&
         (status = cs_json_set(object, "id2label", json_incref(names))) == CS_OK &&
         (status = cs_json_set(object, "label2id", json_incref(numbers))) == CS_OK) {
-        status = cs_json_set(
-            object, "problem_type",
-            json_string(classes == 1 ? "regression" : "single_label_classification"));
+        status =
+            cs_json_set(object, "problem_type",
+                        json_string(classes == 1 ? "regression" : "single_label_classification"));
     }
     json_decref(names);
     json_decref(numbers);
@@ -457,8 +457,7 @@ static cs_status read_readout(const char *where, const json_t *value, cs_model_c
 /* A sequence classifier of Hugging Face: as many outputs as labels, 2 where none are named. */
 static void read_classifier(const json_t *json, cs_model_config *config)
 {
-    const char *name =
-        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     const json_t *labels = json_object_get(json, "id2label"),
                  *number = json_object_get(json, "num_labels");
     if (name && CLASSIFIER[config->arch] && strcmp(name, CLASSIFIER[config->arch]) == 0) {
@@ -546,7 +545,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
         config.embed_dropout = config.dropout;
     }
     read_classifier(json, &config);
-    config.readout = cs_readout_of(arch);
+    config.readout = config.classes > 0 ? cs_readout_of(arch) : CS_READ_FIRST;
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) {
         return status;
     }

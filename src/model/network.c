@@ -216,10 +216,9 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
         return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs has another loss",
                        (long long)c->classes);
     }
-    return o->predictions == o->batch
-               ? check_sizes(c, o)
-               : cs_fail(CS_ERR_USAGE, "%lld loss rows for %lld texts", (long long)o->predictions,
-                         (long long)o->batch);
+    return o->predictions == o->batch ? check_sizes(c, o)
+                                      : cs_fail(CS_ERR_USAGE, "%lld loss rows for %lld texts",
+                                                (long long)o->predictions, (long long)o->batch);
 }
 
 static cs_status check(const cs_model_config *c, const cs_network_options *o)

@@ -40,8 +40,8 @@ void cs_emit_classifier(cs_emitter *e, int x)
     cs_arch arch = e->config->arch;
     if (arch == CS_ARCH_GPT2) {
         net->features = x;
-        net->logits = cs_graph_linear(
-            e->graph, x, cs_emit_param(e, "", "classifier.output.weight"), CS_NONE, CS_ACT_NONE);
+        net->logits = cs_graph_linear(e->graph, x, cs_emit_param(e, "", "classifier.output.weight"),
+                                      CS_NONE, CS_ACT_NONE);
     } else {
         x = arch == CS_ARCH_BERT ? x : drop(e, x);
         net->features = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);

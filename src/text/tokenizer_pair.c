@@ -70,9 +70,8 @@ static cs_status take_template(const cs_tokenizer *t, const json_t *post, form *
 static cs_status take_named(const cs_tokenizer *t, bool bert, form *f)
 {
     int64_t cls = t->before[0], sep = t->after[0];
-    const cs_pair_piece piece[] = {
-        {(int32_t)cls, 0},    {CS_PAIR_FIRST, 0},     {(int32_t)sep, 0},   {(int32_t)sep, 0},
-        {CS_PAIR_SECOND, bert}, {(int32_t)sep, bert}};
+    const cs_pair_piece piece[] = {{(int32_t)cls, 0}, {CS_PAIR_FIRST, 0},     {(int32_t)sep, 0},
+                                   {(int32_t)sep, 0}, {CS_PAIR_SECOND, bert}, {(int32_t)sep, bert}};
     cs_status status = CS_OK;
     for (int i = 0; i < 6 && status == CS_OK; ++i) {
         if (!(bert && i == 3)) {

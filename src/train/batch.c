@@ -294,7 +294,7 @@ void cs_batch_free(cs_batch *batch)
                         batch->decoder_from, batch->decoder_token,  batch->decoder_position,
                         batch->decoder_vis,  batch->decoder_lim,    batch->decoder_cross_lim,
                         batch->predict,      batch->target,         batch->example,
-                        batch->place,         batch->type,           batch->readout_lim};
+                        batch->place,        batch->type,           batch->readout_lim};
     for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
         cs_free(array[i]);
     }

@@ -74,9 +74,11 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
         int64_t t = index ? index[i] : i;
         for (int64_t p = texts->start[t]; p < texts->start[t + 1]; ++p) {
             if (texts->token[p] < 0 || texts->token[p] >= model->config.vocab) {
-                return cs_fail(CS_ERR_INPUT, "text %lld: token %d is not in 0..%lld, the vocabulary "
-                                             "of the model",
-                               (long long)t + 1, texts->token[p], (long long)model->config.vocab - 1);
+                return cs_fail(CS_ERR_INPUT,
+                               "text %lld: token %d is not in 0..%lld, the vocabulary "
+                               "of the model",
+                               (long long)t + 1, texts->token[p],
+                               (long long)model->config.vocab - 1);
             }
         }
     }
@@ -106,13 +108,13 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
                               machine *m)
 {
     *m = (machine){.model = model, .texts = texts, .causal = o->causal};
-    m->net.sizes = (cs_network_options){
-        .form = CS_FORM_SINGLE,
-        .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR,
-        .training = training,
-        .classify = true,
-        .batch = o->batch < count ? o->batch : count,
-        .length = texts->longest};
+    m->net.sizes = (cs_network_options){.form = CS_FORM_SINGLE,
+                                        .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
+                                                                   : CS_LOSS_SQUARED_ERROR,
+                                        .training = training,
+                                        .classify = true,
+                                        .batch = o->batch < count ? o->batch : count,
+                                        .length = texts->longest};
     m->net.sizes.predictions = m->net.sizes.batch;
     cs_status status = check_texts(model, texts, index, count);
     if (status == CS_OK &&
@@ -173,18 +175,13 @@ static cs_status check_options(const cs_finetune_options *o, int64_t steps)
     const struct {
         const char *name;
         double x, low, high;
-    } range[] = {{"epochs", (double)o->epochs, 1, 1e6},
-                 {"batch", (double)o->batch, 1, 1 << 16},
-                 {"steps", (double)steps, 1, UINT32_MAX},
-                 {"lr", o->learning_rate, 0, 1e300},
-                 {"final-share", o->final_share, 0, 1},
-                 {"warmup", o->warmup, 0, 1},
-                 {"beta1", o->adamw.beta1, 0, 1 - 1e-9},
-                 {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
-                 {"adam-eps", o->adamw.adam_eps, 1e-30, 1},
-                 {"weight-decay", o->adamw.weight_decay, 0, 1e3},
-                 {"clip", o->adamw.clip, 0, 1e300},
-                 {"bad-limit", (double)o->bad_limit, 1, 1e12}};
+    } range[] = {
+        {"epochs", (double)o->epochs, 1, 1e6},     {"batch", (double)o->batch, 1, 1 << 16},
+        {"steps", (double)steps, 1, UINT32_MAX},   {"lr", o->learning_rate, 0, 1e300},
+        {"final-share", o->final_share, 0, 1},     {"warmup", o->warmup, 0, 1},
+        {"beta1", o->adamw.beta1, 0, 1 - 1e-9},    {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
+        {"adam-eps", o->adamw.adam_eps, 1e-30, 1}, {"weight-decay", o->adamw.weight_decay, 0, 1e3},
+        {"clip", o->adamw.clip, 0, 1e300},         {"bad-limit", (double)o->bad_limit, 1, 1e12}};
     for (size_t i = 0; i < sizeof range / sizeof *range; ++i) {
         if (!(range[i].x >= range[i].low && range[i].x <= range[i].high)) {
             return cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", range[i].name,
@@ -271,10 +268,9 @@ static cs_status epoch(session *s, int64_t number)
             int64_t i = s->order[at + b];
             s->batch[b] = s->index ? s->index[i] : i;
         }
-        status = cs_interrupted()
-                     ? cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld of %lld",
-                               (long long)s->result.steps, (long long)s->steps)
-                     : one_step(s, n);
+        status = cs_interrupted() ? cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld of %lld",
+                                            (long long)s->result.steps, (long long)s->steps)
+                                  : one_step(s, n);
     }
     s->result.loss = s->sum / (double)s->count;
     return status;
@@ -295,7 +291,8 @@ static cs_status prepare(session *s, cs_model *model, const cs_texts *texts)
     if (status == CS_OK) {
         s->order = cs_alloc(s->count, sizeof *s->order);
         s->batch = cs_alloc(o->batch, sizeof *s->batch);
-        status = s->order && s->batch ? cs_updates_init(&model->params, &s->updates) : CS_ERR_MEMORY;
+        status =
+            s->order && s->batch ? cs_updates_init(&model->params, &s->updates) : CS_ERR_MEMORY;
     }
     if (status == CS_OK && o->dir) {
         status = cs_log_open(o->dir, 0, &s->log);
@@ -314,9 +311,9 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
         status = epoch(&s, e);
     }
     if (status == CS_OK && s.bad > 0) {
-        status = cs_fail(CS_ERR_CONVERGE,
-                         "the gradient was not finite in the last %lld of %lld steps",
-                         (long long)s.bad, (long long)s.steps);
+        status =
+            cs_fail(CS_ERR_CONVERGE, "the gradient was not finite in the last %lld of %lld steps",
+                    (long long)s.bad, (long long)s.steps);
     }
     if (status == CS_OK) {
         status = cs_train_finite(&model->params, s.steps);
@@ -391,9 +388,9 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
     machine m = {0};
     int64_t n = index ? count : texts->count;
     double sum = 0;
-    cs_status status = options->batch < 1 ? cs_fail(CS_ERR_USAGE, "batch %lld",
-                                                    (long long)options->batch)
-                                          : machine_make(model, texts, index, n, options, false, &m);
+    cs_status status = options->batch < 1
+                           ? cs_fail(CS_ERR_USAGE, "batch %lld", (long long)options->batch)
+                           : machine_make(model, texts, index, n, options, false, &m);
     sorted *item = cs_alloc(n, sizeof *item);
     int64_t *text = cs_alloc(options->batch, sizeof *text);
     float *z = cs_alloc(options->batch * model->config.classes, sizeof *z);
@@ -409,8 +406,8 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
     }
     for (int64_t at = 0; at < n && status == CS_OK; at += options->batch) {
         int64_t rest = n - at;
-        status = predict_batch(&m, item + at, rest < options->batch ? rest : options->batch, text, z,
-                               predicted, &sum);
+        status = predict_batch(&m, item + at, rest < options->batch ? rest : options->batch, text,
+                               z, predicted, &sum);
         cs_progress_report(options->progress, "texts predicted", at, n);
     }
     machine_free(&m);

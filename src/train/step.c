@@ -247,8 +247,8 @@ static cs_status update(cs_trainer *t, int64_t step)
 {
     const cs_train_options *o = &t->options;
     const cs_adamw_recipe recipe = {o->beta1, o->beta2, o->adam_eps, o->weight_decay, o->clip};
-    double rate = cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup,
-                                   o->steps, step);
+    double rate =
+        cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup, o->steps, step);
     return cs_updates_add(&t->updates, &recipe, rate, step);
 }
 

@@ -41,7 +41,8 @@ static cs_status single_form(const cs_tokenizer *t, form *f)
 /* Of a tokenizer that says nothing of it. */
 static cs_status plain_form(const cs_tokenizer *t, bool begin, bool pair, form *f)
 {
-    int32_t bos = cs_tokenizer_special(t, CS_TOKEN_BOS), eos = cs_tokenizer_special(t, CS_TOKEN_EOS);
+    int32_t bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
+            eos = cs_tokenizer_special(t, CS_TOKEN_EOS);
     f->count = 0;
     if (begin && bos < 0) {
         return cs_fail(CS_ERR_USAGE, "the tokenizer has no begin token to read a text from");
@@ -154,7 +155,10 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
         cs_pair_piece piece = w->form.piece[p];
         int32_t type = piece.type < o->token_types ? piece.type : 0;
         bool first = piece.token == CS_PAIR_FIRST, second = piece.token == CS_PAIR_SECOND;
-        append(out, &at, first ? w->first : second ? w->second : &piece.token,
+        append(out, &at,
+               first    ? w->first
+               : second ? w->second
+                        : &piece.token,
                first    ? a
                : second ? b
                         : 1,

@@ -1,8 +1,8 @@
 /* Labelled texts as token ids, one sequence a text or pair, as a classifier reads them.
  *
- *   special, and a post-processor that adds tokens    its forms: [CLS] a [SEP], [CLS] a [SEP] b [SEP]
- *   else                                              a;  pairs: a </s> b
- *   else, with `begin`                                <s> a;  <s> a </s> b
+ *   special, and a post-processor that adds tokens    its forms: [CLS] a [SEP], [CLS] a [SEP] b
+ * [SEP] else                                              a;  pairs: a </s> b else, with `begin`
+ * <s> a;  <s> a </s> b
  *
  * A sequence of more than max_length tokens is cut at the ends of its texts, the longer one first
  * until both are equal (the `tokenizers` package's longest_first), and counted. The token types of
@@ -27,8 +27,8 @@ typedef struct {
     int64_t count, longest, truncated;
     int64_t *start; /* count + 1 */
     int32_t *token;
-    int32_t *type; /* as token */
-    double *value; /* count: class, or the number */
+    int32_t *type;   /* as token */
+    double *value;   /* count: class, or the number */
     int64_t classes; /* 0: regression */
 } cs_texts;
 

@@ -23,8 +23,8 @@ typedef struct {
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
-    cs_updates updates; /* of steps that predicted something */
-    bool empty;                /* the last step predicted nothing */
+    cs_updates updates;  /* of steps that predicted something */
+    bool empty;          /* the last step predicted nothing */
     cs_train_state state;
     double norm; /* of the last step that was read, NaN when it was empty; its loss: state.loss */
 } cs_trainer;

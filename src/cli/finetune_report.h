@@ -1,0 +1,35 @@
+/* What cospec finetune reports of its runs: scores, their two intervals, every prediction. */
+#ifndef CS_CLI_FINETUNE_REPORT_H
+#define CS_CLI_FINETUNE_REPORT_H
+
+#include "analysis/metrics.h"
+#include "cli/finetune_runs.h"
+
+typedef struct {
+    cs_metric metric[CS_METRICS];
+    int count;
+} cs_metric_list;
+
+/* "auto" or names parted by commas. CS_ERR_USAGE names one that is unknown or does not go with the
+ * task (classes 0: regression). */
+cs_status cs_metric_list_parse(const char *text, int64_t classes,
+                               cs_metric_list *out) CS_MUST_CHECK;
+
+/* A learning rate tried, and its score on the examples held out of the training side. */
+typedef struct {
+    double rate, score;
+} cs_finetune_trial;
+
+typedef struct {
+    const cs_finetune_task *task;
+    const cs_metric_list *metrics;
+    const cs_finetune_run *run; /* runs, one a seed */
+    int64_t runs;
+    const cs_finetune_trial *trial; /* trials; none where one rate was given */
+    int64_t trials;
+} cs_finetune_results;
+
+/* Sets the command's result: finetune.json, finetune.csv (or standard output), predictions.csv. */
+cs_status cs_finetune_report(cs_args *args, const cs_finetune_results *results) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,294 @@
+/* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
+ * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "io_support.h"
+#include "model_support.h"
+
+enum { OUTPUTS = 3, TEXTS = 2, WIDTH = 8, ROWS = 10 };
+
+/* --- sight ------------------------------------------------------------------------------------ */
+
+static void check_sight(backend_open open, const model_case *what, bool training)
+{
+    cs_model_config config = case_config(what, training);
+    cs_network_options options = case_options(what, training);
+    int64_t moved = 0, unseen = 0, n = config.classes;
+    model_world world;
+    world_open(&world, open, &config, &options);
+    for (uint64_t plan = 0; plan < 6; ++plan) {
+        model_data data;
+        float before[TEXTS * OUTPUTS], after[TEXTS * OUTPUTS];
+        data_fill(&data, &world, plan);
+        world_load(&world, &data);
+        world_logits(&world, before);
+        for (int64_t r = 0; r < data.batch * data.length; ++r) {
+            int32_t kept = data.token[r];
+            data.token[r] = (kept + 1) % (int32_t)config.vocab;
+            world_load(&world, &data);
+            world_logits(&world, after);
+            data.token[r] = kept;
+            for (int64_t p = 0; p < TEXTS; ++p) {
+                dependence may = data_dependence(&data, &world, p);
+                bool sees = may.sequence == r / data.length &&
+                            (may.content & (1ULL << (r % data.length))) != 0;
+                bool same = memcmp(before + p * n, after + p * n, (size_t)n * sizeof *after) == 0;
+                if (!sees && !same) {
+                    fail_msg("%s: text %d moved with token %d out of its sight", what->name, (int)p,
+                             (int)r);
+                }
+                moved += !same;
+                unseen += !sees;
+            }
+        }
+    }
+    assert_true(moved > 6 && unseen > 6);
+    world_close(&world);
+}
+
+static void texts_see_what_they_may(void **state)
+{
+    (void)state;
+    for (const backend_open *open = model_backends; *open; ++open) {
+        for (const model_case *what = classifier_cases; what->name; ++what) {
+            check_sight(*open, what, false);
+            check_sight(*open, what, true);
+        }
+    }
+}
+
+/* --- the mean --------------------------------------------------------------------------------- */
+
+static void mean_head(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, OUTPUTS, CS_READ_MEAN);
+}
+
+/* Logits of gpt2's head, a matrix: of the mean they are the mean of those of the rows, taken here
+ * from the top of the same encoder. Double: sums of at most 5 rows of order 10 to a few eps. */
+static void the_mean_is_the_mean(void **state)
+{
+    (void)state;
+    const model_case what = {"mean", CS_FORM_SINGLE, CS_ARCH_GPT2, CS_LOSS_CROSS_ENTROPY,
+                             mean_head};
+    cs_model_config config = case_config(&what, false);
+    cs_network_options options = case_options(&what, false), bare = options;
+    model_world head, encoder;
+    model_data data;
+    double z[TEXTS * OUTPUTS], top[ROWS * WIDTH], w[OUTPUTS * WIDTH];
+    bare.classify = false;
+    bare.loss = CS_LOSS_NONE;
+    bare.predictions = 0;
+    world_open(&head, cs_backend_ref64, &config, &options);
+    world_open(&encoder, cs_backend_ref64, &config, &bare);
+    data_fill(&data, &head, 4);
+    world_load(&head, &data);
+    data.predictions = 0;
+    world_load(&encoder, &data);
+    must(cs_run_forward(head.run));
+    must(cs_run_forward(encoder.run));
+    must(cs_run_get(head.run, head.net.logits, z));
+    must(cs_run_get(encoder.run, encoder.net.top, top));
+    int64_t at = cs_params_find(&head.model.params, "classifier.output.weight");
+    must(cs_params_get64(&head.model.params, at, CS_PARAM_VALUE, w));
+    for (int64_t b = 0; b < TEXTS; ++b) {
+        for (int64_t o = 0; o < OUTPUTS; ++o) {
+            double sum = 0;
+            int64_t seen = 0;
+            for (int64_t r = b * data.length; r < (b + 1) * data.length; ++r) {
+                if (data.vis[r] <= data.readout_lim[b]) {
+                    ++seen;
+                    for (int64_t i = 0; i < WIDTH; ++i) {
+                        sum += top[r * WIDTH + i] * w[o * WIDTH + i];
+                    }
+                }
+            }
+            assert_true(seen > 0);
+            assert_true(fabs(z[b * OUTPUTS + o] - sum / (double)seen) < 1e-13);
+        }
+    }
+    world_close(&head);
+    world_close(&encoder);
+}
+
+/* --- dropout ---------------------------------------------------------------------------------- */
+
+/* transformers: GPT2ForSequenceClassification has none, BertForSequenceClassification one before
+ * the outputs, RobertaClassificationHead one before each matrix. */
+static void dropout_of_heads(void **state)
+{
+    (void)state;
+    for (const model_case *what = classifier_cases; what->name; ++what) {
+        for (int training = 0; training < 2; ++training) {
+            cs_model_config config = case_config(what, true);
+            cs_network_options options = case_options(what, training);
+            model_world world;
+            int64_t drops = 0, want = config.arch == CS_ARCH_GPT2   ? 0
+                                      : config.arch == CS_ARCH_BERT ? 1
+                                                                    : 2;
+            config.embed_dropout = 0;
+            world_open(&world, cs_backend_ref, &config, &options);
+            for (int64_t i = 0; i < world.net.graph.ops; ++i) {
+                const cs_op *op = &world.net.graph.op[i];
+                drops += op->kind == CS_OP_ADD && op->add.p > 0;
+            }
+            assert_int_equal(drops, training ? want : 0);
+            world_close(&world);
+        }
+    }
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+static cs_status build(const cs_model_config *config, const cs_network_options *options)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_network net;
+    must(cs_backend_ref(&backend));
+    must(cs_model_init(config, backend, options->training, &model));
+    cs_status status = cs_network_build(&model, options, &net);
+    if (status == CS_OK) {
+        cs_network_free(&net);
+    }
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+    return status;
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const model_case *what = &classifier_cases[0];
+    cs_model_config config = case_config(what, false), plain = config, value = config, bad;
+    cs_network_options good = case_options(what, true), o;
+    plain.classes = 0;
+    value.classes = 1;
+    assert_int_equal(build(&config, &good), CS_OK);
+    assert_fails(build(&plain, &good), CS_ERR_USAGE, "no classification head");
+    assert_fails(build(&value, &good), CS_ERR_USAGE, "head of 1 outputs has another loss");
+    o = good;
+    o.loss = CS_LOSS_SQUARED_ERROR;
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "head of 3 outputs has another loss");
+    o.classify = false;
+    assert_fails(build(&plain, &o), CS_ERR_USAGE, "squared error is for classification heads");
+    o = good;
+    o.classify = false;
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "predicts classes, no tokens");
+    o = good;
+    o.predictions = 1;
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "1 loss rows for 2 texts");
+    o = good;
+    o.training = false;
+    o.keep_hidden = true;
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "goes with the single form alone");
+    bad = config;
+    bad.head_bias = true;
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "goes with no bias of the logits");
+    bad = config;
+    bad.query_vector = true;
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "goes with no query vector");
+    bad = config;
+    bad.readout = (cs_readout)7;
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "no readout has number 7");
+    bad = config;
+    bad.classes = -1;
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "classes -1 not in 0");
+}
+
+/* --- encoders and files ----------------------------------------------------------------------- */
+
+static float *value_of(const cs_model *model, const char *name, int64_t *items)
+{
+    int64_t at = cs_params_find(&model->params, name);
+    assert_true(at >= 0);
+    *items = model->params.param[at].rows * model->params.param[at].cols;
+    float *value = cs_alloc(*items, sizeof *value);
+    assert_non_null(value);
+    must(cs_params_get(&model->params, at, CS_PARAM_VALUE, value));
+    return value;
+}
+
+static bool same(const cs_model *a, const cs_model *b, const char *name)
+{
+    int64_t n = 0, m = 0;
+    float *x = value_of(a, name, &n), *y = value_of(b, name, &m);
+    bool equal = n == m && memcmp(x, y, (size_t)n * sizeof *x) == 0;
+    cs_free(x);
+    cs_free(y);
+    return equal;
+}
+
+/* Of a two-stream model with a decoder's parameters beside it: the encoder moves, the head keeps
+ * its own values, also where both have one. */
+static void encoders_are_taken(void **state)
+{
+    (void)state;
+    const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};
+    cs_backend *backend = NULL;
+    cs_model from = {0}, to = {0}, again = {0};
+    cs_model_config config = case_config(&two, false);
+    must(cs_backend_ref(&backend));
+    must(cs_model_init(&config, backend, false, &from));
+    must(cs_model_randomise(&from, 1));
+    config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
+    assert_false(config.query_vector);
+    must(cs_model_init(&config, backend, true, &to));
+    must(cs_model_init(&config, backend, true, &again));
+    must(cs_model_randomise(&to, 2));
+    must(cs_model_randomise(&again, 3));
+    assert_false(same(&from, &to, "embed.token"));
+    must(cs_model_take_encoder(&from, &to));
+    assert_true(same(&from, &to, "embed.token"));
+    assert_true(same(&from, &to, "layer.1.mlp.out.weight"));
+    must(cs_model_take_encoder(&to, &again));
+    assert_true(same(&to, &again, "layer.0.attention.qkv.weight"));
+    assert_false(same(&to, &again, "classifier.output.weight"));
+    assert_false(same(&to, &again, "classifier.dense.weight"));
+    assert_int_equal(cs_params_find(&to.params, "head.dense.weight"), -1);
+    cs_model_free(&from);
+    cs_model_free(&to);
+    cs_model_free(&again);
+    cs_backend_free(&backend);
+}
+
+static void files_keep_all(void **state)
+{
+    for (const model_case *what = classifier_cases; what->name; ++what) {
+        cs_model_config config = case_config(what, false);
+        cs_backend *backend = NULL;
+        cs_model model = {0}, back = {0};
+        const char *dir = in_dir(state, what->name);
+        must(cs_backend_ref(&backend));
+        must(cs_model_init(&config, backend, false, &model));
+        must(cs_model_randomise(&model, 1));
+        must(cs_model_write(&model, dir));
+        must(cs_model_read(dir, backend, false, &back));
+        assert_int_equal(back.params.count, model.params.count);
+        for (int64_t i = 0; i < model.params.count; ++i) {
+            assert_true(same(&model, &back, model.params.param[i].name));
+        }
+        assert_int_equal(cs_model_config_exchangeable(&config), config.readout != CS_READ_MEAN);
+        cs_model_free(&model);
+        cs_model_free(&back);
+        cs_backend_free(&backend);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_see_what_they_may), cmocka_unit_test(the_mean_is_the_mean),
+        cmocka_unit_test(dropout_of_heads),        cmocka_unit_test(refusals),
+        cmocka_unit_test(encoders_are_taken),      TEST_IN_DIR(files_keep_all),
+    };
+    return cmocka_run_group_tests_name("classifier", tests, NULL, NULL);
+}
