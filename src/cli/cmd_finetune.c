@@ -205,9 +205,10 @@ static cs_status encode(cs_args *args, session *s)
 /* --- runs --------------------------------------------------------------------------------------*/
 
 /* Errors are better when smaller, scores when larger. */
-static bool better(cs_metric metric, double a, double b)
+static bool better(cs_metric metric, const cs_finetune_trial *a, const cs_finetune_trial *b)
 {
-    return metric == CS_METRIC_MSE ? a < b : a > b;
+    double by = metric == CS_METRIC_MSE ? b->score - a->score : a->score - b->score;
+    return by > 0 || (by >= 0 && a->loss < b->loss);
 }
 
 static cs_status try_rate(const session *s, const cs_finetune_split *split, int64_t i)
@@ -222,6 +223,7 @@ static cs_status try_rate(const session *s, const cs_finetune_split *split, int6
     }
     if (status == CS_OK) {
         s->trial[i].rate = s->rate[i];
+        s->trial[i].loss = run.test_loss;
         status = cs_metric_of(s->metrics.metric[0], split->helds, truth, run.predicted, t->classes,
                               &s->trial[i].score);
     }
@@ -230,7 +232,8 @@ static cs_status try_rate(const session *s, const cs_finetune_split *split, int6
     return status;
 }
 
-/* The rate with the best score on training examples held out; the first of equal ones. */
+/* The rate with the best score on training examples held out, of equal ones that with the smallest
+ * loss there. */
 static cs_status choose_rate(session *s)
 {
     cs_finetune_split split = {0};
@@ -243,7 +246,7 @@ static cs_status choose_rate(session *s)
     int64_t best = 0;
     for (int64_t i = 0; i < s->rates && status == CS_OK; ++i) {
         status = try_rate(s, &split, i);
-        if (better(s->metrics.metric[0], s->trial[i].score, s->trial[best].score)) {
+        if (better(s->metrics.metric[0], &s->trial[i], &s->trial[best])) {
             best = i;
         }
     }
@@ -274,10 +277,6 @@ static cs_status claim(cs_args *args)
 
 static cs_status prepare(cs_args *args, session *s)
 {
-    int given = cs_args_positionals(args);
-    if (given != 3) {
-        return cs_fail(CS_ERR_USAGE, "finetune takes a MODEL, TRAIN and TEST");
-    }
     cs_status status = take_options(args, s);
     if (status == CS_OK && s->task.dir) {
         status = claim(args);

@@ -233,10 +233,11 @@ static cs_status add_runs(const cs_finetune_results *r, json_t *json)
                                    cs_json_number(run->test_loss)));
     }
     for (int64_t i = 0; i < r->trials && status == CS_OK; ++i) {
-        status = append(trials, json_pack("{s:o, s:s, s:o}", "learning_rate",
+        status = append(trials, json_pack("{s:o, s:s, s:o, s:o}", "learning_rate",
                                           cs_json_number(r->trial[i].rate), "metric",
                                           cs_metric_name(r->metrics->metric[0]), "value",
-                                          cs_json_number(r->trial[i].score)));
+                                          cs_json_number(r->trial[i].score), "loss",
+                                          cs_json_number(r->trial[i].loss)));
     }
     if (status == CS_OK && (status = cs_json_set(json, "runs", json_incref(runs))) == CS_OK &&
         r->trials > 0) {
@@ -257,25 +258,44 @@ static cs_status put_value(const cs_finetune_results *r, cs_table *table, const 
                           : cs_table_real(table, column, value);
 }
 
+/* "layer,example,truth,seed_1,...": as cospec probe writes and compares them. */
+static char *prediction_columns(int64_t runs)
+{
+    char *text = cs_strdup("layer,example,truth");
+    for (int64_t k = 1; k <= runs && text; ++k) {
+        char *longer = cs_format("%s,seed_%lld", text, (long long)k);
+        cs_free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static cs_status add_predictions(const cs_finetune_results *r, int64_t example, cs_table *table)
+{
+    cs_status status = cs_table_row(table);
+    if (status == CS_OK && (status = cs_table_text(table, "layer", "all")) == CS_OK &&
+        (status = cs_table_int(table, "example", example)) == CS_OK) {
+        status = put_value(r, table, "truth", r->task->test.text.value[example]);
+    }
+    for (int64_t k = 0; k < r->runs && status == CS_OK; ++k) {
+        status = put_value(r, table, table->name[3 + k], r->run[k].predicted[example]);
+    }
+    return status;
+}
+
 static cs_status write_predictions(cs_args *args, const cs_finetune_results *r)
 {
     cs_table table = {0};
-    char *path = NULL;
-    cs_status status = cs_table_init(&table, "example,truth,prediction,seed");
-    for (int64_t k = 0; k < r->runs && status == CS_OK; ++k) {
-        for (int64_t i = 0; i < r->task->test.text.count && status == CS_OK; ++i) {
-            if ((status = cs_table_row(&table)) == CS_OK &&
-                (status = cs_table_int(&table, "example", i + 1)) == CS_OK &&
-                (status = put_value(r, &table, "truth", r->task->test.text.value[i])) == CS_OK &&
-                (status = put_value(r, &table, "prediction", r->run[k].predicted[i])) == CS_OK) {
-                status = cs_table_int(&table, "seed", (int64_t)r->run[k].seed);
-            }
-        }
+    char *path = NULL, *columns = prediction_columns(r->runs);
+    cs_status status = columns ? cs_table_init(&table, columns) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < r->task->test.text.count && status == CS_OK; ++i) {
+        status = add_predictions(r, i, &table);
     }
     if (status == CS_OK && (status = cs_output_path(args, "predictions.csv", &path)) == CS_OK) {
         status = cs_table_write_csv(&table, path);
     }
     cs_table_free(&table);
+    cs_free(columns);
     cs_free(path);
     return status;
 }

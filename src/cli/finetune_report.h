@@ -15,9 +15,9 @@ typedef struct {
 cs_status cs_metric_list_parse(const char *text, int64_t classes,
                                cs_metric_list *out) CS_MUST_CHECK;
 
-/* A learning rate tried, and its score on the examples held out of the training side. */
+/* A learning rate tried, its score and mean loss on the examples held out of the training side. */
 typedef struct {
-    double rate, score;
+    double rate, score, loss;
 } cs_finetune_trial;
 
 typedef struct {

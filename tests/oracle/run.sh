@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity tokenizer model huggingface features rank probe}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity tokenizer model huggingface features finetune rank probe}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -32,7 +32,7 @@ run_area() {
     else
         case $1 in
             huggingface) needs='numpy, torch, transformers, safetensors' ;;
-            features) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
+            features | finetune) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
             *) needs='numpy, torch' ;;
         esac
         if ! "$TORCH_PYTHON" -c "import $needs" 2>/dev/null; then

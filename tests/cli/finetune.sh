@@ -1,0 +1,131 @@
+# cospec finetune: tasks, few labels, rates, baselines, resumed runs, models that are kept, and what is refused.
+. tests/cli/lib.sh
+
+# trained DIR OBJECTIVE...: a tiny model of the small corpus.
+trained() {
+    dir=$1; shift
+    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
+}
+
+# A task that words decide, pairs of it and numbers.
+task() {
+    small_corpus c.tsv
+    awk -F'\t' '{ print $1 "\t" $2 "\tthe leaf sat" }' c.tsv > pairs.tsv
+    awk -F'\t' '{ print ($1 == "animal" ? 1.5 : -0.5) "\t" $2 }' c.tsv > values.tsv
+}
+
+quick="--lr 1e-2 --batch 8"
+
+# value METRIC: in the JSON of the last run.
+value() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' out; }
+
+test_every_kind_of_model() {
+    task
+    for objective in ar masked diverse-ar mae-lm; do
+        trained model-$objective $objective && exits 0 "$COSPEC" finetune model-$objective c.tsv c.tsv $quick --epochs 6 --seeds 3 --json || return 1
+        [ "$(value accuracy)" = 1.0 ] && [ "$(value matthews)" = 1.0 ] && [ "$(number n out)" = 80 ] || { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
+    done
+    exits 0 "$COSPEC" finetune model-masked pairs.tsv pairs.tsv --pair-column 3 --pooling mean $quick --epochs 6 --seeds 3 --json && [ "$(value f1)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" finetune model-ar values.tsv values.tsv --regression $quick --seeds 3 --epochs 15 --json && [ "$(number classes out)" = 0 ] || return 1
+    near "$(value pearson)" 1 0.05 && near "$(value mse)" 0 0.1
+}
+
+test_files() {
+    task; trained model masked
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 --few 50% --metric accuracy -o d --json || return 1
+    for f in finetune.csv finetune.json predictions.csv manifest.json runs/lr-0.01-seed-0/run.json runs/lr-0.01-seed-2/log.csv; do
+        [ -s d/$f ] || { fail "$f is missing"; return 1; }
+    done
+    [ "$(head -1 d/finetune.csv)" = model,layer,metric,definition,value,low,high,coverage,constant,se,n,seed ] && [ "$(wc -l < d/finetune.csv)" = 5 ] &&
+        [ "$(head -1 d/predictions.csv)" = layer,example,truth,seed_1,seed_2,seed_3 ] && [ "$(wc -l < d/predictions.csv)" = 81 ] || { fail "tables"; return 1; }
+    # 20 of each of 2 classes, 6 epochs of 5 batches
+    [ "$(number examples out)" = 40 ] && [ "$(number constant out)" = 0.5 ] || { fail "$(cat out)"; return 1; }
+    [ "$(number steps out)" = 30 ] && [ "$(tail -1 d/runs/lr-0.01-seed-0/log.csv | cut -d, -f1)" = "$(number steps out)" ] || { fail "steps $(number steps out)"; return 1; }
+    # accuracy of each seed, from the predictions
+    for s in 1 2 3; do
+        want=$(awk -F, -v c=$((3 + s)) 'NR > 1 { n++; k += $3 == $c } END { printf "%.6f", k / n }' d/predictions.csv)
+        near "$(awk -F, -v s=$((s - 1)) '$NF == s { print $(NF - 7) }' d/finetune.csv)" "$want" 1e-5 || return 1
+    done
+}
+
+test_rates() {
+    task; trained model ar
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 6 --seeds 1 --batch 8 --lr 1e-7,1e-2 --metric accuracy -o d --json || return 1
+    [ "$(number learning_rate out)" = 0.01 ] && [ "$(grep -c '"learning_rate"' out)" = 3 ] && [ -s d/runs/trial-1e-07-seed-0/run.json ] && [ -s d/runs/lr-0.01-seed-0/run.json ] || { fail "$(cat out)"; return 1; }
+    # 10 % of each class was kept from the trials: 72 examples are 9 batches
+    [ "$(tail -1 d/runs/trial-0.01-seed-0/log.csv | cut -d, -f1)" = 54 ] || fail "$(cat d/runs/trial-0.01-seed-0/log.csv)"
+}
+
+test_untrained_and_threads() {
+    task; trained model masked
+    for threads in 1 2 3; do
+        exits 0 "$COSPEC" finetune model c.tsv c.tsv --init random --epochs 1 --lr 1e-30 --seeds 2 --threads $threads --json || return 1
+        grep -v '"threads"' out | sha256sum >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || { fail "$(cat sums)"; return 1; }
+    [ "$(number constant out)" = 0.5 ] && awk -v a="$(value accuracy)" 'BEGIN { exit !(a < 0.95) }' || fail "untrained: $(value accuracy)"
+}
+
+# A run that is killed after some seeds goes on with those that are missing, and gives the same.
+test_resume() {
+    task; trained model masked
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o whole --json && cp -r whole part || return 1
+    rm part/finetune.* part/predictions.csv && rm -r part/runs/lr-0.01-seed-1
+    sed -i 's/"finished": true/"finished": false/' part/manifest.json
+    touch -d '2001-01-01' part/runs/lr-0.01-seed-0/run.json
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json || return 1
+    cmp -s whole/finetune.json part/finetune.json && cmp -s whole/predictions.csv part/predictions.csv || { fail "other numbers"; return 1; }
+    [ "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" = "" ] || { fail "a finished run was made again"; return 1; }
+    # finished: printed again; another recipe: refused; other texts: every run is made anew
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json && says "finished already" && cmp -s out whole/finetune.json || { fail "${why:-kept}"; return 1; }
+    refuses 2 "another --epochs" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
+    refuses 2 "--force" "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part || return 1
+    sed -i 's/mat/log/' c.tsv
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json || return 1
+    [ -n "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" ] || fail "a run of other texts was kept"
+}
+
+test_interrupt() {
+    task; trained model masked
+    "$COSPEC" finetune model c.tsv c.tsv --epochs 100000 --seeds 1 -o d > out 2> err & pid=$!
+    i=0; while [ ! -s d/runs/lr-4e-05-seed-0/log.csv ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+    kill -INT $pid; wait $pid; code=$?
+    [ $code = 130 ] && grep -q "learning rate 4e-05, seed 0: interrupted after step" err && [ ! -e d/finetune.json ] || fail "code $code: $(cat err)"
+}
+
+# A model that is kept can be fine-tuned on; it predicts no tokens.
+test_kept_models() {
+    task; trained model masked
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 1 --save-model -o d || return 1
+    kept=d/runs/lr-0.01-seed-0
+    for f in model.safetensors config.json tokenizer.json tokenizer_config.json; do [ -s $kept/$f ] || { fail "$f"; return 1; }; done
+    grep -q '"RobertaPreLayerNormForSequenceClassification"' $kept/config.json && grep -q '"animal": 0' $kept/config.json && grep -q '"1": "plant"' $kept/config.json || { fail "$(cat $kept/config.json)"; return 1; }
+    refuses 2 "predicts classes, no tokens" "$COSPEC" perplexity $kept c.tsv || return 1
+    exits 0 "$COSPEC" finetune $kept c.tsv c.tsv $quick --epochs 2 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || fail "${why:-$(cat out)}"
+}
+
+test_refusals() {
+    task; trained model masked; trained causal ar
+    refuses 2 "finetune MODEL TRAIN TEST" "$COSPEC" finetune model c.tsv || return 1
+    refuses 3 "nowhere: no directory of a model" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
+    grep animal c.tsv > one.tsv
+    refuses 3 "one.tsv: one class alone, 'animal'" "$COSPEC" finetune model one.tsv c.tsv || return 1
+    { cat c.tsv; printf 'stone\tthe rock\n'; } > more.tsv
+    refuses 3 "more.tsv:81" "$COSPEC" finetune model c.tsv more.tsv || return 1
+    refuses 2 "--pooling first: the first token of a causal model" "$COSPEC" finetune causal c.tsv c.tsv --pooling first || return 1
+    refuses 2 "--max-length 200: model has 16 positions" "$COSPEC" finetune model c.tsv c.tsv --max-length 200 || return 1
+    refuses 2 "--metric pearson is for regression" "$COSPEC" finetune model c.tsv c.tsv --metric pearson || return 1
+    refuses 2 "names accuracy twice" "$COSPEC" finetune model c.tsv c.tsv --metric accuracy,accuracy || return 1
+    refuses 2 "lr" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,x || return 1
+    refuses 2 "--lr names 0.001 twice" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,1e-3 || return 1
+    refuses 2 "--save-model needs -o DIR" "$COSPEC" finetune model c.tsv c.tsv --save-model || return 1
+    refuses 3 "has 40 examples, 41 are wanted" "$COSPEC" finetune model c.tsv c.tsv --few 41 || return 1
+    exits 0 "$COSPEC" train --corpus c.tsv --objective linear --steps 2 --width 8 --batch 4 -o flat || return 1
+    refuses 3 "flat: architecture linear has no encoder" "$COSPEC" finetune flat c.tsv c.tsv || return 1
+    cp -r model bare && rm bare/tokenizer.json
+    refuses 3 "bare/tokenizer.json: not there" "$COSPEC" finetune bare c.tsv c.tsv || return 1
+    # texts that are too long are cut, and that is said
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are cut to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
+}
+
+for t in every_kind_of_model files rates untrained_and_threads resume interrupt kept_models refusals; do check $t; done

@@ -1,0 +1,237 @@
+"""cospec finetune against transformers' ...ForSequenceClassification and torch's AdamW.
+
+Predictions: a model that `cospec finetune --save-model` left is loaded by AutoModelForSequenceClassification and must give the
+values (classes, mean losses) that cospec predicted for the same lines of text, which transformers encodes with the tokenizer
+left there: singles and pairs, special tokens, token types, cutting.
+
+Training: one batch of all examples, no dropout, so that no order matters; a run at a vanishing rate leaves the initial model,
+which torch trains by the same recipe. Losses of every step and the last predictions must agree.
+
+Both sides compute in float32. Outputs are of order one: 1e-4 is some hundred roundings of a network of this depth and a slip of any
+formula (a wrong row, type, bias, scale) shows a hundred times larger. Losses of training: 1e-4 of themselves and, as AdamW divides
+gradients by their size, half a per cent of what the run has learnt.
+"""
+import csv
+import json
+import math
+import os
+import sys
+import tempfile
+
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
+                  TRANSFORMERS_VERBOSITY="error")
+
+import numpy as np
+
+from harness import Checks, cospec
+
+try:
+    import tokenizers
+    import torch
+    import transformers
+except ImportError as missing:
+    Checks("finetune").skip("all", f"{sys.executable}: {missing}")
+    sys.exit(0)
+
+transformers.utils.logging.disable_progress_bar()
+WORDS = "the cat dog sat ran on under a mat log red blue big and then it was there".split()
+SPECIAL = {"bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]}
+ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert")
+LENGTH = 12
+
+
+def words_tokenizer(arch):
+    special = SPECIAL.get(arch, ROBERTA)
+    vocab = {w: i for i, w in enumerate(special + WORDS)}
+    unk = "[UNK]" if arch == "bert" else "<unk>"
+    t = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token=unk))
+    t.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    t.add_special_tokens(special)
+    at = lambda name: (name, vocab[name])
+    if arch == "bert":
+        t.post_processor = tokenizers.processors.BertProcessing(at("[SEP]"), at("[CLS]"))
+    elif arch != "gpt2":
+        t.post_processor = tokenizers.processors.RobertaProcessing(at("</s>"), at("<s>"))
+    return t
+
+
+def base_model(arch, folder, seed):
+    """A random model of the bare class with its tokenizer, as cospec finetune takes it."""
+    vocab = 5 + len(WORDS)
+    if arch == "gpt2":
+        config = transformers.GPT2Config(vocab_size=vocab, n_positions=LENGTH + 4, n_embd=12, n_layer=2, n_head=2,
+                                         bos_token_id=0, eos_token_id=2)
+        model = transformers.GPT2LMHeadModel(config)
+    else:
+        of = {"bert": transformers.BertForMaskedLM, "roberta": transformers.RobertaForMaskedLM,
+              "roberta-prelayernorm": transformers.RobertaPreLayerNormForMaskedLM}[arch]
+        config = of.config_class(vocab_size=vocab, max_position_embeddings=LENGTH + 6, hidden_size=12,
+                                 num_hidden_layers=2, num_attention_heads=2, intermediate_size=20,
+                                 pad_token_id=0 if arch == "bert" else 1, type_vocab_size=2 if arch == "bert" else 1)
+        model = of(config)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            p.copy_(0.15 * torch.randn(p.shape, generator=generator) +
+                    (1 if p.dim() == 1 and name.endswith("weight") else 0))
+    model.save_pretrained(folder)
+    words_tokenizer(arch).save(os.path.join(folder, "tokenizer.json"))
+
+
+def examples(path, count, seed, pairs, numbers):
+    rng = np.random.default_rng(seed)
+    draw = lambda: " ".join(rng.choice(WORDS, rng.integers(1, 9)))
+    rows = []
+    for _ in range(count):
+        text = [draw()] + ([draw()] if pairs else [])
+        label = f"{rng.normal():.4f}" if numbers else ["no", "perhaps", "yes"][WORDS.index(text[0].split()[0]) % 3]
+        rows.append([label] + text)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines("\t".join(row) + "\n" for row in rows)
+    return rows
+
+
+def encode(tokenizer, arch, row):
+    """ids and types; GPT-2's, which adds nothing, gets the end token between the texts of a pair."""
+    if arch == "gpt2":
+        tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+            single="$A", pair="$A </s> $B", special_tokens=[("</s>", tokenizer.token_to_id("</s>"))])
+    tokenizer.enable_truncation(LENGTH)
+    e = tokenizer.encode(*row[1:])
+    return e.ids, e.type_ids if arch == "bert" else [0] * len(e.ids)
+
+
+def batch(directory, arch, rows):
+    tokenizer = tokenizers.Tokenizer.from_file(os.path.join(directory, "tokenizer.json"))
+    coded = [encode(tokenizer, arch, row) for row in rows]
+    longest = max(len(ids) for ids, _ in coded)
+    pad = 0 if arch == "bert" else 1
+    fill = lambda x, by: x + [by] * (longest - len(x))
+    out = {"input_ids": torch.tensor([fill(ids, pad) for ids, _ in coded]),
+           "attention_mask": torch.tensor([fill([1] * len(ids), 0) for ids, _ in coded])}
+    if arch == "bert":
+        out["token_type_ids"] = torch.tensor([fill(types, 0) for _, types in coded])
+    return out
+
+
+def loaded(directory, arch):
+    """The class's model; a text that says what from_pretrained had to make up or leave out."""
+    model, info = transformers.AutoModelForSequenceClassification.from_pretrained(
+        directory, output_loading_info=True, attn_implementation="eager")
+    bad = {k: sorted(v) for k, v in info.items() if k.endswith("keys") and v}
+    if arch == "gpt2":
+        model.config.pad_token_id = 1
+    return model.eval(), f"from_pretrained: {bad}" if bad else None
+
+
+def run(folder, arch, name, train, test, regression, pairs, **options):
+    out = os.path.join(folder, name)
+    given = {"seeds": 1, "max_length": LENGTH, "o": out, "save_model": True, "log_every": 1, "seed": 3, **options}
+    if regression:
+        given["regression"] = True
+    if pairs:
+        given["pair_column"] = 3
+    cospec("finetune", os.path.join(folder, arch), train, test, **given)
+    with open(os.path.join(out, "finetune.json"), encoding="utf-8") as file:
+        result = json.load(file)
+    with open(os.path.join(out, "predictions.csv"), encoding="utf-8", newline="") as file:
+        predicted = [row["seed_1"] for row in csv.DictReader(file)]
+    (kept,) = os.listdir(os.path.join(out, "runs"))
+    return result, predicted, os.path.join(out, "runs", kept)
+
+
+def loss_of(model, inputs, rows, regression):
+    z = model(**inputs).logits
+    if regression:
+        goal = torch.tensor([float(row[0]) for row in rows])
+        return z, ((z[:, 0] - goal) ** 2).mean()
+    names = {v: k for k, v in model.config.id2label.items()}
+    return z, torch.nn.functional.cross_entropy(z, torch.tensor([names[row[0]] for row in rows]))
+
+
+def predictions(folder, arch, pairs, regression):
+    label = f"{arch}-{'pairs' if pairs else 'singles'}-{'values' if regression else 'classes'}"
+    train, test = (os.path.join(folder, f"{label}.{side}.tsv") for side in ("train", "test"))
+    examples(train, 160, 1, pairs, regression)
+    rows = examples(test, 50, 2, pairs, regression)
+    result, predicted, kept = run(folder, arch, label, train, test, regression, pairs, epochs=16, lr="5e-3")
+    model, bad = loaded(kept, arch)
+    if bad:
+        return bad
+    with torch.no_grad():
+        z, loss = loss_of(model, batch(kept, arch, rows), rows, regression)
+    ours = result["runs"][0]["test_loss"]
+    if abs(loss.item() - ours) > 1e-4 * max(1, abs(ours)):
+        return f"mean loss {ours}, {type(model).__name__} {loss.item()}"
+    if regression:
+        worst = max(abs(float(p) - q) for p, q in zip(predicted, z[:, 0].tolist()))
+        return f"values differ by {worst}" if worst > 1e-4 else None
+    top = z.sort(dim=1, descending=True).values
+    clear = (top[:, 0] - top[:, 1] > 1e-4).tolist()
+    theirs = [model.config.id2label[i] for i in z.argmax(dim=1).tolist()]
+    wrong = sum(p != q for p, q, sure in zip(predicted, theirs, clear) if sure)
+    if len(set(theirs)) < 2:
+        return f"every text is put into one class, {theirs[0]}: nothing was learnt to compare"
+    return f"{wrong} classes differ" if wrong or not any(clear) else None
+
+
+def training(folder, arch, regression):
+    """Steps of one batch; AdamW and a cosine behind a warm-up, with decay and clipping."""
+    label, epochs, peak, warm = f"steps-{arch}-{regression}", 30, 1e-2, 0.25
+    train = os.path.join(folder, f"{label}.tsv")
+    rows = examples(train, 24, 5, True, regression)
+    same = {"batch": 24, "epochs": epochs, "dropout": 0, "weight_decay": 0.05, "clip": 1.5, "warmup": warm}
+    _, _, begin = run(folder, arch, label + "-0", train, train, regression, True, **{**same, "lr": "1e-30"})
+    result, _, kept = run(folder, arch, label, train, train, regression, True, **{**same, "lr": str(peak)})
+    with open(os.path.join(kept, "log.csv"), encoding="utf-8", newline="") as file:
+        ours = [float(row["loss"]) for row in csv.DictReader(file)]
+    model, bad = loaded(begin, arch)
+    if bad:
+        return bad
+    model.train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() == 1]
+    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.05},
+                                   {"params": vectors, "weight_decay": 0.0}], lr=peak, betas=(0.9, 0.98), eps=1e-6)
+    inputs, theirs, first = batch(begin, arch, rows), [], int(warm * epochs)
+    for step in range(1, epochs + 1):
+        share = step / first if step <= first else (1 + math.cos(math.pi * (step - first) / (epochs - first))) / 2
+        for group in optimizer.param_groups:
+            group["lr"] = peak * share
+        optimizer.zero_grad()
+        _, loss = loss_of(model, inputs, rows, regression)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.5)
+        optimizer.step()
+        theirs.append(loss.item())
+    learnt = theirs[0] - theirs[-1]
+    if learnt < 0.1:
+        return f"the loss falls by {learnt} alone: {theirs}"
+    worst = max(abs(a - b) - 1e-4 * abs(b) for a, b in zip(ours, theirs))
+    if len(ours) != epochs or worst > 0.005 * learnt:
+        return f"losses {ours}, torch {theirs}"
+    with torch.no_grad():
+        _, last = loss_of(model.eval(), inputs, rows, regression)
+    off = abs(last.item() - result["runs"][0]["test_loss"])
+    return f"last loss off by {off}" if off > 0.005 * learnt else None
+
+
+def main():
+    checks = Checks("finetune")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, arch in enumerate(ARCH):
+            base_model(arch, os.path.join(folder, arch), number)
+            for pairs in (False, True):
+                for regression in (False, True):
+                    checks.run(f"{arch}, {'pairs' if pairs else 'singles'}, {'values' if regression else 'classes'}",
+                               predictions, folder, arch, pairs, regression)
+            checks.run(f"{arch}, steps of AdamW", training, folder, arch, number % 2 == 1)
+    checks.exit()
+
+
+if __name__ == "__main__":
+    main()
