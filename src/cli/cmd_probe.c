@@ -228,6 +228,9 @@ static cs_status probe_matrices(run *r)
             return cs_fail(CS_ERR_USAGE, "--%s goes with a MODEL and texts", of_texts[i]);
         }
     }
+    if (strcmp(cs_args_text(r->args, "device"), "cuda") == 0) {
+        return cs_fail(CS_ERR_DEVICE, "--device cuda goes with a MODEL: probes run on the CPU");
+    }
     if ((status = open_rows(r, 0, &train)) != CS_OK || (status = open_rows(r, 1, &test)) != CS_OK ||
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||

@@ -1,0 +1,123 @@
+/* analysis/text_features: pairs against their single texts, layers in place, texts without a token.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/text_features.h"
+#include "base/mem.h"
+#include "corpus_support.h"
+#include "io_support.h"
+#include "model_support.h"
+
+static const char DIR[] = "tests/golden/models/gpt2";
+static const int64_t ALL[] = {0, 1, 2}, LAST[] = {2};
+
+typedef struct {
+    cs_backend *backend;
+    cs_model model;
+    cs_tokenizer *tokenizer;
+} world;
+
+/* A tokenizer of the words a b c d beside the tiny GPT-2, whose ids it keeps within. */
+static void open_world(void **state, world *w)
+{
+    const cs_corpus_options words = {.splitter = CS_SPLITTER_WORD, .label_column = -1};
+    cs_corpus corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
+    must(cs_backend_cpu(1, &w->backend));
+    must(cs_model_read(DIR, w->backend, false, &w->model));
+    must(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &w->tokenizer));
+    cs_corpus_free(&corpus);
+}
+
+static void close_world(world *w)
+{
+    cs_tokenizer_free(&w->tokenizer);
+    cs_model_free(&w->model);
+    cs_backend_free(&w->backend);
+}
+
+static float *features_of(world *w, const char *path, const cs_labelled_options *columns,
+                          const cs_hidden_options *options, int64_t *count)
+{
+    cs_labelled_text t = {0};
+    float *x = NULL;
+    must(cs_labelled_text_read(path, columns, NULL, &t));
+    must(cs_text_features(&w->model, w->tokenizer, &t, options, &x));
+    *count = t.count;
+    cs_labelled_text_free(&t);
+    return x;
+}
+
+static void pairs_are_made_of_single_texts(void **state)
+{
+    world w = {0};
+    int64_t n = 0, width;
+    open_world(state, &w);
+    width = w.model.config.width;
+    const char *path = put(state, "p.tsv", "0\ta b\tc d a\n1\tc\td\n0\tb b a c\tb\n");
+    const cs_labelled_options first = {.text_column = 2}, second = {.text_column = 3},
+                              both = {.pair_column = 3};
+    const cs_hidden_options
+        all = {.layer = ALL, .layers = 3, .pooling = CS_POOL_MEAN, .causal = true},
+        last = {.layer = LAST, .layers = 1, .pooling = CS_POOL_MEAN, .causal = true};
+    float *u = features_of(&w, path, &first, &all, &n),
+          *v = features_of(&w, path, &second, &all, &n),
+          *pair = features_of(&w, path, &both, &all, &n),
+          *end = features_of(&w, path, &both, &last, &n);
+    assert_int_equal(n, 3);
+    for (int64_t i = 0; i < 3 * n; ++i) { /* rows of all layers */
+        for (int64_t j = 0; j < width; ++j) {
+            float a = u[i * width + j], b = v[i * width + j], *row = pair + i * 4 * width;
+            assert_true(row[j] == a && row[width + j] == b);
+            assert_true(row[2 * width + j] == fabsf(a - b) && row[3 * width + j] == a * b);
+        }
+    }
+    assert_memory_equal(end, pair + 2 * n * 4 * width, sizeof(float) * (size_t)(n * 4 * width));
+    assert_true(memcmp(u, v, sizeof(float) * (size_t)(n * width)) != 0);
+    cs_free(u);
+    cs_free(v);
+    cs_free(pair);
+    cs_free(end);
+    close_world(&w);
+}
+
+/* "42" has no word: it is read as the unknown one, and keeps its row. */
+static void texts_without_a_token(void **state)
+{
+    world w = {0};
+    int64_t n = 0, width;
+    open_world(state, &w);
+    width = w.model.config.width;
+    const cs_labelled_options plain = {0};
+    cs_hidden_options o = {.layer = LAST, .layers = 1, .pooling = CS_POOL_LAST, .causal = true};
+    float *x =
+        features_of(&w, put(state, "t.tsv", "0\ta b\n1\t42\n0\tzebra\n1\tb\n"), &plain, &o, &n);
+    assert_int_equal(n, 4);
+    assert_memory_equal(x + width, x + 2 * width, sizeof(float) * (size_t)width);
+    assert_true(memcmp(x + width, x + 3 * width, sizeof(float) * (size_t)width) != 0);
+    cs_free(x);
+    cs_labelled_text t = {0};
+    must(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
+    o.pooling = CS_POOL_NONE;
+    assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "are pooled");
+    o.pooling = CS_POOL_MEAN;
+    o.max_length = 100000;
+    assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "t.tsv");
+    cs_labelled_text_free(&t);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(pairs_are_made_of_single_texts),
+        TEST_IN_DIR(texts_without_a_token),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
