@@ -73,19 +73,19 @@ static cs_status open_tables(run *r)
 
 /* --- one layer -------------------------------------------------------------------------------- */
 
-/* The most frequent class of the chosen rows, or their mean. */
-static double baseline_of(const run *r, int64_t count, const int64_t *row)
+/* The most frequent class of training, or its mean: of all of it, since few examples drawn evenly
+ * have no most frequent one. */
+static double baseline_of(const cs_labelled_text *t)
 {
-    const cs_labelled_text *t = &r->train;
     double mean = 0.0;
     int64_t best = 0, most = -1;
-    for (int64_t i = 0; i < count; ++i) {
-        mean += t->value[row[i]] / (double)count;
+    for (int64_t i = 0; i < t->count; ++i) {
+        mean += t->value[i] / (double)t->count;
     }
     for (int64_t c = 0; c < t->classes; ++c) {
         int64_t number = 0;
-        for (int64_t i = 0; i < count; ++i) {
-            number += t->value[row[i]] == (double)c;
+        for (int64_t i = 0; i < t->count; ++i) {
+            number += t->value[i] == (double)c;
         }
         best = number > most ? c : best;
         most = number > most ? number : most;
@@ -123,7 +123,7 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
             cs_linear_probe_predict(&l->probe[seed], test, fit.threads, l->prediction + seed * n);
     }
     if (status == CS_OK) {
-        double guess = baseline_of(r, count, row);
+        const double guess = baseline_of(&r->train);
         for (int64_t i = 0; i < n; ++i) {
             l->baseline[seed * n + i] = guess;
         }

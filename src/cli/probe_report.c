@@ -395,13 +395,14 @@ cs_status cs_probe_report(const cs_probe_study *s, const cs_probe_layer *l, json
         (status = add_scores(s, l, NULL, baseline, l->baseline, scratch, base)) != CS_OK ||
         (status = add_runs(s, l, runs)) != CS_OK ||
         (status = cs_json_set(json, "metrics", json_incref(metrics))) != CS_OK ||
-        (status = cs_json_set(json, "baseline",
-                              json_pack("{s:s, s:O}", "predicts",
-                                        s->train->classes > 0
-                                            ? "the most frequent class of training, the first of "
-                                              "equal ones"
-                                            : "the mean of training",
-                                        "metrics", base))) != CS_OK ||
+        (status = cs_json_set(
+             json, "baseline",
+             json_pack(
+                 "{s:s, s:O}", "predicts",
+                 s->train->classes > 0
+                     ? "the most frequent class of the whole training file, the first of equal ones"
+                     : "the mean of the whole training file",
+                 "metrics", base))) != CS_OK ||
         (status = cs_json_set(json, "runs", json_incref(runs))) != CS_OK) {
         goto done;
     }
