@@ -264,23 +264,36 @@ static int64_t curve_blocks(const cs_gram *g, bool every, int64_t *at)
     return count;
 }
 
-static void fill_errors(const study *s, const problem *left_out, cs_effective_rank *out)
+double cs_rank_jackknife(int64_t blocks, const double *left_out, int64_t stride)
 {
-    const int64_t blocks = s->g->groups;
+    double mean = 0.0, sum = 0.0;
+    for (int64_t b = 0; b < blocks; ++b) {
+        mean += left_out[b * stride] / (double)blocks;
+    }
+    for (int64_t b = 0; b < blocks; ++b) {
+        double x = left_out[b * stride] - mean;
+        sum += x * x;
+    }
+    return blocks > 1 ? sqrt(sum * (double)(blocks - 1) / (double)blocks) : NAN;
+}
+
+/* left_out: the problems without each block, or NULL. */
+static cs_status fill_errors(const study *s, const problem *left_out, cs_effective_rank *out)
+{
+    const int64_t blocks = left_out ? s->g->groups : 0;
+    if (left_out && !(out->left_out = cs_alloc(blocks * CS_RANK_MEASURES, sizeof(double)))) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t b = 0; b < blocks; ++b) {
+        memcpy(out->left_out + b * CS_RANK_MEASURES, left_out[b].value, sizeof left_out[b].value);
+    }
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        double mean = 0.0, sum = 0.0;
-        for (int64_t b = 0; b < blocks && left_out; ++b) {
-            mean += left_out[b].value[m] / (double)blocks;
-        }
-        for (int64_t b = 0; b < blocks && left_out; ++b) {
-            double x = left_out[b].value[m] - mean;
-            sum += x * x;
-        }
-        out->se[m] = left_out && blocks > 1 && m != CS_RANK_NUMERICAL
-                         ? sqrt(sum * (double)(blocks - 1) / (double)blocks)
+        out->se[m] = left_out && m != CS_RANK_NUMERICAL
+                         ? cs_rank_jackknife(blocks, out->left_out + m, CS_RANK_MEASURES)
                          : NAN;
     }
     out->se[CS_RANK_TAU] = out->se[CS_RANK_TAU_INTERPOLATED];
+    return CS_OK;
 }
 
 static void fill_guard(const cs_gram *g, cs_effective_rank *out)
@@ -357,7 +370,9 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
         r.point[i].rows = from->rows;
         memcpy(r.point[i].value, from->value, sizeof from->value);
     }
-    fill_errors(&s, jackknife ? p + 1 : NULL, &r);
+    if ((status = fill_errors(&s, jackknife ? p + 1 : NULL, &r)) != CS_OK) {
+        goto done;
+    }
     fill_guard(g, &r);
     *out = r;
     r = (cs_effective_rank){0};
@@ -372,5 +387,6 @@ void cs_effective_rank_free(cs_effective_rank *r)
 {
     cs_free(r->lambda);
     cs_free(r->point);
+    cs_free(r->left_out);
     *r = (cs_effective_rank){0};
 }

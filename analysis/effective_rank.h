@@ -67,12 +67,19 @@ typedef struct {
     double floor;   /* bound of their error, gamma trace (linalg/gram.h) */
     int64_t below;  /* how many were below the floor */
     double value[CS_RANK_MEASURES], se[CS_RANK_MEASURES]; /* se: NaN when there is none */
+    /* blocks x CS_RANK_MEASURES: without each block, so that a function of several matrices with
+     * the same blocks has an error of its own; NULL without jackknife */
+    double *left_out;
     int64_t points; /* the curve: the first rows of the groups' order, more and more blocks */
     cs_rank_point *point;
     double first_share;    /* lambda_1 / sum lambda */
     int64_t heaviest;      /* row of the largest norm, before shift and division */
     double heaviest_share; /* of the sum of squared norms */
 } cs_effective_rank;
+
+/* Delete-block jackknife error of a number that is left_out[b stride] without block b. NaN with
+ * fewer than two blocks. */
+double cs_rank_jackknife(int64_t blocks, const double *left_out, int64_t stride);
 
 const char *cs_rank_name(cs_rank_measure measure);
 

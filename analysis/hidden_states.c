@@ -24,7 +24,8 @@ enum {
     WINDOW_NUMBERS = 1 << 26,
     USUAL_BATCH = 16,
     USUAL_LENGTH = 512,
-    PIECE_BITS = 20
+    PIECE_BITS = 20,
+    MOST_DRAWS = 64 /* of a random token: five of a vocabulary at most are passed over */
 };
 
 /* A piece in the window. */
@@ -83,7 +84,17 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
     if (!(o->mask_ratio >= 0 && o->mask_ratio < 1)) {
         return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in [0, 1)", o->mask_ratio);
     }
-    if (o->mask_ratio > 0 && !o->drop_masked && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+    if (!(o->mask_keep >= 0 && o->mask_random >= 0 && o->mask_keep + o->mask_random <= 1)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "of the masked tokens, shares %g kept and %g random are not in "
+                       "[0, 1] together",
+                       o->mask_keep, o->mask_random);
+    }
+    if (o->drop_masked && o->mask_keep + o->mask_random > 0) {
+        return cs_fail(CS_ERR_USAGE, "masked tokens that are dropped are neither kept nor random");
+    }
+    bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
+    if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
     return CS_OK;
@@ -198,6 +209,31 @@ static cs_status check_tokens(const walk *w, const piece *p)
     return CS_OK;
 }
 
+/* What is shown of a masked token: itself, a random token that is not special, or [MASK]. */
+static int32_t shown_of(const walk *w, cs_rng *rng, int32_t token)
+{
+    const cs_hidden_options *o = &w->options;
+    const cs_model_config *c = &w->model->config;
+    const int32_t special[] = {c->pad_id, c->bos_id, c->eos_id, c->mask_id, c->unk_id};
+    double u = o->mask_keep + o->mask_random > 0 ? cs_rng_uniform(rng) : 1;
+    if (u < o->mask_keep) {
+        return token;
+    }
+    if (!(u < o->mask_keep + o->mask_random)) {
+        return c->mask_id;
+    }
+    bool again = true;
+    int32_t drawn = token;
+    for (int tries = 0; again && tries < MOST_DRAWS; ++tries) {
+        drawn = (int32_t)cs_rng_below(rng, c->vocab);
+        again = false;
+        for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
+            again = again || drawn == special[i];
+        }
+    }
+    return drawn;
+}
+
 /* What each row of a piece is of. */
 static void describe(const walk *w, const piece *p)
 {
@@ -205,6 +241,7 @@ static void describe(const walk *w, const piece *p)
     cs_hidden_row *row = w->about + p->first;
     uint64_t index = (uint64_t)p->document << PIECE_BITS | (uint64_t)p->number;
     cs_rng rng = cs_rng_at(o->mask_seed, CS_STREAM_REPLACE, index);
+    cs_rng show = cs_rng_at(o->mask_seed, CS_STREAM_SHOWN, index);
     int64_t left = masked_of(o, p->tokens), whole = o->befores + p->tokens + o->afters;
     for (int64_t i = 0; i < whole; ++i) {
         int64_t t = i - o->befores;
@@ -215,12 +252,14 @@ static void describe(const walk *w, const piece *p)
         if (masked && o->drop_masked) {
             continue;
         }
+        int32_t token = text    ? w->corpus->token[p->start + t]
+                        : t < 0 ? o->before[i]
+                                : o->after[t - p->tokens];
         *row++ = (cs_hidden_row){.document = p->document,
                                  .piece = p->number,
                                  .position = (int32_t)i,
-                                 .token = text    ? w->corpus->token[p->start + t]
-                                          : t < 0 ? o->before[i]
-                                                  : o->after[t - p->tokens],
+                                 .token = token,
+                                 .shown = masked ? shown_of(w, &show, token) : token,
                                  .masked = masked,
                                  .special = !text};
     }
@@ -238,7 +277,7 @@ static void fill_rows(const walk *w, const piece *p, int64_t b, int64_t length)
         bool there = p && i < p->rows;
         const cs_hidden_row *about = there ? w->about + p->first + i : NULL;
         int32_t seen = w->options.causal && there ? (int32_t)i : 0;
-        cs_run_index(run, n->token)[r] = !there ? -1 : about->masked ? c->mask_id : about->token;
+        cs_run_index(run, n->token)[r] = there ? about->shown : -1;
         if (n->position != CS_NONE) {
             cs_run_index(run, n->position)[r] =
                 there ? (int32_t)(about->position + c->position_offset) : -1;

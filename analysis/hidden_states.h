@@ -47,6 +47,11 @@ typedef struct {
     double mask_ratio;
     uint64_t mask_seed;
     bool drop_masked;
+    /* Shares of the masked tokens that are shown as they are and as random tokens instead (BERT:
+     * 0.1, 0.1), token by token as in training (train/batch.h, cs_task); they still count as
+     * masked. mask_keep 1: the text as it is, its rows told apart as if masked. Not with
+     * drop_masked. */
+    double mask_keep, mask_random;
     const uint8_t *keep; /* documents to take; NULL: all */
     const cs_progress *progress;
 } cs_hidden_options;
@@ -56,6 +61,7 @@ typedef struct {
     int64_t document;
     int32_t piece, position; /* of the document; in the piece as the model reads it, from 0 */
     int32_t token;           /* of the text, what [MASK] stands for */
+    int32_t shown;           /* what the model reads */
     bool masked, special;
 } cs_hidden_row;
 
@@ -75,10 +81,11 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
 /* Walks the corpus. Memory: one forward pass of `batch` pieces with all layers kept, and the rows
  * of some passes (at most 2^26 numbers, or one pass). Time: one forward pass a piece; pieces are
  * computed by length among those that are held together, so that little is spent on padding.
- * CS_ERR_USAGE: an option out of range; max_length above the model's positions; no room for a token
- * beside the special ones; architecture linear, which has no hidden states; masking without a mask
- * token. CS_ERR_INPUT: a token that the model does not know, with its document and place; a state
- * that is not a number, with its layer, document and position. */
+ * CS_ERR_USAGE: an option out of range (mask_keep + mask_random above 1); max_length above the
+ * model's positions; no room for a token beside the special ones; architecture linear, which has no
+ * hidden states; masking without a mask token. CS_ERR_INPUT: a token that the model does not know,
+ * with its document and place; a state that is not a number, with its layer, document and position.
+ */
 cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
                            const cs_hidden_options *options, cs_hidden_visit visit,
                            void *ctx) CS_MUST_CHECK;

@@ -395,6 +395,65 @@ static void masks_are_counted(void **state)
     free_training(&t);
 }
 
+/* Shares of masked tokens that are kept and random: the others stay [MASK], the same ones are
+ * masked, and shares of 0 change no bit (masks_are_counted has the text spelled out). */
+static void masked_tokens_are_kept_or_random(void **state)
+{
+    (void)state;
+    const recipe many = {
+        .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 60};
+    training t = make_training(&many, "");
+    const cs_model_config *c = &t.model.config;
+    cs_hidden_options o = {.mask_ratio = 0.5, .mask_seed = 4};
+    rows *all = states_of(&t, &o);
+    o.mask_keep = 0.3;
+    o.mask_random = 0.3;
+    rows *some = states_of(&t, &o), *again = states_of(&t, &o);
+    assert_same_rows(some, again, 0);
+    int64_t masked = 0, shown[3] = {0};
+    for (int64_t i = 0; i < all->rows; ++i) {
+        const cs_hidden_row *a = &all->about[i], *b = &some->about[i];
+        assert_true(a->masked == b->masked && a->token == b->token);
+        assert_int_equal(a->shown, a->masked ? c->mask_id : a->token);
+        masked += b->masked;
+        shown[0] += b->masked && b->shown == b->token;
+        shown[1] += b->masked && b->shown == c->mask_id;
+        shown[2] += b->masked && b->shown != b->token && b->shown != c->mask_id;
+        assert_true(b->masked || b->shown == b->token);
+        if (b->masked && b->shown != b->token && b->shown != c->mask_id) {
+            assert_true(b->shown >= 0 && b->shown < c->vocab && b->shown != c->pad_id &&
+                        b->shown != c->unk_id && b->shown != c->bos_id && b->shown != c->eos_id);
+        }
+    }
+    /* shares within five standard deviations of their binomials (a random token may be the same) */
+    double n = (double)masked, five = 5 * sqrt(0.25 * n);
+    assert_true(fabs((double)shown[0] - 0.3 * n) < five + 0.3 * n / 20);
+    assert_true(fabs((double)shown[1] - 0.4 * n) < five && shown[2] > 0);
+    /* the same states as of a text that has what is shown in these places */
+    for (int64_t i = 0; i < t.corpus.tokens; ++i) {
+        t.corpus.token[i] = some->about[i].shown;
+    }
+    rows *spelled = states_of(&t, &(cs_hidden_options){0});
+    assert_same_rows(some, spelled, 0);
+    /* all kept: the text as it is, the same rows told apart; no mask token is needed */
+    for (int64_t i = 0; i < t.corpus.tokens; ++i) {
+        t.corpus.token[i] = some->about[i].token;
+    }
+    rows *plain = states_of(&t, &(cs_hidden_options){0});
+    t.model.config.mask_id = -1;
+    rows *kept =
+        states_of(&t, &(cs_hidden_options){.mask_ratio = 0.5, .mask_seed = 4, .mask_keep = 1});
+    assert_same_rows(kept, plain, 0);
+    for (int64_t i = 0; i < kept->rows; ++i) {
+        assert_int_equal(kept->about[i].masked, all->about[i].masked);
+    }
+    rows *list[] = {all, some, again, spelled, plain, kept};
+    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
+        cs_free(list[i]);
+    }
+    free_training(&t);
+}
+
 static void special_tokens_stand_around(void **state)
 {
     (void)state;
@@ -444,6 +503,15 @@ static void bad_options(void **state)
         {{.layer = ALL, .layers = 3, .batch = -1}, CS_ERR_USAGE, "batch -1"},
         {{.layer = ALL, .layers = 3, .mask_ratio = 1}, CS_ERR_USAGE, "mask ratio 1"},
         {{.layer = ALL, .layers = 3, .mask_ratio = NAN}, CS_ERR_USAGE, "mask ratio nan"},
+        {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_keep = 0.6, .mask_random = 0.5},
+         CS_ERR_USAGE,
+         "shares 0.6 kept and 0.5 random"},
+        {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_keep = -0.1},
+         CS_ERR_USAGE,
+         "shares -0.1 kept"},
+        {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_random = 0.1, .drop_masked = true},
+         CS_ERR_USAGE,
+         "dropped are neither kept nor random"},
         {{.layer = ALL, .layers = 3, .before = around, .befores = 9}, CS_ERR_USAGE, "no room"},
         {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
     };
@@ -605,6 +673,7 @@ int main(void)
         cmocka_unit_test(pooling_is_arithmetic),
         cmocka_unit_test(layers_are_chosen),
         cmocka_unit_test(masks_are_counted),
+        cmocka_unit_test(masked_tokens_are_kept_or_random),
         cmocka_unit_test(special_tokens_stand_around),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(not_a_number),

@@ -25,6 +25,8 @@ typedef enum {
     CS_STREAM_FEW,      /* the few labelled examples that a classifier is taught with */
     CS_STREAM_FOLDS,    /* folds of a cross-validation */
     CS_STREAM_FEATURES, /* rows taken from a matrix of features */
+    CS_STREAM_SHOWN,    /* what an analysis shows for a masked token */
+    CS_STREAM_SAMPLE,   /* rows of states drawn to compare with as many others */
 } cs_stream;
 
 typedef struct {

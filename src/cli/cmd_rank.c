@@ -9,6 +9,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
+#include "cli/rank_warnings.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npz.h"
@@ -193,54 +194,6 @@ static cs_status set_curve(const cs_effective_rank *r, json_t *json)
     return status;
 }
 
-static cs_status warn(const study *s, json_t *warnings, char *text)
-{
-    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_output_note(s->args, "%s", text);
-        status = json_array_append_new(warnings, json_string(text)) == 0 ? CS_OK : CS_ERR_MEMORY;
-    }
-    cs_free(text);
-    return status;
-}
-
-/* What makes a rank mean less than it seems to. */
-static cs_status set_warnings(const study *s, const char *name, const cs_gram *g,
-                              const cs_effective_rank *r, json_t *json)
-{
-    json_t *list = json_array();
-    cs_status status = cs_json_set(json, "warnings", json_incref(list));
-    if (status == CS_OK && r->heaviest_share > 0.5 && !g->normalise) {
-        status =
-            warn(s, list,
-                 cs_format("%s: row %" PRId64 " holds %.1f%% of the sum of squares; --row-norm "
-                           "or --drop-rows takes it out",
-                           name, r->heaviest, 100.0 * r->heaviest_share));
-    }
-    if (status == CS_OK && r->first_share > 0.5) {
-        status = warn(s, list,
-                      cs_format("%s: one direction holds %.1f%% of the sum of squares%s", name,
-                                100.0 * r->first_share,
-                                s->rank.centred ? "" : "; --center takes out a constant offset"));
-    }
-    if (status == CS_OK && r->rows < r->cols) {
-        status = warn(s, list,
-                      cs_format("%s: %" PRId64 " rows of %" PRId64 ": ranks are at most the rows",
-                                name, r->rows, r->cols));
-    }
-    if (status == CS_OK && r->below > 0 && !g->wide) {
-        status = warn(s, list,
-                      cs_format("%s: %" PRId64 " of %" PRId64 " eigenvalues are below the floor of "
-                                "single precision and count as 0; --precision double tells more",
-                                name, r->below, r->count));
-    }
-    if (status == CS_OK && g->zeros > 0) {
-        status = warn(s, list, cs_format("%s: %" PRId64 " rows are 0", name, g->zeros));
-    }
-    json_decref(list);
-    return status;
-}
-
 static cs_status report(study *s, const char *name, const cs_gram *g)
 {
     cs_effective_rank r = {0};
@@ -265,7 +218,7 @@ static cs_status report(study *s, const char *name, const cs_gram *g)
         (status = cs_json_set(json, "eigenvalues", cs_json_numbers(r.count, r.lambda))) != CS_OK) {
         goto done;
     }
-    status = set_warnings(s, name, g, &r, json);
+    status = cs_rank_warnings(s->args, name, g, &r, s->rank.centred, json);
 done:
     json_decref(metrics);
     cs_effective_rank_free(&r);

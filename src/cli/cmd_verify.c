@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/spectral_probe.h"
+#include "analysis/theorem_22.h"
 #include "analysis/theorem_42.h"
 #include "analysis/theorem_43.h"
 #include "analysis/theorems.h"
@@ -55,7 +56,7 @@ static const cs_opt *const verify_groups[] = {
 typedef struct {
     cs_args *args;
     cs_spectrum_options solver;
-    bool t31, t41, t42, t43, all, trained;
+    bool t22, t31, t41, t42, t43, all, trained;
     cs_statements list;
     cs_table curve, spectra, models, lengths;
     bool probed;
@@ -66,17 +67,19 @@ static cs_status read_theorem(verify *v)
 {
     const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
     if (!name) {
-        return cs_fail(CS_ERR_USAGE, "one theorem is needed: 3.1, 4.1, 4.2, 4.3, trained or all");
+        return cs_fail(CS_ERR_USAGE,
+                       "one theorem is needed: 2.2, 3.1, 4.1, 4.2, 4.3, trained or all");
     }
     v->all = strcmp(name, "all") == 0;
+    v->t22 = v->all || strcmp(name, "2.2") == 0;
     v->t31 = v->all || strcmp(name, "3.1") == 0;
     v->t41 = v->all || strcmp(name, "4.1") == 0;
     v->t42 = v->all || strcmp(name, "4.2") == 0;
     v->t43 = v->all || strcmp(name, "4.3") == 0;
     v->trained = strcmp(name, "trained") == 0;
-    if (!v->t31 && !v->t41 && !v->t42 && !v->t43 && !v->trained) {
-        return cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of 3.1, 4.1, 4.2, 4.3, trained, all",
-                       name);
+    if (!v->t22 && !v->t31 && !v->t41 && !v->t42 && !v->t43 && !v->trained) {
+        return cs_fail(CS_ERR_USAGE,
+                       "theorem '%s' is not one of 2.2, 3.1, 4.1, 4.2, 4.3, trained, all", name);
     }
     for (int i = 0; i < 2 && !v->trained; ++i) {
         if (cs_args_given(v->args, i ? "steps" : "width")) {
@@ -248,7 +251,7 @@ static cs_status matrix_theorems(verify *v, const cs_labelled *m, const char *in
         cs_output_note(v->args, "no held-out probe: it needs all the triplets");
     } else if (status == CS_OK && store && store->options.split == CS_SPLIT_TRAIN) {
         status = cs_spectral_probe(&store->corpus, &store->options, &store->cooc, &spectrum, 0,
-                          cs_args_threads(v->args), &v->probe);
+                                   cs_args_threads(v->args), &v->probe);
         v->probed = status == CS_OK;
     } else if (status == CS_OK && store) {
         cs_output_note(v->args, "no held-out probe: %s was not built with --split train", input);
@@ -304,9 +307,10 @@ static cs_status verify_matrix(verify *v, const char *path)
                            toy_only[i]);
         }
     }
-    if (((v->t42 || v->t43) && !v->all) || v->trained) {
+    if (((v->t22 || v->t42 || v->t43) && !v->all) || v->trained) {
         return cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix",
                        v->trained ? "verify trained trains on the toy model"
+                       : v->t22   ? "Theorem 2.2 is about attention layers"
                        : v->t42   ? "Theorem 4.2 is about the toy model"
                                   : "Theorem 4.3 is about a model of linear attention");
     }
@@ -482,6 +486,10 @@ static cs_status run_verify(cs_args *args)
         const cs_theorem_41_options o = options_41(&v);
         status = cs_theorem_41_unweighted(&o, &v.list);
     }
+    if (status == CS_OK && v.t22) {
+        const cs_theorem_22_options o = {.seed = cs_args_seed(args)};
+        status = cs_theorem_22(&o, &v.list);
+    }
     if (status == CS_OK) {
         status = show(&v);
     }
@@ -502,7 +510,8 @@ const cs_command cs_cmd_verify = {
     .description =
         "Evaluates each statement of Theorems 3.1, 4.1, 4.2 and 4.3 of Look Ahead or Look Around? "
         "on the toy model, 3.1 and 4.1 on a matrix, or 4.3 on a trained model: both sides, margin, "
-        "bound on the numerical error, and a verdict.\n"
+        "bound on the numerical error, and a verdict. 2.2 is the residual contraction of MAE-LM's "
+        "Theorem 2.2 on random attention layers (on a model's own: mask-rank).\n"
         "\n"
         "  PASS          holds beyond the numerical error\n"
         "  FAIL          violated beyond it, with a counterexample\n"
@@ -546,7 +555,7 @@ const cs_command cs_cmd_verify = {
         "digits: rounding cannot tell equality from either side, and the statement says "
         "\"attained\".",
 
-    .positional = "3.1|4.1|4.2|4.3|trained|all",
+    .positional = "2.2|3.1|4.1|4.2|4.3|trained|all",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"
                 "cospec verify all\n"

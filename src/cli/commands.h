@@ -15,6 +15,7 @@
     X(inspect)                                                                                     \
     X(angles)                                                                                      \
     X(rank)                                                                                        \
+    X(mask_rank)                                                                                   \
     X(similarity)                                                                                  \
     X(train)                                                                                       \
     X(finetune)                                                                                    \

@@ -177,4 +177,5 @@ def main():
     checks.exit()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+# cospec mask-rank and verify 2.2: the MAE-LM study of two small models, files, figures, and what is refused.
+golden=$(pwd)/tests/golden/models
+. tests/cli/lib.sh
+
+# trained DIR OBJECTIVE...: a tiny model of the small corpus.
+trained() {
+    dir=$1; shift
+    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
+}
+
+# rows FILE TEXT: how many rows hold the text.
+rows() { grep -cF -- "$2" "$1"; }
+
+test_study_of_two_models() {
+    small_corpus c.tsv
+    trained mlm masked && trained mae mae-lm &&
+        exits 0 "$COSPEC" mask-rank MLM=mlm MAE-LM=mae/ c.tsv --blocks 5 --json -o study || return 1
+    [ "$(head -1 study/mask_rank.csv)" = model,layer,states,metric,definition,value,se,n,series ] &&
+        [ "$(head -1 study/gap.csv)" = model,layer,metric,definition,with,without,value,se,n,series ] &&
+        [ "$(head -1 study/containment.csv)" = model,layer,metric,definition,value,se,n,series ] ||
+        { fail "$(head -1 study/*.csv)"; return 1; }
+    # 5 and 3 sets of rows, 3 layers, 9 measures
+    [ "$(rows study/mask_rank.csv MLM,)" = 135 ] && [ "$(rows study/mask_rank.csv MAE-LM,)" = 81 ] &&
+        [ "$(rows study/gap.csv ,rank_tau,)" = 6 ] && [ "$(rows study/containment.csv outside_share,)" = 3 ] ||
+        { fail "rows: $(wc -l study/*.csv | tr '\n' ' ')"; return 1; }
+    for id in 2.1 2.1-premise 2.1-effective 2.2 2.2-deficient 2.2-containment; do
+        grep -q "\"id\": \"$id\"" study/statements.json || { fail "no statement $id"; return 1; }
+    done
+    grep -q '"kind": "mae-lm"' out && grep -q '"dropped": {' out && grep -q '"mask-only": {' out && [ -s study/mask_rank.json ] && [ -s study/manifest.json ] ||
+        { fail "$(head -c 300 out)"; return 1; }
+    # The names stand for the directories; without one it is the directory's own.
+    exits 0 "$COSPEC" mask-rank ./mae/ c.tsv --blocks 2 --csv && grep -q '^mae,0,dropped,rank_tau,' out && [ "$(rows out mask-only)" = 0 ] || { fail "${why:-$(head -c 300 out)}"; return 1; }
+    refuses 2 mask_rank.csv "$COSPEC" mask-rank mlm c.tsv --blocks 2 -o study &&
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 --force -o study
+}
+
+# with-mask has the rows of without-mask; MAE-LM's pairs are equally many.
+test_equal_rows() {
+    small_corpus c.tsv
+    trained mlm masked && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 4 --csv || return 1
+    for set in with-mask without-mask; do
+        awk -F, -v s=$set '$3 == s && $2 == 1 && $4 == "stable_rank" { print $(NF - 1) }' out
+    done | sort -u > n
+    [ "$(wc -l < n)" = 1 ] && [ "$(awk -F, '$3 == "mask-only" && $2 == 1 && $4 == "stable_rank" { print $(NF - 1) }' out)" = "$(awk -F, '$3 == "real-sample" && $2 == 1 && $4 == "stable_rank" { print $(NF - 1) }' out)" ] || fail "$(cat n)"
+}
+
+test_options() {
+    small_corpus c.tsv
+    trained mlm masked || return 1
+    exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 3 --layers 0,2 --limit 20 --pieces 0 --json && [ "$(grep -c '"layer": ' out)" -ge 2 ] &&
+        ! grep -q '"id": "2.2",' out && [ "$(number documents out)" = 20 ] || { fail "${why:-$(head -c 200 out)}"; return 1; }
+    masks() { awk -F, '$3 == "mask-only" && $2 == 0 && $4 == "stable_rank" { print $(NF - 1) }' out; }
+    exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 3 --mask-ratio 0.5 --csv && all=$(masks) &&
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 3 --mask-ratio 0.5 --bert-masking --csv && [ "$(masks)" -lt "$all" ] || { fail "${why:-$(masks) of $all}"; return 1; }
+    exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 1 --csv && exits 0 "$COSPEC" mask-rank mlm c.tsv --center --row-norm --tau 0.5 --blocks 2 --json && grep -q 'centred, rows divided by their norms' out &&
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --dry-run --json && grep -q '"bytes": ' out
+}
+
+test_same_bytes_for_any_threads() {
+    small_corpus c.tsv
+    trained mlm masked || return 1
+    for threads in 1 2 3; do
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 3 --threads $threads --force -o o || return 1
+        cat o/*.csv o/statements.json | sha256sum >> sums
+    done
+    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+test_figures() {
+    command -v gnuplot > /dev/null || { skip figures "gnuplot is not installed"; return 0; }
+    small_corpus c.tsv
+    trained mlm masked && trained mae mae-lm && exits 0 "$COSPEC" mask-rank a_b=mlm mae c.tsv --blocks 3 -o o &&
+        exits 0 "$COSPEC" plot mask-rank o/mask_rank.csv -o f && exits 0 "$COSPEC" plot mask-rank-depth o/mask_rank.csv -o f || return 1
+    [ ! -s err ] && grep -q 'a_b with-mask' f/mask-rank.svg && grep -q 'mae dropped' f/mask-rank.svg && ! grep -q 'a_b mask-only' f/mask-rank.svg &&
+        grep -q 'a_b mask-only' f/mask-rank-depth.svg && ! grep -q 'mae' f/mask-rank-depth.svg || fail "$(cat err)"
+}
+
+test_hugging_face_models() {
+    small_corpus c.tsv
+    refuses 3 "gpt2: a causal model" "$COSPEC" mask-rank "$golden/gpt2" c.tsv &&
+        refuses 3 "bert: the model has no mask token" "$COSPEC" mask-rank "$golden/bert" c.tsv # it comes without a tokenizer.json
+}
+
+test_refusals() {
+    small_corpus c.tsv
+    trained mlm masked && trained ar ar && trained two diverse-ar || return 1
+    refuses 3 "ar: a causal model; mask-rank is of masked and mae-lm models" "$COSPEC" mask-rank ar c.tsv &&
+        refuses 3 "two: a two-stream model" "$COSPEC" mask-rank MLM=mlm two c.tsv &&
+        refuses 2 "--mask-ratio: 0 not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 0 &&
+        refuses 2 "--mask-ratio: 1 not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 1 &&
+        refuses 2 "--tau: 0 not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 0 &&
+        refuses 2 "at least one [NAME=]MODEL, and a CORPUS" "$COSPEC" mask-rank mlm &&
+        refuses 2 "=mlm: want NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
+        refuses 3 "none: no directory of a model" "$COSPEC" mask-rank X=none c.tsv &&
+        refuses 2 "--layers" "$COSPEC" mask-rank mlm c.tsv --layers 0,7 &&
+        refuses 2 "90 blocks of 80 documents" "$COSPEC" mask-rank mlm c.tsv --blocks 90 || return 1
+    # no mask token: neither config.json nor tokenizer.json names one
+    cp -r mlm nomask && sed -i 's/"mask_id": [0-9]*/"mask_id": -1/' nomask/config.json && sed -i 's/\[MASK\]/[NONE]/g; s/<mask>/<none>/g' nomask/tokenizer.json
+    refuses 3 "nomask: the model has no mask token" "$COSPEC" mask-rank nomask c.tsv || return 1
+    # a failed run leaves nothing
+    refuses 3 "two: a two-stream model" "$COSPEC" mask-rank MLM=mlm two c.tsv -o o && [ ! -e o/mask_rank.csv ] && [ ! -e o/manifest.json ] || fail "${why:-$(ls o)}"
+}
+
+test_verify() {
+    exits 0 "$COSPEC" verify 2.2 --csv || return 1
+    verdict() { awk -F, -v id="$1" -v form="$2" '$1 == id && $2 == form { print $3; exit }' out; }
+    for want in 2.2:corrected:PASS 2.2-cubic:corrected:PASS 2.2-sharp:corrected:PASS 2.2:printed:PASS 2.2-u1:printed:FAIL 2.2-collapse:printed:FAIL 2.2-exp:printed:FAIL; do
+        id=${want%%:*} form=${want#*:}
+        [ "$(verdict $id ${form%:*})" = ${want##*:} ] || { fail "$want: $(verdict $id ${form%:*})"; return 1; }
+    done
+    grep '^2.2-u1,' out | grep -q '^2.2-u1,printed,FAIL,0\.0352[0-9]*,<=,0\.0226' || { fail "$(grep '^2.2-u1' out)"; return 1; }
+    exits 0 "$COSPEC" verify all --csv && grep -q '^2.2-u1,' out &&
+        refuses 2 "Theorem 2.2 is about attention layers: it takes no --matrix" "$COSPEC" verify 2.2 --matrix x.npy
+}
+
+check study_of_two_models
+check equal_rows
+check options
+check same_bytes_for_any_threads
+check figures
+check hugging_face_models
+check refusals
+check verify

@@ -1,0 +1,618 @@
+/* The representation study of MAE-LM: planted states through the same sums, the gap's jackknife
+ * against plain recomputation, sets of rows of a model against its states, statements, what is
+ * refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/mask_rank.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "model_support.h"
+#include "train_support.h"
+
+/* --- planted states -----------------------------------------------------------------------------
+ */
+
+/* Documents of 10 rows of which the first 2 are [MASK]; one layer. */
+enum { DOCUMENTS = 12, ROWS = 10, MASKS = 2, WIDTH = 8, MASK_ID = 99, BLOCKS = 4 };
+
+typedef struct {
+    float state[DOCUMENTS * ROWS * WIDTH];
+    cs_hidden_row about[DOCUMENTS * ROWS];
+    int32_t block[DOCUMENTS];
+} planted;
+
+static const int64_t ONLY[] = {0};
+
+static cs_mask_rank_options options_of(bool encoder_only)
+{
+    return (cs_mask_rank_options){
+        .hidden = {.layer = ONLY, .layers = 1, .mask_ratio = 0.2, .mask_seed = 3},
+        .encoder_only = encoder_only,
+        .blocks = BLOCKS,
+        .gram = {.wide = true, .threads = 2},
+        .rank = {.tau = 0.9, .eps = -1, .jackknife = true, .threads = 2}};
+}
+
+/* All rows 0, described. */
+static planted *plant(void)
+{
+    planted *p = cs_calloc(1, sizeof *p);
+    assert_non_null(p);
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        p->about[i] = (cs_hidden_row){.document = i / ROWS,
+                                      .position = i % ROWS,
+                                      .masked = i % ROWS < MASKS,
+                                      .shown = i % ROWS < MASKS ? MASK_ID : 1};
+        p->block[i / ROWS] = i / ROWS * BLOCKS / DOCUMENTS;
+    }
+    return p;
+}
+
+static float *row_of(planted *p, int i)
+{
+    return p->state + i * WIDTH;
+}
+
+/* Hands on the rows that are wanted (drop: none that is masked) in one block. */
+static cs_status hand_on(planted *p, bool drop, cs_hidden_visit visit, void *sums)
+{
+    planted *q = plant();
+    int64_t rows = 0;
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        if (!drop || !p->about[i].masked) {
+            memcpy(q->state + rows * WIDTH, row_of(p, i), WIDTH * sizeof(float));
+            q->about[rows++] = p->about[i];
+        }
+    }
+    const float *states[] = {q->state};
+    cs_status status = visit(
+        sums, &(cs_hidden_block){
+                  .rows = rows, .layers = 1, .width = WIDTH, .state = states, .about = q->about});
+    cs_free(q);
+    return status;
+}
+
+static cs_status study(planted *masked, planted *plain, const cs_mask_rank_options *o,
+                       cs_mask_rank *out)
+{
+    cs_mask_rank_sums *sums = NULL;
+    cs_status status = cs_mask_rank_begin(WIDTH, MASK_ID, masked->block, o, &sums);
+    if (status == CS_OK) {
+        status = hand_on(masked, o->encoder_only, cs_mask_rank_take_masked, sums);
+    }
+    if (status == CS_OK) {
+        status = hand_on(plain, false, cs_mask_rank_take_plain, sums);
+    }
+    if (status == CS_OK) {
+        status = cs_mask_rank_finish(sums, out);
+    }
+    cs_mask_rank_end(&sums);
+    return status;
+}
+
+/* Real rows take turns in +-e_0..e_3, [MASK] rows in +-e_first.., `directions` of them: each
+ * direction of a kind equally often. */
+static void axes(planted *p, int first, int directions)
+{
+    int real = 0, mask = 0;
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        int n = p->about[i].masked ? mask++ : real++;
+        int axis = p->about[i].masked ? first + n % directions : n % 4;
+        row_of(p, i)[axis] = n / 4 % 2 ? -2 : 2;
+    }
+}
+
+static void near(double x, double want, double tolerance)
+{
+    if (!(fabs(x - want) <= tolerance)) {
+        fail_msg("%.17g is not %.17g", x, want);
+    }
+}
+
+/* [MASK] rows orthogonal to the others: all of them outside, every angle 90 degrees; the ranks are
+ * those of 4, 2 and 4 + 2 directions. */
+static void orthogonal_rows(void **state)
+{
+    (void)state;
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    axes(p, 5, 2);
+    must(study(p, p, &o, &r));
+    const cs_mask_layer *l = &r.layer[0];
+    const cs_containment *c = &l->containment;
+    assert_true(l->contained && c->real == 4 && c->mask == 2 && c->rank == 4);
+    near(c->value[CS_CONTAIN_OUTSIDE], 1, 1e-14);
+    near(c->value[CS_CONTAIN_OUTSIDE_REAL], 0, 1e-14);
+    near(c->value[CS_CONTAIN_LARGEST], 90, 1e-12);
+    near(c->value[CS_CONTAIN_MEDIAN], 90, 1e-12);
+    near(c->value[CS_CONTAIN_COSINE], 0, 1e-14);
+    near(c->exact, 1, 1e-14);
+    assert_true(c->exact_error < 1e-6);
+    for (int m = 0; m < CS_CONTAIN_MEASURES; ++m) {
+        near(c->se[m], 0, 1e-12);
+    }
+    near(l->rank[CS_SET_MASK_ONLY].value[CS_RANK_NUMERICAL], 2, 0);
+    near(l->rank[CS_SET_MASK_ONLY].value[CS_RANK_ENTROPY], 2, 1e-12);
+    near(l->rank[CS_SET_REAL_ONLY].value[CS_RANK_ENTROPY], 4, 1e-12);
+    near(l->rank[CS_SET_WITH_MASK].value[CS_RANK_NUMERICAL], 6, 0);
+    /* shares 4 x 0.2 (real), 2 x 0.1: rank_tau 5, all but the last */
+    near(l->rank[CS_SET_WITH_MASK].value[CS_RANK_TAU], 5, 0);
+    assert_int_equal(l->rank[CS_SET_MASK_ONLY].rows, DOCUMENTS * MASKS);
+    assert_int_equal(l->rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS * MASKS);
+    assert_int_equal(l->rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - MASKS));
+    assert_int_equal(l->rank[CS_SET_WITH_MASK].rows, DOCUMENTS * ROWS);
+    assert_true(l->rank[CS_SET_REAL_SAMPLE].value[CS_RANK_NUMERICAL] <= 4);
+    for (int m = 0; m < CS_RANK_MEASURES; ++m) { /* the same rows on both sides */
+        assert_true(l->gap[m] == 0 || isnan(l->gap[m]));
+    }
+    cs_mask_rank_free(&r);
+    cs_free(p);
+}
+
+/* [MASK] rows inside: nothing outside, angles 0. At 45 degrees: half outside. */
+static void contained_rows(void **state)
+{
+    (void)state;
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    axes(p, 1, 2);
+    must(study(p, p, &o, &r));
+    const cs_containment *c = &r.layer[0].containment;
+    near(c->value[CS_CONTAIN_OUTSIDE], 0, 1e-14);
+    near(c->value[CS_CONTAIN_LARGEST], 0, 1e-6);
+    near(c->value[CS_CONTAIN_COSINE], 1, 1e-14);
+    near(c->exact, 0, 1e-14);
+    cs_mask_rank_free(&r);
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        if (p->about[i].masked) {
+            float *x = row_of(p, i);
+            memset(x, 0, WIDTH * sizeof *x);
+            x[0] = x[6] = 1;
+        }
+    }
+    must(study(p, p, &o, &r));
+    c = &r.layer[0].containment;
+    near(c->value[CS_CONTAIN_OUTSIDE], 0.5, 1e-14);
+    near(c->value[CS_CONTAIN_LARGEST], 45, 1e-12);
+    near(c->value[CS_CONTAIN_COSINE], 0.5, 1e-14);
+    near(c->exact, 0.5, 1e-14);
+    cs_mask_rank_free(&r);
+    cs_free(p);
+}
+
+/* Rows that are masked but show another token are real ones. */
+static void shown_tokens_decide(void **state)
+{
+    (void)state;
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    axes(p, 5, 2);
+    for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
+        p->about[i].shown = 7; /* the first masked row of each document */
+    }
+    must(study(p, p, &o, &r));
+    assert_int_equal(r.layer[0].rank[CS_SET_MASK_ONLY].rows, DOCUMENTS);
+    assert_int_equal(r.layer[0].rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - 1));
+    assert_int_equal(r.layer[0].rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS);
+    cs_mask_rank_free(&r);
+    cs_free(p);
+}
+
+/* --- the gap's error ----------------------------------------------------------------------------
+ */
+
+static planted *random_rows(uint64_t index, double power)
+{
+    planted *p = plant();
+    cs_rng rng = cs_rng_at(8, CS_STREAM_TEST, index);
+    for (int i = 0; i < DOCUMENTS * ROWS * WIDTH; ++i) {
+        p->state[i] = (float)(cs_rng_normal(&rng) * pow(i % WIDTH + 1, -power));
+    }
+    return p;
+}
+
+/* Values of the rows that stand in no document of a block (-1: all). */
+static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
+{
+    int32_t group[DOCUMENTS * ROWS];
+    cs_gram g = {0};
+    cs_effective_rank r = {0};
+    const cs_gram_options wide = {.wide = true};
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        bool out = p->block[p->about[i].document] == without || (drop && p->about[i].masked);
+        group[i] = out ? -1 : 0;
+    }
+    const cs_rows rows = cs_rows_of_f32(DOCUMENTS * ROWS, WIDTH, p->state, "planted");
+    must(cs_gram_init(WIDTH, 1, &wide, &g));
+    must(cs_gram_add(&g, &rows, group, &wide));
+    must(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
+    memcpy(value, r.value, sizeof r.value);
+    cs_effective_rank_free(&r);
+    cs_gram_free(&g);
+}
+
+static void gap_has_its_own_error(void **state)
+{
+    (void)state;
+    for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
+        planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
+        cs_mask_rank r = {0};
+        cs_mask_rank_options o = options_of(encoder_only);
+        double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
+        double left[BLOCKS][CS_RANK_MEASURES];
+        must(study(a, b, &o, &r));
+        for (int k = 0; k < BLOCKS; ++k) {
+            plain_ranks(a, k, encoder_only, with);
+            plain_ranks(b, k, encoder_only, without);
+            for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+                left[k][m] = with[m] - without[m];
+            }
+        }
+        plain_ranks(a, -1, encoder_only, with);
+        plain_ranks(b, -1, encoder_only, without);
+        for (int m = 0; m < CS_RANK_DECAY; ++m) { /* too few values for the exponent */
+            double mean = 0, sum = 0;
+            int of = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
+            for (int k = 0; k < BLOCKS; ++k) {
+                mean += left[k][of] / BLOCKS;
+            }
+            for (int k = 0; k < BLOCKS; ++k) {
+                sum += (left[k][of] - mean) * (left[k][of] - mean);
+            }
+            near(r.layer[0].gap[m], with[m] - without[m], 1e-10);
+            if (m != CS_RANK_NUMERICAL) {
+                near(r.layer[0].gap_se[m], sqrt(sum * (BLOCKS - 1) / BLOCKS), 1e-10);
+                assert_true(r.layer[0].gap_se[m] > 0);
+            } else {
+                assert_true(isnan(r.layer[0].gap_se[m]));
+            }
+        }
+        cs_mask_rank_free(&r);
+        cs_free(a);
+        cs_free(b);
+    }
+}
+
+/* --- models -------------------------------------------------------------------------------------
+ */
+
+static const recipe MASKED = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
+static const recipe MAE = {
+    .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .decoder_layers = 1};
+static const int64_t ALL[] = {0, 1, 2};
+
+static cs_mask_rank_options model_options(bool encoder_only)
+{
+    cs_mask_rank_options o = options_of(encoder_only);
+    o.hidden.layer = ALL;
+    o.hidden.layers = 3;
+    o.hidden.mask_ratio = 0.3;
+    return o;
+}
+
+typedef struct {
+    cs_gram *gram; /* 3 */
+    bool drop;     /* masked rows left out */
+} direct;
+
+static cs_status take_direct(void *ctx, const cs_hidden_block *block)
+{
+    direct *d = ctx;
+    int32_t *group = cs_alloc(block->rows, sizeof *group);
+    assert_non_null(group);
+    for (int64_t i = 0; i < block->rows; ++i) {
+        group[i] = d->drop && block->about[i].masked ? -1 : 0;
+    }
+    for (int64_t l = 0; l < block->layers; ++l) {
+        const cs_rows rows = cs_rows_of_f32(block->rows, block->width, block->state[l], "states");
+        must(cs_gram_add(&d->gram[l], &rows, group, &(cs_gram_options){.wide = true}));
+    }
+    cs_free(group);
+    return CS_OK;
+}
+
+/* Ranks of the states that cs_hidden_states gives, against a set of the study. */
+static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mask_rank *r,
+                       cs_mask_set set)
+{
+    cs_gram gram[3] = {{0}};
+    direct d = {gram, drop};
+    for (int l = 0; l < 3; ++l) {
+        must(cs_gram_init(16, 1, &(cs_gram_options){.wide = true}, &gram[l]));
+    }
+    must(cs_hidden_states(&t->model, &t->corpus, &o, take_direct, &d));
+    for (int l = 0; l < 3; ++l) {
+        cs_effective_rank want = {0};
+        must(cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
+        const cs_effective_rank *got = &r->layer[l].rank[set];
+        assert_true(r->layer[l].has[set] && got->rows == want.rows);
+        for (int m = 0; m < CS_RANK_DECAY; ++m) {
+            near(got->value[m], want.value[m], 1e-8 * want.value[m]);
+        }
+        cs_effective_rank_free(&want);
+        cs_gram_free(&gram[l]);
+    }
+}
+
+static void sets_of_a_masked_model(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    cs_mask_rank_options o = model_options(false);
+    cs_mask_rank r = {0}, again = {0};
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    cs_hidden_options plain = {.layer = ALL, .layers = 3}, masked = o.hidden;
+    same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
+    same_ranks(&t, masked, true, &r, CS_SET_REAL_ONLY);
+    same_ranks(&t, plain, false, &r, CS_SET_WITHOUT_MASK);
+    assert_true(!r.layer[0].has[CS_SET_DROPPED] && r.layer[2].contained);
+    /* position 0 of no offset has few values: [MASK] rows of layer 0 are one vector and positions
+     */
+    assert_true(r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_NUMERICAL] <= 9 + 1);
+    /* the same bits for any number of threads */
+    o.gram.threads = o.rank.threads = 3;
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    for (int l = 0; l < 3; ++l) {
+        assert_memory_equal(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap);
+        assert_memory_equal(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se);
+        assert_memory_equal(r.layer[l].containment.value, again.layer[l].containment.value,
+                            sizeof r.layer[l].containment.value);
+    }
+    cs_mask_rank_free(&again);
+    /* BERT's masking: fewer [MASK]s of as many masked tokens */
+    o.hidden.mask_keep = o.hidden.mask_random = 0.2;
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    assert_true(again.layer[0].rank[CS_SET_MASK_ONLY].rows <
+                r.layer[0].rank[CS_SET_MASK_ONLY].rows);
+    assert_int_equal(again.layer[0].rank[CS_SET_WITH_MASK].rows, t.corpus.tokens);
+    same_ranks(&t, o.hidden, false, &again, CS_SET_WITH_MASK);
+    same_ranks(&t, plain, false, &again, CS_SET_WITHOUT_MASK);
+    cs_mask_rank_free(&again);
+    cs_mask_rank_free(&r);
+    free_training(&t);
+}
+
+static void sets_of_an_encoder(void **state)
+{
+    (void)state;
+    training t = make_training(&MAE, "");
+    cs_mask_rank_options o = model_options(true);
+    cs_mask_rank r = {0};
+    t.model.config.mask_id = -1; /* its encoder needs none */
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    cs_hidden_options plain = {.layer = ALL, .layers = 3}, dropped = o.hidden, kept = o.hidden;
+    dropped.drop_masked = true;
+    kept.mask_keep = 1;
+    same_ranks(&t, dropped, false, &r, CS_SET_DROPPED);
+    same_ranks(&t, kept, true, &r, CS_SET_WITHOUT_KEPT);
+    same_ranks(&t, plain, false, &r, CS_SET_WITHOUT_MASK);
+    assert_true(!r.layer[0].has[CS_SET_WITH_MASK] && !r.layer[0].contained);
+    near(r.layer[0].gap[CS_RANK_ENTROPY], 0, 0); /* embeddings do not see what is dropped */
+    assert_true(r.layer[2].gap[CS_RANK_ENTROPY] != 0);
+    cs_mask_rank_free(&r);
+    free_training(&t);
+}
+
+/* --- statements ---------------------------------------------------------------------------------
+ */
+
+static const cs_statement *find(const cs_statements *list, const char *id)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        if (strcmp(list->item[i].id, id) == 0) {
+            return &list->item[i];
+        }
+    }
+    fail_msg("no statement %s", id);
+    return NULL;
+}
+
+static double detail_of(const cs_statement *s, const char *key)
+{
+    return json_number_value(json_object_get(s->details, key));
+}
+
+static void statements(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    cs_mask_rank_options o = model_options(false);
+    cs_mask_rank r = {0};
+    cs_statements list = {0};
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
+    assert_int_equal(list.count, 5);
+    /* random tables: rank(P) = 9, rank(E) = d = 16 */
+    const cs_statement *s = find(&list, "2.1-premise");
+    assert_true(s->verdict == CS_FAIL && s->lhs == 9 && s->rhs == 0 && s->counterexample);
+    s = find(&list, "2.1");
+    /* rows of the first and last layers, just normed, have mean 0: d - 1 directions */
+    assert_true(s->verdict == CS_PASS && s->lhs < s->rhs && s->rhs == 15);
+    s = find(&list, "2.1-effective");
+    near(s->lhs, r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_TAU_INTERPOLATED], 0);
+    assert_true(s->error > 0);
+    s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_PASS && s->lhs == 15 && s->rhs == 16);
+    s = find(&list, "2.2-containment"); /* the [MASK] rows have mean 0 too */
+    assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "layer") != 1);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* with biases after these norms every layer has d directions, and the claim is false */
+    const char *const bias[] = {"embed.norm.bias", "final_norm.bias"};
+    const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int k = 0; k < 2; ++k) {
+        must(cs_params_set(&t.model.params, cs_params_find(&t.model.params, bias[k]),
+                           CS_PARAM_VALUE, ones));
+    }
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "biased", &list));
+    s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_FAIL && s->counterexample);
+    s = find(&list, "2.2-containment");
+    assert_true(s->verdict == CS_FAIL && strstr(s->counterexample, "all of R^16"));
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* a table of tokens in half of the space, positions in the other: the premise holds */
+    const char *const table[] = {"embed.token", "embed.position"};
+    for (int k = 0; k < 2; ++k) {
+        int64_t number = cs_params_find(&t.model.params, table[k]);
+        const cs_param *p = &t.model.params.param[number];
+        float *x = cs_alloc(p->rows * p->cols, sizeof *x);
+        assert_non_null(x);
+        must(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
+        for (int64_t i = 0; i < p->rows * p->cols; ++i) {
+            x[i] = (i % 16 < 12) == (k == 0) ? x[i] : 0;
+        }
+        must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, x));
+        cs_free(x);
+    }
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "split", &list));
+    s = find(&list, "2.1-premise");
+    assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 4);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    free_training(&t);
+}
+
+/* Planted: real rows in 4 of 8 directions, [MASK]s outside. Both claims of Theorem 2.2 hold. */
+static void statements_of_planted_rows(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    cs_statements list = {0};
+    axes(p, 5, 2);
+    must(study(p, p, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    const cs_statement *s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
+    s = find(&list, "2.2-containment");
+    assert_true(s->verdict == CS_PASS && fabs(s->rhs - 1) < 1e-12);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* inside: whether something sticks out cannot be told from rounding, and is not claimed */
+    memset(p->state, 0, sizeof p->state);
+    axes(p, 1, 2);
+    must(study(p, p, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    assert_int_equal(find(&list, "2.2-containment")->verdict, CS_INCONCLUSIVE);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    cs_free(p);
+    free_training(&t);
+}
+
+/* --- errors -------------------------------------------------------------------------------------
+ */
+
+static void bad_input(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED, "");
+    cs_mask_rank r = {0};
+    static const double ratio[] = {0, 1, -0.1, NAN};
+    for (size_t i = 0; i < sizeof ratio / sizeof *ratio; ++i) {
+        cs_mask_rank_options o = model_options(false);
+        o.hidden.mask_ratio = ratio[i];
+        assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "mask ratio");
+    }
+    cs_mask_rank_options o = model_options(false);
+    o.blocks = 21;
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE,
+                 "21 blocks of 20 documents");
+    o = model_options(false);
+    o.rank.tau = 2;
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE,
+                 "layer 0: with-mask: tau 2");
+    o = model_options(false);
+    o.hidden.max_length = 1; /* pieces of one token: none can be masked */
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "no token is masked");
+    o = model_options(false);
+    t.model.config.mask_id = -1;
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "no mask token");
+    free_training(&t);
+    /* texts of unequal length */
+    planted *p = random_rows(0, 1);
+    o = options_of(false);
+    cs_mask_rank_sums *sums = NULL;
+    must(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
+    must(hand_on(p, false, cs_mask_rank_take_masked, sums));
+    must(hand_on(p, true, cs_mask_rank_take_plain, sums));
+    assert_fails(cs_mask_rank_finish(sums, &r), CS_ERR_INPUT,
+                 "120 rows with-mask and 96 without-mask: not the same text");
+    cs_mask_rank_end(&sums);
+    /* rows of zeros span nothing */
+    planted *zero = plant();
+    assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span nothing");
+    cs_free(zero);
+    cs_free(p);
+}
+
+static training held;
+static const cs_mask_rank *studied;
+
+static cs_status study_once(const char *path)
+{
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = model_options(path[0] == 'e');
+    o.blocks = 2;
+    o.gram.threads = o.rank.threads = 1;
+    cs_status status = cs_mask_rank_of(&held.model, &held.corpus, &o, &r);
+    cs_mask_rank_free(&r);
+    return status;
+}
+
+static cs_status lemma_once(const char *path)
+{
+    (void)path;
+    cs_statements list = {0};
+    cs_status status = cs_lemma_21(&held.model, studied, 9, "tiny", &list);
+    cs_statements_free(&list);
+    return status;
+}
+
+static void allocations(void **state)
+{
+    (void)state;
+    held = make_training(&MASKED, "");
+    fail_each_allocation(study_once, "");
+    fail_each_allocation(study_once, "encoder");
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = model_options(false);
+    must(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
+    studied = &r;
+    fail_each_allocation(lemma_once, "");
+    cs_mask_rank_free(&r);
+    free_training(&held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orthogonal_rows),
+        cmocka_unit_test(contained_rows),
+        cmocka_unit_test(shown_tokens_decide),
+        cmocka_unit_test(gap_has_its_own_error),
+        cmocka_unit_test(sets_of_a_masked_model),
+        cmocka_unit_test(sets_of_an_encoder),
+        cmocka_unit_test(statements),
+        cmocka_unit_test(statements_of_planted_rows),
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(allocations),
+    };
+    return cmocka_run_group_tests_name("mask_rank", tests, NULL, NULL);
+}
