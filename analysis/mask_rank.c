@@ -4,6 +4,7 @@
  * and the real ones, without-mask of MAE-LM the kept tokens and the others. */
 #include "analysis/mask_rank.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -193,6 +194,7 @@ cs_status cs_mask_rank_take_plain(void *sums, const cs_hidden_block *rows)
 static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const cs_gram *b,
                            cs_mask_set set, cs_mask_layer *out)
 {
+    assert(a);
     cs_gram both = {0};
     const cs_gram *g = a;
     cs_status status = CS_OK;
