@@ -107,7 +107,9 @@ static void cycle(void **state)
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, 296, want); /* the last four are zero */
     agrees(&f.op, CS_SOLVER_ARPACK, 12, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, 12, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 100, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, 100, want);
     fixture_free(&f);
 }
 
@@ -128,7 +130,9 @@ static void hypercube(void **state)
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 20, want); /* 9 twice, 7 in eighteen copies */
+    agrees(&f.op, CS_SOLVER_BLOCK, 20, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 92, want); /* 5 in 72 copies */
+    agrees(&f.op, CS_SOLVER_BLOCK, 92, want);
     fixture_free(&f);
 }
 
@@ -149,10 +153,12 @@ static void equal_blocks_give_every_copy(void **state)
     cs_linop t = cs_linop_transposed(&f.op);
     agrees(&f.op, CS_SOLVER_LAPACK, BLOCKS, want);
     agrees(&f.op, CS_SOLVER_ARPACK, BLOCKS, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, BLOCKS, want);
     agrees(&t, CS_SOLVER_LAPACK, BLOCKS, want);
     agrees(&t, CS_SOLVER_ARPACK, BLOCKS, want);
+    agrees(&t, CS_SOLVER_BLOCK, BLOCKS, want);
     /* More than the rank: zeros are not triplets. */
-    for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_ARPACK; ++solver) {
+    for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 100, .solver = solver};
         cs_svd s;
         OK(cs_svd_compute(&f.op, &o, &s));
@@ -179,8 +185,11 @@ static void cluster(void **state)
     fixture f;
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, CLOSE, want);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE + 10, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, CLOSE + 10, want);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE / 2, want);
+    agrees(&f.op, CS_SOLVER_BLOCK, CLOSE / 2, want);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
     fixture_free(&f);
 }
@@ -199,6 +208,7 @@ static void scale_does_not_matter(void **state)
         fixture f;
         made_of_held(&f, 60, 60);
         agrees(&f.op, CS_SOLVER_ARPACK, 10, want);
+        agrees(&f.op, CS_SOLVER_BLOCK, 10, want);
         agrees(&f.op, CS_SOLVER_LAPACK, 60, want);
         fixture_free(&f);
     }
@@ -293,6 +303,8 @@ static void small_shapes(void **state)
     made_of_held(&f, 2, 3);
     agrees(&f.op, CS_SOLVER_ARPACK, 1,
            (const double[]){2}); /* n = 2, k = 1: the least ARPACK takes */
+    agrees(&f.op, CS_SOLVER_BLOCK, 1,
+           (const double[]){2});
     fixture_free(&f);
 }
 
@@ -301,7 +313,7 @@ static void zero_matrix_has_no_triplets(void **state)
     (void)state;
     fixture f;
     made_of_held(&f, 40, 30);
-    for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_ARPACK; ++solver) {
+    for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 4, .solver = solver};
         cs_svd s;
         OK(cs_svd_compute(&f.op, &o, &s));
@@ -468,14 +480,14 @@ static void bad_requests_are_named(void **state)
     assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
     expect_reason("value nan is not finite");
     broken.apply = broken.apply_t = gives_up;
-    for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_ARPACK; ++solver) {
+    for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         o.solver = solver;
         assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_IO);
         expect_reason("block 7 is lost");
     }
     assert_null(s.sigma);
     cs_solver solver;
-    for (int i = CS_SOLVER_AUTO; i <= CS_SOLVER_ARPACK; ++i) {
+    for (int i = CS_SOLVER_AUTO; i <= CS_SOLVER_BLOCK; ++i) {
         OK(cs_solver_by_name(cs_solver_name((cs_solver)i), &solver));
         assert_int_equal(solver, i);
     }

@@ -112,8 +112,8 @@ const cs_opt cs_group_solver[] = {
     {"normalised", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "The matrix is normalised already: nothing is divided.", false},
     {"solver", 0, CS_OPT_CHOICE, "auto|lapack|arpack|block|cusolver", "auto", 0, 0,
-     "Solver of large components (small ones are dense whatever is named); block and cusolver are "
-     "not in this build.",
+     "Solver of large components (small ones are dense whatever is named); cusolver is not in this "
+     "build.",
      false},
     {"tol", 0, CS_OPT_REAL, "EPS", "1e-12", 1e-16, 1e-1, "Residual wanted, relative to sigma_1.",
      false},
@@ -467,10 +467,6 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
         .threads = cs_args_threads(args),
         .progress = cs_output_progress(args),
     };
-    if (strcmp(solver, "block") == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "--solver block: this build does not have it; auto, lapack or arpack");
-    }
     if (strcmp(solver, "cusolver") == 0) {
         return cs_fail(CS_ERR_DEVICE, "--solver cusolver: no GPU support in this build");
     }

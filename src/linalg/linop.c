@@ -17,11 +17,28 @@ static cs_status csr_apply_t(void *context, const cs_dense *x, cs_dense *y)
     return cs_csr_apply(ctx->at, x, y, ctx->threads);
 }
 
+static cs_status csr_panel(void *context, const double *x, double *y)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply_panel(ctx->a, x, y, ctx->threads);
+}
+
+static cs_status csr_panel_t(void *context, const double *x, double *y)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply_panel(ctx->at, x, y, ctx->threads);
+}
+
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads)
 {
     *ctx = (cs_linop_csr_ctx){.a = a, .at = at, .threads = threads};
-    return (cs_linop){
-        .rows = a->rows, .cols = a->cols, .apply = csr_apply, .apply_t = csr_apply_t, .ctx = ctx};
+    return (cs_linop){.rows = a->rows,
+                      .cols = a->cols,
+                      .apply = csr_apply,
+                      .apply_t = csr_apply_t,
+                      .ctx = ctx,
+                      .panel = csr_panel,
+                      .panel_t = csr_panel_t};
 }
 
 /* *scratch becomes at least rows x cols and views as exactly that. */
@@ -148,5 +165,7 @@ cs_linop cs_linop_transposed(const cs_linop *inner)
                       .cols = inner->rows,
                       .apply = inner->apply_t,
                       .apply_t = inner->apply,
-                      .ctx = inner->ctx};
+                      .ctx = inner->ctx,
+                      .panel = inner->panel_t,
+                      .panel_t = inner->panel};
 }

@@ -3,6 +3,9 @@
  *
  *   apply:    Y = A X      X cols x k, Y rows x k
  *   apply_t:  Y = A^T X    X rows x k, Y cols x k
+ *
+ * An operator may also know the same products of panels: CS_PANEL columns stored row by row
+ * (linalg/csr.h), which save the block solver two transpositions a product.
  */
 #ifndef CS_LINALG_LINOP_H
 #define CS_LINALG_LINOP_H
@@ -18,6 +21,8 @@ typedef struct cs_linop {
     cs_status (*apply)(void *ctx, const cs_dense *x, cs_dense *y);
     cs_status (*apply_t)(void *ctx, const cs_dense *x, cs_dense *y);
     void *ctx; /* owned by the composition struct that made the operator */
+    cs_status (*panel)(void *ctx, const double *x, double *y); /* both or neither; may be NULL */
+    cs_status (*panel_t)(void *ctx, const double *x, double *y);
 } cs_linop;
 
 /* A sparse matrix; keeps both A and A^T. a and at are borrowed. */

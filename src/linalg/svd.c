@@ -20,7 +20,7 @@
 enum { RESIDUAL_BLOCK = 32 };
 static const double CHEAP_DENSE_WORK = 4e9;
 
-static const char *const solver_name[] = {"auto", "lapack", "arpack"};
+static const char *const solver_name[] = {"auto", "lapack", "arpack", "block"};
 
 cs_status cs_solver_by_name(const char *name, cs_solver *out)
 {
@@ -30,7 +30,7 @@ cs_status cs_solver_by_name(const char *name, cs_solver *out)
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack or arpack", name);
+    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack, arpack or block", name);
 }
 
 const char *cs_solver_name(cs_solver solver)
@@ -170,6 +170,15 @@ static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
         return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
                        (long long)o->max_iterations);
     }
+    if (o->memory < 0) {
+        return cs_fail(CS_ERR_USAGE, "memory limit of %lld bytes is negative",
+                       (long long)o->memory);
+    }
+    if (o->start && (o->start->rows != p || o->start->cols < 1)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "start vectors are %lld x %lld, not %lld (the smaller side) x at least 1",
+                       (long long)o->start->rows, (long long)o->start->cols, (long long)p);
+    }
     if (o->dense_limit < 0) {
         return cs_fail(CS_ERR_USAGE, "dense limit %lld is negative", (long long)o->dense_limit);
     }
@@ -218,11 +227,20 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options, cs_sv
     cs_svd svd = {0};
     cs_status status = check_options(a, options);
     if (status == CS_OK) {
-        status = choose(a, options) == CS_SOLVER_LAPACK ? cs_svd_lapack(a, options, &svd)
-                                                        : cs_svd_arpack(a, options, &svd);
+        cs_solver solver = choose(a, options);
+        status = solver == CS_SOLVER_LAPACK   ? cs_svd_lapack(a, options, &svd)
+                 : solver == CS_SOLVER_ARPACK ? cs_svd_arpack(a, options, &svd)
+                                              : cs_svd_block(a, options, &svd);
     }
     if (status == CS_OK) {
+        bool held = svd.interrupted; /* what is known is still to be checked */
+        if (held) {
+            cs_interrupt_hold(true);
+        }
         status = finish(a, options, &svd);
+        if (held) {
+            cs_interrupt_hold(false);
+        }
     }
     if (status != CS_OK) {
         cs_svd_free(&svd);

@@ -23,10 +23,10 @@
 #include "linalg/dense.h"
 #include "linalg/linop.h"
 
-typedef enum { CS_SOLVER_AUTO, CS_SOLVER_LAPACK, CS_SOLVER_ARPACK } cs_solver;
+typedef enum { CS_SOLVER_AUTO, CS_SOLVER_LAPACK, CS_SOLVER_ARPACK, CS_SOLVER_BLOCK } cs_solver;
 
 cs_status cs_solver_by_name(const char *name,
-                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack" */
+                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack", "block" */
 const char *cs_solver_name(cs_solver solver);
 
 typedef struct {
@@ -38,6 +38,12 @@ typedef struct {
     int64_t dense_limit;    /* most elements of a dense copy; 0: 2^27 (1 GiB) or a quarter of free
                                memory */
     const cs_progress *progress;
+
+    /* block only */
+    int threads;           /* 0: cs_threads(); bits do not depend on it */
+    int64_t memory;        /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
+    const cs_dense *start; /* guess of the singular vectors of the smaller side (right ones when
+                              rows >= cols): any number of columns, not 0; NULL: none */
 } cs_svd_options;
 
 typedef struct {
@@ -49,6 +55,7 @@ typedef struct {
     double floor;     /* singular values below it cannot be told from 0 by this solver */
     bool converged;   /* all wanted triplets reached tol; otherwise these are the best ones known */
     int64_t iterations, applications; /* solver iterations; operator columns applied */
+    bool interrupted; /* the block solver was: these triplets had converged by then */
 } cs_svd;
 
 void cs_svd_free(cs_svd *svd);
@@ -72,5 +79,19 @@ cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
+cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out) CS_MUST_CHECK;
+
+/* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)
+ * from a random block of uniform direction, V the known right vectors (cols x p, orthonormal); a:
+ * rows >= cols. *value = the square root of its largest Ritz value. *failure bounds the probability
+ * that a singular value above 1.01 x is there but *value <= x, for any x: with s the largest value
+ * left out, b columns and q steps in n dimensions,
+ *
+ *   P <= I_{1 / (1 + M^2)}(b / 2, (n - 1) / 2),  M = sinh((2 q - 1) atanh(sqrt(eps))),
+ *
+ * eps = 1 - 1 / 1.01^2; see svd_block_probe.c. q is the least that brings this below 1e-6; 0 when
+ * the space ended before. 2 q b operator columns, cols (p + q b) doubles. */
+cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
+                       double *value, double *failure) CS_MUST_CHECK;
 
 #endif

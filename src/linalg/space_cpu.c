@@ -1,0 +1,357 @@
+/* The space of an operator in memory.
+ *
+ * Method: a panel is rows x 8 doubles, row by row, so that a row is a cache line: what a sparse
+ * product fetches for a nonzero, and what the kernels of skinny products load at once. Rows are
+ * padded with zeros to a multiple of 8. Work is dealt in fixed runs of rows; inner products are
+ * summed per run and added in the order of the runs, so that bits do not depend on threads. Within
+ * a run, a slice of W that the first cache holds meets every panel in turn: a panel is read once
+ * from memory, W too.
+ *
+ * Limits: bits differ between instruction sets (fused multiply-adds). An operator without panel
+ * products is applied through two column-major copies.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "linalg/space.h"
+#include "linalg/space_private.h"
+#include "linalg/tile_private.h"
+
+enum {
+    B = CS_PANEL,
+    SLICE = 256,      /* rows of a panel that the first cache holds: 16 KB */
+    MOST_RUNS = 64,   /* more would only make more partial sums */
+    ROTATED_ROWS = 64 /* rows taken at once by a rotation */
+};
+
+struct cs_panel {
+    cs_side side;
+    int64_t rows, padded;
+    double *data; /* padded x 8 */
+};
+
+typedef struct {
+    const cs_linop *a;
+    int threads;
+    const cs_space_kernels *kernels;
+    cs_dense x, y; /* copies for an operator without panel products */
+} memory;
+
+int cs_space_kernels_all(const cs_space_kernels *out[3])
+{
+    int count = 0;
+    out[count++] = &cs_space_base;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        out[count++] = &cs_space_avx2;
+    }
+    if (__builtin_cpu_supports("avx512f")) {
+        out[count++] = &cs_space_avx512;
+    }
+#endif
+    return count;
+}
+
+const cs_space_kernels *cs_space_kernels_here(void)
+{
+    const cs_space_kernels *all[3];
+    return all[cs_space_kernels_all(all) - 1];
+}
+
+static cs_status create(cs_space *s, cs_side side, cs_panel **out)
+{
+    int64_t rows = side == CS_LEFT ? s->rows : s->cols;
+    cs_panel panel = {.side = side, .rows = rows, .padded = (rows + B - 1) / B * B};
+    cs_panel *made = cs_alloc(1, sizeof *made);
+    panel.data = made ? cs_tile_alloc(panel.padded, B * sizeof *panel.data) : NULL;
+    if (!panel.data) {
+        cs_free(made);
+        return CS_ERR_MEMORY;
+    }
+    memset(panel.data, 0, (size_t)panel.padded * B * sizeof *panel.data);
+    *made = panel;
+    *out = made;
+    return CS_OK;
+}
+
+static void destroy(cs_panel *panel)
+{
+    if (panel) {
+        cs_tile_free(panel->data);
+        cs_free(panel);
+    }
+}
+
+/* --- runs of rows ----------------------------------------------------------------------------- */
+
+/* Rows of a run: a function of the length alone. */
+static int64_t run_rows(int64_t padded)
+{
+    int64_t rows = (padded + MOST_RUNS - 1) / MOST_RUNS;
+    rows = rows < 4 * SLICE ? 4 * SLICE : rows;
+    return (rows + SLICE - 1) / SLICE * SLICE;
+}
+
+typedef struct {
+    const cs_space_kernels *kernels;
+    int64_t p, q, padded, run;
+    double *const *panels;
+    const double *c;
+    const double *w;
+    double *sums; /* of each run: p squares */
+    double *to;
+    bool keep;
+    uint64_t seed, index;
+    int64_t rows, threads;
+    double *room; /* of each worker */
+} row_job;
+
+static int64_t runs_of(const row_job *j)
+{
+    return (j->padded + j->run - 1) / j->run;
+}
+
+static int64_t run_end(const row_job *j, int64_t item)
+{
+    int64_t end = (item + 1) * j->run;
+    return end < j->padded ? end : j->padded;
+}
+
+/* The data of p panels; freed by the caller. */
+static double **data_of(int64_t p, cs_panel *const *panels)
+{
+    double **data = cs_alloc(p, sizeof *data);
+    for (int64_t q = 0; data && q < p; ++q) {
+        data[q] = panels[q]->data;
+    }
+    return data;
+}
+
+static cs_status random_run(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const row_job *j = ctx;
+    int64_t end = run_end(j, item);
+    end = end < j->rows ? end : j->rows;
+    /* A generator for each run, whose rows are fixed by the length. */
+    cs_rng rng = cs_rng_at(j->seed, CS_STREAM_SOLVER, (j->index << 16) + (uint64_t)item);
+    for (int64_t i = item * j->run * B; i < end * B; ++i) {
+        j->to[i] = cs_rng_normal(&rng);
+    }
+    return CS_OK;
+}
+
+static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
+{
+    const memory *m = s->ctx;
+    row_job j = {.padded = x->padded,
+                 .rows = x->rows,
+                 .run = run_rows(x->padded),
+                 .to = x->data,
+                 .seed = seed,
+                 .index = index};
+    return cs_parallel(runs_of(&j), m->threads, random_run, &j);
+}
+
+static cs_status gram_run(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const row_job *j = ctx;
+    double *h = j->sums + item * j->p * B * B;
+    memset(h, 0, (size_t)(j->p * B * B) * sizeof *h);
+    for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += SLICE) {
+        int64_t rows = end - i < SLICE ? end - i : SLICE;
+        for (int64_t q = 0; q < j->p; ++q) {
+            j->kernels->gram(rows, j->panels[q] + i * B, j->w + i * B, h + q * B * B);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status gram_panels(cs_space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
+                             double *h)
+{
+    const memory *m = s->ctx;
+    int64_t size = p * B * B;
+    row_job j = {.kernels = m->kernels,
+                 .p = p,
+                 .padded = w->padded,
+                 .run = run_rows(w->padded),
+                 .w = w->data};
+    double **data = data_of(p, panels);
+    j.panels = data;
+    j.sums = cs_alloc(runs_of(&j) * size, sizeof *j.sums);
+    cs_status status = data && j.sums ? CS_OK : CS_ERR_MEMORY;
+    status = status ? status : cs_parallel(runs_of(&j), m->threads, gram_run, &j);
+    if (status == CS_OK) {
+        memset(h, 0, (size_t)size * sizeof *h);
+        for (int64_t r = 0; r < runs_of(&j); ++r) {
+            for (int64_t e = 0; e < size; ++e) {
+                h[e] += j.sums[r * size + e];
+            }
+        }
+    }
+    cs_free(j.sums);
+    cs_free(data);
+    return status;
+}
+
+static cs_status combine_run(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const row_job *j = ctx;
+    int64_t begin = item * j->run, end = run_end(j, item);
+    j->kernels->combine(end - begin, begin, j->p, j->panels, j->c, (int64_t)B * B, j->keep,
+                        j->to + begin * B);
+    return CS_OK;
+}
+
+static cs_status combine_panels(cs_space *s, int64_t p, cs_panel *const *panels, const double *c,
+                                bool keep, cs_panel *w)
+{
+    const memory *m = s->ctx;
+    double **data = data_of(p, panels);
+    row_job j = {.kernels = m->kernels,
+                 .p = p,
+                 .padded = w->padded,
+                 .run = run_rows(w->padded),
+                 .panels = data,
+                 .c = c,
+                 .keep = keep,
+                 .to = w->data};
+    cs_status status =
+        data ? cs_parallel(runs_of(&j), m->threads, combine_run, &j) : CS_ERR_MEMORY;
+    cs_free(data);
+    return status;
+}
+
+static cs_status rotate_run(void *ctx, int64_t item, int worker)
+{
+    const row_job *j = ctx;
+    double *room = j->room + (int64_t)worker * j->q * ROTATED_ROWS * B;
+    for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += ROTATED_ROWS) {
+        int64_t rows = end - i < ROTATED_ROWS ? end - i : ROTATED_ROWS;
+        for (int64_t o = 0; o < j->q; ++o) {
+            j->kernels->combine(rows, i, j->p, j->panels, j->c + o * j->p * B * B, (int64_t)B * B,
+                                false, room + o * ROTATED_ROWS * B);
+        }
+        for (int64_t o = 0; o < j->q; ++o) {
+            memcpy(j->panels[o] + i * B, room + o * ROTATED_ROWS * B,
+                   (size_t)(rows * B) * sizeof *room);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *const *panels,
+                               const cs_dense *c)
+{
+    const memory *m = s->ctx;
+    if (q == 0) {
+        return CS_OK;
+    }
+    double **data = data_of(p, panels);
+    double *squares = cs_alloc(p * q * B * B, sizeof *squares);
+    int64_t threads = m->threads > 0 ? m->threads : cs_threads();
+    row_job j = {.kernels = m->kernels,
+                 .p = p,
+                 .q = q,
+                 .padded = panels[0]->padded,
+                 .run = run_rows(panels[0]->padded),
+                 .panels = data,
+                 .c = squares};
+    j.room = cs_alloc(threads * q * ROTATED_ROWS * B, sizeof *j.room);
+    cs_status status = data && squares && j.room ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        for (int64_t o = 0; o < q * B; ++o) {
+            for (int64_t l = 0; l < p * B; ++l) {
+                squares[((o / B * p + l / B) * B + l % B) * B + o % B] = c->data[l + o * c->ld];
+            }
+        }
+        /* Half done it would leave neither basis: no stop between runs. */
+        status = cs_parallel_through(runs_of(&j), (int)threads, rotate_run, &j);
+    }
+    cs_free(data);
+    cs_free(squares);
+    cs_free(j.room);
+    return status;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
+                             cs_dense *to)
+{
+    (void)s;
+    for (int64_t i = 0; i < x->rows; ++i) {
+        for (int64_t j = 0; j < count; ++j) {
+            to->data[i + (first + j) * to->ld] = x->data[i * B + j];
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status put_columns(cs_space *s, const cs_dense *from, int64_t first, int64_t count,
+                             cs_panel *x)
+{
+    (void)s;
+    for (int64_t i = 0; i < x->rows; ++i) {
+        for (int64_t j = 0; j < B; ++j) {
+            x->data[i * B + j] = j < count ? from->data[i + (first + j) * from->ld] : 0;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status apply_panel(cs_space *s, const cs_panel *x, cs_panel *y)
+{
+    memory *m = s->ctx;
+    bool transposed = x->side == CS_LEFT;
+    cs_status (*panel)(void *, const double *, double *) =
+        transposed ? m->a->panel_t : m->a->panel;
+    if (panel) {
+        return panel(m->a->ctx, x->data, y->data);
+    }
+    cs_dense *in = transposed ? &m->x : &m->y, *out = transposed ? &m->y : &m->x;
+    cs_status status = m->x.data ? CS_OK : cs_dense_init(&m->x, s->rows, B);
+    status = status || m->y.data ? status : cs_dense_init(&m->y, s->cols, B);
+    status = status ? status : get_columns(s, x, B, 0, in);
+    status = status ? status : (transposed ? m->a->apply_t : m->a->apply)(m->a->ctx, in, out);
+    return status ? status : put_columns(s, out, 0, B, y);
+}
+
+cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
+{
+    memory *m = cs_calloc(1, sizeof *m);
+    if (!m) {
+        return CS_ERR_MEMORY;
+    }
+    *m = (memory){.a = a, .threads = threads, .kernels = cs_space_kernels_here()};
+    *out = (cs_space){.rows = a->rows,
+                      .cols = a->cols,
+                      .block = B,
+                      .ctx = m,
+                      .create = create,
+                      .destroy = destroy,
+                      .random = random_panel,
+                      .apply = apply_panel,
+                      .gram = gram_panels,
+                      .combine = combine_panels,
+                      .rotate = rotate_panels,
+                      .get = get_columns,
+                      .put = put_columns};
+    return CS_OK;
+}
+
+void cs_space_cpu_free(cs_space *space)
+{
+    memory *m = space->ctx;
+    if (m) {
+        cs_dense_free(&m->x);
+        cs_dense_free(&m->y);
+        cs_free(m);
+    }
+    *space = (cs_space){0};
+}

@@ -1,0 +1,354 @@
+/* The Krylov process of the block solver.
+ *
+ * Method: block Lanczos on A^T A (Golub & Underwood, 1977), or block Golub-Kahan on A, with full
+ * orthogonalisation and thick restart (Wu & Simon, 2000; Baglama & Reichel, 2005). The projected
+ * matrix is taken from the inner products rather than from the recurrence, so that kept Ritz
+ * vectors and fresh random blocks need no case of their own.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "linalg/svd_block_private.h"
+
+enum { B = CS_BLOCK };
+
+cs_status cs_krylov_open(cs_space *space, bool bidiagonal, int64_t capacity, uint64_t seed,
+                         cs_krylov *out)
+{
+    cs_krylov k = {.space = space,
+                   .bidiagonal = bidiagonal,
+                   .seed = seed,
+                   .scale = 1,
+                   .coupled = true,
+                   .least_active = B,
+                   .ld = capacity * B};
+    cs_status status = cs_basis_open(space, CS_RIGHT, capacity, &k.v);
+    status = status || !bidiagonal ? status : cs_basis_open(space, CS_LEFT, capacity, &k.u);
+    status = status ? status : space->create(space, CS_LEFT, &k.half);
+    status = status ? status : space->create(space, CS_RIGHT, &k.next);
+    if (status == CS_OK) {
+        k.m = cs_calloc(k.ld * k.ld, sizeof *k.m);
+        k.h = cs_calloc(capacity * CS_SQUARE, sizeof *k.h);
+        status = k.m && k.h ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status != CS_OK) {
+        cs_krylov_free(&k);
+        return status;
+    }
+    *out = k;
+    return CS_OK;
+}
+
+void cs_krylov_free(cs_krylov *k)
+{
+    if (k->space) {
+        if (k->v.space) {
+            cs_basis_free(&k->v);
+        }
+        if (k->u.space) {
+            cs_basis_free(&k->u);
+        }
+        k->space->destroy(k->half);
+        k->space->destroy(k->next);
+    }
+    cs_free(k->m);
+    cs_free(k->h);
+    *k = (cs_krylov){0};
+}
+
+cs_status cs_krylov_fresh(cs_krylov *k)
+{
+    cs_status status = CS_OK;
+    if (!k->next) {
+        status = k->space->create(k->space, CS_RIGHT, &k->next);
+    }
+    status = status ? status
+                    : cs_basis_random(&k->v, k->seed, k->blocks, B, k->next, k->h, &k->next_active);
+    k->blocks += 1;
+    k->coupled = true;
+    return status;
+}
+
+/* Y = op(A) X / scale. */
+static cs_status apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
+{
+    cs_status status = k->space->apply(k->space, x, y);
+    k->applications += B;
+    if (status == CS_OK && k->scale != 1) {
+        double data[CS_SQUARE] = {0};
+        cs_dense c = {.rows = B, .cols = B, .ld = B, .data = data};
+        for (int j = 0; j < B; ++j) {
+            data[j + j * B] = 1 / k->scale;
+        }
+        status = k->space->rotate(k->space, 1, 1, &y, &c);
+    }
+    return status;
+}
+
+/* Squares of h into columns of panel `column` of M. */
+static void store(cs_krylov *k, int64_t panels, int64_t column, const double *h)
+{
+    for (int64_t i = 0; i < panels * B; ++i) {
+        for (int64_t j = 0; j < B; ++j) {
+            k->m[i + (column * B + j) * k->ld] = h[i * B + j];
+        }
+    }
+}
+
+/* The new row and column of A^T A in the basis: symmetric by construction. */
+static void store_symmetric(cs_krylov *k, int64_t column)
+{
+    store(k, column + 1, column, k->h);
+    int64_t ld = k->ld, from = column * B;
+    for (int64_t j = from; j < from + B; ++j) {
+        for (int64_t i = from; i < j; ++i) {
+            k->m[i + j * ld] = k->m[j + i * ld] = 0.5 * (k->m[i + j * ld] + k->m[j + i * ld]);
+        }
+        for (int64_t i = 0; i < from; ++i) {
+            k->m[j + i * ld] = k->m[i + j * ld];
+        }
+    }
+}
+
+/* `half` = A v, its part beyond U becomes the next panel of U. */
+static cs_status step_left(cs_krylov *k, int64_t at)
+{
+    double size = 0, r[CS_SQUARE];
+    int active = 0;
+    cs_panel *made = NULL;
+    cs_status status = cs_basis_project(&k->u, k->coupled || at == 0 ? 0 : at - 1, k->half, k->h,
+                                        &size);
+    k->largest = fmax(k->largest, size);
+    double noise = 8 * B * DBL_EPSILON * k->largest;
+    status = status ? status : cs_basis_orthonormalise(&k->u, noise, k->half, r, &active);
+    status = status ? status : k->space->create(k->space, CS_LEFT, &made);
+    if (status == CS_OK) {
+        store(k, at, at, k->h);
+        for (int i = 0; i < B; ++i) {
+            for (int j = 0; j < B; ++j) {
+                k->m[at * B + i + (at * B + j) * k->ld] = r[i * B + j];
+            }
+        }
+        /* Rows of M in this panel's place: nothing of A times the older V. */
+        for (int64_t j = 0; j < at * B; ++j) {
+            for (int64_t i = at * B; i < (at + 1) * B; ++i) {
+                k->m[i + j * k->ld] = 0;
+            }
+        }
+        cs_basis_append(&k->u, &k->half, active);
+        k->half = made;
+    }
+    return status;
+}
+
+cs_status cs_krylov_step(cs_krylov *k)
+{
+    int64_t at = k->v.panels;
+    double size = 0, r[CS_SQUARE];
+    int active = 0;
+    cs_panel *w = NULL;
+    cs_status status = k->space->create(k->space, CS_RIGHT, &w);
+    status = status ? status : apply(k, k->next, k->half);
+    status = status || !k->bidiagonal ? status : step_left(k, at);
+    const cs_panel *left = k->bidiagonal && status == CS_OK ? k->u.panel[at] : k->half;
+    status = status ? status : apply(k, left, w);
+    if (status != CS_OK) {
+        goto done;
+    }
+    cs_basis_append(&k->v, &k->next, k->next_active);
+    status = cs_basis_project(&k->v, k->bidiagonal ? at : k->coupled || at == 0 ? 0 : at - 1, w,
+                              k->h, &size);
+    k->largest = fmax(k->largest, size);
+    double noise = 8 * B * DBL_EPSILON * k->largest;
+    status = status ? status : cs_basis_orthonormalise(&k->v, noise, w, r, &active);
+    if (status != CS_OK) { /* as before the step */
+        k->next = k->v.panel[--k->v.panels];
+        goto done;
+    }
+    if (!k->bidiagonal) {
+        store_symmetric(k, at);
+    }
+    memcpy(k->r, r, sizeof r);
+    k->next = w;
+    k->next_active = active;
+    k->least_active = active < k->least_active ? active : k->least_active;
+    k->coupled = false;
+    return CS_OK;
+done:
+    if (k->bidiagonal) {
+        cs_basis_cut(&k->u, at);
+    }
+    k->space->destroy(w);
+    return status;
+}
+
+/* --- Ritz triplets ---------------------------------------------------------------------------- */
+
+void cs_ritz_free(cs_ritz *ritz)
+{
+    cs_free(ritz->value);
+    cs_free(ritz->estimate);
+    cs_dense_free(&ritz->y);
+    cs_dense_free(&ritz->x);
+    *ritz = (cs_ritz){0};
+}
+
+/* Rows of M that stand for columns of the basis, from panel `first` on; freed by the caller. */
+static int64_t *places(const cs_basis *b, int64_t first, int64_t *count)
+{
+    int64_t n = 0, *place = cs_alloc(b->panels * B, sizeof *place);
+    for (int64_t q = first; place && q < b->panels; ++q) {
+        for (int j = 0; j < b->active[q]; ++j) {
+            place[n++] = q * B + j;
+        }
+    }
+    *count = n;
+    return place;
+}
+
+/* to(place[i], j) = from(i, column j). */
+static cs_status spread(const double *from, int64_t ld, bool transposed, int64_t rows,
+                        const int64_t *place, int64_t count, int64_t panels, cs_dense *to)
+{
+    cs_status status = cs_dense_init(to, panels * B, count);
+    for (int64_t j = 0; status == CS_OK && j < count; ++j) {
+        for (int64_t i = 0; i < rows; ++i) {
+            to->data[place[i] + j * to->ld] = transposed ? from[j + i * ld] : from[i + j * ld];
+        }
+    }
+    return status;
+}
+
+/* || r z ||, z the entries of a Ritz vector in the last panel. */
+static double estimate_of(const cs_krylov *k, const cs_dense *vectors, int64_t column)
+{
+    const double *z = vectors->data + column * vectors->ld + vectors->rows - B;
+    double sum = 0;
+    for (int i = 0; i < B; ++i) {
+        double entry = 0;
+        for (int j = 0; j < B; ++j) {
+            entry += k->r[i * B + j] * z[j];
+        }
+        sum += entry * entry;
+    }
+    return sqrt(sum);
+}
+
+static cs_status ritz_symmetric(const cs_krylov *k, const int64_t *place, int64_t n, cs_ritz *out)
+{
+    cs_dense t = {0};
+    cs_status status = cs_dense_init(&t, n, n);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        for (int64_t i = 0; i < n; ++i) {
+            t.data[i + j * t.ld] = k->m[place[i] + place[j] * k->ld];
+        }
+    }
+    status = status ? status : cs_dense_eigh(&t, out->value, false);
+    for (int64_t j = 0; status == CS_OK && j < n / 2; ++j) { /* descending */
+        double value = out->value[j];
+        out->value[j] = out->value[n - 1 - j];
+        out->value[n - 1 - j] = value;
+        for (int64_t i = 0; i < n; ++i) {
+            double entry = t.data[i + j * t.ld];
+            t.data[i + j * t.ld] = t.data[i + (n - 1 - j) * t.ld];
+            t.data[i + (n - 1 - j) * t.ld] = entry;
+        }
+    }
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        out->value[j] = sqrt(fmax(out->value[j], 0));
+    }
+    status = status ? status : spread(t.data, t.ld, false, n, place, n, k->v.panels, &out->y);
+    cs_dense_free(&t);
+    return status;
+}
+
+static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64_t n,
+                                 const int64_t *row, int64_t m, cs_ritz *out)
+{
+    int64_t p = m < n ? m : n;
+    cs_dense a = {0}, x = {0}, yt = {0};
+    cs_status status = cs_dense_init(&a, m, n);
+    status = status ? status : cs_dense_init(&x, m, p);
+    status = status ? status : cs_dense_init(&yt, p, n);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        for (int64_t i = 0; i < m; ++i) {
+            a.data[i + j * a.ld] = k->m[row[i] + place[j] * k->ld];
+        }
+    }
+    status = status ? status : cs_dense_svd(&a, out->value, &x, &yt);
+    status = status ? status : spread(x.data, x.ld, false, m, row, p, k->u.panels, &out->x);
+    status = status ? status : spread(yt.data, yt.ld, true, n, place, p, k->v.panels, &out->y);
+    out->count = p;
+    cs_dense_free(&a);
+    cs_dense_free(&x);
+    cs_dense_free(&yt);
+    return status;
+}
+
+cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
+{
+    cs_ritz ritz = {0};
+    int64_t n = 0, m = 0;
+    int64_t *place = places(&k->v, first, &n);
+    int64_t *row = k->bidiagonal ? places(&k->u, first, &m) : NULL;
+    ritz.value = cs_calloc(n, sizeof *ritz.value);
+    ritz.estimate = cs_calloc(n, sizeof *ritz.estimate);
+    ritz.count = n;
+    bool made = place && (row || !k->bidiagonal) && ritz.value && ritz.estimate;
+    cs_status status = made ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = k->bidiagonal ? ritz_bidiagonal(k, place, n, row, m, &ritz)
+                               : ritz_symmetric(k, place, n, &ritz);
+    }
+    for (int64_t j = 0; status == CS_OK && j < ritz.count; ++j) {
+        ritz.estimate[j] = estimate_of(k, k->bidiagonal ? &ritz.x : &ritz.y, j);
+    }
+    cs_free(place);
+    cs_free(row);
+    if (status != CS_OK) {
+        cs_ritz_free(&ritz);
+        return status;
+    }
+    *out = ritz;
+    return CS_OK;
+}
+
+/* Columns `which` of c, zero-padded to whole panels, turn the basis. */
+static cs_status turn_basis(cs_basis *b, const cs_dense *c, int64_t count, const int64_t *which)
+{
+    int64_t panels = (count + B - 1) / B;
+    cs_dense chosen = {0};
+    cs_status status = cs_dense_init(&chosen, c->rows, panels * B);
+    for (int64_t j = 0; status == CS_OK && j < count; ++j) {
+        memcpy(chosen.data + j * chosen.ld, c->data + which[j] * c->ld,
+               (size_t)c->rows * sizeof *c->data);
+    }
+    status = status ? status : b->space->rotate(b->space, b->panels, panels, b->panel, &chosen);
+    cs_dense_free(&chosen);
+    if (status == CS_OK) {
+        cs_basis_cut(b, panels);
+        for (int64_t q = 0; q < panels; ++q) {
+            b->active[q] = (int)(count - q * B < B ? count - q * B : B);
+        }
+    }
+    return status;
+}
+
+cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t count, const int64_t *which)
+{
+    cs_status status = turn_basis(&k->v, &ritz->y, count, which);
+    if (status == CS_OK && k->bidiagonal) {
+        status = turn_basis(&k->u, &ritz->x, count, which);
+    }
+    if (status == CS_OK) {
+        memset(k->m, 0, (size_t)(k->ld * k->ld) * sizeof *k->m);
+        for (int64_t j = 0; j < count; ++j) {
+            double value = ritz->value[which[j]];
+            k->m[j + j * k->ld] = k->bidiagonal ? value : value * value;
+        }
+        k->coupled = true;
+    }
+    return status;
+}

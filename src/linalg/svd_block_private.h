@@ -1,0 +1,105 @@
+/* The parts of the block solver: a basis in panels, and the Krylov process that grows it.
+ */
+#ifndef CS_LINALG_SVD_BLOCK_PRIVATE_H
+#define CS_LINALG_SVD_BLOCK_PRIVATE_H
+
+#include "linalg/space.h"
+#include "linalg/svd.h"
+
+enum { CS_BLOCK = CS_PANEL, CS_SQUARE = CS_BLOCK * CS_BLOCK };
+
+/* Orthonormal columns in panels; panel q holds active[q] of them, its other columns are zero. */
+typedef struct {
+    cs_space *space;
+    cs_side side;
+    int64_t capacity, panels;
+    cs_panel **panel;
+    int *active;
+} cs_basis;
+
+cs_status cs_basis_open(cs_space *space, cs_side side, int64_t capacity,
+                        cs_basis *out) CS_MUST_CHECK;
+void cs_basis_free(cs_basis *basis);
+
+/* Columns of the basis. */
+int64_t cs_basis_columns(const cs_basis *basis);
+
+/* Takes *w over. */
+void cs_basis_append(cs_basis *basis, cs_panel **w, int active);
+
+/* Destroys the panels from `keep` on. */
+void cs_basis_cut(cs_basis *basis, int64_t keep);
+
+/* W -= V h, h = V^T W (capacity squares), by two passes and more while a pass takes most of what is
+ * there. The panels before `first` hold nothing of W but rounding, and the first pass leaves them
+ * out. `size` receives the norm of W's columns before, the largest. */
+cs_status cs_basis_project(const cs_basis *basis, int64_t first, cs_panel *w, double *h,
+                           double *size) CS_MUST_CHECK;
+
+/* W, already projected, becomes orthonormal and W_before = W r (r row-major 8 x 8). Directions
+ * whose length is at most `noise` are dropped: *active are left, the first ones. */
+cs_status cs_basis_orthonormalise(const cs_basis *basis, double noise, cs_panel *w, double *r,
+                                  int *active) CS_MUST_CHECK;
+
+/* W becomes at most `wanted` random orthonormal columns, orthogonal to the basis: fewer when it
+ * leaves no more room. h: scratch of capacity squares. */
+cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, int wanted,
+                          cs_panel *w, double *h, int *active) CS_MUST_CHECK;
+
+/* Lanczos on A^T A (or, bidiagonal, Golub and Kahan's process on A) with full orthogonalisation:
+ *   A^T A V = V M + W r E^T              M = V^T A^T A V
+ *   A V = U M,  A^T U = V M^T + W r E^T  M = U^T A V        (bidiagonal)
+ * E picks the columns of the last panel. All of M is computed, so that any orthonormal columns may
+ * be put into V. */
+typedef struct {
+    cs_space *space;
+    bool bidiagonal;
+    uint64_t seed;
+    double scale; /* what A is divided by: a power of two */
+    cs_basis v, u;
+    cs_panel *half; /* left */
+    cs_panel *next; /* W, right: the block to append */
+    int next_active;
+    double r[CS_SQUARE]; /* zero when the space is invariant */
+    bool coupled;        /* the next block may have products with every panel */
+    double *m, *h;       /* ld x ld column-major, rows and columns as in the panels; scratch */
+    int64_t ld;
+    double largest;       /* norm of a product so far: the scale of rounding */
+    int least_active;     /* of a block since the start: copies of a value that can be seen */
+    uint64_t blocks;      /* random ones drawn */
+    int64_t applications; /* columns */
+} cs_krylov;
+
+cs_status cs_krylov_open(cs_space *space, bool bidiagonal, int64_t capacity, uint64_t seed,
+                         cs_krylov *out) CS_MUST_CHECK;
+void cs_krylov_free(cs_krylov *k);
+
+/* A fresh random block, orthogonal to the basis, as the next; none when the basis is all there is.
+ */
+cs_status cs_krylov_fresh(cs_krylov *k) CS_MUST_CHECK;
+
+/* Appends the next block and finds the one after it. Unless CS_OK nothing has changed but the
+ * contents of scratch. */
+cs_status cs_krylov_step(cs_krylov *k) CS_MUST_CHECK;
+
+/* Ritz triplets of the panels from `first` on: count of them, values descending; columns of y (and
+ * x) give the vectors over all columns of v (u); estimate: norm of the residual of A^T A v (of A^T
+ * u when bidiagonal). */
+typedef struct {
+    int64_t count;
+    double *value, *estimate; /* value: of A, sqrt for the Gram form */
+    cs_dense y, x;            /* rows as in the panels */
+} cs_ritz;
+
+/* Steps of a fresh block in n dimensions after which a value above what it shows is missed with
+ * probability below 1e-6 (svd_block_probe.c). */
+int64_t cs_probe_steps(int64_t n);
+
+cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out) CS_MUST_CHECK;
+void cs_ritz_free(cs_ritz *ritz);
+
+/* The basis becomes the Ritz vectors with the given numbers; next block and r stay as they are. */
+cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t count,
+                         const int64_t *which) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,101 @@
+/* The random-start probe: is a singular value above all that are known missing from them?
+ *
+ * Bound. Let B >= 0 be the deflated Gram operator, s^2 = L its largest eigenvalue with unit
+ * eigenvector z, and X a block of b columns of independent standard normal entries; only what is
+ * orthogonal to V counts, n dimensions at most. g = X^T z and x = X g / |g| is in the Krylov space's
+ * first block; z^T x = |g|, and the rest of x is standard normal, independent of |g|. Suppose the
+ * largest Ritz value is at most c = (1 - eps) L. Then x^T p(B) (B - c) p(B) x <= 0 for every
+ * polynomial p of degree q - 1, that is
+ *
+ *   (L - c) p(L)^2 |g|^2 <= sum over eigenvalues t < c of (c - t) p(t)^2 x_t^2.
+ *
+ * Take p(t) = T_{2q-1}(y) / y with y^2 = 1 - t / c, T the Chebyshev polynomial (odd, so p is a
+ * polynomial in y^2). On [0, c]: (c - t) p^2 = c T^2 <= c. At L, y is imaginary: (L - c) p^2 = c
+ * sinh^2((2q - 1) atanh(sqrt(eps))) = c M^2. Hence |g|^2 M^2 <= |x_rest|^2, and |g|^2 / (|g|^2 +
+ * |x_rest|^2) has the distribution Beta(b / 2, (n - 1) / 2): the probability is at most that of a
+ * value below 1 / (1 + M^2), and that at most y^a / (a B(a, d)), y = 1 / (1 + M^2), a = b / 2, d =
+ * (n - 1) / 2, where d >= 1. For b = 1 this is the bound of Kuczynski & Wozniakowski (SIAM J.
+ * Matrix Anal. Appl. 13, 1992, Theorem 4.2) with smaller constants.
+ *
+ * When the recurrence breaks down, the space is invariant and the largest value in it is missed
+ * with probability 0.
+ */
+#include <math.h>
+
+#include <cblas.h>
+
+#include "base/mem.h"
+#include "linalg/svd_block_private.h"
+
+enum { B = CS_BLOCK };
+
+static const double ALLOWED_FAILURE = 1e-6;
+
+static double failure_bound(int64_t n, int active, int64_t steps)
+{
+    double m = sinh((2 * (double)steps - 1) * atanh(sqrt(1 - 1 / (1.01 * 1.01))));
+    double a = 0.5 * active, d = fmax(0.5 * (double)(n - 1), 1);
+    double log_beta = lgamma(a) + lgamma(d) - lgamma(a + d);
+    return fmin(1, exp(-a * log1p(m * m) - log(a) - log_beta));
+}
+
+int64_t cs_probe_steps(int64_t n)
+{
+    int64_t steps = 1;
+    int active = n < B ? (int)n : B;
+    while (steps * B < n && failure_bound(n, active, steps) > ALLOWED_FAILURE) {
+        ++steps;
+    }
+    return steps;
+}
+
+/* V into panels of the basis, which the Ritz values leave out. */
+static cs_status lock(cs_krylov *k, const cs_dense *v)
+{
+    cs_status status = CS_OK;
+    for (int64_t first = 0; status == CS_OK && first < v->cols; first += B) {
+        int64_t count = v->cols - first < B ? v->cols - first : B;
+        cs_panel *panel = NULL;
+        status = k->space->create(k->space, CS_RIGHT, &panel);
+        if (status == CS_OK) {
+            status = k->space->put(k->space, v, first, count, panel);
+            cs_basis_append(&k->v, &panel, (int)count);
+        }
+    }
+    return status;
+}
+
+cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
+                       double *value, double *failure)
+{
+    int64_t steps = cs_probe_steps(a->cols), locked = (v->cols + B - 1) / B, taken = 0;
+    cs_space space = {0};
+    cs_krylov k = {0};
+    cs_ritz ritz = {0};
+    int first_active = 0, blas = openblas_get_num_threads();
+    *value = 0;
+    *failure = 0;
+    openblas_set_num_threads(1); /* its bits depend on its threads */
+    cs_status status = cs_space_cpu(a, threads, &space);
+    status = status ? status : cs_krylov_open(&space, false, locked + steps + 1, seed, &k);
+    status = status ? status : lock(&k, v);
+    k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
+    status = status ? status : cs_krylov_fresh(&k);
+    first_active = k.next_active;
+    while (status == CS_OK && taken < steps && k.next_active > 0) {
+        status = cs_krylov_step(&k);
+        ++taken;
+    }
+    if (status == CS_OK && taken > 0) {
+        status = cs_krylov_ritz(&k, locked, &ritz);
+    }
+    if (status == CS_OK && taken > 0) {
+        *value = ritz.value[0];
+        *failure = k.next_active > 0 ? failure_bound(a->cols, first_active, taken) : 0;
+    }
+    openblas_set_num_threads(blas);
+    cs_ritz_free(&ritz);
+    cs_krylov_free(&k);
+    cs_space_cpu_free(&space);
+    return status;
+}
