@@ -150,14 +150,14 @@ static void the_probe_sees_what_is_left(void **state)
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);
     double value = 0, failure = 1;
-    assert_int_equal(cs_spectrum_probe(&op, &v, 1, &value, &failure), CS_OK);
+    assert_int_equal(cs_svd_probe(&op, &v, 1, 0, &value, &failure), CS_OK);
     assert_true(fabs(value - 0.9) < 1e-12);
     assert_true(failure == 0);
     for (int64_t i = 1; i < N; ++i) {
         d.val[i] = 0.8 * (double)(N - i) / (N - 1);
     }
     for (uint64_t seed = 1; seed <= 10; ++seed) {
-        assert_int_equal(cs_spectrum_probe(&op, &v, seed, &value, &failure), CS_OK);
+        assert_int_equal(cs_svd_probe(&op, &v, seed, 0, &value, &failure), CS_OK);
         assert_true(value <= 0.8 + 1e-14 && value > 0.8 / 1.01);
         assert_true(failure > 0 && failure <= 1e-6);
     }

@@ -303,8 +303,7 @@ static void small_shapes(void **state)
     made_of_held(&f, 2, 3);
     agrees(&f.op, CS_SOLVER_ARPACK, 1,
            (const double[]){2}); /* n = 2, k = 1: the least ARPACK takes */
-    agrees(&f.op, CS_SOLVER_BLOCK, 1,
-           (const double[]){2});
+    agrees(&f.op, CS_SOLVER_BLOCK, 1, (const double[]){2});
     fixture_free(&f);
 }
 
@@ -476,6 +475,9 @@ static void bad_requests_are_named(void **state)
     o = (cs_svd_options){.k = 5, .solver = CS_SOLVER_ARPACK};
     assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
     expect_reason("vector of norm nan");
+    o.solver = CS_SOLVER_BLOCK;
+    assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
+    expect_reason("vector of norm nan");
     o.solver = CS_SOLVER_LAPACK;
     assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
     expect_reason("value nan is not finite");
@@ -508,7 +510,8 @@ static void every_allocation_may_fail(void **state)
     static const struct {
         cs_solver solver;
         int64_t dense_limit;
-    } way[] = {{CS_SOLVER_LAPACK, 0}, {CS_SOLVER_LAPACK, 1}, {CS_SOLVER_ARPACK, 0}};
+    } way[] = {
+        {CS_SOLVER_LAPACK, 0}, {CS_SOLVER_LAPACK, 1}, {CS_SOLVER_ARPACK, 0}, {CS_SOLVER_BLOCK, 0}};
     for (size_t w = 0; w < sizeof way / sizeof *way; ++w) {
         cs_svd_options o = {.k = 12, .solver = way[w].solver, .dense_limit = way[w].dense_limit};
         cs_svd s;

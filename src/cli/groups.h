@@ -91,8 +91,7 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
 cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                                const cs_cooc_options *options) CS_MUST_CHECK;
 
-/* Everything of the spectrum but `k`. "block" is CS_ERR_USAGE and "cusolver" CS_ERR_DEVICE: this
- * build does not have them. */
+/* Everything of the spectrum but `k`. "cusolver" is CS_ERR_DEVICE: this build does not have it. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
 
 /* --threads as the library takes it, 0 when unset; --seed. */

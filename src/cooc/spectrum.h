@@ -89,11 +89,11 @@ typedef struct {
      *             was missed. Above it inconclusive; failed when the triplets hold more than the
      *             whole. An estimated T4 enters with three standard errors.
      *
-     * probe       value = largest Ritz value of the doubly deflated operator from a random start,
+     * probe       value = largest Ritz value of the doubly deflated operator from a random block,
      *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
      *             operator; failed above: a value was missed. probe_failure = probability that a
-     *             missed sigma > 1.01 bound escapes (Kuczynski-Wozniakowski bound), 0 when the
-     *             Krylov space ended. Not run when all triplets were computed.
+     *             missed sigma > 1.01 bound escapes (cs_svd_probe), 0 when the Krylov space ended.
+     *             Not run when all triplets were computed.
      *
      * residual    value = largest residual, bound = tol sigma_1. */
     cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
@@ -108,9 +108,10 @@ void cs_spectrum_free(cs_spectrum *spectrum);
  * rounding only.
  *
  * Time: O(nnz) for the reductions; dense components O(m n min(m, n)); sparse ones 2 nnz a solver
- * step; 2 nnz products for the residuals of each triplet of the largest component; about 2 x 70
- * products for the probe. Memory: Abar, its transpose and the reduced matrix with its transpose,
- * (rows + cols) k doubles for the vectors of the result and as much for those of the blocks.
+ * step; 2 nnz products for the residuals of each triplet of the largest component; about 25 x 8
+ * products with Abar and its transpose for the probe. Memory: Abar, its transpose and the reduced
+ * matrix with its transpose, (rows + cols) k doubles for the vectors of the result and as much for
+ * those of the blocks.
  *
  * CS_ERR_USAGE: k negative or above min(rows, cols), tol, max_iterations out of range, or a solver
  * asked for what it cannot do (linalg/svd.h). CS_ERR_INPUT: an entry that is NaN, infinite or

@@ -147,8 +147,8 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     /* Rounding of the Gram operator is absolute. */
     double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) +
                         64 * DBL_EPSILON * s->sigma[0] * s->sigma[0]);
-    cs_status status =
-        cs_spectrum_probe(&tall, wide ? &s->u : &s->v, options->seed, &value, &s->probe_failure);
+    cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, options->seed, options->threads,
+                                    &value, &s->probe_failure);
     if (status != CS_OK) {
         return status;
     }

@@ -254,15 +254,22 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
     }
 }
 
-static void judge_residuals(double tol, cs_spectrum *out)
+/* The largest against tol sigma_1; and, as solvers promise (linalg/svd.h), what came unchecked from
+ * one against tol times the largest value that it gave. */
+static void judge_residuals(double tol, const cs_parts *parts, const choice *chosen,
+                            cs_spectrum *out)
 {
     double worst = 0;
+    tol = tol > 0 ? tol : 1e-12;
     for (int64_t j = 0; j < out->k; ++j) {
+        const cs_part *part = &parts->part[chosen[j].block];
         if (!(out->residual[j] <= worst)) { /* also when it is NaN */
             worst = out->residual[j];
         }
+        out->converged = out->converged && (chosen[j].index < 0 || !part->unchecked ||
+                                            out->residual[j] <= tol * part->sigma[0]);
     }
-    double bound = (tol > 0 ? tol : 1e-12) * (out->k > 0 ? out->sigma[0] : 1);
+    double bound = tol * (out->k > 0 ? out->sigma[0] : 1);
     out->cert_residual =
         (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound};
     out->converged = out->converged && worst <= bound;
@@ -294,7 +301,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     }
     status = take_residuals(system, parts, chosen, options->threads, out);
     if (status == CS_OK) {
-        judge_residuals(options->tol, out);
+        judge_residuals(options->tol, parts, chosen, out);
         status = keep ? lift_all(system, parts, chosen, out) : CS_OK;
     }
 done:

@@ -148,10 +148,10 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     }
     s.abar = options->normalised ? a : &s.own;
     if (status == CS_OK) {
-        status = cs_csr_transpose(s.abar, &s.abar_t);
+        status = cs_reduce(a, options, &s.components, &s.reduced);
     }
     if (status == CS_OK) {
-        status = cs_reduce(a, options, &s.components, &s.reduced);
+        status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
     }
     if (status != CS_OK) {
         cs_system_free(&s);

@@ -21,8 +21,10 @@ void cs_reduction_free(cs_reduction *r)
 {
     cs_free(r->row_start);
     cs_free(r->col_start);
-    cs_csr_free(&r->a);
-    cs_csr_free(&r->at);
+    if (!r->shared) {
+        cs_csr_free(&r->a);
+        cs_csr_free(&r->at);
+    }
     cs_free(r->row_weight);
     cs_free(r->col_weight);
     cs_free(r->row_of);
@@ -304,10 +306,45 @@ static cs_status normalise_reduced(const cs_csr *w, value_kind kind, bool weight
         cs_free(r->col_weight);
         r->row_weight = r->col_weight = NULL;
     }
-    status = cs_csr_transpose(&r->a, &r->at);
 done:
     cs_free(row);
     cs_free(col);
+    return status;
+}
+
+/* Whether the reduced matrix has the entries of Abar in their places. */
+static bool same_pattern(const cs_csr *a, const cs_csr *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b) &&
+           memcmp(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr) == 0 &&
+           memcmp(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col) == 0;
+}
+
+static bool all_in_place(const int64_t *of, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        if (of[i] != i) {
+            return false;
+        }
+    }
+    return true;
+}
+
+cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r)
+{
+    cs_status status = CS_OK;
+    r->shared = all_in_place(r->row_of, abar->rows) && all_in_place(r->col_of, abar->cols) &&
+                same_pattern(abar, &r->a);
+    if (r->shared) { /* one matrix in memory, not two that differ by rounding */
+        cs_csr_free(&r->a);
+    } else {
+        status = cs_csr_transpose(&r->a, &r->at);
+    }
+    status = status ? status : cs_csr_transpose(abar, abar_t);
+    if (r->shared) {
+        r->a = *abar;
+        r->at = status == CS_OK ? *abar_t : (cs_csr){0};
+    }
     return status;
 }
 

@@ -290,6 +290,7 @@ static cs_svd_options solver_options(const cs_spectrum_options *o, int64_t k)
                             .tol = o->tol,
                             .max_iterations = o->max_iterations,
                             .seed = o->seed,
+                            .threads = o->threads,
                             .progress = o->progress};
 }
 
@@ -319,6 +320,7 @@ static cs_status solve_large(batch *job, int64_t block)
         return status;
     }
     cs_svd_options o = solver_options(job->options, asked);
+    o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
     if (r->count > 1 && asked == cs_block_rank(r, block)) {
         o.solver = CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
                                         solver gives all of it, nor saves anything there */
@@ -326,6 +328,7 @@ static cs_status solve_large(batch *job, int64_t block)
     status = cs_svd_compute(&b.op, &o, &svd);
     if (status == CS_OK) {
         take_svd(&svd, part);
+        part->unchecked = o.unchecked;
         if (r->row_weight) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
             part->floor = fmax(part->floor, rounding_floor(r, block));
         }

@@ -18,6 +18,7 @@ typedef struct {
     int64_t count; /* blocks: components, or 1 without reduction */
     int64_t *row_start, *col_start;
     cs_csr a, at;
+    bool shared;                     /* a and at are Abar and its transpose themselves */
     double *row_weight, *col_weight; /* P_C, P_G scaled to sum 1 in each component: the squares of
                                         its sigma = 1 vectors; NULL when these are not known */
     int64_t *row_of, *col_of;
@@ -43,9 +44,13 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
 /* Row and column sums, compensated. */
 cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
-/* The reduced matrix of A (Abar when normalised); *components receives their number. */
+/* The reduced matrix of A (Abar when normalised), `at` left empty; *components receives their
+ * number. */
 cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t *components,
                     cs_reduction *out) CS_MUST_CHECK;
+
+/* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. */
+cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
 void cs_reduction_free(cs_reduction *r);
 
 static inline int64_t cs_block_rows(const cs_reduction *r, int64_t block)
@@ -71,6 +76,7 @@ typedef struct {
     double *sigma;
     cs_dense u, v;            /* block rows x k, block columns x k */
     bool converged, complete; /* complete: every other singular value is below the floor */
+    bool unchecked;           /* its solver left the residuals to the merge */
     double floor;
     cs_solver solver; /* CS_SOLVER_AUTO when none had to run */
 } cs_part;
@@ -106,11 +112,5 @@ cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *optio
  * The probe is not run without u and v. */
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_claims *claims, cs_spectrum *spectrum) CS_MUST_CHECK;
-
-/* The random-start probe (spectrum_probe.c): *value = largest Ritz value, as a singular value, of A
- * with the columns of v taken out; a: rows >= cols, v: cols x p orthonormal. *failure = probability
- * that a singular value above 1.01 x is not seen above x, for any x. */
-cs_status cs_spectrum_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, double *value,
-                            double *failure) CS_MUST_CHECK;
 
 #endif

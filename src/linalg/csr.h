@@ -61,8 +61,8 @@ bool cs_csr_is_integer(const cs_csr *a);
  * too. O(nnz k) time, 64 cols bytes of scratch. CS_ERR_USAGE names shapes that do not fit. */
 cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads) CS_MUST_CHECK;
 
-/* The same for panels of eight columns stored row by row, x[j * 8 + c] of cols rows and y[i * 8 + c]
- * of rows: a row of a panel on one cache line (both aligned to 64) is what a nonzero costs. No
+/* The same for panels of eight columns stored row by row, x[j * 8 + c] of cols rows and y[i * 8 +
+ * c] of rows: a row of a panel on one cache line (both aligned to 64) is what a nonzero costs. No
  * scratch; the bits of cs_csr_apply. */
 enum { CS_PANEL = 8 };
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,

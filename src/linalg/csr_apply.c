@@ -11,6 +11,7 @@
  * Limits: a row is never split, so one row that holds most of the matrix runs on one thread. No
  * fused multiply-add is used (-ffp-contract=off), hence the same bits on every x86-64 machine.
  */
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -37,7 +38,8 @@ enum {
 typedef double v2 __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* 64 bytes as two halves: where a vector has 32, gcc 12 turns one of 64 into scalars on the stack. */
+/* 64 bytes as two halves: where a vector has 32, gcc 12 turns one of 64 into scalars on the stack.
+ */
 typedef struct {
     v4 low, high;
 } v8;
@@ -135,8 +137,7 @@ CS_CLONES static void panel_rows(const cs_csr *a, const double *restrict x, doub
     const int64_t last = cs_csr_nnz(a) - 1;
     for (int64_t i = begin; i < end; ++i) {
         v8 sum = row_of_8(a, x, i, last);
-        *(v4 *)(y + i * TILE) = sum.low;
-        *(v4 *)(y + i * TILE + 4) = sum.high;
+        memcpy(y + i * TILE, &sum, sizeof sum);
     }
 }
 
@@ -276,6 +277,7 @@ cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y, int th
 {
     int64_t work = a->rows + cs_csr_nnz(a);
     bool serial = work * TILE < SERIAL_BELOW;
-    panel_product t = {a, x, y, serial ? 1 : chunks_for(work, TILE)};
+    panel_product t = {.a = a, .x = x, .chunks = serial ? 1 : chunks_for(work, TILE)};
+    t.y = y;
     return cs_parallel(t.chunks, serial ? 1 : threads, panel_chunk, &t);
 }

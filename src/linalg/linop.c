@@ -5,6 +5,8 @@
  */
 #include "linalg/linop.h"
 
+#include <stddef.h>
+
 static cs_status csr_apply(void *context, const cs_dense *x, cs_dense *y)
 {
     const cs_linop_csr_ctx *ctx = context;
@@ -148,15 +150,60 @@ static cs_status deflated_apply_t(void *context, const cs_dense *x, cs_dense *y)
     return deflated_product(context, true, x, y);
 }
 
+enum { RUN = 256 }; /* terms summed before they join the sum, which bounds its error */
+
+/* The same for panels: y -= l (s (r^T x)), a few columns in one pass each. */
+static cs_status deflated_panel_product(const cs_linop_deflated_ctx *ctx, bool transposed,
+                                        const double *x, double *y)
+{
+    const cs_dense *l = transposed ? ctx->v : ctx->u, *r = transposed ? ctx->u : ctx->v;
+    cs_status status = transposed ? ctx->inner->panel_t(ctx->inner->ctx, x, y)
+                                  : ctx->inner->panel(ctx->inner->ctx, x, y);
+    for (int64_t q = 0; status == CS_OK && q < r->cols; ++q) {
+        const double *left = l->data + q * l->ld, *right = r->data + q * r->ld;
+        double along[CS_PANEL] = {0};
+        for (int64_t first = 0; first < r->rows; first += RUN) {
+            double part[CS_PANEL] = {0};
+            for (int64_t i = first; i < r->rows && i < first + RUN; ++i) {
+                for (int j = 0; j < CS_PANEL; ++j) {
+                    part[j] += right[i] * x[i * CS_PANEL + j];
+                }
+            }
+            for (int j = 0; j < CS_PANEL; ++j) {
+                along[j] += part[j];
+            }
+        }
+        for (int64_t i = 0; i < l->rows; ++i) {
+            for (int j = 0; j < CS_PANEL; ++j) {
+                y[i * CS_PANEL + j] -= left[i] * (ctx->s[q] * along[j]);
+            }
+        }
+    }
+    return status;
+}
+
+static cs_status deflated_panel(void *context, const double *x, double *y)
+{
+    return deflated_panel_product(context, false, x, y);
+}
+
+static cs_status deflated_panel_t(void *context, const double *x, double *y)
+{
+    return deflated_panel_product(context, true, x, y);
+}
+
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
                            const double *s, const cs_dense *v)
 {
     *ctx = (cs_linop_deflated_ctx){.inner = inner, .u = u, .v = v, .s = s};
+    bool few = inner->panel && u->cols <= CS_PANEL; /* more are for a matrix product */
     return (cs_linop){.rows = inner->rows,
                       .cols = inner->cols,
                       .apply = deflated_apply,
                       .apply_t = deflated_apply_t,
-                      .ctx = ctx};
+                      .ctx = ctx,
+                      .panel = few ? deflated_panel : NULL,
+                      .panel_t = few ? deflated_panel_t : NULL};
 }
 
 cs_linop cs_linop_transposed(const cs_linop *inner)

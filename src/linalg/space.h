@@ -42,8 +42,8 @@ struct cs_space {
                       double *h);
 
     /* W = keep W + sum_q P_q C_q, keep 0 or 1. W is none of the P_q. */
-    cs_status (*combine)(cs_space *s, int64_t p, cs_panel *const *panels, const double *c, bool keep,
-                         cs_panel *w);
+    cs_status (*combine)(cs_space *s, int64_t p, cs_panel *const *panels, const double *c,
+                         bool keep, cs_panel *w);
 
     /* [P_0 .. P_{q-1}] = [P_0 .. P_{p-1}] C in place, q <= p; C (p b x q b) column-major. */
     cs_status (*rotate)(cs_space *s, int64_t p, int64_t q, cs_panel *const *panels,

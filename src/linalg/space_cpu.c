@@ -21,9 +21,10 @@
 
 enum {
     B = CS_PANEL,
-    SLICE = 256,      /* rows of a panel that the first cache holds: 16 KB */
-    MOST_RUNS = 64,   /* more would only make more partial sums */
-    ROTATED_ROWS = 64 /* rows taken at once by a rotation */
+    SLICE = 256,            /* rows of a panel that the first cache holds: 16 KB */
+    LEAST_ROWS = 4 * SLICE, /* of a run */
+    MOST_RUNS = 64,         /* more would only make more partial sums */
+    ROTATED_ROWS = 64       /* rows taken at once by a rotation */
 };
 
 struct cs_panel {
@@ -90,7 +91,7 @@ static void destroy(cs_panel *panel)
 static int64_t run_rows(int64_t padded)
 {
     int64_t rows = (padded + MOST_RUNS - 1) / MOST_RUNS;
-    rows = rows < 4 * SLICE ? 4 * SLICE : rows;
+    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows;
     return (rows + SLICE - 1) / SLICE * SLICE;
 }
 
@@ -221,8 +222,7 @@ static cs_status combine_panels(cs_space *s, int64_t p, cs_panel *const *panels,
                  .c = c,
                  .keep = keep,
                  .to = w->data};
-    cs_status status =
-        data ? cs_parallel(runs_of(&j), m->threads, combine_run, &j) : CS_ERR_MEMORY;
+    cs_status status = data ? cs_parallel(runs_of(&j), m->threads, combine_run, &j) : CS_ERR_MEMORY;
     cs_free(data);
     return status;
 }
@@ -309,8 +309,7 @@ static cs_status apply_panel(cs_space *s, const cs_panel *x, cs_panel *y)
 {
     memory *m = s->ctx;
     bool transposed = x->side == CS_LEFT;
-    cs_status (*panel)(void *, const double *, double *) =
-        transposed ? m->a->panel_t : m->a->panel;
+    cs_status (*panel)(void *, const double *, double *) = transposed ? m->a->panel_t : m->a->panel;
     if (panel) {
         return panel(m->a->ctx, x->data, y->data);
     }

@@ -9,9 +9,15 @@
  *         sqrt(max(m, n) eps) sigma_1
  * arpack  ARPACK-NG dsaupd on B^T B of the smaller side, then a probe for missed copies of multiple
  *         values; floor sqrt(max(m, n) eps) sigma_1. ARPACK keeps global state: one caller at a
- * time (a lock inside). k < min(m, n). auto    lapack when the copy is allowed and m n min(m, n) <=
- * 4e9 or k > min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed, min(m, n) <=
- * 4,000 and k > min(m, n) / 4; otherwise arpack
+ *         time (a lock inside). k < min(m, n).
+ * block   own block Lanczos on B^T B of the smaller side, with fresh random blocks while copies may
+ *         be missing (svd_block.c); floor sqrt(max(m, n) eps) sigma_1, but when a wanted value is
+ *         below 1e-6, 4 eps / tol or twice the floor (of sigma_1): block Golub-Kahan on B, floor
+ *         max(m, n) eps sigma_1. The seed fixes the bits, whatever the threads. Interrupted, it
+ *         gives the triplets that have converged.
+ * auto    lapack when the copy is allowed and m n min(m, n) <= 4e9 or k > min(m, n) / 4; lapack by
+ *         the Gram matrix when the copy is not allowed, min(m, n) <= 4,000 and k > min(m, n) / 4;
+ *         otherwise arpack
  */
 #ifndef CS_LINALG_SVD_H
 #define CS_LINALG_SVD_H
@@ -38,10 +44,12 @@ typedef struct {
     int64_t dense_limit;    /* most elements of a dense copy; 0: 2^27 (1 GiB) or a quarter of free
                                memory */
     const cs_progress *progress;
+    bool unchecked; /* the caller takes the residuals, through an operator of its own, and judges
+                       them: residual stays NULL */
 
     /* block only */
-    int threads;           /* 0: cs_threads(); bits do not depend on it */
-    int64_t memory;        /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
+    int threads;    /* 0: cs_threads(); bits do not depend on it */
+    int64_t memory; /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
     const cs_dense *start; /* guess of the singular vectors of the smaller side (right ones when
                               rows >= cols): any number of columns, not 0; NULL: none */
 } cs_svd_options;
@@ -62,9 +70,10 @@ void cs_svd_free(cs_svd *svd);
 
 /* The k largest triplets above the solver's floor. Not converged is not a failure: *out holds the
  * triplets that did converge (maybe none) with converged = false, also when a recomputed residual
- * is above tol sigma_1. CS_ERR_USAGE names an option out of range, or k = min(m, n) asked of
- * arpack; CS_ERR_INPUT a value that is not finite; CS_ERR_MEMORY a dense copy above the limit;
- * CS_ERR_CONVERGE a solver that broke down; CS_ERR_INTERRUPT. */
+ * is above tol sigma_1; or when the block solver was interrupted. CS_ERR_USAGE names an option out
+ * of range, or k = min(m, n) asked of arpack; CS_ERR_INPUT a value that is not finite;
+ * CS_ERR_MEMORY a dense copy or a basis above the limit; CS_ERR_CONVERGE a solver that broke down;
+ * CS_ERR_INTERRUPT. */
 cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
                          cs_svd *out) CS_MUST_CHECK;
 

@@ -9,10 +9,10 @@
  * basis. A Ritz value is a lower bound, so that this is known as soon as the small ones have
  * settled.
  *
- * Multiple values: a Krylov space from a block of b columns holds at most b copies of a value. Where
- * b found values lie within 1e-6 of each other (b the smallest number of columns that a block has
- * had, 0 after a breakdown), the triplets found are kept and a fresh random block, orthogonal to
- * them, is sent in, until one has run for the steps of svd_block_probe.c, or to the end of its
+ * Multiple values: a Krylov space from a block of b columns holds at most b copies of a value.
+ * Where b found values lie within 1e-6 of each other (b the smallest number of columns that a block
+ * has had, 0 after a breakdown), the triplets found are kept and a fresh random block, orthogonal
+ * to them, is sent in, until one has run for the steps of svd_block_probe.c, or to the end of its
  * space, and changed nothing. Then a value that was missed has probability below 1e-6; where no
  * cluster is that large it has probability 0 in exact arithmetic.
  *
@@ -35,7 +35,12 @@
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
 
-enum { B = CS_BLOCK, DEFAULT_STEPS = 100000, SPARE = 4 /* panels beyond the wanted ones, least */ };
+enum {
+    B = CS_BLOCK,
+    DEFAULT_STEPS = 100000,
+    SPARE = 4 /* panels beyond the wanted ones, least */,
+    FEW = 16 /* panels whose small matrix costs less than a step */
+};
 
 static const double MISSED = 1e-8;  /* relative excess that proves a missed copy */
 static const double CLUSTER = 1e-6; /* values this near may be copies */
@@ -50,12 +55,12 @@ typedef struct {
     int64_t capacity; /* panels */
     int64_t steps, most_steps;
     double tol;
-    int64_t next_look;           /* panels */
-    double last_excess;          /* log of the worst residual over its bound, at last_panels */
+    int64_t next_look;  /* panels */
+    double last_excess; /* log of the worst residual over its bound, at last_panels */
     int64_t last_panels;
-    bool verifying;              /* a fresh block looks for what was missed */
-    int64_t since_fresh;         /* its steps */
-    double *known;               /* k values, as they were before; 0 where there was none */
+    bool verifying;      /* a fresh block looks for what was missed */
+    int64_t since_fresh; /* its steps */
+    double *known;       /* k values, as they were before; 0 where there was none */
     bool done, deep, interrupted;
 } search;
 
@@ -125,7 +130,8 @@ static cs_status first_block(search *s)
     status = s->space->create(s->space, CS_RIGHT, &part);
     for (int64_t first = 0; status == CS_OK && first < guess->cols; first += B) {
         int64_t count = guess->cols - first < B ? guess->cols - first : B;
-        cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_SOLVER, ((uint64_t)1 << 62) + (uint64_t)first);
+        cs_rng rng =
+            cs_rng_at(s->options->seed, CS_STREAM_SOLVER, ((uint64_t)1 << 62) + (uint64_t)first);
         status = s->space->put(s->space, guess, first, count, part);
         status = status ? status : s->space->gram(s->space, 1, &part, part, g);
         for (int l = 0; l < B; ++l) {
@@ -148,8 +154,7 @@ static cs_status first_block(search *s)
         status = status ? status : s->space->combine(s->space, 1, &part, c, true, s->k.next);
     }
     s->space->destroy(part);
-    return status ? status
-                  : cs_basis_orthonormalise(&s->k.v, 0, s->k.next, r, &s->k.next_active);
+    return status ? status : cs_basis_orthonormalise(&s->k.v, 0, s->k.next, r, &s->k.next_active);
 }
 
 /* --- looks ------------------------------------------------------------------------------------ */
@@ -230,7 +235,7 @@ static void plan_look(search *s, double worst)
     }
     s->last_excess = now;
     s->last_panels = s->k.v.panels;
-    s->next_look = s->k.v.panels + (s->k.v.panels < 2 * B ? 1 : ahead);
+    s->next_look = s->k.v.panels + (s->k.v.panels < FEW ? 1 : ahead);
 }
 
 /* Whether a fresh block has found something: then a value has moved down in their order. */
@@ -248,15 +253,13 @@ static bool found_more(const search *s, int64_t n)
 static cs_status settled(search *s, int64_t n)
 {
     bool ended = s->k.next_active == 0;
-    if (exhausted(s) || (!s->verifying && !ended && !suspicious(s, n))) {
-        s->done = true;
-    } else if (!s->verifying || found_more(s, n)) {
+    bool enough = ended || s->since_fresh >= cs_probe_steps(s->space->cols);
+    s->done = exhausted(s) || (!s->verifying && !ended && !suspicious(s, n)) ||
+              (s->verifying && !found_more(s, n) && enough);
+    if (!s->done && (!s->verifying || found_more(s, n))) {
         return verify(s, n);
-    } else if (ended || s->since_fresh >= cs_probe_steps(s->space->cols)) {
-        s->done = true;
-    } else {
-        s->next_look = s->k.v.panels + 4;
     }
+    s->next_look = s->k.v.panels + 4; /* of a fresh block that goes on */
     return CS_OK;
 }
 
@@ -315,7 +318,7 @@ static cs_status run(search *s)
     cs_status status = first_block(s);
     status = status ? status : find_scale(s, &zero);
     s->done = zero;
-    s->next_look = (k + 2 * B) / B + 1;
+    s->next_look = k / B + 3;
     while (status == CS_OK && !s->done && s->steps < s->most_steps) {
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_step(&s->k);
@@ -421,7 +424,8 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
             g->data[i + j * g->ld] = i == j ? 1 : g->data[i + j * g->ld] / d[i] / d[j];
         }
     }
-    if (status == CS_OK && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, g->data, (int)g->ld) != 0) {
+    if (status == CS_OK &&
+        LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, g->data, (int)g->ld) != 0) {
         status = cs_fail(CS_ERR_CONVERGE, "the singular vectors found are dependent");
     }
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
@@ -477,8 +481,7 @@ static cs_status left_of(search *s, int64_t n, double *sigma)
         status = s->space->create(s->space, CS_LEFT, &panel);
         if (status == CS_OK) {
             cs_basis_append(&k->u, &panel, k->v.active[o]);
-            status = s->space->apply(s->space, k->v.panel[o], k->u.panel[o]);
-            k->applications += B;
+            status = cs_krylov_apply(k, k->v.panel[o], k->u.panel[o]);
         }
     }
     status = status ? status : cs_dense_init(&g, n, n);
@@ -486,10 +489,11 @@ static cs_status left_of(search *s, int64_t n, double *sigma)
     status = status ? status : cs_dense_init(&q, wide, wide);
     status = status ? status : gram_of(&k->u, n, &g);
     status = status ? status : small_svd(n, &g, sigma, &c, &q);
-    status = status ? status
-                    : s->space->rotate(s->space, k->u.panels, k->u.panels, k->u.panel, &c);
-    status = status ? status
-                    : s->space->rotate(s->space, k->v.panels, k->v.panels, k->v.panel, &q);
+    status = status ? status : s->space->rotate(s->space, k->u.panels, k->u.panels, k->u.panel, &c);
+    status = status ? status : s->space->rotate(s->space, k->v.panels, k->v.panels, k->v.panel, &q);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        sigma[j] *= k->scale;
+    }
     cs_dense_free(&g);
     cs_dense_free(&c);
     cs_dense_free(&q);

@@ -176,8 +176,8 @@ static double row_norm(const double *r, int row)
     return sqrt(sum);
 }
 
-/* Lengths of W's columns, 0 for those that were no longer than `noise` in what W came from: W_before
- * = W r. How many are left. */
+/* Lengths of W's columns, 0 for those that were no longer than `noise` in what W came from:
+ * W_before = W r. How many are left. */
 static int lengths(const double *g, const double *r, double noise, double *d)
 {
     int count = 0;

@@ -71,8 +71,7 @@ cs_status cs_krylov_fresh(cs_krylov *k)
     return status;
 }
 
-/* Y = op(A) X / scale. */
-static cs_status apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
+cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
 {
     cs_status status = k->space->apply(k->space, x, y);
     k->applications += B;
@@ -118,8 +117,8 @@ static cs_status step_left(cs_krylov *k, int64_t at)
     double size = 0, r[CS_SQUARE];
     int active = 0;
     cs_panel *made = NULL;
-    cs_status status = cs_basis_project(&k->u, k->coupled || at == 0 ? 0 : at - 1, k->half, k->h,
-                                        &size);
+    cs_status status =
+        cs_basis_project(&k->u, k->coupled || at == 0 ? 0 : at - 1, k->half, k->h, &size);
     k->largest = fmax(k->largest, size);
     double noise = 8 * B * DBL_EPSILON * k->largest;
     status = status ? status : cs_basis_orthonormalise(&k->u, noise, k->half, r, &active);
@@ -150,16 +149,19 @@ cs_status cs_krylov_step(cs_krylov *k)
     int active = 0;
     cs_panel *w = NULL;
     cs_status status = k->space->create(k->space, CS_RIGHT, &w);
-    status = status ? status : apply(k, k->next, k->half);
+    status = status ? status : cs_krylov_apply(k, k->next, k->half);
     status = status || !k->bidiagonal ? status : step_left(k, at);
     const cs_panel *left = k->bidiagonal && status == CS_OK ? k->u.panel[at] : k->half;
-    status = status ? status : apply(k, left, w);
+    status = status ? status : cs_krylov_apply(k, left, w);
     if (status != CS_OK) {
         goto done;
     }
     cs_basis_append(&k->v, &k->next, k->next_active);
-    status = cs_basis_project(&k->v, k->bidiagonal ? at : k->coupled || at == 0 ? 0 : at - 1, w,
-                              k->h, &size);
+    status = cs_basis_project(&k->v,
+                              k->bidiagonal           ? at
+                              : k->coupled || at == 0 ? 0
+                                                      : at - 1,
+                              w, k->h, &size);
     k->largest = fmax(k->largest, size);
     double noise = 8 * B * DBL_EPSILON * k->largest;
     status = status ? status : cs_basis_orthonormalise(&k->v, noise, w, r, &active);

@@ -74,6 +74,9 @@ cs_status cs_krylov_open(cs_space *space, bool bidiagonal, int64_t capacity, uin
                          cs_krylov *out) CS_MUST_CHECK;
 void cs_krylov_free(cs_krylov *k);
 
+/* Y = A X / scale or Y = A^T X / scale, by the side of X. */
+cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
+
 /* A fresh random block, orthogonal to the basis, as the next; none when the basis is all there is.
  */
 cs_status cs_krylov_fresh(cs_krylov *k) CS_MUST_CHECK;

@@ -2,10 +2,10 @@
  *
  * Bound. Let B >= 0 be the deflated Gram operator, s^2 = L its largest eigenvalue with unit
  * eigenvector z, and X a block of b columns of independent standard normal entries; only what is
- * orthogonal to V counts, n dimensions at most. g = X^T z and x = X g / |g| is in the Krylov space's
- * first block; z^T x = |g|, and the rest of x is standard normal, independent of |g|. Suppose the
- * largest Ritz value is at most c = (1 - eps) L. Then x^T p(B) (B - c) p(B) x <= 0 for every
- * polynomial p of degree q - 1, that is
+ * orthogonal to V counts, n dimensions at most. g = X^T z and x = X g / |g| is in the Krylov
+ * space's first block; z^T x = |g|, and the rest of x is standard normal, independent of |g|.
+ * Suppose the largest Ritz value is at most c = (1 - eps) L. Then x^T p(B) (B - c) p(B) x <= 0 for
+ * every polynomial p of degree q - 1, that is
  *
  *   (L - c) p(L)^2 |g|^2 <= sum over eigenvalues t < c of (c - t) p(t)^2 x_t^2.
  *

@@ -146,13 +146,13 @@ def main():
                 integer = form == "int" or bool(rng.random() < 0.5)
                 a = random_matrix(rng, blocks, 14, 9, 0.7, integer=integer)
                 checks.run(f"all {form} blocks={blocks}", check_all, a, form, False, {}, folder)
-        for solver in ("lapack", "arpack"):
+        for solver in ("lapack", "arpack", "block"):
             for no_reduction in (False, True):
                 extra = {"solver": solver, **({"no-reduction": True} if no_reduction else {})}
                 for blocks in (1, 4):
                     a = random_matrix(rng, blocks, 40, 25, 0.6, least=16)
                     name = f"{solver} blocks={blocks} no-reduction={no_reduction}"
-                    if solver == "lapack" or not no_reduction:  # ARPACK alone cannot find all
+                    if solver != "arpack" or not no_reduction:  # ARPACK alone cannot find all
                         checks.run(f"all {name}", check_all, a, "csr", False, extra, folder)
                     checks.run(f"vectors {name}", check_vectors, a, 12, extra, folder)
         for blocks in (1, 3, 6):
@@ -170,8 +170,9 @@ def main():
             for k in (5, 25):
                 checks.run(f"svds {a.shape[0]}x{a.shape[1]} k={k}", check_against_svds, a, k, folder)
                 checks.run(f"vectors {a.shape[0]}x{a.shape[1]} k={k}", check_vectors, a, k, {}, folder)
-                checks.run(f"vectors-arpack {a.shape[0]}x{a.shape[1]} k={k}", check_vectors, a, k,
-                           {"solver": "arpack"}, folder)
+                for solver in ("arpack", "block"):
+                    checks.run(f"vectors-{solver} {a.shape[0]}x{a.shape[1]} k={k}", check_vectors, a, k,
+                               {"solver": solver}, folder)
     checks.exit()
 
 

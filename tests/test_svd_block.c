@@ -1,0 +1,618 @@
+/* The block solver and its space: kernels, panels, bits, Golub-Kahan, multiplicities and the probe,
+ * warm start, budget, partial results. What it shares with the other solvers is in test_svd.c. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "linalg/space.h"
+#include "linalg/space_private.h"
+#include "linalg/svd.h"
+#include "linalg/tile_private.h"
+#include "linalg_support.h"
+
+enum { B = CS_PANEL };
+
+typedef struct {
+    cs_csr a, at;
+    cs_linop_csr_ctx ctx;
+    cs_linop op;
+} fixture;
+
+static void fixture_of(fixture *f, cs_csr a)
+{
+    f->a = a;
+    OK(cs_csr_transpose(&f->a, &f->at));
+    f->op = cs_linop_csr(&f->ctx, &f->a, &f->at, 0);
+}
+
+static void fixture_free(fixture *f)
+{
+    cs_csr_free(&f->a);
+    cs_csr_free(&f->at);
+}
+
+/* rows x cols with value[j] at (7 j mod rows, 11 j mod cols): 7 and 11 must not divide. */
+static cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
+{
+    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    assert_non_null(row);
+    assert_non_null(col);
+    for (int64_t j = 0; j < n; ++j) {
+        row[j] = 7 * j % rows;
+        col[j] = 11 * j % cols;
+    }
+    cs_csr a;
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &a));
+    cs_free(row);
+    cs_free(col);
+    return a;
+}
+
+static void check_triplets(const cs_svd *s, double tol)
+{
+    assert_true(s->converged && !s->interrupted);
+    for (int64_t j = 0; j < s->k; ++j) {
+        assert_true(s->residual[j] <= tol * s->sigma[0]);
+        assert_true(j == 0 || s->sigma[j] <= s->sigma[j - 1]);
+    }
+    double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
+    assert_true(orthonormality(&s->u) < rounding);
+    assert_true(orthonormality(&s->v) < rounding);
+}
+
+/* --- kernels and panels ----------------------------------------------------------------------- */
+
+/* Entries of whole numbers: sums are exact, whatever their order. */
+static void kernels_count_alike(void **state)
+{
+    (void)state;
+    enum { ROWS = 24, P = 3 };
+    const cs_space_kernels *all[3];
+    int count = cs_space_kernels_all(all);
+    assert_string_equal(all[0]->name, "base");
+    double *panel[P], *w = cs_tile_alloc(ROWS, B * sizeof *w), c[P * B * B], h[B * B], to[16 * B];
+    for (int q = 0; q < P; ++q) {
+        panel[q] = cs_tile_alloc(ROWS, B * sizeof **panel);
+        for (int i = 0; i < ROWS * B; ++i) {
+            panel[q][i] = (i * (q + 3)) % 17 - 8;
+            w[i] = i * 5 % 13 - 6;
+        }
+    }
+    for (int e = 0; e < P * B * B; ++e) {
+        c[e] = e * 7 % 11 - 5;
+    }
+    for (int n = 0; n < count; ++n) {
+        memset(h, 0, sizeof h);
+        h[5] = 100;
+        all[n]->gram(ROWS, panel[1], w, h);
+        for (int l = 0; l < B; ++l) {
+            for (int j = 0; j < B; ++j) {
+                double want = l * B + j == 5 ? 100 : 0;
+                for (int i = 0; i < ROWS; ++i) {
+                    want += panel[1][i * B + l] * w[i * B + j];
+                }
+                assert_true(h[l * B + j] == want);
+            }
+        }
+        for (int keep = 0; keep < 2; ++keep) {
+            memcpy(to, w, sizeof to);
+            all[n]->combine(16, 8, P, panel, c, B * B, keep, to);
+            for (int e = 0; e < 16 * B; ++e) {
+                double want = keep ? w[e] : 0;
+                for (int q = 0; q < P; ++q) {
+                    for (int l = 0; l < B; ++l) {
+                        want += panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B];
+                    }
+                }
+                assert_true(to[e] == want);
+            }
+        }
+    }
+    for (int q = 0; q < P; ++q) {
+        cs_tile_free(panel[q]);
+    }
+    cs_tile_free(w);
+}
+
+/* gram, combine and rotate against dense products, for lengths around the padding and the runs. */
+static void panels_are_matrices(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {1, 7, 8, 9, 1030, 3001};
+    enum { P = 3, Q = 2 };
+    for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
+        int64_t n = lengths[t];
+        cs_csr one = random_sparse(n, n, 1.0 / (double)n, 3);
+        fixture f;
+        fixture_of(&f, one);
+        cs_space s;
+        OK(cs_space_cpu(&f.op, 2, &s));
+        cs_panel *p[P + 1];
+        cs_dense v, w, h, c, want, got;
+        OK(cs_dense_init(&v, n, P * B));
+        OK(cs_dense_init(&w, n, B));
+        OK(cs_dense_init(&h, P * B, B));
+        OK(cs_dense_init(&c, P * B, Q * B));
+        OK(cs_dense_init(&want, n, Q * B));
+        OK(cs_dense_init(&got, n, Q * B));
+        fill_normal(&v, 30);
+        fill_normal(&w, 31);
+        fill_normal(&c, 32);
+        for (int q = 0; q <= P; ++q) {
+            OK(s.create(&s, CS_RIGHT, &p[q]));
+            OK(q < P ? s.put(&s, &v, (int64_t)q * B, B, p[q]) : s.put(&s, &w, 0, B, p[q]));
+        }
+        double squares[P * B * B], bound = 100 * sqrt((double)n) * (double)n * DBL_EPSILON;
+        OK(s.gram(&s, P, p, p[P], squares));
+        OK(cs_gemm(true, false, 1, &v, &w, 0, &h));
+        for (int64_t i = 0; i < P * B; ++i) {
+            for (int64_t j = 0; j < B; ++j) {
+                assert_true(fabs(squares[i * B + j] - h.data[i + j * h.ld]) < bound);
+                squares[i * B + j] = h.data[i + j * h.ld] = 0.25 * (double)(i - 2 * j);
+            }
+        }
+        OK(s.combine(&s, P, p, squares, true, p[P]));
+        OK(cs_gemm(false, false, 1, &v, &h, 1, &w));
+        got.cols = B;
+        OK(s.get(&s, p[P], B, 0, &got));
+        assert_true(max_abs_difference(&got, &w) < 1e-11);
+        got.cols = Q * B;
+        OK(s.rotate(&s, P, Q, p, &c));
+        OK(cs_gemm(false, false, 1, &v, &c, 0, &want));
+        for (int q = 0; q < Q; ++q) {
+            OK(s.get(&s, p[q], B, (int64_t)q * B, &got));
+        }
+        assert_true(max_abs_difference(&got, &want) < 1e-11);
+        for (int q = 0; q <= P; ++q) {
+            s.destroy(p[q]);
+        }
+        cs_space_cpu_free(&s);
+        cs_dense *all[] = {&v, &w, &h, &c, &want, &got};
+        for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
+            cs_dense_free(all[d]);
+        }
+        fixture_free(&f);
+    }
+}
+
+/* --- the solver ------------------------------------------------------------------------------- */
+
+static void threads_do_not_change_bits(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_of(&f, random_sparse(9000, 4000, 0.001, 4));
+    cs_svd first = {0};
+    for (int threads = 1; threads <= 5; ++threads) {
+        f.ctx.threads = threads;
+        cs_threads_set(threads);
+        cs_svd_options o = {
+            .k = 10, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .seed = 3, .threads = threads};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        check_triplets(&s, 1e-10);
+        if (threads == 1) {
+            first = s;
+            continue;
+        }
+        assert_int_equal(s.iterations, first.iterations);
+        assert_memory_equal(s.sigma, first.sigma, 10 * sizeof *s.sigma);
+        assert_memory_equal(s.u.data, first.u.data, 10 * 9000 * sizeof(double));
+        assert_memory_equal(s.v.data, first.v.data, 10 * 4000 * sizeof(double));
+        cs_svd_free(&s);
+    }
+    cs_threads_set(0);
+    cs_svd_free(&first);
+    fixture_free(&f);
+}
+
+/* An operator that has no panel products: the same values. */
+static void panel_products_are_optional(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_of(&f, random_sparse(150, 320, 0.05, 5));
+    cs_linop bare = f.op;
+    bare.panel = bare.panel_t = NULL;
+    cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
+    cs_svd with, without;
+    OK(cs_svd_compute(&f.op, &o, &with));
+    OK(cs_svd_compute(&bare, &o, &without));
+    check_triplets(&with, 1e-12);
+    check_triplets(&without, 1e-12);
+    for (int j = 0; j < 12; ++j) {
+        assert_true(fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
+    }
+    cs_svd_free(&with);
+    cs_svd_free(&without);
+    fixture_free(&f);
+}
+
+/* 10^0 .. 10^-12: the Gram form would lose the lower half, so that Golub-Kahan must have run. Each
+ * value to its residual, which is below 1e-12 sigma_1, and the small ones to the floor. */
+static void small_values_by_golub_kahan(void **state)
+{
+    (void)state;
+    enum { N = 61 };
+    double value[N];
+    for (int j = 0; j < N; ++j) {
+        value[j] = pow(10, -0.2 * j);
+    }
+    fixture f;
+    fixture_of(&f, scattered(240, 130, N, value));
+    cs_linop t = cs_linop_transposed(&f.op);
+    for (int turn = 0; turn < 2; ++turn) {
+        cs_svd_options o = {.k = N, .solver = CS_SOLVER_BLOCK};
+        cs_svd s;
+        OK(cs_svd_compute(turn ? &t : &f.op, &o, &s));
+        assert_int_equal(s.k, N);
+        check_triplets(&s, 1e-12);
+        assert_true(s.floor < 1e-13);
+        for (int j = 0; j < N; ++j) {
+            assert_true(fabs(s.sigma[j] - value[j]) <= s.floor);
+        }
+        cs_svd_free(&s);
+        o.k = 20; /* down to 10^-3.8: the Gram form is enough for 1e-10, and says its floor */
+        o.tol = 1e-10;
+        OK(cs_svd_compute(turn ? &t : &f.op, &o, &s));
+        assert_int_equal(s.k, 20);
+        check_triplets(&s, 1e-10);
+        assert_true(s.floor > 1e-8);
+        cs_svd_free(&s);
+    }
+    fixture_free(&f);
+}
+
+/* Lauchli's matrix: sqrt(n + mu^2), then mu n - 1 times, mu = 1e-10. */
+static void lauchli_is_not_lost(void **state)
+{
+    (void)state;
+    enum { N = 30 };
+    const double mu = 1e-10;
+    int64_t row[2 * N], col[2 * N];
+    double val[2 * N];
+    for (int j = 0; j < N; ++j) {
+        row[2 * j] = 0;
+        row[2 * j + 1] = j + 1;
+        col[2 * j] = col[2 * j + 1] = j;
+        val[2 * j] = 1;
+        val[2 * j + 1] = mu;
+    }
+    cs_csr a;
+    OK(cs_csr_from_triplets(N + 1, N, 2 * (int64_t)N, row, col, val, &a));
+    fixture f;
+    fixture_of(&f, a);
+    for (int64_t k = 5; k <= N; k += 25) {
+        cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_int_equal(s.k, k);
+        check_triplets(&s, 1e-12);
+        assert_true(fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
+        for (int64_t j = 1; j < k; ++j) {
+            assert_true(fabs(s.sigma[j] - mu) < s.floor);
+        }
+        cs_svd_free(&s);
+    }
+    fixture_free(&f);
+}
+
+/* Every triplet, of square, tall, wide and rank-deficient matrices, against the dense solver. */
+static void all_triplets_of_small_matrices(void **state)
+{
+    (void)state;
+    static const int64_t shape[][2] = {{1, 1},   {1, 9},   {9, 1},  {3, 40},
+                                       {17, 16}, {30, 70}, {64, 64}};
+    for (size_t t = 0; t < sizeof shape / sizeof *shape; ++t) {
+        int64_t m = shape[t][0], n = shape[t][1], p = m < n ? m : n;
+        fixture f;
+        fixture_of(&f, random_sparse(m, n, 0.5, 40 + t));
+        cs_svd_options o = {.k = p, .solver = CS_SOLVER_LAPACK};
+        cs_svd want, got;
+        OK(cs_svd_compute(&f.op, &o, &want));
+        for (o.k = 1; o.k <= p; o.k = o.k < p && 3 * o.k > p ? p : 3 * o.k) {
+            o.solver = CS_SOLVER_BLOCK;
+            OK(cs_svd_compute(&f.op, &o, &got));
+            assert_int_equal(got.k, o.k < want.k ? o.k : want.k);
+            check_triplets(&got, 1e-12);
+            for (int64_t j = 0; j < got.k; ++j) {
+                assert_true(fabs(got.sigma[j] - want.sigma[j]) <= 1e-12 * want.sigma[0]);
+            }
+            cs_svd_free(&got);
+        }
+        cs_svd_free(&want);
+        fixture_free(&f);
+    }
+}
+
+/* Rank 3 of 50 x 40; the identity, one value 600 times; one value 40 times among others. */
+static void rank_deficient_and_flat(void **state)
+{
+    (void)state;
+    double value[600];
+    fixture f;
+    cs_svd s;
+    for (int j = 0; j < 3; ++j) {
+        value[j] = 3 - j;
+    }
+    fixture_of(&f, scattered(50, 40, 3, value));
+    for (int64_t k = 3; k <= 40; k += 37) {
+        cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_int_equal(s.k, 3);
+        check_triplets(&s, 1e-12);
+        cs_svd_free(&s);
+    }
+    fixture_free(&f);
+    for (int j = 0; j < 600; ++j) {
+        value[j] = 1;
+    }
+    fixture_of(&f, scattered(610, 601, 600, value));
+    for (int64_t k = 10; k <= 100; k += 90) {
+        cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_int_equal(s.k, k);
+        check_triplets(&s, 1e-12);
+        assert_true(fabs(s.sigma[k - 1] - 1) < 1e-13);
+        cs_svd_free(&s);
+    }
+    fixture_free(&f);
+    for (int j = 0; j < 600; ++j) {
+        value[j] = j < 5 ? 2 - 0.1 * j : j < 45 ? 1 : 0.9 * (600 - j) / 600;
+    }
+    fixture_of(&f, scattered(610, 601, 600, value));
+    cs_svd_options o = {.k = 50, .solver = CS_SOLVER_BLOCK};
+    OK(cs_svd_compute(&f.op, &o, &s));
+    assert_int_equal(s.k, 50);
+    check_triplets(&s, 1e-12);
+    for (int j = 0; j < 50; ++j) {
+        assert_true(fabs(s.sigma[j] - value[j]) < 1e-12);
+    }
+    fixture_free(&f);
+    cs_svd_free(&s);
+}
+
+/* One copy of a value with 20 of them left out of what is known: the probe finds it, and nothing
+ * when all are known. */
+static void the_probe_catches_a_missed_copy(void **state)
+{
+    (void)state;
+    enum { N = 800, COPIES = 20 };
+    double value[N], seen, failure;
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
+    }
+    fixture f;
+    fixture_of(&f, scattered(810, 801, N, value));
+    cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
+    cs_svd s;
+    OK(cs_svd_compute(&f.op, &o, &s));
+    assert_int_equal(s.k, COPIES);
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+        OK(cs_svd_probe(&f.op, &s.v, seed, 2, &seen, &failure));
+        assert_true(seen < 0.7 && seen > 0.7 * (N - COPIES) / N / 1.01);
+        assert_true(failure < 1e-6);
+        cs_dense but_one = s.v;
+        but_one.cols -= 1;
+        OK(cs_svd_probe(&f.op, &but_one, seed, 2, &seen, &failure));
+        assert_true(fabs(seen - 1) < 1e-9);
+    }
+    cs_svd_free(&s);
+    fixture_free(&f);
+}
+
+static void extreme_scales(void **state)
+{
+    (void)state;
+    static const double scale[] = {1e-250, 1e-160, 1e160, 1e250};
+    for (size_t t = 0; t < sizeof scale / sizeof *scale; ++t) {
+        double value[90];
+        for (int j = 0; j < 90; ++j) {
+            value[j] = scale[t] / (1 + 0.1 * j);
+        }
+        fixture f;
+        fixture_of(&f, scattered(101, 90, 90, value));
+        cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_int_equal(s.k, 9);
+        check_triplets(&s, 1e-12);
+        for (int j = 0; j < 9; ++j) {
+            assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
+        }
+        cs_svd_free(&s);
+        fixture_free(&f);
+    }
+}
+
+/* From the vectors themselves, blurred: the same values in fewer steps. */
+static void warm_start(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_of(&f, random_sparse(3000, 2000, 0.003, 6));
+    cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
+    cs_svd cold, warm;
+    OK(cs_svd_compute(&f.op, &o, &cold));
+    cs_dense noise;
+    OK(cs_dense_init(&noise, 2000, 6));
+    fill_normal(&noise, 50);
+    for (int64_t e = 0; e < 6 * 2000; ++e) {
+        noise.data[e] = cold.v.data[e] + 1e-5 * noise.data[e];
+    }
+    o.start = &noise;
+    OK(cs_svd_compute(&f.op, &o, &warm));
+    check_triplets(&warm, 1e-9);
+    assert_true(warm.iterations < cold.iterations);
+    for (int j = 0; j < 6; ++j) {
+        assert_true(fabs(warm.sigma[j] - cold.sigma[j]) <= 1e-9 * cold.sigma[0]);
+    }
+    cs_svd_free(&warm);
+    memset(noise.data, 0, 6 * 2000 * sizeof(double)); /* a guess that says nothing */
+    OK(cs_svd_compute(&f.op, &o, &warm));
+    check_triplets(&warm, 1e-9);
+    cs_svd_free(&warm);
+    noise.data[2001] = NAN;
+    assert_int_equal(cs_svd_compute(&f.op, &o, &warm), CS_ERR_INPUT);
+    expect_reason("start vector 1 has norm nan");
+    noise.rows = 1999;
+    assert_int_equal(cs_svd_compute(&f.op, &o, &warm), CS_ERR_USAGE);
+    expect_reason("start vectors are 1999 x 6, not 2000");
+    cs_dense_free(&noise);
+    cs_svd_free(&cold);
+    fixture_free(&f);
+}
+
+/* A small budget restarts more often and finds the same; one too small is refused. */
+static void memory_budget(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_of(&f, random_sparse(3000, 2000, 0.003, 7));
+    cs_svd_options o = {.k = 8, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
+    cs_svd large, small;
+    OK(cs_svd_compute(&f.op, &o, &large));
+    o.memory = 2000 * 8 * 8 * 7;
+    OK(cs_svd_compute(&f.op, &o, &small));
+    check_triplets(&small, 1e-9);
+    assert_true(small.iterations > large.iterations);
+    for (int j = 0; j < 8; ++j) {
+        assert_true(fabs(small.sigma[j] - large.sigma[j]) <= 1e-9 * large.sigma[0]);
+    }
+    cs_svd_free(&small);
+    o.memory = 2000 * 8 * 8 * 4;
+    assert_int_equal(cs_svd_compute(&f.op, &o, &small), CS_ERR_MEMORY);
+    expect_reason("a basis for 8 triplets of 3000 x 2000 takes 640000 bytes, the limit is 512000");
+    o.memory = -1;
+    assert_int_equal(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE);
+    expect_reason("memory limit of -1 bytes is negative");
+    cs_svd_free(&large);
+    fixture_free(&f);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    double value[40], seen, failure;
+    for (int j = 0; j < 40; ++j) {
+        value[j] = pow(10, -0.25 * j);
+    }
+    fixture f;
+    fixture_of(&f, scattered(50, 45, 40, value)); /* Golub-Kahan is on the path */
+    cs_dense start;
+    OK(cs_dense_init(&start, 45, 3));
+    fill_normal(&start, 51);
+    cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
+    cs_svd s;
+    (void)cs_mem_fail_at(0);
+    OK(cs_svd_compute(&f.op, &o, &s));
+    cs_svd_free(&s);
+    int64_t count = cs_mem_fail_at(0);
+    for (int64_t n = 1; n <= count; ++n) {
+        (void)cs_mem_fail_at(n);
+        assert_int_equal(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+    }
+    (void)cs_mem_fail_at(0);
+    OK(cs_dense_orthonormalise(&start));
+    (void)cs_mem_fail_at(0);
+    OK(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure));
+    count = cs_mem_fail_at(0);
+    for (int64_t n = 1; n <= count; ++n) {
+        (void)cs_mem_fail_at(n);
+        assert_int_equal(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+    }
+    (void)cs_mem_fail_at(0);
+    cs_dense_free(&start);
+    fixture_free(&f);
+}
+
+/* A slowly falling spectrum: what had converged when it was stopped is right, and said to be
+ * partial. */
+static void check_partial(const cs_svd *s, const double *value, int64_t wanted)
+{
+    assert_false(s->converged);
+    assert_true(s->k < wanted);
+    for (int64_t j = 0; j < s->k; ++j) {
+        double nearest = INFINITY;
+        for (int i = 0; i < 2000; ++i) {
+            nearest = fmin(nearest, fabs(s->sigma[j] - value[i]));
+        }
+        assert_true(nearest <= 1e-12);
+        assert_true(s->residual[j] <= 1e-12);
+    }
+}
+
+static void stop_at(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    assert_string_equal(stage, "block Krylov columns");
+    assert_int_equal(total, 0);
+    assert_int_equal(done % B, 0);
+    if (--*(int *)ctx == 0) {
+        cs_interrupt_set();
+    }
+}
+
+/* Last: the flag cannot be taken back. */
+static void partial_results(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    static double value[N];
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
+    }
+    fixture f;
+    fixture_of(&f, scattered(2003, N + 1, N, value));
+    cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
+    cs_svd s;
+    OK(cs_svd_compute(&f.op, &o, &s));
+    check_partial(&s, value, 30);
+    assert_false(s.interrupted);
+    assert_int_equal(s.iterations, 40);
+    assert_true(s.k >= 10); /* the ten that stand apart */
+    cs_svd_free(&s);
+    int left = 40;
+    cs_progress progress = {stop_at, &left};
+    o = (cs_svd_options){.k = 30, .solver = CS_SOLVER_BLOCK, .progress = &progress};
+    OK(cs_svd_compute(&f.op, &o, &s));
+    check_partial(&s, value, 30);
+    assert_true(s.interrupted);
+    assert_int_equal(s.iterations, 40);
+    assert_true(s.k >= 10);
+    cs_svd_free(&s);
+    assert_string_equal(cs_reason(), "");
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_count_alike),
+        cmocka_unit_test(panels_are_matrices),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(panel_products_are_optional),
+        cmocka_unit_test(small_values_by_golub_kahan),
+        cmocka_unit_test(lauchli_is_not_lost),
+        cmocka_unit_test(all_triplets_of_small_matrices),
+        cmocka_unit_test(rank_deficient_and_flat),
+        cmocka_unit_test(the_probe_catches_a_missed_copy),
+        cmocka_unit_test(extreme_scales),
+        cmocka_unit_test(warm_start),
+        cmocka_unit_test(memory_budget),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(partial_results),
+    };
+    return cmocka_run_group_tests_name("svd_block", tests, NULL, NULL);
+}
