@@ -5,6 +5,7 @@
  * the rounding of matrix products of other shapes, and batches on the texts alone. */
 #include "train/finetune.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -88,19 +89,21 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
 static cs_status make_batch(const cs_network_options *o, cs_batch *b)
 {
     int64_t rows = o->batch * o->length;
-    int32_t **of_rows[] = {&b->token, &b->position, &b->vis, &b->lim, &b->type};
-    int32_t **of_texts[] = {&b->predict, &b->target, &b->readout_lim};
-    bool ok = true;
-    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; ++i) {
-        ok = (*of_rows[i] = cs_alloc(rows, sizeof **of_rows[i])) && ok;
-    }
-    for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
-        ok = (*of_texts[i] = cs_alloc(o->batch, sizeof **of_texts[i])) && ok;
-    }
-    ok = (b->weight = cs_alloc(o->batch, sizeof *b->weight)) && ok;
-    ok = (b->goal = cs_alloc(o->batch, sizeof *b->goal)) && ok;
     b->form = CS_FORM_SINGLE;
-    return ok ? CS_OK : CS_ERR_MEMORY;
+    b->token = cs_alloc(rows, sizeof *b->token);
+    b->position = cs_alloc(rows, sizeof *b->position);
+    b->vis = cs_alloc(rows, sizeof *b->vis);
+    b->lim = cs_alloc(rows, sizeof *b->lim);
+    b->type = cs_alloc(rows, sizeof *b->type);
+    b->predict = cs_alloc(o->batch, sizeof *b->predict);
+    b->target = cs_alloc(o->batch, sizeof *b->target);
+    b->readout_lim = cs_alloc(o->batch, sizeof *b->readout_lim);
+    b->weight = cs_alloc(o->batch, sizeof *b->weight);
+    b->goal = cs_alloc(o->batch, sizeof *b->goal);
+    return b->token && b->position && b->vis && b->lim && b->type && b->predict && b->target &&
+                   b->readout_lim && b->weight && b->goal
+               ? CS_OK
+               : CS_ERR_MEMORY;
 }
 
 static cs_status machine_make(cs_model *model, const cs_texts *texts, const int64_t *index,
@@ -133,6 +136,7 @@ static void fill_text(machine *m, int64_t b, int64_t t)
     const cs_model_config *c = &m->model->config;
     int64_t n = t < 0 ? 0 : s->start[t + 1] - s->start[t], first = b * x->length;
     bool placed = c->positions > 0 || c->relative_buckets > 0;
+    assert(x->token && x->predict);
     for (int64_t i = 0; i < x->length; ++i) {
         bool there = i < n;
         x->token[first + i] = there ? s->token[s->start[t] + i] : -1;

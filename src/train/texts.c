@@ -1,5 +1,6 @@
 #include "train/texts.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -122,6 +123,7 @@ static cs_status encode_one(work *w, const char *text, int32_t **ids, int64_t *r
 
 static void append(cs_texts *out, int64_t *at, const int32_t *ids, int64_t count, int32_t type)
 {
+    assert(out->token && out->type); /* room was made */
     for (int64_t i = 0; i < count; ++i) {
         out->token[*at] = ids[i];
         out->type[(*at)++] = type;
