@@ -74,6 +74,17 @@ double cs_rng_normal(cs_rng *rng)
     return radius * cos(two_pi * cs_rng_uniform(rng));
 }
 
+void cs_rng_signs(cs_rng *rng, int64_t n, double *values)
+{
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = cs_rng_u64(rng);
+        int64_t end = i + 64 < n ? i + 64 : n;
+        for (int64_t j = i; j < end; ++j, bits >>= 1) {
+            values[j] = bits & 1 ? 1 : -1;
+        }
+    }
+}
+
 void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values)
 {
     for (int64_t i = n - 1; i > 0; --i) {

@@ -27,6 +27,7 @@ typedef enum {
     CS_STREAM_FEATURES, /* rows taken from a matrix of features */
     CS_STREAM_SHOWN,    /* what an analysis shows for a masked token */
     CS_STREAM_SAMPLE,   /* rows of states drawn to compare with as many others */
+    CS_STREAM_DENSITY,  /* sign vectors of a spectral density */
 } cs_stream;
 
 typedef struct {
@@ -47,6 +48,9 @@ int64_t cs_rng_below(cs_rng *rng, int64_t n);
 
 /* Standard normal (Box-Muller). */
 double cs_rng_normal(cs_rng *rng);
+
+/* n independent signs, -1 or 1. */
+void cs_rng_signs(cs_rng *rng, int64_t n, double *values);
 
 /* Uniform permutation of the n values in place (Fisher-Yates). */
 void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values);

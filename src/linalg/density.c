@@ -1,0 +1,282 @@
+/* Stochastic Lanczos quadrature: from the measures of the samples to curves with intervals.
+ *
+ * Method (density.h). Every quantity of one sample is an interval [low, high] that holds what exact
+ * quadrature would give; low and high ends are averaged over the samples apart, and Student's
+ * interval is put around each average: [mean low - t se(low), mean high + t se(high)]. Averages and
+ * variances are updated sample by sample in their order (Welford, Technometrics 4, 1962).
+ */
+#include "linalg/density.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/student.h"
+#include "base/threads.h"
+#include "linalg/density_private.h"
+
+static const double ROUNDING = 1e-12; /* of a sample's mass */
+static const double WIDTH = 1.5;      /* times top / degree: a bias below 1e-5 of an even density */
+static const double LEVEL = 0.95;
+
+/* What is averaged: 2 sums, and 5 curves of `points` values. */
+enum { SUM2, SUM4, SUMS };
+enum { DENSITY, ABOVE_LOW, ABOVE_HIGH, FOURTH_LOW, FOURTH_HIGH, CURVES };
+
+typedef struct {
+    int64_t count;
+    double *mean, *square; /* of each quantity: mean, sum of squared deviations */
+    double mass;           /* mean mass of the samples with quadrature error (0 for the others) */
+    double whole;          /* mean mass of all */
+} averages;
+
+void cs_density_free(cs_density *d)
+{
+    cs_free(d->density);
+    cs_free(d->above);
+    cs_free(d->fourth_below);
+    *d = (cs_density){0};
+}
+
+static cs_status check_known(const cs_linop *a, const cs_density_known *known)
+{
+    int64_t columns = 0;
+    for (int64_t b = 0; known && b < known->blocks; ++b) {
+        int64_t size = known->start[b + 1] - known->start[b];
+        columns += known->v[b].cols;
+        if (known->start[b] < 0 || known->start[b + 1] > a->cols || known->v[b].rows != size) {
+            return cs_fail(CS_ERR_USAGE,
+                           "known vectors of block %lld have %lld entries for %lld..%lld of %lld",
+                           (long long)b, (long long)known->v[b].rows, (long long)known->start[b],
+                           (long long)known->start[b + 1] - 1, (long long)a->cols);
+        }
+    }
+    if (known && columns != known->count) {
+        return cs_fail(CS_ERR_USAGE, "%lld known values for %lld known vectors",
+                       (long long)known->count, (long long)columns);
+    }
+    return CS_OK;
+}
+
+static cs_status check(const cs_linop *a, const cs_density_options *o)
+{
+    enum { LEAST_SAMPLES = 2, LEAST_DEGREE = 4 };
+    if (o->samples < LEAST_SAMPLES) {
+        return cs_fail(CS_ERR_USAGE, "%lld samples: an interval needs 2 or more",
+                       (long long)o->samples);
+    }
+    if (o->degree < LEAST_DEGREE) {
+        return cs_fail(CS_ERR_USAGE, "degree %lld: 4 Lanczos steps or more", (long long)o->degree);
+    }
+    if (!(o->top > 0) || !isfinite(o->top)) {
+        return cs_fail(CS_ERR_USAGE, "bound %g on the singular values is not positive", o->top);
+    }
+    if (!(o->width >= 0) || !isfinite(o->width)) {
+        return cs_fail(CS_ERR_USAGE, "smoothing width %g is not positive", o->width);
+    }
+    if (!(o->level >= 0 && o->level < 1)) {
+        return cs_fail(CS_ERR_USAGE, "level %g not in (0, 1)", o->level);
+    }
+    for (int64_t i = 0; i < o->points; ++i) {
+        if (!(o->x[i] >= 0) || !isfinite(o->x[i])) {
+            return cs_fail(CS_ERR_USAGE, "point %lld of the curves is %g", (long long)i, o->x[i]);
+        }
+    }
+    return check_known(a, o->known);
+}
+
+/* G(sigma - x) + G(sigma + x). */
+static double kernel(double sigma, double x, double width)
+{
+    double near = (sigma - x) / width, far = (sigma + x) / width;
+    return (exp(-0.5 * near * near) + exp(-0.5 * far * far)) / (width * sqrt(2 * M_PI));
+}
+
+/* E of density.h at the best u of a grid: the bound holds at every u. */
+static double kernel_error(double top, double width, int64_t degree)
+{
+    enum { STEPS = 620 }; /* u from 1e-4 to about 20 by 2 per cent */
+    double q = (double)degree, ratio = top / width, best = INFINITY;
+    for (int i = 0; i < STEPS; ++i) {
+        double u = 1e-4 * pow(1.02, i), s = ratio * sinh(u);
+        best = fmin(best, 0.5 * s * s - 4 * q * u - log1p(-exp(-2 * u)));
+    }
+    double peak = 1 / (width * sqrt(2 * M_PI));
+    return fmin(4 * peak * exp(best), 2 * peak); /* 0 is a polynomial too */
+}
+
+typedef struct {
+    const cs_density_options *options;
+    const cs_density_group *group;
+    double width;
+    int64_t quantities;
+    double *value; /* GROUP x quantities */
+    double *room;  /* by sample of the group */
+    int64_t room_size;
+} evaluation;
+
+/* All quantities of one sample. */
+static cs_status evaluate_sample(void *ctx, int64_t c, int worker)
+{
+    (void)worker;
+    const evaluation *e = ctx;
+    const cs_density_options *o = e->options;
+    const cs_jacobi *j = &e->group->j[c];
+    int64_t q = j->order, n = o->points;
+    double *out = e->value + c * e->quantities, *curve = out + SUMS;
+    double *node = e->room + c * e->room_size, *weight = node + o->degree;
+    cs_jacobi fourth = {.alpha = weight + o->degree, .beta = weight + 2 * o->degree};
+    double *room = weight + 3 * o->degree;
+    memset(out, 0, (size_t)e->quantities * sizeof *out);
+    if (q == 0) {
+        return CS_OK;
+    }
+    out[SUM2] = j->mass * j->alpha[0];
+    out[SUM4] = j->mass * (j->alpha[0] * j->alpha[0] + j->beta[0] * j->beta[0]);
+    cs_status status = cs_jacobi_squared(j, room, &fourth);
+    if (status == CS_OK) {
+        status = cs_jacobi_rule(j, room, node, weight);
+    }
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        double x = o->x[i], low = 0, high = 0;
+        for (int64_t k = 0; k < q; ++k) {
+            curve[DENSITY * n + i] += weight[k] * kernel(sqrt(fmax(node[k], 0)), x, e->width);
+        }
+        status = cs_jacobi_above(j, x * x, room, &low, &high);
+        curve[ABOVE_LOW * n + i] = fmax(0, low - ROUNDING * j->mass);
+        curve[ABOVE_HIGH * n + i] = fmin(j->mass, high + ROUNDING * j->mass);
+        if (status == CS_OK) {
+            status = cs_jacobi_above(&fourth, x * x, room, &low, &high);
+        }
+        double least = fourth.mass - high, most = fourth.mass - low;
+        curve[FOURTH_LOW * n + i] = fmax(0, least - ROUNDING * fourth.mass);
+        curve[FOURTH_HIGH * n + i] = fmin(fourth.mass, most + ROUNDING * fourth.mass);
+    }
+    return status;
+}
+
+static void add_sample(averages *a, int64_t quantities, const double *value, const cs_jacobi *j)
+{
+    double count = (double)++a->count;
+    bool ended = j->order == 0 || j->beta[j->order - 1] == 0;
+    a->mass += ((ended ? 0 : j->mass) - a->mass) / count;
+    a->whole += (j->mass - a->whole) / count;
+    for (int64_t i = 0; i < quantities; ++i) {
+        double off = value[i] - a->mean[i];
+        a->mean[i] += off / count;
+        a->square[i] += off * (value[i] - a->mean[i]);
+    }
+}
+
+static cs_status draw_all(const cs_linop *a, const cs_density_options *o, evaluation *e,
+                          cs_density_group *group, averages *av, cs_density *d)
+{
+    cs_status status = CS_OK;
+    e->group = group;
+    for (int64_t first = 0; first < o->samples && status == CS_OK; first += CS_DENSITY_GROUP) {
+        int64_t left = o->samples - first,
+                count = left < CS_DENSITY_GROUP ? left : CS_DENSITY_GROUP;
+        status = cs_density_group_run(a, o, first, count, group);
+        if (status == CS_OK) {
+            status = cs_parallel(count, o->threads, evaluate_sample, e);
+        }
+        for (int64_t c = 0; c < count && status == CS_OK; ++c) {
+            const cs_jacobi *j = &group->j[c];
+            add_sample(av, e->quantities, e->value + c * e->quantities, j);
+            d->ended += j->order == 0 || j->beta[j->order - 1] == 0;
+        }
+    }
+    return status;
+}
+
+static double error_of(const averages *a, int64_t i)
+{
+    double n = (double)a->count;
+    return sqrt(fmax(0, a->square[i]) / (n - 1) / n);
+}
+
+/* Student's interval around the averages of a low and a high end, never beyond least and most, all
+ * moved by what is known. */
+static cs_interval interval_of(const averages *a, double factor, int64_t low, int64_t high,
+                               double bias, double most, double known)
+{
+    cs_interval r = {.value = 0.5 * (a->mean[low] + a->mean[high])};
+    r.low = fmin(fmax(0, a->mean[low] - factor * error_of(a, low) - bias), most);
+    r.high = fmin(a->mean[high] + factor * error_of(a, high) + bias, most);
+    r.value = fmin(fmax(r.value, r.low), r.high);
+    return (cs_interval){known + r.value, known + r.low, known + r.high};
+}
+
+static void fill_curves(const cs_density_options *o, const averages *a, cs_density *d)
+{
+    const cs_density_known *known = o->known;
+    int64_t n = o->points;
+    double unknown = (double)(d->dimension - d->known);
+    for (int64_t i = 0; i < n; ++i) {
+        double density = 0, above = 0, fourth = 0;
+        for (int64_t k = 0; k < d->known; ++k) {
+            double s = known->sigma[k];
+            density += kernel(s, o->x[i], d->width);
+            above += s > o->x[i];
+            fourth += s > o->x[i] ? 0 : s * s * s * s;
+        }
+        int64_t at = SUMS + i;
+        d->density[i] = interval_of(a, d->factor, at + DENSITY * n, at + DENSITY * n, d->bias,
+                                    INFINITY, density);
+        d->above[i] =
+            interval_of(a, d->factor, at + ABOVE_LOW * n, at + ABOVE_HIGH * n, 0, unknown, above);
+        d->fourth_below[i] = interval_of(a, d->factor, at + FOURTH_LOW * n, at + FOURTH_HIGH * n, 0,
+                                         INFINITY, fourth);
+    }
+}
+
+cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs_density *out)
+{
+    cs_density d = {.dimension = a->cols,
+                    .known = options->known ? options->known->count : 0,
+                    .points = options->points};
+    cs_density_group group = {0};
+    averages av = {0};
+    evaluation e = {.options = options};
+    cs_status status = check(a, options);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t n = options->points, q = options->degree;
+    d.width = e.width =
+        options->width > 0 ? options->width : WIDTH * options->top / (double)options->degree;
+    d.factor = cs_student_width(options->level > 0 ? options->level : LEVEL, options->samples - 1);
+    e.quantities = SUMS + CURVES * n;
+    e.room_size = 4 * q + cs_jacobi_room(q);
+    d.density = cs_alloc(n, sizeof *d.density);
+    d.above = cs_alloc(n, sizeof *d.above);
+    d.fourth_below = cs_alloc(n, sizeof *d.fourth_below);
+    av.mean = cs_calloc(e.quantities, sizeof *av.mean);
+    av.square = cs_calloc(e.quantities, sizeof *av.square);
+    e.value = cs_alloc(e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
+    e.room = cs_alloc(e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
+    if (!d.density || !d.above || !d.fourth_below || !av.mean || !av.square || !e.value ||
+        !e.room) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    if ((status = cs_density_group_init(a, q, &group)) != CS_OK ||
+        (status = draw_all(a, options, &e, &group, &av, &d)) != CS_OK) {
+        goto done;
+    }
+    d.bias = 2 * av.mass * kernel_error(options->top, d.width, q);
+    d.rest2 = interval_of(&av, d.factor, SUM2, SUM2, ROUNDING * av.whole, INFINITY, 0);
+    d.rest4 = interval_of(&av, d.factor, SUM4, SUM4, ROUNDING * av.mean[SUM4], INFINITY, 0);
+    d.rest4_error = error_of(&av, SUM4);
+    fill_curves(options, &av, &d);
+    *out = d;
+    d = (cs_density){0};
+done:
+    cs_density_free(&d);
+    cs_density_group_free(&group);
+    cs_free(av.mean);
+    cs_free(av.square);
+    cs_free(e.value);
+    cs_free(e.room);
+    return status;
+}

@@ -1,0 +1,245 @@
+/* Gauss rules, bounds and modified measures of a Jacobi matrix.
+ *
+ * Method. Nodes are eigenvalues and weights the squared first components of the eigenvectors (Golub
+ * and Welsch, Math. Comp. 23, 1969), by the implicit QL iteration, of which only the first row of
+ * the vectors is kept. A node is prescribed at x by the last diagonal entry of the matrix grown by
+ * one: J's elimination at x has pivots d_i, and x + beta_{q-1}^2 / d_{q-1} makes the next one zero
+ * (Golub, SIAM Rev. 15, 1973). The measure lambda^2 mu has the rule's nodes with weights w theta^2,
+ * right to degree 2 q - 3; Lanczos on that diagonal matrix, orthogonalised in full, gives its
+ * Jacobi matrix.
+ *
+ * Limits: when x lies so near a Gauss node that the prescribed entry leaves the scale of the
+ * matrix, the plain inequalities between Gauss nodes are used.
+ */
+#include "linalg/jacobi.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { QL_LIMIT = 60 };
+static const double FAR = 100;       /* times the norm: a prescribed entry beyond is not used */
+static const double AT_NODE = 1e-12; /* times the norm */
+static const double NOTHING = 1e-15; /* times the norm: the discrete measure has no more nodes */
+
+/* Implicit QL with Wilkinson's shift on the tridiagonal (d, e), n values each, e[n - 1] unused; z,
+ * the first row of the identity, becomes that of the eigenvectors. */
+static bool ql_first_row(int64_t n, double *d, double *e, double *z)
+{
+    int64_t m;
+    e[n - 1] = 0;
+    for (int64_t l = 0; l < n; ++l) {
+        for (int turn = 0;; ++turn) {
+            for (m = l; m < n - 1; ++m) {
+                if (fabs(e[m]) <= DBL_EPSILON * (fabs(d[m]) + fabs(d[m + 1])) + DBL_MIN) {
+                    break;
+                }
+            }
+            if (m == l) {
+                break;
+            }
+            if (turn == QL_LIMIT) {
+                return false;
+            }
+            double g = (d[l + 1] - d[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, p = 0;
+            g = d[m] - d[l] + e[l] / (g + copysign(r, g));
+            int64_t i = m - 1;
+            for (; i >= l; --i) {
+                double f = s * e[i], b = c * e[i];
+                r = hypot(f, g);
+                e[i + 1] = r;
+                if (r == 0) { /* the matrix falls in two */
+                    d[i + 1] -= p;
+                    e[m] = 0;
+                    break;
+                }
+                s = f / r;
+                c = g / r;
+                g = d[i + 1] - p;
+                r = (d[i] - g) * s + 2 * c * b;
+                p = s * r;
+                d[i + 1] = g + p;
+                g = c * r - b;
+                double next = z[i + 1];
+                z[i + 1] = s * z[i] + c * next;
+                z[i] = c * z[i] - s * next;
+            }
+            if (r == 0 && i >= l) {
+                continue;
+            }
+            d[l] -= p;
+            e[l] = g;
+            e[m] = 0;
+        }
+    }
+    return true;
+}
+
+/* Nodes ascending with weights, of the matrix (d, e); z becomes the weights. */
+static cs_status rule_of(int64_t n, double mass, double *d, double *e, double *z)
+{
+    memset(z, 0, (size_t)n * sizeof *z);
+    z[0] = 1;
+    if (!ql_first_row(n, d, e, z)) {
+        return cs_fail(CS_ERR_CONVERGE,
+                       "the quadrature rule of order %lld did not converge: is a value of the "
+                       "matrix not finite?",
+                       (long long)n);
+    }
+    for (int64_t i = 0; i < n; ++i) { /* insertion: QL leaves them nearly in order */
+        double node = d[i], weight = mass * z[i] * z[i];
+        int64_t k = i;
+        for (; k > 0 && d[k - 1] > node; --k) {
+            d[k] = d[k - 1];
+            z[k] = z[k - 1];
+        }
+        d[k] = node;
+        z[k] = weight;
+    }
+    return CS_OK;
+}
+
+cs_status cs_jacobi_rule(const cs_jacobi *j, double *room, double *node, double *weight)
+{
+    if (j->order == 0) {
+        return CS_OK;
+    }
+    memcpy(node, j->alpha, (size_t)j->order * sizeof *node);
+    memcpy(room, j->beta, (size_t)j->order * sizeof *room);
+    return rule_of(j->order, j->mass, node, room, weight);
+}
+
+static double norm_of(const cs_jacobi *j)
+{
+    double norm = 0;
+    for (int64_t i = 0; i < j->order; ++i) {
+        norm = fmax(norm, fabs(j->alpha[i]) + j->beta[i] + (i > 0 ? j->beta[i - 1] : 0));
+    }
+    return norm;
+}
+
+/* The last entry that makes x an eigenvalue of the matrix grown by one. */
+static double prescribed(const cs_jacobi *j, double x, double norm)
+{
+    double pivot = 1;
+    for (int64_t i = 0; i < j->order; ++i) {
+        double before = i > 0 ? j->beta[i - 1] * j->beta[i - 1] / pivot : 0;
+        pivot = j->alpha[i] - x - before;
+        if (fabs(pivot) < DBL_EPSILON * DBL_EPSILON * norm) {
+            pivot = DBL_EPSILON * DBL_EPSILON * norm;
+        }
+    }
+    double left = j->beta[j->order - 1];
+    return x + left * left / pivot;
+}
+
+cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *low, double *high)
+{
+    int64_t q = j->order, n = q + 1;
+    *low = *high = 0;
+    if (q == 0) {
+        return CS_OK;
+    }
+    double *d = room, *e = d + q + 1, *w = e + q + 1;
+    double norm = norm_of(j) + fabs(x), last = prescribed(j, x, norm);
+    bool plain = !(fabs(last - x) <= FAR * norm);
+    memcpy(d, j->alpha, (size_t)q * sizeof *d);
+    memcpy(e, j->beta, (size_t)q * sizeof *e);
+    if (plain) {
+        n = q;
+    } else {
+        d[q] = last;
+    }
+    cs_status status = rule_of(n, j->mass, d, e, w);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t above = n, from; /* first node beyond x, first node not before it */
+    while (above > 0 && d[above - 1] > x + AT_NODE * norm) {
+        --above;
+    }
+    from = above;
+    while (from > 0 && d[from - 1] >= x - AT_NODE * norm) {
+        --from;
+    }
+    if (plain) {
+        above = above < n ? above + 1 : n;
+        from = from > 0 ? from - 1 : 0;
+    }
+    for (int64_t i = n - 1; i >= from; --i) {
+        *high += w[i];
+        *low += i >= above ? w[i] : 0;
+    }
+    *high = fmin(*high, j->mass);
+    *low = fmin(*low, *high);
+    return CS_OK;
+}
+
+static double dot(int64_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+/* Lanczos with diag(node) from the start in basis column 0 (of norm 1), at most `steps` of them. */
+static void lanczos_diagonal(int64_t n, const double *node, double *basis, int64_t steps,
+                             cs_jacobi *out)
+{
+    double norm = fmax(fabs(node[0]), fabs(node[n - 1]));
+    for (out->order = 0; out->order < steps;) {
+        int64_t k = out->order++;
+        const double *q = basis + k * n;
+        double *next = basis + (k + 1) * n;
+        for (int64_t i = 0; i < n; ++i) {
+            next[i] = node[i] * q[i];
+        }
+        out->alpha[k] = dot(n, next, q);
+        for (int pass = 0; pass < 2; ++pass) {
+            for (int64_t p = 0; p <= k; ++p) {
+                double along = dot(n, next, basis + p * n);
+                for (int64_t i = 0; i < n; ++i) {
+                    next[i] -= along * basis[p * n + i];
+                }
+            }
+        }
+        double left = sqrt(dot(n, next, next));
+        if (left <= NOTHING * norm || k + 1 == n) {
+            out->beta[k] = 0;
+            return;
+        }
+        out->beta[k] = left;
+        for (int64_t i = 0; i < n; ++i) {
+            next[i] /= left;
+        }
+    }
+}
+
+cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out)
+{
+    int64_t q = j->order;
+    double *node = room, *weight = node + q, *scratch = weight + q;
+    out->order = 0;
+    out->mass = 0;
+    cs_status status = cs_jacobi_rule(j, scratch, node, weight);
+    if (status != CS_OK || q == 0) {
+        return status;
+    }
+    double *basis = scratch;
+    for (int64_t i = 0; i < q; ++i) {
+        basis[i] = sqrt(weight[i]) * fabs(node[i]);
+        out->mass += weight[i] * node[i] * node[i];
+    }
+    if (out->mass > 0) {
+        for (int64_t i = 0; i < q; ++i) {
+            basis[i] /= sqrt(out->mass);
+        }
+        lanczos_diagonal(q, node, basis, j->beta[q - 1] == 0 ? q : q - 2, out);
+    }
+    if (out->order == 0) {
+        out->mass = 0;
+    }
+    return CS_OK;
+}
