@@ -24,7 +24,7 @@ static const cs_opt svd_options[] = {
      "With -o: write u.npy, v.npy and sigma.npy as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, NULL};
+static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, cs_group_moments, NULL};
 
 static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
 {
@@ -162,6 +162,8 @@ static json_t *result_json(const cs_args *args, const cs_spectrum *s)
         {"sum_sigma2", s->sum_sigma2},
         {"sum_sigma4", s->sum_sigma4},
         {"sum_sigma4_error", s->sum_sigma4_error},
+        {"sum_sigma4_cost", s->sum_sigma4_cost},
+        {"sum_sigma4_budget", cs_args_real(args, "moment-budget")},
         {"floor", s->floor},
         {"tolerance", cs_args_real(args, "tol")},
     };
@@ -329,13 +331,18 @@ static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
 {
     double side = (double)(a->rows < a->cols ? a->rows : a->cols);
     double triplets = k > 0 ? (double)k : side;
-    double vectors = triplets * ((double)a->rows + (double)a->cols) * 8.0;
-    json_t *json = json_pack("{s:I, s:I, s:I, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
+    double vectors = triplets * ((double)a->rows + (double)a->cols) * 8.0, cost = 0;
+    cs_status status = cs_args_note_moment4(args, a, &cost);
+    if (status != CS_OK) {
+        return status;
+    }
+    json_t *json = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
                              (json_int_t)a->cols, "nonzeros", (json_int_t)cs_csr_nnz(a),
                              "vector_bytes", cs_json_number(vectors), "dense_bytes",
-                             cs_json_number((double)a->rows * (double)a->cols * 8.0));
-    cs_status status = json ? cs_output_result(args, "svd", json, NULL)
-                            : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
+                             cs_json_number((double)a->rows * (double)a->cols * 8.0),
+                             "sum_sigma4_cost", cs_json_number(cost));
+    status = json ? cs_output_result(args, "svd", json, NULL)
+                  : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
     json_decref(json);
     return status;
 }
@@ -369,7 +376,12 @@ static cs_status run_svd(cs_args *args)
     }
     options.probe = true;
     options.moment4 = true;
+    options.moment4_budget = cs_args_moment_budget(args);
     options.values_only = !cs_args_flag(args, "vectors");
+    if (status == CS_OK) {
+        double cost = 0;
+        status = cs_args_note_moment4(args, &a, &cost);
+    }
     if (status == CS_OK) {
         status = cs_spectrum_of(&a, &options, &spectrum);
     }

@@ -50,8 +50,8 @@ static const cs_opt verify_options[] = {
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 static const cs_opt *const verify_groups[] = {
-    verify_options, cs_group_verify_linear, cs_group_corpus_text, cs_group_toy,
-    cs_group_plan,  cs_group_plan_sweeps,   cs_group_solver,      NULL};
+    verify_options,       cs_group_verify_linear, cs_group_corpus_text, cs_group_toy, cs_group_plan,
+    cs_group_plan_sweeps, cs_group_solver,        cs_group_moments,     NULL};
 
 typedef struct {
     cs_args *args;
@@ -213,6 +213,7 @@ static cs_status spectrum_for(const verify *v, const cs_csr *a, cs_spectrum *out
         o.k = cs_args_int(v->args, "triplets");
     }
     o.moment4 = true;
+    o.moment4_budget = cs_args_moment_budget(v->args);
     o.values_only = false;
     cs_status status = cs_spectrum_of(a, &o, out);
     if (status == CS_OK && !out->converged) {

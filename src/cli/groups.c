@@ -3,12 +3,14 @@
  * a command would ignore. */
 #include "cli/groups.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/output.h"
+#include "cooc/moments.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -121,6 +123,14 @@ const cs_opt cs_group_solver[] = {
      "Iterations allowed to the solver; default: its own.", false},
     {"no-reduction", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "Neither components nor lumping: one solver call on the whole matrix (a cross-check).", false},
+    GROUP_END,
+};
+
+const cs_opt cs_group_moments[] = {
+    {"moment-budget", 0, CS_OPT_REAL, "N", "2e10", 0, 1e300,
+     "Sum sigma^4 is exact where it costs at most N multiply-adds (2e10: about a minute on one "
+     "core), else an estimate with its error.",
+     false},
     GROUP_END,
 };
 
@@ -450,6 +460,25 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
     }
     if (status == CS_OK) {
         *out = options;
+    }
+    return status;
+}
+
+double cs_args_moment_budget(const cs_args *args)
+{
+    double budget = cs_args_real(args, "moment-budget");
+    return budget > 0 ? budget : DBL_MIN; /* 0 would ask for the default */
+}
+
+cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cost)
+{
+    cs_status status = cs_moment4_cost_of(a, cost);
+    if (status == CS_OK) {
+        bool within = *cost <= cs_args_moment_budget(args);
+        cs_output_note(args,
+                       "sum sigma^4 costs at most %.2g multiply-adds, %s the budget of %.2g: %s",
+                       *cost, within ? "within" : "above", cs_args_real(args, "moment-budget"),
+                       within ? "exact" : "exact if lumping brings it within, else an estimate");
     }
     return status;
 }

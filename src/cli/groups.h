@@ -42,6 +42,9 @@ extern const cs_opt cs_group_cooc[];
 /* --normalised --solver --tol --max-iterations --no-reduction. */
 extern const cs_opt cs_group_solver[];
 
+/* --moment-budget: what the exact sum of sigma^4 may cost. */
+extern const cs_opt cs_group_moments[];
+
 /* The objective at one sweep point (sweep NULL: the options as they stand). `file` must be zeroed;
  * it is read when the objective is `file`, and borrowed by *out. Options that the objective does
  * not take are CS_ERR_USAGE naming the objectives that do. */
@@ -93,6 +96,13 @@ cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
 
 /* Everything of the spectrum but `k`. "cusolver" is CS_ERR_DEVICE: this build does not have it. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
+
+/* cs_group_moments as cs_spectrum_options takes it. */
+double cs_args_moment_budget(const cs_args *args);
+
+/* Says on stderr, before the work, what the exact sum of sigma^4 would cost at most and whether it
+ * will be exact; *cost receives the multiply-adds. */
+cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cost) CS_MUST_CHECK;
 
 /* --threads as the library takes it, 0 when unset; --seed. */
 int cs_args_threads(const cs_args *args);

@@ -43,6 +43,24 @@ static double gram_cost(const cs_csr *a)
     return cost;
 }
 
+cs_status cs_moment4_cost_of(const cs_csr *a, double *out)
+{
+    int64_t *count = cs_calloc(a->cols, sizeof *count), nnz = cs_csr_nnz(a);
+    if (!count) {
+        return CS_ERR_MEMORY;
+    }
+    double columns = 0;
+    for (int64_t e = 0; e < nnz; ++e) {
+        ++count[a->col[e]];
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        columns += (double)count[j] * ((double)count[j] + 1) / 2;
+    }
+    cs_free(count);
+    *out = fmin(gram_cost(a), columns);
+    return CS_OK;
+}
+
 double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t)
 {
     return fmin(gram_cost(abar), gram_cost(abar_t));
@@ -145,14 +163,7 @@ static void draw_signs(cs_dense *z, int64_t first, uint64_t seed)
 {
     for (int64_t c = 0; c < z->cols; ++c) {
         cs_rng rng = cs_rng_at(seed, CS_STREAM_PROBE, (uint64_t)(first + c));
-        double *column = z->data + c * z->ld;
-        for (int64_t i = 0; i < z->rows; i += 64) {
-            uint64_t bits = cs_rng_u64(&rng);
-            int64_t end = i + 64 < z->rows ? i + 64 : z->rows;
-            for (int64_t j = i; j < end; ++j, bits >>= 1) {
-                column[j] = bits & 1 ? 1 : -1;
-            }
-        }
+        cs_rng_signs(&rng, z->rows, z->data + c * z->ld);
     }
 }
 

@@ -21,6 +21,14 @@ double cs_moment2(const cs_csr *abar);
  * number of entries. */
 double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t);
 
+/* The same from a matrix alone, by counting its columns: what a run may cost, told before it. For
+ * the matrix before lumping it is an upper bound. O(nnz), cols int64. CS_ERR_MEMORY. */
+cs_status cs_moment4_cost_of(const cs_csr *a, double *out) CS_MUST_CHECK;
+
+/* Up to this many multiply-adds (a minute on one core) the exact sum is taken unless a caller says
+ * otherwise. */
+static const double CS_MOMENT4_BUDGET = 2e10;
+
 /* Exact, row by row of the Gram matrix with one dense accumulator a thread (9 bytes x the Gram
  * matrix' order); same bits for any thread count. abar_t is the transpose. Entries may be negative.
  * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */

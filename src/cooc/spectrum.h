@@ -29,8 +29,10 @@ typedef struct {
     int64_t max_iterations;
     uint64_t seed;
     int threads;
-    bool probe;   /* run the random-start probe certificate on truncated results */
-    bool moment4; /* compute sum sigma^4 (exact when affordable, else Hutchinson) */
+    bool probe;            /* run the random-start probe certificate on truncated results */
+    bool moment4;          /* compute sum sigma^4 (exact within the budget, else Hutchinson) */
+    double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
+                              (moments.h), a positive value below 1: never exact */
     const cs_progress *progress;
 } cs_spectrum_options;
 
@@ -70,6 +72,7 @@ typedef struct {
     double floor;                        /* values below it are counted as zero */
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
+    double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
     /* Every certificate that ran passed when value <= bound, slack included; but for the first.
      *
      * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed

@@ -1,8 +1,8 @@
 /* Certificates: component count, moments, probe. Each states what it proves in spectrum.h.
  *
  * The fourth moment is taken from the reduced matrix, which has the same nonzero singular values
- * and costs less; it is exact up to EXACT_COST multiply-adds and estimated above, with the known
- * vectors taken out so that only the tail has variance.
+ * and costs less; it is exact within the budget of multiply-adds and estimated above, with the
+ * known vectors taken out so that only the tail has variance.
  */
 #include <float.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "cooc/spectrum_stages.h"
 
 enum { SAMPLES = 64 };
-static const double EXACT_COST = 2e10;
 static const double ONE_TOLERANCE = 1e-9;
 
 static bool any_negative(const cs_csr *a)
@@ -72,7 +71,9 @@ static cs_status sum_moments(const cs_system *system, const cs_spectrum_options 
     if (!options->moment4) {
         return CS_OK;
     }
-    if (cs_moment4_cost(a, at) <= EXACT_COST) {
+    s->sum_sigma4_cost = cs_moment4_cost(a, at);
+    if (s->sum_sigma4_cost <=
+        (options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET)) {
         return cs_moment4(a, at, options->threads, options->progress, &s->sum_sigma4);
     }
     cs_moment4_sampling sampling = {

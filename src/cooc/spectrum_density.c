@@ -1,0 +1,302 @@
+/* Spectral density of a co-occurrence matrix: reductions, known triplets, estimate, tails.
+ *
+ * Method. All triplets that the solver stages return are taken out, not only the k largest of all:
+ * what is known has no variance. They live on the blocks of the reduced matrix, so that thousands
+ * of components cost one pass over a vector. The side with fewer entries is sampled.
+ *
+ * Limits: a computed vector of residual r moves an estimate by O(r) at most; the solver's tolerance
+ * is far below the sampling error.
+ */
+#include "cooc/spectrum_density.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cooc/moments.h"
+#include "cooc/spectrum_stages.h"
+
+enum { BOUND_STEPS = 30 };
+
+void cs_spectrum_density_free(cs_spectrum_density *d)
+{
+    cs_density_free(&d->density);
+    cs_free(d->x);
+    cs_free(d->sigma);
+    cs_free(d->tail);
+    cs_free(d->tail_exact);
+    *d = (cs_spectrum_density){0};
+}
+
+static cs_status check(const cs_csr *a, const cs_spectrum_density_options *o)
+{
+    int64_t most = a->rows < a->cols ? a->rows : a->cols, k = o->spectrum.k;
+    if (k < 0 || k > most) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld known triplets wanted, but the matrix (%lld x %lld) has 0 to %lld",
+                       (long long)k, (long long)a->rows, (long long)a->cols, (long long)most);
+    }
+    if (o->bins < 1) {
+        return cs_fail(CS_ERR_USAGE, "%lld bins: 1 or more", (long long)o->bins);
+    }
+    return CS_OK;
+}
+
+/* y := |A| x. */
+static void absolute_product(const cs_csr *a, const double *x, double *y)
+{
+    for (int64_t i = 0; i < a->rows; ++i) {
+        y[i] = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            y[i] += fabs(a->val[e]) * x[a->col[e]];
+        }
+    }
+}
+
+/* Bound on the largest singular value: Collatz and Wielandt on a few steps of the power method. No
+ * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
+static cs_status bound_of(const cs_reduction *r, double *top)
+{
+    double *x = cs_alloc(r->a.cols, sizeof *x), *w = cs_alloc(r->a.cols, sizeof *w);
+    double *y = cs_alloc(r->a.rows, sizeof *y), best = INFINITY;
+    cs_status status = x && y && w ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t j = 0; status == CS_OK && j < r->a.cols; ++j) {
+        x[j] = 1;
+    }
+    for (int step = 0; status == CS_OK && step < BOUND_STEPS; ++step) {
+        double largest = 0, norm = 0;
+        absolute_product(&r->a, x, y);
+        absolute_product(&r->at, y, w);
+        for (int64_t j = 0; j < r->a.cols; ++j) {
+            largest = fmax(largest, x[j] > 0 ? w[j] / x[j] : INFINITY);
+            norm = fmax(norm, w[j]);
+        }
+        best = fmin(best, largest);
+        for (int64_t j = 0; j < r->a.cols; ++j) {
+            x[j] = w[j] / norm;
+        }
+    }
+    if (status == CS_OK) {
+        *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
+    }
+    cs_free(x);
+    cs_free(y);
+    cs_free(w);
+    return status;
+}
+
+/* Known vectors of the sampled side, a block of the reduced matrix each. */
+typedef struct {
+    cs_density_known known;
+    cs_dense *v;
+    double *sigma;
+} deflation;
+
+static void deflation_free(deflation *d)
+{
+    for (int64_t b = 0; d->v && b < d->known.blocks; ++b) {
+        cs_dense_free(&d->v[b]);
+    }
+    cs_free(d->v);
+    cs_free(d->sigma);
+    *d = (deflation){0};
+}
+
+static void fill_block(const cs_dense *solved, const double *weight, cs_dense *v)
+{
+    int64_t rows = v->rows, first = weight ? 1 : 0;
+    for (int64_t i = 0; weight && i < rows; ++i) {
+        v->data[i] = sqrt(weight[i]);
+    }
+    for (int64_t k = first; k < v->cols; ++k) {
+        memcpy(v->data + k * v->ld, solved->data + (k - first) * solved->ld,
+               (size_t)rows * sizeof *v->data);
+    }
+}
+
+static int descending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return a > b ? -1 : a < b;
+}
+
+/* columns: the sampled side is that of the columns. */
+static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, bool columns,
+                              deflation *out)
+{
+    const double *weight = columns ? r->col_weight : r->row_weight;
+    const int64_t *start = columns ? r->col_start : r->row_start;
+    deflation d = {.known = {.blocks = r->count, .start = start}};
+    d.v = cs_calloc(r->count, sizeof *d.v);
+    cs_status status = d.v ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t b = 0; b < r->count; ++b) {
+        d.known.count += parts->part[b].k + (weight ? 1 : 0);
+    }
+    if (status == CS_OK) {
+        d.sigma = cs_alloc(d.known.count, sizeof *d.sigma);
+        status = d.sigma ? CS_OK : CS_ERR_MEMORY;
+    }
+    int64_t n = 0;
+    for (int64_t b = 0; status == CS_OK && b < r->count; ++b) {
+        const cs_part *part = &parts->part[b];
+        status = cs_dense_init(&d.v[b], start[b + 1] - start[b], part->k + (weight ? 1 : 0));
+        if (status == CS_OK) {
+            fill_block(columns ? &part->v : &part->u, weight ? weight + start[b] : NULL, &d.v[b]);
+        }
+        if (weight) {
+            d.sigma[n++] = 1;
+        }
+        for (int64_t k = 0; k < part->k; ++k) {
+            d.sigma[n++] = part->sigma[k];
+        }
+    }
+    if (status != CS_OK) {
+        deflation_free(&d);
+        return status;
+    }
+    qsort(d.sigma, (size_t)n, sizeof *d.sigma, descending);
+    d.known.v = d.v;
+    d.known.sigma = d.sigma;
+    *out = d;
+    return CS_OK;
+}
+
+static cs_interval shifted(const cs_interval *x, double by)
+{
+    return (cs_interval){x->value + by, x->low + by, x->high + by};
+}
+
+/* Tails for t = 0..k from what is known and the estimate of the rest; sigma has all known values.
+ */
+static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
+{
+    int64_t known = d->density.known;
+    bool exact = !isnan(d->sum_sigma4);
+    double beyond = 0, before = 0, sum2 = 0;
+    d->tail = cs_alloc(d->k + 1, sizeof *d->tail);
+    d->tail_exact = exact ? cs_alloc(d->k + 1, sizeof *d->tail_exact) : NULL;
+    if (!d->tail || (exact && !d->tail_exact)) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t j = known - 1; j >= 0; --j) { /* the smallest first: no digits are lost */
+        if (j < d->k) {
+            d->tail[j + 1] = shifted(&d->density.rest4, beyond);
+        }
+        sum2 += sigma[j] * sigma[j];
+        beyond += pow(sigma[j], 4);
+    }
+    d->tail[0] = d->sum4 = shifted(&d->density.rest4, beyond);
+    d->sum2 = shifted(&d->density.rest2, sum2);
+    for (int64_t t = 0; exact && t <= d->k; ++t) {
+        d->tail_exact[t] = fmax(0, d->sum_sigma4 - before);
+        before += t < d->k ? pow(sigma[t], 4) : 0;
+    }
+    return CS_OK;
+}
+
+/* The estimate on the sampled side. */
+static cs_status estimate(const cs_reduction *r, const deflation *known, bool columns,
+                          const cs_spectrum_density_options *o, cs_spectrum_density *d)
+{
+    cs_linop_csr_ctx ctx;
+    cs_linop a = cs_linop_csr(&ctx, &r->a, &r->at, o->spectrum.threads);
+    d->x = cs_alloc(o->bins + 1, sizeof *d->x);
+    if (!d->x) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i <= o->bins; ++i) {
+        d->x[i] = d->top * (double)i / (double)o->bins;
+    }
+    const cs_density_options options = {.samples = o->samples,
+                                        .degree = o->degree,
+                                        .top = d->top,
+                                        .width = o->width,
+                                        .level = o->level,
+                                        .known = &known->known,
+                                        .points = o->bins + 1,
+                                        .x = d->x,
+                                        .seed = o->spectrum.seed,
+                                        .threads = o->spectrum.threads,
+                                        .progress = o->spectrum.progress};
+    cs_linop side = columns ? a : cs_linop_transposed(&a);
+    return cs_density_of(&side, &options, &d->density);
+}
+
+/* The top k values with their largest residual through the full Abar. */
+static cs_status take_top(const cs_system *system, const cs_parts *parts,
+                          const cs_spectrum_options *so, cs_spectrum_density *d)
+{
+    cs_spectrum s = {.rows = d->rows, .cols = d->cols};
+    cs_status status = cs_spectrum_merge(system, parts, so, false, &s);
+    if (status == CS_OK) {
+        status = cs_spectrum_require(&s);
+    }
+    if (status == CS_OK) {
+        d->k = s.k < so->k ? s.k : so->k;
+        d->residual = s.cert_residual.value;
+        d->sigma = s.sigma;
+        s.sigma = NULL;
+    }
+    cs_spectrum_free(&s);
+    return status;
+}
+
+static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_density *d)
+{
+    d->rows = a->rows;
+    d->cols = a->cols;
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        d->nnz += a->val[e] != 0;
+    }
+    d->components = system->components;
+    d->lumped_rows = system->reduced.a.rows;
+    d->lumped_cols = system->reduced.a.cols;
+    d->sum_sigma2 = cs_moment2(system->abar);
+    d->sum_sigma4 = NAN;
+    d->sum_sigma4_cost = cs_moment4_cost(&system->reduced.a, &system->reduced.at);
+    d->top = 1; /* what joint probabilities cannot exceed */
+}
+
+cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
+                                 cs_spectrum_density *out)
+{
+    cs_spectrum_density d = {0};
+    cs_system system = {0};
+    cs_parts parts = {0};
+    deflation known = {0};
+    const cs_spectrum_options so = options->spectrum;
+    double budget = so.moment4_budget > 0 ? so.moment4_budget : CS_MOMENT4_BUDGET;
+    cs_status status = check(a, options);
+    if (status != CS_OK || (status = cs_system_of(a, &so, &system)) != CS_OK) {
+        return status;
+    }
+    const cs_reduction *r = &system.reduced;
+    bool columns = r->a.cols <= r->a.rows;
+    describe(a, &system, &d);
+    if (so.normalised && (status = bound_of(r, &d.top)) != CS_OK) {
+        goto done;
+    }
+    if (d.sum_sigma4_cost <= budget &&
+        (status = cs_moment4(&r->a, &r->at, so.threads, so.progress, &d.sum_sigma4)) != CS_OK) {
+        goto done;
+    }
+    if ((status = cs_parts_solve(&system, &so, so.k, &parts)) != CS_OK ||
+        (status = take_top(&system, &parts, &so, &d)) != CS_OK ||
+        (status = deflation_of(r, &parts, columns, &known)) != CS_OK) {
+        goto done;
+    }
+    cs_parts_free(&parts);
+    if ((status = estimate(r, &known, columns, options, &d)) != CS_OK ||
+        (status = fill_tails(known.sigma, &d)) != CS_OK) {
+        goto done;
+    }
+    *out = d;
+    d = (cs_spectrum_density){0};
+done:
+    cs_spectrum_density_free(&d);
+    deflation_free(&known);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    return status;
+}
