@@ -329,7 +329,7 @@ const cs_command cs_cmd_plot = {
         "draws plots/FIGURE.gp with gnuplot. "
         "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
         "Figures: toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, "
-        "heavy-tails, mask-rank, mask-rank-depth, training, length.",
+        "heavy-tails, mask-rank, mask-rank-depth, training, length, density.",
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},
     .examples =

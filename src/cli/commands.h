@@ -10,6 +10,7 @@
     X(toy)                                                                                         \
     X(cooc)                                                                                        \
     X(svd)                                                                                         \
+    X(density)                                                                                     \
     X(verify)                                                                                      \
     X(connectivity)                                                                                \
     X(inspect)                                                                                     \
