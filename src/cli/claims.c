@@ -32,6 +32,8 @@ static void claim_free(cs_claim *c)
     cs_free(c->found);
     side_free(&c->left);
     side_free(&c->right);
+    side_free(&c->seed_one);
+    side_free(&c->seed_two);
 }
 
 void cs_claims_free(cs_claims *claims)
@@ -104,9 +106,19 @@ static cs_status read_line(cs_claim *c, char *line)
             return keep(texts[i].to, line, rest);
         }
     }
-    return strcmp(line, "left") == 0    ? read_side(&c->left, line, rest)
-           : strcmp(line, "right") == 0 ? read_side(&c->right, line, rest)
-                                        : cs_fail(CS_ERR_INPUT, "unknown key \"%s\"", line);
+    const struct {
+        const char *key;
+        cs_claim_side *to;
+    } sides[] = {{"left", &c->left},
+                 {"right", &c->right},
+                 {"seed-one", &c->seed_one},
+                 {"seed-two", &c->seed_two}};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; ++i) {
+        if (strcmp(line, sides[i].key) == 0) {
+            return read_side(sides[i].to, line, rest);
+        }
+    }
+    return cs_fail(CS_ERR_INPUT, "unknown key \"%s\"", line);
 }
 
 /* What a whole block must have. */
@@ -118,6 +130,10 @@ static cs_status check(const cs_claim *c)
     }
     if (c->statement ? sides : !(c->left.label && c->right.label && c->want)) {
         return cs_fail(CS_ERR_INPUT, "claim %s: want either left, want and right, or statement",
+                       c->name);
+    }
+    if (!c->seed_one.label != !c->seed_two.label || (c->statement && c->seed_one.label)) {
+        return cs_fail(CS_ERR_INPUT, "claim %s: seed-one and seed-two go together, with two sides",
                        c->name);
     }
     return c->statement || strcmp(c->want, ">") == 0 || strcmp(c->want, "<") == 0
@@ -259,7 +275,8 @@ static cs_status measure_side(const char *dir, cs_claim_side *side)
 
 static void compare(cs_claim *c)
 {
-    double d = c->left.value - c->right.value, e = hypot(c->left.se, c->right.se);
+    double d = c->left.value - c->right.value;
+    double e = hypot(hypot(c->left.se, c->right.se), c->seed_one.value - c->seed_two.value);
     bool wanted = *c->want == '>' ? d > 0 : d < 0;
     c->difference = d;
     c->se = e;
@@ -330,7 +347,9 @@ cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claim
         if (c->statement) {
             status = measure_statement(dir, c);
         } else if ((status = measure_side(dir, &c->left)) == CS_OK &&
-                   (status = measure_side(dir, &c->right)) == CS_OK) {
+                   (status = measure_side(dir, &c->right)) == CS_OK &&
+                   (status = measure_side(dir, &c->seed_one)) == CS_OK &&
+                   (status = measure_side(dir, &c->seed_two)) == CS_OK) {
             compare(c);
         }
         if (scale && c->not_at && strcmp(scale, c->not_at) == 0) {
@@ -371,6 +390,9 @@ static cs_status write_measured(cs_table *table, const cs_claim *c)
     cs_status status = write_side(table, left, &c->left);
     if (status == CS_OK && (status = write_side(table, right, &c->right)) == CS_OK &&
         (status = cs_table_text(table, "want", c->want)) == CS_OK &&
+        (status = cs_table_real(table, "seeds",
+                                c->seed_one.label ? c->seed_one.value - c->seed_two.value : NAN)) ==
+            CS_OK &&
         (status = cs_table_real(table, "difference", c->difference)) == CS_OK) {
         status = cs_table_real(table, "se", c->se);
     }
@@ -395,7 +417,7 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     cs_table table = {0};
     cs_status status =
         cs_table_init(&table, "claim,source,says,left,left_value,left_se,want,right,right_value,"
-                              "right_se,difference,se,verdict,why,scope");
+                              "right_se,seeds,difference,se,verdict,why,scope");
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         status = write_claim(&table, &claims->claim[i]);
     }

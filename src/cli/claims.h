@@ -9,12 +9,16 @@
  *   want  > | <
  *   right SIDE
  *   scope WHAT THE INTERVAL COVERS, WHAT THIS SCALE CANNOT SHOW
+ *   seed-one SIDE           optional: one objective's measurement in two training runs of other
+ *   seed-two SIDE           seeds, for what another seed would change
  *   not-at SCALE            optional: a scale of the study too small to tell
  *
  * SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN | exact] [where=COLUMN:VALUE]...
  * (cli/table_pick.h). In place of left, want and right:  statement STEP ID FORM,  a verdict of
- * statements.json. With difference d = left - right and its standard error e = sqrt(e_left^2 +
- * e_right^2) (sides taken as independent: too wide where both are of the same documents):
+ * statements.json. With difference d = left - right and its standard error e, e^2 = e_left^2 +
+ * e_right^2 + (one - two)^2: sides are taken as independent (too wide where both are of the same
+ * documents), and (one - two)^2 / 2 estimates the variance over seeds of one run, with one degree
+ * of freedom:
  *
  *   agree         d has the sign wanted and |d| > 1.96 e;  PASS
  *   disagree      it has the other and |d| > 1.96 e;       FAIL
@@ -43,6 +47,7 @@ typedef struct {
     char *statement; /* STEP ID FORM; NULL: two sides */
     char *want;
     cs_claim_side left, right;
+    cs_claim_side seed_one, seed_two; /* label NULL: not given */
     /* measured */
     double difference, se;
     char *found;     /* of a statement: its verdict */
@@ -67,7 +72,7 @@ cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claim
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
 /* A row a claim: claim, source, says, left, left_value, left_se, right, right_value, right_se,
- * difference, se, verdict, why, scope. */
+ * seeds, difference, se, verdict, why, scope. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 #endif
