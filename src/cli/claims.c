@@ -182,7 +182,7 @@ static cs_status take_line(cs_claims *claims, char *line, bool *open)
                  : cs_fail(CS_ERR_INPUT, "\"%s\" stands in no claim", line);
 }
 
-cs_status cs_claims_read(const char *path, cs_claims *out)
+cs_status cs_claims_read(const char *path, const cs_study *study, cs_claims *out)
 {
     char *text = NULL;
     int64_t size = 0, number = 0;
@@ -195,7 +195,13 @@ cs_status cs_claims_read(const char *path, cs_claims *out)
         if (end) {
             *end = '\0';
         }
-        status = cs_blame(take_line(out, line, &open), "%s:%lld", path, (long long)++number);
+        char *whole = NULL;
+        status = cs_study_substitute(study, line, &whole);
+        if (status == CS_OK) {
+            status = take_line(out, whole, &open);
+        }
+        status = cs_blame(status, "%s:%lld", path, (long long)++number);
+        cs_free(whole);
         line = end ? end + 1 : NULL;
     }
     if (status == CS_OK && open) {
@@ -339,8 +345,9 @@ static cs_status measure_statement(const char *dir, cs_claim *c)
     return status;
 }
 
-cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claims)
+cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
 {
+    const char *dir = study->dir, *scale = study->scale;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         cs_claim *c = &claims->claim[i];

@@ -13,12 +13,12 @@
  *   seed-two SIDE           seeds, for what another seed would change
  *   not-at SCALE            optional: a scale of the study too small to tell
  *
- * SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN | exact] [where=COLUMN:VALUE]...
- * (cli/table_pick.h). In place of left, want and right:  statement STEP ID FORM,  a verdict of
- * statements.json. With difference d = left - right and its standard error e, e^2 = e_left^2 +
- * e_right^2 + (one - two)^2: sides are taken as independent (too wide where both are of the same
- * documents), and (one - two)^2 / 2 estimates the variance over seeds of one run, with one degree
- * of freedom:
+ * $NAME is a variable of the study. SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN |
+ * exact] [where=COLUMN:VALUE]... (cli/table_pick.h). In place of left, want and right:  statement
+ * STEP ID FORM,  a verdict of statements.json. With difference d = left - right and its standard
+ * error e, e^2 = e_left^2 + e_right^2 + (one - two)^2: sides are taken as independent (too wide
+ * where both are of the same documents), and (one - two)^2 / 2 estimates the variance over seeds of
+ * one run, with one degree of freedom:
  *
  *   agree         d has the sign wanted and |d| > 1.96 e;  PASS
  *   disagree      it has the other and |d| > 1.96 e;       FAIL
@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "cli/study.h"
 
 typedef struct {
     char *label; /* of the line; empty for a number */
@@ -61,12 +62,12 @@ typedef struct {
 } cs_claims;
 
 /* CS_ERR_INPUT names file and line: an unknown key, a claim that lacks one, a name given twice. */
-cs_status cs_claims_read(const char *path, cs_claims *out) CS_MUST_CHECK;
+cs_status cs_claims_read(const char *path, const cs_study *study, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
-/* Reads every side from the study's folder `dir`; scale: of the study, or NULL. CS_ERR_INPUT names
+/* Reads every side from the study's folder. CS_ERR_INPUT names
  * the claim, and the file, column or row that is missing. */
-cs_status cs_claims_measure(const char *dir, const char *scale, cs_claims *claims) CS_MUST_CHECK;
+cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
 
 /* "agree", "disagree", "cannot tell" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);

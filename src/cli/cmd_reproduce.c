@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/study.h"
+#include "cli/report.h"
 #include "io/file.h"
 #include "io/share.h"
 
@@ -26,14 +26,14 @@ static cs_status shared_or(const char *given, const char *shared, char **out)
 }
 
 /* Those of the main study go with its steps alone. */
-static cs_status read_claims(cs_args *args, char **path, cs_claims *out)
+static cs_status read_claims(cs_args *args, const cs_study *study, char **path, cs_claims *out)
 {
     const char *given = cs_args_text(args, "claims");
     if (!given && cs_args_text(args, "steps")) {
         return CS_OK;
     }
     cs_status status = shared_or(given, "plots/reproduce.claims", path);
-    if (status == CS_OK && (status = cs_claims_read(*path, out)) == CS_OK) {
+    if (status == CS_OK && (status = cs_claims_read(*path, study, out)) == CS_OK) {
         status = cs_output_input(args, *path);
     }
     return status;
@@ -64,7 +64,7 @@ static cs_status run(cs_args *args)
         (status = cs_study_read(steps, dir, cs_args_text(args, "scale"), &study)) != CS_OK ||
         (status = cs_output_input(args, steps)) != CS_OK ||
         (status = cs_output_input(args, template)) != CS_OK ||
-        (status = read_claims(args, &claims_file, &claims)) != CS_OK) {
+        (status = read_claims(args, &study, &claims_file, &claims)) != CS_OK) {
         goto done;
     }
     bool resume = cs_args_flag(args, "resume");
@@ -75,7 +75,7 @@ static cs_status run(cs_args *args)
         goto done;
     }
     if ((status = cs_study_run(&study, self, resume, announce, args)) != CS_OK ||
-        (status = cs_claims_measure(dir, study.scale, &claims)) != CS_OK ||
+        (status = cs_claims_measure(&study, &claims)) != CS_OK ||
         (claims_file && (status = cs_claims_write(&claims, verdicts)) != CS_OK) ||
         (status = cs_report_write(&study, &claims, template, report)) != CS_OK) {
         goto done;

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cli/study.h"
+#include "cli/report.h"
 #include "cli/table_pick.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -528,7 +528,13 @@ static cs_status fill(report *r, const char *path, char *text)
             return cs_fail(CS_ERR_INPUT, "%s:%lld: {{ without }}", path, (long long)line);
         }
         *close = '\0';
-        cs_status status = cs_blame(directive(r, open + 2), "%s:%lld", path, (long long)line);
+        char *whole = NULL;
+        cs_status status = cs_study_substitute(r->study, open + 2, &whole);
+        if (status == CS_OK) {
+            status = directive(r, whole);
+        }
+        cs_free(whole);
+        status = cs_blame(status, "%s:%lld", path, (long long)line);
         if (status != CS_OK) {
             return status;
         }

@@ -40,6 +40,11 @@ void cs_study_free(cs_study *study)
     cs_free(study->step);
     cs_free(study->dir);
     cs_free(study->scale);
+    for (int64_t i = 0; i < study->variables; ++i) {
+        cs_free(study->variable[i].name);
+        cs_free(study->variable[i].value);
+    }
+    cs_free(study->variable);
     memset(study, 0, sizeof *study);
 }
 
@@ -83,17 +88,11 @@ static cs_status split_words(char *text, const char *dir, cs_step *step)
 
 /* --- variables --- */
 
-typedef struct {
-    char *name, *value;
-} variable;
-
 /* A steps file being read. */
 typedef struct {
     cs_study study;
     const char *wanted; /* scale; NULL: none was asked for */
     int64_t scales, chosen;
-    int64_t variables;
-    variable *variable;
 } reader;
 
 static size_t name_length(const char *text)
@@ -169,18 +168,19 @@ static cs_status add_variable(reader *r, char *line)
         return cs_fail(CS_ERR_INPUT, "$%s has %lld values for %lld scales", name, (long long)count,
                        (long long)r->scales);
     }
-    variable *longer = cs_realloc(r->variable, r->variables + 1, sizeof *longer);
+    cs_study *study = &r->study;
+    cs_study_variable *longer = cs_realloc(study->variable, study->variables + 1, sizeof *longer);
     if (!longer) {
         return CS_ERR_MEMORY;
     }
-    r->variable = longer;
-    variable *v = &longer[r->variables++];
-    *v = (variable){cs_strdup(name), cs_strdup(value_of(values, count == 1 ? 0 : r->chosen))};
+    study->variable = longer;
+    cs_study_variable *v = &longer[study->variables++];
+    *v = (cs_study_variable){cs_strdup(name),
+                             cs_strdup(value_of(values, count == 1 ? 0 : r->chosen))};
     return v->name && v->value ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* `text` with every $NAME replaced, in fresh memory. */
-static cs_status substitute(const reader *r, const char *text, char **out)
+cs_status cs_study_substitute(const cs_study *study, const char *text, char **out)
 {
     char *done = cs_strdup("");
     for (size_t plain; done; text += plain + 1 + name_length(text + plain + 1)) {
@@ -190,15 +190,15 @@ static cs_status substitute(const reader *r, const char *text, char **out)
             const char *name = text + plain + 1;
             size_t length = name_length(name);
             int64_t i = 0;
-            while (i < r->variables && (strncmp(r->variable[i].name, name, length) != 0 ||
-                                        r->variable[i].name[length] != '\0')) {
+            while (i < study->variables && (strncmp(study->variable[i].name, name, length) != 0 ||
+                                            study->variable[i].name[length] != '\0')) {
                 ++i;
             }
-            if (i == r->variables) {
+            if (i == study->variables) {
                 cs_free(done);
                 return cs_fail(CS_ERR_INPUT, "no variable $%.*s", (int)length, name);
             }
-            value = r->variable[i].value;
+            value = study->variable[i].value;
         }
         char *longer = cs_format("%s%.*s%s", done, (int)plain, text, value);
         cs_free(done);
@@ -214,9 +214,8 @@ static cs_status substitute(const reader *r, const char *text, char **out)
 /* --- steps --- */
 
 /* One non-empty line without its comment. */
-static cs_status parse_step(const reader *r, char *line, cs_step *out)
+static cs_status parse_step(const cs_study *study, char *line, cs_step *out)
 {
-    const cs_study *study = &r->study;
     char *colon = strchr(line, ':');
     if (!colon || colon == line) {
         return cs_fail(CS_ERR_INPUT, "want NAME: COMMAND ARGUMENT..., got \"%s\"", line);
@@ -228,7 +227,7 @@ static cs_status parse_step(const reader *r, char *line, cs_step *out)
         }
     }
     char *command = NULL;
-    cs_status status = substitute(r, colon + 1 + strspn(colon + 1, " \t"), &command);
+    cs_status status = cs_study_substitute(study, colon + 1 + strspn(colon + 1, " \t"), &command);
     if (status == CS_OK) {
         out->exit_code = -1;
         out->name = cs_strdup(line);
@@ -256,7 +255,7 @@ static cs_status add_line(reader *r, char *line)
     }
     r->study.step = longer;
     cs_step step = {0};
-    cs_status status = parse_step(r, line, &step);
+    cs_status status = parse_step(&r->study, line, &step);
     if (status != CS_OK) {
         step_free(&step);
         return status;
@@ -286,11 +285,6 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale, cs
     if (status == CS_OK && scale && !r.study.scale) {
         status = cs_fail(CS_ERR_USAGE, "%s has no scales: leave --scale out", path);
     }
-    for (int64_t i = 0; i < r.variables; ++i) {
-        cs_free(r.variable[i].name);
-        cs_free(r.variable[i].value);
-    }
-    cs_free(r.variable);
     cs_free(text);
     if (status == CS_OK) {
         *out = r.study;

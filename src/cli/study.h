@@ -1,4 +1,4 @@
-/* A study: named cospec runs in order, and a report written from what they left behind.
+/* A study: named cospec runs in order.
  *
  * Steps file, one step a line ("#" starts a comment):    NAME: COMMAND ARGUMENT...
  * Every `@` becomes the study's folder, so that a step reads what an earlier one wrote
@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "cli/claims.h"
 
 typedef struct {
     char *name;
@@ -29,7 +28,13 @@ typedef struct {
 } cs_step;
 
 typedef struct {
+    char *name, *value;
+} cs_study_variable;
+
+typedef struct {
     char *dir;
+    int64_t variables;
+    cs_study_variable *variable;
     char *scale; /* NULL: the study has none */
     int64_t steps;
     cs_step *step;
@@ -42,6 +47,10 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale,
                         cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);
 
+/* `text` with every $NAME replaced by its value, in fresh memory. CS_ERR_INPUT names a variable
+ * that the study has not. */
+cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
+
 /* Runs the steps with `program`; with `resume`, finished ones of the same version and command are
  * kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
  * failed) and 4 (inconclusive) are outcomes and go on to the report; any other ends the study with
@@ -49,24 +58,5 @@ void cs_study_free(cs_study *study);
 typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);
 cs_status cs_study_run(cs_study *study, const char *program, bool resume,
                        cs_study_announce announce, void *ctx) CS_MUST_CHECK;
-
-/* Fills a template with the study's results. Directives, all of them traced to a file of the study:
- *
- *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
- *   {{command STEP}}                                   how to repeat it, its wall time and exit
- * code
- *   {{statements STEP [PREFIX]}}                       statements.json as a table, ids starting
- * with PREFIX
- *   {{verdict STEP ID FORM}}                            verdict of one statement
- *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
- *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
- *   {{figure STEP FIGURE caption...}}                  the SVG inline, links to PNG, PDF, CSV and
- * script
- *   {{claims [PREFIX]}}                                claims whose name starts with PREFIX,
- * measured
- *   {{steps}}                                          all steps with commands, times, exit codes
- */
-cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
-                          const char *path) CS_MUST_CHECK;
 
 #endif
