@@ -495,7 +495,8 @@ const cs_command cs_cmd_finetune = {
         "defaults with their sources. Small models want a larger --lr (1e-4 to 1e-3).\n\n"
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) as soon as it is done, and the same command with --resume makes "
-        "those that are missing. DIR receives finetune.csv, finetune.json and predictions.csv.",
+        "those that are missing. DIR receives finetune.csv, finetune.json and "
+        "predictions.csv, which cospec probe --against compares with.",
     .positional = "MODEL TRAIN TEST",
     .groups = finetune_groups,
     .examples =

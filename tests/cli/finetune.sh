@@ -1,5 +1,6 @@
 # cospec finetune: tasks, few labels, rates, baselines, resumed runs, models that are kept, and what is refused.
 . tests/cli/lib.sh
+plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so} # or the real one, where there is a GPU
 
 # trained DIR OBJECTIVE...: a tiny model of the small corpus.
 trained() {
@@ -104,6 +105,19 @@ test_kept_models() {
     exits 0 "$COSPEC" finetune $kept c.tsv c.tsv $quick --epochs 2 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || fail "${why:-$(cat out)}"
 }
 
+# The plug-in computes the same heads, types, means and errors: losses agree to float rounding.
+test_plugin() {
+    [ -f "$plugin" ] || { skip plugin "no C++ compiler"; return 0; }
+    task; trained model masked --arch bert
+    for form in "pairs.tsv pairs.tsv --pair-column 3" "pairs.tsv pairs.tsv --pair-column 3 --pooling mean" "values.tsv values.tsv --regression"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" finetune model $form --epochs 1 --lr 1e-3 --seeds 1 --json && cp out cpu || return 1
+        # shellcheck disable=SC2086
+        exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune model $form --epochs 1 --lr 1e-3 --seeds 1 --device cuda --json || return 1
+        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-4 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-4 || return 1
+    done
+}
+
 test_refusals() {
     task; trained model masked; trained causal ar
     refuses 2 "finetune MODEL TRAIN TEST" "$COSPEC" finetune model c.tsv || return 1
@@ -128,4 +142,4 @@ test_refusals() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are cut to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
 }
 
-for t in every_kind_of_model files rates untrained_and_threads resume interrupt kept_models refusals; do check $t; done
+for t in every_kind_of_model files rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done
