@@ -433,6 +433,46 @@ static void every_allocation_may_fail(void **state)
     (void)cs_mem_fail_at(0);
 }
 
+/* Large enough for several runs of rows: entry by entry against the definition, and the same for
+ * any number of threads. */
+static void large_transposes(void **state)
+{
+    (void)state;
+    cs_csr a = random_sparse(4000, 900, 0.25, 13), first = {0};
+    assert_true(cs_csr_nnz(&a) > 700000);
+    for (int threads = 1; threads <= 3; ++threads) {
+        cs_csr t, back;
+        cs_threads_set(threads);
+        OK(cs_csr_transpose(&a, &t));
+        OK(cs_csr_check(&t, false));
+        OK(cs_csr_transpose(&t, &back));
+        assert_memory_equal(back.ptr, a.ptr, 4001 * sizeof *a.ptr);
+        assert_memory_equal(back.col, a.col, (size_t)cs_csr_nnz(&a) * sizeof *a.col);
+        assert_memory_equal(back.val, a.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
+        cs_csr_free(&back);
+        if (threads == 1) {
+            first = t;
+            continue;
+        }
+        assert_memory_equal(t.ptr, first.ptr, 901 * sizeof *t.ptr);
+        assert_memory_equal(t.col, first.col, (size_t)cs_csr_nnz(&a) * sizeof *t.col);
+        assert_memory_equal(t.val, first.val, (size_t)cs_csr_nnz(&a) * sizeof *t.val);
+        cs_csr_free(&t);
+    }
+    cs_threads_set(0);
+    for (int64_t j = 0; j < 900; j += 37) { /* each entry of a row of A^T is one of A */
+        for (int64_t p = first.ptr[j]; p < first.ptr[j + 1]; ++p) {
+            int64_t i = first.col[p], q = a.ptr[i];
+            while (q < a.ptr[i + 1] && a.col[q] != j) {
+                ++q;
+            }
+            assert_true(q < a.ptr[i + 1] && a.val[q] == first.val[p]);
+        }
+    }
+    cs_csr_free(&first);
+    cs_csr_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +488,7 @@ int main(void)
         cmocka_unit_test(product_is_right_for_every_width),
         cmocka_unit_test(product_has_the_same_bits_for_any_threads),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(large_transposes),
     };
     return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 
 enum { MANY_ROWS = 1 << 26 };
 
@@ -220,32 +221,92 @@ cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out)
     return CS_OK;
 }
 
+/* The transpose by counting: `parts` runs of rows of about equal work count their columns apart, so
+ * that each knows where its entries go. */
+typedef struct {
+    const cs_csr *a;
+    cs_csr *b;
+    int64_t parts;
+    int64_t *next; /* parts x cols: counts, then the place of the next entry */
+} transposition;
+
+static int64_t part_start(const transposition *t, int64_t part)
+{
+    int64_t nnz = cs_csr_nnz(t->a),
+            target = nnz / t->parts * part + nnz % t->parts * part / t->parts;
+    int64_t low = 0, high = t->a->rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (t->a->ptr[middle] < target) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return part == t->parts ? t->a->rows : low;
+}
+
+static cs_status count_part(void *ctx, int64_t part, int worker)
+{
+    (void)worker;
+    const transposition *t = ctx;
+    int64_t *count = t->next + part * t->a->cols;
+    int64_t end = t->a->ptr[part_start(t, part + 1)];
+    for (int64_t p = t->a->ptr[part_start(t, part)]; p < end; ++p) {
+        count[t->a->col[p]] += 1;
+    }
+    return CS_OK;
+}
+
+static cs_status place_part(void *ctx, int64_t part, int worker)
+{
+    (void)worker;
+    const transposition *t = ctx;
+    int64_t *next = t->next + part * t->a->cols, end = part_start(t, part + 1);
+    for (int64_t i = part_start(t, part); i < end; ++i) {
+        for (int64_t p = t->a->ptr[i]; p < t->a->ptr[i + 1]; ++p) {
+            int64_t q = next[t->a->col[p]]++;
+            t->b->col[q] = (int32_t)i;
+            t->b->val[q] = t->a->val[p];
+        }
+    }
+    return CS_OK;
+}
+
 cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
 {
+    enum { MOST_PARTS = 16, LEAST_WORK = 1 << 17 };
     cs_csr b;
     if (a->rows > INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%lld rows: more than 2^31 - 1, cannot be transposed",
                        (long long)a->rows);
     }
+    int64_t work = cs_csr_nnz(a) / (LEAST_WORK + a->cols);
+    transposition t = {.a = a,
+                       .b = &b,
+                       .parts = work < 1            ? 1
+                                : work < MOST_PARTS ? work
+                                                    : MOST_PARTS};
     cs_status status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
     if (status != CS_OK) {
         return status;
     }
-    for (int64_t p = 0; p < cs_csr_nnz(a); ++p) {
-        b.ptr[a->col[p] + 1] += 1;
-    }
-    for (int64_t j = 0; j < a->cols; ++j) {
-        b.ptr[j + 1] += b.ptr[j];
-    }
-    for (int64_t i = 0; i < a->rows; ++i) {
-        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
-            int64_t q = b.ptr[a->col[p]]++;
-            b.col[q] = (int32_t)i;
-            b.val[q] = a->val[p];
+    t.next = cs_calloc(t.parts * a->cols, sizeof *t.next);
+    status = t.next ? cs_parallel_through(t.parts, 0, count_part, &t) : CS_ERR_MEMORY;
+    for (int64_t j = 0, place = 0; status == CS_OK && j < a->cols; ++j) {
+        for (int64_t part = 0; part < t.parts; ++part) {
+            int64_t count = t.next[part * a->cols + j];
+            t.next[part * a->cols + j] = place;
+            place += count;
         }
+        b.ptr[j + 1] = place;
     }
-    memmove(b.ptr + 1, b.ptr, (size_t)a->cols * sizeof *b.ptr);
-    b.ptr[0] = 0;
+    status = status ? status : cs_parallel_through(t.parts, 0, place_part, &t);
+    cs_free(t.next);
+    if (status != CS_OK) {
+        cs_csr_free(&b);
+        return status;
+    }
     *out = b;
     return CS_OK;
 }

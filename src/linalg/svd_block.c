@@ -19,7 +19,8 @@
  * A block has 8 columns: a row of a panel is then a cache line, which is what the product fetches
  * for each nonzero, whatever is used of it; wider blocks cost as much a column, and more columns.
  *
- * Memory: basis of cols x (6 k or k + 160) unless the budget is smaller; results (rows + cols) k;
+ * Memory: basis of cols x 6 k, or k and a fresh block's run, about 200 (a budget below the latter
+ * restarts within the run, for which the probability is not proved); results (rows + cols) k;
  * one left panel, rows x 8 (Golub-Kahan: the basis has rows + cols).
  */
 #include <float.h>
@@ -345,7 +346,8 @@ static cs_status capacity_of(const cs_space *space, const cs_svd_options *o, boo
                              int64_t *capacity)
 {
     int64_t k = o->k, n = space->cols;
-    int64_t columns = 6 * k > k + 160 ? 6 * k : k + 160;
+    int64_t run = k + B * (cs_probe_steps(n) + 2); /* a fresh block's, without a restart */
+    int64_t columns = 6 * k > run ? 6 * k : run;
     columns = columns < n ? columns : n;
     int64_t memory = o->memory;
     if (memory == 0) {
