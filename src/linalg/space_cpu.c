@@ -11,6 +11,7 @@
  * products is applied through two column-major copies.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -61,6 +62,19 @@ const cs_space_kernels *cs_space_kernels_here(void)
     return all[cs_space_kernels_all(all) - 1];
 }
 
+/* Before the first touch: the transposed product reads rows of a tall panel at random, and small
+ * pages would be looked up anew for many of them (a tenth to a quarter of its time at 200,000
+ * rows). */
+static void ask_for_large_pages(void *at, int64_t bytes)
+{
+    enum { PAGE = 1 << 21 };
+    char *begin = (char *)(((uintptr_t)at + PAGE - 1) / PAGE * PAGE);
+    char *end = (char *)(((uintptr_t)at + (uintptr_t)bytes) / PAGE * PAGE);
+    if (begin < end) {
+        (void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE); /* refused: slower, not wrong */
+    }
+}
+
 static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 {
     int64_t rows = side == CS_LEFT ? s->rows : s->cols;
@@ -71,6 +85,7 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
         cs_free(made);
         return CS_ERR_MEMORY;
     }
+    ask_for_large_pages(panel.data, panel.padded * B * (int64_t)sizeof *panel.data);
     memset(panel.data, 0, (size_t)panel.padded * B * sizeof *panel.data);
     *made = panel;
     *out = made;
