@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/metrics.h"
 #include "analysis/theorem_43_private.h"
 #include "base/mem.h"
 
@@ -28,38 +29,10 @@ static double documents_of(const cs_43_audit *a, int64_t block)
     return n;
 }
 
-/* Mean ranks of ties. */
-static void ranks(int64_t n, const double *x, double *rank)
+/* room: 2 lengths numbers. NaN with fewer than 3 lengths. */
+static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, double *rho)
 {
-    for (int64_t i = 0; i < n; ++i) {
-        double below = 0, same = 0;
-        for (int64_t j = 0; j < n; ++j) {
-            below += x[j] < x[i];
-            same += x[j] == x[i];
-        }
-        rank[i] = below + (same + 1) / 2;
-    }
-}
-
-static double correlation(int64_t n, const double *x, const double *y)
-{
-    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        mx += x[i] / (double)n;
-        my += y[i] / (double)n;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-        xx += (x[i] - mx) * (x[i] - mx);
-        yy += (y[i] - my) * (y[i] - my);
-        xy += (x[i] - mx) * (y[i] - my);
-    }
-    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : (double)NAN;
-}
-
-/* room: 4 lengths numbers. */
-static double spearman(const cs_43_audit *a, int64_t without, double *room)
-{
-    double *x = room, *y = x + a->lengths, *rx = y + a->lengths, *ry = rx + a->lengths;
+    double *x = room, *y = x + a->lengths;
     int64_t n = 0;
     for (int64_t k = 0; k < a->lengths; ++k) {
         double sum[CS_43_CURVE];
@@ -69,23 +42,22 @@ static double spearman(const cs_43_audit *a, int64_t without, double *room)
             y[n++] = sum[CS_43_GAP] / sum[CS_43_N];
         }
     }
-    ranks(n, x, rx);
-    ranks(n, y, ry);
-    return n >= 3 ? correlation(n, rx, ry) : (double)NAN;
+    *rho = NAN;
+    return n < 3 ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
 }
 
 cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
 {
     double mean = 0, square = 0, used = 0;
-    double *room = cs_alloc(5 * (a->lengths + a->blocks), sizeof *room);
+    double *room = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *room);
     if (!room) {
         return CS_ERR_MEMORY;
     }
-    double *without = room + 4 * (a->lengths + a->blocks);
-    *rho = spearman(a, -1, room);
-    for (int64_t b = 0; b < a->blocks; ++b) {
+    double *without = room + 2 * a->lengths;
+    cs_status status = spearman(a, -1, room, rho);
+    for (int64_t b = 0; b < a->blocks && status == CS_OK; ++b) {
         if (documents_of(a, b) > 0) {
-            without[(int64_t)used] = spearman(a, b, room);
+            status = spearman(a, b, room, &without[(int64_t)used]);
             mean += without[(int64_t)used++];
         }
     }
@@ -94,7 +66,7 @@ cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
     }
     *se = used > 1 ? sqrt((used - 1) / used * square) : (double)NAN;
     cs_free(room);
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,

@@ -165,13 +165,7 @@ static cs_status probe_layer(run *r, const char *name, const cs_rows *train, con
 static cs_status open_rows(run *r, int argument, cs_rows *out)
 {
     const char *text = cs_args_positional(r->args, argument);
-    char *path = NULL, *name = NULL;
-    cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK) {
-        status = cs_output_input(r->args, path);
-    }
-    cs_free(path);
-    cs_free(name);
+    cs_status status = cs_output_input_rows(r->args, text);
     return status == CS_OK ? cs_rows_open(text, out) : status;
 }
 

@@ -40,18 +40,6 @@ static cs_status holds_blocks(const char *path, bool *out)
     return status;
 }
 
-static cs_status note_input(cs_args *args, const char *text)
-{
-    char *path = NULL, *name = NULL;
-    cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK) {
-        status = cs_output_input(args, path);
-    }
-    cs_free(path);
-    cs_free(name);
-    return status;
-}
-
 static double block_bytes(int64_t cols, int64_t blocks)
 {
     return 8.0 * (double)cols * (double)cols * (double)blocks;
@@ -95,7 +83,7 @@ done:
 static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 {
     bool stored = false;
-    cs_status status = note_input(s->args, text);
+    cs_status status = cs_output_input_rows(s->args, text);
     if (status == CS_OK) {
         status = holds_blocks(text, &stored);
     }

@@ -128,13 +128,7 @@ static cs_status dimensions(result *r, const cs_rows *rows)
 
 static cs_status open_rows(cs_args *args, const char *text, cs_rows *out)
 {
-    char *path = NULL, *name = NULL;
-    cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK) {
-        status = cs_output_input(args, path);
-    }
-    cs_free(path);
-    cs_free(name);
+    cs_status status = cs_output_input_rows(args, text);
     return status == CS_OK ? cs_rows_open(text, out) : status;
 }
 

@@ -417,7 +417,6 @@ static cs_status take_argument(study *s, int index)
     const char *text = cs_args_positional(s->args, index);
     const char *equals = cs_path_exists(text) ? NULL : strrchr(text, '=');
     model *m = &s->models[index];
-    char *path = NULL, *member = NULL;
     m->name = equals ? cs_format("%.*s", (int)(equals - text), text) : cs_strdup(text);
     m->file = cs_strdup(equals ? equals + 1 : text);
     if (!m->name || !m->file) {
@@ -428,13 +427,7 @@ static cs_status take_argument(study *s, int index)
             return cs_fail(CS_ERR_USAGE, "%s is given twice; NAME=FILE tells them apart", m->name);
         }
     }
-    cs_status status = cs_rows_split(m->file, &path, &member);
-    if (status == CS_OK) {
-        status = cs_output_input(s->args, path);
-    }
-    cs_free(path);
-    cs_free(member);
-    return status;
+    return cs_output_input_rows(s->args, m->file);
 }
 
 static cs_status estimate(study *s)

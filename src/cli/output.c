@@ -24,6 +24,7 @@
 #include "cli/manifest.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/rows.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 
@@ -437,5 +438,17 @@ cs_status cs_output_input(cs_args *args, const char *path)
     if (status == CS_OK) {
         args->input[args->inputs++] = input;
     }
+    return status;
+}
+
+cs_status cs_output_input_rows(cs_args *args, const char *text)
+{
+    char *path = NULL, *name = NULL;
+    cs_status status = cs_rows_split(text, &path, &name);
+    if (status == CS_OK) {
+        status = cs_output_input(args, path);
+    }
+    cs_free(path);
+    cs_free(name);
     return status;
 }

@@ -43,6 +43,8 @@ cs_status cs_output_claim(const cs_args *args, const char *file) CS_MUST_CHECK;
 
 /* Remembers an input file or directory; its SHA-256 goes into the manifest. */
 cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
+/* The same of the file of FILE or FILE:NAME (io/rows.h). */
+cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);

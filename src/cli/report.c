@@ -440,8 +440,12 @@ static void put_claim(FILE *out, const cs_claim *c)
         put_side(out, &c->left);
         put_side(out, &c->right);
     }
-    (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">%s</div></td></tr>\n",
-                  style[c->verdict], cs_claim_verdict_name(c->verdict), c->why);
+    (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">%s", style[c->verdict],
+                  cs_claim_verdict_name(c->verdict), c->why);
+    if (!c->statement) {
+        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, 1.96 * c->se);
+    }
+    (void)fputs("</div></td></tr>\n", out);
 }
 
 /* {{claims [PREFIX]}} */
