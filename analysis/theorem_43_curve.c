@@ -29,21 +29,24 @@ static double documents_of(const cs_43_audit *a, int64_t block)
     return n;
 }
 
-/* room: 2 lengths numbers. NaN with fewer than 3 lengths. */
+/* room: 2 lengths numbers. NaN with fewer than 3 lengths, or where all lose the same. */
 static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, double *rho)
 {
     double *x = room, *y = x + a->lengths;
     int64_t n = 0;
+    bool differ = false;
     for (int64_t k = 0; k < a->lengths; ++k) {
         double sum[CS_43_CURVE];
         sums_at(a, k, without, sum);
         if (sum[CS_43_N] > 0) {
             x[n] = sum[CS_43_MISALIGNMENT] / sum[CS_43_N];
-            y[n++] = sum[CS_43_GAP] / sum[CS_43_N];
+            y[n] = sum[CS_43_GAP] / sum[CS_43_N];
+            differ = differ || y[n] != y[0];
+            n += 1;
         }
     }
     *rho = NAN;
-    return n < 3 ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
+    return n < 3 || !differ ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
 }
 
 cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
