@@ -213,8 +213,10 @@ train-demo: deps
 	$(MAKE) all
 	$(B)/cospec reproduce --steps plots/train-demo.steps --template plots/train-demo.html -o results/train-demo --resume
 
-bench: all $(B)/tests/bench/bench $(B)/tests/bench/train_bench
+bench: all $(B)/tests/bench/bench $(B)/tests/bench/train_bench $(B)/tests/bench/count_bench
 	@BUILD=$(B) PYTHON=$(PYTHON) sh tests/bench/run.sh
+
+$(B)/tests/bench/count_bench: $(B)/tests/bench/glove_style.o $(B)/tests/bench/zipf_text.o
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
@@ -60,6 +61,16 @@ void *cs_realloc(void *old, int64_t count, size_t size)
     size_t bytes = (size_t)count * size;
     void *p = realloc(old, bytes > 0 ? bytes : 1);
     return p ? p : exhausted(count, size);
+}
+
+void cs_mem_large_pages(void *p, int64_t bytes)
+{
+    const uintptr_t page = UINT64_C(1) << 21;
+    if (bytes >= 2 * (int64_t)page) {
+        uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
+        (void)madvise((void *)from, ((uintptr_t)p + (uintptr_t)bytes - from) / page * page,
+                      MADV_HUGEPAGE);
+    }
 }
 
 char *cs_strdup(const char *text)

@@ -26,6 +26,11 @@ char *cs_strdup(const char *text) CS_MUST_CHECK;
 /* Formats into fresh memory, NULL on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
 
+/* Asks for large pages behind the first `bytes` of an allocation, where they reach over two or
+ * more: what is hit at random would miss the translation buffer each time, and what is filled would
+ * fault every 4 KiB. A hint: a refusal changes nothing. */
+void cs_mem_large_pages(void *p, int64_t bytes);
+
 /* Accepts NULL. */
 void cs_free(void *p);
 

@@ -30,15 +30,24 @@ static cs_status widen(void *p, int64_t room, size_t size)
     return CS_OK;
 }
 
-cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
+cs_status cs_growing_room(cs_growing *g, int64_t more)
 {
-    if (g->nnz == g->room) {
+    if (g->room - g->nnz < more || !g->val) {
         int64_t room = g->room + g->room / 2 + 1024;
+        room = room - g->nnz < more ? g->nnz + more : room;
         if (widen(&g->col, room, sizeof *g->col) != CS_OK ||
             widen(&g->val, room, sizeof *g->val) != CS_OK) {
             return CS_ERR_MEMORY;
         }
         g->room = room;
+    }
+    return CS_OK;
+}
+
+cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
+{
+    if (g->nnz == g->room && cs_growing_room(g, 1) != CS_OK) {
+        return CS_ERR_MEMORY;
     }
     assert(g->col && g->val);
     g->col[g->nnz] = col;

@@ -119,6 +119,8 @@ typedef struct {
 } cs_growing;
 
 void cs_growing_free(cs_growing *g);
+/* Room for `more` entries, which the caller writes behind the first nnz itself. */
+cs_status cs_growing_room(cs_growing *g, int64_t more) CS_MUST_CHECK;
 cs_status cs_growing_put(cs_growing *g, int32_t col, double val) CS_MUST_CHECK;
 cs_status cs_growing_end_row(cs_growing *g) CS_MUST_CHECK;
 

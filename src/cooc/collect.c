@@ -8,7 +8,6 @@
  * that a bucket has in common are skipped, small buckets go to insertion sort.
  */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -18,8 +17,7 @@ enum {
     FIRST_CAPACITY = 1 << 12,
     DIGITS = 24,
     INSERTION = 24,
-    CHECKED = 1 << 16,
-    LARGE_PAGE = 1 << 21
+    CHECKED = 1 << 16
 };
 
 __extension__ typedef unsigned __int128 wide;
@@ -113,16 +111,11 @@ cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
 
 /* --- table ------------------------------------------------------------------------------------ */
 
-/* A zeroed table. Large ones ask for large pages: their slots are hit at random, and would miss the
- * translation buffer each time (a hint, so a refusal changes nothing). */
 static cs_record *new_table(int64_t capacity)
 {
     cs_record *slot = cs_calloc(capacity, sizeof *slot);
-    size_t bytes = slot ? (size_t)capacity * sizeof *slot : 0;
-    if (bytes >= (size_t)2 * LARGE_PAGE) {
-        uintptr_t from = ((uintptr_t)slot + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-        (void)madvise((void *)from, ((uintptr_t)slot + bytes - from) / LARGE_PAGE * LARGE_PAGE,
-                      MADV_HUGEPAGE);
+    if (slot) {
+        cs_mem_large_pages(slot, capacity * (int64_t)sizeof *slot);
     }
     return slot;
 }

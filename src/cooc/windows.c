@@ -48,6 +48,50 @@ bool cs_windows_apply(const cs_windows_job *job)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
+static int64_t first_sequence(const cs_window_counter *c, int64_t share)
+{
+    return c->job->sequences->count * share / c->job->workers;
+}
+
+/* Writes a share of the sequences into the stream and counts their tokens in its tally's row. */
+static cs_status lay_share(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    cs_window_counter *c = ctx;
+    const cs_windows_job *job = c->job;
+    const cs_sequences *s = job->sequences;
+    int64_t *count = c->tally[item].row, from = first_sequence(c, item);
+    for (int64_t i = from; i < first_sequence(c, item + 1); ++i) {
+        const int32_t *token = job->corpus->token + s->start[i];
+        int32_t label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1;
+        cs_window_cell *cell = c->cell + c->first[i];
+        for (int64_t p = 0; p < s->length[i]; ++p) {
+            cell[p] = (cs_window_cell){.token = token[p], .label = label};
+            ++count[token[p]];
+        }
+    }
+    return CS_OK;
+}
+
+/* Lists the cells of a share by token; its tally's row tells where each token's begin, and is left
+ * empty. */
+static cs_status invert_share(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    cs_window_counter *c = ctx;
+    const cs_sequences *s = c->job->sequences;
+    int64_t *next = c->tally[item].row, from = first_sequence(c, item);
+    for (int64_t i = from; i < first_sequence(c, item + 1); ++i) {
+        const int32_t *token = c->job->corpus->token + s->start[i];
+        for (int64_t p = 0; p < s->length[i]; ++p) {
+            c->at[next[token[p]]++] = (uint32_t)(c->first[i] + p);
+        }
+    }
+    memset(next, 0, (size_t)c->vocab * sizeof *next);
+    return CS_OK;
+}
+
+/* The stream and its inversion, a share of the sequences a worker. */
 static cs_status lay_out(cs_window_counter *c)
 {
     const cs_windows_job *job = c->job;
@@ -55,35 +99,32 @@ static cs_status lay_out(cs_window_counter *c)
     c->cells = stream_cells(job);
     c->cell = cs_calloc(c->cells, sizeof *c->cell);
     c->first = cs_alloc(s->count + 1, sizeof *c->first);
-    c->ptr = cs_calloc(c->vocab + 1, sizeof *c->ptr);
+    c->ptr = cs_alloc(c->vocab + 1, sizeof *c->ptr);
     c->at = cs_alloc(c->cells, sizeof *c->at);
     if (!c->cell || !c->first || !c->ptr || !c->at) {
         return CS_ERR_MEMORY;
     }
-    int64_t next = c->width;
+    cs_mem_large_pages(c->cell, c->cells * (int64_t)sizeof *c->cell);
+    cs_mem_large_pages(c->at, c->cells * (int64_t)sizeof *c->at);
+    c->first[0] = c->width;
     for (int64_t i = 0; i < s->count; ++i) {
-        const int32_t *token = job->corpus->token + s->start[i];
-        int32_t label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1;
-        c->first[i] = next;
-        for (int64_t p = 0; p < s->length[i]; ++p) {
-            c->cell[next + p] = (cs_window_cell){.token = token[p], .label = label};
-            ++c->ptr[token[p] + 1];
-        }
-        next += s->length[i] + c->width;
+        c->first[i + 1] = c->first[i] + s->length[i] + c->width;
     }
-    c->first[s->count] = next;
+    cs_status status = cs_parallel(job->workers, job->workers, lay_share, c);
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t sum = 0;
     for (int64_t v = 0; v < c->vocab; ++v) {
-        c->ptr[v + 1] += c->ptr[v];
-    }
-    for (int64_t i = 0; i < s->count; ++i) {
-        for (int64_t p = 0; p < s->length[i]; ++p) {
-            int64_t q = c->first[i] + p;
-            c->at[c->ptr[c->cell[q].token]++] = (uint32_t)q;
+        c->ptr[v] = sum;
+        for (int w = 0; w < job->workers; ++w) {
+            int64_t count = c->tally[w].row[v];
+            c->tally[w].row[v] = sum;
+            sum += count;
         }
     }
-    memmove(c->ptr + 1, c->ptr, (size_t)c->vocab * sizeof *c->ptr); /* filling moved each up */
-    c->ptr[0] = 0;
-    return CS_OK;
+    c->ptr[c->vocab] = sum;
+    return cs_parallel(job->workers, job->workers, invert_share, c);
 }
 
 /* First target and number of places: of outer item `a` at length s. */
@@ -170,6 +211,33 @@ static int by_key(const void *x, const void *y)
     return cs_hash_compare(((const keyed *)x)->key, ((const keyed *)y)->key);
 }
 
+typedef struct {
+    int64_t mass, group;
+} weighed;
+
+static int by_mass(const void *x, const void *y)
+{
+    const weighed *a = x, *b = y;
+    return a->mass != b->mass ? (a->mass < b->mass) - (a->mass > b->mass)
+                              : (a->group > b->group) - (a->group < b->group);
+}
+
+/* The groups of most occurrences go first, so that none of them is what all wait for. */
+static void order_groups(cs_window_counter *c)
+{
+    weighed w[GROUPS];
+    for (int64_t g = 0; g < GROUPS; ++g) {
+        w[g] = (weighed){.group = g};
+        for (int64_t r = c->group[g]; r < c->group[g + 1]; ++r) {
+            w[g].mass += c->ptr[c->by_key[r] + 1] - c->ptr[c->by_key[r]];
+        }
+    }
+    qsort(w, GROUPS, sizeof *w, by_mass);
+    for (int64_t g = 0; g < GROUPS; ++g) {
+        c->heaviest[g] = w[g].group;
+    }
+}
+
 /* Orders tokens by key and cuts them into groups of about equal numbers of occurrences. */
 static cs_status group_rows(cs_window_counter *c)
 {
@@ -177,8 +245,9 @@ static cs_status group_rows(cs_window_counter *c)
     c->by_key = cs_alloc(c->vocab, sizeof *c->by_key);
     c->key = cs_alloc(c->vocab, sizeof *c->key);
     c->group = cs_alloc(GROUPS + 1, sizeof *c->group);
+    c->heaviest = cs_alloc(GROUPS, sizeof *c->heaviest);
     c->part = cs_calloc(GROUPS, sizeof *c->part);
-    if (!k || !c->by_key || !c->key || !c->group || !c->part) {
+    if (!k || !c->by_key || !c->key || !c->group || !c->heaviest || !c->part) {
         cs_free(k);
         return CS_ERR_MEMORY;
     }
@@ -199,35 +268,67 @@ static cs_status group_rows(cs_window_counter *c)
     while (group < GROUPS) {
         c->group[++group] = c->vocab;
     }
+    order_groups(c);
     cs_free(k);
     return CS_OK;
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* Appends `from` and frees it; *to has room for all. */
-static void append(cs_growing *to, cs_growing *from)
+static void free_part(cs_window_part *p)
 {
-    size_t nnz = (size_t)from->nnz;
-    if (nnz > 0) {
-        memcpy(to->col + to->nnz, from->col, nnz * sizeof *to->col);
-        memcpy(to->val + to->nnz, from->val, nnz * sizeof *to->val);
-    }
-    for (int64_t i = 0; i < from->rows; ++i) {
-        to->ptr[++to->rows] = to->nnz + from->ptr[i + 1];
-    }
-    to->nnz += from->nnz;
-    cs_growing_free(from);
+    cs_growing_free(&p->matrix);
+    cs_growing_free(&p->row_label);
+    cs_free(p->token);
+    cs_free(p->witness_sequence);
+    cs_free(p->witness_ordinal);
+    memset(p, 0, sizeof *p);
 }
 
 static cs_status room_for(cs_growing *g, int64_t rows, int64_t nnz)
 {
     g->row_room = rows + 1;
-    g->room = nnz;
+    g->rows = rows;
+    g->room = g->nnz = nnz;
     g->ptr = cs_calloc(rows + 1, sizeof *g->ptr);
     g->col = cs_alloc(nnz, sizeof *g->col);
     g->val = cs_alloc(nnz, sizeof *g->val);
-    return g->ptr && g->col && g->val ? CS_OK : CS_ERR_MEMORY;
+    if (!g->ptr || !g->col || !g->val) {
+        return CS_ERR_MEMORY;
+    }
+    cs_mem_large_pages(g->col, nnz * (int64_t)sizeof *g->col);
+    cs_mem_large_pages(g->val, nnz * (int64_t)sizeof *g->val);
+    return CS_OK;
+}
+
+/* Copies `from` to where its rows and entries stand. */
+static void place(const cs_growing *from, int64_t row, int64_t entry, cs_growing *to)
+{
+    size_t nnz = (size_t)from->nnz;
+    if (nnz > 0) {
+        memcpy(to->col + entry, from->col, nnz * sizeof *to->col);
+        memcpy(to->val + entry, from->val, nnz * sizeof *to->val);
+    }
+    for (int64_t i = 0; i < from->rows; ++i) {
+        to->ptr[row + i + 1] = entry + from->ptr[i + 1];
+    }
+}
+
+static cs_status place_part(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    cs_window_counter *c = ctx;
+    cs_assembler *a = c->assembler;
+    cs_window_part *p = &c->part[item];
+    for (int64_t i = 0, row = p->first_row; i < p->matrix.rows; ++i, ++row) {
+        a->key[row] = c->key[p->token[i]];
+        a->witness_sequence[row] = p->witness_sequence[i];
+        a->witness_ordinal[row] = p->witness_ordinal[i];
+    }
+    place(&p->matrix, p->first_row, p->first_entry, &a->matrix);
+    place(&p->row_label, p->first_row, p->first_label, &a->row_label);
+    free_part(p);
+    return CS_OK;
 }
 
 static cs_status join(cs_window_counter *c)
@@ -235,9 +336,13 @@ static cs_status join(cs_window_counter *c)
     cs_assembler *a = c->assembler;
     int64_t rows = 0, nnz = 0, label_nnz = 0;
     for (int64_t g = 0; g < GROUPS; ++g) {
-        rows += c->part[g].matrix.rows;
-        nnz += c->part[g].matrix.nnz;
-        label_nnz += c->part[g].row_label.nnz;
+        cs_window_part *p = &c->part[g];
+        p->first_row = rows;
+        p->first_entry = nnz;
+        p->first_label = label_nnz;
+        rows += p->matrix.rows;
+        nnz += p->matrix.nnz;
+        label_nnz += p->row_label.nnz;
     }
     a->key_room = rows;
     a->key = cs_alloc(rows, sizeof *a->key);
@@ -248,29 +353,22 @@ static cs_status join(cs_window_counter *c)
         room_for(&a->row_label, rows, label_nnz) != CS_OK) {
         return CS_ERR_MEMORY;
     }
-    for (int64_t g = 0; g < GROUPS; ++g) {
-        cs_window_part *p = &c->part[g];
-        for (int64_t i = 0, row = a->matrix.rows; i < p->matrix.rows; ++i, ++row) {
-            a->key[row] = c->key[p->token[i]];
-            a->witness_sequence[row] = p->witness_sequence[i];
-            a->witness_ordinal[row] = p->witness_ordinal[i];
-        }
-        append(&a->matrix, &p->matrix);
-        append(&a->row_label, &p->row_label);
-    }
-    return CS_OK;
+    return cs_parallel(GROUPS, c->job->workers, place_part, c);
 }
 
 static cs_status start_tallies(cs_window_counter *c)
 {
+    int64_t lines = c->vocab / CS_WINDOW_LINE + 1;
     c->tally = cs_calloc(c->job->workers, sizeof *c->tally);
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_window_tally *y = &c->tally[i];
         y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
         y->row = cs_calloc(c->vocab, sizeof *y->row);
         y->in_row = cs_calloc(c->labels, sizeof *y->in_row);
-        y->touched = cs_alloc(c->vocab, sizeof *y->touched);
-        if (!y->in_col || !y->row || !y->in_row || !y->touched) {
+        y->touched = cs_alloc(c->vocab + 1, sizeof *y->touched);
+        y->bits = cs_calloc(lines * CS_WINDOW_LINE / 64, sizeof *y->bits);
+        y->lines = cs_calloc(lines, sizeof *y->lines);
+        if (!y->in_col || !y->row || !y->in_row || !y->touched || !y->bits || !y->lines) {
             return CS_ERR_MEMORY;
         }
     }
@@ -292,30 +390,39 @@ static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
     return overflow ? cs_fail(CS_ERR_INPUT, "the mass of the windows overflows") : CS_OK;
 }
 
-static void release(cs_window_counter *c)
+/* The stream and the scratch space, which the join does without. */
+static void release_stream(cs_window_counter *c)
 {
-    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
-        cs_growing_free(&c->part[g].matrix);
-        cs_growing_free(&c->part[g].row_label);
-        cs_free(c->part[g].token);
-        cs_free(c->part[g].witness_sequence);
-        cs_free(c->part[g].witness_ordinal);
-    }
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_free(c->tally[i].in_col);
         cs_free(c->tally[i].row);
         cs_free(c->tally[i].in_row);
         cs_free(c->tally[i].touched);
+        cs_free(c->tally[i].bits);
+        cs_free(c->tally[i].lines);
     }
-    cs_free(c->part);
     cs_free(c->tally);
     cs_free(c->cell);
     cs_free(c->first);
     cs_free(c->ptr);
     cs_free(c->at);
+    c->tally = NULL;
+    c->cell = NULL;
+    c->first = c->ptr = NULL;
+    c->at = NULL;
+}
+
+static void release(cs_window_counter *c)
+{
+    release_stream(c);
+    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
+        free_part(&c->part[g]);
+    }
+    cs_free(c->part);
     cs_free(c->by_key);
     cs_free(c->key);
     cs_free(c->group);
+    cs_free(c->heaviest);
 }
 
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
@@ -346,6 +453,7 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
         status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);
     }
     if (status == CS_OK) {
+        release_stream(&c);
         status = join(&c);
     }
     release(&c);

@@ -5,6 +5,8 @@
 
 #include "cooc/builder_private.h"
 
+enum { CS_WINDOW_LINE = 512 };
+
 typedef struct {
     int64_t units; /* of each place of this target's window; 0: nothing, or between sequences */
     int32_t token, label;
@@ -15,6 +17,7 @@ typedef struct {
     cs_growing matrix, row_label;
     int32_t *token; /* of each row */
     int64_t *witness_sequence, *witness_ordinal;
+    int64_t first_row, first_entry, first_label; /* of it in the result */
 } cs_window_part;
 
 /* Sums and scratch space of one worker. */
@@ -24,7 +27,9 @@ typedef struct {
     int64_t *in_col;  /* vocab x labels */
     int64_t *row;     /* vocab */
     int64_t *in_row;  /* labels */
-    int32_t *touched; /* vocab */
+    int32_t *touched; /* vocab + 1 */
+    uint64_t *bits;   /* of the columns touched, whole lines of CS_WINDOW_LINE */
+    uint8_t *lines;   /* whether any bit of a line is set */
 } cs_window_tally;
 
 typedef struct {
@@ -40,13 +45,15 @@ typedef struct {
     int32_t *by_key;        /* tokens in order of their rows' keys */
     cs_hash128 *key;        /* vocab */
     int64_t *group;         /* groups + 1: ranges of by_key */
+    int64_t *heaviest;      /* groups: the order in which they are counted */
     cs_window_part *part;   /* groups */
     cs_window_tally *tally; /* workers */
     int64_t labels;
     cs_assembler *assembler;
 } cs_window_counter;
 
-/* Counts the rows of one group into its part: the item of a parallel loop over a counter. */
+/* Counts the rows of group heaviest[item] into its part: the item of a parallel loop over a
+ * counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
 
 #endif

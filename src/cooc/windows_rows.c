@@ -1,64 +1,137 @@
 /* The rows of one group: windows added into a dense accumulator, its entries, class masses and
  * witness taken out (windows.c).
  *
- * A row that cannot fill a sixteenth of the vocabulary remembers the columns it touches and sorts
- * them; a fuller one is read out from end to end.
+ * The cells of the next occurrences are fetched while one is added up, so that the stream costs
+ * bandwidth and not latency. A row whose windows hold few cells beside the vocabulary remembers the
+ * columns it touches and sorts them through a bitmap: a bit a column, and a byte for each 512
+ * columns that says whether any is set, so that what is empty is passed over and the order comes
+ * for one step a column. A fuller row is read out from end to end.
  */
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
-enum { SPARSE = 16 };
+enum { SPARSE = 4, AHEAD = 8, CACHE_LINE = 64 };
+
+static void fetch(const cs_window_cell *from, const cs_window_cell *to)
+{
+    for (const char *line = (const char *)from; line <= (const char *)to; line += CACHE_LINE) {
+        __builtin_prefetch(line);
+    }
+}
+
+/* Adds the units of cells from..to into `row`, noting the columns met for the first time. */
+static int64_t add_noting(const cs_window_cell *from, const cs_window_cell *to, int64_t *row,
+                          int32_t *touched, int64_t count)
+{
+    for (const cs_window_cell *x = from; x <= to; ++x) {
+        touched[count] = x->token;
+        count += (row[x->token] == 0) & (x->units != 0);
+        row[x->token] += x->units;
+    }
+    return count;
+}
+
+static void add(const cs_window_cell *from, const cs_window_cell *to, int64_t *row)
+{
+    for (const cs_window_cell *x = from; x <= to; ++x) {
+        row[x->token] += x->units;
+    }
+}
+
+static int64_t units_of(const cs_window_cell *from, const cs_window_cell *to)
+{
+    int64_t sum = 0;
+    for (const cs_window_cell *x = from; x <= to; ++x) {
+        sum += x->units;
+    }
+    return sum;
+}
 
 /* Adds the windows of one token's occurrences into y->row; returns how many columns were touched
  * when `sparse`. */
 static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32_t token,
                            bool sparse)
 {
-    int64_t *row = y->row, touched = 0, width = c->width;
-    for (int64_t o = c->ptr[token]; o < c->ptr[token + 1]; ++o) {
+    const int64_t width = c->width, before = c->left ? width : 0, last = c->ptr[token + 1];
+    int64_t touched = 0;
+    for (int64_t o = c->ptr[token]; o < last; ++o) {
         const cs_window_cell *here = c->cell + c->at[o];
-        int64_t sum = 0;
-        for (int64_t d = c->left ? -width : 1; d <= width; ++d) {
-            int64_t units = d != 0 ? here[d].units : 0;
-            if (sparse && units > 0 && row[here[d].token] == 0) {
-                y->touched[touched++] = here[d].token;
-            }
-            row[here[d].token] += units;
-            sum += units;
+        const cs_window_cell *ahead = c->cell + c->at[o + AHEAD < last ? o + AHEAD : o];
+        fetch(ahead - before, ahead + width);
+        if (sparse) {
+            touched = add_noting(here - before, here - 1, y->row, y->touched, touched);
+            touched = add_noting(here + 1, here + width, y->row, y->touched, touched);
+        } else {
+            add(here - before, here - 1, y->row);
+            add(here + 1, here + width, y->row);
         }
         if (here->label >= 0 && here->label < c->labels) {
-            y->in_row[here->label] += sum;
+            y->in_row[here->label] +=
+                units_of(here - before, here - 1) + units_of(here + 1, here + width);
         }
     }
     return touched;
 }
 
-static int ascending(const void *x, const void *y)
+/* Moves the columns touched from y->row to col and val, ascending. */
+static int64_t take_touched(cs_window_tally *y, int64_t vocab, int64_t touched, double unit,
+                            int32_t *col, double *val)
 {
-    return (*(const int32_t *)x > *(const int32_t *)y) -
-           (*(const int32_t *)x < *(const int32_t *)y);
+    int64_t taken = 0;
+    for (int64_t j = 0; j < touched; ++j) {
+        int32_t v = y->touched[j];
+        y->bits[v / 64] |= UINT64_C(1) << v % 64;
+        y->lines[v / CS_WINDOW_LINE] = 1;
+    }
+    for (int64_t line = 0; line * CS_WINDOW_LINE < vocab; ++line) {
+        if (!y->lines[line]) {
+            continue;
+        }
+        y->lines[line] = 0;
+        for (int64_t w = line * CS_WINDOW_LINE / 64; w < (line + 1) * CS_WINDOW_LINE / 64; ++w) {
+            for (uint64_t bits = y->bits[w]; bits; bits &= bits - 1) {
+                int64_t v = w * 64 + __builtin_ctzll(bits);
+                col[taken] = (int32_t)v;
+                val[taken++] = (double)y->row[v] * unit;
+                y->row[v] = 0;
+            }
+            y->bits[w] = 0;
+        }
+    }
+    return taken;
+}
+
+static int64_t take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col, double *val)
+{
+    int64_t taken = 0;
+    for (int64_t v = 0; v < vocab; ++v) {
+        if (y->row[v] != 0) {
+            col[taken] = (int32_t)v;
+            val[taken++] = (double)y->row[v] * unit;
+        }
+    }
+    memset(y->row, 0, (size_t)vocab * sizeof *y->row);
+    return taken;
 }
 
 /* Moves y->row into the part's matrix. */
 static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_window_part *p,
                          bool sparse, int64_t touched)
 {
-    cs_status status = CS_OK;
-    int64_t count = sparse ? touched : c->vocab;
-    if (sparse) {
-        qsort(y->touched, (size_t)touched, sizeof *y->touched, ascending);
+    const double unit = cs_assembler_mass(c->assembler, 1);
+    cs_growing *m = &p->matrix;
+    cs_status status = cs_growing_room(m, sparse ? touched : c->vocab);
+    if (status != CS_OK) {
+        return status;
     }
-    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
-        int32_t col = sparse ? y->touched[j] : (int32_t)j;
-        if (y->row[col] != 0) {
-            status = cs_growing_put(&p->matrix, col, cs_assembler_mass(c->assembler, y->row[col]));
-            y->row[col] = 0;
-        }
-    }
-    return status;
+    int32_t *col = m->col + m->nnz;
+    double *val = m->val + m->nnz;
+    m->nnz += sparse ? take_touched(y, c->vocab, touched, unit, col, val)
+                     : take_all(y, c->vocab, unit, col, val);
+    return CS_OK;
 }
 
 /* Lowest ordinal of the contributions that the occurrence in cell q gives to its row, -1 if none:
@@ -121,8 +194,9 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
 {
     cs_window_counter *c = counter;
     cs_window_tally *y = &c->tally[worker];
-    cs_window_part *p = &c->part[item];
-    int64_t rows = c->group[item + 1] - c->group[item];
+    const int64_t group = c->heaviest[item];
+    cs_window_part *p = &c->part[group];
+    int64_t rows = c->group[group + 1] - c->group[group];
     p->token = cs_alloc(rows, sizeof *p->token);
     p->witness_sequence = cs_alloc(rows, sizeof *p->witness_sequence);
     p->witness_ordinal = cs_alloc(rows, sizeof *p->witness_ordinal);
@@ -130,7 +204,7 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
         return CS_ERR_MEMORY;
     }
     cs_status status = CS_OK;
-    for (int64_t r = c->group[item]; r < c->group[item + 1] && status == CS_OK; ++r) {
+    for (int64_t r = c->group[group]; r < c->group[group + 1] && status == CS_OK; ++r) {
         int32_t token = c->by_key[r];
         int64_t before = p->matrix.nnz, reach = c->left ? 2 * c->width : c->width;
         bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
