@@ -92,6 +92,8 @@ typedef struct {
     cs_runs *runs;
     cs_record *slot; /* open addressing; units == 0: free */
     int64_t capacity, largest, used;
+    int64_t added; /* records since the table was empty */
+    bool append;   /* slot[0..used-1] as they came; else a table */
     bool patient;  /* sorts are not interrupted: a checkpoint needs whole blocks */
     bool finished; /* see cs_collector_finish */
     cs_record pending[CS_COLLECT_BATCH]; /* whose slots are being fetched */

@@ -3,9 +3,15 @@
  *
  * Open addressing with linear probing at a load of at most 3/4; the slot of a record is fetched
  * into the cache while the next ones are prepared, so a table larger than the cache costs bandwidth
- * and not latency. The sort is an in-place most-significant-digit radix sort (American flag sort;
- * McIlroy, Bostic, McIlroy, Computing Systems 1993) on the bytes of (key, column, class); bytes
- * that a bucket has in common are skipped, small buckets go to insertion sort.
+ * and not latency. Where nearly every record is new (long contexts), a table only scatters what the
+ * sort has to gather again: once it has outgrown the caches and 7 of 8 records were new, records
+ * are appended as they come, and the merge adds up the few that are equal; a spill that finds many
+ * equal goes back to the table.
+ *
+ * The sort is an in-place most-significant-digit radix sort (American flag sort; McIlroy, Bostic,
+ * McIlroy, Computing Systems 1993) on the bytes of (key, column, class), or on half bytes where a
+ * bucket is small; digits that a bucket has in common are skipped, the smallest buckets go to
+ * insertion sort.
  */
 #include <string.h>
 
@@ -15,8 +21,10 @@
 
 enum {
     FIRST_CAPACITY = 1 << 12,
-    DIGITS = 24,
-    INSERTION = 24,
+    WORDS = 3,
+    INSERTION = 16,
+    SMALL = 1 << 11,    /* records of a bucket that is cut by half bytes */
+    LIKE_NEW = 1 << 18, /* slots of a table whose load tells whether records are mostly new */
     CHECKED = 1 << 16
 };
 
@@ -49,48 +57,35 @@ static inline uint64_t word(const cs_record *r, int index)
     }
 }
 
-static inline unsigned digit(const cs_record *r, int d)
+static inline unsigned digit(const cs_record *r, int w, int shift, unsigned mask)
 {
-    return (unsigned)(word(r, d / 8) >> (56 - 8 * (d % 8))) & 255;
+    return (unsigned)(word(r, w) >> shift) & mask;
 }
 
-/* First byte in which the records differ, DIGITS if none does. */
-static int first_difference(const cs_record *r, int64_t n)
+/* The highest bit in which the records differ, as 64 * (words before it) + (bits before it in its
+ * word), 64 * WORDS if none does. Those before `known` are the same. */
+static int first_difference(const cs_record *r, int64_t n, int known)
 {
-    for (int w = 0; w < 3; ++w) {
+    for (int w = known / 64; w < WORDS; ++w) {
         uint64_t first = word(r, w), differ = 0;
         for (int64_t i = 1; i < n; ++i) {
             differ |= word(r + i, w) ^ first;
         }
         if (differ) {
-            return 8 * w + __builtin_clzll(differ) / 8;
+            return 64 * w + __builtin_clzll(differ);
         }
     }
-    return DIGITS;
+    return 64 * WORDS;
 }
 
-/* At most DIGITS calls deep. NOLINTNEXTLINE(misc-no-recursion) */
-cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
+/* Moves the records to their buckets: that of b reaches from next[b], which is used up, to end[b].
+ */
+static void permute(cs_record *r, int w, int shift, unsigned mask, const int64_t *end,
+                    int64_t *next)
 {
-    if (n <= INSERTION) {
-        insertion_sort(r, n);
-        return CS_OK;
-    }
-    int d = first_difference(r, n);
-    if (d == DIGITS) {
-        return CS_OK;
-    }
-    int64_t begin[257] = {0}, next[256];
-    for (int64_t i = 0; i < n; ++i) {
-        ++begin[digit(r + i, d) + 1];
-    }
-    for (int b = 0; b < 256; ++b) {
-        begin[b + 1] += begin[b];
-        next[b] = begin[b];
-    }
-    for (unsigned b = 0; b < 256; ++b) {
-        while (next[b] < begin[b + 1]) {
-            unsigned to = digit(r + next[b], d);
+    for (unsigned b = 0; b <= mask; ++b) {
+        while (next[b] < end[b]) {
+            unsigned to = digit(r + next[b], w, shift, mask);
             if (to == b) {
                 ++next[b];
             } else {
@@ -100,13 +95,46 @@ cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
             }
         }
     }
+}
+
+/* Sorts records that agree in the bits before `known`. At most 64 * WORDS / 4 calls deep.
+ * NOLINTNEXTLINE(misc-no-recursion) */
+static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
+{
+    if (n <= INSERTION) {
+        insertion_sort(r, n);
+        return CS_OK;
+    }
+    int at = first_difference(r, n, known);
+    if (at == 64 * WORDS) {
+        return CS_OK;
+    }
+    const int size = n < SMALL ? 4 : 8, w = at / 64, before = at % 64 / size * size;
+    const int shift = 64 - size - before;
+    const unsigned mask = (1U << size) - 1;
+    int64_t begin[256] = {0}, end[256], next[256];
+    for (int64_t i = 0; i < n; ++i) {
+        ++begin[digit(r + i, w, shift, mask)];
+    }
+    int64_t sum = 0;
+    for (unsigned b = 0; b <= mask; ++b) {
+        int64_t count = begin[b];
+        begin[b] = next[b] = sum;
+        end[b] = sum += count;
+    }
+    permute(r, w, shift, mask, end, next);
     cs_status status = n >= CHECKED && !patient ? cs_interrupt_check() : CS_OK;
-    for (int b = 0; b < 256 && status == CS_OK; ++b) {
-        if (begin[b + 1] - begin[b] > 1) {
-            status = cs_records_sort(r + begin[b], begin[b + 1] - begin[b], patient);
+    for (unsigned b = 0; b <= mask && status == CS_OK; ++b) {
+        if (end[b] - begin[b] > 1) {
+            status = sort_from(r + begin[b], end[b] - begin[b], 64 * w + before + size, patient);
         }
     }
     return status;
+}
+
+cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
+{
+    return sort_from(r, n, 0, patient);
 }
 
 /* --- table ------------------------------------------------------------------------------------ */
@@ -124,12 +152,16 @@ cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
 {
     memset(c, 0, sizeof *c);
     c->runs = runs;
-    /* While the table grows, the old one and the new one (twice as large) stand side by side. */
+    /* While the table grows, the old one and the new one (twice as large) stand side by side; so
+     * that this holds for the last step too, the largest is a power of 2 times the first. */
     c->largest = bytes / 3 * 2 / (int64_t)sizeof *c->slot;
     if (c->largest < 64) {
         c->largest = 64;
     }
-    c->capacity = c->largest < FIRST_CAPACITY ? c->largest : FIRST_CAPACITY;
+    c->capacity = c->largest;
+    while (c->capacity >= 2 * FIRST_CAPACITY) {
+        c->capacity = (c->capacity + 1) / 2;
+    }
     c->slot = new_table(c->capacity);
     return c->slot ? CS_OK : CS_ERR_MEMORY;
 }
@@ -161,35 +193,68 @@ static inline void insert(cs_collector *c, const cs_record *r)
     ++c->used;
 }
 
+/* Whether nearly all that came was new: `kept` of `added` records, enough of them to tell. */
+static bool mostly_new(int64_t kept, int64_t added)
+{
+    return kept >= LIKE_NEW / 4 * 3 && kept > added / 8 * 7;
+}
+
+/* Moves what is held to the first slots. */
+static void compact(cs_collector *c)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < c->capacity && !c->append; ++i) {
+        if (c->slot[i].units != 0) {
+            c->slot[kept++] = c->slot[i];
+        }
+    }
+}
+
 static cs_status grow(cs_collector *c)
 {
     cs_collector larger = *c;
     larger.capacity = 2 * c->capacity < c->largest ? 2 * c->capacity : c->largest;
-    larger.used = 0;
     larger.slot = new_table(larger.capacity);
     if (!larger.slot) {
         return CS_ERR_MEMORY;
     }
-    for (int64_t i = 0; i < c->capacity; ++i) {
-        if (c->slot[i].units != 0) {
-            insert(&larger, &c->slot[i]);
+    larger.append = c->append || mostly_new(c->used, c->added);
+    if (larger.append) {
+        compact(c);
+        memcpy(larger.slot, c->slot, (size_t)c->used * sizeof *c->slot);
+    } else {
+        larger.used = 0;
+        for (int64_t i = 0; i < c->capacity; ++i) {
+            if (c->slot[i].units != 0) {
+                insert(&larger, &c->slot[i]);
+            }
         }
     }
     cs_free(c->slot);
     c->slot = larger.slot;
     c->capacity = larger.capacity;
+    c->append = larger.append;
     return CS_OK;
 }
 
+/* Sorts what is held and adds up what is equal. */
 static cs_status compact_and_sort(cs_collector *c)
 {
-    int64_t kept = 0;
-    for (int64_t i = 0; i < c->capacity; ++i) {
-        if (c->slot[i].units != 0) {
-            c->slot[kept++] = c->slot[i];
+    compact(c);
+    cs_status status = cs_records_sort(c->slot, c->used, c->patient);
+    if (status == CS_OK && c->append) {
+        int64_t kept = 0;
+        for (int64_t i = 0; i < c->used; ++i) {
+            if (kept > 0 && cs_record_compare(&c->slot[kept - 1], &c->slot[i]) == 0) {
+                cs_record_add(&c->slot[kept - 1], &c->slot[i]);
+            } else {
+                c->slot[kept++] = c->slot[i];
+            }
         }
+        c->used = kept;
     }
-    return cs_records_sort(c->slot, kept, c->patient);
+    c->append = mostly_new(c->used, c->added);
+    return status;
 }
 
 static cs_status make_room(cs_collector *c)
@@ -203,7 +268,7 @@ static cs_status make_room(cs_collector *c)
     }
     if (status == CS_OK) {
         memset(c->slot, 0, (size_t)c->capacity * sizeof *c->slot);
-        c->used = 0;
+        c->used = c->added = 0;
     }
     return status;
 }
@@ -212,8 +277,13 @@ static cs_status insert_pending(cs_collector *c)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < c->count && status == CS_OK; ++i) {
-        insert(c, &c->pending[i]);
-        if (c->used >= c->capacity / 4 * 3) {
+        if (c->append) {
+            c->slot[c->used++] = c->pending[i];
+        } else {
+            insert(c, &c->pending[i]);
+        }
+        ++c->added;
+        if (c->used >= (c->append ? c->capacity : c->capacity / 4 * 3)) {
             status = make_room(c);
         }
     }
@@ -223,9 +293,11 @@ static cs_status insert_pending(cs_collector *c)
 
 cs_status cs_collector_add(cs_collector *c, const cs_record *record)
 {
-    const cs_record *slot = &c->slot[home(c, record)];
-    __builtin_prefetch(slot, 1);
-    __builtin_prefetch((const char *)slot + sizeof *slot - 1, 1);
+    if (!c->append) {
+        const cs_record *slot = &c->slot[home(c, record)];
+        __builtin_prefetch(slot, 1);
+        __builtin_prefetch((const char *)slot + sizeof *slot - 1, 1);
+    }
     c->pending[c->count++] = *record;
     return c->count < CS_COLLECT_BATCH ? CS_OK : insert_pending(c);
 }

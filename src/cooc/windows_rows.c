@@ -1,11 +1,12 @@
 /* The rows of one group: windows added into a dense accumulator, its entries, class masses and
  * witness taken out (windows.c).
  *
- * The cells of the next occurrences are fetched while one is added up, so that the stream costs
- * bandwidth and not latency. A row whose windows hold few cells beside the vocabulary remembers the
- * columns it touches and sorts them through a bitmap: a bit a column, and a byte for each 512
- * columns that says whether any is set, so that what is empty is passed over and the order comes
- * for one step a column. A fuller row is read out from end to end.
+ * While an occurrence is added up, the cells of one AHEAD of it are fetched, and the sums that the
+ * one NEXT after it adds to: both cost bandwidth and not latency. A row whose windows hold few
+ * cells beside the vocabulary remembers the columns it touches and sorts them through a bitmap: a
+ * bit a column, and a byte for each 512 columns that says whether any is set, so that what is empty
+ * is passed over and the order comes for one step a column. A fuller row is read out from end to
+ * end.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
-enum { SPARSE = 4, AHEAD = 8, CACHE_LINE = 64 };
+enum { SPARSE = 4, AHEAD = 8, NEXT = 2, CACHE_LINE = 64 };
 
 static void fetch(const cs_window_cell *from, const cs_window_cell *to)
 {
@@ -61,6 +62,10 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
         const cs_window_cell *here = c->cell + c->at[o];
         const cs_window_cell *ahead = c->cell + c->at[o + AHEAD < last ? o + AHEAD : o];
         fetch(ahead - before, ahead + width);
+        const cs_window_cell *next = c->cell + c->at[o + NEXT < last ? o + NEXT : o];
+        for (const cs_window_cell *x = next - before; x <= next + width; ++x) {
+            __builtin_prefetch(&y->row[x->token], 1);
+        }
         if (sparse) {
             touched = add_noting(here - before, here - 1, y->row, y->touched, touched);
             touched = add_noting(here + 1, here + width, y->row, y->touched, touched);

@@ -158,14 +158,14 @@ with tempfile.TemporaryDirectory() as work:
     for form in ("pairs-whole", "pairs-blocks"):
         rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", k)
 
-train = os.path.join(os.path.dirname(program), "train_bench")
-with tempfile.TemporaryDirectory() as work:
-    path = os.path.join(work, "train.json")
-    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "train_bench.py"), train, path,
-                    *(["--small"] if small else [])], check=True)
-    with open(path) as f:
-        for row in json.load(f):
-            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
+for program_name in ("count_bench", "train_bench"):
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "rows.json")
+        subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{program_name}.py"),
+                        os.path.join(os.path.dirname(program), program_name), path, *(["--small"] if small else [])], check=True)
+        with open(path) as f:
+            for row in json.load(f):
+                report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
 versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, {os.cpu_count()} cores"
 os.makedirs(out_dir, exist_ok=True)

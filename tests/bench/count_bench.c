@@ -6,8 +6,8 @@
  *
  * seconds and cpu: of the count alone; pairs: contributions; peak_mib: largest resident size of the
  * process, base_mib: before the count; bits: a hash of all that the count returns, witnesses
- * included; entries and pattern: sums over the entries of hashes of (row's token, column, value) and
- * (row's token, column), the same in whatever order the rows stand (each:W). */
+ * included; entries and pattern: sums over the entries of hashes of (row's token, column, value)
+ * and (row's token, column), the same in whatever order the rows stand (each:W). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -148,8 +148,8 @@ int main(int argc, char **argv)
     cs_status status = zipf_text(atoll(argv[2]), atoll(argv[3]), 1, &corpus);
     if (status == CS_OK) {
         (void)json_object_set_new(result, "base_mib", json_real(peak_mib()));
-        status = peer ? reference(&corpus, argv + 4, result)
-                      : ours(&corpus, argc - 4, argv + 4, result);
+        status =
+            peer ? reference(&corpus, argv + 4, result) : ours(&corpus, argc - 4, argv + 4, result);
         (void)json_object_set_new(result, "tokens", json_integer(corpus.tokens));
         (void)json_object_set_new(result, "vocab", json_integer(corpus.vocab));
     }

@@ -3,10 +3,10 @@
  * The way of `cooccur` of GloVe (Pennington, Socher, Manning, EMNLP 2014), on one thread as there:
  * each token meets the `window` tokens before it; pairs of frequent words are added into a dense
  * table with the corner of ranks a b < max_product, the others are appended to a buffer that is
- * sorted (qsort) and written as 16-byte records when full; at the end the sorted files and the table
- * are merged through a heap. Sizes follow GloVe's rule from the memory it is given. Two things favour
- * it: it starts from token ids, not text, and keeps its result in memory as CSR instead of writing
- * records.
+ * sorted (qsort) and written as 16-byte records when full; at the end the sorted files and the
+ * table are merged through a heap. Sizes follow GloVe's rule from the memory it is given. Two
+ * things favour it: it starts from token ids, not text, and keeps its result in memory as CSR
+ * instead of writing records.
  */
 #ifndef CS_BENCH_GLOVE_STYLE_H
 #define CS_BENCH_GLOVE_STYLE_H

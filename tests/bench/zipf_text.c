@@ -11,7 +11,8 @@
 
 enum { SHORTEST = 200, LENGTHS = 600, TOPICS = 200, TOPICAL = 300, BINS = 1 << 20 };
 
-/* The distribution of ranks: cumulative, and for each of BINS quantiles the first rank to look at. */
+/* The distribution of ranks: cumulative, and for each of BINS quantiles the first rank to look at.
+ */
 typedef struct {
     int64_t vocab;
     double *below; /* vocab: sum of the weights up to the rank, the last one 1 */

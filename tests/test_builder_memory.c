@@ -1,0 +1,198 @@
+/* cooc/builder: what it holds in memory. Records that are mostly new are appended and not hashed,
+ * rows of many columns are read out in order, and a build stays within its budget. */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cooc/builder.h"
+#include "cooc/builder_private.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+
+/* GCC says so by a macro, clang by a feature. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
+typedef struct {
+    int64_t records, units;
+    cs_record last;
+} tally;
+
+static cs_status take(void *ctx, const cs_record *r)
+{
+    tally *t = ctx;
+    assert_true(t->records == 0 || cs_record_compare(&t->last, r) < 0);
+    t->last = *r;
+    ++t->records;
+    t->units += r->units;
+    return CS_OK;
+}
+
+/* Keys 0..distinct-1 over and over. */
+static void add(cs_collector *c, int64_t records, int64_t distinct)
+{
+    for (int64_t i = 0; i < records; ++i) {
+        int64_t item = i % distinct;
+        cs_record r = {.key = cs_hash(&item, sizeof item, 7), .units = 1, .sequence = i};
+        assert_int_equal(cs_collector_add(c, &r), CS_OK);
+    }
+}
+
+/* The first million is new and makes the collector append; then a thousand come back again and
+ * again, which a spill finds out. Nothing is lost or counted twice. */
+static void records_mostly_new_are_appended(void **state)
+{
+    (void)state;
+    const int64_t many = 1000000, few = 1000;
+    cs_runs runs;
+    cs_collector c;
+    cs_runs_init(&runs, NULL);
+    assert_int_equal(cs_collector_init(&c, &runs, INT64_C(40) << 20), CS_OK);
+    assert_false(c.append);
+    add(&c, many, many);
+    assert_true(c.append && runs.count > 0);
+    int64_t before = runs.count;
+    add(&c, 2 * many, few);
+    assert_true(!c.append && runs.count == before + 1);
+    assert_true(c.used <= few);
+    assert_int_equal(cs_collector_finish(&c), CS_OK);
+    assert_int_equal(cs_runs_append(&runs, c.slot, c.used), CS_OK);
+    tally t = {0};
+    assert_int_equal(cs_runs_merge(&runs, INT64_C(1) << 20, take, &t), CS_OK);
+    assert_int_equal(t.records, many);
+    assert_int_equal(t.units, 3 * many);
+    cs_collector_free(&c);
+    cs_runs_free(&runs);
+}
+
+static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64_t labels)
+{
+    int64_t *length = malloc((size_t)documents * sizeof *length);
+    assert_non_null(length);
+    for (int64_t d = 0; d < documents; ++d) {
+        length[d] = each;
+    }
+    cs_corpus c = small_corpus(documents, length, vocab, labels, 5);
+    free(length);
+    return c;
+}
+
+static cs_cooc_options options_of(const char *spec, const char *context, int64_t budget)
+{
+    cs_cooc_options o = {.threads = 2, .memory_budget = budget};
+    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    return o;
+}
+
+/* Row by row (a large budget) as by records (a small one): rows of few of the 3000 columns, which
+ * are several lines of the bitmap, and rows of many. */
+static void rows_of_many_columns_come_in_order(void **state)
+{
+    (void)state;
+    static const char *const spec[] = {"ar", "permuted-ar", "ar"}, *const context[] = {"each:2",
+                                                                                       "each:2",
+                                                                                       "each:60"};
+    cs_corpus corpus = corpus_of(400, 100, 3000, 3);
+    for (int i = 0; i < 3; ++i) {
+        cs_cooc rows = {0}, records = {0};
+        cs_cooc_options o = options_of(spec[i], context[i], INT64_C(1) << 28);
+        assert_int_equal(cs_cooc_build(&corpus, &o, &rows), CS_OK);
+        o.memory_budget = 1 << 20;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &records), CS_OK);
+        assert_true(rows.runs == 0 && records.runs > 0);
+        const cs_csr *a = &rows.matrix.a, *b = &records.matrix.a;
+        assert_true(a->rows == b->rows && cs_csr_nnz(a) == cs_csr_nnz(b));
+        assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+        assert_memory_equal(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col);
+        assert_memory_equal(a->val, b->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
+        assert_memory_equal(rows.witness_ordinal, records.witness_ordinal,
+                            (size_t)a->rows * sizeof(int64_t));
+        assert_true(rows.mass == records.mass && rows.dropped_mass == records.dropped_mass);
+        cs_cooc_free(&rows);
+        cs_cooc_free(&records);
+    }
+    cs_corpus_free(&corpus);
+}
+
+static int64_t peak(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (int64_t)usage.ru_maxrss * 1024;
+}
+
+/* In a child, so that what other tests have held does not hide it: 0 when the resident size grew
+ * by no more than the budget, the result, and 8 MiB for tables, stacks and what the allocator
+ * keeps. */
+static int build_within(const cs_corpus *corpus, int64_t budget)
+{
+    cs_cooc m = {0};
+    cs_cooc_options o = options_of("ar", "nearest:3", budget);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 18); /* fixed: what is freed goes back */
+    int64_t before = peak();
+    if (cs_cooc_build(corpus, &o, &m) != CS_OK || m.runs == 0) {
+        return 2;
+    }
+    int64_t rows = m.matrix.a.rows,
+            result = cs_csr_nnz(&m.matrix.a) * (int64_t)(sizeof(double) + sizeof(int32_t)) +
+                     rows * (int64_t)(sizeof *m.key + 4 * sizeof(int64_t));
+    int64_t grown = peak() - before;
+    (void)fprintf(stderr, "grown by %lld bytes: budget %lld, result %lld\n", (long long)grown,
+                  (long long)budget, (long long)result);
+    return grown <= budget + result + (8 << 20) ? 0 : 1;
+}
+
+static void memory_stays_within_the_budget(void **state)
+{
+    (void)state;
+    if (SANITIZED) {
+        print_message("skipped: AddressSanitizer keeps what is freed\n");
+        skip();
+    }
+    const int64_t budget = 4 << 20;
+    cs_corpus corpus = corpus_of(1000, 500, 2000, 0);
+    /* Held in memory, the records alone would pass the bound. */
+    assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(build_within(&corpus, budget));
+    }
+    int code = -1;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    assert_int_equal(WEXITSTATUS(code), 0);
+    cs_corpus_free(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_stays_within_the_budget), /* before any thread: it forks */
+        cmocka_unit_test(records_mostly_new_are_appended),
+        cmocka_unit_test(rows_of_many_columns_come_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
