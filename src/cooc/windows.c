@@ -6,10 +6,10 @@
  * and the units of the w cells to the right (and to the left, unless S is a prefix) are added into
  * one dense row that stays in the cache. No record is ever written, hashed or sorted. Rows are
  * handed to workers in groups of about equal mass; each group's rows come out in order of their
- * keys.
+ * keys, and are placed behind those of the groups before (windows_place.c).
  *
- * Memory: 16 bytes a cell and 4 a token for the stream, which must fit in the budget; and while the
- * groups are joined the result twice.
+ * Memory: 16 bytes a cell and 4 a token for the stream, which must fit in the budget; the result;
+ * and a group's rows a worker.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -211,33 +211,6 @@ static int by_key(const void *x, const void *y)
     return cs_hash_compare(((const keyed *)x)->key, ((const keyed *)y)->key);
 }
 
-typedef struct {
-    int64_t mass, group;
-} weighed;
-
-static int by_mass(const void *x, const void *y)
-{
-    const weighed *a = x, *b = y;
-    return a->mass != b->mass ? (a->mass < b->mass) - (a->mass > b->mass)
-                              : (a->group > b->group) - (a->group < b->group);
-}
-
-/* The groups of most occurrences go first, so that none of them is what all wait for. */
-static void order_groups(cs_window_counter *c)
-{
-    weighed w[GROUPS];
-    for (int64_t g = 0; g < GROUPS; ++g) {
-        w[g] = (weighed){.group = g};
-        for (int64_t r = c->group[g]; r < c->group[g + 1]; ++r) {
-            w[g].mass += c->ptr[c->by_key[r] + 1] - c->ptr[c->by_key[r]];
-        }
-    }
-    qsort(w, GROUPS, sizeof *w, by_mass);
-    for (int64_t g = 0; g < GROUPS; ++g) {
-        c->heaviest[g] = w[g].group;
-    }
-}
-
 /* Orders tokens by key and cuts them into groups of about equal numbers of occurrences. */
 static cs_status group_rows(cs_window_counter *c)
 {
@@ -245,9 +218,9 @@ static cs_status group_rows(cs_window_counter *c)
     c->by_key = cs_alloc(c->vocab, sizeof *c->by_key);
     c->key = cs_alloc(c->vocab, sizeof *c->key);
     c->group = cs_alloc(GROUPS + 1, sizeof *c->group);
-    c->heaviest = cs_alloc(GROUPS, sizeof *c->heaviest);
     c->part = cs_calloc(GROUPS, sizeof *c->part);
-    if (!k || !c->by_key || !c->key || !c->group || !c->heaviest || !c->part) {
+    c->spare = cs_alloc(GROUPS, sizeof *c->spare);
+    if (!k || !c->by_key || !c->key || !c->group || !c->part || !c->spare) {
         cs_free(k);
         return CS_ERR_MEMORY;
     }
@@ -268,92 +241,27 @@ static cs_status group_rows(cs_window_counter *c)
     while (group < GROUPS) {
         c->group[++group] = c->vocab;
     }
-    order_groups(c);
+    c->groups = GROUPS;
     cs_free(k);
     return CS_OK;
 }
 
-/* --- joining ---------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-static void free_part(cs_window_part *p)
-{
-    cs_growing_free(&p->matrix);
-    cs_growing_free(&p->row_label);
-    cs_free(p->token);
-    cs_free(p->witness_sequence);
-    cs_free(p->witness_ordinal);
-    memset(p, 0, sizeof *p);
-}
-
-static cs_status room_for(cs_growing *g, int64_t rows, int64_t nnz)
-{
-    g->row_room = rows + 1;
-    g->rows = rows;
-    g->room = g->nnz = nnz;
-    g->ptr = cs_calloc(rows + 1, sizeof *g->ptr);
-    g->col = cs_alloc(nnz, sizeof *g->col);
-    g->val = cs_alloc(nnz, sizeof *g->val);
-    if (!g->ptr || !g->col || !g->val) {
-        return CS_ERR_MEMORY;
-    }
-    cs_mem_large_pages(g->col, nnz * (int64_t)sizeof *g->col);
-    cs_mem_large_pages(g->val, nnz * (int64_t)sizeof *g->val);
-    return CS_OK;
-}
-
-/* Copies `from` to where its rows and entries stand. */
-static void place(const cs_growing *from, int64_t row, int64_t entry, cs_growing *to)
-{
-    size_t nnz = (size_t)from->nnz;
-    if (nnz > 0) {
-        memcpy(to->col + entry, from->col, nnz * sizeof *to->col);
-        memcpy(to->val + entry, from->val, nnz * sizeof *to->val);
-    }
-    for (int64_t i = 0; i < from->rows; ++i) {
-        to->ptr[row + i + 1] = entry + from->ptr[i + 1];
-    }
-}
-
-static cs_status place_part(void *ctx, int64_t item, int worker)
-{
-    (void)worker;
-    cs_window_counter *c = ctx;
-    cs_assembler *a = c->assembler;
-    cs_window_part *p = &c->part[item];
-    for (int64_t i = 0, row = p->first_row; i < p->matrix.rows; ++i, ++row) {
-        a->key[row] = c->key[p->token[i]];
-        a->witness_sequence[row] = p->witness_sequence[i];
-        a->witness_ordinal[row] = p->witness_ordinal[i];
-    }
-    place(&p->matrix, p->first_row, p->first_entry, &a->matrix);
-    place(&p->row_label, p->first_row, p->first_label, &a->row_label);
-    free_part(p);
-    return CS_OK;
-}
-
-static cs_status join(cs_window_counter *c)
+/* Room for all rows in the result, whose entries come as the groups do. */
+static cs_status start_result(cs_window_counter *c)
 {
     cs_assembler *a = c->assembler;
-    int64_t rows = 0, nnz = 0, label_nnz = 0;
-    for (int64_t g = 0; g < GROUPS; ++g) {
-        cs_window_part *p = &c->part[g];
-        p->first_row = rows;
-        p->first_entry = nnz;
-        p->first_label = label_nnz;
-        rows += p->matrix.rows;
-        nnz += p->matrix.nnz;
-        label_nnz += p->row_label.nnz;
-    }
-    a->key_room = rows;
-    a->key = cs_alloc(rows, sizeof *a->key);
-    a->witness_sequence = cs_alloc(rows, sizeof *a->witness_sequence);
-    a->witness_ordinal = cs_alloc(rows, sizeof *a->witness_ordinal);
-    if (!a->key || !a->witness_sequence || !a->witness_ordinal ||
-        room_for(&a->matrix, rows, nnz) != CS_OK ||
-        room_for(&a->row_label, rows, label_nnz) != CS_OK) {
-        return CS_ERR_MEMORY;
-    }
-    return cs_parallel(GROUPS, c->job->workers, place_part, c);
+    a->key_room = c->vocab;
+    a->key = cs_alloc(c->vocab, sizeof *a->key);
+    a->witness_sequence = cs_alloc(c->vocab, sizeof *a->witness_sequence);
+    a->witness_ordinal = cs_alloc(c->vocab, sizeof *a->witness_ordinal);
+    a->matrix.row_room = a->row_label.row_room = c->vocab + 1;
+    a->matrix.ptr = cs_calloc(c->vocab + 1, sizeof *a->matrix.ptr);
+    a->row_label.ptr = cs_calloc(c->vocab + 1, sizeof *a->row_label.ptr);
+    bool ok =
+        a->key && a->witness_sequence && a->witness_ordinal && a->matrix.ptr && a->row_label.ptr;
+    return ok ? CS_OK : CS_ERR_MEMORY;
 }
 
 static cs_status start_tallies(cs_window_counter *c)
@@ -390,9 +298,14 @@ static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
     return overflow ? cs_fail(CS_ERR_INPUT, "the mass of the windows overflows") : CS_OK;
 }
 
-/* The stream and the scratch space, which the join does without. */
-static void release_stream(cs_window_counter *c)
+static void release(cs_window_counter *c)
 {
+    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
+        cs_window_part_free(&c->part[g]);
+    }
+    for (int64_t i = 0; i < c->spares; ++i) {
+        cs_window_part_free(&c->spare[i]);
+    }
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_free(c->tally[i].in_col);
         cs_free(c->tally[i].row);
@@ -401,28 +314,17 @@ static void release_stream(cs_window_counter *c)
         cs_free(c->tally[i].bits);
         cs_free(c->tally[i].lines);
     }
+    cs_free(c->part);
+    cs_free(c->spare);
     cs_free(c->tally);
     cs_free(c->cell);
     cs_free(c->first);
     cs_free(c->ptr);
     cs_free(c->at);
-    c->tally = NULL;
-    c->cell = NULL;
-    c->first = c->ptr = NULL;
-    c->at = NULL;
-}
-
-static void release(cs_window_counter *c)
-{
-    release_stream(c);
-    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
-        free_part(&c->part[g]);
-    }
-    cs_free(c->part);
     cs_free(c->by_key);
     cs_free(c->key);
     cs_free(c->group);
-    cs_free(c->heaviest);
+    (void)pthread_mutex_destroy(&c->lock);
 }
 
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
@@ -433,7 +335,8 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            .left = job->options->objective.kind != CS_OBJ_AR,
                            .vocab = job->corpus->vocab,
                            .labels = job->corpus->labels,
-                           .assembler = assembler};
+                           .assembler = assembler,
+                           .lock = PTHREAD_MUTEX_INITIALIZER};
     cs_progress_report(job->options->progress, "stream", 0, 0);
     cs_status status = start_tallies(&c);
     if (status == CS_OK) {
@@ -449,12 +352,11 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
         status = group_rows(&c);
     }
     if (status == CS_OK) {
-        cs_progress_report(job->options->progress, "rows", 0, 0);
-        status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);
+        status = start_result(&c);
     }
     if (status == CS_OK) {
-        release_stream(&c);
-        status = join(&c);
+        cs_progress_report(job->options->progress, "rows", 0, 0);
+        status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);
     }
     release(&c);
     return status;

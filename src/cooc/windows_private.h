@@ -1,4 +1,4 @@
-/* What the two files of the row-by-row count share: the stream, and what a group of rows becomes.
+/* What the files of the row-by-row count share: the stream, and what a group of rows becomes.
  */
 #ifndef CS_COOC_WINDOWS_PRIVATE_H
 #define CS_COOC_WINDOWS_PRIVATE_H
@@ -17,7 +17,8 @@ typedef struct {
     cs_growing matrix, row_label;
     int32_t *token; /* of each row */
     int64_t *witness_sequence, *witness_ordinal;
-    int64_t first_row, first_entry, first_label; /* of it in the result */
+    int64_t room; /* rows that token and witnesses have room for */
+    bool counted; /* and not yet placed */
 } cs_window_part;
 
 /* Sums and scratch space of one worker. */
@@ -45,15 +46,30 @@ typedef struct {
     int32_t *by_key;        /* tokens in order of their rows' keys */
     cs_hash128 *key;        /* vocab */
     int64_t *group;         /* groups + 1: ranges of by_key */
-    int64_t *heaviest;      /* groups: the order in which they are counted */
     cs_window_part *part;   /* groups */
     cs_window_tally *tally; /* workers */
     int64_t labels;
     cs_assembler *assembler;
+    pthread_mutex_t lock; /* guards what follows, and the sizes of the assembler's matrices */
+    int64_t groups, counted, placed;
+    int64_t counted_entries, counted_labels;
+    int copying; /* parts being copied into the result */
+    int64_t spares;
+    cs_window_part *spare; /* groups: buffers of placed ones, to be filled again */
 } cs_window_counter;
 
-/* Counts the rows of group heaviest[item] into its part: the item of a parallel loop over a
+/* Counts the rows of one group into its part, and places it: the item of a parallel loop over a
  * counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
+
+/* --- placing (windows_place.c) ---------------------------------------------------------------- */
+
+/* An empty part for a group of so many rows. */
+cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows) CS_MUST_CHECK;
+
+/* The group is counted: places it in the result, or leaves it for those before it. */
+cs_status cs_window_part_place(cs_window_counter *c, int64_t group) CS_MUST_CHECK;
+
+void cs_window_part_free(cs_window_part *p);
 
 #endif

@@ -199,17 +199,9 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
 {
     cs_window_counter *c = counter;
     cs_window_tally *y = &c->tally[worker];
-    const int64_t group = c->heaviest[item];
-    cs_window_part *p = &c->part[group];
-    int64_t rows = c->group[group + 1] - c->group[group];
-    p->token = cs_alloc(rows, sizeof *p->token);
-    p->witness_sequence = cs_alloc(rows, sizeof *p->witness_sequence);
-    p->witness_ordinal = cs_alloc(rows, sizeof *p->witness_ordinal);
-    if (!p->token || !p->witness_sequence || !p->witness_ordinal) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = CS_OK;
-    for (int64_t r = c->group[group]; r < c->group[group + 1] && status == CS_OK; ++r) {
+    cs_window_part *p = &c->part[item];
+    cs_status status = cs_window_part_begin(c, item, c->group[item + 1] - c->group[item]);
+    for (int64_t r = c->group[item]; r < c->group[item + 1] && status == CS_OK; ++r) {
         int32_t token = c->by_key[r];
         int64_t before = p->matrix.nnz, reach = c->left ? 2 * c->width : c->width;
         bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
@@ -219,5 +211,5 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
             status = end_row(c, y, p, token);
         }
     }
-    return status;
+    return status == CS_OK ? cs_window_part_place(c, item) : status;
 }
