@@ -8,22 +8,34 @@
  *   left  SIDE
  *   want  > | <
  *   right SIDE
+ *   runs  RUNS              optional, repeated: what another training seed would change
  *   scope WHAT THE INTERVAL COVERS, WHAT THIS SCALE CANNOT SHOW
- *   seed-one SIDE           optional: one objective's measurement in two training runs of other
- *   seed-two SIDE           seeds, for what another seed would change
  *   not-at SCALE            optional: a scale of the study too small to tell
  *
- * $NAME is a variable of the study. SIDE is a number, or  LABEL | STEP/FILE.csv COLUMN [se=COLUMN |
- * exact] [where=COLUMN:VALUE]... (cli/table_pick.h). In place of left, want and right:  statement
- * STEP ID FORM,  a verdict of statements.json. With difference d = left - right and its standard
- * error e, e^2 = e_left^2 + e_right^2 + (one - two)^2: sides are taken as independent (too wide
- * where both are of the same documents), and (one - two)^2 / 2 estimates the variance over seeds of
- * one run, with one degree of freedom:
+ * $NAME is a variable of the study. SIDE is a number, or
  *
- *   agree         d has the sign wanted and |d| > 1.96 e;  PASS
- *   disagree      it has the other and |d| > 1.96 e;       FAIL
+ *   LABEL | STEP/FILE.csv COLUMN [se=COLUMN | exact] [df=N | df=inf] [pair] WHERE... [minus
+ * WHERE...]
+ *
+ * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE), less that of a
+ * second row of the file; its standard error in column se, with N degrees of freedom (19: a
+ * jackknife of 20 blocks; the least of the study's); `pair`: the number is a difference of two
+ * trained models. RUNS is  LABEL | FILE FILE COLUMN WHERE... [minus WHERE...], the same number in
+ * two runs a_i, b_i of one objective under two seeds. In place of left, want and right:
+ * statement STEP ID FORM,  a verdict of statements.json.
+ *
+ * With d = left - right, m the number of trained models in it and P the RUNS,
+ *
+ *   e^2 = e_left^2 + e_right^2 + m s^2,   s^2 = sum_i (a_i - b_i)^2 / 2P   (variance over seeds)
+ *   nu  = e^4 / (e_left^4 / nu_left + e_right^4 / nu_right + (m s^2)^2 / P)  (Welch, Satterthwaite)
+ *
+ * and t the 0.975 quantile of Student's distribution with nu degrees of freedom (rounded down, 1 at
+ * least). Sides are taken as independent, which is too wide where both are of the same documents.
+ *
+ *   agree         d has the sign wanted and |d| > t e;  PASS
+ *   disagree      it has the other and |d| > t e;       FAIL
  *   cannot tell   else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
- *                 UNSPECIFIED
+ *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
  */
 #ifndef CS_CLI_CLAIMS_H
 #define CS_CLI_CLAIMS_H
@@ -34,11 +46,17 @@
 #include "cli/study.h"
 
 typedef struct {
-    char *label; /* of the line; empty for a number */
+    char *label; /* of the line; of a number its text */
     char *path;  /* STEP/FILE.csv; NULL for a number */
     char *pick;  /* the words behind it */
-    double value, se;
+    double value, se, freedom;
+    int models; /* trained models in it: 0, 1, or 2 with `pair` */
 } cs_claim_side;
+
+typedef struct {
+    char *label, *path[2], *pick;
+    double value[2];
+} cs_claim_runs;
 
 typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_verdict;
 
@@ -48,11 +66,14 @@ typedef struct {
     char *statement; /* STEP ID FORM; NULL: two sides */
     char *want;
     cs_claim_side left, right;
-    cs_claim_side seed_one, seed_two; /* label NULL: not given */
+    int64_t pairs;
+    cs_claim_runs *runs;
     /* measured */
-    double difference, se;
-    char *found;     /* of a statement: its verdict */
-    const char *why; /* a few words */
+    double seeds;          /* s; NaN without RUNS */
+    double difference, se; /* d, e */
+    double critical;       /* t */
+    char *found;           /* of a statement: its verdict */
+    const char *why;       /* a few words */
     cs_claim_verdict verdict;
 } cs_claim;
 
@@ -65,15 +86,15 @@ typedef struct {
 cs_status cs_claims_read(const char *path, const cs_study *study, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
-/* Reads every side from the study's folder. CS_ERR_INPUT names
- * the claim, and the file, column or row that is missing. */
+/* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
+ * row that is missing, or rows of which more than one fits. */
 cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
 
 /* "agree", "disagree", "cannot tell" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
-/* A row a claim: claim, source, says, left, left_value, left_se, right, right_value, right_se,
- * seeds, difference, se, verdict, why, scope. */
+/* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
+ * right_se, seeds, difference, se, critical, verdict, why, scope. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 #endif

@@ -443,7 +443,7 @@ static void put_claim(FILE *out, const cs_claim *c)
     (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">%s", style[c->verdict],
                   cs_claim_verdict_name(c->verdict), c->why);
     if (!c->statement) {
-        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, 1.96 * c->se);
+        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->critical * c->se);
     }
     (void)fputs("</div></td></tr>\n", out);
 }
@@ -461,13 +461,24 @@ static cs_status put_claims(report *r, int words, char **word)
         if (shown++ == 0) {
             (void)fputs(
                 "<table class=\"claims\"><tr><th>source</th><th>claim</th><th colspan=\"2\">"
-                "measured (&plusmn; 1.96 standard errors)</th><th>verdict</th></tr>\n",
+                "measured (&plusmn; 1.96 standard errors of the test "
+                "documents)</th><th>verdict</th></tr>\n",
                 r->out);
         }
         put_claim(r->out, c);
     }
     (void)fputs(shown ? "</table>\n" : "", r->out);
     return shown ? CS_OK : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+}
+
+/* {{text WORD...}}: variables of the study in prose */
+static cs_status put_words(report *r, int words, char **word)
+{
+    for (int i = 1; i < words; ++i) {
+        (void)fputs(i > 1 ? " " : "", r->out);
+        put_text(r->out, word[i]);
+    }
+    return CS_OK;
 }
 
 static cs_status directive(report *r, char *text)
@@ -483,9 +494,10 @@ static cs_status directive(report *r, char *text)
     static const struct {
         const char *name;
         cs_status (*put)(report *r, int words, char **word);
-    } known[] = {{"command", put_command}, {"statements", put_statements}, {"verdict", put_verdict},
-                 {"table", put_table},     {"value", put_value},           {"figure", put_figure},
-                 {"claims", put_claims}};
+    } known[] = {{"command", put_command}, {"statements", put_statements},
+                 {"verdict", put_verdict}, {"table", put_table},
+                 {"value", put_value},     {"figure", put_figure},
+                 {"claims", put_claims},   {"text", put_words}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(name, known[i].name) == 0) {
             return known[i].put(r, words, word);

@@ -21,6 +21,7 @@
  * script
  *   {{claims [PREFIX]}}                                claims whose name starts with PREFIX,
  * measured
+ *   {{text WORD...}}                                   prose with variables of the study
  *   {{steps}}                                          all steps with commands, times, exit codes
  */
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,

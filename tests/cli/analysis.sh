@@ -109,14 +109,14 @@ test_reproduce() {
 
 # A study of two scales, and claims held against it: all three verdicts, and errors with their place.
 test_reproduce_scales_and_claims() {
-    printf '$scale = small | cpu\n$length = 3 | 4\nwhole: verify 3.1\nar: toy --objective ar --classes 2 --length $length --tokens 2\n' > s.steps
-    printf '<p>{{scale}} {{claims}}\n' > t.html
+    printf '$scale = small | cpu\n$length = 3 | 4\nwhole: verify 3.1\nar: toy --objective ar --classes 2 --length $length --tokens 2\nar-3: toy --objective ar --classes 3 --length $length --tokens 2\n' > s.steps
+    printf '<p>{{scale}} {{text length $length}} {{claims}}\n' > t.html
     side='left ones of ar | ar/toy.csv multiplicity where=index:1'
     printf '# all verdicts\nclaim a\nsource S\nsays more than 5\n%s exact\nwant >\nright 5\nscope exact\n\nclaim b\nsource S\nsays less than 5\n%s exact\nwant <\nright 5\nscope exact\nnot-at small\n' "$side" "$side" > c.claims
-    printf 'claim wide\nsource S\nsays 6 within 1.96 of 5\n%s se=sigma\nwant >\nright 5\nscope -\nclaim printed\nsource S\nsays 3.1 as printed\nstatement whole 3.1 printed\nscope -\n\nclaim seeds\nsource S\nsays more than 5, seeds 1 apart\n%s exact\nwant >\nright 5\nscope -\nseed-one 2\nseed-two 1\n' "$side" "$side" >> c.claims
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims -o r && grep -q '<p>cpu <table' r/report.html &&
-        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,0,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
+    printf 'claim wide\nsource S\nsays 6 within 1.96 of 5\n%s se=sigma\nwant >\nright 5\nscope -\nclaim printed\nsource S\nsays 3.1 as printed\nstatement whole 3.1 printed\nscope -\n\nclaim seeds\nsource S\nsays more than 5, seeds 1 apart\n%s exact\nwant >\nright 5\nscope -\nruns two sizes | ar/toy.csv ar-3/toy.csv multiplicity where=index:1\n' "$side" "$side" >> c.claims
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
+        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] && grep -q '^seeds,.*,2\.12132[0-9]*,1,2\.12132[0-9]*,12\.7062[0-9]*,cannot tell' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,0,1.959963984540054,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
     cp c.claims good && again='reproduce --steps s.steps --template t.html --claims c.claims -o r --resume'
     refuses 2 "no scale large; there are: small | cpu" "$COSPEC" reproduce --steps s.steps --template t.html --scale large -o x &&
         sed 's/index:1/index:99/' good > c.claims && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
