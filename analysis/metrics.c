@@ -209,7 +209,7 @@ static double correlation(int64_t n, const double *a, const double *b)
         bb += y * y;
         ab += x * y;
     }
-    double r = ab / (sqrt(aa) * sqrt(bb));
+    double r = ab / sqrt(aa * bb); /* sqrt(aa * aa) is aa: equal values correlate to 1 exactly */
     return r > 1.0 ? 1.0 : r < -1.0 ? -1.0 : r;
 }
 
@@ -349,12 +349,13 @@ static cs_status deal_blocks(int64_t count, int64_t blocks, uint64_t seed, int32
 
 static double jackknife_error(int64_t blocks, const double *left_out)
 {
-    double mean = 0.0, square = 0.0;
+    double mean = 0.0, square = 0.0; /* of what differs from the first: equal scores give 0 */
     for (int64_t b = 0; b < blocks; ++b) {
-        mean += left_out[b] / (double)blocks;
+        mean += (left_out[b] - left_out[0]) / (double)blocks;
     }
     for (int64_t b = 0; b < blocks; ++b) {
-        square += (left_out[b] - mean) * (left_out[b] - mean);
+        double off = left_out[b] - left_out[0] - mean;
+        square += off * off;
     }
     return sqrt((double)(blocks - 1) / (double)blocks * square);
 }

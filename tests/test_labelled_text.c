@@ -203,6 +203,10 @@ static void few_labels(void **state)
     (void)state;
     enum { N = 1000 };
     double value[N];
+    char *name[] = {"noun", "verb", "adverb"};
+    const cs_labelled_text three = {.count = N, .value = value, .classes = 3, .class_name = name},
+                           two = {.count = N, .value = value, .classes = 2, .class_name = name},
+                           values = {.count = N, .value = value};
     int64_t n = 0, per[3] = {0}, *index = NULL;
     for (int i = 0; i < N; ++i) {
         value[i] = i % 100 == 0 ? 2 : i % 2; /* 10 of class 2, 490 of 0, 500 of 1 */
@@ -213,7 +217,7 @@ static void few_labels(void **state)
     } cases[] = {{"all", {490, 500, 10}}, {"1%", {5, 5, 1}},   {"10%", {49, 50, 1}},
                  {"10", {10, 10, 10}},    {"0.5%", {2, 3, 1}}, {"100%", {490, 500, 10}}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
-        OK(cs_few_shot(cases[c].text, N, value, 3, 4, &n, &index));
+        OK(cs_few_shot(cases[c].text, &three, 4, &n, &index));
         memset(per, 0, sizeof per);
         for (int64_t i = 0; i < n; ++i) {
             assert_true(i == 0 || index[i] > index[i - 1]);
@@ -224,8 +228,8 @@ static void few_labels(void **state)
     }
     /* Fewer of the same seed are among more of it; another seed has others. */
     int64_t more = 0, *big = NULL, same = 0, other = 0;
-    OK(cs_few_shot("8", N, value, 3, 4, &n, &index));
-    OK(cs_few_shot("10%", N, value, 2, 4, &more, &big));
+    OK(cs_few_shot("8", &three, 4, &n, &index));
+    OK(cs_few_shot("10%", &two, 4, &more, &big));
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j < more; ++j) {
             same += value[index[i]] < 2 && index[i] == big[j];
@@ -233,24 +237,24 @@ static void few_labels(void **state)
     }
     assert_int_equal(same, 16);
     cs_free(big);
-    OK(cs_few_shot("8", N, value, 3, 5, &more, &big));
+    OK(cs_few_shot("8", &three, 5, &more, &big));
     for (int64_t i = 0; i < n; ++i) {
         other += index[i] != big[i];
     }
     assert_true(other > n / 2);
     cs_free(big);
     cs_free(index);
-    OK(cs_few_shot("16", N, value, 0, 4, &n, &index)); /* values: that many in all */
+    OK(cs_few_shot("16", &values, 4, &n, &index)); /* values: that many in all */
     assert_int_equal(n, 16);
     cs_free(index);
-    assert_fails(cs_few_shot("16", N, value, 3, 4, &n, &index), CS_ERR_INPUT,
-                 "class 2 has 10 examples, 16 are wanted");
-    assert_fails(cs_few_shot("1001", N, value, 0, 4, &n, &index), CS_ERR_INPUT,
+    assert_fails(cs_few_shot("16", &three, 4, &n, &index), CS_ERR_INPUT,
+                 "class \"adverb\" has 10 examples, 16 are wanted");
+    assert_fails(cs_few_shot("1001", &values, 4, &n, &index), CS_ERR_INPUT,
                  "1001 examples wanted of 1000");
     static const char *const bad[] = {"",   "%",   "0%",   "101%", "0",
                                       "-3", "1.5", "some", "nan%", "16 "};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-        assert_fails(cs_few_shot(bad[i], N, value, 3, 4, &n, &index), CS_ERR_USAGE, "is not all");
+        assert_fails(cs_few_shot(bad[i], &three, 4, &n, &index), CS_ERR_USAGE, "is not all");
     }
 }
 
@@ -264,7 +268,7 @@ static cs_status whole(const char *path)
         status = cs_labelled_text_read(path, &pairs, &t, &u);
     }
     if (status == CS_OK) {
-        status = cs_few_shot("50%", t.count, t.value, t.classes, 1, &n, &index);
+        status = cs_few_shot("50%", &t, 1, &n, &index);
     }
     cs_free(index);
     cs_labelled_text_free(&t);

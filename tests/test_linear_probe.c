@@ -1,5 +1,5 @@
 /* analysis/linear_probe: closed forms, gradients by central differences, stationarity by plain
- * loops, equivariance, threads, bad input. */
+ * loops, equivariance, threads, choice of the penalty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,44 +13,11 @@
 #include "analysis/linear_probe_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/threads.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "linear_probe_support.h"
 
-enum { N = 300, D = 7, K = 3 };
-
-typedef struct {
-    double x[N * D], y[N];
-} data;
-
-/* Three noisy classes, unequally many, with columns of unequal scale and offset. */
-static void fill(data *s, uint64_t index)
-{
-    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, index);
-    for (int i = 0; i < N; ++i) {
-        int64_t c = cs_rng_below(&rng, 6);
-        s->y[i] = c < 3 ? 0 : c < 5 ? 1 : 2;
-        for (int j = 0; j < D; ++j) {
-            double mean = j == (int)s->y[i] ? 1.0 : 0.0;
-            s->x[i * D + j] = 100 * j + pow(10, j - 3) * (mean + cs_rng_normal(&rng));
-        }
-    }
-}
-
-static cs_rows rows_of(const data *s)
-{
-    return cs_rows_of_f64(N, D, s->x, "x");
-}
-
-static cs_linear_probe fitted(const cs_rows *x, const double *y, int64_t classes,
-                              const cs_linear_probe_options *o)
-{
-    cs_linear_probe p = {0};
-    if (cs_linear_probe_fit(x, x->rows, NULL, y, classes, o, &p) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-    return p;
-}
+enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 
 /* f is told apart from itself to 1e-16, so a line search on it can shorten a gradient to about
  * sqrt(2e-16) = 1.5e-8 and no further for sure. */
@@ -125,7 +92,7 @@ static void one_feature_of_two_values(void **state)
         }
         cs_rows rows = cs_rows_of_f64(40, 1, x, "x");
         const cs_linear_probe_options o = one_penalty(&penalties[t / 2]);
-        cs_linear_probe p = fitted(&rows, y, 2, &o);
+        cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.converged && p.gradient <= REACHED);
         assert_true(p.mean[0] == 3 && fabs(p.scale[0] - 0.5) <= 1e-15);
         /* f is strongly convex in W: |W - W*| <= |grad f| / penalty. */
@@ -150,7 +117,7 @@ static void shares_alone(void **state)
     const double penalty = 1;
     cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows rows = cs_rows_of_f64(12, 1, x, "x");
-    cs_linear_probe p = fitted(&rows, y, 3, &o);
+    cs_linear_probe p = probe_fitted(&rows, y, 3, &o);
     double mean = (log(2) + log(4) + log(6)) / 3;
     assert_true(fabs(p.intercept[0] - log(2) + mean) <= 1e-12);
     assert_true(fabs(p.intercept[2] - log(6) + mean) <= 1e-12);
@@ -158,7 +125,7 @@ static void shares_alone(void **state)
     assert_true(fabs(p.loss - loss) <= 1e-14 && fabs(p.weight[0]) <= 1e-12);
     cs_linear_probe_free(&p);
     o.balanced = true;
-    p = fitted(&rows, y, 3, &o);
+    p = probe_fitted(&rows, y, 3, &o);
     assert_true(fabs(p.loss - log(3)) <= 1e-14 && fabs(p.intercept[0]) <= 1e-12);
     cs_linear_probe_free(&p);
 }
@@ -166,9 +133,9 @@ static void shares_alone(void **state)
 static void gradients_by_differences(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 1);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 1);
+    cs_rows rows = probe_rows(&s);
     for (int form = 0; form < 3; ++form) {
         const cs_probe_sample sample = {&rows, N, NULL, s.y, form < 2 ? K : 0, form == 1};
         cs_linear_probe p = {0};
@@ -200,9 +167,9 @@ static void gradients_by_differences(void **state)
 static void stationary_by_plain_loops(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 2);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 2);
+    cs_rows rows = probe_rows(&s);
     const double penalties[2] = {0.1, 1e-3};
     double number[K] = {0}, weights[K];
     for (int i = 0; i < N; ++i) {
@@ -214,7 +181,7 @@ static void stationary_by_plain_loops(void **state)
     for (int t = 0; t < 4; ++t) {
         cs_linear_probe_options o = one_penalty(&penalties[t % 2]);
         o.balanced = t >= 2;
-        cs_linear_probe p = fitted(&rows, s.y, K, &o);
+        cs_linear_probe p = probe_fitted(&rows, s.y, K, &o);
         assert_true(p.converged && p.gradient <= REACHED && p.iterations > 0);
         assert_true(plain_gradient(&p, &rows, s.y, o.balanced ? weights : ones, penalties[t % 2]) <=
                     REACHED + 1e-13);
@@ -228,8 +195,8 @@ static void stationary_by_plain_loops(void **state)
 static void equivariance(void **state)
 {
     (void)state;
-    static data s, t;
-    fill(&s, 3);
+    static probe_data s, t;
+    probe_fill(&s, 3);
     static const int renamed[K] = {2, 0, 1};
     for (int i = 0; i < N; ++i) {
         int from = (i * 7 + 5) % N;
@@ -238,8 +205,8 @@ static void equivariance(void **state)
     }
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
-    cs_rows a = rows_of(&s), b = rows_of(&t);
-    cs_linear_probe p = fitted(&a, s.y, K, &o), q = fitted(&b, t.y, K, &o);
+    cs_rows a = probe_rows(&s), b = probe_rows(&t);
+    cs_linear_probe p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
     for (int c = 0; c < K; ++c) {
         for (int j = 0; j < D; ++j) {
             assert_true(fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
@@ -265,15 +232,15 @@ static void equivariance(void **state)
 static void threads_do_not_matter(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 4);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 4);
+    cs_rows rows = probe_rows(&s);
     for (int64_t classes = 0; classes <= K; classes += K) {
         cs_linear_probe_options o = {.threads = 1, .seed = 4};
-        cs_linear_probe one = fitted(&rows, s.y, classes, &o);
+        cs_linear_probe one = probe_fitted(&rows, s.y, classes, &o);
         assert_int_equal(one.steps, 7);
         for (o.threads = 2; o.threads <= 5; o.threads += 3) {
-            cs_linear_probe many = fitted(&rows, s.y, classes, &o);
+            cs_linear_probe many = probe_fitted(&rows, s.y, classes, &o);
             assert_int_equal(one.chosen, many.chosen);
             assert_int_equal(one.iterations, many.iterations);
             assert_memory_equal(one.step, many.step, sizeof *one.step * 7);
@@ -298,7 +265,7 @@ static void ridge_of_one_feature(void **state)
     const double x[5] = {1, 2, 3, 4, 5}, y[5] = {20, 10, 40, 30, 50}, penalty = 0.25;
     cs_rows rows = cs_rows_of_f64(5, 1, x, "x");
     const cs_linear_probe_options o = one_penalty(&penalty);
-    cs_linear_probe p = fitted(&rows, y, 0, &o);
+    cs_linear_probe p = probe_fitted(&rows, y, 0, &o);
     assert_true(p.converged && fabs(p.weight[0] - 0.8 / 1.25) <= 1e-14);
     assert_true(p.value_mean == 30 && isnan(p.least_margin) && !p.class_of);
     double guess[5];
@@ -313,8 +280,8 @@ static void ridge_of_one_feature(void **state)
 static void ridge_is_stationary(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 5);
+    static probe_data s;
+    probe_fill(&s, 5);
     for (int i = 0; i < N; ++i) {
         s.y[i] = 1e180 * (s.y[i] + s.x[i * D]);
     }
@@ -322,8 +289,8 @@ static void ridge_is_stationary(void **state)
     cs_linear_probe_options o = one_penalty(&penalty);
     o.tolerance = 1e-12;
     for (int wide = 0; wide < 2; ++wide) {
-        cs_rows rows = wide ? cs_rows_of_f64(20, 100, s.x, "x") : rows_of(&s);
-        cs_linear_probe p = fitted(&rows, s.y, 0, &o);
+        cs_rows rows = wide ? cs_rows_of_f64(20, 100, s.x, "x") : probe_rows(&s);
+        cs_linear_probe p = probe_fitted(&rows, s.y, 0, &o);
         assert_true(p.converged && p.gradient <= 1e-12);
         assert_true(plain_gradient(&p, &rows, s.y, NULL, penalty) <= 1e-12 + 1e-13);
         cs_linear_probe_free(&p);
@@ -333,8 +300,8 @@ static void ridge_is_stationary(void **state)
 static void constant_features_are_left_out(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 6);
+    static probe_data s;
+    probe_fill(&s, 6);
     static double wide[N * (D + 2)];
     for (int i = 0; i < N; ++i) {
         wide[i * (D + 2)] = 0.1;
@@ -343,8 +310,8 @@ static void constant_features_are_left_out(void **state)
     }
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
-    cs_rows a = rows_of(&s), b = cs_rows_of_f64(N, D + 2, wide, "wide");
-    cs_linear_probe p = fitted(&a, s.y, K, &o), q = fitted(&b, s.y, K, &o);
+    cs_rows a = probe_rows(&s), b = cs_rows_of_f64(N, D + 2, wide, "wide");
+    cs_linear_probe p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
     assert_int_equal(q.constant, 2);
     assert_memory_equal(p.weight, q.weight + K, sizeof(double) * D * K);
     for (int c = 0; c < K; ++c) {
@@ -358,8 +325,8 @@ static void constant_features_are_left_out(void **state)
 static void fewer_rows_than_features(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 7);
+    static probe_data s;
+    probe_fill(&s, 7);
     double y[20];
     for (int i = 0; i < 20; ++i) {
         y[i] = i % 2;
@@ -368,7 +335,7 @@ static void fewer_rows_than_features(void **state)
     cs_linear_probe_options o = one_penalty(&penalty);
     o.tolerance = 1e-7;
     cs_rows rows = cs_rows_of_f64(20, 100, s.x, "x");
-    cs_linear_probe p = fitted(&rows, y, 2, &o);
+    cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
     assert_true(p.converged && p.train_accuracy == 1 && p.least_margin > 0);
     assert_true(isfinite(p.least_margin));
     cs_linear_probe_free(&p);
@@ -378,9 +345,9 @@ static void fewer_rows_than_features(void **state)
 static void penalties_are_chosen_by_held_out_rows(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 8);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 8);
+    cs_rows rows = probe_rows(&s);
     double y[N];
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 77);
     for (int share = 0; share < 2; ++share) {
@@ -388,7 +355,7 @@ static void penalties_are_chosen_by_held_out_rows(void **state)
         for (int i = 0; i < N; ++i) {
             y[i] = (double)cs_rng_below(&rng, 2);
         }
-        cs_linear_probe p = fitted(&rows, y, 2, &o);
+        cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty >= 0.1);
         for (int64_t i = 0; i < p.steps; ++i) {
             assert_true(p.step[i].held_out >= p.step[p.chosen].held_out);
@@ -398,7 +365,7 @@ static void penalties_are_chosen_by_held_out_rows(void **state)
         for (int i = 0; i < N; ++i) {
             y[i] = s.x[i * D] + 3 * s.x[i * D + 1] > 300;
         }
-        p = fitted(&rows, y, 2, &o);
+        p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty <= 1e-3);
         cs_linear_probe_free(&p);
     }
@@ -415,7 +382,7 @@ static void held_out_loss_by_its_definition(void **state)
     cs_rows rows = cs_rows_of_f64(4, 1, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .tolerance = REACHED, .seed = 3};
-    cs_linear_probe p = fitted(&rows, y, 2, &o);
+    cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
     static const int64_t pair[2][2][2] = {{{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
     double want[2] = {0};
     for (int deal = 0; deal < 2; ++deal) {
@@ -444,15 +411,15 @@ static void held_out_loss_by_its_definition(void **state)
 static void classes_that_training_lacks(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 9);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 9);
+    cs_rows rows = probe_rows(&s);
     for (int i = 0; i < N; ++i) {
         s.y[i] = s.y[i] == 0 ? 1 : 4;
     }
     s.y[17] = 6;
     cs_linear_probe_options o = {.seed = 1};
-    cs_linear_probe p = fitted(&rows, s.y, 9, &o);
+    cs_linear_probe p = probe_fitted(&rows, s.y, 9, &o);
     assert_int_equal(p.outputs, 3);
     assert_int_equal(p.class_of[0], 1);
     assert_int_equal(p.class_of[2], 6);
@@ -468,125 +435,22 @@ static void classes_that_training_lacks(void **state)
 static void unconverged_is_said(void **state)
 {
     (void)state;
-    static data s;
-    fill(&s, 10);
-    cs_rows rows = rows_of(&s);
+    static probe_data s;
+    probe_fill(&s, 10);
+    cs_rows rows = probe_rows(&s);
     const double penalty = 1e-5;
     cs_linear_probe_options o = one_penalty(&penalty);
     o.max_iterations = 2;
-    cs_linear_probe p = fitted(&rows, s.y, K, &o);
+    cs_linear_probe p = probe_fitted(&rows, s.y, K, &o);
     assert_false(p.converged);
     assert_int_equal(p.iterations, 2);
     assert_true(p.gradient > REACHED);
     assert_true(fabs(plain_gradient(&p, &rows, s.y, ones, penalty) - p.gradient) <= 1e-12);
     cs_linear_probe_free(&p);
     o = (cs_linear_probe_options){.max_iterations = 2};
-    p = fitted(&rows, s.y, K, &o);
+    p = probe_fitted(&rows, s.y, K, &o);
     assert_int_equal(p.step[6].unconverged, 5);
     cs_linear_probe_free(&p);
-}
-
-static void bad_input(void **state)
-{
-    (void)state;
-    static data s;
-    fill(&s, 11);
-    cs_rows rows = rows_of(&s);
-    const double rising[2] = {1, 2}, zero[1] = {0};
-    const int64_t far[2] = {0, N};
-    cs_linear_probe p;
-    cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
-#define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: they must be");
-    o = (cs_linear_probe_options){.penalties = 1, .penalty = zero};
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 0");
-    o = (cs_linear_probe_options){.folds = 1};
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "1 folds");
-    o = (cs_linear_probe_options){.share = 1};
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
-    o = (cs_linear_probe_options){0};
-    assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training rows");
-    assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 of 300");
-    double y[N] = {0};
-    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows are of class 0");
-    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "all 300 training values are 0");
-    y[5] = 2;
-    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 2 is not in 0..1");
-    y[5] = 0.5;
-    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 0.5");
-    y[5] = NAN;
-    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "row 5: value nan is not finite");
-    y[5] = 1;
-    y[4] = 1;
-    assert_fails(FIT(5, NULL, s.x, K), CS_ERR_INPUT, "label");
-    const int64_t two[2] = {4, 6};
-    assert_fails(FIT(2, two, y, 2), CS_ERR_INPUT, "2 training rows are too few to hold any out");
-    s.x[3 * D + 2] = INFINITY;
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "x: row 3, column 2: value inf");
-    static double flat[N * D];
-    rows = cs_rows_of_f64(N, D, flat, "flat");
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "flat: none of the 7 features varies");
-#undef FIT
-    fill(&s, 11);
-    rows = rows_of(&s);
-    p = fitted(&rows, s.y, K, &o);
-    double guess[N];
-    cs_rows narrow = cs_rows_of_f64(N, D - 1, s.x, "narrow");
-    assert_fails(cs_linear_probe_predict(&p, &narrow, 1, guess), CS_ERR_INPUT,
-                 "narrow: 6 columns, the probe was trained on 7");
-    s.x[290 * D + 6] = NAN;
-    assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
-                 "x: row 290, column 6: value nan");
-    cs_linear_probe_free(&p);
-}
-
-static cs_status whole_of(int64_t classes)
-{
-    const double x[16] = {0, 1, 3, 4.5, 1, 2, 1, 0, 5, 4, 2, 2, 7, 1, 3, 8},
-                 y[8] = {0, 1, 1, 0, 1, 0, 0, 1}, penalties[2] = {1, 0.1};
-    cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
-    const cs_linear_probe_options o = {
-        .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
-    cs_linear_probe p = {0};
-    double guess[8];
-    cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
-    if (status == CS_OK) {
-        status = cs_linear_probe_predict(&p, &rows, 1, guess);
-    }
-    cs_linear_probe_free(&p);
-    return status;
-}
-
-static cs_status whole_classes(const char *path)
-{
-    (void)path;
-    return whole_of(2);
-}
-
-static cs_status whole_values(const char *path)
-{
-    (void)path;
-    return whole_of(0);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    fail_each_allocation(whole_classes, "");
-    fail_each_allocation(whole_values, "");
-}
-
-static cs_status interrupted(const char *path)
-{
-    (void)path;
-    cs_interrupt_set();
-    return whole_of(2);
-}
-
-static void interrupts_end_it(void **state)
-{
-    (void)state;
-    assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
 }
 
 int main(void)
@@ -606,9 +470,6 @@ int main(void)
         cmocka_unit_test(held_out_loss_by_its_definition),
         cmocka_unit_test(classes_that_training_lacks),
         cmocka_unit_test(unconverged_is_said),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(interrupts_end_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

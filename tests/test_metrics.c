@@ -167,6 +167,27 @@ static void blocks_differ_by_one_example(void **state)
     assert_true(isnan(few));
 }
 
+/* Scores that are the same without any block have no error, not that of a sum's rounding. */
+static void perfect_scores_have_no_error(void **state)
+{
+    (void)state;
+    enum { N = 1003 };
+    static const cs_metric metric[] = {CS_METRIC_ACCURACY, CS_METRIC_F1,      CS_METRIC_F1_MACRO,
+                                       CS_METRIC_MATTHEWS, CS_METRIC_PEARSON, CS_METRIC_SPEARMAN,
+                                       CS_METRIC_MSE};
+    double truth[N], score = NAN, se = NAN;
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 40);
+    for (size_t m = 0; m < sizeof metric / sizeof metric[0]; ++m) {
+        const bool classes = cs_metric_of_classes(metric[m]);
+        for (int i = 0; i < N; ++i) {
+            truth[i] = classes ? (double)cs_rng_below(&rng, 2) : cs_rng_normal(&rng);
+        }
+        OK(cs_metric_of(metric[m], N, truth, truth, classes ? 2 : 0, &score));
+        OK(cs_metric_error(metric[m], N, truth, truth, classes ? 2 : 0, 0, 3, &se));
+        assert_true(score == (metric[m] == CS_METRIC_MSE ? 0 : 1) && se == 0);
+    }
+}
+
 /* One at a time: the difference of two accuracies is a mean of values in {-1, 0, 1}. */
 static void paired_differences(void **state)
 {
@@ -307,6 +328,7 @@ int main(void)
         cmocka_unit_test(jackknife_of_a_share),
         cmocka_unit_test(jackknife_by_its_definition),
         cmocka_unit_test(blocks_differ_by_one_example),
+        cmocka_unit_test(perfect_scores_have_no_error),
         cmocka_unit_test(paired_differences),
         cmocka_unit_test(seeds),
         cmocka_unit_test(names),

@@ -18,6 +18,7 @@ typedef struct {
     cs_finetune_trial *trial; /* rates, where there are several */
     cs_finetune_run *run;     /* seeds */
     double chosen;
+    cs_rival rival;
 } session;
 
 /* --- options -----------------------------------------------------------------------------------*/
@@ -115,6 +116,11 @@ static cs_status read_texts(cs_args *args, session *s)
     if (status == CS_OK) {
         status = cs_metric_list_parse(cs_args_text(args, "metric"), s->task.train.text.classes,
                                       &s->metrics);
+    }
+    if (status == CS_OK && (status = cs_rival_open(args, &s->rival)) == CS_OK) {
+        const cs_judge judge = cs_finetune_judge(&s->task, &s->metrics, s->seeds, s->seed);
+        status = cs_rival_check(&s->rival, &judge,
+                                CS_FINETUNE_LAYER); /* before the work, not after it */
     }
     return status;
 }
@@ -304,7 +310,8 @@ static cs_status run_finetune(cs_args *args)
                                              .run = s.run,
                                              .runs = s.seeds,
                                              .trial = s.trial,
-                                             .trials = s.trial ? s.rates : 0};
+                                             .trials = s.trial ? s.rates : 0,
+                                             .rival = &s.rival};
         status = cs_finetune_report(args, &results);
     }
     for (int64_t i = 0; s.run && i < s.seeds; ++i) {
@@ -313,6 +320,7 @@ static cs_status run_finetune(cs_args *args)
     cs_free(s.run);
     cs_free(s.trial);
     cs_free(s.rate);
+    cs_rival_free(&s.rival);
     cs_finetune_task_free(&s.task);
     return status;
 }
@@ -472,7 +480,8 @@ static const cs_opt recipe_options[] = {
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 
-static const cs_opt *const finetune_groups[] = {finetune_options, recipe_options, NULL};
+static const cs_opt *const finetune_groups[] = {finetune_options, cs_group_against, recipe_options,
+                                                NULL};
 
 const cs_command cs_cmd_finetune = {
     .name = "finetune",
@@ -487,8 +496,9 @@ const cs_command cs_cmd_finetune = {
         "the encoder) and everything is trained, once for every seed. A metric's value is the "
         "median over seeds. Two sources of error are told apart: low and high are the order "
         "statistics that cover the median over seeds with the coverage stated (five seeds: least "
-        "and largest, 0.9375); se is the standard error of the median run's score over other test "
-        "examples (delete-block jackknife). constant is the score of the commonest training class "
+        "and largest, 0.9375); se is the standard error of one run's score over other test "
+        "examples (delete-block jackknife, the median of the seeds' errors). constant is the score "
+        "of the commonest training class "
         "(mean value), which reads nothing.\n\n"
         "The recipe is that of Geiping and Goldstein (2023) for GLUE, which LA 5.1 follows: 5 "
         "epochs, batches of 16, peak 4e-5, warm-up over a tenth, cosine; docs/training.md has all "
@@ -496,7 +506,10 @@ const cs_command cs_cmd_finetune = {
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) as soon as it is done, and the same command with --resume makes "
         "those that are missing. DIR receives finetune.csv, finetune.json and "
-        "predictions.csv, which cospec probe --against compares with.",
+        "predictions.csv (layer, example, truth, the prediction of each seed), which --against of "
+        "another run, here or in cospec probe, compares with example by example: the k-th seed of "
+        "one run with the k-th of the other, rows of finetune.csv whose seed is difference. "
+        "--resume takes another --against without a new run.",
     .positional = "MODEL TRAIN TEST",
     .groups = finetune_groups,
     .examples =
@@ -506,7 +519,11 @@ const cs_command cs_cmd_finetune = {
         "cospec finetune masked labelled.tsv labelled.tsv --epochs 2 --lr 1e-3 --seeds 2 -o task\n"
         "# what the same architecture learns without pretraining, from 4 examples of each class\n"
         "cospec finetune masked labelled.tsv labelled.tsv --init random --few 4 --epochs 2 "
-        "--lr 1e-3,1e-4 --seeds 2",
+        "--lr 1e-3,1e-4 --seeds 2\n"
+        "# from all of them, compared with the pretrained model on the same test examples\n"
+        "cospec finetune masked labelled.tsv labelled.tsv --init random --epochs 2 --lr 1e-3 "
+        "--seeds 2 --against task/predictions.csv",
     .run = run_finetune,
     .without = "dry-run",
+    .continues = "against",
 };

@@ -20,36 +20,13 @@ typedef struct {
     cs_linear_probe_options fit;
     double *penalty;
     cs_probe_study study;
-    cs_table table, predictions, rival;
+    cs_table table, predictions;
+    cs_rival rival;
     json_t *list; /* an object a layer */
     int64_t unconverged;
 } run;
 
 /* --- before the work ----------------------------------------------------------------------- */
-
-/* --against FILE: predictions.csv of another run. */
-static cs_status take_rival(run *r)
-{
-    const char *path = cs_args_text(r->args, "against");
-    static const char *const want[] = {"layer", "example", "truth"};
-    if (!path) {
-        return CS_OK;
-    }
-    cs_status status = cs_output_input(r->args, path);
-    if (status == CS_OK) {
-        status = cs_table_read_csv(path, &r->rival);
-    }
-    for (int c = 0; c < 3 && status == CS_OK; ++c) {
-        if (cs_table_column(&r->rival, want[c]) != c || r->rival.columns < 4) {
-            status =
-                cs_fail(CS_ERR_INPUT,
-                        "%s: is no predictions.csv (layer, example, truth, seed_1, ...)", path);
-        }
-    }
-    r->study.against = path;
-    r->study.rival = &r->rival;
-    return status;
-}
 
 static cs_status open_tables(run *r)
 {
@@ -60,38 +37,16 @@ static cs_status open_tables(run *r)
     }
     r->study.table = &r->table;
     if (status == CS_OK && cs_args_given(r->args, "output")) {
-        char *columns = cs_probe_prediction_columns(r->study.seeds);
-        status = columns ? cs_output_claim(r->args, "predictions.csv") : CS_ERR_MEMORY;
+        status = cs_output_claim(r->args, "predictions.csv");
         if (status == CS_OK) {
-            status = cs_table_init(&r->predictions, columns);
+            status = cs_predictions_init(r->study.judge.seeds, &r->predictions);
         }
         r->study.predictions = &r->predictions;
-        cs_free(columns);
     }
     return status;
 }
 
 /* --- one layer -------------------------------------------------------------------------------- */
-
-/* The most frequent class of training, or its mean: of all of it, since few examples drawn evenly
- * have no most frequent one. */
-static double baseline_of(const cs_labelled_text *t)
-{
-    double mean = 0.0;
-    int64_t best = 0, most = -1;
-    for (int64_t i = 0; i < t->count; ++i) {
-        mean += t->value[i] / (double)t->count;
-    }
-    for (int64_t c = 0; c < t->classes; ++c) {
-        int64_t number = 0;
-        for (int64_t i = 0; i < t->count; ++i) {
-            number += t->value[i] == (double)c;
-        }
-        best = number > most ? c : best;
-        most = number > most ? number : most;
-    }
-    return t->classes > 0 ? (double)best : mean;
-}
 
 /* A least loss at an end of the grid may not be the least there is. */
 static void note_end(const run *r, const char *layer, const cs_linear_probe *p)
@@ -108,9 +63,8 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
     const int64_t n = r->test.count;
     int64_t count = 0, *row = NULL;
     cs_linear_probe_options fit = r->fit;
-    fit.seed = r->study.seed + (uint64_t)seed;
-    cs_status status = cs_few_shot(r->study.few, r->train.count, r->train.value, r->train.classes,
-                                   fit.seed, &count, &row);
+    fit.seed = r->study.judge.seed + (uint64_t)seed;
+    cs_status status = cs_few_shot(r->study.few, &r->train, fit.seed, &count, &row);
     status = cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
     if (status == CS_OK) {
         status = cs_linear_probe_fit(train, count, row, r->train.value, r->train.classes, &fit,
@@ -123,7 +77,8 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
             cs_linear_probe_predict(&l->probe[seed], test, fit.threads, l->prediction + seed * n);
     }
     if (status == CS_OK) {
-        const double guess = baseline_of(&r->train);
+        /* Of all training rows: few drawn evenly have no most frequent class. */
+        const double guess = cs_judge_constant(&r->study.judge);
         for (int64_t i = 0; i < n; ++i) {
             l->baseline[seed * n + i] = guess;
         }
@@ -134,7 +89,7 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
 
 static cs_status probe_layer(run *r, const char *name, const cs_rows *train, const cs_rows *test)
 {
-    const int64_t seeds = r->study.seeds, n = r->test.count;
+    const int64_t seeds = r->study.judge.seeds, n = r->test.count;
     cs_probe_layer l = {.layer = name, .features = train->cols};
     json_t *json = json_object();
     l.probe = cs_calloc(seeds, sizeof *l.probe);
@@ -192,7 +147,8 @@ static cs_status estimate(run *r, int64_t n, int64_t d, int64_t layers)
 {
     const double k = r->train.classes > 0 ? (double)r->train.classes : 1.0,
                  cells = (double)n * (double)d;
-    const int64_t fits = layers * r->study.seeds * ((r->fit.share > 0.0 ? 1 : r->fit.folds) + 1) *
+    const int64_t fits = layers * r->study.judge.seeds *
+                         ((r->fit.share > 0.0 ? 1 : r->fit.folds) + 1) *
                          (r->fit.penalties > 0 ? r->fit.penalties : 7);
     json_t *json =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "n", (json_int_t)n, "n_test",
@@ -343,20 +299,6 @@ static cs_status probe_texts(run *r)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static cs_status write_predictions(run *r)
-{
-    char *path = NULL;
-    if (!r->study.predictions) {
-        return CS_OK;
-    }
-    cs_status status = cs_output_path(r->args, "predictions.csv", &path);
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&r->predictions, path);
-    }
-    cs_free(path);
-    return status;
-}
-
 /* One layer stands at the top of the object, several in a list. */
 static cs_status report(run *r)
 {
@@ -393,8 +335,9 @@ static cs_status run_probe(cs_args *args)
     run r = {.args = args, .list = json_array()};
     const int given = cs_args_positionals(args);
     const bool model = given > 0 && cs_path_is_dir(cs_args_positional(args, 0));
-    r.study.train = &r.train;
-    r.study.test = &r.test;
+    r.study.judge.train = &r.train;
+    r.study.judge.test = &r.test;
+    r.study.rival = &r.rival;
     cs_status status = r.list ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && (given < 2 || given > (model ? 3 : 2))) {
         status = given == 3 ? cs_fail(CS_ERR_USAGE, "%s: no directory of a model",
@@ -403,16 +346,16 @@ static cs_status run_probe(cs_args *args)
                                                     "MODEL wordnet");
     }
     if (status == CS_OK && (status = cs_args_probe(args, &r.study, &r.fit, &r.penalty)) == CS_OK &&
-        (status = take_rival(&r)) == CS_OK && (status = open_tables(&r)) == CS_OK &&
+        (status = cs_rival_open(args, &r.rival)) == CS_OK && (status = open_tables(&r)) == CS_OK &&
         (status = model ? probe_texts(&r) : probe_matrices(&r)) == CS_OK && !dry(&r) &&
-        (status = write_predictions(&r)) == CS_OK) {
+        (!r.study.predictions || (status = cs_predictions_write(args, &r.predictions)) == CS_OK)) {
         status = report(&r);
     }
     cs_labelled_text_free(&r.train);
     cs_labelled_text_free(&r.test);
     cs_table_free(&r.table);
     cs_table_free(&r.predictions);
-    cs_table_free(&r.rival);
+    cs_rival_free(&r.rival);
     cs_free(r.penalty);
     json_decref(r.list);
     return status;
@@ -435,14 +378,15 @@ const cs_command cs_cmd_probe = {
         "gradient, computed anew (gradient_norm): where it is above --tolerance the program says "
         "so and exits with 4.\n\n"
         "Values are medians over seeds. Two intervals are kept apart: se is the test-sample "
-        "standard error of one probe (delete-block jackknife over test examples), low and high are "
+        "standard error of one probe (delete-block jackknife over test examples, the median of the "
+        "seeds' errors), low and high are "
         "order statistics over seeds that cover the median with the chance coverage. Beside each "
         "score stands that of the majority class, or of the mean.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example.",
     .positional = "TRAIN|MODEL TEST|TRAIN [TEST]",
-    .groups = (const cs_opt *const[]){cs_group_probe, cs_group_probe_texts, NULL},
+    .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "

@@ -1,9 +1,7 @@
-/* A metric's value is the median over seeds. Its test-sample error is that of the run whose value
- * is nearest the median (the first of equal ones): the two sources of error stay apart. `constant`
- * is the score of the training side's commonest class (mean value), which needs no text at all. */
+/* A metric's value and error are those of cli/predictions.h. `constant` is the score of the
+ * training side's commonest class (mean value), which needs no text at all. */
 #include "cli/finetune_report.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -61,138 +59,153 @@ cs_status cs_metric_list_parse(const char *text, int64_t classes, cs_metric_list
     return status;
 }
 
+cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_metric_list *metrics,
+                           int64_t seeds, uint64_t seed)
+{
+    cs_judge judge = {.train = &task->train.text,
+                      .test = &task->test.text,
+                      .metrics = metrics->count,
+                      .seeds = seeds,
+                      .seed = seed};
+    memcpy(judge.metric, metrics->metric, sizeof judge.metric);
+    return judge;
+}
+
 /* --- scores ------------------------------------------------------------------------------------*/
 
 typedef struct {
+    const cs_finetune_results *results;
+    cs_judge judge;
+    double *prediction, *constant; /* as the judge takes them; constant of one seed */
+    double *scratch;
+    cs_comparison other; /* where there is a rival */
+    cs_table table;
+    bool brief;
+} report;
+
+typedef struct {
     cs_metric metric;
-    double *of_seed; /* runs */
-    cs_seed_summary seeds;
-    int64_t median; /* the run nearest it */
-    double se, constant;
+    const double *of_seed; /* runs */
+    cs_seed_score over;
+    double constant;
 } score;
 
-/* The commonest class, the first of equal ones; the mean value. */
-static double constant_of(const cs_labelled_text *t)
+static cs_status take_results(const cs_finetune_results *r, report *out)
 {
-    double sum = 0;
-    int64_t best = 0, most = -1;
-    for (int64_t i = 0; i < t->count; ++i) {
-        sum += t->value[i];
-    }
-    for (int64_t c = 0; c < t->classes; ++c) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < t->count; ++i) {
-            count += (int64_t)t->value[i] == c;
-        }
-        best = count > most ? c : best;
-        most = count > most ? count : most;
-    }
-    return t->classes > 0 ? (double)best : sum / (double)t->count;
-}
-
-static cs_status score_constant(const cs_finetune_results *r, score *s)
-{
-    const cs_labelled_text *test = &r->task->test.text;
-    double *guess = cs_alloc(test->count, sizeof *guess), value = constant_of(&r->task->train.text);
-    if (!guess) {
+    const int64_t n = r->task->test.text.count;
+    out->results = r;
+    out->judge = cs_finetune_judge(r->task, r->metrics, r->runs, r->run[0].seed);
+    out->prediction = cs_alloc(r->runs * n, sizeof *out->prediction);
+    out->constant = cs_alloc(n, sizeof *out->constant);
+    out->scratch = cs_alloc(2 * r->runs, sizeof *out->scratch);
+    if (!out->prediction || !out->constant || !out->scratch) {
         return CS_ERR_MEMORY;
     }
-    for (int64_t i = 0; i < test->count; ++i) {
-        guess[i] = value;
+    for (int64_t k = 0; k < r->runs; ++k) {
+        memcpy(out->prediction + k * n, r->run[k].predicted, sizeof(double) * (size_t)n);
     }
-    cs_status status = cs_metric_of(s->metric, test->count, test->value, guess,
-                                    r->task->train.text.classes, &s->constant);
-    cs_free(guess);
-    return status;
+    for (int64_t i = 0; i < n; ++i) {
+        out->constant[i] = cs_judge_constant(&out->judge);
+    }
+    return r->rival->file
+               ? cs_compare(r->rival, &out->judge, CS_FINETUNE_LAYER, out->prediction, &out->other)
+               : CS_OK;
 }
 
-static cs_status score_of(const cs_finetune_results *r, uint64_t seed, score *s)
+static cs_status score_of(const report *r, cs_metric metric, score *out)
 {
-    const cs_labelled_text *test = &r->task->test.text;
-    int64_t classes = r->task->train.text.classes;
-    cs_status status = CS_OK;
-    s->of_seed = cs_alloc(r->runs, sizeof *s->of_seed);
-    if (!s->of_seed) {
-        return CS_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < r->runs && status == CS_OK; ++i) {
-        status = cs_metric_of(s->metric, test->count, test->value, r->run[i].predicted, classes,
-                              &s->of_seed[i]);
-    }
-    if (status == CS_OK) {
-        status = cs_seed_summary_of(r->runs, s->of_seed, &s->seeds);
-    }
-    for (int64_t i = 0; i < r->runs && status == CS_OK; ++i) {
-        double here = fabs(s->of_seed[i] - s->seeds.median);
-        s->median = here < fabs(s->of_seed[s->median] - s->seeds.median) ? i : s->median;
-    }
-    if (status == CS_OK) {
-        status = cs_metric_error(s->metric, test->count, test->value, r->run[s->median].predicted,
-                                 classes, 0, seed, &s->se);
-    }
-    return status == CS_OK ? score_constant(r, s) : status;
+    const cs_judge *j = &r->judge;
+    *out = (score){.metric = metric, .of_seed = r->scratch};
+    cs_status status = cs_judge_score(j, metric, r->prediction, r->scratch, &out->over);
+    return status == CS_OK ? cs_metric_of(metric, j->test->count, j->test->value, r->constant,
+                                          j->train->classes, &out->constant)
+                           : status;
 }
 
 /* --- the table ---------------------------------------------------------------------------------*/
 
-#define COLUMNS "model,layer,metric,definition,value,low,high,coverage,constant,se,n,seed"
-#define BRIEF_COLUMNS "metric,value,low,high,coverage,constant,se,n" /* for the eye: medians */
+#define SCORE_COLUMNS "low,high,coverage,constant,se,n"
+#define COLUMNS "model,layer,metric,definition,value," SCORE_COLUMNS ",seed"
+#define BRIEF_COLUMNS "metric,value," SCORE_COLUMNS /* for the eye: medians, in front of others */
+#define BRIEF_AGAINST "seed," BRIEF_COLUMNS         /* "median" and "difference" */
 
-static bool is_brief(const cs_table *table)
+static cs_status begin_row(report *r, const char *metric, const char *definition, double value)
 {
-    return cs_table_column(table, "seed") < 0;
-}
-
-static cs_status begin_row(const cs_finetune_results *r, const score *s, double value,
-                           cs_table *table)
-{
-    cs_status status = cs_table_row(table);
-    if (status == CS_OK &&
-        (status = cs_table_text(table, "metric", cs_metric_name(s->metric))) == CS_OK &&
-        (status = cs_table_int(table, "n", r->task->test.text.count)) == CS_OK) {
-        status = cs_table_real(table, "value", value);
+    const cs_finetune_task *task = r->results->task;
+    cs_table *t = &r->table;
+    cs_status status = cs_table_row(t);
+    if (status == CS_OK && (status = cs_table_text(t, "metric", metric)) == CS_OK &&
+        (status = cs_table_int(t, "n", task->test.text.count)) == CS_OK) {
+        status = cs_table_real(t, "value", value);
     }
-    if (status == CS_OK && !is_brief(table) &&
-        (status = cs_table_text(table, "model", r->task->from.dir)) == CS_OK &&
-        (status = cs_table_text(table, "layer", "all")) == CS_OK) {
-        status = cs_table_text(table, "definition", cs_metric_definition(s->metric));
+    if (status == CS_OK && !r->brief &&
+        (status = cs_table_text(t, "model", task->from.dir)) == CS_OK &&
+        (status = cs_table_text(t, "layer", CS_FINETUNE_LAYER)) == CS_OK) {
+        status = cs_table_text(t, "definition", definition);
     }
     return status;
 }
 
-static cs_status add_rows(const cs_finetune_results *r, const score *s, cs_table *table)
+/* seed: "median" or "difference". */
+static cs_status add_row(report *r, const char *metric, const char *definition, const char *seed,
+                         const cs_seed_score *v)
 {
-    cs_status status = begin_row(r, s, s->seeds.median, table);
-    if (status == CS_OK && !is_brief(table)) {
-        status = cs_table_text(table, "seed", "median");
+    cs_table *t = &r->table;
+    cs_status status = begin_row(r, metric, definition, v->seeds.median);
+    if (status == CS_OK && cs_table_column(t, "seed") >= 0) {
+        status = cs_table_text(t, "seed", seed);
     }
-    if (status == CS_OK && (status = cs_table_real(table, "low", s->seeds.low)) == CS_OK &&
-        (status = cs_table_real(table, "high", s->seeds.high)) == CS_OK &&
-        (status = cs_table_real(table, "coverage", s->seeds.coverage)) == CS_OK &&
-        (status = cs_table_real(table, "constant", s->constant)) == CS_OK) {
-        status = cs_table_real(table, "se", s->se);
+    if (status == CS_OK && (status = cs_table_real(t, "low", v->seeds.low)) == CS_OK &&
+        (status = cs_table_real(t, "high", v->seeds.high)) == CS_OK &&
+        (status = cs_table_real(t, "coverage", v->seeds.coverage)) == CS_OK) {
+        status = cs_table_real(t, "se", v->se);
     }
-    for (int64_t i = 0; i < r->runs && status == CS_OK && !is_brief(table); ++i) {
-        status = begin_row(r, s, s->of_seed[i], table);
+    return status;
+}
+
+static cs_status add_score(report *r, const score *s)
+{
+    const char *metric = cs_metric_name(s->metric), *definition = cs_metric_definition(s->metric);
+    cs_status status = add_row(r, metric, definition, "median", &s->over);
+    if (status == CS_OK) {
+        status = cs_table_real(&r->table, "constant", s->constant);
+    }
+    for (int64_t i = 0; i < r->judge.seeds && status == CS_OK && !r->brief; ++i) {
+        status = begin_row(r, metric, definition, s->of_seed[i]);
         if (status == CS_OK) {
-            status = cs_table_int(table, "seed", (int64_t)r->run[i].seed);
+            status = cs_table_int(&r->table, "seed", (int64_t)r->results->run[i].seed);
         }
     }
     return status;
 }
 
+static cs_status add_comparison(report *r, json_t *json)
+{
+    const cs_judge *j = &r->judge;
+    cs_status status = CS_OK;
+    for (int64_t m = 0; m < j->metrics && status == CS_OK; ++m) {
+        status = add_row(r, cs_metric_name(j->metric[m]), cs_difference_definition, "difference",
+                         &r->other.difference[m]);
+    }
+    if (status == CS_OK && r->other.mcnemar) {
+        const cs_seed_score p = cs_comparison_first_p(&r->other);
+        status = add_row(r, "mcnemar_p", cs_mcnemar_definition, "difference", &p);
+    }
+    return status == CS_OK ? cs_comparison_json(r->results->rival, j, &r->other, json) : status;
+}
+
 /* --- JSON --------------------------------------------------------------------------------------*/
 
-static json_t *json_score(const cs_finetune_results *r, const score *s)
+static json_t *json_score(const report *r, const score *s)
 {
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "name",
+    const cs_seed_summary *over = &s->over.seeds;
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "name",
                      cs_metric_name(s->metric), "definition", cs_metric_definition(s->metric),
-                     "value", cs_json_number(s->seeds.median), "low", cs_json_number(s->seeds.low),
-                     "high", cs_json_number(s->seeds.high), "coverage",
-                     cs_json_number(s->seeds.coverage), "se", cs_json_number(s->se), "constant",
-                     cs_json_number(s->constant), "n", (json_int_t)r->task->test.text.count,
-                     "median_seed", (json_int_t)r->run[s->median].seed, "of_seed",
-                     cs_json_numbers(r->runs, s->of_seed));
+                     "value", cs_json_number(over->median), "low", cs_json_number(over->low),
+                     "high", cs_json_number(over->high), "coverage", cs_json_number(over->coverage),
+                     "se", cs_json_number(s->over.se), "constant", cs_json_number(s->constant), "n",
+                     (json_int_t)r->judge.test->count, "of_seed",
+                     cs_json_numbers(over->count, s->of_seed));
 }
 
 static cs_status append(json_t *list, json_t *item)
@@ -248,82 +261,57 @@ static cs_status add_runs(const cs_finetune_results *r, json_t *json)
     return status;
 }
 
-/* --- predictions -------------------------------------------------------------------------------*/
+/* --- all of it ---------------------------------------------------------------------------------*/
 
-static cs_status put_value(const cs_finetune_results *r, cs_table *table, const char *column,
-                           double value)
+static cs_status write_predictions(cs_args *args, const report *r)
 {
-    const cs_labelled_text *t = &r->task->train.text;
-    return t->classes > 0 ? cs_table_text(table, column, t->class_name[(int64_t)value])
-                          : cs_table_real(table, column, value);
-}
-
-/* "layer,example,truth,seed_1,...": as cospec probe writes and compares them. */
-static char *prediction_columns(int64_t runs)
-{
-    char *text = cs_strdup("layer,example,truth");
-    for (int64_t k = 1; k <= runs && text; ++k) {
-        char *longer = cs_format("%s,seed_%lld", text, (long long)k);
-        cs_free(text);
-        text = longer;
+    cs_table table = {0};
+    cs_status status = cs_predictions_init(r->judge.seeds, &table);
+    if (status == CS_OK && (status = cs_predictions_add(&r->judge, CS_FINETUNE_LAYER, r->prediction,
+                                                        &table)) == CS_OK) {
+        status = cs_predictions_write(args, &table);
     }
-    return text;
-}
-
-static cs_status add_predictions(const cs_finetune_results *r, int64_t example, cs_table *table)
-{
-    cs_status status = cs_table_row(table);
-    if (status == CS_OK && (status = cs_table_text(table, "layer", "all")) == CS_OK &&
-        (status = cs_table_int(table, "example", example)) == CS_OK) {
-        status = put_value(r, table, "truth", r->task->test.text.value[example]);
-    }
-    for (int64_t k = 0; k < r->runs && status == CS_OK; ++k) {
-        status = put_value(r, table, table->name[3 + k], r->run[k].predicted[example]);
-    }
+    cs_table_free(&table);
     return status;
 }
 
-static cs_status write_predictions(cs_args *args, const cs_finetune_results *r)
+static cs_status add_scores(report *r, json_t *json)
 {
-    cs_table table = {0};
-    char *path = NULL, *columns = prediction_columns(r->runs);
-    cs_status status = columns ? cs_table_init(&table, columns) : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < r->task->test.text.count && status == CS_OK; ++i) {
-        status = add_predictions(r, i, &table);
+    json_t *scores = json_array();
+    cs_status status = cs_json_set(json, "metrics", json_incref(scores));
+    for (int64_t m = 0; m < r->judge.metrics && status == CS_OK; ++m) {
+        score s;
+        status = score_of(r, r->judge.metric[m], &s);
+        if (status == CS_OK && (status = add_score(r, &s)) == CS_OK) {
+            status = append(scores, json_score(r, &s));
+        }
     }
-    if (status == CS_OK && (status = cs_output_path(args, "predictions.csv", &path)) == CS_OK) {
-        status = cs_table_write_csv(&table, path);
-    }
-    cs_table_free(&table);
-    cs_free(columns);
-    cs_free(path);
+    json_decref(scores);
     return status;
 }
 
 cs_status cs_finetune_report(cs_args *args, const cs_finetune_results *results)
 {
-    json_t *json = json_head(results), *scores = json_array();
-    cs_table table = {0};
-    bool brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output");
-    cs_status status = json && scores ? cs_table_init(&table, brief ? BRIEF_COLUMNS : COLUMNS)
-                                      : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (int i = 0; i < results->metrics->count && status == CS_OK; ++i) {
-        score s = {.metric = results->metrics->metric[i]};
-        status = score_of(results, cs_args_seed(args), &s);
-        if (status == CS_OK && (status = add_rows(results, &s, &table)) == CS_OK) {
-            status = append(scores, json_score(results, &s));
-        }
-        cs_free(s.of_seed);
+    report r = {.brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output")};
+    const char *brief = results->rival->file ? BRIEF_AGAINST : BRIEF_COLUMNS;
+    json_t *json = json_head(results);
+    cs_status status =
+        json ? take_results(results, &r) : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+    if (status == CS_OK && (status = cs_table_init(&r.table, r.brief ? brief : COLUMNS)) == CS_OK &&
+        (status = add_scores(&r, json)) == CS_OK && results->rival->file) {
+        status = add_comparison(&r, json);
     }
-    if (status == CS_OK && (status = cs_json_set(json, "metrics", json_incref(scores))) == CS_OK &&
-        (status = add_runs(results, json)) == CS_OK && results->task->dir) {
-        status = write_predictions(args, results);
+    if (status == CS_OK && (status = add_runs(results, json)) == CS_OK && results->task->dir) {
+        status = write_predictions(args, &r);
     }
     if (status == CS_OK) {
-        status = cs_output_result(args, "finetune", json, &table);
+        status = cs_output_result(args, "finetune", json, &r.table);
     }
-    cs_table_free(&table);
-    json_decref(scores);
+    cs_comparison_free(&r.other);
+    cs_table_free(&r.table);
+    cs_free(r.prediction);
+    cs_free(r.constant);
+    cs_free(r.scratch);
     json_decref(json);
     return status;
 }

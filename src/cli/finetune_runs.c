@@ -259,8 +259,7 @@ static cs_status run_job(const cs_finetune_task *task, const job *j, double rate
 cs_status cs_finetune_draw(const cs_finetune_task *task, uint64_t seed, int64_t *count,
                            int64_t **index)
 {
-    const cs_labelled_text *t = &task->train.text;
-    return cs_few_shot(task->few, t->count, t->value, t->classes, seed, count, index);
+    return cs_few_shot(task->few, &task->train.text, seed, count, index);
 }
 
 cs_status cs_finetune_test_run(const cs_finetune_task *task, double rate, uint64_t seed,
@@ -289,8 +288,10 @@ void cs_finetune_split_free(cs_finetune_split *split)
 cs_status cs_finetune_split_of(const cs_finetune_task *task, uint64_t seed, cs_finetune_split *out)
 {
     cs_finetune_split s = {0};
-    int64_t count = 0, classes = task->train.text.classes, next = 0;
+    int64_t count = 0, next = 0;
     double *value = NULL;
+    cs_labelled_text drawn = {.classes = task->train.text.classes,
+                              .class_name = task->train.text.class_name};
     cs_status status = cs_finetune_draw(task, seed, &count, &s.fit);
     if (status == CS_OK && !(value = cs_alloc(count, sizeof *value))) {
         status = CS_ERR_MEMORY;
@@ -299,7 +300,9 @@ cs_status cs_finetune_split_of(const cs_finetune_task *task, uint64_t seed, cs_f
         value[i] = task->train.text.value[s.fit[i]];
     }
     if (status == CS_OK) {
-        status = cs_few_shot("10%", count, value, classes, seed, &s.helds, &s.held);
+        drawn.count = count;
+        drawn.value = value;
+        status = cs_few_shot("10%", &drawn, seed, &s.helds, &s.held);
     }
     for (int64_t i = 0; i < count && status == CS_OK; ++i) { /* both rise */
         if (next < s.helds && s.held[next] == i) {

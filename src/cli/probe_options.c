@@ -75,11 +75,6 @@ const cs_opt cs_group_probe[] = {
      .low = 1,
      .high = 1e9,
      .help = "Most iterations of a fit."},
-    {.name = "against",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "predictions.csv of another run on the same test examples: paired differences, and "
-             "McNemar's exact p."},
     {0},
 };
 
@@ -188,20 +183,20 @@ static cs_status take_penalties(const cs_args *args, cs_linear_probe_options *fi
 cs_status cs_args_probe_metrics(const cs_args *args, cs_probe_study *s)
 {
     const char *text = cs_args_text(args, "metric");
-    const int64_t classes = s->train->classes;
+    const int64_t classes = s->judge.train->classes;
     cs_status status = CS_OK;
     if (!text) {
         text = classes == 0   ? "pearson,spearman,mse"
                : classes == 2 ? "accuracy,f1,f1-macro,matthews"
                               : "accuracy,f1-macro,matthews";
     }
-    for (s->metrics = 0; text && status == CS_OK;) {
+    for (s->judge.metrics = 0; text && status == CS_OK;) {
         char part[32];
-        if (s->metrics == CS_METRICS) {
+        if (s->judge.metrics == CS_METRICS) {
             return cs_fail(CS_ERR_USAGE, "--metric: at most %d", CS_METRICS);
         }
         text = next_part(text, part, sizeof part);
-        cs_metric *m = &s->metric[s->metrics++];
+        cs_metric *m = &s->judge.metric[s->judge.metrics++];
         status = cs_blame(cs_metric_by_name(part, m), "--metric");
         if (status == CS_OK &&
             (cs_metric_of_classes(*m) != (classes > 0) || (*m == CS_METRIC_F1 && classes != 2))) {
@@ -218,10 +213,10 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, cs_linear_probe_option
                         double **penalty)
 {
     s->few = cs_args_text(args, "few");
-    s->seed = cs_args_seed(args);
-    s->seeds = cs_args_given(args, "seeds") ? cs_args_int(args, "seeds")
-               : strcmp(s->few, "all") == 0 ? 1
-                                            : USUAL_SEEDS;
+    s->judge.seed = cs_args_seed(args);
+    s->judge.seeds = cs_args_given(args, "seeds") ? cs_args_int(args, "seeds")
+                     : strcmp(s->few, "all") == 0 ? 1
+                                                  : USUAL_SEEDS;
     *fit = (cs_linear_probe_options){.folds = cs_args_int(args, "folds"),
                                      .share = cs_args_given(args, "validation-share")
                                                   ? cs_args_real(args, "validation-share")

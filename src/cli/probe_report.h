@@ -7,23 +7,15 @@
 #include <stdint.h>
 
 #include "analysis/linear_probe.h"
-#include "analysis/metrics.h"
-#include "cli/opt.h"
-#include "io/table.h"
-#include "text/labelled_text.h"
+#include "cli/predictions.h"
 
 /* The same for all layers. */
 typedef struct {
-    const char *model; /* or name of the features */
-    const char *few;   /* "all", "10%", "16" */
-    const cs_labelled_text *train, *test;
-    int64_t metrics;
-    cs_metric metric[CS_METRICS];
-    int64_t seeds;
-    uint64_t seed;         /* of the first; the others follow it */
+    const char *model;     /* or name of the features */
+    const char *few;       /* "all", "10%", "16" */
+    cs_judge judge;        /* of predictions */
     bool brief;            /* a table for the eye: no definitions */
-    const char *against;   /* file, or NULL */
-    const cs_table *rival; /* its rows */
+    const cs_rival *rival; /* the run of --against */
     cs_table *table;       /* of scores */
     cs_table *predictions; /* NULL: not wanted */
 } cs_probe_study;
@@ -36,9 +28,8 @@ typedef struct {
     double *prediction, *baseline;
 } cs_probe_layer;
 
-/* Columns of the two tables. */
+/* Columns of the table of scores. */
 extern const char *const cs_probe_columns, *const cs_probe_columns_brief;
-char *cs_probe_prediction_columns(int64_t seeds) CS_MUST_CHECK;
 
 /* Adds the layer's rows to the tables and its results to `json`. CS_ERR_INPUT when the rival's
  * predictions are of other examples. */

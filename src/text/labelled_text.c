@@ -464,12 +464,12 @@ static cs_status few_of(const char *text, double *share, int64_t *number)
 }
 
 /* Marks those of class k (all when there are no classes) whose lots are the least. */
-static cs_status draw_class(double share, int64_t number, int64_t count, const double *value,
+static cs_status draw_class(double share, int64_t number, const cs_labelled_text *examples,
                             int64_t k, uint64_t seed, lot *lots, uint8_t *keep)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        if (k < 0 || (int64_t)value[i] == k) {
+    for (int64_t i = 0; i < examples->count; ++i) {
+        if (k < 0 || (int64_t)examples->value[i] == k) {
             cs_rng rng = cs_rng_at(seed, CS_STREAM_FEW, (uint64_t)i);
             lots[n++] = (lot){cs_rng_u64(&rng), i};
         }
@@ -481,8 +481,8 @@ static cs_status draw_class(double share, int64_t number, int64_t count, const d
     if (wanted > n) {
         return k < 0 ? cs_fail(CS_ERR_INPUT, "%lld examples wanted of %lld", (long long)wanted,
                                (long long)n)
-                     : cs_fail(CS_ERR_INPUT, "class %lld has %lld examples, %lld are wanted",
-                               (long long)k, (long long)n, (long long)wanted);
+                     : cs_fail(CS_ERR_INPUT, "class \"%.80s\" has %lld examples, %lld are wanted",
+                               examples->class_name[k], (long long)n, (long long)wanted);
     }
     qsort(lots, (size_t)n, sizeof *lots, by_draw);
     for (int64_t i = 0; i < wanted; ++i) {
@@ -491,9 +491,10 @@ static cs_status draw_class(double share, int64_t number, int64_t count, const d
     return CS_OK;
 }
 
-cs_status cs_few_shot(const char *text, int64_t count, const double *value, int64_t classes,
-                      uint64_t seed, int64_t *chosen, int64_t **index)
+cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64_t seed,
+                      int64_t *chosen, int64_t **index)
 {
+    const int64_t count = examples->count, classes = examples->classes;
     double share;
     int64_t number;
     cs_status status = few_of(text, &share, &number);
@@ -505,7 +506,7 @@ cs_status cs_few_shot(const char *text, int64_t count, const double *value, int6
     int64_t *made = cs_alloc(count, sizeof *made);
     status = lots && keep && made ? CS_OK : CS_ERR_MEMORY;
     for (int64_t k = classes > 0 ? 0 : -1; k < classes && status == CS_OK; ++k) {
-        status = draw_class(share, number, count, value, k, seed, lots, keep);
+        status = draw_class(share, number, examples, k, seed, lots, keep);
     }
     if (status == CS_OK) {
         *chosen = 0;

@@ -55,9 +55,9 @@ void cs_labelled_text_free(cs_labelled_text *t);
 
 /* Which examples a run with few labels is taught with: "all", "1%", "10%" (of each class, half up,
  * at least 1), "16" (that many per class; regression: in all). Chosen by (seed, stream, example);
- * rising numbers in fresh memory. CS_ERR_USAGE names a text of another form; CS_ERR_INPUT a class
- * that has fewer. count, value, classes: as in cs_labelled_text. */
-cs_status cs_few_shot(const char *text, int64_t count, const double *value, int64_t classes,
-                      uint64_t seed, int64_t *chosen, int64_t **index) CS_MUST_CHECK;
+ * rising numbers in fresh memory. Of `examples` count, value, classes and class_name are read, its
+ * texts are not. CS_ERR_USAGE names a text of another form; CS_ERR_INPUT a class that has fewer. */
+cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64_t seed,
+                      int64_t *chosen, int64_t **index) CS_MUST_CHECK;
 
 #endif

@@ -49,6 +49,45 @@ test_files() {
     done
 }
 
+# Two runs of one task: rows and items of the comparison, from both runs' own files.
+test_against() {
+    task; trained model masked
+    fine="finetune model c.tsv c.tsv --seeds 3 --metric accuracy,matthews"
+    exits 0 "$COSPEC" $fine $quick --epochs 6 -o a --json && exits 0 "$COSPEC" $fine --init random --batch 8 --lr 1e-3 --epochs 1 -o b || return 1
+    cp -r a a2
+    touch -d '2001-01-01' a/runs/lr-0.01-seed-*/run.json
+    exits 0 "$COSPEC" $fine $quick --epochs 6 -o a --resume --against b/predictions.csv --json || return 1
+    [ "$(find a/runs -name run.json -newermt 2002-01-01)" = "" ] || { fail "a run was made again for a comparison"; return 1; }
+    # rows of this run's own scores are as they were
+    grep -v ',difference$' a/finetune.csv | cmp -s - a2/finetune.csv && [ "$(grep -c ',difference$' a/finetune.csv)" = 3 ] || { fail "$(cat a/finetune.csv)"; return 1; }
+    # median and one-left-out error of the seeds' differences, and each seed's p, from the two files
+    paste -d, a/predictions.csv b/predictions.csv | awk -F, '
+        function p_of(a, b,  n, k, t, s) { n = a + b; t = 0.5 ^ n; for (k = 0; k <= (a < b ? a : b); k++) { s += t; t *= (n - k) / (k + 1) } return 2 * s < 1 ? 2 * s : 1 }
+        function middle(x, y, z) { return x > y ? (y > z ? y : x > z ? z : x) : (x > z ? x : y > z ? z : y) }
+        NR > 1 { n++; for (s = 1; s <= 3; s++) { a[s] += $(3 + s) == $3 && $(9 + s) != $3; b[s] += $(3 + s) != $3 && $(9 + s) == $3 } }
+        END { for (s = 1; s <= 3; s++) { d[s] = (a[s] - b[s]) / n; e[s] = sqrt(((a[s] + b[s]) / n - d[s] ^ 2) / (n - 1)); printf "%.9f %d %d\n", p_of(a[s], b[s]), a[s], b[s] }
+              printf "%.9f %.9f\n", middle(d[1], d[2], d[3]), middle(e[1], e[2], e[3]) }' > want
+    awk '$1 == "\"only_this\":" { a = $2 + 0 } $1 == "\"only_other\":" { b = $2 + 0 } $1 == "\"p\":" { printf "%.9f %d %d\n", $2 + 0, a, b }' out > got
+    head -3 want | cmp -s - got && awk '{ k += $2 } END { exit !(k > 0) }' got || { fail "p: $(cat got want)"; return 1; }
+    grep ',difference$' a/finetune.csv | sed 's/"[^"]*"//' > rows
+    near "$(awk -F, '$3 == "accuracy" { print $5 }' rows)" "$(sed -n 4p want | cut -d' ' -f1)" 1e-8 && near "$(awk -F, '$3 == "accuracy" { print $10 }' rows)" "$(sed -n 4p want | cut -d' ' -f2)" 1e-8 || return 1
+    # the first seed's p, without error or interval
+    near "$(awk -F, '$3 == "mcnemar_p" { print $5 }' rows)" "$(sed -n 1p want | cut -d' ' -f1)" 1e-8 && grep -q ',mcnemar_p,,[^,]*,,,,,,80,difference$' rows || { fail "${why:-$(cat rows)}"; return 1; }
+    # cospec probe writes files of the same form; a table for the eye tells scores from differences
+    exits 0 "$COSPEC" probe model c.tsv c.tsv -o states && exits 0 "$COSPEC" $fine $quick --epochs 6 --against states/predictions.csv || return 1
+    [ "$(head -1 out | awk '{ print $1 }')" = seed ] && [ "$(grep -c '^median' out)" = 2 ] && [ "$(grep -c '^difference' out)" = 3 ] || { fail "$(cat out)"; return 1; }
+    exits 0 "$COSPEC" finetune model values.tsv values.tsv --regression $quick --seeds 1 --epochs 2 -o v && exits 0 "$COSPEC" finetune model values.tsv values.tsv \
+        --regression $quick --seeds 1 --epochs 2 --against v/predictions.csv --csv || return 1
+    [ "$(grep -c ',difference$' out)" = 3 ] && ! grep -q mcnemar out && grep ',mse,.*,difference$' out | grep -q '",0,0,0,0,,0,80,' || { fail "values: $(cat out)"; return 1; }
+    # other examples are refused before any run
+    sed 3d b/predictions.csv > short.csv
+    refuses 3 "short.csv: 79 predictions of layer all for 80 test examples" "$COSPEC" $fine --epochs 100000 --against short.csv || return 1
+    sed '2s/animal/plant/g' b/predictions.csv > other.csv
+    refuses 3 "other.csv:2: example 0 of truth plant is not example 0 of this run" "$COSPEC" $fine --epochs 100000 --against other.csv || return 1
+    refuses 3 "c.tsv: is no predictions.csv" "$COSPEC" $fine --epochs 100000 --against c.tsv || return 1
+    refuses 3 "nowhere.csv" "$COSPEC" $fine --epochs 100000 --against nowhere.csv
+}
+
 test_rates() {
     task; trained model ar
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 6 --seeds 1 --batch 8 --lr 1e-7,1e-2 --metric accuracy -o d --json || return 1
@@ -133,7 +172,7 @@ test_refusals() {
     refuses 2 "lr" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,x || return 1
     refuses 2 "--lr names 0.001 twice" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,1e-3 || return 1
     refuses 2 "--save-model needs -o DIR" "$COSPEC" finetune model c.tsv c.tsv --save-model || return 1
-    refuses 3 "has 40 examples, 41 are wanted" "$COSPEC" finetune model c.tsv c.tsv --few 41 || return 1
+    refuses 3 'class "animal" has 40 examples, 41 are wanted' "$COSPEC" finetune model c.tsv c.tsv --few 41 || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --objective linear --steps 2 --width 8 --batch 4 -o flat || return 1
     refuses 3 "flat: architecture linear has no encoder" "$COSPEC" finetune flat c.tsv c.tsv || return 1
     cp -r model bare && rm bare/tokenizer.json
@@ -142,4 +181,4 @@ test_refusals() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are cut to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
 }
 
-for t in every_kind_of_model files rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done
+for t in every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done

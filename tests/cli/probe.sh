@@ -94,7 +94,7 @@ test_texts() {
     refuses 3 'odd.tsv:1: class "fungus" is none of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
     printf 'animal\ta\nanimal\tb\n' > one.tsv
     refuses 3 "all 2 training rows are of class 0" "$COSPEC" probe small one.tsv one.tsv || return 1
-    refuses 3 "class 0 has 40 examples, 41 are wanted" "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
+    refuses 3 'class "animal" has 40 examples, 41 are wanted' "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
     refuses 2 "--layer" "$COSPEC" probe small labelled.tsv labelled.tsv --layer 3
 }
 
@@ -107,6 +107,11 @@ test_against() {
     sed '8s/,[01]$/,1/; 9s/,[01]$/,0/' a/predictions.csv > b.csv
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --against b.csv --json || return 1
     [ "$(number only_this out)" = 2 ] && near "$(number p out)" 0.5 1e-12 || { fail "p $(number p out)"; return 1; }
+    # In the table p is that of the first seed, without interval or error; the seeds are those that both have.
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --seeds 3 --against b.csv --csv || return 1
+    [ "$(grep -c ',difference,' out)" = 5 ] || { fail "$(cat out)"; return 1; }
+    grep ',difference,mcnemar_p,' out | grep -q '",0.5,,,,,1,10,10,' || { fail "$(grep mcnemar out)"; return 1; }
+    grep ',difference,accuracy,' out | grep -q '",0.2[0-9]*,[0-9.]*,0.2[0-9]*,0.2[0-9]*,0,1,10,10,' || { fail "$(grep difference out)"; return 1; }
     i64 1 1 0 1 0 1 0 1 1 0 | npy z.npy '<i8' '(10,)'
     refuses 3 "a/predictions.csv:2: example 0 of truth 0 is not example 0" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels z.npy \
         --against a/predictions.csv || return 1

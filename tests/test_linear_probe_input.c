@@ -1,0 +1,130 @@
+/* analysis/linear_probe: bad input of every kind, failed allocations, interrupts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/linear_probe.h"
+#include "base/threads.h"
+#include "io_support.h"
+#include "linalg_support.h"
+#include "linear_probe_support.h"
+
+enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
+
+static void bad_input(void **state)
+{
+    (void)state;
+    static probe_data s;
+    probe_fill(&s, 11);
+    cs_rows rows = probe_rows(&s);
+    const double rising[2] = {1, 2}, zero[1] = {0};
+    const int64_t far[2] = {0, N};
+    cs_linear_probe p;
+    cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
+#define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: they must be");
+    o = (cs_linear_probe_options){.penalties = 1, .penalty = zero};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 0");
+    o = (cs_linear_probe_options){.folds = 1};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "1 folds");
+    o = (cs_linear_probe_options){.share = 1};
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
+    o = (cs_linear_probe_options){0};
+    assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training rows");
+    assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 of 300");
+    double y[N] = {0};
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows are of class 0");
+    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "all 300 training values are 0");
+    y[5] = 2;
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 2 is not in 0..1");
+    y[5] = 0.5;
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 0.5");
+    y[5] = NAN;
+    assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "row 5: value nan is not finite");
+    y[5] = 1;
+    y[4] = 1;
+    assert_fails(FIT(5, NULL, s.x, K), CS_ERR_INPUT, "label");
+    const int64_t two[2] = {4, 6};
+    assert_fails(FIT(2, two, y, 2), CS_ERR_INPUT, "2 training rows are too few to hold any out");
+    s.x[3 * D + 2] = INFINITY;
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "x: row 3, column 2: value inf");
+    static double flat[N * D];
+    rows = cs_rows_of_f64(N, D, flat, "flat");
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "flat: none of the 7 features varies");
+#undef FIT
+    probe_fill(&s, 11);
+    rows = probe_rows(&s);
+    p = probe_fitted(&rows, s.y, K, &o);
+    double guess[N];
+    cs_rows narrow = cs_rows_of_f64(N, D - 1, s.x, "narrow");
+    assert_fails(cs_linear_probe_predict(&p, &narrow, 1, guess), CS_ERR_INPUT,
+                 "narrow: 6 columns, the probe was trained on 7");
+    s.x[290 * D + 6] = NAN;
+    assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
+                 "x: row 290, column 6: value nan");
+    cs_linear_probe_free(&p);
+}
+
+static cs_status whole_of(int64_t classes)
+{
+    const double x[16] = {0, 1, 3, 4.5, 1, 2, 1, 0, 5, 4, 2, 2, 7, 1, 3, 8},
+                 y[8] = {0, 1, 1, 0, 1, 0, 0, 1}, penalties[2] = {1, 0.1};
+    cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
+    const cs_linear_probe_options o = {
+        .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
+    cs_linear_probe p = {0};
+    double guess[8];
+    cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
+    if (status == CS_OK) {
+        status = cs_linear_probe_predict(&p, &rows, 1, guess);
+    }
+    cs_linear_probe_free(&p);
+    return status;
+}
+
+static cs_status whole_classes(const char *path)
+{
+    (void)path;
+    return whole_of(2);
+}
+
+static cs_status whole_values(const char *path)
+{
+    (void)path;
+    return whole_of(0);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(whole_classes, "");
+    fail_each_allocation(whole_values, "");
+}
+
+static cs_status interrupted(const char *path)
+{
+    (void)path;
+    cs_interrupt_set();
+    return whole_of(2);
+}
+
+static void interrupts_end_it(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(interrupts_end_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/* cli/predictions: what is written is read again, comparisons of known size, other runs that are of
+ * other examples, failed allocations. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cli/predictions.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+enum { N = 10, SEEDS = 3 };
+
+static char *names[] = {"leaf", "mouse"};
+static double truth[N] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+static const cs_labelled_text training = {
+    .count = N, .value = truth, .classes = 2, .class_name = names};
+static const cs_judge of_classes = {.train = &training,
+                                    .test = &training,
+                                    .metrics = 2,
+                                    .metric = {CS_METRIC_ACCURACY, CS_METRIC_MATTHEWS},
+                                    .seeds = SEEDS,
+                                    .seed = 7};
+
+/* Seed r has the first `wrong[r]` examples wrong. */
+static void guess(const int *wrong, double *out)
+{
+    for (int r = 0; r < SEEDS; ++r) {
+        for (int i = 0; i < N; ++i) {
+            out[r * N + i] = i < wrong[r] ? 1 - truth[i] : truth[i];
+        }
+    }
+}
+
+static cs_status rival_of(const cs_judge *judge, const char *layer, const double *prediction,
+                          cs_rival *out)
+{
+    cs_rival rival = {.file = "other.csv"};
+    cs_status status = cs_predictions_init(judge->seeds, &rival.table);
+    if (status == CS_OK) {
+        status = cs_predictions_add(judge, layer, prediction, &rival.table);
+    }
+    if (status != CS_OK) {
+        cs_rival_free(&rival);
+    }
+    *out = rival;
+    return status;
+}
+
+static void scores_over_seeds(void **state)
+{
+    (void)state;
+    double p[SEEDS * N], scratch[2 * SEEDS], se[SEEDS];
+    cs_seed_score s;
+    guess((const int[]){4, 1, 2}, p);
+    OK(cs_judge_score(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
+    assert_true(s.seeds.median == 0.8 && s.seeds.low == 0.6 && s.seeds.high == 0.9);
+    assert_true(scratch[0] == 0.6 && scratch[1] == 0.9 && scratch[2] == 0.8);
+    /* one left out at a time: sqrt(q (1 - q) / (n - 1)), here 0.16, 0.1 and 0.13: the middle one */
+    for (int r = 0; r < SEEDS; ++r) {
+        se[r] = sqrt(scratch[r] * (1 - scratch[r]) / (N - 1));
+    }
+    assert_true(fabs(s.se - se[2]) <= 1e-15);
+    const cs_labelled_text one = {.count = 1, .value = truth, .classes = 2, .class_name = names};
+    cs_judge alone = of_classes;
+    alone.test = &one;
+    OK(cs_judge_score(&alone, CS_METRIC_ACCURACY, truth, scratch, &s));
+    assert_true(isnan(s.se));
+    double values[3] = {1, 5, 3}, uneven[3] = {1, 0, 1};
+    const cs_labelled_text numbers = {.count = 3, .value = values},
+                           classes = {.count = 3, .value = uneven, .classes = 2};
+    assert_true(fabs(cs_judge_constant(&(cs_judge){.train = &numbers}) - 3) <= 1e-15);
+    assert_true(cs_judge_constant(&(cs_judge){.train = &classes}) == 1);
+    assert_true(cs_judge_constant(&of_classes) == 0); /* the first of equal ones */
+}
+
+static void written_and_compared(void **state)
+{
+    (void)state;
+    double mine[SEEDS * N], other[SEEDS * N];
+    cs_rival rival;
+    cs_comparison c;
+    guess((const int[]){0, 4, 1}, mine);
+    guess((const int[]){5, 1, 1}, other);
+    OK(rival_of(&of_classes, "last", other, &rival));
+    assert_int_equal(rival.table.rows, N);
+    assert_string_equal(rival.table.name[5], "seed_3");
+    assert_string_equal(rival.table.cell[2 * 6 + 2], "leaf");
+    assert_string_equal(rival.table.cell[2 * 6 + 3], "mouse");
+    OK(cs_compare(&rival, &of_classes, "4", mine, &c)); /* one layer alone: its name is no matter */
+    assert_int_equal(c.seeds, SEEDS);
+    const cs_seed_summary *d = &c.difference[0].seeds;
+    assert_true(d->median == 0 && fabs(d->low + 0.3) <= 1e-15 && fabs(d->high - 0.5) <= 1e-15);
+    /* d = 0 or 1 half each: 1 / 6; -1 three times of ten: sqrt(0.21) / 3; 0 */
+    assert_true(fabs(c.difference[0].se - sqrt(0.21) / 3) <= 1e-15);
+    assert_true(c.mcnemar[0].only_a == 5 && c.mcnemar[0].only_b == 0 && c.mcnemar[1].only_b == 3);
+    assert_true(fabs(c.mcnemar[0].p - 2.0 / 32) <= 1e-15 && c.mcnemar[2].p == 1);
+    const cs_seed_score p = cs_comparison_first_p(&c);
+    assert_true(p.seeds.median == c.mcnemar[0].p && p.seeds.count == 1);
+    assert_true(isnan(p.se) && isnan(p.seeds.low) && isnan(p.seeds.coverage));
+    json_t *json = json_object();
+    OK(cs_comparison_json(&rival, &of_classes, &c, json));
+    const json_t *against = json_object_get(json, "against"),
+                 *tests = json_object_get(against, "mcnemar");
+    assert_int_equal(json_array_size(json_object_get(against, "metrics")), 2);
+    assert_int_equal(json_array_size(tests), SEEDS);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(tests, 2), "seed")), 9);
+    json_decref(json);
+    cs_comparison_free(&c);
+    cs_judge fewer = of_classes; /* as many seeds as both have */
+    fewer.seeds = 1;
+    OK(cs_compare(&rival, &fewer, "4", mine, &c));
+    assert_true(c.seeds == 1 && c.difference[0].seeds.median == 0.5);
+    cs_comparison_free(&c);
+    cs_rival_free(&rival);
+}
+
+/* Numbers survive the file to the last bit. */
+static void values_are_compared(void **state)
+{
+    (void)state;
+    cs_judge j = of_classes;
+    double value[N], p[SEEDS * N];
+    for (int i = 0; i < N; ++i) {
+        value[i] = sin(i) / 3;
+    }
+    for (int i = 0; i < SEEDS * N; ++i) {
+        p[i] = cos(i) / 7;
+    }
+    const cs_labelled_text numbers = {.count = N, .value = value};
+    j.train = j.test = &numbers;
+    j.metric[0] = CS_METRIC_MSE;
+    j.metric[1] = CS_METRIC_SPEARMAN;
+    cs_rival rival;
+    cs_comparison c;
+    OK(rival_of(&j, "all", p, &rival));
+    OK(cs_compare(&rival, &j, "all", p, &c));
+    assert_null(c.mcnemar);
+    for (int m = 0; m < 2; ++m) {
+        assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
+        assert_true(c.difference[m].se == 0);
+    }
+    cs_comparison_free(&c);
+    cs_rival_free(&rival);
+}
+
+static void set(cs_table *t, int64_t row, int column, const char *text)
+{
+    char **cell = &t->cell[row * t->columns + column];
+    cs_free(*cell);
+    *cell = cs_strdup(text);
+    assert_non_null(*cell);
+}
+
+static void other_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        int column;
+        const char *text, *reason;
+    } bad[] = {{1, "4", "other.csv:5: example 4 of truth mouse is not example 3"},
+               {1, "x", "other.csv:5: 'x' is not an integer"},
+               {2, "leaf", "other.csv:5: example 3 of truth leaf is not example 3"},
+               {2, "stone", "other.csv:5: \"stone\" is no class of this run"},
+               {5, "", "other.csv:5: \"\" is no class of this run"}};
+    double p[SEEDS * N];
+    cs_rival rival;
+    guess((const int[]){0, 0, 0}, p);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        OK(rival_of(&of_classes, "all", p, &rival));
+        OK(cs_rival_check(&rival, &of_classes, "all"));
+        set(&rival.table, 3, bad[i].column, bad[i].text);
+        assert_fails(cs_rival_check(&rival, &of_classes, "all"), CS_ERR_INPUT, bad[i].reason);
+        cs_rival_free(&rival);
+    }
+    OK(rival_of(&of_classes, "1", p, &rival));
+    OK(cs_predictions_add(&of_classes, "2", p, &rival.table));
+    OK(cs_rival_check(&rival, &of_classes, "2"));
+    assert_fails(cs_rival_check(&rival, &of_classes, "all"), CS_ERR_INPUT,
+                 "other.csv: 0 predictions of layer all for 10 test examples");
+    cs_rival_free(&rival);
+    OK(cs_rival_check(&(cs_rival){0}, &of_classes, "all")); /* no --against */
+}
+
+static cs_status whole(const char *path)
+{
+    (void)path;
+    double p[SEEDS * N], scratch[2 * SEEDS];
+    cs_rival rival = {0};
+    cs_comparison c = {0};
+    cs_seed_score s;
+    guess((const int[]){3, 1, 2}, p);
+    cs_status status = rival_of(&of_classes, "all", p, &rival);
+    if (status == CS_OK) {
+        status = cs_judge_score(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s);
+    }
+    if (status == CS_OK && (status = cs_rival_check(&rival, &of_classes, "all")) == CS_OK) {
+        status = cs_compare(&rival, &of_classes, "all", p, &c);
+    }
+    cs_comparison_free(&c);
+    cs_rival_free(&rival);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation(whole, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_over_seeds),         cmocka_unit_test(written_and_compared),
+        cmocka_unit_test(values_are_compared),       cmocka_unit_test(other_examples),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
