@@ -125,6 +125,41 @@ def check_paired(folder, rng):
             or differ(d.std(ddof=1) / np.sqrt(150), ours["se"], 1e-12, "se"))
 
 
+def columns(path):
+    with open(path) as f:
+        rows = list(csv.DictReader(f))
+    return np.array([float(r["truth"]) for r in rows]), [np.array([float(r[f"seed_{s}"]) for r in rows]) for s in (1, 2, 3)]
+
+
+def check_paired_seeds(folder, rng):
+    """Seeds that learn from other rows: medians over seeds of values and of errors, p seed by seed, p of the first in the table."""
+    x, y = make(rng, 300, 8, 3, 1.0)
+    xt, yt = make(rng, 120, 8, 3, 1.0)
+    path, first = os.path.join(folder, "out", "predictions.csv"), os.path.join(folder, "first.csv")
+    run(folder, x, y, xt, yt, penalties=10, few="20%", seeds=3)
+    os.replace(path, first)
+    told, _, _ = run(folder, x, y, xt, yt, penalties=0.01, few="20%", seeds=3, against=first)
+    (truth, ours), (_, theirs) = columns(path), columns(first)
+    d = np.array([(a == truth).astype(float) - (b == truth) for a, b in zip(ours, theirs)])
+    right = np.array([a == truth for a in ours])
+    told_se = {m["name"]: m["se"] for m in told["metrics"]}["accuracy"]
+    paired = {m["name"]: m for m in told["against"]["metrics"]}["accuracy"]
+    p = [scipy.stats.binomtest(int((k > 0).sum()), int((k != 0).sum()), 0.5).pvalue for k in d]
+    with open(os.path.join(folder, "out", "probe.csv")) as f:
+        (row,) = [r for r in csv.DictReader(f) if r["metric"] == "mcnemar_p"]
+    if len(set(p)) < 2:
+        return "the seeds are alike: nothing to tell apart"
+    for value, got, what in ((np.median(right.std(axis=1, ddof=1)) / np.sqrt(120), told_se, "se"),
+                             (np.median(d.mean(axis=1)), paired["value"], "difference"),
+                             (np.median(d.std(axis=1, ddof=1)) / np.sqrt(120), paired["se"], "its se"),
+                             (p[0], float(row["value"]), "p of the table"),
+                             *((q, t["p"], "p") for q, t in zip(p, told["against"]["mcnemar"]))):
+        why = differ(value, got, 1e-12, what)
+        if why:
+            return why
+    return f"{row}" if row["se"] or row["low"] or row["seeds"] != "1" else None
+
+
 def main():
     checks = Checks("probe")
     rng = np.random.default_rng(5)
@@ -137,6 +172,7 @@ def main():
             checks.run(f"values {n} x {d}, penalty {penalty:g}", check_values, folder, rng, n, d, penalty)
         checks.run("jackknife", check_jackknife, folder, rng)
         checks.run("paired", check_paired, folder, rng)
+        checks.run("paired over seeds", check_paired_seeds, folder, rng)
     checks.exit()
 
 
