@@ -74,8 +74,9 @@ typedef struct {
 } cs_corpus_metrics;
 
 /* Delete-block jackknife over documents: the metrics of a corpus, and their standard errors
- * from leaving out each of `blocks` blocks in turn: se^2 = (B-1)/B sum_b (theta_b - mean)^2. Blocks
- * are fixed by seed and document number. value may be NULL when only the errors are wanted. */
+ * from leaving out each of `blocks` blocks in turn (cs_jackknife_error, analysis/jackknife.h).
+ * Blocks are fixed by seed and document number. value may be NULL when only the errors are wanted.
+ */
 cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
                        const cs_corpus_metrics *metrics, double *value,
                        double *standard_error) CS_MUST_CHECK;

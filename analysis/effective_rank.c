@@ -14,6 +14,7 @@
 #include <cblas.h>
 
 #include "analysis/dimension.h"
+#include "analysis/jackknife.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -264,19 +265,6 @@ static int64_t curve_blocks(const cs_gram *g, bool every, int64_t *at)
     return count;
 }
 
-double cs_rank_jackknife(int64_t blocks, const double *left_out, int64_t stride)
-{
-    double mean = 0.0, sum = 0.0;
-    for (int64_t b = 0; b < blocks; ++b) {
-        mean += left_out[b * stride] / (double)blocks;
-    }
-    for (int64_t b = 0; b < blocks; ++b) {
-        double x = left_out[b * stride] - mean;
-        sum += x * x;
-    }
-    return blocks > 1 ? sqrt(sum * (double)(blocks - 1) / (double)blocks) : NAN;
-}
-
 /* left_out: the problems without each block, or NULL. */
 static cs_status fill_errors(const study *s, const problem *left_out, cs_effective_rank *out)
 {
@@ -289,7 +277,7 @@ static cs_status fill_errors(const study *s, const problem *left_out, cs_effecti
     }
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
         out->se[m] = left_out && m != CS_RANK_NUMERICAL
-                         ? cs_rank_jackknife(blocks, out->left_out + m, CS_RANK_MEASURES)
+                         ? cs_jackknife_error(blocks, out->left_out + m, CS_RANK_MEASURES)
                          : NAN;
     }
     out->se[CS_RANK_TAU] = out->se[CS_RANK_TAU_INTERPOLATED];

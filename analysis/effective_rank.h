@@ -77,10 +77,6 @@ typedef struct {
     double heaviest_share; /* of the sum of squared norms */
 } cs_effective_rank;
 
-/* Delete-block jackknife error of a number that is left_out[b stride] without block b. NaN with
- * fewer than two blocks. */
-double cs_rank_jackknife(int64_t blocks, const double *left_out, int64_t stride);
-
 const char *cs_rank_name(cs_rank_measure measure);
 
 /* What is computed, in one sentence: the formula with its numbers, sigma or sigma^2, centred or

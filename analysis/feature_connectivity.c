@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analysis/jackknife.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -315,15 +316,7 @@ static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
         status = measure(s, b, left_out + b * M, NULL);
     }
     for (int j = 0; j < M && status == CS_OK; ++j) {
-        double mean = 0.0, square = 0.0;
-        for (int64_t b = 0; b < blocks; ++b) {
-            mean += left_out[b * M + j] / (double)blocks;
-        }
-        for (int64_t b = 0; b < blocks; ++b) {
-            double off = left_out[b * M + j] - mean;
-            square += off * off;
-        }
-        se[j] = sqrt((double)(blocks - 1) / (double)blocks * square);
+        se[j] = cs_jackknife_error(blocks, left_out + j, M);
     }
     cs_free(left_out);
     return status;

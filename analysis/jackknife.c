@@ -1,11 +1,26 @@
 /* Delete-block jackknife over documents (Quenouille 1949, Tukey 1958; blocks because documents, not
  * tokens, are independent). */
-#include "analysis/connectivity.h"
+#include "analysis/jackknife.h"
 
 #include <math.h>
 
+#include "analysis/connectivity.h"
 #include "base/mem.h"
 #include "base/rng.h"
+
+double cs_jackknife_error(int64_t count, const double *theta, int64_t stride)
+{
+    double mean = 0.0, square = 0.0;
+    for (int64_t b = 0; b < count; ++b) {
+        mean += (theta[b * stride] - theta[0]) / (double)count;
+    }
+    for (int64_t b = 0; b < count; ++b) {
+        double off = theta[b * stride] - theta[0] - mean;
+        square += off * off;
+    }
+    return count > 1 && isfinite(mean) ? sqrt((double)(count - 1) / (double)count * square)
+                                       : (double)NAN;
+}
 
 /* The corpus without the documents of one block. */
 static cs_status without_block(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
@@ -45,15 +60,7 @@ cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
         cs_corpus_free(&part);
     }
     for (int64_t j = 0; j < count && status == CS_OK; ++j) {
-        double mean = 0.0, square = 0.0;
-        for (int64_t b = 0; b < blocks; ++b) {
-            mean += left_out[b * count + j] / (double)blocks;
-        }
-        for (int64_t b = 0; b < blocks; ++b) {
-            double d = left_out[b * count + j] - mean;
-            square += d * d;
-        }
-        standard_error[j] = sqrt((double)(blocks - 1) / (double)blocks * square);
+        standard_error[j] = cs_jackknife_error(blocks, left_out + j, count);
     }
     cs_free(left_out);
     return status;

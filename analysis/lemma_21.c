@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/jackknife.h"
 #include "analysis/mask_rank.h"
 #include "base/mem.h"
 #include "io/json.h"
@@ -41,7 +42,7 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
             int64_t i = b * CS_RANK_MEASURES + m;
             difference[b] = high->left_out[i] - low->left_out[i];
         }
-        error = 2 * cs_rank_jackknife(r->blocks, difference, 1);
+        error = 2 * cs_jackknife_error(r->blocks, difference, 1);
         cs_free(difference);
     }
     cs_statement *s = cs_statements_add(

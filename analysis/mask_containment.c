@@ -5,6 +5,7 @@
 
 #include <cblas.h>
 
+#include "analysis/jackknife.h"
 #include "analysis/mask_rank.h"
 #include "analysis/subspace.h"
 #include "base/mem.h"
@@ -193,7 +194,7 @@ cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
     openblas_set_num_threads(threads);
     for (int m = 0; m < CS_CONTAIN_MEASURES; ++m) {
         c.se[m] = status == CS_OK && blocks > 1
-                      ? cs_rank_jackknife(blocks, s.left_out + m, CS_CONTAIN_MEASURES)
+                      ? cs_jackknife_error(blocks, s.left_out + m, CS_CONTAIN_MEASURES)
                       : NAN;
     }
     cs_free(s.left_out);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/jackknife.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -252,8 +253,9 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
             int64_t i = b * CS_RANK_MEASURES + m;
             difference[b] = with->left_out[i] - without->left_out[i];
         }
-        l->gap_se[m] =
-            jackknife && m != CS_RANK_NUMERICAL ? cs_rank_jackknife(r->blocks, difference, 1) : NAN;
+        l->gap_se[m] = jackknife && m != CS_RANK_NUMERICAL
+                           ? cs_jackknife_error(r->blocks, difference, 1)
+                           : NAN;
     }
     l->gap_se[CS_RANK_TAU] = l->gap_se[CS_RANK_TAU_INTERPOLATED];
     cs_free(difference);

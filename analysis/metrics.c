@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/jackknife.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -347,19 +348,6 @@ static cs_status deal_blocks(int64_t count, int64_t blocks, uint64_t seed, int32
     return CS_OK;
 }
 
-static double jackknife_error(int64_t blocks, const double *left_out)
-{
-    double mean = 0.0, square = 0.0; /* of what differs from the first: equal scores give 0 */
-    for (int64_t b = 0; b < blocks; ++b) {
-        mean += (left_out[b] - left_out[0]) / (double)blocks;
-    }
-    for (int64_t b = 0; b < blocks; ++b) {
-        double off = left_out[b] - left_out[0] - mean;
-        square += off * off;
-    }
-    return sqrt((double)(blocks - 1) / (double)blocks * square);
-}
-
 /* The error of the score of `s`, or of `s` less `other` (may be NULL). */
 static cs_status error_of(cs_metric metric, selection *s, selection *other, int64_t blocks,
                           uint64_t seed, double *se)
@@ -387,7 +375,7 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
         }
     }
     if (status == CS_OK) {
-        *se = jackknife_error(wanted, left_out);
+        *se = cs_jackknife_error(wanted, left_out, 1);
     }
     s->block = NULL;
     cs_free(left_out);

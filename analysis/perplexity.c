@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/jackknife.h"
 #include "analysis/perplexity_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -278,31 +279,31 @@ static cs_status run_pieces(walk *w)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The ratio of the sums of blocks, and its jackknife error over those with something below. */
-static double ratio(int64_t blocks, const double *above, const double *below, double *se)
+/* The ratio of the sums of blocks, and its jackknife error over those with something below. room:
+ * a number a block. */
+static double ratio(int64_t blocks, const double *above, const double *below, double *room,
+                    double *se)
 {
-    double a = 0, b = 0, mean = 0, squares = 0;
+    double a = 0, b = 0;
     int64_t used = 0;
     for (int64_t i = 0; i < blocks; ++i) {
         a += above[i];
         b += below[i];
-        used += below[i] > 0;
     }
-    for (int64_t i = 0; i < blocks && used > 1; ++i) {
-        mean += below[i] > 0 ? (a - above[i]) / (b - below[i]) / (double)used : 0;
+    for (int64_t i = 0; i < blocks; ++i) {
+        if (below[i] > 0) {
+            room[used++] = (a - above[i]) / (b - below[i]);
+        }
     }
-    for (int64_t i = 0; i < blocks && used > 1; ++i) {
-        double d = below[i] > 0 ? (a - above[i]) / (b - below[i]) - mean : 0;
-        squares += d * d;
-    }
-    *se = used > 1 ? sqrt((double)(used - 1) / (double)used * squares) : (double)NAN;
+    *se = cs_jackknife_error(used, room, 1);
     return b > 0 ? a / b : (double)NAN;
 }
 
 static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *above = cs_calloc(3 * blocks, sizeof *above), *below = NULL, *bytes = NULL;
+    double *above = cs_calloc(4 * blocks, sizeof *above), *below = NULL, *bytes = NULL;
+    double *room = NULL;
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
                        .lengths = lengths,
@@ -316,13 +317,14 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     }
     below = above + blocks;
     bytes = below + blocks;
+    room = bytes + blocks;
     for (int64_t k = 0; k < lengths; ++k) {
         for (int64_t b = 0; b < blocks; ++b) {
             above[b] = w->sum[b * lengths + k];
             below[b] = (double)w->count[b * lengths + k];
             p.tokens_at[k] += w->count[b * lengths + k];
         }
-        p.nll_at[k] = ratio(blocks, above, below, &p.se_at[k]);
+        p.nll_at[k] = ratio(blocks, above, below, room, &p.se_at[k]);
     }
     for (int64_t b = 0; b < blocks; ++b) {
         above[b] = below[b] = 0;
@@ -335,8 +337,8 @@ static cs_status finish(const walk *w, cs_perplexity *out)
         p.bytes += w->bytes[b];
         p.blocks += below[b] > 0;
     }
-    p.nll = ratio(blocks, above, below, &p.se);
-    p.bits_per_byte = ratio(blocks, above, bytes, &p.bits_se);
+    p.nll = ratio(blocks, above, below, room, &p.se);
+    p.bits_per_byte = ratio(blocks, above, bytes, room, &p.bits_se);
     cs_free(above);
     *out = p;
     return CS_OK;

@@ -25,6 +25,12 @@ static double at(const cs_dense *a, int64_t i, int64_t j)
     return a->data[i + j * a->ld];
 }
 
+/* fmax drops a NaN; here it stays, and so does the layer that overflowed. */
+static double larger(double a, double b)
+{
+    return isnan(b) || b > a ? b : a;
+}
+
 static double largest_row_norm(const cs_dense *a)
 {
     double most = 0;
@@ -33,7 +39,7 @@ static double largest_row_norm(const cs_dense *a)
         for (int64_t j = 0; j < a->cols; ++j) {
             square += at(a, i, j) * at(a, i, j);
         }
-        most = fmax(most, square);
+        most = larger(most, square);
     }
     return sqrt(most);
 }
@@ -58,14 +64,14 @@ static void sums_of(const cs_dense *a, const double *minus, double *column, doub
         for (int64_t i = 0; i < a->rows; ++i) {
             sum += fabs(at(a, i, j) - (minus ? minus[j] : 0));
         }
-        *column = fmax(*column, sum);
+        *column = larger(*column, sum);
     }
     for (int64_t i = 0; i < a->rows; ++i) {
         double sum = 0;
         for (int64_t j = 0; j < a->cols; ++j) {
             sum += fabs(at(a, i, j) - (minus ? minus[j] : 0));
         }
-        *row = fmax(*row, sum);
+        *row = larger(*row, sum);
     }
 }
 
@@ -232,10 +238,10 @@ static double widest_row(const cs_dense *l)
     for (int64_t i = 0; i < l->rows; ++i) {
         double low = INFINITY, high = -INFINITY;
         for (int64_t j = 0; j < l->cols; ++j) {
-            low = fmin(low, at(l, i, j));
-            high = fmax(high, at(l, i, j));
+            low = -larger(-low, -at(l, i, j));
+            high = larger(high, at(l, i, j));
         }
-        widest = fmax(widest, high - low);
+        widest = larger(widest, high - low);
     }
     return widest;
 }
@@ -251,7 +257,7 @@ static double gamma_of(int64_t n)
  * their own sums, values by their products. */
 static double rounding(const work *w)
 {
-    double longest = fmax(largest_row_norm(&w->x), largest_row_norm(&w->y)), key = 0;
+    double longest = larger(largest_row_norm(&w->x), largest_row_norm(&w->y)), key = 0;
     for (int64_t c = 0; c < w->d && w->layer->key; ++c) {
         key += w->layer->key[c] * w->layer->key[c];
     }
@@ -283,10 +289,10 @@ static cs_status sides(work *w, cs_22_sides *s)
         for (int64_t j = 0; j < w->n; ++j) {
             sum += at(layer->u, i, j);
         }
-        s->u_sum = fmax(s->u_sum, fabs(sum));
+        s->u_sum = larger(s->u_sum, fabs(sum));
     }
     s->delta = widest_row(&w->l);
-    double u = fmax(s->u_norm, 1); /* without [MASK] rows: the rows of R themselves */
+    double u = larger(1, s->u_norm); /* without [MASK] rows: the rows of R themselves */
     s->trivial = 2 * u * s->residual * vo;
     s->tight = tanh(s->delta / 4) * s->trivial;
     s->cubic = qk * vo * u * u * s->residual * s->residual * s->residual;
@@ -310,7 +316,7 @@ static cs_status sides(work *w, cs_22_sides *s)
             double x = at(&w->out, i, j) - w->next[j];
             square += x * x;
         }
-        s->lhs = fmax(s->lhs, sqrt(square));
+        s->lhs = larger(s->lhs, sqrt(square));
     }
     mean_row(&w->out, w->next);
     sums_of(&w->out, w->next, &column, &row);

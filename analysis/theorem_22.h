@@ -58,13 +58,16 @@ typedef struct {
 } cs_22_sides;
 
 /* Both statements of a layer. Time 2 (n + m) (d^2 + n d + d e) flops. CS_ERR_USAGE names shapes
- * that do not fit; CS_ERR_INPUT a value that is not finite. Rounding: logits gamma_{2d+4} |h_i|
- * |W|_F |x_j|, carried through softmax and products to first order. */
+ * that do not fit; CS_ERR_INPUT a value that is not finite. Sides that overflow come out infinite
+ * or NaN. Rounding: logits gamma_{2d+4} |h_i| |W|_F |x_j|, carried through softmax and products to
+ * first order. */
 cs_status cs_22_evaluate(const cs_22_layer *layer, cs_22_sides *out) CS_MUST_CHECK;
 
 /* One of the bounds over `count` layers, as a statement at the layer nearest to failing (largest
  * (lhs + error) / rhs, among those where the bound is better than the trivial one), whose number is
- * *worst; details tell how loose it is over all of them. */
+ * *worst; details tell how loose it is over all of them. A layer with a side or an error that is
+ * not finite counts as nearest unless one fails, and makes the statement INCONCLUSIVE; "not_finite"
+ * says how many there are. */
 typedef enum { CS_22_TIGHT, CS_22_CUBIC, CS_22_PRINTED } cs_22_bound;
 cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound which,
                        const char *input, int64_t *worst, cs_statements *out) CS_MUST_CHECK;

@@ -114,6 +114,28 @@ static void pick(const cs_22_sides *s, cs_22_bound which, double *lhs, double *r
     *error = which == CS_22_PRINTED ? s->printed_error : s->error;
 }
 
+/* The margin of a layer: FAIL before a side that overflowed before INCONCLUSIVE before what holds,
+ * and among its like the larger share of the right side first. */
+typedef struct {
+    int verdict; /* 0: fails; 1: a number is not finite; 2: undecided; 3: holds */
+    double share;
+} standing;
+
+static standing stand(double lhs, double rhs, double error, bool idle)
+{
+    standing at = {.verdict = 1};
+    if (isfinite(lhs) && isfinite(rhs) && isfinite(error)) {
+        at.verdict = rhs - lhs < -error ? 0 : rhs - lhs < error ? 2 : 3;
+        at.share = idle ? -1 : lhs + error > 0 ? (lhs + error) / rhs : 0;
+    }
+    return at;
+}
+
+static bool nearer(standing a, standing b)
+{
+    return a.verdict == b.verdict ? a.share > b.share : a.verdict < b.verdict;
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -123,24 +145,29 @@ static int ascending(const void *a, const void *b)
 cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound which,
                        const char *input, int64_t *worst, cs_statements *out)
 {
-    double lhs, rhs, error, most = -INFINITY, *loose = cs_alloc(count, sizeof *loose);
+    double lhs, rhs, error, *loose = cs_alloc(count, sizeof *loose);
     if (!loose) {
         return CS_ERR_MEMORY;
     }
-    int64_t contracting = 0, vacuous = 0;
+    int64_t contracting = 0, vacuous = 0, finite = 0;
+    standing most = {.verdict = 3, .share = -INFINITY};
     *worst = 0;
     for (int64_t i = 0; i < count; ++i) {
         pick(&sides[i], which, &lhs, &rhs, &error);
         /* Where the right side is no better than the trivial bound, nothing is at stake. */
         bool idle = which != CS_22_PRINTED && rhs >= sides[i].trivial && lhs + error <= rhs;
-        double near = idle ? -1 : (lhs + error) / rhs;
+        standing now = stand(lhs, rhs, error, idle);
         vacuous += idle;
-        *worst = near > most ? i : *worst;
-        most = near > most ? near : most;
-        loose[i] = rhs / lhs;
+        if (nearer(now, most)) {
+            *worst = i;
+            most = now;
+        }
+        if (now.verdict != 1) {
+            loose[finite++] = lhs > 0 ? rhs / lhs : (double)INFINITY;
+        }
         contracting += sides[i].contraction < 1;
     }
-    qsort(loose, (size_t)count, sizeof *loose, ascending);
+    qsort(loose, (size_t)finite, sizeof *loose, ascending);
     const cs_22_sides *w = &sides[*worst];
     pick(w, which, &lhs, &rhs, &error);
     cs_statement *s = cs_statements_add(out, which == CS_22_CUBIC ? "2.2-cubic" : "2.2",
@@ -150,11 +177,21 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
     if (s) {
         s->trivial = which == CS_22_PRINTED ? NAN : w->trivial;
         cs_statement_judge(s, lhs, rhs, error);
+        if (most.verdict == 1) {
+            cs_statement_withhold(s);
+        }
         status = cs_statement_assume(s, "U 1 = 1 (value: largest |(U 1)_i - 1|)", w->u_sum < 1e-9,
                                      w->u_sum);
     }
-    const double detail[] = {(double)count, loose[0],       loose[count / 2],    w->delta,
-                             w->u_norm,     w->contraction, (double)contracting, (double)vacuous};
+    const double detail[] = {(double)count,
+                             finite > 0 ? loose[0] : (double)NAN,
+                             finite > 0 ? loose[finite / 2] : (double)NAN,
+                             w->delta,
+                             w->u_norm,
+                             w->contraction,
+                             (double)contracting,
+                             (double)vacuous,
+                             (double)(count - finite)};
     static const char *const key[] = {"evaluated",
                                       "least_looseness",
                                       "median_looseness",
@@ -162,8 +199,9 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
                                       "u_norm",
                                       "four_eps_residual_squared",
                                       "where_the_printed_bound_contracts",
-                                      "vacuous"};
-    for (int k = 0; status == CS_OK && k < 8; ++k) {
+                                      "vacuous",
+                                      "not_finite"};
+    for (int k = 0; status == CS_OK && k < 9; ++k) {
         status = cs_statement_detail(s, key[k], cs_json_number(detail[k]));
     }
     if (status == CS_OK && s->verdict == CS_FAIL) {

@@ -111,8 +111,8 @@ typedef struct {
     const cs_progress *progress;
 } cs_43_options;
 
-/* The two sides of a statement on its worst case: FAIL before INCONCLUSIVE before the least margin
- * relative to the error. */
+/* The two sides of a statement on its worst case: FAIL before a side that is not finite before
+ * INCONCLUSIVE before the least margin relative to the error. */
 typedef struct {
     int64_t count; /* cases */
     double lhs, rhs, error;
@@ -132,7 +132,7 @@ typedef struct {
     double largest_plus;        /* max of -z_+ over the same */
     double norm_low, norm_high; /* of ||W f||, prefixes and masks */
     double norm_error;
-    double ar_delta, ar_literal;       /* as delta and literal, over prefixes */
+    double ar_literal;                 /* as literal, over prefixes */
     cs_43_case triangle, triangle_two; /* factor 1 as printed; 2 */
     cs_43_case epsilon, epsilon_norm;  /* ||eps||^2 <= w eta; ||eps|| <= w eta */
     cs_43_case negative;               /* z_-^2 <= 1 */
@@ -170,7 +170,8 @@ enum { /* what the curve sums; the form is p = 2, the loss that of the model as 
 };
 
 /* Evaluates both forms. CS_ERR_USAGE names an option out of range, N > s - 1, a model `against` of
- * another vocabulary; CS_ERR_INPUT: no sequence of 2 tokens, as cs_43_rows_of; CS_ERR_INTERRUPT.
+ * another vocabulary; CS_ERR_INPUT: no sequence of 2 tokens, as cs_43_rows_of, or a sequence whose
+ * terms are so large that a side would overflow; CS_ERR_INTERRUPT.
  * Cost a case O(vocab width); memory O(vocab masks). */
 cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_43_options *options,
                          cs_43_audit *out) CS_MUST_CHECK;

@@ -77,16 +77,21 @@ void cs_43_take_delta(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, 
     f->literal = fmax(f->literal, scale * scale * apart * apart);
 }
 
-static int class_of(double margin, double error)
+/* 0: fails; 1: a side is not finite, and nothing is known; 2: undecided; 3: holds. */
+static int class_of(double lhs, double rhs, double error)
 {
-    return margin < -error ? 0 : margin < error ? 1 : 2;
+    const double margin = rhs - lhs;
+    if (!isfinite(lhs) || !isfinite(rhs) || !isfinite(error)) {
+        return 1;
+    }
+    return margin < -error ? 0 : margin < error ? 2 : 3;
 }
 
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k)
 {
-    int now = class_of(rhs - lhs, error);
-    int before = class_of(worst->rhs - worst->lhs, worst->error);
+    int now = class_of(lhs, rhs, error);
+    int before = class_of(worst->lhs, worst->rhs, worst->error);
     double size = fmax(fabs(lhs), fabs(rhs)), old = fmax(fabs(worst->lhs), fabs(worst->rhs));
     bool worse = worst->count == 0 || now < before ||
                  (now == before && (rhs - lhs) * old < (worst->rhs - worst->lhs) * size);
@@ -227,7 +232,6 @@ static void generation(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
     cs_43_keep(&f->negative, c * c * pre->most, 1, 2 * e * c * most + e * e + 4 * DBL_EPSILON,
                at->sequence, at->k);
     double apart = fmax(fabs(c * pre->high - plus), fabs(plus - c * pre->low));
-    f->ar_delta = fmax(f->ar_delta, -plus + c * c * pre->most);
     f->ar_literal = fmax(f->ar_literal, apart * apart);
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/jackknife.h"
 #include "analysis/metrics.h"
 #include "analysis/theorem_43_private.h"
 #include "base/mem.h"
@@ -51,7 +52,7 @@ static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, d
 
 cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
 {
-    double mean = 0, square = 0, used = 0;
+    int64_t used = 0;
     double *room = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *room);
     if (!room) {
         return CS_ERR_MEMORY;
@@ -60,14 +61,10 @@ cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
     cs_status status = spearman(a, -1, room, rho);
     for (int64_t b = 0; b < a->blocks && status == CS_OK; ++b) {
         if (documents_of(a, b) > 0) {
-            status = spearman(a, b, room, &without[(int64_t)used]);
-            mean += without[(int64_t)used++];
+            status = spearman(a, b, room, &without[used++]);
         }
     }
-    for (int64_t i = 0; i < (int64_t)used; ++i) {
-        square += (without[i] - mean / used) * (without[i] - mean / used);
-    }
-    *se = used > 1 ? sqrt((used - 1) / used * square) : (double)NAN;
+    *se = cs_jackknife_error(used, without, 1);
     cs_free(room);
     return status;
 }
@@ -95,26 +92,18 @@ cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char 
     return status;
 }
 
-/* The jackknife error of the gap at one k, a ratio of sums. */
-static double gap_error(const cs_43_audit *a, int64_t k)
+/* The jackknife error of the gap at one k, a ratio of sums. room: a number a block. */
+static double gap_error(const cs_43_audit *a, int64_t k, double *room)
 {
-    double sum[CS_43_CURVE], mean = 0, square = 0, used = 0;
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int64_t b = 0; b < a->blocks; ++b) {
-            if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] == 0) {
-                continue;
-            }
+    double sum[CS_43_CURVE];
+    int64_t used = 0;
+    for (int64_t b = 0; b < a->blocks; ++b) {
+        if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] > 0) {
             sums_at(a, k, b, sum);
-            double theta = sum[CS_43_GAP] / sum[CS_43_N];
-            if (pass == 0) {
-                mean += theta;
-                used += 1;
-            } else {
-                square += (theta - mean / used) * (theta - mean / used);
-            }
+            room[used++] = sum[CS_43_GAP] / sum[CS_43_N];
         }
     }
-    return used > 1 ? sqrt((used - 1) / used * square) : (double)NAN;
+    return cs_jackknife_error(used, room, 1);
 }
 
 cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_table *out)
@@ -130,8 +119,9 @@ cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_ta
         [CS_43_DISTANCE] = "distance",
         [CS_43_GAP] = "gap",
     };
-    cs_status status = CS_OK;
-    if (out->columns == 0) {
+    double *room = cs_alloc(a->blocks, sizeof *room);
+    cs_status status = room ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && out->columns == 0) {
         status = cs_table_init(out, "model,k,n,misalignment,w_k,loss,full_loss,other_loss,gap,"
                                     "gap_se,distance,delta_k");
     }
@@ -145,12 +135,13 @@ cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_ta
             (status = cs_table_text(out, "model", model)) == CS_OK &&
             (status = cs_table_int(out, "k", k)) == CS_OK &&
             (status = cs_table_int(out, "n", (int64_t)sum[CS_43_N])) == CS_OK) {
-            status = cs_table_real(out, "gap_se", gap_error(a, k));
+            status = cs_table_real(out, "gap_se", gap_error(a, k, room));
         }
         for (int j = CS_43_N + 1; j < CS_43_CURVE && status == CS_OK; ++j) {
             bool empty = j == CS_43_OTHER && !other;
             status = cs_table_real(out, name[j], empty ? (double)NAN : sum[j] / sum[CS_43_N]);
         }
     }
+    cs_free(room);
     return status;
 }

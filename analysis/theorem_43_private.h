@@ -71,7 +71,8 @@ void cs_43_take_delta(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, 
 /* One prefix, whose z and those of its `masks` sets stand in the columns of w->z. */
 cs_status cs_43_prefix(cs_43_walk *w, const cs_43_place *at, int64_t masks) CS_MUST_CHECK;
 
-/* Keeps the case that judges worse; relation lhs <= rhs. */
+/* Keeps the case that judges worse; relation lhs <= rhs. One with a side that is not finite stands
+ * before all but those that fail, and its statement is INCONCLUSIVE. */
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k);
 

@@ -100,6 +100,19 @@ static void count_targets(cs_43_walk *w, int64_t i, int64_t n)
     }
 }
 
+/* No side may overflow: an infinite one, or the NaN that two leave, would say nothing and could
+ * pass for a bound that holds. z and f of sums are below size, products of two of them and of ||W||
+ * below its square, but for small factors. */
+static cs_status check_size(const cs_43_walk *w, const cs_43_rows *r)
+{
+    const double size = pow((double)r->n, 3) * (1 + w->m->frobenius) * (1 + r->term);
+    return isfinite(64 * (double)w->m->vocab * size * size)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "terms of norm up to %g under ||W||_F = %g: the bounds overflow", r->term,
+                         w->m->frobenius);
+}
+
 /* eta of sequence w->chunk + item, in both forms. */
 static cs_status one_eta(void *ctx, int64_t item, int worker)
 {
@@ -110,8 +123,8 @@ static cs_status one_eta(void *ctx, int64_t item, int worker)
     if (unmasked_of(w, i) == 0) {
         return CS_OK;
     }
-    cs_status status = cs_blame(cs_43_rows_of(w->m, w->text->token[i], w->text->length[i], &r),
-                                "sequence %lld", (long long)i);
+    cs_status status = cs_43_rows_of(w->m, w->text->token[i], w->text->length[i], &r);
+    status = cs_blame(status == CS_OK ? check_size(w, &r) : status, "sequence %lld", (long long)i);
     for (int p = 0; p < FORMS && status == CS_OK; ++p) {
         status = cs_43_eta_of(&r, p + 2, 0, &w->eta[i][p]);
         w->eta[i][p].value *= w->o.eta_scale;
@@ -324,7 +337,7 @@ static cs_status visit(cs_43_walk *w)
         cs_43_form *f = &w->a->form[p];
         f->power = p + 2;
         f->norm_low = INFINITY;
-        f->delta = f->largest_plus = f->ar_delta = -INFINITY;
+        f->delta = f->largest_plus = -INFINITY;
         f->tight_least = f->tight_median = f->tight_largest = NAN;
     }
     for (int64_t i = 0; i < w->text->count && status == CS_OK; ++i) {

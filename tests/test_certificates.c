@@ -67,7 +67,7 @@ static void a_missed_copy_is_caught(void **state)
         int64_t wanted = full ? a.cols : 24;
         assert_int_equal(cs_parts_solve(&system, &o, wanted, &parts), CS_OK);
         assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
-        cs_claims claims = cs_claims_of(&system, &o, &parts, &s);
+        cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
         assert_int_equal(claims.complete, full);
         assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
         assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
@@ -204,7 +204,7 @@ static void invented_values_fail_the_moments(void **state)
     assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
     assert_int_equal(cs_parts_solve(&system, &o, 20, &parts), CS_OK);
     assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
-    cs_claims claims = cs_claims_of(&system, &o, &parts, &s);
+    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
     for (int64_t j = 0; j < s.k; ++j) {
         s.sigma[j] = 2;
     }

@@ -1,5 +1,5 @@
-/* The block solver and its space: kernels, panels, bits, Golub-Kahan, multiplicities and the probe,
- * warm start, budget, partial results. What it shares with the other solvers is in test_svd.c. */
+/* The block solver: bits, Golub-Kahan, multiplicities and the probe, warm start, budget, partial
+ * results. Its space is in test_space.c, what it shares with the other solvers in test_svd.c. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -15,9 +15,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/space.h"
-#include "linalg/space_private.h"
 #include "linalg/svd.h"
-#include "linalg/tile_private.h"
 #include "linalg_support.h"
 
 enum { B = CS_PANEL };
@@ -69,123 +67,6 @@ static void check_triplets(const cs_svd *s, double tol)
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
 }
-
-/* --- kernels and panels ----------------------------------------------------------------------- */
-
-/* Entries of whole numbers: sums are exact, whatever their order. */
-static void kernels_count_alike(void **state)
-{
-    (void)state;
-    enum { ROWS = 24, P = 3 };
-    const cs_space_kernels *all[3];
-    int count = cs_space_kernels_all(all);
-    assert_string_equal(all[0]->name, "base");
-    double *panel[P], *w = cs_tile_alloc(ROWS, B * sizeof *w), c[P * B * B], h[B * B], to[16 * B];
-    for (int q = 0; q < P; ++q) {
-        panel[q] = cs_tile_alloc(ROWS, B * sizeof **panel);
-        for (int i = 0; i < ROWS * B; ++i) {
-            panel[q][i] = (i * (q + 3)) % 17 - 8;
-            w[i] = i * 5 % 13 - 6;
-        }
-    }
-    for (int e = 0; e < P * B * B; ++e) {
-        c[e] = e * 7 % 11 - 5;
-    }
-    for (int n = 0; n < count; ++n) {
-        memset(h, 0, sizeof h);
-        h[5] = 100;
-        all[n]->gram(ROWS, panel[1], w, h);
-        for (int l = 0; l < B; ++l) {
-            for (int j = 0; j < B; ++j) {
-                double want = l * B + j == 5 ? 100 : 0;
-                for (int i = 0; i < ROWS; ++i) {
-                    want += panel[1][i * B + l] * w[i * B + j];
-                }
-                assert_true(h[l * B + j] == want);
-            }
-        }
-        for (int keep = 0; keep < 2; ++keep) {
-            memcpy(to, w, sizeof to);
-            all[n]->combine(16, 8, P, panel, c, B * B, keep, to);
-            for (int e = 0; e < 16 * B; ++e) {
-                double want = keep ? w[e] : 0;
-                for (int q = 0; q < P; ++q) {
-                    for (int l = 0; l < B; ++l) {
-                        want += panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B];
-                    }
-                }
-                assert_true(to[e] == want);
-            }
-        }
-    }
-    for (int q = 0; q < P; ++q) {
-        cs_tile_free(panel[q]);
-    }
-    cs_tile_free(w);
-}
-
-/* gram, combine and rotate against dense products, for lengths around the padding and the runs. */
-static void panels_are_matrices(void **state)
-{
-    (void)state;
-    static const int64_t lengths[] = {1, 7, 8, 9, 1030, 3001};
-    enum { P = 3, Q = 2 };
-    for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
-        int64_t n = lengths[t];
-        cs_csr one = random_sparse(n, n, 1.0 / (double)n, 3);
-        fixture f;
-        fixture_of(&f, one);
-        cs_space s;
-        OK(cs_space_cpu(&f.op, 2, &s));
-        cs_panel *p[P + 1];
-        cs_dense v, w, h, c, want, got;
-        OK(cs_dense_init(&v, n, P * B));
-        OK(cs_dense_init(&w, n, B));
-        OK(cs_dense_init(&h, P * B, B));
-        OK(cs_dense_init(&c, P * B, Q * B));
-        OK(cs_dense_init(&want, n, Q * B));
-        OK(cs_dense_init(&got, n, Q * B));
-        fill_normal(&v, 30);
-        fill_normal(&w, 31);
-        fill_normal(&c, 32);
-        for (int q = 0; q <= P; ++q) {
-            OK(s.create(&s, CS_RIGHT, &p[q]));
-            OK(q < P ? s.put(&s, &v, (int64_t)q * B, B, p[q]) : s.put(&s, &w, 0, B, p[q]));
-        }
-        double squares[P * B * B], bound = 100 * sqrt((double)n) * (double)n * DBL_EPSILON;
-        OK(s.gram(&s, P, p, p[P], squares));
-        OK(cs_gemm(true, false, 1, &v, &w, 0, &h));
-        for (int64_t i = 0; i < P * B; ++i) {
-            for (int64_t j = 0; j < B; ++j) {
-                assert_true(fabs(squares[i * B + j] - h.data[i + j * h.ld]) < bound);
-                squares[i * B + j] = h.data[i + j * h.ld] = 0.25 * (double)(i - 2 * j);
-            }
-        }
-        OK(s.combine(&s, P, p, squares, true, p[P]));
-        OK(cs_gemm(false, false, 1, &v, &h, 1, &w));
-        got.cols = B;
-        OK(s.get(&s, p[P], B, 0, &got));
-        assert_true(max_abs_difference(&got, &w) < 1e-11);
-        got.cols = Q * B;
-        OK(s.rotate(&s, P, Q, p, &c));
-        OK(cs_gemm(false, false, 1, &v, &c, 0, &want));
-        for (int q = 0; q < Q; ++q) {
-            OK(s.get(&s, p[q], B, (int64_t)q * B, &got));
-        }
-        assert_true(max_abs_difference(&got, &want) < 1e-11);
-        for (int q = 0; q <= P; ++q) {
-            s.destroy(p[q]);
-        }
-        cs_space_cpu_free(&s);
-        cs_dense *all[] = {&v, &w, &h, &c, &want, &got};
-        for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
-            cs_dense_free(all[d]);
-        }
-        fixture_free(&f);
-    }
-}
-
-/* --- the solver ------------------------------------------------------------------------------- */
 
 static void threads_do_not_change_bits(void **state)
 {
@@ -599,8 +480,6 @@ static void partial_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_count_alike),
-        cmocka_unit_test(panels_are_matrices),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(panel_products_are_optional),
         cmocka_unit_test(small_values_by_golub_kahan),

@@ -190,6 +190,44 @@ static void violations_are_caught(void **state)
     cs_statements_free(&list);
 }
 
+/* A layer that overflows is neither lost nor passed: it makes the statement INCONCLUSIVE, unless
+ * another one fails. */
+static void overflow_is_not_a_pass(void **state)
+{
+    (void)state;
+    cs_22_sides sides[3];
+    scalar s = {{0.5, -1}, {0.5, 0.5}, 1, 1, 2, 1};
+    sides[0] = sides[2] = sides_of(&s, NULL);
+    s = (scalar){{1e150, -1e150}, {0.5, 0.5}, 1e20, 1, 2, 1};
+    sides[1] = sides_of(&s, NULL); /* infinite logits: softmax is not a number */
+    assert_true(isnan(sides[1].lhs) && isinf(sides[1].cubic) && isnan(sides[1].printed_lhs));
+    cs_statements list = {0};
+    int64_t worst;
+    for (int which = 0; which < 3; ++which) {
+        must(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
+        const cs_statement *last = &list.item[which];
+        assert_true(worst == 1 && last->verdict == CS_INCONCLUSIVE && !last->attained);
+        assert_true(!last->counterexample && detail(last, "not_finite") == 1);
+        assert_true(isfinite(detail(last, "median_looseness")));
+    }
+    assert_ptr_equal(cs_statements_inconclusive(&list), &list.item[0]);
+    /* one side or the error alone */
+    const double odd[] = {NAN, INFINITY};
+    for (int k = 0; k < 6; ++k) {
+        cs_22_sides bent = sides[0];
+        *(k < 2 ? &bent.lhs : k < 4 ? &bent.tight : &bent.error) = odd[k % 2];
+        sides[1] = bent;
+        must(cs_22_bounds(sides, 3, CS_22_TIGHT, "bent", &worst, &list));
+        assert_true(worst == 1 && list.item[list.count - 1].verdict == CS_INCONCLUSIVE);
+        must(cs_22_bounds(&bent, 1, CS_22_TIGHT, "alone", &worst, &list));
+        assert_true(worst == 0 && list.item[list.count - 1].verdict == CS_INCONCLUSIVE);
+    }
+    sides[2].lhs = sides[2].tight * 2 + sides[2].error;
+    must(cs_22_bounds(sides, 3, CS_22_TIGHT, "fails besides", &worst, &list));
+    assert_true(worst == 2 && list.item[list.count - 1].verdict == CS_FAIL);
+    cs_statements_free(&list);
+}
+
 /* H_R' is handed out. */
 static void next_rows(void **state)
 {
@@ -316,6 +354,7 @@ int main(void)
         cmocka_unit_test(printed_counterexample),
         cmocka_unit_test(query_bias),
         cmocka_unit_test(violations_are_caught),
+        cmocka_unit_test(overflow_is_not_a_pass),
         cmocka_unit_test(next_rows),
         cmocka_unit_test(heads_of_a_model),
         cmocka_unit_test(no_form_no_statement),

@@ -1,6 +1,5 @@
-/* Theorem 4.3: f and eta against brute force and the network's own forward pass, closed forms, the
- * bounds on random models by the hundred, and that a broken eta is found out. */
-#include <float.h>
+/* Theorem 4.3: closed forms, the bounds on random models by the hundred, that a broken eta is found
+ * out, and that nothing passes by overflow. f and eta are in test_theorem_43_terms.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,17 +10,9 @@
 
 #include "analysis/theorem_43_private.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
-#include "model/network.h"
-#include "tensor/run.h"
-
-static void must(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
+#include "model_support.h"
+#include "theorem_43_support.h"
 
 static void expect_reason(const char *text)
 {
@@ -29,201 +20,6 @@ static void expect_reason(const char *text)
         fail_msg("'%s' lacks '%s'", cs_reason(), text);
     }
     cs_reason_clear();
-}
-
-enum { VOCAB = 6, LONGEST = 7, TEXTS = 3 };
-
-typedef struct {
-    int32_t token[TEXTS][LONGEST];
-    const int32_t *start[TEXTS];
-    int64_t length[TEXTS];
-    cs_43_text text;
-} world;
-
-static void make_text(world *w, uint64_t seed)
-{
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 1);
-    for (int i = 0; i < TEXTS; ++i) {
-        w->start[i] = w->token[i];
-        w->length[i] = LONGEST - i;
-        for (int j = 0; j < LONGEST; ++j) {
-            w->token[i][j] = (int32_t)cs_rng_below(&rng, VOCAB);
-        }
-    }
-    w->text = (cs_43_text){.count = TEXTS, .token = w->start, .length = w->length};
-}
-
-/* --- f and eta ---------------------------------------------------------------------------------*/
-
-static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)
-{
-    int64_t e = r->width / r->heads;
-    for (int64_t j = 0; j < r->width; ++j) {
-        double a = 0;
-        for (int64_t i = j / e * e; i < j / e * e + e; ++i) {
-            a += r->q[u * r->width + i] * r->k[v * r->width + i];
-        }
-        g[j] = a * r->v[w * r->width + j];
-    }
-}
-
-static void features_are_the_sums_of_their_terms(void **state)
-{
-    (void)state;
-    static const int32_t row[] = {0, 2, 3, 5};
-    enum { D = 4, COUNT = 4 };
-    for (uint64_t seed = 0; seed < 20; ++seed) {
-        world w;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
-        double f[2 * D], g[D];
-        make_text(&w, seed);
-        must(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
-        must(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
-        for (int p = 2; p <= 3; ++p) {
-            double sum[D] = {0}, terms = 0;
-            cs_43_features(&r, row, COUNT, p, f);
-            for (int u = 0; u < COUNT; ++u) {
-                for (int v = 0; v < COUNT; ++v) {
-                    for (int x = p == 2 ? v : 0; x < (p == 2 ? v + 1 : COUNT); ++x) {
-                        term(&r, row[u], row[v], row[x], g);
-                        terms += 1;
-                        for (int j = 0; j < D; ++j) {
-                            sum[j] += g[j];
-                        }
-                    }
-                }
-            }
-            assert_true(terms == pow(COUNT, p));
-            for (int j = 0; j < D; ++j) {
-                assert_true(fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
-            }
-        }
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
-    }
-}
-
-static double brute_eta(const cs_43_rows *r, int p)
-{
-    double g[4], h[4], largest = 0;
-    int64_t n = r->n, count = p == 2 ? n * n : n * n * n;
-    for (int64_t i = 0; i < count; ++i) {
-        for (int64_t j = 0; j < i; ++j) {
-            double square = 0;
-            term(r, i % n, i / n % n, p == 2 ? i / n % n : i / n / n, g);
-            term(r, j % n, j / n % n, p == 2 ? j / n % n : j / n / n, h);
-            for (int c = 0; c < r->width; ++c) {
-                square += (g[c] - h[c]) * (g[c] - h[c]);
-            }
-            largest = fmax(largest, square);
-        }
-    }
-    return sqrt(largest);
-}
-
-static void eta_is_the_largest_difference(void **state)
-{
-    (void)state;
-    int upper = 0;
-    for (uint64_t seed = 0; seed < 60; ++seed) {
-        world w;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
-        make_text(&w, seed);
-        must(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
-        must(cs_43_rows_of(&m, w.token[0], 5, &r));
-        for (int p = 2; p <= 3; ++p) {
-            cs_43_eta eta, bound;
-            double truth = brute_eta(&r, p);
-            must(cs_43_eta_of(&r, p, 0, &eta));
-            must(cs_43_eta_of(&r, p, 1, &bound));
-            assert_true(eta.exact && eta.low == eta.value);
-            assert_true(fabs(eta.value - truth) <= eta.error);
-            assert_true(eta.error < 1e-9 * truth);
-            assert_true(bound.value + bound.error >= truth && bound.low - bound.error <= truth);
-            assert_true(bound.exact == (m.heads == 1) || bound.low == bound.value);
-            upper += !bound.exact;
-        }
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
-    }
-    assert_true(upper > 0);
-}
-
-/* The network computes in float: q, k and v are sums of `width` products, then the features; every
- * factor errs by gamma of single precision, and 8 (width + n) operations cover them all. */
-static void features_agree_with_the_network(void **state)
-{
-    (void)state;
-    enum { N = 5, D = 8 };
-    for (uint64_t seed = 0; seed < 8; ++seed) {
-        cs_backend *backend = NULL;
-        cs_model model = {0};
-        cs_network net = {0};
-        cs_run *run = NULL;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
-        static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
-        cs_model_config config = {.vocab = VOCAB,
-                                  .width = D,
-                                  .layers = 1,
-                                  .heads = seed % 2 ? 2 : 1,
-                                  .positions = seed % 4 < 2 ? N : 0};
-        cs_model_config_default(CS_ARCH_LINEAR, &config);
-        config.pooling = 2;
-        const cs_network_options wanted = {
-            .form = CS_FORM_LINEAR, .batch = 1, .length = N, .queries = 1, .predictions = 1};
-        double f[2 * D], got[D], absolute = 0;
-        must(cs_backend_cpu(1, &backend));
-        must(cs_model_init(&config, backend, false, &model));
-        must(cs_model_randomise(&model, seed));
-        must(cs_43_model_of(&model, &m));
-        assert_int_equal(m.positions, config.positions);
-        must(cs_43_rows_of(&m, token, N, &r));
-        cs_43_features(&r, row, N, 2, f);
-        must(cs_network_build(&model, &wanted, &net));
-        must(cs_run_init(&net.graph, &model.params, &run));
-        must(cs_run_rows(run, net.rows, 1, N));
-        must(cs_run_rows(run, net.query_rows, 1, 1));
-        must(cs_run_rows(run, net.loss_rows, 1, 1));
-        for (int i = 0; i < N; ++i) {
-            cs_run_index(run, net.token)[i] = token[i];
-            cs_run_index(run, net.vis)[i] = 0;
-            if (net.position != CS_NONE) {
-                cs_run_index(run, net.position)[i] = i;
-            }
-        }
-        cs_run_index(run, net.query_lim)[0] = 0;
-        cs_run_index(run, net.predict)[0] = 0;
-        must(cs_run_upload(run, (cs_run_key){0}));
-        must(cs_run_forward(run));
-        must(cs_run_get(run, net.features, got));
-        /* Norms of x and of the projections bound what a term can be with all signs dropped. */
-        double x = 0, w = 0;
-        for (int i = 0; i < N; ++i) {
-            double square = 0;
-            for (int j = 0; j < D; ++j) {
-                double at = m.token[token[i] * D + j] + (m.position ? m.position[i * D + j] : 0);
-                square += at * at;
-            }
-            x = fmax(x, square);
-        }
-        for (int j = 0; j < 3 * D * D; ++j) {
-            w += m.qkv[j] * m.qkv[j];
-        }
-        absolute = pow(x, 1.5) * pow(w, 1.5);
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
-        }
-        assert_true(8 * (D + N) * (FLT_EPSILON / 2) * absolute < 1); /* the tolerance says much */
-        cs_run_free(&run);
-        cs_network_free(&net);
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
-        cs_model_free(&model);
-        cs_backend_free(&backend);
-    }
 }
 
 /* --- the audit ---------------------------------------------------------------------------------*/
@@ -406,6 +202,43 @@ static void a_broken_eta_fails(void **state)
         cs_statements_free(&list);
         cs_43_audit_free(&a);
     }
+    cs_43_model_free(&m);
+}
+
+/* A case that overflows stays, whatever comes before and after but a failure. */
+static void overflow_is_not_a_pass(void **state)
+{
+    (void)state;
+    const struct {
+        double lhs, rhs, error;
+    } odd[] = {{NAN, 1, 0}, {0, NAN, 0}, {0, INFINITY, 0}, {INFINITY, INFINITY, 0}, {0, 1, NAN}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
+        cs_43_case worst = {0};
+        cs_statements list = {0};
+        cs_43_keep(&worst, 0, 1, 0.1, 0, 2);
+        cs_43_keep(&worst, 1, 1, 1e-12, 1, 2); /* attained */
+        cs_43_keep(&worst, odd[i].lhs, odd[i].rhs, odd[i].error, 2, 3);
+        cs_43_keep(&worst, 1, 1, 1e-12, 3, 2);
+        cs_43_keep(&worst, 0, 1, 0.1, 4, 2);
+        assert_true(worst.count == 5 && worst.sequence == 2 && worst.k == 3);
+        must(cs_43_state_case(&worst, "4.3-sharp-p2", CS_CORRECTED, "sides", "test", &list));
+        assert_int_equal(list.item[0].verdict, CS_INCONCLUSIVE);
+        assert_non_null(cs_statements_inconclusive(&list));
+        cs_43_keep(&worst, 2, 1, 0.1, 5, 2);
+        assert_int_equal(worst.sequence, 5);
+        cs_statements_free(&list);
+    }
+    world w;
+    cs_43_model m = {0};
+    cs_43_audit a = {0};
+    const cs_43_options o = {.unmasked = 2};
+    make_text(&w, 1);
+    must(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    for (int64_t i = 0; i < 3 * m.width * m.width; ++i) {
+        m.qkv[i] *= 1e60;
+    }
+    assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT);
+    expect_reason("sequence 0: terms of norm up to");
     cs_43_model_free(&m);
 }
 
@@ -628,13 +461,11 @@ static void an_interrupt_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_are_the_sums_of_their_terms),
-        cmocka_unit_test(eta_is_the_largest_difference),
-        cmocka_unit_test(features_agree_with_the_network),
         cmocka_unit_test(equal_tokens),
         cmocka_unit_test(examples_have_the_numbers_of_the_theory),
         cmocka_unit_test(random_models_obey_the_bounds),
         cmocka_unit_test(a_broken_eta_fails),
+        cmocka_unit_test(overflow_is_not_a_pass),
         cmocka_unit_test(sets_are_enumerated_or_drawn),
         cmocka_unit_test(curve_is_ordered),
         cmocka_unit_test(other_models_are_named),

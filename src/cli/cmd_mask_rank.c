@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/judge.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/rank_warnings.h"
@@ -476,8 +477,8 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) {
         status = show(&s);
     }
-    if (status == CS_OK && cs_statements_failed(&s.statements)) {
-        cs_output_refuted(args);
+    if (status == CS_OK) {
+        status = cs_judge_statements(args, &s.statements);
     }
 done:
     json_decref(s.models);
@@ -575,7 +576,8 @@ const cs_command cs_cmd_mask_rank = {
         "premise, and Theorem 2.2, as statements with verdicts; its bound on residuals, as printed "
         "and as corrected, on the model's own heads.\n\n"
         "With -o DIR: mask_rank.csv, gap.csv, containment.csv, statements.json. Figures: cospec "
-        "plot mask-rank, mask-rank-depth.",
+        "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as verify's: a corrected statement "
+        "failed, or is inconclusive.",
     .positional = "[NAME=]MODEL... CORPUS",
     .groups =
         (const cs_opt *const[]){mask_rank_options, cs_group_model_text, cs_group_corpus_form, NULL},

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/judge.h"
 #include "cli/output.h"
 #include "cli/sweep.h"
 #include "cli/verify_labels.h"
@@ -414,34 +415,6 @@ static cs_status show(verify *v)
     return status;
 }
 
-/* Exit code 1 for a corrected statement that failed, 4 for one that could not be decided, unless
- * it is a bound that is attained. */
-static cs_status judge(verify *v)
-{
-    for (int64_t i = 0; i < v->list.count; ++i) {
-        const cs_statement *s = &v->list.item[i];
-        if (s->form == CS_CORRECTED && s->attained) {
-            cs_output_note(v->args,
-                           "%s on %s is attained: its sides agree to %.1g, and which is the larger "
-                           "is beyond the arithmetic (exit code unaffected)",
-                           s->id, s->input, s->error);
-        }
-    }
-    if (cs_statements_failed(&v->list)) {
-        cs_output_refuted(v->args);
-        return CS_OK;
-    }
-    const cs_statement *s = cs_statements_inconclusive(&v->list);
-    if (s && fabs(cs_statement_margin(s)) > s->error) { /* withheld: the sides alone would decide */
-        return cs_fail(CS_ERR_CONVERGE, "%s on %s is inconclusive: the solver did not converge",
-                       s->id, s->input);
-    }
-    return s ? cs_fail(CS_ERR_CONVERGE,
-                       "%s on %s is inconclusive: margin %.3g, numerical error %.3g", s->id,
-                       s->input, cs_statement_margin(s), s->error)
-             : CS_OK;
-}
-
 static cs_status claim_files(const cs_args *args)
 {
     static const char *const file[] = {
@@ -495,7 +468,7 @@ static cs_status run_verify(cs_args *args)
         status = show(&v);
     }
     if (status == CS_OK) {
-        status = judge(&v);
+        status = cs_judge_statements(args, &v.list);
     }
     cs_statements_free(&v.list);
     cs_table_free(&v.curve);

@@ -1,7 +1,6 @@
 /* Runs a study's steps as child processes: each is a plain cospec run that a reader can repeat by
  * hand, and a crash of one loses none of the others' results. */
 #include "cli/study.h"
-#include "cli/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

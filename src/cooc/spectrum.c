@@ -123,7 +123,7 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
         (status = cs_spectrum_merge(&system, &parts, options, keep, &s)) != CS_OK) {
         goto done;
     }
-    cs_claims claims = cs_claims_of(&system, options, &parts, &s);
+    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, options, &parts, &s);
     cs_parts_free(&parts);
     if ((status = cs_spectrum_certify(&system, options, &claims, &s)) != CS_OK) {
         goto done;

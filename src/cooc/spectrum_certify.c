@@ -24,10 +24,11 @@ static bool any_negative(const cs_csr *a)
     return false;
 }
 
-cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
-                       const cs_parts *parts, const cs_spectrum *spectrum)
+cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
+                                         const cs_spectrum_options *options, const cs_parts *parts,
+                                         const cs_spectrum *spectrum)
 {
-    cs_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
+    cs_spectrum_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
     if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
         claims.perron = true;
@@ -45,7 +46,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void certify_components(const cs_spectrum_options *options, const cs_claims *claims,
+static void certify_components(const cs_spectrum_options *options, const cs_spectrum_claims *claims,
                                cs_spectrum *s)
 {
     int64_t wanted = options->k > 0 ? options->k : least(s->rows, s->cols), ones = 0;
@@ -99,7 +100,7 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
     return sqrt(square);
 }
 
-static void certify_moments(const cs_reduction *r, const cs_claims *claims, cs_spectrum *s)
+static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *claims, cs_spectrum *s)
 {
     double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = 0;
     for (int64_t j = 0; j < s->k; ++j) { /* |computed - true| <= residual for each value */
@@ -159,7 +160,7 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
 }
 
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_claims *claims, cs_spectrum *s)
+                              const cs_spectrum_claims *claims, cs_spectrum *s)
 {
     certify_components(options, claims, s);
     cs_status status = sum_moments(system, options, s);

@@ -103,14 +103,16 @@ typedef struct {
     bool complete; /* the triplets are all of the nonzero ones */
     bool perron;   /* every component's largest value is 1 and simple: by normalisation, or, with no
                       negative entry, as solved */
-} cs_claims;
+} cs_spectrum_claims;
 
-cs_claims cs_claims_of(const cs_system *system, const cs_spectrum_options *options,
-                       const cs_parts *parts, const cs_spectrum *spectrum);
+cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
+                                         const cs_spectrum_options *options, const cs_parts *parts,
+                                         const cs_spectrum *spectrum);
 
 /* Fills the sums and the certificates but cert_residual, from Abar and the triplets in `spectrum`.
  * The probe is not run without u and v. */
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_claims *claims, cs_spectrum *spectrum) CS_MUST_CHECK;
+                              const cs_spectrum_claims *claims,
+                              cs_spectrum *spectrum) CS_MUST_CHECK;
 
 #endif

@@ -44,6 +44,20 @@ test_equal_rows() {
     [ "$(wc -l < n)" = 1 ] && [ "$(awk -F, '$3 == "mask-only" && $2 == 1 && $4 == "stable_rank" { print $(NF - 1) }' out)" = "$(awk -F, '$3 == "real-sample" && $2 == 1 && $4 == "stable_rank" { print $(NF - 1) }' out)" ] || fail "$(cat n)"
 }
 
+# Without queries all weights are alike and the bound is 0 against rounding: no verdict, exit code 4, and the results are there.
+test_inconclusive() {
+    small_corpus c.tsv
+    trained flat masked || return 1
+    f=flat/model.safetensors
+    LC_ALL=C sed -i 's/"xxh3"/"none"/' $f # no checksum
+    header=$(od -An -tu8 -N8 $f | tr -d ' ')
+    range=$(head -c $((8 + header)) $f | LC_ALL=C grep -ao 'layer.0.attention.self.query.weight":{[^}]*}' | sed 's/.*offsets":\[\([0-9]*\),\([0-9]*\)\]}/\1 \2/')
+    first=${range% *} end=${range#* }
+    dd if=/dev/zero of=$f bs=1 seek=$((8 + header + first)) count=$((end - first)) conv=notrunc 2> dd.log || { fail "$(cat dd.log)"; return 1; }
+    exits 4 "$COSPEC" mask-rank flat c.tsv --blocks 2 -o study && grep -q "2.2 on flat, heads of layer 1 is inconclusive" err &&
+        [ -s study/statements.json ] && [ -s study/mask_rank.csv ] && [ -s study/manifest.json ] || fail "${why:-no files}"
+}
+
 test_options() {
     small_corpus c.tsv
     trained mlm masked || return 1
@@ -119,5 +133,6 @@ check options
 check same_bytes_for_any_threads
 check figures
 check hugging_face_models
+check inconclusive
 check refusals
 check verify

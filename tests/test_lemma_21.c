@@ -1,0 +1,160 @@
+/* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
+ * known, and on planted rows. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/mask_rank.h"
+#include "base/mem.h"
+#include "io_support.h"
+#include "mask_rank_support.h"
+#include "model_support.h"
+
+static const cs_statement *find(const cs_statements *list, const char *id)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        if (strcmp(list->item[i].id, id) == 0) {
+            return &list->item[i];
+        }
+    }
+    fail_msg("no statement %s", id);
+    return NULL;
+}
+
+static double detail_of(const cs_statement *s, const char *key)
+{
+    return json_number_value(json_object_get(s->details, key));
+}
+
+static void statements(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED_RECIPE, "");
+    cs_mask_rank_options o = model_options(false);
+    cs_mask_rank r = {0};
+    cs_statements list = {0};
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
+    assert_int_equal(list.count, 5);
+    /* random tables: rank(P) = 9, rank(E) = d = 16 */
+    const cs_statement *s = find(&list, "2.1-premise");
+    assert_true(s->verdict == CS_FAIL && s->lhs == 9 && s->rhs == 0 && s->counterexample);
+    s = find(&list, "2.1");
+    /* rows of the first and last layers, just normed, have mean 0: d - 1 directions */
+    assert_true(s->verdict == CS_PASS && s->lhs < s->rhs && s->rhs == 15);
+    s = find(&list, "2.1-effective");
+    near(s->lhs, r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_TAU_INTERPOLATED], 0);
+    assert_true(s->error > 0);
+    s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_PASS && s->lhs == 15 && s->rhs == 16);
+    s = find(&list, "2.2-containment"); /* the [MASK] rows have mean 0 too */
+    assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "layer") != 1);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* with biases after these norms every layer has d directions, and the claim is false */
+    const char *const bias[] = {"embed.norm.bias", "final_norm.bias"};
+    const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int k = 0; k < 2; ++k) {
+        must(cs_params_set(&t.model.params, cs_params_find(&t.model.params, bias[k]),
+                           CS_PARAM_VALUE, ones));
+    }
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "biased", &list));
+    s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_FAIL && s->counterexample);
+    s = find(&list, "2.2-containment");
+    assert_true(s->verdict == CS_FAIL && strstr(s->counterexample, "all of R^16"));
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* a table of tokens in half of the space, positions in the other: the premise holds */
+    const char *const table[] = {"embed.token", "embed.position"};
+    for (int k = 0; k < 2; ++k) {
+        int64_t number = cs_params_find(&t.model.params, table[k]);
+        const cs_param *p = &t.model.params.param[number];
+        float *x = cs_alloc(p->rows * p->cols, sizeof *x);
+        assert_non_null(x);
+        must(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
+        for (int64_t i = 0; i < p->rows * p->cols; ++i) {
+            x[i] = (i % 16 < 12) == (k == 0) ? x[i] : 0;
+        }
+        must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, x));
+        cs_free(x);
+    }
+    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "split", &list));
+    s = find(&list, "2.1-premise");
+    assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 4);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    free_training(&t);
+}
+
+/* Planted: real rows in 4 of 8 directions, [MASK]s outside. Both claims of Theorem 2.2 hold. */
+static void statements_of_planted_rows(void **state)
+{
+    (void)state;
+    training t = make_training(&MASKED_RECIPE, "");
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    cs_statements list = {0};
+    axes(p, 5, 2);
+    must(study(p, p, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    const cs_statement *s = find(&list, "2.2-deficient");
+    assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
+    s = find(&list, "2.2-containment");
+    assert_true(s->verdict == CS_PASS && fabs(s->rhs - 1) < 1e-12);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    /* inside: whether something sticks out cannot be told from rounding, and is not claimed */
+    memset(p->state, 0, sizeof p->state);
+    axes(p, 1, 2);
+    must(study(p, p, &o, &r));
+    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    assert_int_equal(find(&list, "2.2-containment")->verdict, CS_INCONCLUSIVE);
+    cs_statements_free(&list);
+    cs_mask_rank_free(&r);
+    cs_free(p);
+    free_training(&t);
+}
+
+static training held;
+static const cs_mask_rank *studied;
+
+static cs_status lemma_once(const char *path)
+{
+    (void)path;
+    cs_statements list = {0};
+    cs_status status = cs_lemma_21(&held.model, studied, 9, "tiny", &list);
+    cs_statements_free(&list);
+    return status;
+}
+
+static void allocations(void **state)
+{
+    (void)state;
+    held = make_training(&MASKED_RECIPE, "");
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = model_options(false);
+    must(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
+    studied = &r;
+    fail_each_allocation(lemma_once, "");
+    cs_mask_rank_free(&r);
+    free_training(&held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statements),
+        cmocka_unit_test(statements_of_planted_rows),
+        cmocka_unit_test(allocations),
+    };
+    return cmocka_run_group_tests_name("lemma_21", tests, NULL, NULL);
+}

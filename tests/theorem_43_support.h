@@ -1,0 +1,19 @@
+/* What the tests of Theorem 4.3 share. Include after cmocka.h. */
+#ifndef CS_TESTS_THEOREM_43_SUPPORT_H
+#define CS_TESTS_THEOREM_43_SUPPORT_H
+
+#include "analysis/theorem_43.h"
+
+enum { VOCAB = 6, LONGEST = 7, TEXTS = 3 };
+
+/* Three random sequences of 7, 6 and 5 tokens; the pointers are into itself. */
+typedef struct {
+    int32_t token[TEXTS][LONGEST];
+    const int32_t *start[TEXTS];
+    int64_t length[TEXTS];
+    cs_43_text text;
+} world;
+
+void make_text(world *w, uint64_t seed);
+
+#endif
