@@ -151,6 +151,8 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     cs_dense vectors = {0};
     partition p = {.rows = rows, .scale = 1.0, .stride = 3 * d + 1};
     int64_t counted;
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* its bits depend on them; chunks are the parallel items */
     double *values = cs_alloc(d, sizeof *values);
     p.part = cs_calloc(chunks * p.stride, sizeof *p.part);
     cs_status status = values && p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
@@ -163,14 +165,12 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
         p.scale = sqrt(g.square / (double)n);
     }
     p.vectors = &vectors;
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* chunks are the parallel items */
     status = cs_parallel(chunks, threads, partition_chunk, &p);
-    openblas_set_num_threads(before);
     if (status == CS_OK) {
         combine(&p, chunks, out);
     }
 done:
+    openblas_set_num_threads(before);
     cs_free(values);
     cs_free(p.part);
     cs_dense_free(&vectors);

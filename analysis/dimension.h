@@ -49,7 +49,8 @@ typedef struct {
     double scale;       /* by which rows were divided for Z */
 } cs_isotropy;
 
-/* raw: rows as they are for Z. 2 n d^2 flops, streaming. */
+/* raw: rows as they are for Z. 2 n d^2 flops, streaming. Bits do not depend on threads: BLAS is
+ * given one meanwhile. */
 cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads,
                          cs_isotropy *out) CS_MUST_CHECK;
 

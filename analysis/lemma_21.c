@@ -8,6 +8,7 @@
 #include "analysis/jackknife.h"
 #include "analysis/mask_rank.h"
 #include "base/mem.h"
+#include "base/student.h"
 #include "io/json.h"
 
 /* Names the object of a statement: all but the counterexample of a FAIL. */
@@ -34,7 +35,7 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
     const cs_effective_rank *high = &last->rank[CS_SET_MASK_ONLY];
     const int m = effective ? CS_RANK_TAU_INTERPOLATED : CS_RANK_NUMERICAL;
     double error = effective ? NAN : 0, *difference = NULL;
-    if (effective && low->left_out && high->left_out) {
+    if (effective && low->left_out && high->left_out && r->blocks > 1) {
         if (!(difference = cs_alloc(r->blocks, sizeof *difference))) {
             return CS_ERR_MEMORY;
         }
@@ -42,13 +43,15 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
             int64_t i = b * CS_RANK_MEASURES + m;
             difference[b] = high->left_out[i] - low->left_out[i];
         }
-        error = 2 * cs_jackknife_error(r->blocks, difference, 1);
+        error =
+            cs_student_width(0.95, r->blocks - 1) * cs_jackknife_error(r->blocks, difference, 1);
         cs_free(difference);
     }
     cs_statement *s = cs_statements_add(
         out, effective ? "2.1-effective" : "2.1", CS_PRINTED, CS_RELATION_LESS,
         effective ? "rank_tau(H_M) of the first layer studied < of the last (interpolated; error: "
-                    "two standard errors of the difference)"
+                    "Student's 97.5% point at B - 1 degrees of freedom times the standard error of "
+                    "the difference)"
                   : "rank(H_M) of the first layer studied < of the last (numerical ranks)",
         input);
     if (!s) {

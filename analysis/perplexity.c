@@ -61,10 +61,11 @@ typedef struct {
     int64_t jobs, room;
     int64_t pieces, last_document, documents;
     float *loss; /* loss rows */
-    /* blocks x lengths */
-    double *sum;
-    int64_t *count;
-    int64_t *bytes; /* blocks */
+    /* blocks x lengths: weighted losses and weights */
+    double *sum, *weight;
+    double *bytes;      /* blocks: weighted bytes */
+    int64_t *tokens_at; /* lengths: predicted, unweighted */
+    int64_t bytes_seen; /* those of the predicted tokens */
 } walk;
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -151,7 +152,8 @@ static cs_status check_tokens(const walk *w, int64_t document, const int32_t *to
     return CS_OK;
 }
 
-/* The jobs of a piece: one, or one a predicted token (all, or some by selection sampling). */
+/* The jobs of a piece: one, or one a predicted token (all, or some by selection sampling: each then
+ * has the weight left / wanted). */
 static void add_jobs(walk *w, int64_t sequence)
 {
     const cs_perplexity_options *o = &w->options;
@@ -161,7 +163,8 @@ static void add_jobs(walk *w, int64_t sequence)
                       .document = document,
                       .place = s->start[sequence] - w->corpus->doc_ptr[document],
                       .n = s->length[sequence],
-                      .target = -1};
+                      .target = -1,
+                      .weight = 1};
     int64_t left = job.n - first;
     int64_t wanted = o->positions > 0 && o->positions < left ? o->positions : left;
     if (left < 1 || (o->ask == CS_ASK_PSEUDO && job.n < 2)) {
@@ -175,6 +178,7 @@ static void add_jobs(walk *w, int64_t sequence)
         w->job[w->jobs++] = job;
         return;
     }
+    job.weight = (double)left / (double)wanted;
     cs_rng rng = cs_rng_at(o->seed, CS_STREAM_PLAN, (uint64_t)sequence);
     for (int64_t t = first; t < job.n; ++t, --left) {
         if (cs_rng_below(&rng, left) < wanted) {
@@ -222,9 +226,12 @@ static cs_status add_losses(walk *w)
         }
         cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SPLIT, (uint64_t)job->document);
         int64_t block = cs_rng_below(&rng, o->blocks);
-        w->sum[block * w->text_length + target] += (double)w->loss[r];
-        w->count[block * w->text_length + target] += 1;
-        w->bytes[block] += o->token_bytes ? o->token_bytes[job->token[target]] : 0;
+        int64_t bytes = o->token_bytes ? o->token_bytes[job->token[target]] : 0;
+        w->sum[block * w->text_length + target] += job->weight * (double)w->loss[r];
+        w->weight[block * w->text_length + target] += job->weight;
+        w->bytes[block] += job->weight * (double)bytes;
+        w->tokens_at[target] += 1;
+        w->bytes_seen += bytes;
     }
     return CS_OK;
 }
@@ -306,6 +313,7 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     double *room = NULL;
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
+                       .bytes = w->bytes_seen,
                        .lengths = lengths,
                        .nll_at = cs_alloc(lengths, sizeof(double)),
                        .se_at = cs_alloc(lengths, sizeof(double)),
@@ -321,20 +329,19 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     for (int64_t k = 0; k < lengths; ++k) {
         for (int64_t b = 0; b < blocks; ++b) {
             above[b] = w->sum[b * lengths + k];
-            below[b] = (double)w->count[b * lengths + k];
-            p.tokens_at[k] += w->count[b * lengths + k];
+            below[b] = w->weight[b * lengths + k];
         }
+        p.tokens_at[k] = w->tokens_at[k];
+        p.tokens += w->tokens_at[k];
         p.nll_at[k] = ratio(blocks, above, below, room, &p.se_at[k]);
     }
     for (int64_t b = 0; b < blocks; ++b) {
         above[b] = below[b] = 0;
-        bytes[b] = (double)w->bytes[b] * log(2.0);
+        bytes[b] = w->bytes[b] * log(2.0);
         for (int64_t k = 0; k < lengths; ++k) {
             above[b] += w->sum[b * lengths + k];
-            below[b] += (double)w->count[b * lengths + k];
+            below[b] += w->weight[b * lengths + k];
         }
-        p.tokens += (int64_t)below[b];
-        p.bytes += w->bytes[b];
         p.blocks += below[b] > 0;
     }
     p.nll = ratio(blocks, above, below, room, &p.se);
@@ -383,9 +390,11 @@ static cs_status prepare(walk *w)
     w->loss = cs_alloc(w->sizes.predictions, sizeof *w->loss);
     w->asker.row = cs_alloc(w->sizes.predictions, sizeof *w->asker.row);
     w->sum = cs_calloc(o->blocks * length, sizeof *w->sum);
-    w->count = cs_calloc(o->blocks * length, sizeof *w->count);
+    w->weight = cs_calloc(o->blocks * length, sizeof *w->weight);
     w->bytes = cs_calloc(o->blocks, sizeof *w->bytes);
-    bool ok = w->job && w->order && w->loss && w->asker.row && w->sum && w->count && w->bytes;
+    w->tokens_at = cs_calloc(length, sizeof *w->tokens_at);
+    bool ok = w->job && w->order && w->loss && w->asker.row && w->sum && w->weight && w->bytes &&
+              w->tokens_at;
     w->asker.config = c;
     w->asker.options = o;
     w->asker.network = &w->network;
@@ -408,7 +417,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                      : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece of %d tokens or more",
                                2 - (int)w.options.from_nothing);
     }
-    void *memory[] = {w.job, w.order, w.loss, w.asker.row, w.sum, w.count, w.bytes};
+    void *memory[] = {w.job, w.order, w.loss, w.asker.row, w.sum, w.weight, w.bytes, w.tokens_at};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
         cs_free(memory[i]);
     }

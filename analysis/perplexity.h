@@ -18,8 +18,20 @@
  * CS_ASK_PSEUDO, masked and mae-lm: every token masked in turn and predicted from all others on
  * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
  *
+ * Some positions (masked, mae-lm). Of the N_p tokens of piece p that could be predicted n_p =
+ * min(positions, N_p) are drawn without replacement, all sets alike; each is drawn with probability
+ * n_p / N_p and has its inverse as weight (Horvitz and Thompson, JASA 47, 1952):
+ *
+ *   sum_p N_p / n_p sum_{k drawn in p} f_pk,    expectation over draws: sum_p sum_k f_pk
+ *
+ * for losses, bytes and ones, of all tokens as of those at one k; the jackknife takes the same
+ * sums. The weights of a piece add up to N_p whatever is drawn, so nll is unbiased, while nll_at
+ * and bits per byte are ratios of two estimates. Unweighted, long pieces would count as much as
+ * short ones.
+ *
  * Intervals: delete-block jackknife over documents, blocks fixed by (seed, document):
- * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums.
+ * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums, to be read with Student's
+ * quantile at B - 1 degrees of freedom (cs_student_width); it holds the error of the draws too.
  */
 #ifndef CS_ANALYSIS_PERPLEXITY_H
 #define CS_ANALYSIS_PERPLEXITY_H
@@ -67,7 +79,7 @@ typedef struct {
     double nll, se;                /* nats a token; se NaN where fewer than two blocks predict */
     double bits_per_byte, bits_se; /* NaN without token_bytes */
     int64_t documents, pieces;     /* in which something is predicted */
-    int64_t tokens, bytes;         /* predicted */
+    int64_t tokens, bytes;         /* predicted: drawn ones, unweighted */
     int64_t blocks;                /* that predict something */
     /* By k, the number of tokens seen (pseudo: before it): 0 .. lengths - 1. */
     int64_t lengths;

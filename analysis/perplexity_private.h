@@ -12,6 +12,7 @@ typedef struct {
     int32_t n;               /* tokens of the piece */
     int32_t target;          /* masked, mae-lm: the token to predict; else -1: all */
     int32_t rows, loss_rows; /* that it takes */
+    double weight;           /* of its losses: tokens of the piece that it stands for */
 } cs_ask_job;
 
 /* What a loss row predicts. */

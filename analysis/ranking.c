@@ -3,11 +3,32 @@
 
 #include <math.h>
 
+#include "base/student.h"
+
 #define NORMAL_975 1.959963984540054 /* quantile of the standard normal distribution */
+#define MANY 10000.0                 /* degrees of freedom: the quantile is within 2.4e-4 of it */
+
+/* A share of the squared error of the difference, over its degrees of freedom. */
+static double share(cs_measured m, double error)
+{
+    double part = m.se / error;
+    return m.freedom > 0 ? part * part * part * part / (double)m.freedom : 0.0;
+}
+
+/* Half the width of a 95% interval of a - b; NaN when an error is not known. */
+static double margin_of(cs_measured a, cs_measured b)
+{
+    double error = hypot(a.se, b.se), inverse = share(a, error) + share(b, error);
+    if (!(inverse > 1.0 / MANY)) { /* no error at all too */
+        return NORMAL_975 * error;
+    }
+    double freedom = floor((1.0 + 1e-12) / inverse); /* a whole one rounded below stays it */
+    return cs_student_width(0.95, freedom < 1.0 ? 1 : (int64_t)freedom) * error;
+}
 
 int cs_ranking_order(cs_measured a, cs_measured b)
 {
-    double difference = a.value - b.value, margin = NORMAL_975 * hypot(a.se, b.se);
+    double difference = a.value - b.value, margin = margin_of(a, b);
     return (difference > margin) - (difference < -margin);
 }
 
@@ -18,7 +39,7 @@ static int sign(double a, double b)
 
 cs_ranking cs_ranking_of(int64_t count, const cs_measured *first, const cs_measured *second)
 {
-    cs_ranking r = {.objects = count, .tau_b = NAN};
+    cs_ranking r = {.objects = count, .tau_b = NAN, .tau_sd = NAN};
     int64_t balance = 0, untied1 = 0, untied2 = 0;
     for (int64_t i = 0; i < count; ++i) {
         for (int64_t j = i + 1; j < count; ++j) {
@@ -35,7 +56,9 @@ cs_ranking cs_ranking_of(int64_t count, const cs_measured *first, const cs_measu
         }
     }
     if (untied1 > 0 && untied2 > 0) {
+        const double n = (double)count;
         r.tau_b = (double)balance / sqrt((double)untied1 * (double)untied2);
+        r.tau_sd = sqrt(2.0 * (2.0 * n + 5.0) / (9.0 * n * (n - 1.0)));
     }
     return r;
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <cblas.h>
+
 #include "analysis/subspace.h"
 #include "base/mem.h"
 #include "linalg/dense.h"
@@ -261,6 +263,8 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     cs_gram g = {0};
     cs_dense total = {0};
     int64_t counted;
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* the bits of BLAS depend on its threads; Gram blocks are ours */
     double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
     cs_rows both = cs_rows_of_f64(n, d, x, a->name);
     status = x ? read_sides(a, b, x) : CS_ERR_MEMORY;
@@ -273,6 +277,7 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     *out = s;
     s = (cs_similarity){0};
 done:
+    openblas_set_num_threads(before);
     cs_similarity_free(&s);
     cs_dense_free(&total);
     cs_gram_free(&g);

@@ -38,6 +38,7 @@ typedef struct {
 void cs_similarity_free(cs_similarity *s);
 
 /* Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes, time n (p + q)^2 flops and an SVD of p x q.
+ * Bits do not depend on `threads`, nor on those of BLAS, which is given one meanwhile.
  * CS_ERR_INPUT for unequal numbers of rows, fewer than 2, a value that is not finite, a side that
  * is constant. */
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,

@@ -185,9 +185,10 @@ cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *in
 cs_status cs_43_examples(cs_statements *out) CS_MUST_CHECK;
 
 /* Spearman's correlation over k of misalignment and degradation (CS_43_GAP), with its delete-block
- * jackknife error over documents; NaN with fewer than three k or two blocks. Every k counts once.
- */
-cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se) CS_MUST_CHECK;
+ * jackknife error over documents and the blocks that were left out in turn for it (those with
+ * documents); NaN with fewer than three k or two blocks. Every k counts once. */
+cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se,
+                         int64_t *blocks) CS_MUST_CHECK;
 
 /* Printed claim (LA 4.2): generation suffers from misaligned lengths. other: the name of the model
  * that the loss was compared with, or NULL. */

@@ -8,6 +8,7 @@
 #include "analysis/metrics.h"
 #include "analysis/theorem_43_private.h"
 #include "base/mem.h"
+#include "base/student.h"
 
 /* Sums of one k over all blocks but `without` (-1: all). */
 static void sums_at(const cs_43_audit *a, int64_t k, int64_t without, double sum[CS_43_CURVE])
@@ -50,7 +51,7 @@ static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, d
     return n < 3 || !differ ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
 }
 
-cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
+cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se, int64_t *blocks)
 {
     int64_t used = 0;
     double *room = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *room);
@@ -65,28 +66,32 @@ cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se)
         }
     }
     *se = cs_jackknife_error(used, without, 1);
+    *blocks = used;
     cs_free(room);
     return status;
 }
+
+#define ERROR "error: Student's 97.5%% point at B - 1 degrees of freedom, times se"
 
 cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
                             cs_statements *out)
 {
     double rho = 0, se = 0;
-    cs_status status = cs_43_spearman(a, &rho, &se);
+    int64_t blocks = 0;
+    cs_status status = cs_43_spearman(a, &rho, &se, &blocks);
+    double error = blocks > 1 ? cs_student_width(0.95, blocks - 1) * se : (double)NAN;
     char *text =
         other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
-                          "Spearman's rho over k of misalignment and loss - its loss (error: 1.96 "
-                          "se)",
+                          "Spearman's rho over k of misalignment and loss - its loss (" ERROR ")",
                           other)
               : cs_format("the longer the misalignment, the more is lost: 0 <= Spearman's rho over "
-                          "k of misalignment and loss on X_<k - loss on X_m (error: 1.96 se)");
+                          "k of misalignment and loss on X_<k - loss on X_m (" ERROR ")");
     if (status == CS_OK && !text) {
         status = CS_ERR_MEMORY;
     }
     if (status == CS_OK) {
         status = cs_43_say(other ? "4.3-order-against" : "4.3-order", CS_PRINTED,
-                           CS_RELATION_AT_MOST, text, input, 0, rho, 1.96 * se, out);
+                           CS_RELATION_AT_MOST, text, input, 0, rho, error, out);
     }
     cs_free(text);
     return status;

@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "analysis/jackknife.h"
 #include "analysis/mask_rank.h"
 #include "base/mem.h"
+#include "base/student.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
@@ -49,6 +51,15 @@ static void statements(void **state)
     assert_true(s->verdict == CS_PASS && s->lhs < s->rhs && s->rhs == 15);
     s = find(&list, "2.1-effective");
     near(s->lhs, r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_TAU_INTERPOLATED], 0);
+    double *high = r.layer[r.layers - 1].rank[CS_SET_MASK_ONLY].left_out;
+    double *low = r.layer[0].rank[CS_SET_MASK_ONLY].left_out, difference[64];
+    assert_true(r.blocks > 1 && r.blocks <= 64 && high && low);
+    for (int64_t b = 0; b < r.blocks; ++b) {
+        int64_t at = b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED;
+        difference[b] = high[at] - low[at];
+    }
+    near(s->error,
+         cs_student_width(0.95, r.blocks - 1) * cs_jackknife_error(r.blocks, difference, 1), 0);
     assert_true(s->error > 0);
     s = find(&list, "2.2-deficient");
     assert_true(s->verdict == CS_PASS && s->lhs == 15 && s->rhs == 16);

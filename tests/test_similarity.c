@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <cblas.h>
 #include <cmocka.h>
 
 #include "analysis/dimension.h"
@@ -266,6 +267,33 @@ static void two_nn_finds_the_dimension(void **state)
     assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 not in");
 }
 
+/* Sizes at which BLAS uses two threads where it may, and then rounds differently. */
+static void threads_of_blas_change_nothing(void **state)
+{
+    (void)state;
+    enum { N = 300, P = 20 };
+    double *a = normal_rows(N, P, 41), *b = normal_rows(N, P, 42);
+    cs_rows rows = cs_rows_of_f64(N, P, a, "a");
+    const int before = openblas_get_num_threads();
+    cs_similarity s[2];
+    cs_isotropy iso[2];
+    for (int k = 0; k < 2; ++k) {
+        openblas_set_num_threads(k + 1);
+        s[k] = compare(a, P, b, P, N, 10);
+        OK(cs_isotropy_of(&rows, false, k + 1, &iso[k]));
+        assert_int_equal(openblas_get_num_threads(), k + 1); /* restored */
+    }
+    openblas_set_num_threads(before);
+    assert_memory_equal(&iso[0], &iso[1], sizeof iso[0]);
+    assert_memory_equal(s[0].angle, s[1].angle, 10 * sizeof(double));
+    assert_true(memcmp(&s[0].cka, &s[1].cka, sizeof(double)) == 0 &&
+                memcmp(&s[0].procrustes, &s[1].procrustes, sizeof(double)) == 0);
+    cs_similarity_free(&s[0]);
+    cs_similarity_free(&s[1]);
+    cs_free(a);
+    cs_free(b);
+}
+
 /* A cross +-e_k: mean cosine -1/(2D-1), Z equal for all c. One direction more: both by hand. */
 static void isotropy_of_a_cross(void **state)
 {
@@ -329,6 +357,7 @@ int main(void)
         cmocka_unit_test(nearest_rows),
         cmocka_unit_test(two_nn_finds_the_dimension),
         cmocka_unit_test(isotropy_of_a_cross),
+        cmocka_unit_test(threads_of_blas_change_nothing),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,7 @@ static void curve_is_ordered(void **state)
     enum { K = 6, BLOCKS = 3 };
     double sums[BLOCKS][K][CS_43_CURVE] = {0}, rho, se;
     cs_43_audit a = {.lengths = K, .blocks = BLOCKS, .curve = &sums[0][0][0]};
+    int64_t blocks = 0;
     cs_table table = {0};
     for (int b = 0; b < BLOCKS; ++b) {
         for (int k = 2; k < K; ++k) {
@@ -285,7 +286,7 @@ static void curve_is_ordered(void **state)
             sums[b][k][CS_43_GAP] = (b + 1) * pow(k, -3);
         }
     }
-    must(cs_43_spearman(&a, &rho, &se));
+    must(cs_43_spearman(&a, &rho, &se, &blocks));
     assert_true(fabs(rho - 1) < 1e-15 && se < 1e-15);
     must(cs_43_curve(&a, "m", false, &table));
     assert_int_equal(table.rows, K - 2);
@@ -294,16 +295,22 @@ static void curve_is_ordered(void **state)
     cs_table_free(&table);
     /* Block 2 reverses the ends: without it rho is 1, with it less. */
     sums[2][2][CS_43_GAP] = -9;
-    must(cs_43_spearman(&a, &rho, &se));
+    must(cs_43_spearman(&a, &rho, &se, &blocks));
     assert_true(fabs(rho + 0.2) < 1e-12); /* ranks 4 3 2 1 against 1 4 3 2: 1 - 6 (9+1+1+1) / 60 */
     /* Without block 0 or 1: -0.2; without block 2: 1. se^2 = 2/3 (2 0.4^2 + 0.8^2). */
     assert_true(fabs(se - sqrt(2.0 / 3 * 0.96)) < 1e-12);
+    assert_int_equal(blocks, BLOCKS);
+    cs_statements list = {0};
+    must(cs_43_state_order(&a, "test", NULL, &list)); /* Student's table, 2 degrees of freedom */
+    assert_true(fabs(list.item[0].error / se - 0.95 * sqrt(2 / 0.0975)) < 1e-12);
+    assert_non_null(strstr(list.item[0].text, "Student's 97.5% point at B - 1 degrees"));
+    cs_statements_free(&list);
     for (int b = 0; b < BLOCKS; ++b) {
         for (int k = 2; k < K; ++k) {
             sums[b][k][CS_43_GAP] = 0;
         }
     }
-    must(cs_43_spearman(&a, &rho, &se));
+    must(cs_43_spearman(&a, &rho, &se, &blocks));
     assert_true(isnan(rho));
 }
 

@@ -76,9 +76,6 @@ static cs_status take_options(cs_args *args, study *s)
         return cs_fail(CS_ERR_USAGE, "--mask-ratio: %s not in (0, 1)",
                        cs_args_text(args, "mask-ratio"));
     }
-    if (!(tau > 0)) {
-        return cs_fail(CS_ERR_USAGE, "--tau: %s not in (0, 1]", cs_args_text(args, "tau"));
-    }
     return CS_OK;
 }
 
@@ -512,7 +509,7 @@ static const cs_opt mask_rank_options[] = {
      .kind = CS_OPT_REAL,
      .argument = "T",
      .fallback = "0.9",
-     .low = 0,
+     .low = CS_ABOVE_0,
      .high = 1,
      .help = "Share of the sum of squared singular values for rank_tau, above 0."},
     {.name = "layers",

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/student.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
 #include "io/json.h"
-
-#define NORMAL_975 1.959963984540054 /* quantile of the standard normal distribution */
 
 typedef struct {
     cs_model_text text;
@@ -204,16 +203,17 @@ static cs_status add_lengths(run *r, cs_ask ask, const cs_perplexity *p, json_t 
 
 static cs_status add_result(run *r, cs_ask ask, const cs_perplexity *p)
 {
-    double margin = NORMAL_975 * p->se, share = 1.0 / (log(2.0) * r->bytes_a_token);
+    double width = p->blocks > 1 ? cs_student_width(0.95, p->blocks - 1) : (double)NAN;
+    double margin = width * p->se, share = 1.0 / (log(2.0) * r->bytes_a_token);
     double bits = r->token_bytes ? p->bits_per_byte : p->nll * share;
     double bits_se = r->token_bytes ? p->bits_se : p->se * share;
-    const number numbers[] = {
-        {ask == CS_ASK_PSEUDO ? "pseudo_perplexity" : "perplexity", exp(p->nll),
-         exp(p->nll - margin), exp(p->nll + margin), exp(p->nll) * p->se},
-        {ask == CS_ASK_PSEUDO ? "pseudo_nll" : "nll", p->nll, p->nll - margin, p->nll + margin,
-         p->se},
-        {ask == CS_ASK_PSEUDO ? "pseudo_bits_per_byte" : "bits_per_byte", bits,
-         bits - NORMAL_975 * bits_se, bits + NORMAL_975 * bits_se, bits_se}};
+    const number numbers[] = {{ask == CS_ASK_PSEUDO ? "pseudo_perplexity" : "perplexity",
+                               exp(p->nll), exp(p->nll - margin), exp(p->nll + margin),
+                               exp(p->nll) * p->se},
+                              {ask == CS_ASK_PSEUDO ? "pseudo_nll" : "nll", p->nll, p->nll - margin,
+                               p->nll + margin, p->se},
+                              {ask == CS_ASK_PSEUDO ? "pseudo_bits_per_byte" : "bits_per_byte",
+                               bits, bits - width * bits_se, bits + width * bits_se, bits_se}};
     json_t *lengths = json_array();
     json_t *json =
         json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "ask", cs_ask_name(ask), "documents",
@@ -378,7 +378,8 @@ static const cs_opt perplexity_options[] = {
      .argument = "N",
      .low = 1,
      .high = 1 << 20,
-     .help = "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted."},
+     .help = "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted, "
+             "and weighted so that the mean over draws is that of all."},
     {.name = "blocks",
      .kind = CS_OPT_INT,
      .argument = "B",
@@ -400,7 +401,8 @@ const cs_command cs_cmd_perplexity = {
         "predicted token, n times the work on pieces of n tokens: --positions and --limit bound "
         "it. The encoder of an mae-lm model reads the prefix, and [MASK] at the share --delta of "
         "the masked positions that it was trained with.\n\n"
-        "Intervals are 95%, by delete-block jackknife over documents. Bits per byte are exact "
+        "Intervals are 95%: standard errors by delete-block jackknife over documents, times "
+        "Student's quantile with one degree of freedom less than blocks. Bits per byte are exact "
         "with byte-level BPE; with other tokenizers the bytes of the text are shared out over its "
         "tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the negative "
         "log-likelihood by the number k of tokens seen (in --json too).",

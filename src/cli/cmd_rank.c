@@ -319,9 +319,6 @@ static cs_status take_options(cs_args *args, study *s)
                           .every_block = cs_args_flag(args, "curve"),
                           .threads = cs_args_threads(args)},
                  .brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output")};
-    if (!(tau > 0.0)) {
-        return cs_fail(CS_ERR_USAGE, "--tau: %s not in (0, 1]", cs_args_text(args, "tau"));
-    }
     if (cs_args_flag(args, "save-blocks") && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--save-blocks needs -o DIR");
     }
@@ -369,7 +366,7 @@ static const cs_opt rank_options[] = {
      .kind = CS_OPT_REAL,
      .argument = "T",
      .fallback = "0.9",
-     .low = 0,
+     .low = CS_ABOVE_0,
      .high = 1,
      .help = "Share of the sum of squared singular values for rank_tau, above 0."},
     {.name = "center",

@@ -59,7 +59,7 @@ const cs_opt cs_group_features[] = {
 /* One model's result; name and file are owned. */
 typedef struct {
     char *name, *file;
-    int64_t n, d, pairs;
+    int64_t n, d, pairs, freedom; /* of the standard errors */
     double value[CS_FEATURE_MEASURES], se[CS_FEATURE_MEASURES];
 } model;
 
@@ -268,6 +268,7 @@ static cs_status measure(study *s, int index)
     }
     m->d = c.cols;
     m->pairs = c.pairs;
+    m->freedom = c.blocks > 0 ? c.blocks - 1 : 0;
     memcpy(m->value, c.value, sizeof m->value);
     memcpy(m->se, c.se, sizeof m->se);
     status = report(s, m, &c);
@@ -324,6 +325,9 @@ static cs_status add_truth(study *s, const cs_truth_model *models, int quantity)
     return status;
 }
 
+#define BEYOND                                                                                     \
+    "Student's 97.5% point (Welch's degrees of freedom) times the combined standard error"
+
 /* How the claims rank the models under one true quantity. */
 static cs_status add_ranking(study *s, int quantity, const cs_ranking r[CS_TRUTH_CLAIMS])
 {
@@ -331,10 +335,12 @@ static cs_status add_ranking(study *s, int quantity, const cs_ranking r[CS_TRUTH
     static const char *const shown[] = {"= tau-b", "= pairs that agree", "= pairs that disagree",
                                         "= pairs within error"};
     static const char *const definition[] = {
-        "Kendall's tau-b of the surrogate and the true connectivity over the models",
-        "pairs of models that both put in the same order, beyond 1.96 combined standard errors",
-        "pairs of models that they put in opposite orders, beyond 1.96 combined standard errors",
-        "pairs of models that either cannot tell apart at 1.96 combined standard errors"};
+        "Kendall's tau-b of the surrogate and the true connectivity over the models; se: its "
+        "standard deviation under no association, sqrt(2 (2 n + 5) / (9 n (n - 1))) for n models, "
+        "ties left out of account (Kendall 1938)",
+        "pairs of models that both put in the same order, beyond " BEYOND,
+        "pairs of models that they put in opposite orders, beyond " BEYOND,
+        "pairs of models that either cannot tell apart at " BEYOND};
     cs_status status = CS_OK;
     for (int k = 0; k < 4 && status == CS_OK; ++k) {
         double value[CS_TRUTH_CLAIMS];
@@ -351,7 +357,7 @@ static cs_status add_ranking(study *s, int quantity, const cs_ranking r[CS_TRUTH
                                              .position = cs_truth_quantity[quantity][1],
                                              .definition = definition[k],
                                              .value = value[c],
-                                             .se = NAN});
+                                             .se = k == 0 ? r[c].tau_sd : NAN});
             }
         }
         if (s->brief && status == CS_OK) {
@@ -383,8 +389,9 @@ static cs_status compare(study *s)
         const model *m = &s->models[i];
         models[i].series = m->name;
         models[i].claim[0] =
-            (cs_measured){m->value[CS_FEATURE_TOP_MEAN], m->se[CS_FEATURE_TOP_MEAN]};
-        models[i].claim[1] = (cs_measured){m->value[CS_FEATURE_MEAN], m->se[CS_FEATURE_MEAN]};
+            (cs_measured){m->value[CS_FEATURE_TOP_MEAN], m->se[CS_FEATURE_TOP_MEAN], m->freedom};
+        models[i].claim[1] =
+            (cs_measured){m->value[CS_FEATURE_MEAN], m->se[CS_FEATURE_MEAN], m->freedom};
     }
     if (status == CS_OK) {
         status = cs_truth_read(path, s->count, models);

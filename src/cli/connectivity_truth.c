@@ -21,6 +21,7 @@ typedef struct {
     const char *path;
     cs_table table;
     int column[COLUMNS];
+    int blocks; /* column, below 0: there is none */
 } truth_file;
 
 static const char *cell(const truth_file *f, int64_t row, int column)
@@ -40,7 +41,21 @@ static cs_status open_truth(const char *path, truth_file *f)
                              path, column_name[c]);
         }
     }
+    f->blocks = cs_table_column(&f->table, "blocks");
     return status;
+}
+
+/* Blocks of the jackknife less one; none where the file does not say. */
+static cs_status read_freedom(const truth_file *f, int64_t row, int64_t *out)
+{
+    const char *text = f->blocks < 0 ? "" : f->table.cell[row * f->table.columns + f->blocks];
+    int64_t blocks = 0;
+    cs_status status = *text ? cs_int_parse(text, &blocks) : CS_OK;
+    if (status == CS_OK && blocks < 0) {
+        status = cs_fail(CS_ERR_INPUT, "%s is negative", text);
+    }
+    *out = blocks > 1 ? blocks - 1 : 0;
+    return cs_blame(status, "%s:%" PRId64 ": blocks", f->path, row + 2);
 }
 
 /* An empty cell is NaN. */
@@ -64,7 +79,8 @@ static cs_status take_row(const truth_file *f, int64_t row, int quantity, cs_tru
                        row + 2, cell(f, row, METRIC), m->series, cell(f, row, POSITION));
     }
     if ((status = read_number(f, row, VALUE, &to->value)) != CS_OK ||
-        (status = read_number(f, row, SE, &to->se)) != CS_OK) {
+        (status = read_number(f, row, SE, &to->se)) != CS_OK ||
+        (status = read_freedom(f, row, &to->freedom)) != CS_OK) {
         return status;
     }
     if (to->se < 0) {
@@ -119,7 +135,7 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
     for (int64_t i = 0; i < count; ++i) {
         models[i].known = false;
         for (int q = 0; q < CS_TRUTH_QUANTITIES; ++q) {
-            models[i].truth[q] = (cs_measured){NAN, NAN};
+            models[i].truth[q] = (cs_measured){.value = NAN, .se = NAN};
         }
     }
     for (int64_t r = 0; r < f.table.rows && status == CS_OK; ++r) {

@@ -22,13 +22,16 @@ typedef enum {
     CS_OPT_SIZE /* bytes with K M G */
 } cs_opt_kind;
 
+/* As the least value of a real: all above 0, which messages write as "(0, ". */
+#define CS_ABOVE_0 0x1p-1074
+
 typedef struct {
     const char *name; /* "max-length"; NULL ends a group */
     char letter;      /* 'k' for -k, 0 for none */
     cs_opt_kind kind;
     const char *argument; /* "N" in help; for CS_OPT_CHOICE the choices "token|mask" */
     const char *fallback; /* default as text, NULL: unset */
-    double low, high;     /* INT, REAL: inclusive range; both 0: any */
+    double low, high;     /* INT, REAL: inclusive range; both 0: any. CS_ABOVE_0 */
     const char *help;     /* one or two sentences */
     bool repeated;        /* may be given several times */
 } cs_opt;

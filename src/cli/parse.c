@@ -49,7 +49,9 @@ cs_status cs_parse_real(const char *text, const char *what, double low, double h
                        text);
     }
     if (value < low || value > high) {
-        return cs_fail(CS_ERR_USAGE, "%s: %s is not in [%g, %g]", what, text, low, high);
+        return low == CS_ABOVE_0
+                   ? cs_fail(CS_ERR_USAGE, "%s: %s is not in (0, %g]", what, text, high)
+                   : cs_fail(CS_ERR_USAGE, "%s: %s is not in [%g, %g]", what, text, low, high);
     }
     *out = value;
     return CS_OK;

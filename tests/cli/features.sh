@@ -142,6 +142,16 @@ test_perplexity_is_the_evaluation() {
     done
 }
 
+# Student's 97.5% points at 1 and 2 degrees of freedom.
+test_perplexity_intervals() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    for k in 2:12.706204736174698 3:4.302652729749464; do
+        exits 0 "$COSPEC" perplexity model c.tsv --blocks ${k%:*} --csv || return 1
+        near "$(awk -F, '$3 == "nll" { print ($6 - $4) / $7 }' out)" ${k#*:} 1e-4 && near "$(awk -F, '$3 == "bits_per_byte" { print ($4 - $5) / $7 }' out)" ${k#*:} 1e-4 || return 1
+    done
+}
+
 test_perplexity_of_masked_models() {
     small_corpus c.tsv
     for objective in masked mae-lm; do
@@ -165,6 +175,6 @@ test_perplexity_refuses() {
 }
 
 for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference bad_models bad_texts no_merges \
-    perplexity_is_the_evaluation perplexity_of_masked_models perplexity_refuses; do
+    perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_refuses; do
     check $t
 done

@@ -122,10 +122,23 @@ test_bad_input() {
     refuses 3 "nowhere.npy" "$COSPEC" rank nowhere.npy || return 1
     cp nan.npy nan.npy.txt; refuses 2 "a matrix is FILE.npy" "$COSPEC" rank nan.npy.txt || return 1
     cube
-    refuses 2 "--tau: 0 not in (0, 1]" "$COSPEC" rank cube.npy --tau 0 || return 1
-    refuses 2 "--tau" "$COSPEC" rank cube.npy --tau 1.5 || return 1
+    refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 0 || return 1
+    refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 1.5 || return 1
     refuses 2 "an argument is missing" "$COSPEC" rank || return 1
     exits 0 "$COSPEC" rank cube.npy --dry-run --json && grep -q '"dtype": "float32"' out
+}
+
+# Matrices on which BLAS would use both threads, and then round differently.
+test_similarity_threads() {
+    for s in 1 2; do
+        awk -v s=$s 'BEGIN { srand(s); split("0 1 2 -1 0.5", v, " "); for (i = 0; i < 300 * 50; ++i) print v[1 + int(5 * rand())] }' > v.txt
+        f32 $(cat v.txt) | npy v$s.npy '<f4' '(300, 50)'
+    done
+    for t in 1 2; do
+        exits 0 "$COSPEC" similarity v1.npy v2.npy --dimension --threads $t --json || return 1
+        cp out out.$t
+    done
+    cmp -s out.1 out.2 || fail "$(diff out.1 out.2)"
 }
 
 test_similarity() {
@@ -144,6 +157,6 @@ test_similarity() {
     exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,metric,definition,value,n ]
 }
 
-for t in closed_form csv_and_text outliers groups shards unequal_n bad_input similarity; do
+for t in closed_form csv_and_text outliers groups shards unequal_n bad_input similarity similarity_threads; do
     check $t
 done
