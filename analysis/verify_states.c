@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -103,6 +104,25 @@ static cs_status read_ids(check *c)
     return status;
 }
 
+/* Layers that the model does not have would stay unread: hidden_states_L.npy with L beyond N. */
+static cs_status refuse_others(const check *c)
+{
+    static const char prefix[] = "hidden_states_", suffix[] = ".npy";
+    for (int64_t i = 0; i < cs_npz_count(c->reference); ++i) {
+        const char *name = cs_npz_member(c->reference, i);
+        char *end = NULL;
+        if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
+            continue;
+        }
+        long long layer = strtoll(name + sizeof prefix - 1, &end, 10);
+        if (strcmp(end, suffix) == 0 && (layer < 0 || layer > c->model->config.layers)) {
+            return cs_fail(CS_ERR_INPUT, "the reference has %.*s, and the model %lld layers",
+                           (int)(end - name), name, (long long)c->model->config.layers);
+        }
+    }
+    return CS_OK;
+}
+
 /* Which layers the reference has, with memory for ours. */
 static cs_status want_layers(check *c)
 {
@@ -121,11 +141,6 @@ static cs_status want_layers(check *c)
                 return CS_ERR_MEMORY;
             }
         }
-    }
-    (void)snprintf(name, sizeof name, "hidden_states_%lld", (long long)c->model->config.layers + 1);
-    if (cs_npz_has(c->reference, name)) {
-        return cs_fail(CS_ERR_INPUT, "the reference has %s, and the model %lld layers", name,
-                       (long long)c->model->config.layers);
     }
     return any ? CS_OK : cs_fail(CS_ERR_INPUT, "the reference has no hidden_states_L, no logits");
 }
@@ -215,7 +230,7 @@ static void measure(const check *c, int64_t layer, const cs_array *theirs, cs_st
             continue;
         }
         double y = cs_array_f64(theirs, i), x = (double)c->ours[layer][i] - y;
-        max = isnan(max) || isnan(x) ? (double)NAN : fmax(max, fabs(x));
+        max = fmax(max, fabs(x));
         scale = fmax(scale, fabs(y));
         sum += x;
         squares += x * x;
@@ -233,21 +248,60 @@ static void measure(const check *c, int64_t layer, const cs_array *theirs, cs_st
     out->ok = max <= out->tolerance;
 }
 
+/* "5 x 20 x 31" */
+static void shape_text(const cs_array *a, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int d = 0; d < a->ndim && at < size; ++d) {
+        int n =
+            snprintf(text + at, size - at, "%s%lld", d > 0 ? " x " : "", (long long)a->shape[d]);
+        at += n > 0 ? (size_t)n : size;
+    }
+}
+
+static cs_status check_shape(const check *c, int64_t layer, const char *name, const cs_array *a)
+{
+    char shape[256];
+    if (a->ndim == 3 && a->shape[0] == c->n && a->shape[1] == c->s &&
+        a->shape[2] == columns(c, layer)) {
+        return CS_OK;
+    }
+    shape_text(a, shape, sizeof shape);
+    return cs_fail(CS_ERR_INPUT, "%s is of shape %s, not %lld x %lld x %lld", name,
+                   a->ndim > 0 ? shape : "()", (long long)c->n, (long long)c->s,
+                   (long long)columns(c, layer));
+}
+
+/* Of rows that are no padding: the others are not compared. */
+static cs_status check_finite(const check *c, int64_t layer, const char *name, const cs_array *a)
+{
+    const int64_t d = columns(c, layer);
+    for (int64_t i = 0; i < a->size; ++i) {
+        const int64_t row = i / d;
+        const bool theirs = !isfinite(cs_array_f64(a, i));
+        if (c->real[row] && (theirs || !isfinite(c->ours[layer][i]))) {
+            return cs_fail(CS_ERR_INPUT, "%s%s[%lld,%lld,%lld] is %g", theirs ? "" : "our ", name,
+                           (long long)(row / c->s), (long long)(row % c->s), (long long)(i % d),
+                           theirs ? cs_array_f64(a, i) : (double)c->ours[layer][i]);
+        }
+    }
+    return CS_OK;
+}
+
 static cs_status compare(const check *c, int64_t layer, cs_state_difference *out)
 {
     char name[NAME];
     cs_array theirs = {0};
     name_of(c, layer, name);
     cs_status status = cs_npz_read(c->reference, name, &theirs);
-    if (status == CS_OK && (theirs.ndim != 3 || theirs.shape[0] != c->n ||
-                            theirs.shape[1] != c->s || theirs.shape[2] != columns(c, layer))) {
-        status = cs_fail(CS_ERR_INPUT, "%s is not of shape %lld x %lld x %lld", name,
-                         (long long)c->n, (long long)c->s, (long long)columns(c, layer));
+    if (status == CS_OK) {
+        status = check_shape(c, layer, name, &theirs);
     }
     if (status == CS_OK && cs_dtype_size(theirs.dtype) == 0) {
         status = cs_fail(CS_ERR_INPUT, "%s is text", name);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && (status = check_finite(c, layer, name, &theirs)) == CS_OK) {
         measure(c, layer, &theirs, out);
     }
     cs_array_free(&theirs);
@@ -264,7 +318,8 @@ cs_status cs_verify_states(cs_model *model, cs_npz *reference, const cs_verify_o
     if (model->config.arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
     }
-    if ((status = read_ids(&c)) != CS_OK || (status = want_layers(&c)) != CS_OK) {
+    if ((status = read_ids(&c)) != CS_OK || (status = refuse_others(&c)) != CS_OK ||
+        (status = want_layers(&c)) != CS_OK) {
         goto done;
     }
     for (int64_t l = 0; l <= model->config.layers; ++l) {

@@ -1,5 +1,6 @@
 /* train/finetune: a batch by heart, a task that words decide, chance where there is nothing to
  * learn, values that no prediction may depend on, threads, bad input, every allocation failed. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -395,10 +396,16 @@ static void numbers_that_are_none(void **state)
     task t = open_task(&p);
     cs_finetune_result r;
     float gain[16];
-    for (int i = 0; i < 16; ++i) {
-        gain[i] = (float)NAN;
-    }
     int64_t at = cs_params_find(&t.model.params, "final_norm.gain");
+    for (int i = 0; i < 16; ++i) {
+        gain[i] = i == 5 ? (float)NAN : 1.0F;
+    }
+    ok(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
+    assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_INPUT,
+                 "parameter final_norm.gain of the model to be trained has the value nan");
+    for (int i = 0; i < 16; ++i) { /* finite itself, its products are not */
+        gain[i] = FLT_MAX;
+    }
     ok(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
     t.options.bad_limit = 4;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_CONVERGE,

@@ -76,6 +76,7 @@ typedef struct {
     int32_t id;         /* the last one */
     int64_t mask, s, d; /* columns of the mask (0: none), rows and columns of the states */
     const char *states;
+    int nan; /* this number of the states is none; 0: all are 0 */
 } bad_reference;
 
 static cs_status verify_written(void **state, const bad_reference *r)
@@ -85,6 +86,9 @@ static cs_status verify_written(void **state, const bad_reference *r)
     const int64_t shape[3] = {1, r->s, r->d}, id_shape[2] = {1, 3}, mask_shape[2] = {1, r->mask};
     const char *path = in_dir(state, "reference.npz");
     float zero[64] = {0};
+    if (r->nan > 0) {
+        zero[r->nan] = (float)NAN;
+    }
     cs_npz_writer *w = NULL;
     cs_npz *reference = NULL;
     cs_backend *backend = NULL;
@@ -116,19 +120,23 @@ static void bad_references(void **state)
         bad_reference r;
         const char *part;
     } bad[] = {
-        {{6, 0, 3, 9, "hidden_states_1"}, "hidden_states_1 is not of shape 1 x 3 x 10"},
-        {{6, 0, 2, 10, "hidden_states_2"}, "hidden_states_2 is not of shape 1 x 3 x 10"},
-        {{6, 0, 3, 10, "logits"}, "logits is not of shape 1 x 3 x 19"},
-        {{6, 0, 3, 10, "hidden_states_3"}, "has hidden_states_3, and the model 2 layers"},
-        {{6, 0, 3, 10, "states"}, "no hidden_states_L"},
-        {{19, 0, 3, 10, "hidden_states_0"}, "input_ids[0, 2] is 19, not in 0..18"},
-        {{-2, 0, 3, 10, "hidden_states_0"}, "input_ids[0, 2] is -2"},
-        {{6, 4, 3, 10, "hidden_states_0"}, "attention_mask is not of the shape"},
+        {{6, 0, 3, 9, "hidden_states_1", 0},
+         "hidden_states_1 is of shape 1 x 3 x 9, not 1 x 3 x 10"},
+        {{6, 0, 2, 10, "hidden_states_2", 0},
+         "hidden_states_2 is of shape 1 x 2 x 10, not 1 x 3 x 10"},
+        {{6, 0, 3, 10, "logits", 0}, "logits is of shape 1 x 3 x 10, not 1 x 3 x 19"},
+        {{6, 0, 3, 10, "hidden_states_3", 0}, "has hidden_states_3, and the model 2 layers"},
+        {{6, 0, 3, 10, "hidden_states_9", 0}, "has hidden_states_9, and the model 2 layers"},
+        {{6, 0, 3, 10, "hidden_states_1", 25}, "hidden_states_1[0,2,5] is nan"},
+        {{6, 0, 3, 10, "states", 0}, "no hidden_states_L"},
+        {{19, 0, 3, 10, "hidden_states_0", 0}, "input_ids[0, 2] is 19, not in 0..18"},
+        {{-2, 0, 3, 10, "hidden_states_0", 0}, "input_ids[0, 2] is -2"},
+        {{6, 4, 3, 10, "hidden_states_0", 0}, "attention_mask is not of the shape"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(verify_written(state, &bad[i].r), CS_ERR_INPUT, bad[i].part);
     }
-    must(verify_written(state, &(bad_reference){-1, 3, 3, 10, "hidden_states_0"}));
+    must(verify_written(state, &(bad_reference){-1, 3, 3, 10, "hidden_states_0", 0}));
 }
 
 static cs_model held;

@@ -232,6 +232,7 @@ static cs_status run_features(cs_args *args)
         return cs_fail(CS_ERR_USAGE, "features needs -o DIR");
     }
     if ((status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text)) == CS_OK &&
+        (status = cs_model_text_has_states(&r.text)) == CS_OK &&
         (status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text)) == CS_OK &&
         (status = take_options(args, &r)) == CS_OK && dry) {
         status = estimate(args, &r);

@@ -131,7 +131,7 @@ static cs_status open_model(cs_args *args, session *s)
     const char *dir = cs_args_positional(args, 0);
     cs_status status = cs_args_model_open(args, dir, from);
     if (status == CS_OK && from->model.config.arch == CS_ARCH_LINEAR) {
-        status = cs_fail(CS_ERR_INPUT, "%s: architecture linear has no encoder to fine-tune", dir);
+        status = cs_fail(CS_ERR_USAGE, "%s: architecture linear has no encoder to fine-tune", dir);
     }
     if (status == CS_OK && !from->tokenizer) {
         status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", dir);

@@ -108,13 +108,13 @@ static cs_status check_kind(const study *s, const subject *m)
 {
     const cs_model_kind *kind = &m->text.kind;
     if (kind->kind != CS_KIND_MASKED && kind->kind != CS_KIND_MAE) {
-        return cs_fail(CS_ERR_INPUT,
+        return cs_fail(CS_ERR_USAGE,
                        "%s: a %s model; mask-rank is of masked and mae-lm models, which [MASK] "
                        "means something to",
                        m->text.dir, cs_kind_name(kind->kind));
     }
     if (kind->kind == CS_KIND_MASKED && m->text.model.config.mask_id < 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: the model has no mask token", m->text.dir);
+        return cs_fail(CS_ERR_USAGE, "%s: the model has no mask token", m->text.dir);
     }
     if (kind->kind == CS_KIND_MAE && kind->delta > 0) {
         cs_output_note(s->args,
@@ -162,6 +162,23 @@ static cs_status check_memory(const subject *m)
                : CS_OK;
 }
 
+/* As many blocks as documents, where these are fewer. */
+static void fit_blocks(const study *s, subject *m)
+{
+    const int64_t documents = m->text.documents;
+    if (m->options.blocks <= documents) {
+        return;
+    }
+    m->options.blocks = documents;
+    m->options.rank.jackknife = documents > 1;
+    if (documents == 1) {
+        cs_output_note(s->args, "%s: one document, and so no standard errors", m->name);
+    } else {
+        cs_output_note(s->args, "%s: %" PRId64 " documents, and so %" PRId64 " blocks", m->name,
+                       documents, documents);
+    }
+}
+
 static cs_status prepare(study *s, const char *argument, const char *corpus, subject *m)
 {
     const char *dir = NULL;
@@ -170,8 +187,11 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
     m->options = s->options;
     if (status == CS_OK && (status = cs_args_model_open(s->args, dir, &m->text)) == CS_OK &&
         (status = check_kind(s, m)) == CS_OK && (status = choose_layers(s, m)) == CS_OK &&
-        (status = check_memory(m)) == CS_OK &&
         (status = cs_args_model_corpus(s->args, corpus, &m->text)) == CS_OK) {
+        fit_blocks(s, m);
+        status = check_memory(m);
+    }
+    if (status == CS_OK) {
         status = cs_args_around(s->args, &m->text, &around);
     }
     cs_hidden_options *o = &m->options.hidden;
@@ -523,7 +543,8 @@ static const cs_opt mask_rank_options[] = {
      .fallback = "20",
      .low = 1,
      .high = 10000,
-     .help = "Blocks of documents of the jackknife; 1: no standard errors."},
+     .help = "Blocks of documents of the jackknife, at most the documents; 1: no standard "
+             "errors."},
     {.name = "pieces",
      .kind = CS_OPT_INT,
      .argument = "N",

@@ -287,6 +287,7 @@ static cs_status probe_texts(run *r)
     cs_status status = read_texts(r);
     if (status == CS_OK && (status = cs_args_probe_metrics(r->args, &r->study)) == CS_OK &&
         (status = cs_args_model_open(r->args, r->study.model, &m)) == CS_OK &&
+        (status = cs_model_text_has_states(&m)) == CS_OK &&
         (status = take_hidden(r, &m, &layer, &o)) == CS_OK) {
         status = dry(r) ? estimate(r, r->train.count, cs_text_features_width(&m.model, &r->train),
                                    o.layers)

@@ -84,6 +84,7 @@ static cs_status run_verify_model(cs_args *args)
     }
     const char *path = cs_args_positional(args, 1), *attention = cs_args_text(args, "attention");
     if ((status = cs_args_model_open(args, cs_args_positional(args, 0), &t)) != CS_OK ||
+        (status = cs_model_text_has_states(&t)) != CS_OK ||
         (status = cs_output_input(args, path)) != CS_OK ||
         (status = cs_npz_open(path, 0, &reference)) != CS_OK) {
         goto done;

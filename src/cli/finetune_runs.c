@@ -211,8 +211,11 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
         !task->fresh) {
         status = cs_model_take_encoder(&task->from.model, &model);
     }
+    if (status == CS_OK) {
+        status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
+        status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->from.dir) : status;
+    }
     if (status == CS_OK &&
-        (status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result)) == CS_OK &&
         (status = cs_finetune_predict(&model, j->judge, j->judged, j->count, &o, run->predicted,
                                       &run->test_loss)) == CS_OK &&
         folder && task->save_model && !j->trial) {

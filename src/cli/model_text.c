@@ -86,6 +86,13 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     return status;
 }
 
+cs_status cs_model_text_has_states(const cs_model_text *t)
+{
+    return t->kind.kind != CS_KIND_LINEAR
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s: architecture linear has no hidden states", t->dir);
+}
+
 /* Marks the documents of the split, up to the limits. */
 static cs_status choose(const cs_args *args, cs_model_text *t)
 {

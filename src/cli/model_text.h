@@ -27,6 +27,9 @@ typedef struct {
  * remembered as inputs. */
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE names a model that has no hidden states: linear attention. */
+cs_status cs_model_text_has_states(const cs_model_text *t) CS_MUST_CHECK;
+
 /* A corpus in the model's tokens, and which of its documents are wanted. CS_ERR_INPUT when it is
  * text and the model has no tokenizer.json, or nothing is left. */
 cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;

@@ -290,6 +290,9 @@ static cs_status prepare(session *s, cs_model *model, const cs_texts *texts)
                            ? cs_fail(CS_ERR_INPUT, "%lld texts", (long long)s->count)
                            : check_options(o, s->count > 0 ? s->steps : 1);
     if (status == CS_OK) {
+        status = cs_train_finite(&model->params, 0);
+    }
+    if (status == CS_OK) {
         status = machine_make(model, texts, s->index, s->count, o, true, &s->m);
     }
     if (status == CS_OK) {

@@ -51,6 +51,7 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
 /* Trains a model made for training, of such a configuration, on the texts index[0 .. count - 1]
  * (NULL: all). CS_ERR_USAGE: an option out of range; a text longer than the model's positions; a
  * model of other outputs. CS_ERR_INPUT: a token out of the vocabulary, with its text; no texts.
+ * CS_ERR_INPUT names a parameter that is not finite before the first step.
  * CS_ERR_CONVERGE: bad_limit reached, the last step skipped, a parameter that is not finite.
  * CS_ERR_INTERRUPT between two steps. CS_ERR_IO of the log. */
 cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *index, int64_t count,

@@ -84,6 +84,18 @@ test_wrong_shapes_of_a_reference() {
         refuses 3 "position_embeddings" "$COSPEC" verify-model fewer "$golden/bert/reference.npz"
 }
 
+# One mistake, one exit code: a model that the command cannot take.
+test_models_of_another_kind() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" train --corpus c.tsv --objective linear --steps 2 --width 8 --batch 4 -o flat &&
+        refuses 2 "flat: architecture linear has no hidden states" "$COSPEC" features flat c.tsv -o d &&
+        refuses 2 "flat: architecture linear has no hidden states" "$COSPEC" probe flat c.tsv c.tsv &&
+        refuses 2 "flat: architecture linear has no hidden states" "$COSPEC" verify-model flat "$golden/gpt2/reference.npz" &&
+        refuses 2 "flat was trained with the spectral loss" "$COSPEC" perplexity flat c.tsv &&
+        refuses 2 "flat: architecture linear has no encoder" "$COSPEC" finetune flat c.tsv c.tsv &&
+        refuses 2 "flat: a linear model" "$COSPEC" mask-rank flat c.tsv
+}
+
 test_bad_models() {
     ids c.npy 2 3 3 4 5 6 7 18
     refuses 3 "nowhere" "$COSPEC" features nowhere c.npy -o d &&
@@ -174,7 +186,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference bad_models bad_texts no_merges \
+for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_refuses; do
     check $t
 done
