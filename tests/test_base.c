@@ -30,6 +30,12 @@ static void first_reason_wins(void **state)
     assert_string_equal(cs_reason(), "value 7");
     assert_int_equal(cs_blame(CS_ERR_INPUT, "file:%d", 3), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "file:3: value 7");
+    /* a place that the reason begins with is not named twice */
+    assert_int_equal(cs_blame(CS_ERR_INPUT, "file:3"), CS_ERR_INPUT);
+    assert_int_equal(cs_blame(CS_ERR_INPUT, "file"), CS_ERR_INPUT);
+    assert_string_equal(cs_reason(), "file:3: value 7");
+    assert_int_equal(cs_blame(CS_ERR_INPUT, "fil"), CS_ERR_INPUT);
+    assert_string_equal(cs_reason(), "fil: file:3: value 7");
     cs_reason_clear();
     assert_string_equal(cs_reason(), "");
 }

@@ -120,6 +120,43 @@ static void two_writers_do_not_mix(void **state)
     assert_int_equal(entries(state), 1);
 }
 
+/* A child that has gone left a file beside "a": the next write of "a" removes it, not one of a
+ * process that lives (this one), of another file or of another form. */
+static void a_dead_writers_file_is_swept(void **state)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    const struct {
+        const char *form;
+        pid_t pid;
+        bool stays;
+    } file[] = {{"a.%ld-0.partial", child, false},   {"a.%ld-17.partial", child, false},
+                {"a.%ld-7.partial", getpid(), true}, {"b.%ld-0.partial", child, true},
+                {"a.%ld-.partial", child, true},     {"a.%ld-0.partial.txt", child, true},
+                {"a.-%ld-0.partial", child, true},   {"a.b.%ld-0.partial", child, true}};
+    enum { FILES = sizeof file / sizeof *file };
+    char *path[FILES];
+    for (int i = 0; i < FILES; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, file[i].form, (long)file[i].pid);
+        path[i] = cs_strdup(in_dir(state, name));
+        FILE *f = fopen(path[i], "wb");
+        assert_non_null(f);
+        assert_int_equal(fclose(f), 0);
+    }
+    assert_int_equal(cs_file_write(in_dir(state, "a"), "x", 1), CS_OK);
+    for (int i = 0; i < FILES; ++i) {
+        if (cs_path_exists(path[i]) != file[i].stays) {
+            fail_msg("%s: stays %d", path[i], !file[i].stays);
+        }
+        cs_free(path[i]);
+    }
+}
+
 static void new_files_obey_the_mask(void **state)
 {
     const char *path = in_dir(state, "mode");
@@ -419,6 +456,7 @@ int main(void)
         TEST_IN_DIR(unreadable_paths_are_named),
         TEST_IN_DIR(abort_leaves_the_destination),
         TEST_IN_DIR(two_writers_do_not_mix),
+        TEST_IN_DIR(a_dead_writers_file_is_swept),
         TEST_IN_DIR(new_files_obey_the_mask),
         TEST_IN_DIR(links_are_followed),
         TEST_IN_DIR(devices_are_not_replaced),

@@ -2,12 +2,17 @@
 #include "base/hash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nettle/sha2.h>
 #include <xxhash.h>
+
+#include "base/threads.h"
 
 cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed)
 {
@@ -57,26 +62,50 @@ static void finish(struct sha256_ctx *ctx, char hex[65])
     }
 }
 
+/* Signals restart a read, so the loop looks at the flag itself. */
+static cs_status add_all(int fd, const char *path, struct sha256_ctx *ctx)
+{
+    uint8_t buffer[1 << 16];
+    cs_status status = CS_OK;
+    while ((status = cs_interrupt_check()) == CS_OK) {
+        ssize_t got = read(fd, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+        }
+        if (got == 0) {
+            return CS_OK;
+        }
+        sha256_update(ctx, (size_t)got, buffer);
+    }
+    return status;
+}
+
 cs_status cs_sha256_file(const char *path, char hex[65])
 {
-    FILE *f = fopen(path, "rb");
-    if (!f) {
+    /* A FIFO without a writer would hold up a blocking open for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0) {
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
     struct sha256_ctx ctx;
     sha256_init(&ctx);
-    uint8_t buffer[1 << 16];
-    size_t got;
-    while ((got = fread(buffer, 1, sizeof buffer, f)) > 0) {
-        sha256_update(&ctx, got, buffer);
+    cs_status status = CS_OK;
+    if (fstat(fd, &st) != 0) {
+        status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        status = cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
+    } else {
+        status = add_all(fd, path, &ctx);
     }
-    bool bad = ferror(f) != 0;
-    (void)fclose(f); /* opened for reading: nothing to lose */
-    if (bad) {
-        return cs_fail(CS_ERR_IO, "%s: read error", path);
+    (void)close(fd); /* opened for reading: nothing to lose */
+    if (status == CS_OK) {
+        finish(&ctx, hex);
     }
-    finish(&ctx, hex);
-    return CS_OK;
+    return status;
 }
 
 void cs_sha256(const void *bytes, size_t size, char hex[65])

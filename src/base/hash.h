@@ -37,7 +37,8 @@ void cs_hasher_add(cs_hasher *hasher, const void *bytes, size_t size);
 cs_hash128 cs_hasher_value(const cs_hasher *hasher);
 void cs_hasher_free(cs_hasher *hasher);
 
-/* SHA-256 of a whole file as 64 hex digits and a NUL. CS_ERR_IO when it cannot be read. */
+/* SHA-256 of a whole file as 64 hex digits and a NUL. CS_ERR_IO when it cannot be read or is not a
+ * regular file (a pipe could not be read again, a device may never end); CS_ERR_INTERRUPT. */
 cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
 /* SHA-256 of bytes in memory. */

@@ -33,7 +33,12 @@ cs_status cs_blame(cs_status code, const char *format, ...)
         va_start(args, format);
         int used = vsnprintf(reason, sizeof reason, format, args);
         va_end(args);
-        if (used >= 0 && used < REASON_SIZE) {
+        /* "text: ...", or a place within it: "text:3: ..." */
+        bool told = used >= 0 && used < REASON_SIZE && strncmp(held, reason, (size_t)used) == 0 &&
+                    held[used] == ':';
+        if (told) {
+            memcpy(reason, held, sizeof reason);
+        } else if (used >= 0 && used < REASON_SIZE) {
             /* A reason that does not fit is cut at the end. */
             (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %.*s",
                            REASON_SIZE - used, held);

@@ -28,8 +28,8 @@ typedef enum {
 /* Records the reason (unless one is already held) and returns `code`. */
 cs_status cs_fail(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
 
-/* Prefixes the held reason with "<text>: " and returns `code` unchanged; used by callers that know
- * the file or line. Does nothing when code is CS_OK. */
+/* Prefixes the held reason with "<text>: ", unless it begins so already, and returns `code`
+ * unchanged; used by callers that know the file or line. Does nothing when code is CS_OK. */
 cs_status cs_blame(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
 
 #ifdef __clang_analyzer__ /* reads one file at a time: tell it that `code` comes back */

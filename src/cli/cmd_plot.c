@@ -189,6 +189,23 @@ static cs_status series_array(const cs_table *table, char **out)
     return text ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* The scripts of plots/, as help shows them. */
+#define FIGURES                                                                                    \
+    "toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, draws-spectra, "    \
+    "heavy-tails, mask-rank, mask-rank-depth, training, length, density, theorem43"
+
+static cs_status check_figure(const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = FIGURES; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strcspn(at, ",") == length && strncmp(at, name, length) == 0) {
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s", name, FIGURES);
+}
+
 /* Reads plots/<name>.gp from the shared files. */
 static cs_status read_script(const char *name, char **out)
 {
@@ -288,7 +305,7 @@ static cs_status run(cs_args *args)
     const char *figure = cs_args_positional(args, 0), *dir = cs_args_text(args, "output");
     cs_table table = {0};
     char *csv = cs_format("%s.csv", figure), *path = NULL;
-    cs_status status = csv ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = csv ? check_figure(figure) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_claim(args, csv)) != CS_OK ||
         (status = join_inputs(args, &table)) != CS_OK ||
         (status = cs_output_path(args, csv, &path)) != CS_OK ||
@@ -328,8 +345,7 @@ const cs_command cs_cmd_plot = {
         "table's own), and "
         "draws plots/FIGURE.gp with gnuplot. "
         "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
-        "Figures: toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, "
-        "heavy-tails, mask-rank, mask-rank-depth, training, length, density.",
+        "Figures: " FIGURES ".",
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},
     .examples =

@@ -96,8 +96,10 @@ static const cs_opt study_options[] = {
     {.name = "steps",
      .kind = CS_OPT_TEXT,
      .argument = "FILE",
-     .help = "Steps to run, a line NAME: COMMAND ARGUMENT... each; @ is the study's folder. "
-             "Default: the shared plots/reproduce.steps."},
+     .help = "Steps to run, a line NAME: COMMAND ARGUMENT... each, to which -o @NAME is added; @ "
+             "is the study's folder, $NAME the value of a line $NAME = VALUE. A line $scale = A | "
+             "B names scales; $NAME = VALUE | VALUE then has one for each. Default: the shared "
+             "plots/reproduce.steps."},
     {.name = "scale",
      .kind = CS_OPT_TEXT,
      .argument = "NAME",

@@ -445,7 +445,7 @@ cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
     char *path = NULL, *name = NULL;
     cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK) {
+    if (status == CS_OK && (status = cs_rows_check_name(text, path)) == CS_OK) {
         status = cs_output_input(args, path);
     }
     cs_free(path);

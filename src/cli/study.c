@@ -212,6 +212,20 @@ cs_status cs_study_substitute(const cs_study *study, const char *text, char **ou
 
 /* --- steps --- */
 
+/* The study adds -o itself: a second one would split a step's files over two folders. */
+static cs_status check_words(const cs_step *step)
+{
+    for (int i = 1; i < step->words; ++i) {
+        const char *word = step->word[i];
+        if (strncmp(word, "-o", 2) == 0 || strcmp(word, "--output") == 0 ||
+            strncmp(word, "--output=", 9) == 0) {
+            return cs_fail(CS_ERR_INPUT, "step %s: leave %s out, -o @%s is added to the step",
+                           step->name, word, step->name);
+        }
+    }
+    return CS_OK;
+}
+
 /* One non-empty line without its comment. */
 static cs_status parse_step(const cs_study *study, char *line, cs_step *out)
 {
@@ -232,6 +246,9 @@ static cs_status parse_step(const cs_study *study, char *line, cs_step *out)
         out->name = cs_strdup(line);
         out->command = expand(command, study->dir);
         status = out->name && out->command ? split_words(command, study->dir, out) : CS_ERR_MEMORY;
+        if (status == CS_OK) {
+            status = check_words(out);
+        }
     }
     cs_free(command);
     return status;

@@ -41,8 +41,8 @@ typedef struct {
 } cs_study;
 
 /* scale NULL: "cpu" where the file has scales. CS_ERR_USAGE for a scale that the file has not;
- * CS_ERR_INPUT names file and line: a missing colon, a repeated name, an empty command, a variable
- * that is not known or has neither one value nor one a scale. */
+ * CS_ERR_INPUT names file and line: a missing colon, a repeated name, an empty command, one with an
+ * -o of its own, a variable that is not known or has neither one value nor one a scale. */
 cs_status cs_study_read(const char *path, const char *dir, const char *scale,
                         cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);

@@ -1,13 +1,18 @@
 /* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
  * file system, so the temporary file stands in the destination's own directory).
  *
- * Limits: the directory is not fsynced, so after a power cut the old file may be back, whole. A
- * process that is killed leaves its ".partial" file behind. */
+ * Limits: the directory is not fsynced, so after a power cut the old file may be back, whole. What
+ * a killed process leaves of a file (".partial") is removed by the next write of that file, which
+ * tells a dead writer by its process id: writers of one file on two machines, or in two containers,
+ * are not to share a folder. */
 #include "io/file.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +66,46 @@ static cs_status resolve(const char *path, char **out)
     return CS_OK;
 }
 
+/* The process in "<base>.<pid>-<n>.partial", 0 where the name has another form. */
+static pid_t partial_writer(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || name[length] != '.' ||
+        !isdigit((unsigned char)name[length + 1])) {
+        return 0;
+    }
+    char *end = NULL;
+    errno = 0;
+    long pid = strtol(name + length + 1, &end, 10);
+    if (errno != 0 || pid > INT32_MAX || *end != '-' || !isdigit((unsigned char)end[1])) {
+        return 0;
+    }
+    end += 1 + strspn(end + 1, "0123456789");
+    return strcmp(end, ".partial") == 0 ? (pid_t)pid : 0;
+}
+
+/* Removes what killed processes left of `path`. What cannot be removed harms no one. */
+static cs_status sweep_partials(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *dir = slash ? cs_format("%.*s/", (int)(slash - path), path) : cs_strdup(".");
+    if (!dir) {
+        return CS_ERR_MEMORY;
+    }
+    DIR *list = opendir(dir);
+    for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
+        pid_t writer = partial_writer(e->d_name, base);
+        if (writer > 0 && kill(writer, 0) != 0 && errno == ESRCH) {
+            (void)unlinkat(dirfd(list), e->d_name, 0);
+        }
+    }
+    if (list) {
+        (void)closedir(list);
+    }
+    cs_free(dir);
+    return CS_OK;
+}
+
 /* Creates "<path>.<pid>-<n>.partial" with the user's mask; O_EXCL keeps two writers apart. */
 static cs_status create_partial(const char *path, char **partial, int *fd)
 {
@@ -89,6 +134,9 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out)
     cs_status status = resolve(path, &f.path);
     if (status == CS_OK) {
         status = check_destination(f.path);
+    }
+    if (status == CS_OK) {
+        status = sweep_partials(f.path);
     }
     if (status == CS_OK) {
         status = create_partial(f.path, &f.partial, &fd);

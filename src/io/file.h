@@ -3,7 +3,8 @@
  * A cs_outfile is written beside its destination under a temporary name and renamed into place by
  * commit; abort (or a failure) leaves the destination untouched. A destination that exists and is
  * not a regular file (a device, a directory) is refused; a symbolic link is followed, so that the
- * file it names is replaced and the link stays.
+ * file it names is replaced and the link stays. What a killed process left of the same file is
+ * removed first.
  */
 #ifndef CS_IO_FILE_H
 #define CS_IO_FILE_H

@@ -98,6 +98,15 @@ cs_status cs_rows_split(const char *text, char **path, char **name)
     return CS_OK;
 }
 
+cs_status cs_rows_check_name(const char *text, const char *path)
+{
+    return cs_has_suffix(path, ".npy") || holds_many(path)
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE,
+                         "%s: a matrix is FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR]",
+                         text);
+}
+
 /* Takes shape and kind of what was opened. */
 static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64_t *shape)
 {
@@ -291,12 +300,8 @@ cs_status cs_rows_open(const char *text, cs_rows *out)
         status = open_npy(path, s, &rows);
     } else if (cs_has_suffix(path, ".npz")) {
         status = open_npz(path, name, s, &rows);
-    } else if (cs_has_suffix(path, ".safetensors")) {
+    } else if ((status = cs_rows_check_name(text, path)) == CS_OK) {
         status = open_tensor(path, name, s, &rows);
-    } else {
-        status = cs_fail(CS_ERR_USAGE,
-                         "%s: a matrix is FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR]",
-                         text);
     }
     if (status == CS_OK) {
         rows.name = s->name;

@@ -31,6 +31,10 @@ typedef struct {
  * the whole text as its name; *name is NULL without one. */
 cs_status cs_rows_split(const char *text, char **path, char **name) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE, with `text` as the name, when the ending of `path` is of no file that cs_rows_open
+ * reads. */
+cs_status cs_rows_check_name(const char *text, const char *path) CS_MUST_CHECK;
+
 /* Opens FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR], by the ending; without a name the
  * only matrix there is. CS_ERR_USAGE for another ending; CS_ERR_INPUT for a name that is not there
  * (those that are, are listed), one of several not chosen, text or objects, fewer than two

@@ -86,8 +86,18 @@ test_plot() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t &&
         exits 0 "$COSPEC" plot toy-spectra ar,none=t/toy.csv -o f && [ -s f/toy-spectra.svg ] && [ -s f/toy-spectra.png ] && [ -s f/toy-spectra.pdf ] &&
         grep -q '^ar none,' f/toy-spectra.csv && (cd f && rm toy-spectra.svg && gnuplot toy-spectra.gp && [ -s toy-spectra.svg ]) || { fail "$(cat err)"; return 1; }
-    refuses 3 "no-such" "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "colour" "$COSPEC" plot toy-spectra t/toy.csv --where colour:red -o g &&
+    refuses 2 "no figure no-such; there are: toy-spectra, " "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "colour" "$COSPEC" plot toy-spectra t/toy.csv --where colour:red -o g &&
         refuses 2 "exists" "$COSPEC" plot toy-spectra t/toy.csv -o f
+}
+
+# The list of figures is the folder's.
+test_figures_are_listed() {
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+    [ -d "$root/plots" ] || { skip figures_are_listed "no plots folder beside the program"; return 0; }
+    exits 2 "$COSPEC" plot style x.csv -o f || return 1
+    sed -n 's/.*there are: //p' err | tr -d ' ' | tr , '\n' | sort > listed
+    (cd "$root/plots" && ls ./*.gp) | sed 's|^\./||; s/\.gp$//; /^style$/d' | sort > scripts
+    [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
 # A study of three steps: report, resume, interruption of nothing, errors with their place.
@@ -103,6 +113,10 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps bad.steps --template t.html -o b && says nonsense || return 1
     printf 'a: toy --objective ar\na: toy\n' > twice.steps
     exits 3 "$COSPEC" reproduce --steps twice.steps --template t.html -o b && says twice.steps:2 || return 1
+    for o in '-o x' '-ox' '--output x' '--output=x'; do
+        printf 'a: toy --objective ar %s\n' "$o" > own.steps
+        refuses 3 "own.steps:1: step a: leave ${o% x} out, -o @a is added to the step" "$COSPEC" reproduce --steps own.steps --template t.html -o b || return 1
+    done
     printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
     exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
 }
@@ -127,4 +141,4 @@ test_reproduce_scales_and_claims() {
         printf 'a: toy --objective ar\n' > plain.steps && refuses 2 "has no scales" "$COSPEC" reproduce --steps plain.steps --template t.html --scale cpu -o x
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot reproduce reproduce_scales_and_claims; do check "$name"; done
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot figures_are_listed reproduce reproduce_scales_and_claims; do check "$name"; done

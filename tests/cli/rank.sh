@@ -154,9 +154,29 @@ test_similarity() {
     f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
     refuses 3 "cube.npy has 6 rows, two.npy 2" "$COSPEC" similarity cube.npy two.npy || return 1
     refuses 2 "wants two matrices" "$COSPEC" similarity cube.npy || return 1
+    f32 1 0 0  0 nan 0 | npy nan.npy '<f4' '(2, 3)'
+    refuses 3 "nan.npy: row 1" "$COSPEC" similarity nan.npy --dimension && ! grep -q 'nan.npy: nan.npy' err || { fail "${why:-$(cat err)}"; return 1; }
     exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,metric,definition,value,n ]
 }
 
-for t in closed_form csv_and_text outliers groups shards unequal_n bad_input similarity similarity_threads; do
+# What is no regular file is refused before it is read, and a signal ends the hashing of a large one.
+test_inputs_that_do_not_end() {
+    mkfifo pipe.npy
+    ln -s /dev/zero zero.npy
+    refuses 3 "pipe.npy: is not a regular file" timeout 20 "$COSPEC" rank pipe.npy &&
+        refuses 3 "zero.npy: is not a regular file" timeout 20 "$COSPEC" rank zero.npy &&
+        refuses 2 "/dev/zero: a matrix is FILE.npy" timeout 20 "$COSPEC" rank /dev/zero &&
+        refuses 3 "pipe.npy: is not a regular file" timeout 20 "$COSPEC" plot bound pipe.npy -o f || return 1
+    truncate -s 16G large.npy || { fail "no sparse file"; return 1; }
+    "$COSPEC" rank large.npy > out 2> err &
+    pid=$!
+    until ls -l /proc/$pid/fd 2> /dev/null | grep -q large.npy || ! readlink /proc/$pid/exe > /dev/null; do :; done
+    kill -TERM $pid
+    wait $pid
+    code=$?
+    [ $code = 130 ] || fail "exit code $code: $(cat err)"
+}
+
+for t in closed_form csv_and_text outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
     check $t
 done
