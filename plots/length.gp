@@ -15,6 +15,8 @@ set xlabel sprintf("tokens seen (each length with %d predictions or more)", ceil
 set ylabel "perplexity of the next token (log scale)"
 set logscale y
 set xrange [0:*]
+# Above the plot: beside it, its longest entry would take a third of the width.
+set key outside top center horizontal
 curves = "for [i=1:|S|] data using (column('k') + dodge(i)):(exp(first(S[i]))):(exp(first(S[i]) - spread(S[i]))):(exp(first(S[i]) + spread(S[i]))) with yerrorlines lw 1.5 lt i title S[i]"
 if (words(filled) == 0) {
     plot @curves

@@ -6,9 +6,13 @@ set xtics 1
 set xrange [*:*] noextend
 set offsets 0.3, 0.3, 0, 0
 set yrange [0:*]
-# The sets of rows that the figures compare, in the order of the table.
+# The sets of rows that the gap compares, in the order of the table: of models with `dropped` the rows of the same tokens in
+# the whole text (without-kept), as many; all of its rows (without-mask) would be more.
 ends(s, e) = strlen(s) >= strlen(e) && s[strlen(s) - strlen(e) + 1:] eq e
-shown(s) = ends(s, " with-mask") || ends(s, " without-mask") || ends(s, " dropped")
+encoders = ""
+do for [i=1:|S|] { if (ends(S[i], " dropped")) { encoders = encoders . "|" . S[i][:strlen(S[i]) - 8] . "|" } }
+whole(s) = ends(s, " without-mask") && strstrt(encoders, "|" . s[:strlen(s) - 13] . "|") == 0
+shown(s) = ends(s, " with-mask") || whole(s) || ends(s, " dropped") || ends(s, " without-kept")
 list = ""
 do for [i=1:|S|] { if (shown(S[i])) { list = list . i . " " } }
 pick(s, c) = strcol("metric") eq "rank_tau_interpolated" ? of(s, c) : NaN

@@ -1,25 +1,30 @@
 # Theorem 4.3: what a model of linear attention loses by a prefix shorter than the sets it was trained on, beside the
-# misalignment of the lengths (above); how far its outputs move, and the bound Delta_k on that (below).
+# misalignment of the lengths (above); how far its outputs move, and the bound Delta_k on that (below). A point is a mean over
+# the pieces of text that have a token k. N, the tokens of a piece, differs by piece: points at large k rest on the long
+# pieces alone, and so the mean misalignment need not fall with k.
 # input: theorem43_curve.csv of cospec verify 4.3 --model, one a model (columns series, k, misalignment, gap, gap_se, distance,
 # delta_k; gap: loss - other_loss with --against, else loss - full_loss)
 stats data using (column("k")) name "K" nooutput
+set xtics 1 + floor((K_max - K_min) / 20)
+# One table without a label makes a series without a name.
+named(what, s) = strlen(s) > 0 ? what . ", " . s : what
 set xrange [K_min - 0.3:K_max + 0.3]
 set multiplot layout 2,1
 set lmargin 11
-set rmargin 32
+set rmargin 38
 set xlabel ""
-set ylabel "loss lost (95% interval)"
-set y2label "misalignment"
+set ylabel "loss lost"
+set y2label "misalignment" offset -1,0
 set y2tics
 set y2range [0:1]
-plot for [i=1:|S|] data using (column("k")):(of(S[i], "gap")):(1.96 * column("gap_se")) with yerrorlines lt i title S[i], \
-     data using (column("k")):(of(S[1], "misalignment")) axes x1y2 with lines lt 7 dt 2 lw 1.5 title "1 - ((k-1)/N)^2"
-set xlabel "k, the token that is predicted from the k-1 before it"
-set ylabel "||W (f(X_m) - f(X_{<k}))||"
+plot for [i=1:|S|] data using (column("k")):(of(S[i], "gap")):(1.96 * column("gap_se")) with yerrorlines lt i title named("loss lost ± 1.96 se", S[i]), \
+     data using (column("k")):(of(S[1], "misalignment")) axes x1y2 with lines lt 7 dt 2 lw 1.5 title "1 − ((k−1)/N)²"
+set xlabel "k, the token that is predicted from the k−1 before it (means over pieces)"
+set ylabel "‖W (f(X_m) − f(X_{<k}))‖"
 unset y2label
 unset y2tics
 set logscale y
 pos(x) = x > 0 ? x : NaN
-plot for [i=1:|S|] data using (column("k")):(pos(of(S[i], "delta_k"))) with lines lt i dt 2 lw 1.5 title "bound Δ_k, " . S[i], \
-     for [i=1:|S|] data using (column("k")):(pos(of(S[i], "distance"))) with linespoints lt i title "measured, " . S[i]
+plot for [i=1:|S|] data using (column("k")):(pos(of(S[i], "delta_k"))) with lines lt i dt 2 lw 1.5 title named("bound Δₖ", S[i]), \
+     for [i=1:|S|] data using (column("k")):(pos(of(S[i], "distance"))) with linespoints lt i title named("measured", S[i])
 unset multiplot

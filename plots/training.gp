@@ -5,4 +5,5 @@ set ylabel "loss a predicted token (cross-entropy: nats; spectral: its own unit)
 set xrange [0:*]
 plot for [i=1:|S|] data using (column("tokens") / 1e6):(of(S[i], "loss")) with lines lw 0.8 dt 3 lt i notitle, \
      for [i=1:|S|] data using (column("tokens") / 1e6):(of(S[i], "eval_loss")) with linespoints lw 2 lt i title S[i], \
+     NaN with linespoints lw 2 pt 7 ps 0.6 lc rgb "#444444" title "markers: held-out documents", \
      NaN with lines lw 0.8 dt 3 lc rgb "#444444" title "dotted: training steps"

@@ -128,6 +128,8 @@ static cs_status add_curve(study *s, const char *series, const cs_feature_connec
         last = rank;
         if ((status = cs_table_row(&s->curve)) == CS_OK &&
             (status = cs_table_text(&s->curve, "series", series)) == CS_OK &&
+            (status = cs_table_text(&s->curve, "similarity",
+                                    cs_args_text(s->args, "similarity"))) == CS_OK &&
             (status = cs_table_int(&s->curve, "rank", rank)) == CS_OK) {
             status = cs_table_real(&s->curve, "value", (double)c->top[rank - 1]);
         }
@@ -479,7 +481,7 @@ static cs_status start(study *s)
     }
     if ((status = cs_output_claim(args, "features.csv")) != CS_OK ||
         (status = cs_output_claim(args, "similarity.csv")) != CS_OK ||
-        (status = cs_table_init(&s->curve, "series,rank,value")) != CS_OK ||
+        (status = cs_table_init(&s->curve, "series,similarity,rank,value")) != CS_OK ||
         (status = cs_table_init(&s->beside, "truth,target_position,series,true_value,true_se,"
                                             "top_mean,top_mean_se,mean,mean_se")) != CS_OK ||
         (s->truth && (status = cs_output_input(args, cs_args_text(args, "truth"))) != CS_OK)) {

@@ -56,12 +56,16 @@ test_tables() {
     clusters; identity
     exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 -o d --json && [ "$(grep -c '"series"' out)" = 2 ] || { fail "${why:-$(head -5 out)}"; return 1; }
     [ "$(head -1 d/features.csv)" = series,metric,surrogate,truth,target_position,definition,value,se,n,d,pairs,seed ] &&
-        [ "$(wc -l < d/features.csv)" = 25 ] && [ "$(head -1 d/similarity.csv)" = series,rank,value ] && [ "$(grep -c '^b,' d/similarity.csv)" = 4 ] &&
+        [ "$(wc -l < d/features.csv)" = 25 ] && [ "$(head -1 d/similarity.csv)" = series,similarity,rank,value ] && [ "$(grep -c '^b,' d/similarity.csv)" = 4 ] &&
         [ -f d/manifest.json ] || { fail "$(cat d/similarity.csv)"; return 1; }
     cp out first; exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 -o d --resume --json && cmp -s out first || { fail "resume: ${why:-differs}"; return 1; }
     refuses 2 "exists" "$COSPEC" connectivity a=two.npy --pairs 4 -o d || return 1
     exits 0 "$COSPEC" connectivity two.npy --pairs 4 --dry-run --json && grep -q '"flops"' out || return 1
-    exits 0 "$COSPEC" plot similarity d/similarity.csv -o f && [ -s f/similarity.png ] && [ ! -s err ] || fail "${why:-$(cat err)}"
+    exits 0 "$COSPEC" plot similarity d/similarity.csv -o f && [ -s f/similarity.png ] && [ ! -s err ] || { fail "${why:-$(cat err)}"; return 1; }
+    # The axis says what is drawn, and ends at 1 for cosines alone.
+    grep -q '>cosine<' f/similarity.svg && ! grep -q '>1\.[0-9]*<' f/similarity.svg &&
+        exits 0 "$COSPEC" connectivity two.npy --pairs 4 --similarity inner -o inner && exits 0 "$COSPEC" plot similarity inner/similarity.csv -o g &&
+        grep -q '>inner product<' g/similarity.svg || fail "${why:-the axis of the figure}"
 }
 
 # Without the second cluster, and groups as blocks.
@@ -132,7 +136,7 @@ test_length_figure() {
             exits 0 "$COSPEC" perplexity $o v.txt -o p-$o || return 1
     done
     exits 0 "$COSPEC" plot length ar=p-ar/by-length.csv masked=p-masked/by-length.csv -o f && [ -s f/length.png ] && [ ! -s err ] || { fail "${why:-$(cat err)}"; return 1; }
-    exits 0 "$COSPEC" plot length p-ar/by-length.csv --series model -o g && [ ! -s err ] || fail "${why:-$(cat err)}"
+    exits 0 "$COSPEC" plot length p-ar/by-length.csv --series model -o g && [ ! -s err ] && exits 0 "$COSPEC" plot training ar=ar/log.csv -o g && grep -q 'markers: held-out' g/training.svg || fail "${why:-$(cat err)}"
 }
 
 for t in closed_forms tables rows truth bad_input matrices_as_before length_figure; do

@@ -85,7 +85,7 @@ test_figures() {
     small_corpus c.tsv
     trained mlm masked && trained mae mae-lm && exits 0 "$COSPEC" mask-rank a_b=mlm mae c.tsv --blocks 3 -o o &&
         exits 0 "$COSPEC" plot mask-rank o/mask_rank.csv -o f && exits 0 "$COSPEC" plot mask-rank-depth o/mask_rank.csv -o f || return 1
-    [ ! -s err ] && grep -q 'a_b with-mask' f/mask-rank.svg && grep -q 'mae dropped' f/mask-rank.svg && ! grep -q 'a_b mask-only' f/mask-rank.svg &&
+    [ ! -s err ] && grep -q 'a_b with-mask' f/mask-rank.svg && grep -q 'mae dropped' f/mask-rank.svg && grep -q 'mae without-kept' f/mask-rank.svg && ! grep -q 'mae without-mask' f/mask-rank.svg && grep -q 'a_b without-mask' f/mask-rank.svg && ! grep -q 'a_b mask-only' f/mask-rank.svg &&
         grep -q 'a_b mask-only' f/mask-rank-depth.svg && ! grep -q 'mae' f/mask-rank-depth.svg || fail "$(cat err)"
 }
 

@@ -41,7 +41,9 @@ test_figure() {
     command -v gnuplot > /dev/null || { skip figure "no gnuplot"; return 0; }
     small_corpus c.tsv
     model linear linear --mask-ratio 0.5 && exits 0 "$COSPEC" verify 4.3 --model linear --corpus c.tsv --limit 20 -o a &&
-        exits 0 "$COSPEC" plot theorem43 linear=a/theorem43_curve.csv -o f && [ -s f/theorem43.png ]
+        exits 0 "$COSPEC" plot theorem43 linear=a/theorem43_curve.csv -o f && [ -s f/theorem43.png ] && grep -q 'measured, linear' f/theorem43.svg &&
+        grep -q 'loss lost ± 1.96 se, linear' f/theorem43.svg && exits 0 "$COSPEC" plot theorem43 a/theorem43_curve.csv -o bare &&
+        grep -q '>measured<' bare/theorem43.svg && ! grep -q 'measured,\|Δ_k\|\^2' bare/theorem43.svg || fail "${why:-the legend}"
 }
 
 test_bad_input() {
