@@ -84,6 +84,10 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
                               cs_linear_probe *out) CS_MUST_CHECK;
 void cs_linear_probe_free(cs_linear_probe *p);
 
+/* Whether all numbers of x are finite, so that test rows are refused before a training:
+ * CS_ERR_INPUT names the first that is not by row and column. Reads every row once. */
+cs_status cs_linear_probe_check(const cs_rows *x) CS_MUST_CHECK;
+
 /* prediction: a class number (the largest score, the lowest class on ties) or value for each row of
  * x. CS_ERR_INPUT: columns that are not p->features, a state that is not finite. */
 cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,

@@ -26,6 +26,17 @@ cs_status cs_probe_read_row(const cs_rows *x, int64_t row, double *out)
     return status;
 }
 
+cs_status cs_linear_probe_check(const cs_rows *x)
+{
+    double *row = cs_alloc(x->cols, sizeof *row);
+    cs_status status = row ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < x->rows && status == CS_OK; ++i) {
+        status = cs_probe_read_row(x, i, row);
+    }
+    cs_free(row);
+    return status;
+}
+
 /* The classes that the sample has, their weights, the targets as outputs. */
 static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
 {

@@ -50,6 +50,7 @@ void cs_args_free(cs_args **held)
     }
     cs_free(args->output);
     free(args->printed);
+    free(args->shown);
     cs_free(args->result);
     cs_free(args);
     *held = NULL;

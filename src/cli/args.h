@@ -44,6 +44,8 @@ struct cs_args {
     char *result;  /* name given to cs_output_result */
     char *printed; /* what goes to standard output when the run is complete; malloc */
     size_t printed_size;
+    char *shown; /* what stands for the result as aligned text; malloc, NULL: its table */
+    size_t shown_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume goes on */

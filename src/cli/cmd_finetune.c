@@ -352,7 +352,8 @@ static const cs_opt finetune_options[] = {
      .argument = "N",
      .low = 1,
      .high = 1e15,
-     .help = "The first N training examples only."},
+     .help = "The first N training lines only, whatever their classes: of what is sorted by class, "
+             "--few draws from every one."},
     {.name = "test-limit",
      .kind = CS_OPT_INT,
      .argument = "N",

@@ -43,8 +43,7 @@ static void free_subject(subject *m)
     cs_model_text_free(&m->text);
 }
 
-/* --- options ------------------------------------------------------------------------------------
- */
+/* --- options --------------------------------------------------------------------------------- */
 
 static cs_status take_options(cs_args *args, study *s)
 {
@@ -132,20 +131,9 @@ static cs_status check_kind(const study *s, const subject *m)
 
 static cs_status choose_layers(const study *s, subject *m)
 {
-    const char *text = cs_args_text(s->args, "layers");
-    const int64_t last = m->text.model.config.layers;
     cs_hidden_options *o = &m->options.hidden;
-    cs_status status = CS_OK;
-    if (strcmp(text, "all") == 0) {
-        o->layers = last + 1;
-        m->layer = cs_alloc(o->layers, sizeof *m->layer);
-        for (int64_t l = 0; m->layer && l <= last; ++l) {
-            m->layer[l] = l;
-        }
-        status = m->layer ? CS_OK : CS_ERR_MEMORY;
-    } else {
-        status = cs_parse_int_list(text, "--layers", 0, last, &o->layers, &m->layer);
-    }
+    cs_status status =
+        cs_args_layers(s->args, "layers", m->text.model.config.layers, &o->layers, &m->layer);
     o->layer = m->layer;
     return status;
 }
@@ -165,17 +153,12 @@ static cs_status check_memory(const subject *m)
 /* As many blocks as documents, where these are fewer. */
 static void fit_blocks(const study *s, subject *m)
 {
-    const int64_t documents = m->text.documents;
-    if (m->options.blocks <= documents) {
-        return;
-    }
-    m->options.blocks = documents;
-    m->options.rank.jackknife = documents > 1;
-    if (documents == 1) {
-        cs_output_note(s->args, "%s: one document, and so no standard errors", m->name);
-    } else {
-        cs_output_note(s->args, "%s: %" PRId64 " documents, and so %" PRId64 " blocks", m->name,
-                       documents, documents);
+    const int64_t n = m->text.documents;
+    if (m->options.blocks > n) {
+        m->options.blocks = n;
+        m->options.rank.jackknife = n > 1;
+        cs_output_note(s->args, "%s: %" PRId64 " document%s, and so %s", m->name, n,
+                       n > 1 ? "s" : "", n > 1 ? "as many blocks" : "no standard errors");
     }
 }
 
@@ -207,8 +190,7 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
     return status;
 }
 
-/* --- results ------------------------------------------------------------------------------------
- */
+/* --- results --------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t layer, n;
@@ -360,8 +342,7 @@ static cs_status report_layers(study *s, const subject *m)
     return status;
 }
 
-/* --- a model ------------------------------------------------------------------------------------
- */
+/* --- a model --------------------------------------------------------------------------------- */
 
 static cs_status state(study *s, subject *m)
 {
@@ -417,8 +398,7 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     return status;
 }
 
-/* --- the command --------------------------------------------------------------------------------
- */
+/* --- the command ----------------------------------------------------------------------------- */
 
 static cs_status write_table(const study *s, const char *file, const cs_table *table)
 {
@@ -456,6 +436,9 @@ static cs_status show(study *s)
     cs_status status = root ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !dry) {
         status = write_files(s, statements);
+    }
+    if (status == CS_OK && !dry) { /* the gap is the result, the ranks are many */
+        status = cs_output_show(s->args, 2, (const cs_table *const[]){&s->gaps, &s->ranks});
     }
     if (status == CS_OK) {
         status = cs_output_result(s->args, "mask_rank", root, dry ? NULL : &s->ranks);
@@ -534,7 +517,7 @@ static const cs_opt mask_rank_options[] = {
      .help = "Share of the sum of squared singular values for rank_tau, above 0."},
     {.name = "layers",
      .kind = CS_OPT_TEXT,
-     .argument = "LIST|all",
+     .argument = "LIST|all|last",
      .fallback = "all",
      .help = "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."},
     {.name = "blocks",

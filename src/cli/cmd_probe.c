@@ -32,8 +32,7 @@ static cs_status open_tables(run *r)
 {
     cs_status status = cs_output_claim(r->args, "probe.csv");
     if (status == CS_OK) {
-        status =
-            cs_table_init(&r->table, r->study.brief ? cs_probe_columns_brief : cs_probe_columns);
+        status = cs_table_init(&r->table, cs_probe_columns);
     }
     r->study.table = &r->table;
     if (status == CS_OK && cs_args_given(r->args, "output")) {
@@ -46,15 +45,54 @@ static cs_status open_tables(run *r)
     return status;
 }
 
+/* One class alone leaves nothing to tell: often the first lines of what is sorted by class. */
+static cs_status want_classes(const run *r)
+{
+    const cs_labelled_text *t = &r->train;
+    return t->classes != 1
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s: all %lld training rows are of class '%s': a probe needs two "
+                         "classes%s",
+                         t->path, (long long)t->count, t->class_name[0],
+                         cs_args_given(r->args, "limit")
+                             ? "; --limit takes the first lines, --few examples of every class"
+                             : "");
+}
+
 /* --- one layer -------------------------------------------------------------------------------- */
 
 /* A least loss at an end of the grid may not be the least there is. */
-static void note_end(const run *r, const char *layer, const cs_linear_probe *p)
+static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
 {
-    if (p->steps > 1 && (p->chosen == 0 || p->chosen == p->steps - 1)) {
-        cs_output_note(r->args, "layer %s: the chosen penalty, %g, is the %s of the grid", layer,
-                       p->step[p->chosen].penalty, p->chosen == 0 ? "largest" : "smallest");
+    enum { LISTED = 8 };
+    const cs_linear_probe *at = NULL;
+    int64_t found = 0;
+    char *seeds = cs_strdup("");
+    for (int64_t s = 0; s < r->study.judge.seeds && seeds; ++s) {
+        const cs_linear_probe *p = &l->probe[s];
+        if (p->steps < 2 || p->chosen != (largest ? 0 : p->steps - 1)) {
+            continue;
+        }
+        at = p;
+        if (++found <= LISTED) {
+            char *longer = cs_format("%s%s%llu", seeds, found > 1 ? ", " : "",
+                                     (unsigned long long)(r->study.judge.seed + (uint64_t)s));
+            cs_free(seeds);
+            seeds = longer;
+        }
     }
+    if (at && seeds) {
+        cs_output_note(r->args,
+                       "layer %s: the chosen penalty, %g, is the %s of the grid with %lld of %lld "
+                       "seeds: %s%s",
+                       l->layer, at->step[at->chosen].penalty, largest ? "largest" : "smallest",
+                       (long long)found, (long long)r->study.judge.seeds, seeds,
+                       found > LISTED ? ", ..." : "");
+    }
+    cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
+    cs_free(seeds);
+    return status;
 }
 
 static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs_rows *test,
@@ -72,7 +110,6 @@ static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs
     }
     if (status == CS_OK) {
         r->unconverged += !l->probe[seed].converged;
-        note_end(r, l->layer, &l->probe[seed]);
         status =
             cs_linear_probe_predict(&l->probe[seed], test, fit.threads, l->prediction + seed * n);
     }
@@ -102,7 +139,8 @@ static cs_status probe_layer(run *r, const char *name, const cs_rows *train, con
     for (int64_t s = 0; s < seeds && status == CS_OK; ++s) {
         status = probe_seed(r, s, train, test, &l);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && (status = note_end(r, &l, true)) == CS_OK &&
+        (status = note_end(r, &l, false)) == CS_OK) {
         status = cs_probe_report(&r->study, &l, json);
     }
     for (int64_t s = 0; s < seeds && l.probe; ++s) {
@@ -183,6 +221,7 @@ static cs_status probe_matrices(run *r)
     }
     if ((status = open_rows(r, 0, &train)) != CS_OK || (status = open_rows(r, 1, &test)) != CS_OK ||
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
+        (status = want_classes(r)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
         (status = cs_args_probe_metrics(r->args, &r->study)) != CS_OK) {
         goto done;
@@ -193,7 +232,11 @@ static cs_status probe_matrices(run *r)
         goto done;
     }
     r->study.model = cs_args_positional(r->args, 0);
-    status = dry(r) ? estimate(r, train.rows, train.cols, 1) : probe_layer(r, "-", &train, &test);
+    if (dry(r)) {
+        status = estimate(r, train.rows, train.cols, 1);
+    } else if ((status = cs_linear_probe_check(&test)) == CS_OK) { /* before the training */
+        status = probe_layer(r, "-", &train, &test);
+    }
 done:
     cs_rows_close(&train);
     cs_rows_close(&test);
@@ -224,6 +267,7 @@ static cs_status read_texts(run *r)
     }
     cs_status status = cs_labelled_text_read(train, &options, NULL, &r->train);
     if (status == CS_OK && (status = cs_output_input(args, r->train.path)) == CS_OK &&
+        (status = want_classes(r)) == CS_OK &&
         (status = cs_labelled_text_read(test, &options, &r->train, &r->test)) == CS_OK) {
         status = cs_output_input(args, r->test.path);
     }

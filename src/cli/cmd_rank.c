@@ -19,7 +19,6 @@ typedef struct {
     cs_args *args;
     cs_gram_options gram;
     cs_rank_options rank;
-    bool brief; /* a table for the eye: no definitions */
     cs_table table;
     json_t *list;
 } study;
@@ -64,6 +63,11 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     int32_t *block = NULL;
     int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
     cs_status status = cs_rows_open(text, &rows);
+    if (status == CS_OK && rows.dimensions > 2) {
+        cs_output_note(s->args,
+                       "%s: an array of %d dimensions, taken as %" PRId64 " rows of its last",
+                       rows.name, rows.dimensions, rows.rows);
+    }
     if (status != CS_OK ||
         (status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept)) != CS_OK ||
         (status = check_memory(rows.cols, blocks)) != CS_OK ||
@@ -126,7 +130,7 @@ static cs_status add_row(study *s, const char *name, const char *metric, const c
         (status = cs_table_int(t, "d", r->cols)) != CS_OK) {
         return status;
     }
-    return s->brief ? CS_OK : cs_table_text(t, "definition", definition);
+    return cs_table_text(t, "definition", definition);
 }
 
 /* A metric as {"name", "definition", "value", "se"} and as a row. */
@@ -317,8 +321,7 @@ static cs_status take_options(cs_args *args, study *s)
                           .centred = cs_args_flag(args, "center"),
                           .jackknife = cs_args_int(args, "blocks") > 1,
                           .every_block = cs_args_flag(args, "curve"),
-                          .threads = cs_args_threads(args)},
-                 .brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output")};
+                          .threads = cs_args_threads(args)}};
     if (cs_args_flag(args, "save-blocks") && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--save-blocks needs -o DIR");
     }
@@ -345,9 +348,7 @@ static cs_status run(cs_args *args)
     s.list = json_array();
     if ((status = s.list ? CS_OK : CS_ERR_MEMORY) != CS_OK ||
         (status = cs_output_claim(args, "rank.csv")) != CS_OK ||
-        (status = cs_table_init(&s.table, s.brief ? "matrix,metric,value,se,n,d"
-                                                  : "matrix,metric,definition,value,se,n,d")) !=
-            CS_OK ||
+        (status = cs_table_init(&s.table, "matrix,metric,definition,value,se,n,d")) != CS_OK ||
         (status = merged ? study_merged(&s) : study_each(&s)) != CS_OK) {
         goto done;
     }
@@ -423,7 +424,8 @@ const cs_command cs_cmd_rank = {
     .summary = "Effective ranks of hidden states, with intervals",
     .description =
         "For each matrix of rows (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR; float16, "
-        "bfloat16, float32, float64), streamed into Gram matrices: rank_tau, entropy ranks, "
+        "bfloat16, float32, float64, integers; an array of more than two dimensions as rows of its "
+        "last), streamed into Gram matrices: rank_tau, entropy ranks, "
         "RankMe, participation ratio, stable and numerical rank, and the exponent of spectral "
         "decay. Each metric carries its definition. Standard errors: delete-block jackknife over "
         "blocks of rows or of whole groups of rows.\n\n"

@@ -32,7 +32,7 @@ static cs_status add(result *r, const char *of, const char *name, const char *de
         (status = cs_table_row(t)) != CS_OK || (status = cs_table_text(t, "of", of)) != CS_OK ||
         (status = cs_table_text(t, "metric", name)) != CS_OK ||
         (status = cs_table_real(t, "value", value)) != CS_OK ||
-        (status = cs_table_int(t, "n", n)) != CS_OK || cs_table_column(t, "definition") < 0) {
+        (status = cs_table_int(t, "n", n)) != CS_OK) {
         return status;
     }
     return cs_table_text(t, "definition", definition);
@@ -136,7 +136,6 @@ static cs_status run(cs_args *args)
 {
     const int files = cs_args_positionals(args);
     const bool each = cs_args_flag(args, "dimension");
-    const bool brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output");
     if (files != 2 && !(files == 1 && each)) {
         return cs_fail(CS_ERR_USAGE,
                        "similarity wants two matrices, or one and --dimension; got %d", files);
@@ -146,8 +145,7 @@ static cs_status run(cs_args *args)
     json_t *root = json_object(), *names = json_array();
     cs_status status = root && r.metrics && names ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_claim(args, "similarity.csv")) != CS_OK ||
-        (status = cs_table_init(&r.table, brief ? "of,metric,value,n"
-                                                : "of,metric,definition,value,n")) != CS_OK) {
+        (status = cs_table_init(&r.table, "of,metric,definition,value,n")) != CS_OK) {
         goto done;
     }
     for (int i = 0; i < files && status == CS_OK; ++i) {

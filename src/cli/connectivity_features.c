@@ -66,7 +66,6 @@ typedef struct {
 typedef struct {
     cs_args *args;
     cs_feature_options options;
-    bool brief; /* a table for the eye: no definitions */
     int count;
     model *models;        /* count */
     cs_table table;       /* features.csv */
@@ -105,11 +104,10 @@ static cs_status add_line(study *s, const line *l)
                  (status = cs_table_int(t, "pairs", l->m->pairs)) != CS_OK)) {
         return status;
     }
-    for (size_t i = 0; i < sizeof ranking / sizeof *ranking && !s->brief && status == CS_OK; ++i) {
+    for (size_t i = 0; i < sizeof ranking / sizeof *ranking && status == CS_OK; ++i) {
         status = cs_table_text(t, ranking[i].column, ranking[i].text ? ranking[i].text : "");
     }
-    return status != CS_OK || s->brief ? status
-                                       : cs_table_int(t, "seed", (int64_t)cs_args_seed(s->args));
+    return status == CS_OK ? cs_table_int(t, "seed", (int64_t)cs_args_seed(s->args)) : status;
 }
 
 /* Sorted values at ranks that are equally far apart on a logarithmic axis, the last one included.
@@ -314,15 +312,17 @@ static cs_status add_truth(study *s, const cs_truth_model *models, int quantity)
         }
         const double value[] = {t.value,           t.se,          m->claim[0].value, m->claim[0].se,
                                 m->claim[1].value, m->claim[1].se};
-        status = s->brief ? add_beside(s, quantity, m->series, value)
-                          : add_line(s, &(line){.series = m->series,
-                                                .metric = name[0],
-                                                .truth = name[0],
-                                                .position = name[1],
-                                                .definition = "of the co-occurrence matrix, as "
-                                                              "the file of --truth has it",
-                                                .value = t.value,
-                                                .se = t.se});
+        status = add_beside(s, quantity, m->series, value);
+        if (status == CS_OK) {
+            status = add_line(s, &(line){.series = m->series,
+                                         .metric = name[0],
+                                         .truth = name[0],
+                                         .position = name[1],
+                                         .definition = "of the co-occurrence matrix, as "
+                                                       "the file of --truth has it",
+                                         .value = t.value,
+                                         .se = t.se});
+        }
     }
     return status;
 }
@@ -351,18 +351,16 @@ static cs_status add_ranking(study *s, int quantity, const cs_ranking r[CS_TRUTH
                        : k == 1 ? (double)r[c].agree
                        : k == 2 ? (double)r[c].disagree
                                 : (double)r[c].cannot_tell;
-            if (!s->brief) {
-                status = add_line(s, &(line){.series = "all",
-                                             .metric = name[k],
-                                             .surrogate = cs_truth_claim[c],
-                                             .truth = cs_truth_quantity[quantity][0],
-                                             .position = cs_truth_quantity[quantity][1],
-                                             .definition = definition[k],
-                                             .value = value[c],
-                                             .se = k == 0 ? r[c].tau_sd : NAN});
-            }
+            status = add_line(s, &(line){.series = "all",
+                                         .metric = name[k],
+                                         .surrogate = cs_truth_claim[c],
+                                         .truth = cs_truth_quantity[quantity][0],
+                                         .position = cs_truth_quantity[quantity][1],
+                                         .definition = definition[k],
+                                         .value = value[c],
+                                         .se = k == 0 ? r[c].tau_sd : NAN});
         }
-        if (s->brief && status == CS_OK) {
+        if (status == CS_OK) {
             const double shown_value[] = {NAN, NAN, value[0], NAN, value[1], NAN};
             status = add_beside(s, quantity, shown[k], shown_value);
         }
@@ -471,7 +469,6 @@ static cs_status start(study *s)
                                       .seed = cs_args_seed(args),
                                       .threads = cs_args_threads(args),
                                       .progress = cs_output_progress(args)};
-    s->brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output");
     s->count = cs_args_positionals(args);
     s->models = cs_calloc(s->count, sizeof *s->models);
     s->list = json_array();
@@ -487,9 +484,9 @@ static cs_status start(study *s)
         (s->truth && (status = cs_output_input(args, cs_args_text(args, "truth"))) != CS_OK)) {
         return status;
     }
-    return cs_table_init(&s->table, s->brief ? "series,metric,value,se,n,d,pairs"
-                                             : "series,metric,surrogate,truth,target_position,"
-                                               "definition,value,se,n,d,pairs,seed");
+    return cs_table_init(&s->table,
+                         "series,metric,surrogate,truth,target_position,definition,value,"
+                         "se,n,d,pairs,seed");
 }
 
 static cs_status finish(study *s)
@@ -509,9 +506,11 @@ static cs_status finish(study *s)
     if (status == CS_OK && s->truth) {
         status = cs_json_set(root, "ranking", json_incref(s->truth));
     }
+    if (status == CS_OK && s->truth) {
+        status = cs_output_show(s->args, 1, (const cs_table *const[]){&s->beside});
+    }
     if (status == CS_OK) {
-        status = cs_output_result(s->args, "features", root,
-                                  s->truth && s->brief ? &s->beside : &s->table);
+        status = cs_output_result(s->args, "features", root, &s->table);
     }
     cs_free(path);
     json_decref(root);

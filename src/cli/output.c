@@ -192,6 +192,70 @@ static cs_status write_form(cs_args *args, const char *name, const char *suffix,
     return status;
 }
 
+/* Definitions are sentences, the same in many rows; a column of nothing tells nothing. */
+static bool for_the_eye(const cs_table *table, int column)
+{
+    bool empty = table->rows > 0;
+    for (int64_t r = 0; r < table->rows && empty; ++r) {
+        empty = table->cell[r * table->columns + column][0] == '\0';
+    }
+    return !empty && strcmp(table->name[column], "definition") != 0;
+}
+
+static cs_status print_brief(const cs_table *table, FILE *out)
+{
+    cs_table brief = {.rows = table->rows}; /* borrows names and cells */
+    int *from = cs_alloc(table->columns, sizeof *from);
+    brief.name = cs_alloc(table->columns, sizeof *brief.name);
+    brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
+    cs_status status = from && brief.name && brief.cell ? CS_OK : CS_ERR_MEMORY;
+    for (int c = 0; c < table->columns && status == CS_OK; ++c) {
+        if (for_the_eye(table, c)) {
+            brief.name[brief.columns] = table->name[c];
+            from[brief.columns++] = c;
+        }
+    }
+    for (int64_t i = 0; i < brief.rows * brief.columns && status == CS_OK; ++i) {
+        brief.cell[i] = table->cell[i / brief.columns * table->columns + from[i % brief.columns]];
+    }
+    if (status == CS_OK) {
+        status = cs_table_print_text(&brief, out);
+    }
+    cs_free(from);
+    cs_free(brief.name);
+    cs_free(brief.cell);
+    return status;
+}
+
+/* Closes a memory stream; memory is all that one can lack. */
+static cs_status close_memory(FILE *out, cs_status status)
+{
+    bool bad = ferror(out) != 0;
+    bad = fclose(out) != 0 || bad;
+    if (bad) {
+        cs_reason_clear();
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    return status;
+}
+
+cs_status cs_output_show(cs_args *args, int count, const cs_table *const *table)
+{
+    assert(!args->shown);
+    cs_status status = CS_OK;
+    FILE *out = open_memstream(&args->shown, &args->shown_size);
+    if (!out) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        if (i > 0) {
+            (void)fputc('\n', out);
+        }
+        status = print_brief(table[i], out);
+    }
+    return close_memory(out, status);
+}
+
 /* Puts the form asked for into memory: standard output waits until the run is complete. */
 static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
 {
@@ -205,16 +269,12 @@ static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
         status = cs_json_print(out, json);
     } else if (cs_args_flag(args, "csv")) {
         status = cs_table_print_csv(table, out);
+    } else if (args->shown) {
+        (void)fwrite(args->shown, 1, args->shown_size, out);
     } else {
-        status = cs_table_print_text(table, out);
+        status = print_brief(table, out);
     }
-    bool bad = ferror(out) != 0;
-    bad = fclose(out) != 0 || bad;
-    if (bad) { /* memory is all that such a stream can lack */
-        cs_reason_clear();
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
-    }
-    return status;
+    return close_memory(out, status);
 }
 
 cs_status cs_output_print(cs_args *args)

@@ -23,12 +23,18 @@ const cs_progress *cs_output_progress(const cs_args *args);
 void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
 
 /* Sets what is printed once the run is complete: `json` with --json, `table` as CSV with --csv,
- * else the table as aligned text. Either may be NULL when that form does not exist (asking for it
- * is CS_ERR_USAGE). With -o DIR writes DIR/<name>.json and DIR/<name>.csv (refusing to overwrite
- * without --force). Borrows both. Call it once: --resume prints the result again from these files.
+ * else the table as aligned text, without its empty columns and its definitions, which files and
+ * --csv keep; what cs_output_show set stands in its place. Either may be NULL when that form does
+ * not exist (asking for it is CS_ERR_USAGE). With -o DIR writes DIR/<name>.json and DIR/<name>.csv
+ * (refusing to overwrite without --force). Borrows both. Call it once: --resume prints the result
+ * again from these files.
  */
 cs_status cs_output_result(cs_args *args, const char *name, json_t *json,
                            const cs_table *table) CS_MUST_CHECK;
+
+/* Tables that stand for the result on a terminal, one below the other, where its own is long;
+ * called before cs_output_result. What --resume prints again is the result's own table. */
+cs_status cs_output_show(cs_args *args, int count, const cs_table *const *table) CS_MUST_CHECK;
 
 /* The same for a result that is text as it stands, `size` bytes with their line ends: printed
  * unless

@@ -120,7 +120,8 @@ const cs_opt cs_group_probe_texts[] = {
      .argument = "N",
      .low = 1,
      .high = 1e15,
-     .help = "The first N examples of either file only."},
+     .help = "The first N lines of either file only, whatever their classes: of what is sorted by "
+             "class, --few draws from every one."},
     {.name = "special",
      .kind = CS_OPT_CHOICE,
      .argument = "auto|yes|no",
@@ -238,6 +239,5 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, cs_linear_probe_option
     if (!(fit->tolerance > 0.0)) {
         return cs_fail(CS_ERR_USAGE, "--tolerance: 0 not above 0");
     }
-    s->brief = !cs_args_flag(args, "csv") && !cs_args_given(args, "output");
     return take_penalties(args, fit, penalty);
 }

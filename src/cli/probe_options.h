@@ -9,8 +9,8 @@
 /* Labels, metrics, seeds and fits; what goes with a model and texts. */
 extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
 
-/* Everything of the first group that can be told before anything is read: few, seed, seeds and
- * brief of *s, and *fit, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
+/* Everything of the first group that can be told before anything is read: few, seed and seeds
+ * of *s, and *fit, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, cs_linear_probe_options *fit,
                         double **penalty) CS_MUST_CHECK;
 

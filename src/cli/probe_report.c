@@ -9,8 +9,7 @@
 #define SCORE_COLUMNS                                                                              \
     "value,se,low,high,coverage,seeds,n,n_test,d,classes,penalty,gradient_norm,iterations"
 
-const char *const cs_probe_columns = "model,layer,few,probe,metric,definition," SCORE_COLUMNS,
-                  *const cs_probe_columns_brief = "model,layer,few,probe,metric," SCORE_COLUMNS;
+const char *const cs_probe_columns = "model,layer,few,probe,metric,definition," SCORE_COLUMNS;
 
 /* --- the fits together ------------------------------------------------------------------------ */
 
@@ -70,7 +69,7 @@ static cs_status add_row(const cs_probe_study *s, const cs_probe_layer *l, const
         (status = cs_table_text(t, "few", s->few)) != CS_OK ||
         (status = cs_table_text(t, "probe", probe)) != CS_OK ||
         (status = cs_table_text(t, "metric", metric)) != CS_OK ||
-        (!s->brief && (status = cs_table_text(t, "definition", definition)) != CS_OK)) {
+        (status = cs_table_text(t, "definition", definition)) != CS_OK) {
         return status;
     }
     for (size_t i = 0; i < sizeof real / sizeof *real && status == CS_OK; ++i) {

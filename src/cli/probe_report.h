@@ -14,7 +14,6 @@ typedef struct {
     const char *model;     /* or name of the features */
     const char *few;       /* "all", "10%", "16" */
     cs_judge judge;        /* of predictions */
-    bool brief;            /* a table for the eye: no definitions */
     const cs_rival *rival; /* the run of --against */
     cs_table *table;       /* of scores */
     cs_table *predictions; /* NULL: not wanted */
@@ -29,7 +28,7 @@ typedef struct {
 } cs_probe_layer;
 
 /* Columns of the table of scores. */
-extern const char *const cs_probe_columns, *const cs_probe_columns_brief;
+extern const char *const cs_probe_columns;
 
 /* Adds the layer's rows to the tables and its results to `json`. CS_ERR_INPUT when the rival's
  * predictions are of other examples. */

@@ -63,12 +63,22 @@ const char *cs_rows_type_name(cs_rows_type type)
 
 cs_rows cs_rows_of_f32(int64_t rows, int64_t cols, const float *data, const char *name)
 {
-    return (cs_rows){.rows = rows, .cols = cols, .type = CS_ROWS_F32, .name = name, .f32 = data};
+    return (cs_rows){.rows = rows,
+                     .cols = cols,
+                     .dimensions = 2,
+                     .type = CS_ROWS_F32,
+                     .name = name,
+                     .f32 = data};
 }
 
 cs_rows cs_rows_of_f64(int64_t rows, int64_t cols, const double *data, const char *name)
 {
-    return (cs_rows){.rows = rows, .cols = cols, .type = CS_ROWS_F64, .name = name, .f64 = data};
+    return (cs_rows){.rows = rows,
+                     .cols = cols,
+                     .dimensions = 2,
+                     .type = CS_ROWS_F64,
+                     .name = name,
+                     .f64 = data};
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -122,6 +132,7 @@ static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64
         rows->rows *= shape[d];
     }
     rows->cols = shape[ndim - 1];
+    rows->dimensions = ndim;
     if (rows->rows == 0 || rows->cols == 0) {
         return cs_fail(CS_ERR_INPUT, "%s: is empty (%" PRId64 " rows of %" PRId64 ")", s->name,
                        rows->rows, rows->cols);

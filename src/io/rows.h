@@ -24,6 +24,7 @@ typedef struct {
     /* Row-major numbers in memory, of `type`, or NULL: rows x cols without gaps. */
     const float *f32;
     const double *f64;
+    int dimensions;       /* of the array that was opened, above 2: see the top; of memory 2 */
     cs_rows_store *store; /* what it was opened on; NULL for memory */
 } cs_rows;
 

@@ -34,6 +34,14 @@ test_study_of_two_models() {
         exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 --force -o study
 }
 
+# The gap comes first, and definitions stay in the files.
+test_table_for_the_eye() {
+    small_corpus c.tsv
+    trained mlm masked && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 && cp out plain && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 -o o && cmp -s out plain || return 1
+    [ "$(head -1 out | tr -s ' ')" = "model layer metric with without value se n series" ] && grep -q '^$' out && grep -q with-mask out &&
+        ! grep -q 'least k with' out && [ "$(wc -L < out)" -lt 120 ] || fail "$(head -3 out)"
+}
+
 # with-mask has the rows of without-mask; MAE-LM's pairs are equally many.
 test_equal_rows() {
     small_corpus c.tsv
@@ -108,8 +116,8 @@ test_refusals() {
         refuses 2 "=mlm: want NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
         refuses 3 "none: no directory of a model" "$COSPEC" mask-rank X=none c.tsv &&
         refuses 2 "--layers" "$COSPEC" mask-rank mlm c.tsv --layers 0,7 &&
-        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, and so 80 blocks" && [ "$(number blocks out)" = 80 ] &&
-        exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: one document, and so no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, and so as many blocks" && [ "$(number blocks out)" = 80 ] &&
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: 1 document, and so no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }
     # no mask token: neither config.json nor tokenizer.json names one
     cp -r mlm nomask && sed -i 's/"mask_id": [0-9]*/"mask_id": -1/' nomask/config.json && sed -i 's/\[MASK\]/[NONE]/g; s/<mask>/<none>/g' nomask/tokenizer.json
     refuses 2 "nomask: the model has no mask token" "$COSPEC" mask-rank nomask c.tsv || return 1
@@ -131,6 +139,7 @@ test_verify() {
 
 check study_of_two_models
 check equal_rows
+check table_for_the_eye
 check options
 check same_bytes_for_any_threads
 check figures

@@ -93,7 +93,7 @@ test_texts() {
     printf 'fungus\ta mushroom\n' > odd.tsv
     refuses 3 'odd.tsv:1: class "fungus" is none of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
     printf 'animal\ta\nanimal\tb\n' > one.tsv
-    refuses 3 "all 2 training rows are of class 0" "$COSPEC" probe small one.tsv one.tsv || return 1
+    refuses 3 "all 2 training rows are of class 'animal'" "$COSPEC" probe small one.tsv one.tsv || return 1
     refuses 3 'class "animal" has 40 examples, 41 are wanted' "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
     refuses 2 "--layer" "$COSPEC" probe small labelled.tsv labelled.tsv --layer 3
 }
@@ -127,6 +127,18 @@ test_unconverged() {
     toy
     exits 4 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 1e-3 --max-iterations 1 --json &&
         grep -qF 'stopped with a gradient above' err && grep -q '"converged": false' out || fail "${why:-$(cat err)}"
+}
+
+# One note for all seeds; the class that is alone has its name; numbers of TEST are looked at before the training.
+test_notes() {
+    toy
+    exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --few 4 --seeds 3 --penalties 1e-4,1e-5 --folds 2 && [ "$(grep -c 'of the grid' err)" = 1 ] &&
+        says "is the largest of the grid with 3 of 3 seeds: 0, 1, 2" || { fail "${why:-$(cat err)}"; return 1; }
+    f32 -1 2  1 2  -1 2  1 nan  -1 2  1 2  -1 2  1 2  -1 2  1 2 | npy nan.npy '<f4' '(10, 2)'
+    refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy --labels y.npy --test-labels y.npy --few 100 || return 1
+    small_corpus c.tsv; sort c.tsv > sorted.tsv
+    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --steps 2 --objective ar -o model &&
+        refuses 3 "all 9 training rows are of class 'animal': a probe needs two classes; --limit takes the first lines, --few examples of every class" "$COSPEC" probe model sorted.tsv c.tsv --limit 9
 }
 
 test_bad_input() {
@@ -164,6 +176,6 @@ test_bad_input() {
     }
 }
 
-for t in closed_form separable regression texts against unconverged bad_input; do
+for t in closed_form separable regression texts against notes unconverged bad_input; do
     check $t
 done

@@ -49,6 +49,22 @@ test_csv_and_text() {
     exits 0 "$COSPEC" rank cube.npy --blocks 3 --curve --csv && [ "$(grep -c '^cube.npy,stable_rank,' out)" = 3 ] || fail "curve: $(cat out)"
 }
 
+# Definitions are in files and --csv, whatever is printed; columns of nothing are not printed.
+test_table_for_the_eye() {
+    cube
+    exits 0 "$COSPEC" rank cube.npy --blocks 3 && cp out plain && exits 0 "$COSPEC" rank cube.npy --blocks 3 -o o && cmp -s out plain && ! grep -q 'least k with' out &&
+        grep -q 'least k with' o/rank.csv && [ "$(head -1 plain | tr -s ' ')" = "matrix metric value se n d" ] || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" rank cube.npy --blocks 1 && [ "$(head -1 out | tr -s ' ')" = "matrix metric value n d" ] || fail "${why:-$(cat out)}"
+}
+
+# An array of three dimensions counts as rows of its last one, which is said.
+test_more_dimensions() {
+    cube
+    f32 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 | npy deep.npy '<f4' '(2, 3, 3)'
+    exits 0 "$COSPEC" rank deep.npy --blocks 2 --json && says "deep.npy: an array of 3 dimensions, taken as 6 rows of its last" && [ "$(number n out)" = 6 ] &&
+        exits 0 "$COSPEC" rank cube.npy --blocks 2 --json && ! grep -q dimensions err || fail "${why:-$(cat err)}"
+}
+
 # A warning names the row and its share; without the row it is gone.
 test_outliers() {
     f32 1 0 0  0 1 0  0 0 big  0 0 1 | npy heavy.npy '<f4' '(4, 3)'
@@ -177,6 +193,6 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form csv_and_text outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
+for t in closed_form csv_and_text table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
     check $t
 done
