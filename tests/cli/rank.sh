@@ -179,10 +179,10 @@ test_similarity() {
 test_inputs_that_do_not_end() {
     mkfifo pipe.npy
     ln -s /dev/zero zero.npy
-    refuses 3 "pipe.npy: is not a regular file" timeout 20 "$COSPEC" rank pipe.npy &&
-        refuses 3 "zero.npy: is not a regular file" timeout 20 "$COSPEC" rank zero.npy &&
-        refuses 2 "/dev/zero: a matrix is FILE.npy" timeout 20 "$COSPEC" rank /dev/zero &&
-        refuses 3 "pipe.npy: is not a regular file" timeout 20 "$COSPEC" plot bound pipe.npy -o f || return 1
+    refuses 3 "pipe.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" rank pipe.npy &&
+        refuses 3 "zero.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" rank zero.npy &&
+        refuses 2 "/dev/zero: a matrix is FILE.npy" timeout -s KILL 20 "$COSPEC" rank /dev/zero &&
+        refuses 3 "pipe.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" plot bound pipe.npy -o f || return 1
     truncate -s 16G large.npy || { fail "no sparse file"; return 1; }
     "$COSPEC" rank large.npy > out 2> err &
     pid=$!
