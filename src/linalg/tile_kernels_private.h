@@ -13,7 +13,12 @@ typedef int32_t vi __attribute__((vector_size(WIDTH)));
 typedef float vf_any __attribute__((vector_size(WIDTH), aligned(4), may_alias));
 typedef double vd_any __attribute__((vector_size(WIDTH), aligned(8), may_alias));
 
-enum { WF = WIDTH / 4, WD = WIDTH / 8, AHEAD = 16 /* rows asked of the caches beforehand */ };
+enum {
+    WF = WIDTH / 4,
+    WD = WIDTH / 8,
+    AHEAD = 16, /* rows asked of the caches beforehand */
+    LINE = 64,  /* bytes of a line of theirs */
+};
 
 #define real float
 #define vector vf

@@ -13,7 +13,9 @@ static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
                 vector right = *(const vector_any *)(pb + LANES);
                 __builtin_prefetch(pa + (int64_t)AHEAD * CS_TILE);
                 __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE);
-                __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE + LANES);
+                if (WIDTH >= LINE) { /* else one line holds both vectors, and loads are scarce */
+                    __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE + LANES);
+                }
                 UNROLL for (int64_t i = 0; i < GRIP; ++i)
                 {
                     vector x = pa[i] - (vector){0};
