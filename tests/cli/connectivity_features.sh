@@ -1,27 +1,6 @@
 # cospec connectivity --pairs: closed forms, true matrices beside it, figures, bad input.
 . tests/cli/lib.sh
 
-# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
-npy() {
-    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
-    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
-    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
-      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
-}
-
-# bytes of little-endian float32 for these numbers
-f32() {
-    for x in "$@"; do
-        case $x in
-            0) printf '\000\000\000\000' ;;
-            1) printf '\000\000\200\077' ;;
-            2) printf '\000\000\000\100' ;;
-            -1) printf '\000\000\200\277' ;;
-            nan) printf '\000\000\300\177' ;;
-        esac
-    done
-}
-
 metric() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' "${2:-out}"; }
 error_of() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"se\":" { sub(/,/, "", $2); print $2; exit }' out; }
 

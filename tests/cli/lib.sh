@@ -55,3 +55,27 @@ small_corpus() {
         i=$((i + 1))
     done | sed 's/ 0 / zero /; s/ 1 / one /; s/ 2 / two /; s/ 3 / three /' > "$1"
 }
+
+# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
+npy() {
+    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
+    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
+      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
+}
+
+# f32 NUMBER...: little-endian float32 of 0 1 2 -1 0.5 nan, and big for 1000
+f32() {
+    for x in "$@"; do
+        case $x in
+            0) printf '\000\000\000\000' ;;
+            1) printf '\000\000\200\077' ;;
+            2) printf '\000\000\000\100' ;;
+            -1) printf '\000\000\200\277' ;;
+            0.5) printf '\000\000\000\077' ;;
+            nan) printf '\000\000\300\177' ;;
+            big) printf '\000\000\172\104' ;;
+            *) fail "f32 knows no $x" ;;
+        esac
+    done
+}

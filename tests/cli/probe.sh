@@ -1,27 +1,6 @@
 # cospec probe: closed forms from files, texts through a model, few labels, comparisons, bad input.
 . tests/cli/lib.sh
 
-# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
-npy() {
-    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
-    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
-    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
-      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
-}
-
-# bytes of little-endian float32 for the numbers 0 1 2 -1 nan
-f32() {
-    for x in "$@"; do
-        case $x in
-            0) printf '\000\000\000\000' ;;
-            1) printf '\000\000\200\077' ;;
-            2) printf '\000\000\000\100' ;;
-            -1) printf '\000\000\200\277' ;;
-            nan) printf '\000\000\300\177' ;;
-        esac
-    done
-}
-
 i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
 
 # Ten rows (z, 7), z = -1 and 1 in turn; labels agree with the sign of z in eight of them.

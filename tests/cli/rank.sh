@@ -1,29 +1,6 @@
 # cospec rank and similarity: closed forms, every kind of file, rows left out, shards, bad input.
 . tests/cli/lib.sh
 
-# npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
-npy() {
-    head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
-    size=$(( (${#head} + 11 + 63) / 64 * 64 ))
-    { printf '\223NUMPY\001\000'; printf '%b' "$(printf '\\%03o\\%03o' $(((size - 10) % 256)) $(((size - 10) / 256)))"
-      printf "%-$((size - 11))s\n" "$head"; cat; } > "$1"
-}
-
-# bytes of little-endian float32 for the numbers 0 1 2 -1 0.5 NaN
-f32() {
-    for x in "$@"; do
-        case $x in
-            0) printf '\000\000\000\000' ;;
-            1) printf '\000\000\200\077' ;;
-            2) printf '\000\000\000\100' ;;
-            -1) printf '\000\000\200\277' ;;
-            0.5) printf '\000\000\000\077' ;;
-            nan) printf '\000\000\300\177' ;;
-            big) printf '\000\000\172\104' ;; # 1000
-        esac
-    done
-}
-
 # Rows (1 0 0) (0 1 0) (0 0 1), twice, of either sign: lambda = 2 2 2.
 cube() { f32 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 | npy cube.npy '<f4' '(6, 3)'; }
 
