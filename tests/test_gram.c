@@ -87,7 +87,7 @@ static void kernels_agree_with_the_definition(void **state)
     (void)state;
     const cs_tile_kernels *all[3];
     int count = cs_tile_kernels_all(all);
-    enum { STEPS = 77, COLS = 29 };
+    enum { STEPS = 77, COLS = 13 };
     float *a = normal_rows(STEPS, CS_TILE, 0, 1), *b = normal_rows(STEPS, CS_TILE, 0, 2);
     for (int v = 0; v < count; ++v) {
         float tile[CS_TILE * CS_TILE], panel[STEPS * CS_TILE], sum[CS_TILE] = {0};
@@ -125,11 +125,13 @@ static void kernels_agree_with_the_definition(void **state)
             }
             assert_true(fabs(total - want) <= 4 * FLT_EPSILON * want);
         }
-        double to[19] = {0};
-        all[v]->widen(19, a, to);
-        all[v]->widen(19, a, to);
-        for (int i = 0; i < 19; ++i) {
-            assert_true(to[i] == 2.0 * (double)a[i]);
+        double to[CS_TILE * (CS_TILE + 3)] = {0};
+        all[v]->widen(tile, to, CS_TILE + 3);
+        all[v]->widen(tile, to, CS_TILE + 3);
+        for (int i = 0; i < CS_TILE; ++i) {
+            for (int j = 0; j < CS_TILE; ++j) {
+                assert_true(to[i * (CS_TILE + 3) + j] == 2.0 * (double)tile[i * CS_TILE + j]);
+            }
         }
     }
     cs_free(a);

@@ -381,7 +381,7 @@ static const cs_opt rank_options[] = {
      .argument = "float|double",
      .fallback = "double",
      .help = "Type in which products of rows are summed. float is twice as fast; eigenvalues below "
-             "1.7e-5 of their sum then count as 0."},
+             "9.7e-6 of their sum then count as 0."},
     {.name = "tolerance",
      .kind = CS_OPT_REAL,
      .argument = "X",

@@ -1,7 +1,7 @@
 /* Streaming Gram matrix on packed panels.
  *
- * A chunk of rows (some MB, all of one group) is read, packed into panels of 32 columns by 256 rows
- * and searched for values that are not finite, a run of 256 rows an item; then the blocks of the
+ * A chunk of rows (some MB, all of one group) is read, packed into panels of 16 columns by 128 rows
+ * and searched for values that are not finite, a run of 128 rows an item; then the blocks of the
  * upper triangle are the items: each sums its tiles over 4,096 rows in float and adds them to the
  * double matrix. An entry belongs to one item and its terms come in the order of the rows, so
  * threads do not bear on the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
@@ -19,10 +19,10 @@
 
 enum {
     STEPS = CS_TILE_STEPS,
-    SLAB = 16,              /* runs of STEPS rows summed in the tile's type */
+    SLAB = 32,              /* runs of STEPS rows summed in the tile's type */
     CHUNK_BYTES = 16 << 20, /* packed rows at a time */
     MOST_ROWS = 1 << 16,    /* of a chunk */
-    WIDEST_BLOCK = 4,       /* panels of a block of the result */
+    WIDEST_BLOCK = 12,      /* panels of a block of the result */
     PIECE = 16,             /* rows packed before the next panel: lines follow each other */
 };
 
@@ -220,22 +220,20 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
 
 /* --- multiplying ------------------------------------------------------------------------------ */
 
-/* Adds one tile to entries i <= j of the group's matrix. */
+/* Adds one tile to entries i <= j of the group's matrix: a whole one above the diagonal at once. */
 static void add_tile(const adder *a, int64_t i0, int64_t j0, const char *tile)
 {
     const int64_t d = a->g->cols;
     double *block = a->g->block + a->group * d * d;
+    if (!a->g->wide && i0 < j0 && j0 + CS_TILE <= d) {
+        a->kernels->widen((const float *)tile, block + i0 * d + j0, d);
+        return;
+    }
     for (int64_t i = i0; i < least(i0 + CS_TILE, d); ++i) {
-        const int64_t from = i0 == j0 ? i : j0, count = least(j0 + CS_TILE, d) - from;
-        const int64_t at = (i - i0) * CS_TILE + from - j0;
-        double *to = block + i * d + from;
-        if (a->g->wide) {
-            const double *x = (const double *)tile + at;
-            for (int64_t j = 0; j < count; ++j) {
-                to[j] += x[j];
-            }
-        } else {
-            a->kernels->widen(count, (const float *)tile + at, to);
+        for (int64_t j = i0 == j0 ? i : j0; j < least(j0 + CS_TILE, d); ++j) {
+            const int64_t at = (i - i0) * CS_TILE + j - j0;
+            block[i * d + j] +=
+                a->g->wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
         }
     }
 }
@@ -393,7 +391,7 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
 {
     const int64_t item = g->wide ? sizeof(double) : sizeof(float);
     int64_t d = g->cols, panels = ceiling(d, CS_TILE);
-    int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : 1;
+    int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : WIDEST_BLOCK / 6;
     int64_t run_bytes = panels * STEPS * CS_TILE * item;
     int64_t runs = CHUNK_BYTES / (run_bytes * SLAB) * SLAB;
     runs = runs < SLAB ? SLAB : least(runs, MOST_ROWS / STEPS);

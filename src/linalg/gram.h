@@ -7,13 +7,13 @@
  * group and about 24 MB (d <= 1,000) of rows on their way, whatever n.
  *
  * Error. Products are summed in float (double when `wide`) over at most 4,096 rows and then in
- * double. With u = 2^-24 (2^-53), c = 274 roundings at most (256 rows in sequence, 16 such runs,
+ * double. With u = 2^-24 (2^-53), c = 162 roundings at most (128 rows in sequence, 32 such runs,
  * the rounding of a row to the type):
  *
  *   |Ghat_ij - G_ij| <= gamma sum_k |x_ki - s_i| |x_kj - s_j|,   gamma = c u / (1 - c u)
  *
  * hence every eigenvalue is within gamma trace(G) (Weyl; the norm of |X|^T |X| is at most its
- * trace): 1.7e-5 trace(G) in float, 3e-14 in double. This is the bound; rounding errors of random
+ * trace): 9.7e-6 trace(G) in float, 1.8e-14 in double. This is the bound; rounding errors of random
  * sign leave about its square root times sqrt(u). Products below 1e-38 vanish in float.
  *
  * Bits depend on the data, the groups and the processor's vector unit, never on the number of
@@ -32,7 +32,7 @@
 typedef struct {
     bool wide;      /* sum products in double: for eigenvalues below 1e-5 of the trace */
     bool normalise; /* rows divided by their norms; rows of zeros stay */
-    bool shift;     /* s = mean of the first 256 rows added, so that centring does not cancel */
+    bool shift;     /* s = mean of the first 128 rows added, so that centring does not cancel */
     int threads;    /* 0: cs_threads() */
     const cs_progress *progress;
 } cs_gram_options;

@@ -16,10 +16,10 @@
 #include "io/npy.h"
 #include "io/npz.h"
 
-/* See gram.h: 274 roundings. */
+/* See gram.h: 162 roundings. */
 static double error_bound(bool wide)
 {
-    double cu = 274.0 * (wide ? 0x1p-53 : 0x1p-24);
+    double cu = 162.0 * (wide ? 0x1p-53 : 0x1p-24);
     return cu / (1.0 - cu);
 }
 

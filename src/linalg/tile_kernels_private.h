@@ -1,6 +1,7 @@
 /* The kernels of tile_private.h: one text for AVX-512, AVX2 with FMA and any machine (tile_*.c),
- * which name the width of a vector in bytes, WIDTH, and the fused operations. A tile is computed in
- * strips that the registers hold: GRIP rows of two vectors.
+ * which name the width of a vector in bytes, WIDTH, the fused operations and `signs`, a bit for
+ * each negative lane. A tile is computed in pieces that the registers hold: GRIP rows of STRIP
+ * vectors.
  */
 #include "linalg/tile_private.h"
 
@@ -16,8 +17,6 @@ typedef double vd_any __attribute__((vector_size(WIDTH), aligned(8), may_alias))
 enum {
     WF = WIDTH / 4,
     WD = WIDTH / 8,
-    AHEAD = 16, /* rows asked of the caches beforehand */
-    LINE = 64,  /* bytes of a line of theirs */
 };
 
 #define real float
@@ -36,41 +35,37 @@ enum {
 #define TYPED(name) name##_wide
 #include "linalg/tile_typed_private.h"
 
-static void widen(int64_t n, const float *x, double *to)
+static void widen(const float *tile, double *to, int64_t ld)
 {
     typedef float half __attribute__((vector_size(WIDTH / 2)));
-    int64_t i = 0;
-    for (; i + WD <= n; i += WD) {
-        half v;
-        memcpy(&v, x + i, sizeof v);
-        *(vd_any *)(to + i) += __builtin_convertvector(v, vd);
-    }
-    for (; i < n; ++i) {
-        to[i] += (double)x[i];
+    for (int64_t i = 0; i < CS_TILE; ++i, tile += CS_TILE, to += ld) {
+        UNROLL for (int64_t j = 0; j < CS_TILE; j += WD)
+        {
+            half v;
+            memcpy(&v, tile + j, sizeof v);
+            *(vd_any *)(to + j) += __builtin_convertvector(v, vd);
+        }
     }
 }
 
 /* Keys of a vector at a time; the counting itself is scalar. */
-static bool scan(const float *x, float least, int shift, uint64_t *bins)
+static bool scan(const float *tile, float least, int shift, uint64_t *bins, uint32_t *found)
 {
-    vi found = {0};
-    uint32_t bin[CS_TILE];
-    uint64_t word[WIDTH / 8], any = 0;
-    UNROLL for (int64_t i = 0; i < CS_TILE / WF; ++i)
-    {
-        vf v = *(const vf_any *)(x + i * WF);
-        vu key = (vu)v ^ ((vu)((vi)v >> 31) | 0x80000000U);
-        key >>= (uint32_t)shift;
-        memcpy(bin + i * WF, &key, sizeof key);
-        found |= v >= least;
-    }
-    for (int i = 0; i < CS_TILE; ++i) {
-        ++bins[bin[i]];
-    }
-    memcpy(word, &found, sizeof word);
-    UNROLL for (int i = 0; i < WIDTH / 8; ++i)
-    {
-        any |= word[i];
+    uint32_t any = 0;
+    for (int i = 0; i < CS_TILE; ++i, tile += CS_TILE) {
+        uint32_t bin[CS_TILE], bits = 0;
+        UNROLL for (int64_t j = 0; j < CS_TILE / WF; ++j)
+        {
+            vf v = *(const vf_any *)(tile + j * WF);
+            vu key = (vu)v ^ ((vu)((vi)v >> 31) | 0x80000000U);
+            key >>= (uint32_t)shift;
+            memcpy(bin + j * WF, &key, sizeof key);
+            bits |= signs(v >= least) << (j * WF);
+        }
+        for (int j = 0; j < CS_TILE; ++j) {
+            ++bins[bin[j]];
+        }
+        any |= found[i] = bits;
     }
     return any != 0;
 }

@@ -1,8 +1,8 @@
-/* Products of packed panels, one 32 x 32 tile of the result at a time: what the Gram matrix and the
+/* Products of packed panels, one 16 x 16 tile of the result at a time: what the Gram matrix and the
  * top pairs share. Private to src/linalg.
  *
- * A panel holds 32 columns of a matrix over some rows, row by row: panel[k * 32 + i]. A tile
- * c[i * 32 + j] gains sum_k a[k * 32 + i] b[k * 32 + j], k in order, one fused multiply-add (a
+ * A panel holds 16 columns of a matrix over some rows, row by row: panel[k * 16 + i]. A tile
+ * c[i * 16 + j] gains sum_k a[k * 16 + i] b[k * 16 + j], k in order, one fused multiply-add (a
  * product and a sum on machines without) a term: at most k + 1 roundings. The order is fixed, so
  * bits do not depend on who computes which tile.
  */
@@ -14,9 +14,10 @@
 #include "base/status.h"
 
 enum {
-    CS_TILE = 32,        /* columns of a panel */
-    CS_TILE_STEPS = 256, /* rows of a panel: 32 KB of floats, the first level cache */
-    CS_TILE_LANES = 16,  /* partial sums of a row's squares */
+    CS_TILE = 16, /* columns of a panel: a cache line of floats a row */
+    CS_TILE_STEPS =
+        128, /* rows of a panel: 8 KB of floats, so that two stay in the first level cache */
+    CS_TILE_LANES = 16, /* partial sums of a row's squares */
 };
 
 /* The vector kernels of one instruction set; all sizes are whole panels. */
@@ -25,19 +26,19 @@ typedef struct {
     void (*product)(int64_t steps, const float *a, const float *b, float *c);
     void (*product_wide)(int64_t steps, const double *a, const double *b, double *c);
 
-    /* Packs columns 0..cols-1 (at most 32, zeros beyond) of `rows` rows of x, adds their sums over
-     * the rows to sum[32], and their squares to square[row * CS_TILE_LANES + lane]. */
+    /* Packs columns 0..cols-1 (at most 16, zeros beyond) of `rows` rows of x, adds their sums over
+     * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]. */
     void (*pack)(int64_t rows, int64_t cols, const float *x, int64_t ld, float *panel, float *sum,
                  float *square);
     void (*pack_wide)(int64_t rows, int64_t cols, const double *x, int64_t ld, double *panel,
                       double *sum, double *square);
 
-    /* to[i] += x[i] */
-    void (*widen)(int64_t n, const float *x, double *to);
+    /* to[i * ld + j] += tile[i * 16 + j] */
+    void (*widen)(const float *tile, double *to, int64_t ld);
 
-    /* Counts each of 32 values in bins[cs_tile_key(x) >> shift]; whether any is at least `least`.
-     */
-    bool (*scan)(const float *x, float least, int shift, uint64_t *bins);
+    /* Counts each of the 256 values of a tile in bins[cs_tile_key(x) >> shift]. Bit j of found[i]:
+     * entry (i, j) is at least `least`; whether any is. */
+    bool (*scan)(const float *tile, float least, int shift, uint64_t *bins, uint32_t *found);
 } cs_tile_kernels;
 
 /* The best that this processor has. */

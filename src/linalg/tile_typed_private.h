@@ -2,33 +2,44 @@
  * and for doubles, with real, vector, vector_any (unaligned), LANES of a vector, FUSED(a, b, c) and
  * TYPED(name) defined. */
 
+/* `rows` rows of a tile by STRIP vectors: all of the steps in registers. */
+static inline __attribute__((always_inline)) void
+TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
+{
+    vector sum[GRIP][STRIP] = {{{0}}};
+    for (int64_t k = 0; k < steps; ++k, a += CS_TILE, b += CS_TILE) {
+        vector right[STRIP];
+        UNROLL for (int64_t j = 0; j < STRIP; ++j)
+        {
+            right[j] = *(const vector_any *)(b + j * LANES);
+        }
+        UNROLL for (int64_t i = 0; i < rows; ++i)
+        {
+            vector left = a[i] - (vector){0};
+            UNROLL for (int64_t j = 0; j < STRIP; ++j)
+            {
+                sum[i][j] = FUSED(left, right[j], sum[i][j]);
+            }
+        }
+    }
+    UNROLL for (int64_t i = 0; i < rows; ++i)
+    {
+        UNROLL for (int64_t j = 0; j < STRIP; ++j)
+        {
+            *(vector_any *)(c + i * CS_TILE + j * LANES) += sum[i][j];
+        }
+    }
+}
+
 static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
 {
-    for (int64_t i0 = 0; i0 < CS_TILE; i0 += GRIP) {
-        for (int64_t j0 = 0; j0 < CS_TILE; j0 += (int64_t)2 * LANES) {
-            vector sum[GRIP][2] = {{{0}}};
-            const real *pa = a + i0, *pb = b + j0;
-            for (int64_t k = 0; k < steps; ++k, pa += CS_TILE, pb += CS_TILE) {
-                vector left = *(const vector_any *)pb;
-                vector right = *(const vector_any *)(pb + LANES);
-                __builtin_prefetch(pa + (int64_t)AHEAD * CS_TILE);
-                __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE);
-                if (WIDTH >= LINE) { /* else one line holds both vectors, and loads are scarce */
-                    __builtin_prefetch(pb + (int64_t)AHEAD * CS_TILE + LANES);
-                }
-                UNROLL for (int64_t i = 0; i < GRIP; ++i)
-                {
-                    vector x = pa[i] - (vector){0};
-                    sum[i][0] = FUSED(x, left, sum[i][0]);
-                    sum[i][1] = FUSED(x, right, sum[i][1]);
-                }
-            }
-            UNROLL for (int64_t i = 0; i < GRIP; ++i)
-            {
-                real *to = c + (i0 + i) * CS_TILE + j0;
-                *(vector_any *)to += sum[i][0];
-                *(vector_any *)(to + LANES) += sum[i][1];
-            }
+    enum { REST = CS_TILE % GRIP, WHOLE = CS_TILE - REST };
+    for (int64_t j = 0; j < CS_TILE; j += STRIP * LANES) {
+        for (int64_t i = 0; i < WHOLE; i += GRIP) {
+            TYPED(strip)(GRIP, steps, a + i, b + j, c + i * CS_TILE + j);
+        }
+        if (REST > 0) {
+            TYPED(strip)(REST, steps, a + WHOLE, b + j, c + WHOLE * CS_TILE + j);
         }
     }
 }

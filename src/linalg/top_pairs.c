@@ -1,6 +1,6 @@
 /* Top pairs by blocks of X X^T that are looked through while they are in cache.
  *
- * Rows stand packed as the columns of panels; an item is a block of 128 x 128 inner products above
+ * Rows stand packed as the columns of panels; an item is a block of 192 x 192 inner products above
  * the diagonal. Its values are counted by the upper bits of their keys, and those at least as large
  * as the worker's bound are kept. When its store of 2 K pairs is full, the counts give a new bound
  * that K pairs reach; where ties defeat that, selection does (Hoare, CACM 4(7), 1961). No pair
@@ -21,11 +21,12 @@
 #include "linalg/tile_private.h"
 
 enum {
-    PANELS = 4, /* of a block's side */
+    PANELS = 12, /* of a block's side */
     BLOCK_ITEMS = PANELS * PANELS * CS_TILE * CS_TILE,
     KEY_SHIFT = 12,
     BINS = 1 << (32 - KEY_SHIFT),
     LEAST_ROOM = 1 << 14, /* pairs kept beyond K before a cut */
+    SORTED_PARTS = 8,
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -218,25 +219,34 @@ static void keep(finder *f, worker_state *w, float value, int64_t i, int64_t j)
     w->kept[w->count++] = (cs_pair){value, (int32_t)i, (int32_t)j};
 }
 
-/* The tile of panels (p, q): row by row, the whole ones by the kernel. */
+/* A tile on the diagonal or at the edge: entry by entry. */
+static void look_through_part(finder *f, worker_state *w, int64_t p, int64_t q, const float *tile)
+{
+    for (int64_t i = 0; i < least(CS_TILE, f->n - p * CS_TILE); ++i) {
+        int64_t from = p < q ? 0 : f->options->self ? i : i + 1;
+        for (int64_t j = from; j < least(CS_TILE, f->n - q * CS_TILE); ++j) {
+            const float x = tile[i * CS_TILE + j];
+            ++w->bins[cs_tile_key(x) >> KEY_SHIFT];
+            keep(f, w, x, p * CS_TILE + i, q * CS_TILE + j);
+        }
+    }
+}
+
+/* The tile of panels (p, q). */
 static void look_through(finder *f, worker_state *w, int64_t p, int64_t q, const float *tile)
 {
-    const int64_t i_end = least(CS_TILE, f->n - p * CS_TILE);
-    const int64_t j_end = least(CS_TILE, f->n - q * CS_TILE);
-    for (int64_t i = 0; i < i_end; ++i) {
-        const float *row = tile + i * CS_TILE;
-        int64_t from = p < q ? 0 : f->options->self ? i : i + 1;
-        if (from == 0 && j_end == CS_TILE) {
-            if (!f->kernels->scan(row, cs_tile_value(w->bound), KEY_SHIFT, w->bins)) {
-                continue;
-            }
-        } else {
-            for (int64_t j = from; j < j_end; ++j) {
-                ++w->bins[cs_tile_key(row[j]) >> KEY_SHIFT];
-            }
-        }
-        for (int64_t j = from; j < j_end; ++j) {
-            keep(f, w, row[j], p * CS_TILE + i, q * CS_TILE + j);
+    uint32_t found[CS_TILE];
+    if (p == q || (q + 1) * CS_TILE > f->n) {
+        look_through_part(f, w, p, q, tile);
+        return;
+    }
+    if (!f->kernels->scan(tile, cs_tile_value(w->bound), KEY_SHIFT, w->bins, found)) {
+        return;
+    }
+    for (int64_t i = 0; i < CS_TILE; ++i) {
+        for (uint32_t bits = found[i]; bits; bits &= bits - 1) {
+            const int64_t j = __builtin_ctz(bits);
+            keep(f, w, tile[i * CS_TILE + j], p * CS_TILE + i, q * CS_TILE + j);
         }
     }
 }
@@ -324,6 +334,21 @@ static cs_status fill_mean_and_quantiles(const finder *f, int threads, cs_top_pa
     return CS_OK;
 }
 
+/* Parts of the first pairs, each the best of what the parts before it left. */
+typedef struct {
+    cs_pair *pair;
+    int64_t count, part; /* pairs in all, in a part */
+} sorter;
+
+static cs_status sort_part(void *ctx, int64_t item, int worker)
+{
+    const sorter *s = ctx;
+    (void)worker;
+    const int64_t from = item * s->part;
+    qsort(s->pair + from, (size_t)least(s->part, s->count - from), sizeof *s->pair, in_order);
+    return CS_OK;
+}
+
 /* The first of what all workers kept. */
 static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
 {
@@ -341,14 +366,19 @@ static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
         at += f->state[t].count;
     }
     out->count = least(f->wanted, all);
-    if (out->count < all && out->count > 0) {
-        select_first(pair, all, out->count);
+    sorter s = {pair, out->count, out->count / SORTED_PARTS + 1};
+    int64_t size = all, parts = 0;
+    for (int64_t end = out->count; end > 0; end = (end - 1) / s.part * s.part, ++parts) {
+        if (end < size) {
+            select_first(pair, size, end);
+        }
+        size = end;
     }
-    qsort(pair, (size_t)out->count, sizeof *pair, in_order);
-    cs_pair *fitted = cs_realloc(pair, out->count, sizeof *pair);
+    cs_status status = cs_parallel(parts, threads, sort_part, &s);
+    cs_pair *fitted = status == CS_OK ? cs_realloc(pair, out->count, sizeof *pair) : NULL;
     if (!fitted) {
         cs_free(pair);
-        return CS_ERR_MEMORY;
+        return status == CS_OK ? CS_ERR_MEMORY : status;
     }
     out->pair = fitted;
     return CS_OK;
