@@ -121,13 +121,13 @@ with tempfile.TemporaryDirectory() as work:
     with open("/proc/cpuinfo") as f:
         kernels = [None, "SkylakeX"] if " avx512f " in f.read() else [None]
 
-    def rows_bench(what, form, path, note, *more):
+    def rows_bench(what, form, path, note, times, *more):
         here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rows_peer.py")
         for kernel in kernels:
             env = dict(os.environ, **({"OPENBLAS_CORETYPE": kernel} if kernel else {}))
             mine, peer = None, None
             for _ in range(3):  # in turns: the machine's other work meets both
-                for side, line in (("ours", [program, what, path, 1, *more]), ("peer", [sys.executable, here, form, path, 1, *more])):
+                for side, line in (("ours", [program, what, path, times, *more]), ("peer", [sys.executable, here, form, path, times, *more])):
                     got = json.loads(subprocess.run([*map(str, line)], check=True, capture_output=True, text=True, env=env).stdout)
                     if side == "ours":
                         mine = mine or dict(got, seconds=[], ssyrk=0, sgemm=0)
@@ -149,14 +149,17 @@ with tempfile.TemporaryDirectory() as work:
         return (f"{rate / 1e9:.0f} GFLOP/s (n d^2) ours, {100 * rate / mine['ssyrk']:.0f}% of ssyrk ({mine['ssyrk'] / 1e9:.0f}) and "
                 f"{100 * rate / best:.0f}% of the better of ssyrk and sgemm ({best / 1e9:.0f}), kernel {mine['kernel']}")
 
-    n, d = (20_000, 256) if small else (100_000, 768)
+    n, d = (20_000, 256) if small else (1_000_000, 768)
     path = os.path.join(work, "rows.npy")
-    np.save(path, rng.standard_normal((n, d), dtype=np.float32))
-    rows_bench("gram", "gram", path, f"{n} x {d} float32 rows into double")
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
+    for i in range(0, n, 50_000):
+        rows[i:i + 50_000] = rng.standard_normal((min(50_000, n - i), d), dtype=np.float32)
+    del rows
+    rows_bench("gram", "gram", path, f"{n} x {d} float32 rows into double", 1)
     n, k = (1000, 10_000) if small else (8000, 100_000)
     np.save(path, rng.standard_normal((n, 768), dtype=np.float32) + 0.3 * rng.standard_normal(768, dtype=np.float32))
     for form in ("pairs-whole", "pairs-blocks"):
-        rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", k)
+        rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", 3, k)
 
 for program_name in ("count_bench", "train_bench"):
     with tempfile.TemporaryDirectory() as work:
