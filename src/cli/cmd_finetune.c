@@ -371,8 +371,8 @@ static const cs_opt finetune_options[] = {
      .argument = "LIST",
      .fallback = "auto",
      .help = "Of accuracy, f1, f1-macro, matthews, pearson, spearman, mse, parted by commas; a "
-             "learning rate is chosen by the first. auto: accuracy,f1,matthews (f1-macro with "
-             "more than two classes); pearson,spearman,mse."},
+             "learning rate is chosen by the first. auto: all that go with the task (f1 with two "
+             "classes)."},
     {.name = "init",
      .kind = CS_OPT_CHOICE,
      .argument = "pretrained|random",

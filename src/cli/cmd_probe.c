@@ -204,6 +204,12 @@ static bool dry(const run *r)
     return cs_args_flag(r->args, "dry-run");
 }
 
+static cs_status read_metrics(run *r)
+{
+    return cs_metric_list_parse(cs_args_text(r->args, "metric"), r->study.judge.train->classes,
+                                &r->study.judge.metrics);
+}
+
 static cs_status probe_matrices(run *r)
 {
     static const char *const of_texts[] = {"pair",        "layer",        "pooling", "pair-column",
@@ -223,7 +229,7 @@ static cs_status probe_matrices(run *r)
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
         (status = want_classes(r)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
-        (status = cs_args_probe_metrics(r->args, &r->study)) != CS_OK) {
+        (status = read_metrics(r)) != CS_OK) {
         goto done;
     }
     if (test.cols != train.cols) {
@@ -329,7 +335,7 @@ static cs_status probe_texts(run *r)
     int64_t *layer = NULL;
     r->study.model = cs_args_positional(r->args, 0);
     cs_status status = read_texts(r);
-    if (status == CS_OK && (status = cs_args_probe_metrics(r->args, &r->study)) == CS_OK &&
+    if (status == CS_OK && (status = read_metrics(r)) == CS_OK &&
         (status = cs_args_model_open(r->args, r->study.model, &m)) == CS_OK &&
         (status = cs_model_text_has_states(&m)) == CS_OK &&
         (status = take_hidden(r, &m, &layer, &o)) == CS_OK) {

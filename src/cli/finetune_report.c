@@ -9,66 +9,14 @@
 #include "cli/output.h"
 #include "io/json.h"
 
-/* --- metrics -----------------------------------------------------------------------------------*/
-
-static cs_status add_metric(const char *name, int64_t classes, cs_metric_list *list)
-{
-    cs_metric metric = CS_METRIC_ACCURACY;
-    cs_status status = cs_metric_by_name(name, &metric);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (cs_metric_of_classes(metric) != (classes > 0)) {
-        return cs_fail(CS_ERR_USAGE, "--metric %s is for %s", name,
-                       classes > 0 ? "regression (--regression)" : "classification");
-    }
-    if (metric == CS_METRIC_F1 && classes != 2) {
-        return cs_fail(CS_ERR_USAGE, "--metric f1 is of two classes, not %lld: f1-macro",
-                       (long long)classes);
-    }
-    for (int i = 0; i < list->count; ++i) {
-        if (list->metric[i] == metric) {
-            return cs_fail(CS_ERR_USAGE, "--metric names %s twice", name);
-        }
-    }
-    list->metric[list->count++] = metric;
-    return CS_OK;
-}
-
-cs_status cs_metric_list_parse(const char *text, int64_t classes, cs_metric_list *out)
-{
-    const char *names = strcmp(text, "auto") != 0 ? text
-                        : classes == 0            ? "pearson,spearman,mse"
-                        : classes == 2            ? "accuracy,f1,matthews"
-                                                  : "accuracy,f1-macro,matthews";
-    cs_metric_list list = {0};
-    cs_status status = CS_OK;
-    while (status == CS_OK) {
-        size_t length = strcspn(names, ",");
-        char *name = cs_format("%.*s", (int)length, names);
-        status = name ? add_metric(name, classes, &list) : CS_ERR_MEMORY;
-        cs_free(name);
-        if (names[length] == '\0') {
-            break;
-        }
-        names += length + 1;
-    }
-    if (status == CS_OK) {
-        *out = list;
-    }
-    return status;
-}
-
 cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_metric_list *metrics,
                            int64_t seeds, uint64_t seed)
 {
-    cs_judge judge = {.train = &task->train.text,
+    return (cs_judge){.train = &task->train.text,
                       .test = &task->test.text,
-                      .metrics = metrics->count,
+                      .metrics = *metrics,
                       .seeds = seeds,
                       .seed = seed};
-    memcpy(judge.metric, metrics->metric, sizeof judge.metric);
-    return judge;
 }
 
 /* --- scores ------------------------------------------------------------------------------------*/
@@ -183,9 +131,9 @@ static cs_status add_comparison(report *r, json_t *json)
 {
     const cs_judge *j = &r->judge;
     cs_status status = CS_OK;
-    for (int64_t m = 0; m < j->metrics && status == CS_OK; ++m) {
-        status = add_row(r, cs_metric_name(j->metric[m]), cs_difference_definition, "difference",
-                         &r->other.difference[m]);
+    for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
+        status = add_row(r, cs_metric_name(j->metrics.metric[m]), cs_difference_definition,
+                         "difference", &r->other.difference[m]);
     }
     if (status == CS_OK && r->other.mcnemar) {
         const cs_seed_score p = cs_comparison_first_p(&r->other);
@@ -279,9 +227,9 @@ static cs_status add_scores(report *r, json_t *json)
 {
     json_t *scores = json_array();
     cs_status status = cs_json_set(json, "metrics", json_incref(scores));
-    for (int64_t m = 0; m < r->judge.metrics && status == CS_OK; ++m) {
+    for (int64_t m = 0; m < r->judge.metrics.count && status == CS_OK; ++m) {
         score s;
-        status = score_of(r, r->judge.metric[m], &s);
+        status = score_of(r, r->judge.metrics.metric[m], &s);
         if (status == CS_OK && (status = add_score(r, &s)) == CS_OK) {
             status = append(scores, json_score(r, &s));
         }

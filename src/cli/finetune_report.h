@@ -7,16 +7,6 @@
 #include "cli/finetune_runs.h"
 #include "cli/predictions.h"
 
-typedef struct {
-    cs_metric metric[CS_METRICS];
-    int count;
-} cs_metric_list;
-
-/* "auto" or names parted by commas. CS_ERR_USAGE names one that is unknown or does not go with the
- * task (classes 0: regression). */
-cs_status cs_metric_list_parse(const char *text, int64_t classes,
-                               cs_metric_list *out) CS_MUST_CHECK;
-
 /* The layer of its predictions: a fine-tuned model has no other. */
 #define CS_FINETUNE_LAYER "all"
 

@@ -11,6 +11,57 @@
 #include "io/json.h"
 #include "io/number.h"
 
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static cs_status add_metric(const char *name, int64_t classes, cs_metric_list *list)
+{
+    cs_metric metric = CS_METRIC_ACCURACY;
+    cs_status status = cs_blame(cs_metric_by_name(name, &metric), "--metric");
+    if (status != CS_OK) {
+        return status;
+    }
+    if (cs_metric_of_classes(metric) != (classes > 0)) {
+        return cs_fail(CS_ERR_USAGE, "--metric %s is for %s", name,
+                       classes > 0 ? "regression (--regression)" : "classification");
+    }
+    if (metric == CS_METRIC_F1 && classes != 2) {
+        return cs_fail(CS_ERR_USAGE, "--metric f1 is of two classes, not %lld: f1-macro",
+                       (long long)classes);
+    }
+    for (int i = 0; i < list->count; ++i) {
+        if (list->metric[i] == metric) {
+            return cs_fail(CS_ERR_USAGE, "--metric names %s twice", name);
+        }
+    }
+    list->metric[list->count++] = metric;
+    return CS_OK;
+}
+
+cs_status cs_metric_list_parse(const char *names, int64_t classes, cs_metric_list *out)
+{
+    if (strcmp(names, "auto") == 0) {
+        names = classes == 0   ? "pearson,spearman,mse"
+                : classes == 2 ? "accuracy,f1,f1-macro,matthews"
+                               : "accuracy,f1-macro,matthews";
+    }
+    cs_metric_list list = {0};
+    cs_status status = CS_OK;
+    while (status == CS_OK) {
+        size_t length = strcspn(names, ",");
+        char *name = cs_format("%.*s", (int)length, names);
+        status = name ? add_metric(name, classes, &list) : CS_ERR_MEMORY;
+        cs_free(name);
+        if (names[length] == '\0') {
+            break;
+        }
+        names += length + 1;
+    }
+    if (status == CS_OK) {
+        *out = list;
+    }
+    return status;
+}
+
 enum { LAYER, EXAMPLE, TRUTH, FIRST_SEED }; /* columns */
 
 /* --- scores ------------------------------------------------------------------------------------*/
@@ -274,9 +325,9 @@ static cs_status differences(const cs_judge *judge, const double *prediction, co
     const int64_t n = judge->test->count;
     double *value = scratch, *se = scratch + c->seeds;
     cs_status status = CS_OK;
-    for (int64_t m = 0; m < judge->metrics && status == CS_OK; ++m) {
+    for (int64_t m = 0; m < judge->metrics.count && status == CS_OK; ++m) {
         for (int64_t r = 0; r < c->seeds && status == CS_OK; ++r) {
-            status = cs_metric_difference(judge->metric[m], n, judge->test->value,
+            status = cs_metric_difference(judge->metrics.metric[m], n, judge->test->value,
                                           prediction + r * n, rival + r * n, judge->train->classes,
                                           judge->seed, &value[r], &se[r]);
         }
@@ -342,8 +393,8 @@ cs_status cs_comparison_json(const cs_rival *rival, const cs_judge *judge, const
            *against = json_pack("{s:s, s:I, s:O}", "file", rival->file, "seeds",
                                 (json_int_t)c->seeds, "metrics", metrics);
     cs_status status = cs_json_set(json, "against", json_incref(against));
-    for (int64_t m = 0; m < judge->metrics && status == CS_OK; ++m) {
-        status = append(metrics, cs_seed_score_json(cs_metric_name(judge->metric[m]),
+    for (int64_t m = 0; m < judge->metrics.count && status == CS_OK; ++m) {
+        status = append(metrics, cs_seed_score_json(cs_metric_name(judge->metrics.metric[m]),
                                                     cs_difference_definition, &c->difference[m]));
     }
     for (int64_t r = 0; r < c->seeds && c->mcnemar && status == CS_OK; ++r) {

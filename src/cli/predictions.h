@@ -16,12 +16,21 @@
 #include "io/table.h"
 #include "text/labelled_text.h"
 
+typedef struct {
+    cs_metric metric[CS_METRICS];
+    int count;
+} cs_metric_list;
+
+/* Metrics by their names, parted by commas; "auto": all that go with the task (classes 0:
+ * regression). CS_ERR_USAGE names one that is unknown, twice there or not of the task. */
+cs_status cs_metric_list_parse(const char *names, int64_t classes,
+                               cs_metric_list *out) CS_MUST_CHECK;
+
 /* What predictions are judged by: the classes are those of `train`, the truths those of `test`.
  * `prediction` below is seeds x test->count: class numbers, or values where train->classes is 0. */
 typedef struct {
     const cs_labelled_text *train, *test;
-    int64_t metrics;
-    cs_metric metric[CS_METRICS];
+    cs_metric_list metrics;
     int64_t seeds;
     uint64_t seed; /* of the first, and of the jackknife's blocks; the others follow it */
 } cs_judge;

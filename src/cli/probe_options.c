@@ -23,8 +23,9 @@ const cs_opt cs_group_probe[] = {
     {.name = "metric",
      .kind = CS_OPT_TEXT,
      .argument = "LIST",
+     .fallback = "auto",
      .help = "Of accuracy, f1 (two classes), f1-macro, matthews; with --regression of pearson, "
-             "spearman, mse. Default: all."},
+             "spearman, mse. auto: all."},
     {.name = "few",
      .kind = CS_OPT_TEXT,
      .argument = "all|P%|N",
@@ -178,35 +179,6 @@ static cs_status take_penalties(const cs_args *args, cs_linear_probe_options *fi
     }
     fit->penalty = penalty;
     fit->penalties = count;
-    return status;
-}
-
-cs_status cs_args_probe_metrics(const cs_args *args, cs_probe_study *s)
-{
-    const char *text = cs_args_text(args, "metric");
-    const int64_t classes = s->judge.train->classes;
-    cs_status status = CS_OK;
-    if (!text) {
-        text = classes == 0   ? "pearson,spearman,mse"
-               : classes == 2 ? "accuracy,f1,f1-macro,matthews"
-                              : "accuracy,f1-macro,matthews";
-    }
-    for (s->judge.metrics = 0; text && status == CS_OK;) {
-        char part[32];
-        if (s->judge.metrics == CS_METRICS) {
-            return cs_fail(CS_ERR_USAGE, "--metric: at most %d", CS_METRICS);
-        }
-        text = next_part(text, part, sizeof part);
-        cs_metric *m = &s->judge.metric[s->judge.metrics++];
-        status = cs_blame(cs_metric_by_name(part, m), "--metric");
-        if (status == CS_OK &&
-            (cs_metric_of_classes(*m) != (classes > 0) || (*m == CS_METRIC_F1 && classes != 2))) {
-            status = cs_fail(CS_ERR_USAGE, "--metric %s is not of %s", part,
-                             classes == 0   ? "values (--regression)"
-                             : classes == 2 ? "classes"
-                                            : "more than two classes: f1-macro is, or classes");
-        }
-    }
     return status;
 }
 

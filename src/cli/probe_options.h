@@ -14,7 +14,4 @@ extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, cs_linear_probe_options *fit,
                         double **penalty) CS_MUST_CHECK;
 
-/* The metrics, once s->train is there. */
-cs_status cs_args_probe_metrics(const cs_args *args, cs_probe_study *s) CS_MUST_CHECK;
-
 #endif

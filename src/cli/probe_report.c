@@ -94,11 +94,11 @@ static cs_status add_scores(const cs_probe_study *s, const cs_probe_layer *l, co
                             json_t *list)
 {
     cs_status status = CS_OK;
-    for (int64_t m = 0; m < s->judge.metrics && status == CS_OK; ++m) {
-        const char *name = cs_metric_name(s->judge.metric[m]),
-                   *definition = cs_metric_definition(s->judge.metric[m]);
+    for (int64_t m = 0; m < s->judge.metrics.count && status == CS_OK; ++m) {
+        const char *name = cs_metric_name(s->judge.metrics.metric[m]),
+                   *definition = cs_metric_definition(s->judge.metrics.metric[m]);
         cs_seed_score v = {0};
-        status = cs_judge_score(&s->judge, s->judge.metric[m], prediction, scratch, &v);
+        status = cs_judge_score(&s->judge, s->judge.metrics.metric[m], prediction, scratch, &v);
         if (status == CS_OK &&
             (status = append(list, cs_seed_score_json(name, definition, &v))) == CS_OK) {
             status = add_row(s, l, f, probe, name, definition, &v);
@@ -147,8 +147,8 @@ static cs_status add_comparison(const cs_probe_study *s, const cs_probe_layer *l
     const cs_judge *j = &s->judge;
     cs_comparison c = {0};
     cs_status status = cs_compare(s->rival, j, l->layer, l->prediction, &c);
-    for (int64_t m = 0; m < j->metrics && status == CS_OK; ++m) {
-        status = add_row(s, l, NULL, "difference", cs_metric_name(j->metric[m]),
+    for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
+        status = add_row(s, l, NULL, "difference", cs_metric_name(j->metrics.metric[m]),
                          cs_difference_definition, &c.difference[m]);
     }
     if (status == CS_OK && c.mcnemar) {

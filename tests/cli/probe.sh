@@ -139,8 +139,8 @@ test_bad_input() {
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe nan.npy x.npy $l || return 1
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy $l || return 1
         refuses 2 "--metric: \"recall\" is not accuracy" "$COSPEC" probe x.npy x.npy $l --metric recall || return 1
-        refuses 2 "--metric pearson is not of classes" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
-        refuses 2 "--metric f1 is not of values" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
+        refuses 2 "--metric pearson is for regression" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
+        refuses 2 "--metric f1 is for classification" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
         refuses 2 "they must be positive and fall" "$COSPEC" probe x.npy x.npy $l --penalties 0.1,1 || return 1
         refuses 2 "--penalties" "$COSPEC" probe x.npy x.npy $l --penalties x || return 1
         refuses 2 "--few: \"lots\" is not all" "$COSPEC" probe x.npy x.npy $l --few lots || return 1
