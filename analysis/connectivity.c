@@ -210,7 +210,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     int64_t k = parts.count + (options->k > 0 ? options->k : 32);
     cs_spectrum_options so = solver_options(options, k < smaller ? k : smaller);
     so.values_only = so.moment4 = true;
-    so.probe = !options->no_probe;
+    so.certify = options->no_probe ? 0 : CS_CERTIFY_USUAL;
     so.progress = options->progress;
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
         (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,4 +37,17 @@ cs_csr cycle(int64_t n)
         a.ptr[i + 1] = 2 * (i + 1);
     }
     return a;
+}
+
+void forget_triplet(cs_spectrum *s, int64_t j)
+{
+    for (int64_t t = j; t + 1 < s->k; ++t) {
+        s->sigma[t] = s->sigma[t + 1];
+        s->residual[t] = s->residual[t + 1];
+        memcpy(s->u.data + t * s->u.ld, s->u.data + (t + 1) * s->u.ld,
+               (size_t)s->u.rows * sizeof(double));
+        memcpy(s->v.data + t * s->v.ld, s->v.data + (t + 1) * s->v.ld,
+               (size_t)s->v.rows * sizeof(double));
+    }
+    s->u.cols = s->v.cols = --s->k;
 }

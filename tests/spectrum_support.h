@@ -18,4 +18,7 @@ cs_csr normalised(const cs_csr *a);
  * all but the first (and 0) are double, which a Krylov space of one vector cannot hold. */
 cs_csr cycle(int64_t n);
 
+/* Removes triplet j from a result, as if the solver had missed it. */
+void forget_triplet(cs_spectrum *s, int64_t j);
+
 #endif

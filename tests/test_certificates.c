@@ -40,26 +40,12 @@ static void a_solver_that_stops_early_says_so(void **state)
     cs_csr_free(&a);
 }
 
-/* Removes triplet j from a result, as if the solver had missed it. */
-static void forget_triplet(cs_spectrum *s, int64_t j)
-{
-    for (int64_t t = j; t + 1 < s->k; ++t) {
-        s->sigma[t] = s->sigma[t + 1];
-        s->residual[t] = s->residual[t + 1];
-        memcpy(s->u.data + t * s->u.ld, s->u.data + (t + 1) * s->u.ld,
-               (size_t)s->u.rows * sizeof(double));
-        memcpy(s->v.data + t * s->v.ld, s->v.data + (t + 1) * s->v.ld,
-               (size_t)s->v.rows * sizeof(double));
-    }
-    s->u.cols = s->v.cols = --s->k;
-}
-
 static void a_missed_copy_is_caught(void **state)
 {
     (void)state;
     cs_csr a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
-        cs_spectrum_options o = {.k = full ? 0 : 24, .probe = true, .moment4 = true};
+        cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
         cs_system system = {0};
         cs_parts parts = {0};
         cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 16};
@@ -222,8 +208,8 @@ static void unreduced_results_are_certified_by_components(void **state)
 {
     (void)state;
     cs_csr a = multiplicity_matrix(false, 12, 2);
-    cs_spectrum s =
-        spectrum_of(&a, (cs_spectrum_options){.k = 20, .no_reduction = true, .probe = true});
+    cs_spectrum s = spectrum_of(
+        &a, (cs_spectrum_options){.k = 20, .no_reduction = true, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(s.components, 12);
     assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
     assert_true(s.cert_components.value == 12);
@@ -305,8 +291,8 @@ static void bounds_include_their_slack(void **state)
     (void)state;
     cs_csr a = cycle(64);
     for (int64_t k = 2; k <= 12; ++k) {
-        cs_spectrum s =
-            spectrum_of(&a, (cs_spectrum_options){.k = k, .probe = true, .moment4 = true});
+        cs_spectrum s = spectrum_of(
+            &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         double last = s.sigma[k - 1];
         assert_true(fabs(s.cert_probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
                     1e-15);

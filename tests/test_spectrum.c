@@ -85,7 +85,8 @@ static void full_spectra_match_dense_svd(void **state)
         cs_csr a = untidy_matrix((int64_t)seed, seed % 2 ? 90 : 50, seed % 2 ? 50 : 90, seed);
         cs_csr abar = normalised(&a);
         double *expected = dense_values(&abar);
-        cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true, .probe = true});
+        cs_spectrum s =
+            spectrum_of(&a, (cs_spectrum_options){.moment4 = true, .certify = CS_CERTIFY_USUAL});
         assert_all_values(&s, expected, 50);
         assert_orthonormal(&s.u);
         assert_orthonormal(&s.v);
@@ -138,8 +139,8 @@ static void truncated_spectra_are_prefixes(void **state)
     cs_csr abar = normalised(&a);
     double *expected = dense_values(&abar);
     for (int64_t k = 1; k <= 80; k += 7) {
-        cs_spectrum s =
-            spectrum_of(&a, (cs_spectrum_options){.k = k, .probe = true, .moment4 = true});
+        cs_spectrum s = spectrum_of(
+            &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         assert_int_equal(s.k + s.zeros, k);
         for (int64_t j = 0; j < k; ++j) {
             assert_true(fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
@@ -172,7 +173,7 @@ static void cycles_have_their_cosines(void **state)
             cs_spectrum s = spectrum_of(
                 &a, (cs_spectrum_options){.k = k,
                                           .solver = sparse ? CS_SOLVER_ARPACK : CS_SOLVER_AUTO,
-                                          .probe = true});
+                                          .certify = CS_CERTIFY_USUAL});
             assert_true(s.converged);
             assert_int_equal(s.components, 1);
             assert_int_equal(s.k, k);
@@ -195,9 +196,10 @@ static void check_multiplicity(const cs_csr *a, bool rank1, int64_t blocks, bool
     const int64_t wanted[] = {blocks / 2, blocks, blocks + 40};
     for (int i = 0; i < 3; ++i) {
         int64_t k = wanted[i], ones = k < blocks ? k : blocks;
-        cs_spectrum s = spectrum_of(
-            a, (cs_spectrum_options){
-                   .k = k, .normalised = is_normalised, .probe = true, .moment4 = true});
+        cs_spectrum s = spectrum_of(a, (cs_spectrum_options){.k = k,
+                                                             .normalised = is_normalised,
+                                                             .certify = CS_CERTIFY_USUAL,
+                                                             .moment4 = true});
         assert_true(s.converged);
         assert_int_equal(s.components, blocks);
         for (int64_t j = 0; j < s.k; ++j) {
@@ -266,10 +268,12 @@ static void sparse_solver_serves_large_blocks(void **state)
 {
     (void)state;
     cs_csr a = untidy_matrix(2, 2400, 2200, 4);
-    cs_spectrum dense =
-        spectrum_of(&a, (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_LAPACK, .probe = true});
-    cs_spectrum sparse =
-        spectrum_of(&a, (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_ARPACK, .probe = true});
+    cs_spectrum dense = spectrum_of(
+        &a,
+        (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_LAPACK, .certify = CS_CERTIFY_USUAL});
+    cs_spectrum sparse = spectrum_of(
+        &a,
+        (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_ARPACK, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(dense.solver, CS_SOLVER_LAPACK);
     assert_int_equal(sparse.solver, CS_SOLVER_ARPACK);
     assert_true(sparse.converged);
@@ -484,7 +488,8 @@ static void one_by_one_is_one(void **state)
 {
     (void)state;
     cs_csr a = matrix_of(1, 1, (double[]){5});
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.probe = true, .moment4 = true});
+    cs_spectrum s =
+        spectrum_of(&a, (cs_spectrum_options){.certify = CS_CERTIFY_USUAL, .moment4 = true});
     assert_int_equal(s.k, 1);
     assert_true(s.sigma[0] == 1 && s.u.data[0] == 1 && s.v.data[0] == 1);
     assert_int_equal(s.rank, 1);
@@ -502,7 +507,7 @@ static void every_failed_allocation_is_reported(void **state)
     for (int variant = 0; variant < 4; ++variant) {
         cs_spectrum_options o = {.k = 6,
                                  .threads = 1,
-                                 .probe = true,
+                                 .certify = CS_CERTIFY_USUAL,
                                  .moment4 = true,
                                  .normalised = variant == 1,
                                  .no_reduction = variant == 2,

@@ -34,6 +34,7 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
+    status = status ? status : cs_args_certify(args, 0, &options.certify);
     if (status != CS_OK) {
         return status;
     }
@@ -128,7 +129,7 @@ const cs_command cs_cmd_angles = {
         "small angles are computed from their sines. mean_squared_cosine is 1 for equal subspaces. "
         "Where sigma_k = sigma_{k+1} the subspace is not unique.",
     .positional = "DIR DIR",
-    .groups = (const cs_opt *const[]){angles_options, cs_group_solver, NULL},
+    .groups = (const cs_opt *const[]){angles_options, cs_group_solver, cs_group_certify, NULL},
     .examples = "# autoregressive against masked on one corpus\n"
                 "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
                 "--stride 1 -o ar\n"

@@ -224,6 +224,7 @@ static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_s
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
+    status = status ? status : cs_args_certify(args, 0, &options.certify);
     const cs_csr *a = &store->cooc.matrix.a;
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     int64_t k = cs_args_given(args, "neighbours") ? cs_args_int(args, "dimensions") : 0;
@@ -357,7 +358,7 @@ const cs_command cs_cmd_inspect = {
                    "options: the rows of largest mass. Vectors have unit length; `share` is an "
                    "entry's part of the squared length.",
     .positional = "DIR",
-    .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, NULL},
+    .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
     .examples = "# what does the second singular vector separate?\n"
                 "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
                 "cospec inspect bigrams --vector 2 --top 5\n",

@@ -24,7 +24,8 @@ static const cs_opt svd_options[] = {
      "With -o: write u.npy, v.npy and sigma.npy as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, cs_group_moments, NULL};
+static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, cs_group_certify,
+                                           cs_group_moments, NULL};
 
 static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
 {
@@ -73,9 +74,11 @@ static const char *state_name(cs_cert_state state)
 static json_t *certificate_json(const cs_certificate *c, const char *meaning)
 {
     bool ran = c->state != CS_CERT_NOT_RUN;
-    return json_pack("{s:s, s:o, s:o, s:s}", "state", state_name(c->state), "value",
+    return json_pack("{s:s, s:o, s:o, s:o, s:s*, s:s}", "state", state_name(c->state), "value",
                      cs_json_number(ran ? c->value : (double)NAN), "bound",
-                     cs_json_number(ran ? c->bound : (double)NAN), "meaning", meaning);
+                     cs_json_number(ran ? c->bound : (double)NAN), "none_missing_above",
+                     cs_json_number(ran ? c->reach : (double)NAN), "why", c->why[0] ? c->why : NULL,
+                     "meaning", meaning);
 }
 
 /* near_ones counts what the theorem says is not 1 though no solver can tell. */
@@ -113,6 +116,10 @@ static json_t *certificates_json(const cs_spectrum *s)
         set(&status, probe, "failure_probability", cs_json_number(s->probe_failure));
     }
     set(&status, o, "probe", probe);
+    set(&status, o, "inertia",
+        certificate_json(&s->cert_inertia,
+                         "singular values above a tau just below sigma_k, counted by L D L^T, "
+                         "against k: passed when equal"));
     set(&status, o, "residual",
         certificate_json(&s->cert_residual, "largest two-sided residual, against the tolerance"));
     if (status != CS_OK) {
@@ -122,15 +129,15 @@ static json_t *certificates_json(const cs_spectrum *s)
     return o;
 }
 
-/* The multiplicity of sigma = 1 is the number of components where that theorem holds (the
- * certificate ran); elsewhere only the values themselves can tell. */
+/* The multiplicity of sigma = 1 is the number of components where that theorem holds; elsewhere
+ * only the values themselves can tell. */
 static int64_t multiplicity_of_one(const cs_spectrum *s)
 {
     int64_t count = 0;
     for (int64_t j = 0; j < s->k; ++j) {
         count += fabs(s->sigma[j] - 1.0) <= 1e-9;
     }
-    return s->cert_components.state == CS_CERT_NOT_RUN ? count : s->components;
+    return s->perron ? s->components : count;
 }
 
 static json_t *result_json(const cs_args *args, const cs_spectrum *s)
@@ -268,10 +275,13 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                    cs_solver_name(s->solver));
     cs_output_note(args,
                    "sum sigma^2 %.12g, sum sigma^4 %.12g; certificates: components %s, "
-                   "moments %s, probe %s, residual %s",
+                   "moments %s, probe %s, inertia %s, residual %s",
                    s->sum_sigma2, s->sum_sigma4, state_name(s->cert_components.state),
                    state_name(s->cert_moments.state), state_name(s->cert_probe.state),
-                   state_name(s->cert_residual.state));
+                   state_name(s->cert_inertia.state), state_name(s->cert_residual.state));
+    if (s->cert_inertia.why[0] && cs_args_given(args, "certify")) {
+        cs_output_note(args, "inertia: %s", s->cert_inertia.why);
+    }
     if (cs_args_flag(args, "normalised") && s->k > 0 && s->sigma[0] > 1.0 + 1e-9) {
         cs_output_note(args,
                        "sigma_1 = %.6g is above 1, so this is no normalised matrix of joint "
@@ -336,11 +346,12 @@ static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
     if (status != CS_OK) {
         return status;
     }
-    json_t *json = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
-                             (json_int_t)a->cols, "nonzeros", (json_int_t)cs_csr_nnz(a),
-                             "vector_bytes", cs_json_number(vectors), "dense_bytes",
-                             cs_json_number((double)a->rows * (double)a->cols * 8.0),
-                             "sum_sigma4_cost", cs_json_number(cost));
+    json_t *json =
+        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
+                  (json_int_t)a->cols, "nonzeros", (json_int_t)cs_csr_nnz(a), "vector_bytes",
+                  cs_json_number(vectors), "dense_bytes",
+                  cs_json_number((double)a->rows * (double)a->cols * 8.0), "sum_sigma4_cost",
+                  cs_json_number(cost), "inertia_bytes", cs_json_number(side * side * 8.0));
     status = json ? cs_output_result(args, "svd", json, NULL)
                   : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
     json_decref(json);
@@ -354,6 +365,7 @@ static cs_status run_svd(cs_args *args)
     cs_spectrum_options options = {0};
     char *path = matrix_path(cs_args_positional(args, 0));
     cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
+    status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
     if (status == CS_OK) {
         status = claim_all(args);
     }
@@ -374,11 +386,10 @@ static cs_status run_svd(cs_args *args)
         status = estimate(args, &a, options.k);
         goto done;
     }
-    options.probe = true;
-    options.moment4 = true;
+    options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
     options.moment4_budget = cs_args_moment_budget(args);
     options.values_only = !cs_args_flag(args, "vectors");
-    if (status == CS_OK) {
+    if (status == CS_OK && options.moment4) {
         double cost = 0;
         status = cs_args_note_moment4(args, &a, &cost);
     }
@@ -394,6 +405,7 @@ static cs_status run_svd(cs_args *args)
                          "residual %.3g",
                          (long long)spectrum.k, spectrum.cert_residual.value);
     }
+    status = status ? status : cs_spectrum_require(&spectrum);
 done:
     cs_spectrum_free(&spectrum);
     cs_csr_free(&a);
@@ -412,8 +424,11 @@ const cs_command cs_cmd_svd = {
         "1 in closed form; proportional rows and columns are added up, which changes no nonzero "
         "singular value; the rest goes to a solver. Residuals are recomputed through the whole "
         "matrix. Certificates say what has been proved: components (the multiplicity of 1), "
-        "moments (nothing large is missing, from sums over the spectrum), probe (a random start "
-        "finds nothing larger), residual.\n\n"
+        "moments (nothing large is missing, from sums over the spectrum, which are taken for it), "
+        "probe (a random start finds nothing larger, with a stated probability of failure), "
+        "inertia (exactly k values exceed a number just below sigma_k: a factorisation of every "
+        "component, up to order 8192), residual. Each comes with the number above which nothing "
+        "is missing, and with the reason where it was not run or proves nothing.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
         "printed as far as it is known, with exit code 4.",
     .positional = "FILE|DIR",
@@ -423,6 +438,8 @@ const cs_command cs_cmd_svd = {
         "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o m\n"
         "cospec svd m -k 10\n"
         "# with vectors, as numpy files\n"
-        "cospec svd m -k 5 --vectors -o svd5 --json",
+        "cospec svd m -k 5 --vectors -o svd5 --json\n"
+        "# proof that exactly 5 values are that large\n"
+        "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,
 };

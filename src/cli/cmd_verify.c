@@ -50,9 +50,11 @@ static const cs_opt verify_options[] = {
      "trained: steps of the spectral models; the Transformer takes a quarter.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const verify_groups[] = {
-    verify_options,       cs_group_verify_linear, cs_group_corpus_text, cs_group_toy, cs_group_plan,
-    cs_group_plan_sweeps, cs_group_solver,        cs_group_moments,     NULL};
+static const cs_opt *const verify_groups[] = {verify_options,       cs_group_verify_linear,
+                                              cs_group_corpus_text, cs_group_toy,
+                                              cs_group_plan,        cs_group_plan_sweeps,
+                                              cs_group_solver,      cs_group_certify,
+                                              cs_group_moments,     NULL};
 
 typedef struct {
     cs_args *args;
@@ -220,6 +222,9 @@ static cs_status spectrum_for(const verify *v, const cs_csr *a, cs_spectrum *out
     if (status == CS_OK && !out->converged) {
         cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
                        (long long)out->k, (long long)(o.k > 0 ? o.k : side));
+    }
+    if (status == CS_OK && out->converged) { /* a certificate may fail */
+        status = cs_spectrum_require(out);
     }
     return status;
 }
@@ -446,6 +451,9 @@ static cs_status run_verify(cs_args *args)
     }
     if (status == CS_OK) {
         status = cs_args_spectrum(args, &v.solver);
+    }
+    if (status == CS_OK) {
+        status = cs_args_certify(args, 0, &v.solver.certify);
     }
     if (status == CS_OK) {
         status = claim_files(args);

@@ -134,6 +134,15 @@ const cs_opt cs_group_moments[] = {
     GROUP_END,
 };
 
+const cs_opt cs_group_certify[] = {
+    {"certify", 0, CS_OPT_TEXT, "LIST", NULL, 0, 0,
+     "Certificates to run, separated by commas: components, moments, probe, inertia; none: only "
+     "the residuals. Default: components,moments; in svd components,moments,probe. Exit code 4 "
+     "when one of them fails.",
+     false},
+    GROUP_END,
+};
+
 /* --- objective --- */
 
 typedef bool (*wants_fn)(const cs_objective_info *info, cs_objective_kind kind);
@@ -462,6 +471,47 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
         *out = options;
     }
     return status;
+}
+
+/* The certificate of a name `length` long; 0: none has it. */
+static unsigned certificate_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned certificate;
+    } known[] = {
+        {"none", CS_CERTIFY_NONE},       {"components", CS_CERTIFY_COMPONENTS},
+        {"moments", CS_CERTIFY_MOMENTS}, {"probe", CS_CERTIFY_PROBE},
+        {"inertia", CS_CERTIFY_INERTIA},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0) {
+            return known[i].certificate;
+        }
+    }
+    return 0;
+}
+
+cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)
+{
+    const char *text = cs_args_text(args, "certify");
+    unsigned asked = 0;
+    for (const char *at = text; at;) {
+        size_t length = strcspn(at, ",");
+        unsigned one = certificate_of(at, length);
+        if (!one) {
+            return cs_fail(CS_ERR_USAGE,
+                           "--certify: '%.*s' is none of none, components, moments, probe, inertia",
+                           (int)length, at);
+        }
+        asked |= one;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    if ((asked & CS_CERTIFY_NONE) && asked != CS_CERTIFY_NONE) {
+        return cs_fail(CS_ERR_USAGE, "--certify: none stands alone, not in '%s'", text);
+    }
+    *out = text ? asked : fallback;
+    return CS_OK;
 }
 
 double cs_args_moment_budget(const cs_args *args)

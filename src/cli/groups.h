@@ -45,6 +45,9 @@ extern const cs_opt cs_group_solver[];
 /* --moment-budget: what the exact sum of sigma^4 may cost. */
 extern const cs_opt cs_group_moments[];
 
+/* --certify, for commands that look at the certificates (cs_spectrum_require). */
+extern const cs_opt cs_group_certify[];
+
 /* The objective at one sweep point (sweep NULL: the options as they stand). `file` must be zeroed;
  * it is read when the objective is `file`, and borrowed by *out. Options that the objective does
  * not take are CS_ERR_USAGE naming the objectives that do. */
@@ -96,6 +99,10 @@ cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
 
 /* Everything of the spectrum but `k`. "cusolver" is CS_ERR_DEVICE: this build does not have it. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
+
+/* cs_group_certify as cs_spectrum_options takes it; `fallback` where it is not given. CS_ERR_USAGE
+ * names what is no certificate. */
+cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out) CS_MUST_CHECK;
 
 /* cs_group_moments as cs_spectrum_options takes it. */
 double cs_args_moment_budget(const cs_args *args);

@@ -22,10 +22,25 @@ void cs_spectrum_free(cs_spectrum *s)
     *s = (cs_spectrum){0};
 }
 
+const char *cs_spectrum_failed(const cs_spectrum *s)
+{
+    return s->cert_components.state == CS_CERT_FAILED ? "components"
+           : s->cert_moments.state == CS_CERT_FAILED  ? "moments"
+           : s->cert_probe.state == CS_CERT_FAILED    ? "probe"
+           : s->cert_inertia.state == CS_CERT_FAILED  ? "inertia"
+           : s->cert_residual.state == CS_CERT_FAILED ? "residual"
+                                                      : NULL;
+}
+
 cs_status cs_spectrum_require(const cs_spectrum *s)
 {
+    const char *failed = cs_spectrum_failed(s);
     if (s->converged) {
-        return CS_OK;
+        return failed ? cs_fail(CS_ERR_CONVERGE,
+                                "the singular values fail the certificate %s: some are missing or "
+                                "wrong",
+                                failed)
+                      : CS_OK;
     }
     return cs_fail(CS_ERR_CONVERGE,
                    "the singular values did not converge: only %lld triplets are known, largest "
@@ -94,8 +109,9 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->lumped_cols = system->reduced.a.cols;
 }
 
-/* Vectors that only the certificates of a truncated result need are kept until these have run, if
- * they fit half the free memory; the probe is not run otherwise. */
+/* Vectors that only the certificates need (the probe and the fourth moment of a truncated result,
+ * inertia of any) are kept until these have run, if they fit half the free memory; otherwise probe
+ * and inertia are not run. */
 static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, int64_t wanted)
 {
     int64_t rank = 0, available = cs_mem_available();
@@ -104,7 +120,8 @@ static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o
     for (int64_t b = 0; b < system->reduced.count; ++b) {
         rank += cs_block_rank(&system->reduced, b);
     }
-    return !o->values_only || (fit && wanted < rank && (o->probe || o->moment4));
+    bool truncated = wanted < rank && ((o->certify & CS_CERTIFY_PROBE) || o->moment4);
+    return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
 }
 
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)

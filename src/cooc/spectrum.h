@@ -16,6 +16,22 @@
 #include "linalg/csr.h"
 #include "linalg/svd.h"
 
+/* Certificates to run, added up. 0 stands for components and moments, which cost next to nothing.
+ */
+enum {
+    CS_CERTIFY_COMPONENTS = 1,
+    CS_CERTIFY_MOMENTS = 2,
+    CS_CERTIFY_PROBE = 4,
+    CS_CERTIFY_USUAL = 7, /* the three above */
+    CS_CERTIFY_INERTIA = 8,
+    CS_CERTIFY_NONE = 16 /* none of them; residuals are taken all the same */
+};
+
+/* Limits of the inertia certificate: the order of the largest matrix factored (512 MiB), and the
+ * multiply-adds of one count (about half a minute on one core). */
+enum { CS_INERTIA_ORDER = 8192 };
+static const double CS_INERTIA_WORK = 2e11;
+
 typedef struct {
     int64_t k;       /* triplets wanted; 0: all. More than min(rows, cols) is CS_ERR_USAGE */
     bool normalised; /* the matrix is Abar already: nothing is divided; sigma_1 of a component comes
@@ -29,7 +45,7 @@ typedef struct {
     int64_t max_iterations;
     uint64_t seed;
     int threads;
-    bool probe;            /* run the random-start probe certificate on truncated results */
+    unsigned certify;      /* CS_CERTIFY_... */
     bool moment4;          /* compute sum sigma^4 (exact within the budget, else Hutchinson) */
     double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
                               (moments.h), a positive value below 1: never exact */
@@ -49,6 +65,9 @@ typedef enum {
 typedef struct {
     cs_cert_state state;
     double value, bound; /* meaning by certificate, below */
+    double reach;        /* no singular value above it is missing; NaN: this is not said */
+    char why[320]; /* why it was not run or proves nothing, or what it found; "" where the numbers
+                      say it all */
 } cs_certificate;
 
 typedef struct {
@@ -73,7 +92,7 @@ typedef struct {
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
     double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
-    /* Every certificate that ran passed when value <= bound, slack included; but for the first.
+    /* Passed when value <= bound, slack included, but for components and inertia.
      *
      * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed
      *             when value = min(wanted, components), failed below. Inconclusive above: then
@@ -83,23 +102,37 @@ typedef struct {
      *             reduced, or has a component without sigma = 1 (to 1e-9).
      *
      * moments     All triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound,
-     *             from the residuals.
+     *             from the residuals; failed above. What is missing has squares of value + bound
+     *             at most in sum, so reach = sqrt(value + bound): inconclusive where that is no
+     *             smaller than sigma_k, unless there is no room for another value.
      *             Truncated: value = an upper bound on sigma_{k+1} from what the sums leave over,
      *             T2 = sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that
      *             remain: the least of sqrt(T2), T4^(1/4), the square root of T2/n +
      *             sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and, unless the matrix
      *             came with larger values or signs, 1; bound = sigma_k (1 + 1e-9). Passed: nothing
      *             was missed. Above it inconclusive; failed when the triplets hold more than the
-     *             whole. An estimated T4 enters with three standard errors.
+     *             whole. An estimated T4 enters the value with three standard errors, and is no
+     *             proof: reach, and passing, do without it.
      *
      * probe       value = largest Ritz value of the doubly deflated operator from a random block,
      *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
-     *             operator; failed above: a value was missed. probe_failure = probability that a
-     *             missed sigma > 1.01 bound escapes (cs_svd_probe), 0 when the Krylov space ended.
-     *             Not run when all triplets were computed.
+     *             operator; failed above: a value was missed. reach = 1.01 value, with the same
+     *             slack; probe_failure = probability that a missed sigma > reach escapes
+     *             (cs_svd_probe), 0 when the Krylov space ended. Not run when all triplets were
+     *             computed.
+     *
+     * inertia     value = number of singular values above tau, by L D L^T, bound = k. tau lies just
+     *             below sigma_k or, of all triplets, as near 0 as rounding allows. Passed when
+     *             equal: exactly k values exceed reach, which is tau with what rounding may have
+     *             moved the count by, and is below sigma_k. Failed when fewer; when a value is
+     *             missing above those that equal sigma_k; when one is missing of all triplets.
+     *             Inconclusive when the last of several equal values were not asked for (nothing
+     *             above reach is missing), and when sigma_k is too small to be told from 0. Not run
+     *             above the limits, or without vectors.
      *
      * residual    value = largest residual, bound = tol sigma_1. */
-    cs_certificate cert_components, cert_moments, cert_probe, cert_residual;
+    cs_certificate cert_components, cert_moments, cert_probe, cert_inertia, cert_residual;
+    bool perron; /* every component has one sigma = 1: the theorem behind `components` applies */
     int64_t near_ones;
     double probe_failure;
 } cs_spectrum;
@@ -112,9 +145,11 @@ void cs_spectrum_free(cs_spectrum *spectrum);
  *
  * Time: O(nnz) for the reductions; dense components O(m n min(m, n)); sparse ones 2 nnz a solver
  * step; 2 nnz products for the residuals of each triplet of the largest component; about 25 x 8
- * products with Abar and its transpose for the probe. Memory: Abar, its transpose and the reduced
- * matrix with its transpose, (rows + cols) k doubles for the vectors of the result and as much for
- * those of the blocks.
+ * products with Abar and its transpose for the probe; for inertia a third of the cube of every
+ * component's smaller side (of the sum of both where sigma_k is small), two or three times, its
+ * Gram matrix, and the products of the vectors with each other. Memory: Abar, its transpose and the
+ * reduced matrix with its transpose, (rows + cols) k doubles for the vectors of the result and as
+ * much for those of the blocks; for inertia the square of the largest smaller side.
  *
  * CS_ERR_USAGE: k negative or above min(rows, cols), tol, max_iterations out of range, or a solver
  * asked for what it cannot do (linalg/svd.h). CS_ERR_INPUT: an entry that is NaN, infinite or
@@ -124,8 +159,12 @@ void cs_spectrum_free(cs_spectrum *spectrum);
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
+/* The name of the first certificate that failed, NULL when none did. */
+const char *cs_spectrum_failed(const cs_spectrum *spectrum);
+
 /* For callers that can use nothing less than the triplets they asked for: CS_ERR_CONVERGE, naming
- * how many are known and their largest residual, when a solver stopped early. */
+ * how many are known and their largest residual, when a solver stopped early; naming the
+ * certificate when one failed. */
 cs_status cs_spectrum_require(const cs_spectrum *spectrum) CS_MUST_CHECK;
 
 /* Abar of A with its marginals: row_mass (rows values) and col_mass (cols values), either NULL.

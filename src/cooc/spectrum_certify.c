@@ -1,4 +1,5 @@
-/* Certificates: component count, moments, probe. Each states what it proves in spectrum.h.
+/* Certificates: component count, moments, probe; inertia is in spectrum_inertia.c. Each states what
+ * it proves in spectrum.h.
  *
  * The fourth moment is taken from the reduced matrix, which has the same nonzero singular values
  * and costs less; it is exact within the budget of multiply-adds and estimated above, with the
@@ -6,12 +7,23 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages.h"
 
 enum { SAMPLES = 64 };
 static const double ONE_TOLERANCE = 1e-9;
+
+void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
+{
+    va_list args;
+    certificate->state = state;
+    va_start(args, format);
+    (void)vsnprintf(certificate->why, sizeof certificate->why, format, args);
+    va_end(args);
+}
 
 static bool any_negative(const cs_csr *a)
 {
@@ -54,12 +66,21 @@ static void certify_components(const cs_spectrum_options *options, const cs_spec
         ones += fabs(s->sigma[j] - 1) <= ONE_TOLERANCE;
     }
     int64_t known = least(wanted, s->components);
-    cs_cert_state state = !claims->perron ? CS_CERT_NOT_RUN
-                          : ones == known ? CS_CERT_PASSED
-                          : ones < known  ? CS_CERT_FAILED
-                                          : CS_CERT_INCONCLUSIVE;
+    cs_cert_state state = ones == known  ? CS_CERT_PASSED
+                          : ones < known ? CS_CERT_FAILED
+                                         : CS_CERT_INCONCLUSIVE;
     s->near_ones = claims->perron && ones > known ? ones - known : 0;
-    s->cert_components = (cs_certificate){state, (double)ones, (double)s->components};
+    s->cert_components = (cs_certificate){state, (double)ones, (double)s->components, NAN, ""};
+    if (!claims->perron) {
+        cs_certificate_why(&s->cert_components, CS_CERT_NOT_RUN,
+                           "no theorem ties the multiplicity of 1 to the components here: the "
+                           "matrix came normalised, and was not reduced, has a negative entry, or "
+                           "a component without sigma = 1");
+    } else if (state == CS_CERT_INCONCLUSIVE) {
+        cs_certificate_why(&s->cert_components, state,
+                           "%lld more within 1e-9 of 1 than components: nearly separate parts",
+                           (long long)s->near_ones);
+    }
 }
 
 static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
@@ -100,6 +121,34 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
     return sqrt(square);
 }
 
+int64_t cs_reduction_longest(const cs_reduction *r)
+{
+    int64_t longest = 0;
+    const cs_csr *side[] = {&r->a, &r->at};
+    for (int t = 0; t < 2; ++t) {
+        for (int64_t i = 0; i < side[t]->rows; ++i) {
+            int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
+            longest = n > longest ? n : longest;
+        }
+    }
+    return longest;
+}
+
+/* All triplets: what the sums leave over bounds the squares of what is missing. */
+static void certify_all(double off, double error, double room, cs_spectrum *s)
+{
+    double reach = sqrt(off + error), least_known = s->k > 0 ? s->sigma[s->k - 1] : 0;
+    bool seen = room < 1 || reach < least_known;
+    s->cert_moments = (cs_certificate){off <= error ? CS_CERT_PASSED : CS_CERT_FAILED, off, error,
+                                       off <= error ? reach : NAN, ""};
+    if (off <= error && !seen) {
+        cs_certificate_why(&s->cert_moments, CS_CERT_INCONCLUSIVE,
+                           "another value of the size of the smallest one, %.3g, would not show: "
+                           "the sums see what is above %.3g",
+                           least_known, reach);
+    }
+}
+
 static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *claims, cs_spectrum *s)
 {
     double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = 0;
@@ -114,28 +163,41 @@ static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *cla
         n += (double)cs_block_rank(r, b);
     }
     n -= (double)s->k;
-    /* Sums of k terms, compensated sums of nnz, and entries of Abar good to a few units. */
+    /* Sums of k terms, compensated sums of nnz, sums of `terms` in the entries of the Gram matrix,
+     * and entries of Abar good to a few units. With signs the sum of the moduli stands for the
+     * fourth. */
+    double terms = (double)cs_reduction_longest(r);
+    double moduli4 =
+        claims->perron || isnan(s->sum_sigma4) ? s->sum_sigma4 : s->sum_sigma2 * s->sum_sigma2;
     error2 += ((double)s->k + 32) * DBL_EPSILON * s->sum_sigma2;
-    error4 += ((double)s->k + 256) * DBL_EPSILON * s->sum_sigma4 + 3 * s->sum_sigma4_error;
+    double lumped = r->shared ? 0 : 4 * CS_LUMPED;
+    error4 += (((double)s->k + terms + 64) * DBL_EPSILON + lumped) * moduli4;
+    error4 += 3 * s->sum_sigma4_error;
     if (claims->complete) {
         error2 += n * s->floor * s->floor;
-        double off = fabs(s->sum_sigma2 - found2);
-        s->cert_moments =
-            (cs_certificate){off <= error2 ? CS_CERT_PASSED : CS_CERT_FAILED, off, error2};
+        certify_all(fabs(s->sum_sigma2 - found2), error2, n, s);
         return;
     }
     double rest2 = s->sum_sigma2 - found2, rest4 = s->sum_sigma4 - found4;
-    double value = n < 1 ? 0
-                         : largest_of_rest(n, fmax(0, rest2 - error2), fmax(0, rest2) + error2,
-                                           fmax(0, rest4) + error4);
+    double least2 = fmax(0, rest2 - error2), most2 = fmax(0, rest2) + error2;
+    double most4 = isnan(rest4) ? NAN : fmax(0, rest4) + error4;
+    bool estimated = s->sum_sigma4_error > 0;
+    double value = n < 1 ? 0 : largest_of_rest(n, least2, most2, most4);
+    double reach = n >= 1 && estimated ? largest_of_rest(n, least2, most2, NAN) : value;
     if (claims->perron) {
         value = fmin(value, 1); /* no singular value is larger */
+        reach = fmin(reach, 1);
     }
     double bound = (s->k > 0 ? s->sigma[s->k - 1] : 0) * (1 + ONE_TOLERANCE);
     cs_cert_state state = rest2 < -error2  ? CS_CERT_FAILED
-                          : value <= bound ? CS_CERT_PASSED
+                          : reach <= bound ? CS_CERT_PASSED
                                            : CS_CERT_INCONCLUSIVE;
-    s->cert_moments = (cs_certificate){state, value, bound};
+    s->cert_moments =
+        (cs_certificate){state, value, bound, state == CS_CERT_FAILED ? NAN : reach, ""};
+    if (state == CS_CERT_INCONCLUSIVE && value <= bound) {
+        cs_certificate_why(&s->cert_moments, state,
+                           "the bound rests on an estimate of sum sigma^4, which is no proof");
+    }
 }
 
 static cs_status certify_probe(const cs_system *system, const cs_spectrum_options *options,
@@ -147,29 +209,60 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
     double value = 0, least_known = s->sigma[s->k - 1];
     /* Rounding of the Gram operator is absolute. */
-    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) +
-                        64 * DBL_EPSILON * s->sigma[0] * s->sigma[0]);
+    double rounding = 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
+    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + rounding);
     cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, options->seed, options->threads,
                                     &value, &s->probe_failure);
     if (status != CS_OK) {
         return status;
     }
     cs_cert_state state = value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
-    s->cert_probe = (cs_certificate){state, value, bound};
+    double reach = CS_PROBE_RATIO * sqrt(value * value + rounding);
+    s->cert_probe =
+        (cs_certificate){state, value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
     return CS_OK;
+}
+
+/* Why the probe has nothing to do or to work with; NULL: it runs. */
+static const char *no_probe(const cs_spectrum_claims *claims, const cs_spectrum *s)
+{
+    return claims->complete ? "all triplets were computed: nothing is left to find"
+           : s->k == 0      ? "no triplet was computed"
+           : !s->v.data     ? "the vectors do not fit half of the free memory"
+                            : NULL;
 }
 
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_spectrum_claims *claims, cs_spectrum *s)
 {
-    certify_components(options, claims, s);
-    cs_status status = sum_moments(system, options, s);
-    if (status != CS_OK) {
-        return status;
+    unsigned asked =
+        options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
+    cs_certificate *const certificate[] = {&s->cert_components, &s->cert_moments, &s->cert_probe,
+                                           &s->cert_inertia};
+    for (int i = 0; i < 4; ++i) {
+        *certificate[i] = (cs_certificate){.reach = NAN};
+        cs_certificate_why(certificate[i], CS_CERT_NOT_RUN, "not asked for");
     }
-    certify_moments(&system->reduced, claims, s);
-    s->cert_probe = (cs_certificate){0};
+    s->perron = claims->perron;
+    s->near_ones = 0;
     s->probe_failure = 1;
-    bool needed = options->probe && !claims->complete && s->k > 0 && s->v.data;
-    return needed ? certify_probe(system, options, s) : CS_OK;
+    cs_status status = sum_moments(system, options, s);
+    if (status == CS_OK && (asked & CS_CERTIFY_COMPONENTS)) {
+        certify_components(options, claims, s);
+    }
+    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS)) {
+        certify_moments(&system->reduced, claims, s);
+    }
+    if (status == CS_OK && (asked & CS_CERTIFY_PROBE)) {
+        const char *idle = no_probe(claims, s);
+        if (idle) {
+            cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle);
+        } else {
+            status = certify_probe(system, options, s);
+        }
+    }
+    if (status == CS_OK && (asked & CS_CERTIFY_INERTIA)) {
+        status = cs_spectrum_inertia(system, options, claims, s);
+    }
+    return status;
 }

@@ -56,7 +56,7 @@ static void absolute_product(const cs_csr *a, const double *x, double *y)
 
 /* Bound on the largest singular value: Collatz and Wielandt on a few steps of the power method. No
  * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
-static cs_status bound_of(const cs_reduction *r, double *top)
+cs_status cs_reduction_bound(const cs_reduction *r, double *top)
 {
     double *x = cs_alloc(r->a.cols, sizeof *x), *w = cs_alloc(r->a.cols, sizeof *w);
     double *y = cs_alloc(r->a.rows, sizeof *y), best = INFINITY;
@@ -274,7 +274,7 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     const cs_reduction *r = &system.reduced;
     bool columns = r->a.cols <= r->a.rows;
     describe(a, &system, &d);
-    if (so.normalised && (status = bound_of(r, &d.top)) != CS_OK) {
+    if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) {
         goto done;
     }
     if (d.sum_sigma4_cost <= budget &&

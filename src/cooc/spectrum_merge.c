@@ -271,7 +271,7 @@ static void judge_residuals(double tol, const cs_parts *parts, const choice *cho
     }
     double bound = tol * (out->k > 0 ? out->sigma[0] : 1);
     out->cert_residual =
-        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound};
+        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
     out->converged = out->converged && worst <= bound;
 }
 

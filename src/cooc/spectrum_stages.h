@@ -110,9 +110,29 @@ cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
                                          const cs_spectrum *spectrum);
 
 /* Fills the sums and the certificates but cert_residual, from Abar and the triplets in `spectrum`.
- * The probe is not run without u and v. */
+ * Probe and inertia are not run without u and v. */
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_spectrum_claims *claims,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* cert_inertia alone (spectrum_inertia.c). */
+cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_spectrum_claims *claims,
+                              cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* For a certificate that does not run, or that proves nothing. */
+void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
+    CS_PRINTF(3, 4);
+
+/* What lumping may move a singular value by, relative to || |Abar| ||: entries that differ by
+ * 1e-13, in rows and then in columns (reduce.h). */
+static const double CS_LUMPED = 1e-12;
+
+/* Entries of the longest row or column of the reduced matrix: most terms of an entry of its Gram
+ * matrices. O(rows + cols). */
+int64_t cs_reduction_longest(const cs_reduction *r);
+
+/* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_density.c). O(nnz). CS_ERR_MEMORY. */
+cs_status cs_reduction_bound(const cs_reduction *r, double *top) CS_MUST_CHECK;
 
 #endif

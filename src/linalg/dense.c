@@ -2,7 +2,8 @@
  *
  * Methods: thin SVD by divide and conquer (dgesdd; Gu and Eisenstat 1995), which reduces a very
  * tall or wide matrix by its own QR first, and by implicit QR (dgesvd; Demmel and Kahan 1990) when
- * that fails; symmetric eigenproblem by dsyevd; Householder QR by dgeqrf and dorgqr.
+ * that fails; symmetric eigenproblem by dsyevd; L D L^T by dsytrf_rk (Ashcraft, Grimes and Lewis
+ * 1998); Householder QR by dgeqrf and dorgqr.
  * Limits: LAPACK's sizes and workspaces are 32-bit ints, which holds the smaller side of an SVD
  * below about 23,000 and of an eigenproblem below about 32,000; larger ones are refused. Bits may
  * depend on the number of BLAS threads and on the BLAS kernel.
@@ -99,11 +100,11 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
     return CS_OK;
 }
 
-/* LAPACK may loop or return nonsense on NaN and infinity. */
-static cs_status all_finite(const cs_dense *a)
+/* LAPACK may loop or return nonsense on NaN and infinity. lower: below the diagonal, and on it. */
+static cs_status part_finite(const cs_dense *a, bool lower)
 {
     for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t i = lower ? j : 0; i < a->rows; ++i) {
             double x = a->data[i + j * a->ld];
             if (!isfinite(x)) {
                 return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is not finite",
@@ -112,6 +113,11 @@ static cs_status all_finite(const cs_dense *a)
         }
     }
     return CS_OK;
+}
+
+static cs_status all_finite(const cs_dense *a)
+{
+    return part_finite(a, false);
 }
 
 /* A LAPACKE return value as a status. */
@@ -234,6 +240,28 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
                                      a->data, s.ld, values);
     return lapack_status(info, "syevd", a->rows, a->cols);
+}
+
+cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
+{
+    if (a->rows != a->cols) {
+        return cs_fail(CS_ERR_USAGE, "L D L^T of %lld x %lld: not square", (long long)a->rows,
+                       (long long)a->cols);
+    }
+    if (a->rows == 0) {
+        return CS_OK;
+    }
+    blas_shape s = {0};
+    cs_status status = shape_of(a, "matrix", &s);
+    if (status == CS_OK) {
+        status = part_finite(a, true);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    lapack_int info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', s.rows, a->data, s.ld, below, pivot);
+    below[a->rows - 1] = 0;
+    return lapack_status(info > 0 ? 0 : info, "sytrf_rk", a->rows, a->cols);
 }
 
 cs_status cs_dense_orthonormalise(cs_dense *a)

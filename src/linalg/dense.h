@@ -37,6 +37,13 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS
  * values_only). */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
 
+/* A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, dsytrf_rk;
+ * the lower triangle is read. On return it holds the unit lower triangular L below the diagonal of
+ * D; below[i] = D(i + 1, i), n values; pivot[i] < 0 on both rows of a 2 x 2 block of D, n values.
+ * An exactly singular D is no failure. n^3 / 3 flops. CS_ERR_USAGE: not square; CS_ERR_INPUT names
+ * an entry that is not finite; CS_ERR_MEMORY. */
+cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot) CS_MUST_CHECK;
+
 /* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR: the columns come
  * out orthonormal whatever A's rank, and span its range when the rank is full. */
 cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;

@@ -90,6 +90,9 @@ cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out) CS_MUST_CHECK;
 
+/* What the probe tells apart: a missed value from the largest one seen. */
+#define CS_PROBE_RATIO 1.01
+
 /* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)
  * from a random block of uniform direction, V the known right vectors (cols x p, orthonormal); a:
  * rows >= cols. *value = the square root of its largest Ritz value. *failure bounds the probability

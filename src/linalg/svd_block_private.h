@@ -94,6 +94,11 @@ typedef struct {
     cs_dense y, x;            /* rows as in the panels */
 } cs_ritz;
 
+/* Bound on the probability that, with s the largest singular value in n dimensions, no Ritz value
+ * of `steps` steps from `columns` normal columns exceeds s / ratio (svd_block_probe.c); at most 1.
+ */
+double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio);
+
 /* Steps of a fresh block in n dimensions after which a value above what it shows is missed with
  * probability below 1e-6 (svd_block_probe.c). */
 int64_t cs_probe_steps(int64_t n);

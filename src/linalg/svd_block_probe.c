@@ -17,8 +17,15 @@
  * (n - 1) / 2, where d >= 1. For b = 1 this is the bound of Kuczynski & Wozniakowski (SIAM J.
  * Matrix Anal. Appl. 13, 1992, Theorem 4.2) with smaller constants.
  *
+ * For n < 3 the bound is taken at n = 3: fewer dimensions leave more of x to g.
+ *
  * When the recurrence breaks down, the space is invariant and the largest value in it is missed
  * with probability 0.
+ *
+ * It assumes a block of independent normal entries, drawn without a look at the matrix (a seed
+ * tried until the probe passes is another experiment), columns of V orthonormal, and a recurrence
+ * whose rounding is far below the distance of c from L: both passes of the orthogonalisation and
+ * Ritz values of inner products see to that. Nothing is assumed of the eigenvalues.
  */
 #include <math.h>
 
@@ -31,10 +38,10 @@ enum { B = CS_BLOCK };
 
 static const double ALLOWED_FAILURE = 1e-6;
 
-static double failure_bound(int64_t n, int active, int64_t steps)
+double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio)
 {
-    double m = sinh((2 * (double)steps - 1) * atanh(sqrt(1 - 1 / (1.01 * 1.01))));
-    double a = 0.5 * active, d = fmax(0.5 * (double)(n - 1), 1);
+    double m = sinh((2 * (double)steps - 1) * atanh(sqrt(1 - 1 / (ratio * ratio))));
+    double a = 0.5 * columns, d = fmax(0.5 * (double)(n - 1), 1);
     double log_beta = lgamma(a) + lgamma(d) - lgamma(a + d);
     return fmin(1, exp(-a * log1p(m * m) - log(a) - log_beta));
 }
@@ -43,7 +50,7 @@ int64_t cs_probe_steps(int64_t n)
 {
     int64_t steps = 1;
     int active = n < B ? (int)n : B;
-    while (steps * B < n && failure_bound(n, active, steps) > ALLOWED_FAILURE) {
+    while (steps * B < n && cs_probe_failure(n, active, steps, CS_PROBE_RATIO) > ALLOWED_FAILURE) {
         ++steps;
     }
     return steps;
@@ -91,7 +98,8 @@ cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int 
     }
     if (status == CS_OK && taken > 0) {
         *value = ritz.value[0];
-        *failure = k.next_active > 0 ? failure_bound(a->cols, first_active, taken) : 0;
+        *failure =
+            k.next_active > 0 ? cs_probe_failure(a->cols, first_active, taken, CS_PROBE_RATIO) : 0;
     }
     openblas_set_num_threads(blas);
     cs_ritz_free(&ritz);

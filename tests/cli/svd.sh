@@ -147,10 +147,33 @@ test_certificates_say_what_they_prove() {
         tr -d ' \n' < out | grep -q '"components":{"state":"notrun"' || fail "a signed matrix has the certificate"
 }
 
+# cycle N: row i holds columns i and i + 1; sigma = |cos(pi j / N)|, all but the first double.
+cycle() {
+    awk -v n="$1" 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print n, n, 2 * n
+        for (i = 1; i <= n; ++i) { print i, i, 1; print i, i % n + 1, 1 } }' > "cycle$1.mtx"
+}
+
+test_certify() {
+    cycle 60
+    exits 0 svd cycle60.mtx -k 5 --certify components,inertia --json && tr -d ' \n' < out > flat &&
+        grep -q '"inertia":{"state":"passed","value":5.0,"bound":5.0,' flat && grep -q '"probe":{"state":"notrun"' flat &&
+        grep -q '"why":"notaskedfor"' flat && grep -q '"sum_sigma4":null' flat || { fail "inertia: $(head -c 900 flat)"; return 1; }
+    exits 0 svd cycle60.mtx -k 4 --certify inertia && says "inertia inconclusive" && says "ask for 5" || return 1
+    exits 0 svd cycle60.mtx -k 5 --certify none --json && [ "$(grep -c '"state": "passed"' out)" = 1 ] &&
+        [ "$(grep -c '"state": "not run"' out)" = 4 ] || { fail "none: $(cat err)"; return 1; }
+    exits 0 svd cycle60.mtx -k all --certify inertia,moments --json && [ "$(grep -c '"state": "passed"' out)" = 3 ] || { fail "all"; return 1; }
+    cycle 9000
+    exits 0 svd cycle9000.mtx -k 1 --certify inertia && says "inertia not run" &&
+        says "a component of 9000 x 9000 takes a matrix of order 9000 (0.648 GB), above the limit of 8192" || return 1
+    refuses 2 "'residuals' is none of none, components, moments, probe, inertia" "$COSPEC" svd cycle60.mtx --certify probe,residuals &&
+        refuses 2 "'' is none of" "$COSPEC" svd cycle60.mtx --certify moments, &&
+        refuses 2 "none stands alone" "$COSPEC" svd cycle60.mtx --certify none,probe
+}
+
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
 for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
-    certificates_say_what_they_prove dry_run; do
+    certificates_say_what_they_prove certify dry_run; do
     check $t
 done

@@ -1,0 +1,243 @@
+/* linalg/inertia: counts against closed forms and eigenvalues, the bound on the backward error
+ * against the factors themselves. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "linalg/inertia.h"
+#include "linalg_support.h"
+
+/* n x n symmetric: independent normal entries; `sparse`: two in three are 0, which makes 2 x 2
+ * pivots. */
+static cs_dense symmetric(int64_t n, bool sparse, uint64_t index)
+{
+    cs_dense a;
+    OK(cs_dense_init(&a, n, n));
+    fill_normal(&a, index);
+    cs_rng rng = cs_rng_at(index, CS_STREAM_TEST, 77);
+    for (int64_t j = 0; j < n; ++j) {
+        for (int64_t i = 0; i < j; ++i) {
+            if (sparse && cs_rng_below(&rng, 3) > 0) {
+                a.data[i + j * a.ld] = 0;
+            }
+            a.data[j + i * a.ld] = a.data[i + j * a.ld];
+        }
+        a.data[j + j * a.ld] *= sparse ? 0 : 1;
+    }
+    return a;
+}
+
+static cs_dense copy_of(const cs_dense *a)
+{
+    cs_dense b;
+    OK(cs_dense_init(&b, a->rows, a->cols));
+    memcpy(b.data, a->data, (size_t)(a->rows * a->cols) * sizeof *b.data);
+    return b;
+}
+
+static void counts_agree_with_eigenvalues(void **state)
+{
+    (void)state;
+    double lambda[70];
+    for (int64_t n = 1; n <= 70; n += n < 8 ? 1 : 9) {
+        for (uint64_t t = 0; t < 12; ++t) {
+            cs_dense a = symmetric(n, t % 2, 100 * t + (uint64_t)n), b = copy_of(&a);
+            OK(cs_dense_eigh(&b, lambda, true));
+            int64_t positive = -1, most = 0, least = 0;
+            double error = -1;
+            OK(cs_inertia(&a, &positive, &error));
+            /* Norms below 20, growth of rook pivoting far below 100: (4 n + 400) 1e-16 2000. */
+            assert_true(error >= 0 && error < 2e-10);
+            for (int64_t i = 0; i < n; ++i) { /* eigenvalues are good to 1e-12 */
+                least += lambda[i] > error + 1e-12;
+                most += lambda[i] > -error - 1e-12;
+            }
+            assert_true(positive >= least && positive <= most);
+            cs_dense_free(&a);
+            cs_dense_free(&b);
+        }
+    }
+}
+
+/* diag(1, 2, 3) - 2 I has one positive eigenvalue and an exact zero; so has the exchange of two
+ * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
+static void closed_forms(void **state)
+{
+    (void)state;
+    cs_dense a;
+    int64_t positive = -1;
+    double error = -1;
+    OK(cs_dense_init(&a, 3, 3));
+    a.data[0] = -1;
+    a.data[8] = 1;
+    OK(cs_inertia(&a, &positive, &error));
+    assert_int_equal(positive, 1);
+    /* ||M|| = ||L||D||L^T|| = 1: 412 u each, and what the quotient leaves */
+    assert_true(error >= 412 * DBL_EPSILON && error < 413 * DBL_EPSILON);
+    memset(a.data, 0, 9 * sizeof *a.data);
+    OK(cs_inertia(&a, &positive, &error));
+    assert_true(positive == 0 && error == 0);
+    cs_dense_free(&a);
+    enum { N = 12 };
+    OK(cs_dense_init(&a, N, N));
+    for (int i = 0; i < N; i += 2) {
+        a.data[i + 1 + i * N] = a.data[i + (i + 1) * N] = 1;
+    }
+    OK(cs_inertia(&a, &positive, &error));
+    assert_int_equal(positive, N / 2);
+    cs_dense_free(&a);
+    OK(cs_dense_init(&a, 0, 0));
+    OK(cs_inertia(&a, &positive, &error));
+    assert_true(positive == 0 && error == 0);
+    cs_dense_free(&a);
+}
+
+/* Only the lower triangle is read, and nothing above it. */
+static void the_upper_triangle_is_not_read(void **state)
+{
+    (void)state;
+    cs_dense a = symmetric(20, false, 5), b = copy_of(&a);
+    for (int64_t j = 1; j < 20; ++j) {
+        for (int64_t i = 0; i < j; ++i) {
+            b.data[i + j * b.ld] = NAN;
+        }
+    }
+    int64_t one = 0, two = -1;
+    double first = 0, second = -1;
+    OK(cs_inertia(&a, &one, &first));
+    OK(cs_inertia(&b, &two, &second));
+    assert_true(one == two && first == second);
+    cs_dense_free(&a);
+    cs_dense_free(&b);
+}
+
+/* P L D L^T P^T from what cs_dense_ldl returns. */
+static cs_dense product_of(const cs_dense *f, const double *below, const int *pivot)
+{
+    int64_t n = f->rows;
+    cs_dense l, d, ld, out;
+    OK(cs_dense_init(&l, n, n));
+    OK(cs_dense_init(&d, n, n));
+    OK(cs_dense_init(&ld, n, n));
+    OK(cs_dense_init(&out, n, n));
+    for (int64_t j = 0; j < n; ++j) {
+        l.data[j + j * n] = 1;
+        d.data[j + j * n] = f->data[j + j * n];
+        for (int64_t i = j + 1; i < n; ++i) {
+            l.data[i + j * n] = f->data[i + j * n];
+        }
+        if (j + 1 < n && pivot[j] < 0 && below[j] != 0) {
+            d.data[j + 1 + j * n] = d.data[j + (j + 1) * n] = below[j];
+        }
+    }
+    OK(cs_gemm(false, false, 1, &l, &d, 0, &ld));
+    OK(cs_gemm(false, true, 1, &ld, &l, 0, &out));
+    for (int64_t i = n; i-- > 0;) { /* interchanges undone, the last first */
+        int64_t with = (pivot[i] < 0 ? -pivot[i] : pivot[i]) - 1;
+        for (int64_t j = 0; j < n; ++j) {
+            double x = out.data[i + j * n];
+            out.data[i + j * n] = out.data[with + j * n];
+            out.data[with + j * n] = x;
+        }
+        for (int64_t j = 0; j < n; ++j) {
+            double x = out.data[j + i * n];
+            out.data[j + i * n] = out.data[j + with * n];
+            out.data[j + with * n] = x;
+        }
+    }
+    cs_dense_free(&l);
+    cs_dense_free(&d);
+    cs_dense_free(&ld);
+    return out;
+}
+
+/* The error stated covers the difference of the factors' product from the matrix, measured in the
+ * largest column sum, which is no less than the 2-norm; and is no more than 1e5 times that. */
+static void the_error_covers_the_factorisation(void **state)
+{
+    (void)state;
+    enum { N = 60 };
+    for (uint64_t t = 0; t < 10; ++t) {
+        double below[N], error = 0, worst = 0;
+        int pivot[N];
+        cs_dense a = symmetric(N, t % 2, 900 + t), f = copy_of(&a), g = copy_of(&a);
+        OK(cs_dense_ldl(&f, below, pivot));
+        cs_dense product = product_of(&f, below, pivot);
+        for (int j = 0; j < N; ++j) {
+            double sum = 0;
+            for (int i = 0; i < N; ++i) {
+                sum += fabs(product.data[i + j * N] - a.data[i + j * N]);
+            }
+            worst = fmax(worst, sum);
+        }
+        int64_t positive = 0;
+        OK(cs_inertia(&g, &positive, &error));
+        assert_true(worst <= error);
+        assert_true(worst > 1e-5 * error);
+        cs_dense_free(&product);
+        cs_dense_free(&a);
+        cs_dense_free(&f);
+        cs_dense_free(&g);
+    }
+}
+
+static void bad_matrices_are_refused(void **state)
+{
+    (void)state;
+    cs_dense a;
+    int64_t positive = 0;
+    double error = 0;
+    OK(cs_dense_init(&a, 3, 2));
+    assert_int_equal(cs_inertia(&a, &positive, &error), CS_ERR_USAGE);
+    expect_reason("3 x 2: not square");
+    cs_dense_free(&a);
+    OK(cs_dense_init(&a, 3, 3));
+    a.data[2] = INFINITY;
+    assert_int_equal(cs_inertia(&a, &positive, &error), CS_ERR_INPUT);
+    expect_reason("row 2, column 0");
+    a.data[2] = 1e308; /* finite, and its norm is not */
+    a.data[1] = a.data[0] = 1e308;
+    OK(cs_inertia(&a, &positive, &error));
+    assert_true(isinf(error));
+    cs_dense_free(&a);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    cs_dense a = symmetric(9, false, 3);
+    int64_t positive = 0, n = 0;
+    double error = 0;
+    cs_status status = CS_ERR_MEMORY;
+    while (status != CS_OK) {
+        (void)cs_mem_fail_at(++n);
+        status = cs_inertia(&a, &positive, &error);
+        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+        cs_reason_clear();
+    }
+    (void)cs_mem_fail_at(0);
+    assert_int_equal(n, 6);
+    cs_dense_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_agree_with_eigenvalues),
+        cmocka_unit_test(closed_forms),
+        cmocka_unit_test(the_upper_triangle_is_not_read),
+        cmocka_unit_test(the_error_covers_the_factorisation),
+        cmocka_unit_test(bad_matrices_are_refused),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

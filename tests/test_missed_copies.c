@@ -1,0 +1,390 @@
+/* Certificates against correct results from which a triplet was taken, doubled or bent: what each
+ * of them must catch, and that none of them passes over what it says is not missing. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "cooc/spectrum.h"
+#include "cooc/spectrum_stages.h"
+#include "cooc_matrices.h"
+#include "spectrum_support.h"
+
+enum { ALL = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA };
+
+/* Three copies of one block of random counts, and a larger block of another: four values are 1, and
+ * each value of the small block is there three times. */
+enum { COPIES = 3, M = 30, N = 18, M_OTHER = 50, N_OTHER = 40 };
+
+static cs_csr planted(void)
+{
+    enum { ROWS = COPIES * M + M_OTHER, COLS = COPIES * N + N_OTHER };
+    static double values[ROWS * COLS];
+    memset(values, 0, sizeof values);
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 31);
+    for (int i = 0; i < M; ++i) {
+        for (int j = 0; j < N; ++j) {
+            double x = (double)(cs_rng_below(&rng, 4) == 0 ? 1 + cs_rng_below(&rng, 9) : 0);
+            x += i == 0 || j == 0;
+            for (int c = 0; c < COPIES; ++c) {
+                values[(c * M + i) * COLS + c * N + j] = x;
+            }
+        }
+    }
+    for (int i = COPIES * M; i < ROWS; ++i) {
+        for (int j = COPIES * N; j < COLS; ++j) {
+            double x = (double)(cs_rng_below(&rng, 5) == 0 ? 1 + cs_rng_below(&rng, 9) : 0);
+            values[i * COLS + j] = x + (i == COPIES * M || j == COPIES * N);
+        }
+    }
+    return matrix_of(ROWS, COLS, values);
+}
+
+typedef struct {
+    cs_csr a;
+    cs_spectrum_options o;
+    cs_system system;
+    cs_spectrum_claims claims;
+    cs_spectrum s;
+} result;
+
+/* The stages of cs_spectrum_of by hand; certified by the caller. */
+static void solve(result *r, cs_csr a, cs_spectrum_options o)
+{
+    cs_parts parts = {0};
+    *r = (result){.a = a, .o = o, .s = {.rows = a.rows, .cols = a.cols}};
+    int64_t wanted = o.k > 0 ? o.k : a.rows < a.cols ? a.rows : a.cols;
+    assert_int_equal(cs_system_of(&r->a, &o, &r->system), CS_OK);
+    r->s.components = r->system.components;
+    assert_int_equal(cs_parts_solve(&r->system, &o, wanted, &parts), CS_OK);
+    assert_int_equal(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s), CS_OK);
+    r->claims = cs_spectrum_claims_of(&r->system, &o, &parts, &r->s);
+    cs_parts_free(&parts);
+}
+
+static void certify(result *r)
+{
+    assert_int_equal(cs_spectrum_certify(&r->system, &r->o, &r->claims, &r->s), CS_OK);
+}
+
+static void forget_all(result *r)
+{
+    cs_spectrum_free(&r->s);
+    cs_system_free(&r->system);
+    cs_csr_free(&r->a);
+}
+
+/* No certificate may say that what is missing is not. */
+static void assert_no_false_reach(const cs_spectrum *s, double missing)
+{
+    const cs_certificate *c[] = {&s->cert_moments, &s->cert_probe, &s->cert_inertia};
+    for (int i = 0; i < 3; ++i) {
+        bool says = c[i]->state == CS_CERT_PASSED || c[i]->state == CS_CERT_INCONCLUSIVE;
+        assert_false(says && c[i]->reach < missing * (1 - 1e-12));
+    }
+}
+
+/* Every triplet in turn is taken from a truncated result: copies of 1, of a value below 1, simple
+ * ones. */
+static void any_missed_triplet_is_caught(void **state)
+{
+    (void)state;
+    enum { K = 40 };
+    int copies = 0, simple = 0, ones = 0, last = 0;
+    for (int64_t j = 0; j < K; ++j) {
+        result r;
+        solve(&r, planted(), (cs_spectrum_options){.k = K, .certify = ALL, .moment4 = true});
+        cs_spectrum *s = &r.s;
+        certify(&r);
+        assert_int_equal(s->cert_components.state, CS_CERT_PASSED);
+        assert_int_not_equal(s->cert_moments.state, CS_CERT_FAILED);
+        assert_int_equal(s->cert_probe.state, CS_CERT_PASSED);
+        assert_int_equal(s->cert_inertia.state, CS_CERT_PASSED);
+        assert_true(s->cert_inertia.value == K && s->cert_inertia.reach < s->sigma[K - 1]);
+        double missing = s->sigma[j];
+        bool copy = (j > 0 && s->sigma[j - 1] - missing < 1e-12) ||
+                    (j + 1 < K && missing - s->sigma[j + 1] < 1e-12);
+        forget_triplet(s, j);
+        certify(&r);
+        double least = s->sigma[K - 2];
+        assert_no_false_reach(s, missing);
+        assert_int_equal(s->cert_components.state,
+                         missing > 1 - 1e-9 ? CS_CERT_FAILED : CS_CERT_PASSED);
+        if (missing > least * (1 + 1e-8)) {
+            assert_int_not_equal(s->cert_moments.state, CS_CERT_PASSED);
+            assert_int_equal(s->cert_inertia.state, CS_CERT_FAILED);
+            assert_true(s->cert_inertia.value == s->cert_inertia.bound + 1);
+            ones += missing > 1 - 1e-9;
+            copies += copy && missing < 1 - 1e-9;
+            simple += !copy;
+        } else if (j < K - 1) { /* a copy of the last: no more than a shorter list */
+            assert_int_equal(s->cert_inertia.state, CS_CERT_INCONCLUSIVE);
+            assert_non_null(strstr(s->cert_inertia.why, "ask for 40"));
+            ++last;
+        }
+        if (missing > 1.01 * s->cert_probe.bound) {
+            assert_int_equal(s->cert_probe.state, CS_CERT_FAILED);
+            assert_true(fabs(s->cert_probe.value - missing) < 1e-6);
+        }
+        forget_all(&r);
+    }
+    assert_true(ones == 4 && copies > 10 && simple > 10 && last <= 2);
+}
+
+/* Of all triplets none can be taken unseen: the sums and the count are both off. */
+static void any_missed_triplet_of_all_is_caught(void **state)
+{
+    (void)state;
+    result r;
+    solve(&r, planted(), (cs_spectrum_options){.certify = ALL});
+    int64_t k = r.s.k;
+    assert_true(r.claims.complete && k == COPIES * N + N_OTHER);
+    certify(&r);
+    assert_int_equal(r.s.cert_moments.state, CS_CERT_PASSED);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_PASSED);
+    assert_true(r.s.cert_inertia.value == (double)k);
+    assert_non_null(strstr(r.s.cert_inertia.why, "room for 94"));
+    assert_int_equal(r.s.cert_probe.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(r.s.cert_probe.why, "all triplets"));
+    forget_all(&r);
+    for (int64_t j = 0; j < k; j += 3) {
+        solve(&r, planted(), (cs_spectrum_options){.certify = ALL});
+        double missing = r.s.sigma[j];
+        forget_triplet(&r.s, j);
+        certify(&r);
+        assert_no_false_reach(&r.s, missing);
+        assert_int_equal(r.s.cert_moments.state, CS_CERT_FAILED); /* 94 values of 1e-3 or more */
+        assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
+        assert_true(r.s.cert_inertia.value == (double)k);
+        forget_all(&r);
+    }
+}
+
+static void copy_triplet(cs_spectrum *s, int64_t from, int64_t to)
+{
+    s->sigma[to] = s->sigma[from];
+    memcpy(s->u.data + to * s->u.ld, s->u.data + from * s->u.ld,
+           (size_t)s->u.rows * sizeof(double));
+    memcpy(s->v.data + to * s->v.ld, s->v.data + from * s->v.ld,
+           (size_t)s->v.rows * sizeof(double));
+}
+
+/* One triplet twice in the place of the next: the number of values is right, and their vectors are
+ * not independent. Values that the residuals do not bear out: more of them than there are. */
+static void wrong_triplets_are_caught(void **state)
+{
+    (void)state;
+    result r;
+    solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
+    copy_triplet(&r.s, 12, 13);
+    certify(&r);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
+    assert_non_null(strstr(r.s.cert_inertia.why, "not orthonormal"));
+    assert_int_equal(cs_spectrum_require(&r.s), CS_ERR_CONVERGE);
+    assert_non_null(strstr(cs_reason(), "the certificate inertia"));
+    cs_reason_clear();
+    assert_int_equal(r.s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_string_equal(r.s.cert_components.why, "not asked for");
+    forget_all(&r);
+    solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
+    for (int j = 0; j < 40; ++j) {
+        r.s.sigma[j] = fmax(r.s.sigma[j], 0.9);
+    }
+    certify(&r);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
+    assert_true(r.s.cert_inertia.value < 40);
+    r.s.residual[0] = 2; /* and what proves nothing proves nothing */
+    certify(&r);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
+    assert_non_null(strstr(r.s.cert_inertia.why, "rounding hides"));
+    r.s.residual[0] = NAN;
+    certify(&r);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
+    forget_all(&r);
+}
+
+/* The cycle's values are double but for the first: an even k cuts a pair, an odd one does not. */
+static void a_cut_through_equal_values_is_told(void **state)
+{
+    (void)state;
+    cs_csr a = cycle(64);
+    for (int64_t k = 1; k <= 20; ++k) {
+        for (int plain = 0; plain < 2; ++plain) {
+            cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = k,
+                                                                  .no_reduction = plain,
+                                                                  .certify = CS_CERTIFY_INERTIA,
+                                                                  .values_only = true});
+            assert_int_equal(s.cert_inertia.state, k % 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+            assert_true(s.cert_inertia.value == (double)(k + (k + 1) % 2));
+            assert_true(s.cert_inertia.bound == (double)k);
+            double last = s.sigma[k - 1];
+            assert_true(fabs(s.cert_inertia.reach - last) < 1e-9);
+            assert_int_equal(s.cert_inertia.reach < last, k % 2);
+            if (k == 6) {
+                assert_non_null(strstr(s.cert_inertia.why, "ask for 7"));
+            }
+            assert_null(s.u.data);
+            cs_spectrum_free(&s);
+        }
+    }
+    cs_csr_free(&a);
+}
+
+/* U diag(value) V^T of order n with Householder U and V: entries of both signs. */
+static cs_csr turned(int n, const double *value)
+{
+    static double entry[64 * 64];
+    double uu = 0, vv = 0;
+    for (int i = 0; i < n; ++i) {
+        uu += (i + 1.0) * (i + 1.0);
+        vv += (2.0 + i % 5) * (2.0 + i % 5);
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            entry[i * n + j] = 0;
+            for (int t = 0; t < n; ++t) {
+                double u = (i == t) - 2 * (i + 1.0) * (t + 1.0) / uu;
+                double v = (j == t) - 2 * (2.0 + j % 5) * (2.0 + t % 5) / vv;
+                entry[i * n + j] += u * value[t] * v;
+            }
+        }
+    }
+    return matrix_of(n, n, entry);
+}
+
+/* Values whose squares drown in rounding are counted without squares, down to where those drown
+ * too.
+ */
+static void small_values_are_counted_without_squares(void **state)
+{
+    (void)state;
+    enum { SIZE = 12, SEEN = 8 };
+    double value[SIZE] = {1, 0.9, 0.9, 0.3, 1e-3, 1e-7, 1e-7, 2e-9, 1e-16};
+    for (int64_t k = 1; k <= SEEN; ++k) {
+        result r;
+        solve(&r, turned(SIZE, value),
+              (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
+        r.claims.complete = false; /* LAPACK gives them all: only k are taken as known */
+        certify(&r);
+        bool cut = k == 2 || k == 6;
+        assert_int_equal(r.s.cert_inertia.state, cut ? CS_CERT_INCONCLUSIVE : CS_CERT_PASSED);
+        assert_true(r.s.cert_inertia.value == (double)(k + cut));
+        assert_true(fabs(r.s.cert_inertia.reach - value[k - 1]) < 1e-2 * value[k - 1]);
+        for (int64_t j = 0; j + 1 < k; ++j) { /* one of them missed */
+            double missing = r.s.sigma[j], least = r.s.sigma[k - 1];
+            result less;
+            solve(&less, turned(SIZE, value),
+                  (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
+            less.claims.complete = false;
+            forget_triplet(&less.s, j);
+            certify(&less);
+            assert_no_false_reach(&less.s, missing);
+            assert_int_equal(less.s.cert_inertia.state,
+                             missing > 1.5 * least || missing > least + 1e-3
+                                 ? CS_CERT_FAILED
+                                 : CS_CERT_INCONCLUSIVE);
+            forget_all(&less);
+        }
+        forget_all(&r);
+    }
+    value[SEEN - 1] = 3e-14; /* above the floor of the solver, 2.7e-15, and below what is counted */
+    result r;
+    solve(&r, turned(SIZE, value),
+          (cs_spectrum_options){.k = SEEN, .normalised = true, .certify = ALL});
+    assert_int_equal(r.s.k, SEEN);
+    certify(&r);
+    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
+    assert_true(isnan(r.s.cert_inertia.reach));
+    assert_int_not_equal(r.s.cert_moments.state, CS_CERT_PASSED); /* another 3e-14 would not show */
+    forget_all(&r);
+}
+
+/* Beyond the limits nothing runs, and the reason names size and limit. */
+static void limits_are_named(void **state)
+{
+    (void)state;
+    cs_csr a = cycle(9000);
+    cs_spectrum s =
+        spectrum_of(&a, (cs_spectrum_options){.k = 1, .certify = ALL, .values_only = true});
+    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(s.cert_inertia.why, "a component of 9000 x 9000"));
+    assert_non_null(strstr(s.cert_inertia.why, "above the limit of 8192"));
+    assert_int_equal(cs_spectrum_require(&s), CS_OK); /* what does not run does not fail */
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+    a = cycle(20);
+    s = spectrum_of(&a, (cs_spectrum_options){.k = 3, .certify = CS_CERTIFY_NONE});
+    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert_moments.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert_probe.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert_residual.state, CS_CERT_PASSED);
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+}
+
+static void threads_do_not_change_the_count(void **state)
+{
+    (void)state;
+    cs_csr a = multiplicity_matrix(false, 6, 2);
+    double reach = 0;
+    for (int threads = 1; threads <= 3; ++threads) {
+        cs_spectrum s = spectrum_of(
+            &a, (cs_spectrum_options){.k = 30, .threads = threads, .certify = CS_CERTIFY_INERTIA});
+        assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
+        assert_true(threads == 1 || s.cert_inertia.reach == reach);
+        reach = s.cert_inertia.reach;
+        cs_spectrum_free(&s);
+    }
+    cs_csr_free(&a);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    double value[12] = {1, 0.5, 1e-7, 2e-9};
+    for (int small = 0; small < 2; ++small) {
+        result r;
+        if (small) {
+            solve(&r, turned(12, value),
+                  (cs_spectrum_options){.k = 3, .normalised = true, .threads = 1});
+        } else {
+            solve(&r, cycle(24), (cs_spectrum_options){.k = 6, .threads = 1});
+        }
+        cs_status status = CS_ERR_MEMORY;
+        int64_t n = 0;
+        while (status != CS_OK) {
+            (void)cs_mem_fail_at(++n);
+            status = cs_spectrum_inertia(&r.system, &r.o, &r.claims, &r.s);
+            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+            assert_true(n < 200);
+            cs_reason_clear();
+        }
+        (void)cs_mem_fail_at(0);
+        assert_true(n > 10);
+        forget_all(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_missed_triplet_is_caught),
+        cmocka_unit_test(any_missed_triplet_of_all_is_caught),
+        cmocka_unit_test(wrong_triplets_are_caught),
+        cmocka_unit_test(a_cut_through_equal_values_is_told),
+        cmocka_unit_test(small_values_are_counted_without_squares),
+        cmocka_unit_test(limits_are_named),
+        cmocka_unit_test(threads_do_not_change_the_count),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
