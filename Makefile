@@ -40,6 +40,8 @@ LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
 NVCC ?= nvcc
 NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 \
   -Isrc -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra -cudart static
+# The MPI plug-in: the compiler wrapper of Open MPI (or MPICH), around the same compiler.
+MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ beside gcc, clang++ beside clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
@@ -47,7 +49,9 @@ CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if
 LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
-LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c src/tensor/*.c src/model/*.c src/train/*.c toy/*.c analysis/*.c))
+MPI_SRC := src/mpi/carrier_mpi.c
+LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c src/tensor/*.c src/model/*.c src/train/*.c toy/*.c analysis/*.c) \
+  $(filter-out $(MPI_SRC),$(wildcard src/mpi/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))
 TEST_SUPPORT := $(sort $(filter-out $(TEST_SRC),$(wildcard tests/*.c)))
@@ -62,14 +66,14 @@ ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
-FORMATTED := $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
-HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h toy/*.h analysis/*.h))
+FORMATTED := $(MPI_SRC) $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
+HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h src/mpi/*.h toy/*.h analysis/*.h))
 
-.PHONY: all help deps probe plugin test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: probe $(B)/cospec $(B)/libcospec.so plugin
+all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
@@ -80,7 +84,7 @@ deps:
 
 # What the compiler and linker can find; a missing required library stops here, with its Debian package's name.
 probe:
-	@CC='$(CC)' NVCC='$(NVCC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
+	@CC='$(CC)' NVCC='$(NVCC)' MPICC='$(MPICC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
 
 # --- build ---------------------------------------------------------------------------------------------------
 $(B)/%.o: %.c $(B)/flags | probe
@@ -129,6 +133,13 @@ $(B)/nvcc-flags: FORCE
 
 $(B)/cospec-cuda.so: $(CUDA_OBJ)
 	$(NVCC) $(NVCCFLAGS) -shared -Xlinker --exclude-libs,ALL -o $@ $^ -ldl
+
+# The carrier of --mpi, where the probe found MPI and PARPACK.
+carrier: probe
+	+@if [ "$$(cat $(B)/probe/mpi)" = 1 ]; then $(MAKE) --no-print-directory $(B)/cospec-mpi.so; else rm -f $(B)/cospec-mpi.so; fi
+
+$(B)/cospec-mpi.so: $(MPI_SRC) src/mpi/carrier.h src/base/comm.h $(B)/flags
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(CPPFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) -shared -o $@ $(MPI_SRC) -lparpack
 
 # The program without its main(), for the tests of its parts.
 $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
@@ -232,6 +243,7 @@ install: all
 	install -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
 	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
 	if [ -f $(B)/cospec-cuda.so ]; then install -D -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
+	if [ -f $(B)/cospec-mpi.so ]; then install -D -m 755 $(B)/cospec-mpi.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-mpi.so; fi
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	for h in $(HEADERS:src/%=%); do install -D -m 644 $$( [ -f src/$$h ] && echo src/$$h || echo $$h ) $(DESTDIR)$(PREFIX)/include/cospec/$$h; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc

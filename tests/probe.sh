@@ -5,9 +5,10 @@ set -eu
 dir=$1/probe
 stamp=$dir/ok
 nvcc=${NVCC:-nvcc}
-asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto} $(command -v "$nvcc" || true)"
+mpicc=${MPICC:-mpicc}
+asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto} $(command -v "$nvcc" || true) $(command -v "$mpicc" || true)"
 still_holds() {
-    [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
+    [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ -f "$dir/mpi" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
     {
         IFS= read -r line && [ "$line" = "$asked" ] || return 1
         while read -r line; do [ -f "$line" ] || return 1; done
@@ -42,18 +43,6 @@ if [ -n "$missing" ]; then
     echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
     exit 1
 fi
-optional() { # optional NAME SETTING COMMAND
-    case "$2" in
-        0) echo "probe: $1 off (asked)" ;;
-        *) if command -v "$3" >/dev/null 2>&1; then
-               echo "probe: $1 found ($3); nothing is built with it yet"
-           elif [ "$2" = 1 ]; then
-               echo "probe: $1=1 but $3 is not on PATH" >&2; exit 1
-           else
-               echo "probe: $1 off ($3 is not on PATH)"
-           fi ;;
-    esac
-}
 # The plug-in needs nvcc with code for sm_90 and the header of cuBLASLt; the libraries are loaded at run time.
 cuda_works() {
     printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
@@ -72,5 +61,23 @@ else
     echo "probe: CUDA off ($nvcc cannot compile and link for sm_90, see $dir/cuda.log)"
     [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc cannot build, see $dir/cuda.log" >&2; exit 1; }
 fi
-optional MPI "${MPI:-auto}" mpicc
+# The carrier of --mpi needs mpi.h behind the wrapper, and PARPACK.
+mpi_works() {
+    printf '#include <mpi.h>\n#include <arpack/parpack.h>\nint main(void) { return (int)(sizeof(MPI_Comm) + (size_t)&pdsaupd_c) == 0 || MPI_Init(0, 0); }\n' > "$dir/t.c"
+    OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} "$mpicc" -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" -lparpack > "$dir/mpi.log" 2>&1
+}
+echo 0 > "$dir/mpi"
+if [ "${MPI:-auto}" = 0 ]; then
+    echo "probe: MPI off (asked)"
+elif ! command -v "$mpicc" >/dev/null 2>&1; then
+    echo "probe: MPI off ($mpicc is not on PATH)"
+    [ "${MPI:-auto}" != 1 ] || { echo "probe: MPI=1 but $mpicc is not on PATH" >&2; exit 1; }
+elif mpi_works; then
+    echo "probe: MPI on ($mpicc compiles and links with PARPACK)"
+    tr -s ' \\\n' '\n' < "$dir/t.d" | grep "/mpi.h\$\|/parpack.h\$" >> "$dir/headers" || true
+    echo 1 > "$dir/mpi"
+else
+    echo "probe: MPI off ($mpicc cannot compile and link with mpi.h and -lparpack; Debian: libopenmpi-dev libparpack2-dev; see $dir/mpi.log)"
+    [ "${MPI:-auto}" != 1 ] || { echo "probe: MPI=1 but $mpicc cannot build, see $dir/mpi.log" >&2; exit 1; }
+fi
 { echo "$asked"; cat "$dir/headers"; } > "$stamp"

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
@@ -21,8 +22,9 @@ static const cs_opt cooc_options[] = {
     {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const cooc_groups[] = {cs_group_corpus, cs_group_plan, cs_group_plan_numbers,
-                                            cs_group_cooc,   cooc_options,  NULL};
+static const cs_opt *const cooc_groups[] = {
+    cs_group_corpus, cs_group_plan, cs_group_plan_numbers, cs_group_cooc, cooc_options,
+    cs_group_ranks,  NULL};
 
 static void set(cs_status *status, json_t *object, const char *key, json_t *value)
 {
@@ -69,6 +71,19 @@ static json_t *build_json(const cs_args *args, const cs_cooc_options *options, c
     return o;
 }
 
+static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
+                       const char *dir, bool force, const cs_cooc *cooc)
+{
+    cs_status status = cs_dir_make(dir);
+    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
+        char *path = cs_path_join(dir, cs_cooc_file(i));
+        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
+        cs_free(path);
+    }
+    return status ? status
+                  : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+}
+
 /* Builds and stores; what an interrupt leaves in DIR/checkpoint is for --resume to go on from. */
 static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
                                  const cs_cooc_options *options, const char *dir,
@@ -84,22 +99,23 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
                        checkpoint);
     }
     cs_status status = cs_cooc_build(corpus, &resumable, cooc);
-    if (status == CS_OK) {
-        status = cs_dir_make(dir);
-    }
-    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
-        char *path = cs_path_join(dir, cs_cooc_file(i));
-        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
-        cs_free(path);
-    }
-    if (status == CS_OK) {
-        status =
-            cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force || resume);
-    }
+    status = status ? status : store(args, corpus, options, dir, force || resume, cooc);
     if (status == CS_OK) {
         status = cs_cooc_checkpoint_remove(checkpoint);
     }
     return status;
+}
+
+static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc)
+{
+    const cs_csr *a = &cooc->matrix.a;
+    cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
+                   (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
+                   (long long)cooc->sequences, cooc->runs > 0 ? ", merged from disk" : "");
+    if (cooc->skipped_sequences > 0) {
+        cs_output_note(args, "%lld sequences were too short for the objective",
+                       (long long)cooc->skipped_sequences);
+    }
 }
 
 static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
@@ -113,14 +129,7 @@ static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_coo
     }
     cs_free(checkpoint);
     if (status == CS_OK) {
-        const cs_csr *a = &cooc->matrix.a;
-        cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
-                       (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
-                       (long long)cooc->sequences, cooc->runs > 0 ? ", merged from disk" : "");
-        if (cooc->skipped_sequences > 0) {
-            cs_output_note(args, "%lld sequences were too short for the objective",
-                           (long long)cooc->skipped_sequences);
-        }
+        note_built(args, dir, cooc);
     }
     return status;
 }
@@ -279,6 +288,34 @@ static cs_status claim_all(const cs_args *args, bool list)
     return status == CS_OK ? cs_output_claim(args, list ? "draws.json" : "cooc.json") : status;
 }
 
+/* --mpi: every rank counts its part, rank 0 receives the matrix and stores it. */
+static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
+                                  const cs_cooc_options *options)
+{
+    const char *dir = cs_args_text(args, "output");
+    cs_cooc cooc = {0};
+    cs_cooc_options shared = *options;
+    json_t *json = NULL;
+    shared.progress = options->comm->rank == 0 ? options->progress : NULL;
+    if (shared.memory_budget == 0) { /* of what is free, for all ranks on this machine */
+        int64_t part = cs_mem_available() / 4 / options->comm->neighbours;
+        shared.memory_budget = part > 1 << 20 ? part : 1 << 20;
+    }
+    cs_status status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
+    if (status == CS_OK && options->comm->rank == 0) {
+        status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
+        if (status == CS_OK) {
+            cs_ranks_note(args, options->comm);
+            note_built(args, dir, &cooc);
+            json = build_json(args, options, &cooc);
+            status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
+        }
+    }
+    json_decref(json);
+    cs_cooc_free(&cooc);
+    return status;
+}
+
 static void note_target_position(const cs_args *args, const cs_cooc_options *options)
 {
     if (options->context.mode == CS_CONTEXT_NEAREST && cs_args_given(args, "target-position") &&
@@ -303,29 +340,70 @@ static cs_status note_sampling(const cs_args *args, const cs_corpus *corpus,
     return status;
 }
 
+/* What comes before the corpus. Under --mpi rank 0 alone looks at the files. */
+static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_options *options,
+                       int64_t lists)
+{
+    if (options->comm && lists > 1) {
+        return cs_fail(CS_ERR_USAGE, "--draws with a list works in one process: leave --mpi out");
+    }
+    if (!cs_args_given(args, "corpus")) {
+        return cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
+    }
+    if (options->comm && options->comm->rank > 0) {
+        return CS_OK;
+    }
+    cs_status status = claim_all(args, lists > 1);
+    return status == CS_OK && file->path ? cs_output_input(args, file->path) : status;
+}
+
+/* Rank 0 first: a corpus may have to be prepared. */
+static cs_status load(cs_args *args, cs_comm *comm, cs_corpus *corpus)
+{
+    const char *name = cs_args_text(args, "corpus");
+    if (!comm) {
+        return cs_args_load_corpus(args, name, corpus);
+    }
+    cs_status status = comm->rank == 0 ? cs_args_load_corpus(args, name, corpus) : CS_OK;
+    status = cs_comm_agree(comm, status);
+    if (status == CS_OK && comm->rank > 0) {
+        status = cs_args_load_corpus(args, name, corpus);
+    }
+    return comm->agreed ? status : cs_comm_agree(comm, status);
+}
+
+static cs_status build(cs_args *args, const cs_corpus *corpus, cs_cooc_options *options,
+                       int64_t count, const int64_t *draws)
+{
+    if (cs_args_flag(args, "dry-run")) {
+        return estimate(args, corpus, options);
+    }
+    return options->comm ? build_over_ranks(args, corpus, options)
+           : count > 1   ? build_list(args, corpus, options, count, draws)
+                         : build_one(args, corpus, options);
+}
+
 static cs_status run_cooc(cs_args *args)
 {
     cs_corpus corpus = {0};
     cs_plan_file file = {0};
     cs_cooc_options options = {0};
+    cs_comm comm = {0};
     int64_t count = 0, *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
     if (status == CS_OK && list) {
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     }
-    if (status == CS_OK) {
-        status = claim_all(args, count > 1);
+    if (status == CS_OK && cs_args_flag(args, "mpi")) {
+        status = cs_ranks_join(args, &comm);
+        options.comm = status == CS_OK ? &comm : NULL;
     }
-    if (status == CS_OK && !cs_args_given(args, "corpus")) {
-        status = cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
+    status = status ? status : begin(args, &file, &options, count);
+    if (options.comm) {
+        status = cs_comm_agree(&comm, status);
     }
-    if (status == CS_OK && file.path) {
-        status = cs_output_input(args, file.path);
-    }
-    if (status == CS_OK) {
-        status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
-    }
+    status = status ? status : load(args, options.comm, &corpus);
     if (status == CS_OK) {
         note_target_position(args, &options);
         status = cs_args_note_clamped(args, &corpus, &options);
@@ -334,15 +412,11 @@ static cs_status run_cooc(cs_args *args)
         options.draws = count > 0 ? draws[count - 1] : 0;
         status = note_sampling(args, &corpus, &options);
     }
-    if (status == CS_OK) {
-        status = cs_args_flag(args, "dry-run") ? estimate(args, &corpus, &options)
-                 : count > 1                   ? build_list(args, &corpus, &options, count, draws)
-                                               : build_one(args, &corpus, &options);
-    }
+    status = status ? status : build(args, &corpus, &options, count, draws);
     cs_free(draws);
     cs_corpus_free(&corpus);
     cs_plan_file_free(&file);
-    return status;
+    return options.comm ? cs_ranks_leave(&comm, cs_ranks_alone(args, &comm, status)) : status;
 }
 
 const cs_command cs_cmd_cooc = {
@@ -360,6 +434,8 @@ const cs_command cs_cmd_cooc = {
         "An interrupt (Ctrl-C, SIGTERM) leaves what is counted in DIR/checkpoint. The same command "
         "with --resume goes on from there and ends with the same matrix; --threads, --memory and "
         "--scratch may differ.\n\n"
+        "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
+        "same matrix (docs/scaling.md).\n\n"
         "--dry-run estimates contributions and memory.",
     .groups = cooc_groups,
     .examples =

@@ -9,11 +9,13 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cooc/spectrum.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"
 #include "linalg/matrix_file.h"
+#include "mpi/ranked.h"
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
@@ -24,8 +26,8 @@ static const cs_opt svd_options[] = {
      "With -o: write u.npy, v.npy and sigma.npy as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const svd_groups[] = {svd_options, cs_group_solver, cs_group_certify,
-                                           cs_group_moments, NULL};
+static const cs_opt *const svd_groups[] = {svd_options,      cs_group_solver, cs_group_certify,
+                                           cs_group_moments, cs_group_ranks,  NULL};
 
 static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
 {
@@ -358,8 +360,67 @@ static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
     return status;
 }
 
+/* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
+static cs_status judged(const cs_spectrum *s)
+{
+    return s->converged
+               ? cs_spectrum_require(s)
+               : cs_fail(CS_ERR_CONVERGE,
+                         "not converged: the %lld triplets above are the best known, largest "
+                         "residual %.3g",
+                         (long long)s->k, s->cert_residual.value);
+}
+
+/* What rank 0 alone does before the work. */
+static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path)
+{
+    cs_status status = comm->rank == 0 ? claim_all(args) : CS_OK;
+    return status || comm->rank > 0 ? status : cs_output_input(args, path);
+}
+
+/* --mpi: the matrix in parts, the result on rank 0. */
+static cs_status run_ranks(cs_args *args)
+{
+    cs_comm comm = {0};
+    cs_shard shard = {0};
+    cs_spectrum spectrum = {0};
+    cs_spectrum_options options = {0};
+    char *path = matrix_path(cs_args_positional(args, 0));
+    cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
+    status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
+    status = status ? status : cs_ranks_join(args, &comm);
+    if (status != CS_OK) {
+        cs_free(path);
+        return status;
+    }
+    status = cs_comm_agree(&comm, begin_ranks(args, &comm, path));
+    status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
+    if (status == CS_OK) {
+        const cs_csr sizes = {.rows = shard.rows, .cols = shard.cols};
+        status = cs_comm_agree(&comm, read_rank(args, &sizes, &options.k));
+    }
+    options.progress = comm.rank == 0 ? options.progress : NULL;
+    options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
+    options.moment4_budget = cs_args_moment_budget(args);
+    options.values_only = !cs_args_flag(args, "vectors");
+    status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
+    status = cs_ranks_alone(args, &comm, status);
+    if (status == CS_OK && comm.rank == 0) {
+        cs_ranks_note(args, &comm);
+        status = print_result(args, &spectrum);
+    }
+    status = status ? status : judged(&spectrum);
+    cs_spectrum_free(&spectrum);
+    cs_shard_free(&shard);
+    cs_free(path);
+    return cs_ranks_leave(&comm, status);
+}
+
 static cs_status run_svd(cs_args *args)
 {
+    if (cs_args_flag(args, "mpi")) {
+        return run_ranks(args);
+    }
     cs_csr a = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
@@ -399,13 +460,7 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK) {
         status = print_result(args, &spectrum);
     }
-    if (status == CS_OK && !spectrum.converged) {
-        status = cs_fail(CS_ERR_CONVERGE,
-                         "not converged: the %lld triplets above are the best known, largest "
-                         "residual %.3g",
-                         (long long)spectrum.k, spectrum.cert_residual.value);
-    }
-    status = status ? status : cs_spectrum_require(&spectrum);
+    status = status ? status : judged(&spectrum);
 done:
     cs_spectrum_free(&spectrum);
     cs_csr_free(&a);
@@ -430,7 +485,10 @@ const cs_command cs_cmd_svd = {
         "component, up to order 8192), residual. Each comes with the number above which nothing "
         "is missing, and with the reason where it was not run or proves nothing.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
-        "printed as far as it is known, with exit code 4.",
+        "printed as far as it is known, with exit code 4.\n\n"
+        "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
+        "processes, each of which holds its part of the nonzeros and vectors "
+        "(docs/scaling.md).",
     .positional = "FILE|DIR",
     .groups = svd_groups,
     .examples =

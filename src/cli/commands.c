@@ -29,7 +29,7 @@ cs_status cs_command_by_name(const char *name, const cs_command **out)
                    : cs_fail(CS_ERR_USAGE, "unknown command '%s'; 'cospec help' lists them", name);
 }
 
-static int exit_code_of(cs_status status)
+int cs_exit_code(cs_status status)
 {
     switch (status) {
     case CS_OK:
@@ -81,6 +81,11 @@ static cs_status apply_common(const cs_args *args)
     if (cs_args_flag(args, "resume") && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--resume needs -o DIR");
     }
+    const cs_opt_value *mpi = cs_args_find(args, "mpi", strlen("mpi"));
+    if (mpi && mpi->flag && (cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
+        return cs_fail(CS_ERR_USAGE, "%s works in one process: leave --mpi out",
+                       cs_args_flag(args, "resume") ? "--resume" : "--dry-run");
+    }
     if (cs_args_given(args, "threads")) {
         cs_threads_set((int)cs_args_int(args, "threads"));
     }
@@ -121,7 +126,7 @@ static cs_status run(const cs_command *command, cs_args *args)
         return status;
     }
     status = command->run(args);
-    args->exit_code = status == CS_OK && args->refuted ? 1 : exit_code_of(status);
+    args->exit_code = status == CS_OK && args->refuted ? 1 : cs_exit_code(status);
     if (args->delegated) {
         return status;
     }
@@ -151,5 +156,5 @@ int cs_command_run(const cs_command *command, int argc, char **argv)
 {
     bool refuted = false;
     cs_status status = cs_command_execute(command, argc, argv, &refuted);
-    return status == CS_OK && refuted ? 1 : exit_code_of(status);
+    return status == CS_OK && refuted ? 1 : cs_exit_code(status);
 }

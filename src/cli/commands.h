@@ -36,6 +36,9 @@
 CS_COMMANDS(CS_DECLARE_COMMAND)
 #undef CS_DECLARE_COMMAND
 
+/* The program's exit code for a status. */
+int cs_exit_code(cs_status status);
+
 /* NULL-terminated. */
 extern const cs_command *const cs_commands[];
 

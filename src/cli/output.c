@@ -386,6 +386,12 @@ void cs_output_unfinished(cs_args *args)
     args->unfinished = true;
 }
 
+void cs_output_elsewhere(cs_args *args)
+{
+    args->delegated = true;
+    cs_args_find(args, "quiet", strlen("quiet"))->flag = true;
+}
+
 bool cs_output_is_refuted(const cs_args *args)
 {
     return args->refuted;

@@ -60,6 +60,10 @@ bool cs_output_is_refuted(const cs_args *args);
  * rather than keep its result. */
 void cs_output_unfinished(cs_args *args);
 
+/* Another process writes and prints what the run leaves: nothing of it happens here, notes neither.
+ */
+void cs_output_elsewhere(cs_args *args);
+
 /* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. The caller writes the
  * file: should the run fail afterwards, it is removed. */
 cs_status cs_output_path(cs_args *args, const char *file, char **out) CS_MUST_CHECK;

@@ -24,6 +24,7 @@
 #include "cooc/builder_private.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc/context_private.h"
+#include "cooc/exchange_private.h"
 
 enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
 
@@ -123,6 +124,16 @@ static cs_status cut_blocks(build *b)
         status = add_block(b, first, b->sequences.count, 0, 0);
     }
     return status;
+}
+
+/* The blocks that other ranks count are done for this one. */
+static void deal_blocks(build *b)
+{
+    const cs_comm *c = b->options->comm;
+    for (int64_t i = 0; c && i < b->blocks; ++i) {
+        b->block[i].done = i % c->ranks != c->rank;
+        b->done += b->block[i].done;
+    }
 }
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -297,6 +308,23 @@ static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
     return cs_spans_merge(span, b->workers, cs_assembler_take, assembler);
 }
 
+/* By way of the ranks that own the rows: what is held goes to the disk as if it were spilled, since
+ * the exchange needs the memory. */
+static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *runs)
+{
+    cs_exchange *exchange = NULL;
+    cs_status status =
+        cs_exchange_open(b->options->comm, b->options->scratch, b->budget, &exchange);
+    status = status ? status : cs_parallel(b->workers, b->workers, finish_collector, b);
+    status = status ? status : cs_parallel(b->workers, b->workers, spill_collector, b);
+    *runs = b->runs.count;
+    status = status ? status : cs_runs_merge(&b->runs, b->budget, cs_exchange_take, exchange);
+    cs_runs_free(&b->runs);
+    status = status ? status : cs_exchange_finish(exchange, cs_assembler_take, assembler);
+    cs_exchange_free(&exchange);
+    return status;
+}
+
 /* --- checkpoints ------------------------------------------------------------------------------ */
 
 static cs_checkpoint_state state_of(build *b, cs_collector **collector)
@@ -390,6 +418,40 @@ static void release(build *b)
     (void)pthread_mutex_destroy(&b->lock);
 }
 
+/* Contributions and units of all ranks; `overflow` of any. */
+static cs_status add_ranks(cs_comm *c, int64_t *contributions, int64_t *units, bool *overflow)
+{
+    int64_t mine[] = {*contributions, *units, *overflow}, *all = cs_alloc(c->ranks, sizeof mine);
+    if (!all) {
+        return CS_ERR_MEMORY;
+    }
+    cs_comm_gather_each(c, sizeof mine, mine, all);
+    *contributions = *units = 0;
+    for (int r = 0; r < c->ranks; ++r) {
+        const int64_t *theirs = all + (ptrdiff_t)3 * r;
+        *contributions += theirs[0];
+        *overflow |= theirs[2] != 0 || __builtin_add_overflow(*units, theirs[1], units);
+    }
+    cs_free(all);
+    return CS_OK;
+}
+
+/* What the blocks of all ranks have dropped, each block's from the rank that counted it. */
+static cs_status share_dropped(build *b)
+{
+    double *dropped = cs_alloc(b->blocks, sizeof *dropped);
+    cs_status status = dropped ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
+        dropped[i] = b->block[i].dropped; /* 0 elsewhere: sums are exact */
+    }
+    status = status ? status : cs_comm_sum(b->options->comm, b->blocks, dropped);
+    for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
+        b->block[i].dropped = dropped[i];
+    }
+    cs_free(dropped);
+    return status;
+}
+
 /* Sums over workers. */
 static cs_status add_up(const build *b, cs_cooc *out)
 {
@@ -400,7 +462,14 @@ static cs_status add_up(const build *b, cs_cooc *out)
         out->contributions += e->contributions;
         overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
     }
+    if (b->options->comm &&
+        add_ranks(b->options->comm, &out->contributions, &units, &overflow) != CS_OK) {
+        return CS_ERR_MEMORY;
+    }
     if (overflow || (b->exact && units > INT64_C(1) << 53)) {
+        if (b->options->comm) {
+            b->options->comm->agreed = true; /* all ranks come to this */
+        }
         return cs_fail(CS_ERR_INPUT,
                        "sampled plans weigh far more than expected: the mass passes %g",
                        (b->exact ? 0x1p53 : 0x1p63) / b->scale);
@@ -424,7 +493,8 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     }
     if (status == CS_OK) {
         cs_progress_report(b->options->progress, "merge", 0, 0);
-        status = merge_all(b, assembler, &result->runs);
+        status = b->options->comm ? merge_over_ranks(b, assembler, &result->runs)
+                                  : merge_all(b, assembler, &result->runs);
     }
     if (status == CS_ERR_INTERRUPT && b->whole && b->options->checkpoint) {
         status = save(b);
@@ -443,9 +513,10 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
                           .block = b->block,
                           .workers = b->workers,
                           .budget = b->budget};
-    cs_status status = !b->checkpoint && cs_windows_apply(&job)
+    cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
+    status = status || !b->options->comm ? status : share_dropped(b);
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
         result->dropped_mass += b->block[i].dropped;
     }
@@ -461,6 +532,10 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     if (status == CS_OK) {
         choose_units(&b);
         status = cut_blocks(&b);
+        deal_blocks(&b);
+    }
+    if (options->comm) {
+        status = cs_comm_agree(options->comm, status);
     }
     if (status == CS_OK && options->checkpoint) {
         status = cs_checkpoint_identity(corpus, options, b.scale, b.blocks, &b.identity);

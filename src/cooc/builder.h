@@ -19,6 +19,7 @@
 
 #include <stdint.h>
 
+#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "cooc/context.h"
@@ -46,6 +47,10 @@ typedef struct {
                     interrupt replaces it */
     int threads;
     const cs_progress *progress;
+    cs_comm *comm; /* processes that share the work, all with the same corpus and options: each
+                      walks its part of the sequences, rows are added up by the rank that owns their
+                      keys, and rank 0 alone receives the matrix (the others an empty one), the same
+                      bits as one process makes. Without checkpoint. NULL: one process */
 } cs_cooc_options;
 
 typedef struct {

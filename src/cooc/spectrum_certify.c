@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cooc/certificates.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages.h"
 
@@ -200,6 +201,18 @@ static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *cla
     }
 }
 
+static void judge_probe(double value, cs_spectrum *s)
+{
+    double least_known = s->sigma[s->k - 1];
+    /* Rounding of the Gram operator is absolute. */
+    double rounding = 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
+    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + rounding);
+    cs_cert_state state = value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
+    double reach = CS_PROBE_RATIO * sqrt(value * value + rounding);
+    s->cert_probe =
+        (cs_certificate){state, value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
+}
+
 static cs_status certify_probe(const cs_system *system, const cs_spectrum_options *options,
                                cs_spectrum *s)
 {
@@ -207,36 +220,28 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
     bool wide = abar.rows < abar.cols;
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    double value = 0, least_known = s->sigma[s->k - 1];
-    /* Rounding of the Gram operator is absolute. */
-    double rounding = 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
-    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + rounding);
+    double value = 0;
     cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, options->seed, options->threads,
                                     &value, &s->probe_failure);
-    if (status != CS_OK) {
-        return status;
+    if (status == CS_OK) {
+        judge_probe(value, s);
     }
-    cs_cert_state state = value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
-    double reach = CS_PROBE_RATIO * sqrt(value * value + rounding);
-    s->cert_probe =
-        (cs_certificate){state, value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
-    return CS_OK;
+    return status;
 }
 
 /* Why the probe has nothing to do or to work with; NULL: it runs. */
-static const char *no_probe(const cs_spectrum_claims *claims, const cs_spectrum *s)
+static const char *no_probe(bool complete, const cs_spectrum *s)
 {
-    return claims->complete ? "all triplets were computed: nothing is left to find"
-           : s->k == 0      ? "no triplet was computed"
-           : !s->v.data     ? "the vectors do not fit half of the free memory"
-                            : NULL;
+    return complete     ? "all triplets were computed: nothing is left to find"
+           : s->k == 0  ? "no triplet was computed"
+           : !s->v.data ? "the vectors do not fit half of the free memory"
+                        : NULL;
 }
 
-cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_spectrum_claims *claims, cs_spectrum *s)
+/* All certificates not run; which ones are asked for. */
+static unsigned begin(const cs_spectrum_options *options, const cs_spectrum_claims *claims,
+                      cs_spectrum *s)
 {
-    unsigned asked =
-        options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
     cs_certificate *const certificate[] = {&s->cert_components, &s->cert_moments, &s->cert_probe,
                                            &s->cert_inertia};
     for (int i = 0; i < 4; ++i) {
@@ -245,6 +250,13 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
     }
     s->perron = claims->perron;
     s->near_ones = 0;
+    return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
+}
+
+cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_spectrum_claims *claims, cs_spectrum *s)
+{
+    unsigned asked = begin(options, claims, s);
     s->probe_failure = 1;
     cs_status status = sum_moments(system, options, s);
     if (status == CS_OK && (asked & CS_CERTIFY_COMPONENTS)) {
@@ -254,7 +266,7 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
         certify_moments(&system->reduced, claims, s);
     }
     if (status == CS_OK && (asked & CS_CERTIFY_PROBE)) {
-        const char *idle = no_probe(claims, s);
+        const char *idle = no_probe(claims->complete, s);
         if (idle) {
             cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle);
         } else {
@@ -265,4 +277,31 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
         status = cs_spectrum_inertia(system, options, claims, s);
     }
     return status;
+}
+
+void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
+                        cs_spectrum *s)
+{
+    cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
+    /* What the judgement of the moments takes of a matrix: its rank at most, its longest line. */
+    int64_t side[] = {0, facts->rank}, line[] = {0, facts->longest};
+    const cs_csr longest = {.rows = 1, .cols = facts->longest, .ptr = line};
+    cs_reduction view = {.count = 1, .row_start = side, .col_start = side, .a = longest};
+    unsigned asked = begin(options, &claims, s);
+    if (asked & CS_CERTIFY_COMPONENTS) {
+        certify_components(options, &claims, s);
+    }
+    if (asked & CS_CERTIFY_MOMENTS) {
+        certify_moments(&view, &claims, s);
+    }
+    if (facts->probed) {
+        judge_probe(facts->probe_value, s);
+    } else if (asked & CS_CERTIFY_PROBE) {
+        const char *idle = no_probe(facts->complete, s);
+        cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");
+    }
+    if (asked & CS_CERTIFY_INERTIA) {
+        cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
+                           "it factors the whole matrix, which no process has");
+    }
 }

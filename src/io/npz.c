@@ -136,7 +136,18 @@ const char *cs_npz_member(const cs_npz *npz, int64_t i)
     return name ? name : "";
 }
 
-static cs_status check_member(const cs_npz *npz, const char *what, const zip_stat_t *st)
+/* What is to be unpacked at once must stay within the limit. */
+static cs_status check_limit(const cs_npz *npz, const char *what, int64_t size)
+{
+    return size <= npz->limit - npz->used
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s: unpacks to %" PRId64 " bytes, of the limit of %" PRId64
+                         " only %" PRId64 " are left",
+                         what, size, npz->limit, npz->limit - npz->used);
+}
+
+static cs_status check_member(const char *what, const zip_stat_t *st)
 {
     const zip_uint64_t need =
         ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
@@ -149,12 +160,6 @@ static cs_status check_member(const cs_npz *npz, const char *what, const zip_sta
     if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE) {
         return cs_fail(CS_ERR_INPUT, "%s: compression method %d is not supported", what,
                        st->comp_method);
-    }
-    if ((int64_t)st->size > npz->limit - npz->used) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: unpacks to %" PRIu64 " bytes, of the limit of %" PRId64 " only %" PRId64
-                       " are left",
-                       what, (uint64_t)st->size, npz->limit, npz->limit - npz->used);
     }
     bool stored = st->comp_method == ZIP_CM_STORE;
     if (stored ? st->size != st->comp_size : st->size / DEFLATE_RATIO > st->comp_size) {
@@ -190,41 +195,145 @@ static cs_status read_member(void *ctx, void *out, int64_t want, int64_t *got)
     return CS_OK;
 }
 
-static cs_status unpack(cs_npz *npz, zip_uint64_t member, const char *what, cs_array *out)
+/* Opens a member, its sizes checked but not held against the limit. */
+static cs_status open_member(cs_npz *npz, zip_uint64_t member, const char *what, zip_file_t **file,
+                             int64_t *size)
 {
     zip_stat_t st;
     zip_stat_init(&st);
     if (zip_stat_index(npz->zip, member, 0, &st) != 0) {
         return cs_fail(CS_ERR_INPUT, "%s: %s", what, zip_strerror(npz->zip));
     }
-    cs_status status = check_member(npz, what, &st);
+    cs_status status = check_member(what, &st);
     if (status != CS_OK) {
         return status;
     }
-    member_ctx ctx = {zip_fopen_index(npz->zip, member, 0), what};
-    if (!ctx.file) {
-        return cs_fail(CS_ERR_INPUT, "%s: cannot unpack: %s", what, zip_strerror(npz->zip));
+    *size = (int64_t)st.size;
+    *file = zip_fopen_index(npz->zip, member, 0);
+    return *file ? CS_OK
+                 : cs_fail(CS_ERR_INPUT, "%s: cannot unpack: %s", what, zip_strerror(npz->zip));
+}
+
+static cs_status unpack(cs_npz *npz, zip_uint64_t member, const char *what, cs_array *out)
+{
+    int64_t size = 0;
+    member_ctx ctx = {.what = what};
+    cs_status status = open_member(npz, member, what, &ctx.file, &size);
+    if (status != CS_OK) {
+        return status;
     }
-    cs_npy_source source = {what, (int64_t)st.size, &ctx, read_member};
-    status = cs_npy_load(&source, npz->limit - npz->used, out);
+    cs_npy_source source = {what, size, &ctx, read_member};
+    status = check_limit(npz, what, size);
+    status = status ? status : cs_npy_load(&source, npz->limit - npz->used, out);
     (void)zip_fclose(ctx.file); /* what it could say was said by the last read */
     if (status == CS_OK) {
-        npz->used += (int64_t)st.size;
+        npz->used += size;
     }
     return status;
 }
 
-cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out)
+/* The member's name in messages. */
+static cs_status name_member(const cs_npz *npz, const char *name, zip_int64_t *member, char **what)
 {
-    zip_int64_t member = locate(npz, name);
-    if (member < 0) {
+    *member = locate(npz, name);
+    if (*member < 0) {
         return cs_fail(CS_ERR_INPUT, "%s: has no member '%s.npy'", npz->path, name);
     }
-    char *what = cs_format("%s: member %s.npy", npz->path, name);
-    if (!what) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = unpack(npz, (zip_uint64_t)member, what, out);
+    *what = cs_format("%s: member %s.npy", npz->path, name);
+    return *what ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out)
+{
+    zip_int64_t member = -1;
+    char *what = NULL;
+    cs_status status = name_member(npz, name, &member, &what);
+    status = status ? status : unpack(npz, (zip_uint64_t)member, what, out);
     cs_free(what);
+    return status;
+}
+
+/* --- piece by piece --------------------------------------------------------------------------- */
+
+struct cs_npz_items {
+    member_ctx member;
+    char *what;
+    int64_t left; /* items */
+    cs_array piece;
+    int64_t room; /* bytes */
+};
+
+cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, int64_t *count)
+{
+    zip_int64_t member = -1;
+    int64_t size = 0, at = 0;
+    cs_npy_info info = {0};
+    cs_npz_items *items = cs_calloc(1, sizeof *items);
+    cs_status status = items ? name_member(npz, name, &member, &items->what) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        items->member.what = items->what;
+        status = open_member(npz, (zip_uint64_t)member, items->what, &items->member.file, &size);
+    }
+    if (status == CS_OK) {
+        cs_npy_source source = {items->what, size, &items->member, read_member};
+        status = cs_npy_load_header(&source, &info, &at);
+    }
+    if (status == CS_OK && (info.ndim != 1 || cs_dtype_size(info.dtype) == 0)) {
+        status = cs_fail(CS_ERR_INPUT, "%s: %s", items->what,
+                         info.ndim != 1 ? "has not one dimension" : "is not of numbers");
+    }
+    if (status == CS_OK && info.bytes != size - at) {
+        status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes of data, its header says %" PRId64,
+                         items->what, size - at, info.bytes);
+    }
+    if (status != CS_OK) {
+        cs_npz_items_close(items);
+        return status;
+    }
+    items->left = *count = info.size;
+    items->piece = (cs_array){.dtype = info.dtype, .item_size = info.item_size, .ndim = 1};
+    *out = items;
+    return CS_OK;
+}
+
+void cs_npz_items_close(cs_npz_items *items)
+{
+    if (items) {
+        if (items->member.file) {
+            (void)zip_fclose(items->member.file);
+        }
+        cs_array_free(&items->piece);
+        cs_free(items->what);
+        cs_free(items);
+    }
+}
+
+cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array **out)
+{
+    cs_array *p = &items->piece;
+    int64_t bytes = count * p->item_size, got = 0;
+    if (count > items->left) {
+        return cs_fail(CS_ERR_INPUT, "%s: ends %" PRId64 " items early", items->what,
+                       count - items->left);
+    }
+    if (bytes > items->room) {
+        void *more = cs_realloc(p->data, bytes, 1);
+        if (!more) {
+            return CS_ERR_MEMORY;
+        }
+        p->data = more;
+        items->room = bytes;
+    }
+    cs_status status = read_member(&items->member, p->data, bytes, &got);
+    if (status == CS_OK && got < bytes) {
+        status = cs_fail(CS_ERR_INPUT, "%s: is truncated", items->what);
+    }
+    items->left -= count;
+    p->size = p->shape[0] = count;
+    if (status == CS_OK && items->left == 0) { /* beyond the end the checksum is looked at */
+        char beyond;
+        status = read_member(&items->member, &beyond, 1, &got);
+    }
+    *out = p;
     return status;
 }

@@ -32,6 +32,20 @@ const char *cs_npz_member(const cs_npz *npz, int64_t i);
  * missing or bad: sizes that lie, a wrong checksum, encryption, a bad NPY, more than the limit. */
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;
 
+/* A member of one dimension piece by piece: memory of one piece, whatever the limit. Members of one
+ * archive may be open side by side. */
+typedef struct cs_npz_items cs_npz_items;
+
+/* *count receives the items. CS_ERR_INPUT as for cs_npz_read, and when it has not one dimension or
+ * is of text. */
+cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out,
+                            int64_t *count) CS_MUST_CHECK;
+/* The next `count` items, in *piece until the next call. The checksum is checked with the last of
+ * them. CS_ERR_INPUT: fewer are left. */
+cs_status cs_npz_items_next(cs_npz_items *items, int64_t count,
+                            const cs_array **piece) CS_MUST_CHECK;
+void cs_npz_items_close(cs_npz_items *items); /* accepts NULL; before cs_npz_close */
+
 typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomically */
 
 /* The bytes written depend on the members alone: all dates are 1980-01-01. Members above 4 GiB make

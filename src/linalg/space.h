@@ -26,6 +26,9 @@ struct cs_space {
     int64_t rows, cols;
     int block; /* columns of a panel */
     void *ctx;
+    const int64_t *held; /* entries of a left and a right vector in this process, which get and put
+                            move; NULL: all. Not NULL: other processes work on the same vectors, and
+                            an interrupt ends the work without a partial result */
 
     /* One panel of zeros: rows or cols x b. */
     cs_status (*create)(cs_space *s, cs_side side, cs_panel **out);
@@ -54,6 +57,12 @@ struct cs_space {
     cs_status (*get)(cs_space *s, const cs_panel *x, int64_t count, int64_t first, cs_dense *to);
     cs_status (*put)(cs_space *s, const cs_dense *from, int64_t first, int64_t count, cs_panel *x);
 };
+
+/* Entries of a vector that get and put move. */
+static inline int64_t cs_space_held(const cs_space *s, cs_side side)
+{
+    return s->held ? s->held[side] : side == CS_LEFT ? s->rows : s->cols;
+}
 
 /* The space of an operator in memory: panels of CS_PANEL columns stored row by row. `a` is
  * borrowed; threads 0: cs_threads(). CS_ERR_MEMORY. */

@@ -24,6 +24,7 @@
 
 #include <stdint.h>
 
+#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "linalg/dense.h"
@@ -50,6 +51,11 @@ typedef struct {
     /* block only */
     int threads;    /* 0: cs_threads(); bits do not depend on it */
     int64_t memory; /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
+    /* arpack only, through cs_svd_arpack: the operator is a group's. Its sizes are those of the
+     * vectors' parts here, rows >= cols together, and so are those of the results; the group's
+     * PARPACK runs in the place of ARPACK. NULL: one process. */
+    cs_comm *comm;
+
     const cs_dense *start; /* guess of the singular vectors of the smaller side (right ones when
                               rows >= cols): any number of columns, not 0; NULL: none */
 } cs_svd_options;
@@ -89,6 +95,14 @@ cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out) CS_MUST_CHECK;
+
+/* The block solver and the probe on any space (rows >= cols); vectors as the space's get gives
+ * them. Values below the floor stay in, and no residuals are taken. */
+struct cs_space; /* linalg/space.h */
+cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *options,
+                             cs_svd *out) CS_MUST_CHECK;
+cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, uint64_t seed,
+                             double *value, double *failure) CS_MUST_CHECK;
 
 /* What the probe tells apart: a missed value from the largest one seen. */
 #define CS_PROBE_RATIO 1.01

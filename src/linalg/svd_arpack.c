@@ -11,6 +11,9 @@
  * are missing: they are computed in the projected space and merged. A probe that finds nothing is
  * strong evidence, not proof.
  *
+ * Over a group of processes (options->comm) the vectors are in parts, PARPACK takes ARPACK's place,
+ * and inner products are summed over the ranks; the left vectors are then A v / sigma.
+ *
  * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about eps sigma_1^2 /
  * sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
  *
@@ -40,7 +43,9 @@ static pthread_mutex_t arpack_lock = PTHREAD_MUTEX_INITIALIZER;
 /* P B^T B P / scale^2 on vectors of n entries, P projecting out the columns of `known`. */
 typedef struct {
     const cs_linop *b;
-    int n, rows;
+    cs_comm *comm; /* NULL: one process */
+    int n, rows;   /* of the vectors' parts here */
+    int64_t all_cols, all_rows;
     double scale;
     const cs_dense *known; /* orthonormal columns, or NULL */
     cs_dense half;         /* rows x 1 */
@@ -66,15 +71,35 @@ static void eigenpairs_free(eigenpairs *e)
     *e = (eigenpairs){0};
 }
 
-static void project(const normal *w, double *x)
+static cs_status sum_ranks(const normal *w, int64_t n, double *x)
 {
+    return w->comm ? cs_comm_sum(w->comm, n, x) : CS_OK;
+}
+
+static cs_status norm_of(const normal *w, int n, const double *x, double *norm)
+{
+    *norm = cblas_dnrm2(n, x, 1);
+    if (!w->comm) {
+        return CS_OK;
+    }
+    double square = *norm * *norm;
+    cs_status status = cs_comm_sum(w->comm, 1, &square);
+    *norm = sqrt(square);
+    return status;
+}
+
+static cs_status project(const normal *w, double *x)
+{
+    cs_status status = CS_OK;
     if (w->known && w->known->cols > 0) {
         int p = (int)w->known->cols, ld = (int)w->known->ld;
         cblas_dgemv(CblasColMajor, CblasTrans, w->n, p, 1, w->known->data, ld, x, 1, 0,
                     w->coefficient, 1);
+        status = sum_ranks(w, p, w->coefficient);
         cblas_dgemv(CblasColMajor, CblasNoTrans, w->n, p, -1, w->known->data, ld, w->coefficient, 1,
                     1, x, 1);
     }
+    return status;
 }
 
 /* y = P B^T B P x / scale^2. */
@@ -82,8 +107,8 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
 {
     cs_dense out = {.rows = w->n, .cols = 1, .ld = w->n, .data = y};
     memcpy(w->inside.data, x, (size_t)w->n * sizeof *x);
-    project(w, w->inside.data);
     cs_status status = cs_interrupt_check();
+    status = status ? status : project(w, w->inside.data);
     status = status ? status : w->b->apply(w->b->ctx, &w->inside, &w->half);
     if (status == CS_OK) {
         cblas_dscal(w->rows, 1 / w->scale, w->half.data, 1);
@@ -91,7 +116,7 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
     }
     if (status == CS_OK) {
         cblas_dscal(w->n, 1 / w->scale, y, 1);
-        project(w, y);
+        status = project(w, y);
     }
     w->applications += 2;
     cs_progress_report(w->options->progress, "ARPACK products", w->applications / 2, 0);
@@ -99,13 +124,14 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
 }
 
 /* Seeded standard normal vector number `run`, in the range of P. */
-static void start_vector(const normal *w, uint64_t run, double *x)
+static cs_status start_vector(const normal *w, uint64_t run, double *x)
 {
-    cs_rng rng = cs_rng_at(w->options->seed, CS_STREAM_SOLVER, run);
+    uint64_t index = w->comm ? run * (uint64_t)w->comm->ranks + (uint64_t)w->comm->rank : run;
+    cs_rng rng = cs_rng_at(w->options->seed, CS_STREAM_SOLVER, index);
     for (int i = 0; i < w->n; ++i) {
         x[i] = cs_rng_normal(&rng);
     }
-    project(w, x);
+    return project(w, x);
 }
 
 /* scale = power of two above a power-method estimate of sigma_1; 0 when B is zero. */
@@ -116,12 +142,13 @@ static cs_status estimate_scale(normal *w)
     if (status != CS_OK) {
         return status;
     }
-    start_vector(w, 0, x.data);
-    double norm = cblas_dnrm2(w->n, x.data, 1), largest = 0;
+    double norm = 0, largest = 0;
+    status = start_vector(w, 0, x.data);
+    status = status ? status : norm_of(w, w->n, x.data, &norm);
     for (int step = 0; step < NORM_STEPS && status == CS_OK && norm > 0; ++step) {
         cblas_dscal(w->n, 1 / norm, x.data, 1);
         status = w->b->apply(w->b->ctx, &x, &w->half);
-        norm = cblas_dnrm2(w->rows, w->half.data, 1);
+        status = status ? status : norm_of(w, w->rows, w->half.data, &norm);
         if (status != CS_OK || !isfinite(norm) || norm == 0) {
             largest = isfinite(norm) ? largest : norm;
             break;
@@ -129,7 +156,7 @@ static cs_status estimate_scale(normal *w)
         largest = fmax(largest, norm);
         cblas_dscal(w->rows, 1 / norm, w->half.data, 1);
         status = w->b->apply_t(w->b->ctx, &w->half, &x);
-        norm = cblas_dnrm2(w->n, x.data, 1);
+        status = status ? status : norm_of(w, w->n, x.data, &norm);
         largest = isfinite(norm) ? fmax(largest, norm) : norm;
         w->applications += 2;
         if (!isfinite(norm)) {
@@ -161,10 +188,12 @@ static void arrays_free(arrays *r)
     cs_free(r->d);
 }
 
-static cs_status arrays_init(arrays *r, int n, int64_t nev, double tol, int64_t iterations)
+static cs_status arrays_init(arrays *r, const normal *w, int64_t nev, double tol,
+                             int64_t iterations)
 {
+    const int n = w->n;
     int64_t ncv = 2 * nev + 1 > 20 ? 2 * nev + 1 : 20;
-    ncv = ncv < n ? ncv : n;
+    ncv = ncv < w->all_cols ? ncv : w->all_cols;
     *r = (arrays){.n = n, .nev = (int)nev, .ncv = (int)ncv, .tol = tol};
     r->iparam[0] = 1; /* exact shifts */
     r->iparam[6] = 1; /* ordinary eigenproblem */
@@ -183,6 +212,31 @@ static cs_status arrays_init(arrays *r, int n, int64_t nev, double tol, int64_t 
     return made ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* dsaupd and dseupd of one process, or of the group. */
+static void lanczos_step(const normal *w, arrays *r, int *ido, int *info)
+{
+    if (w->comm) {
+        w->comm->arpack->dsaupd(w->comm, ido, "I", r->n, "LA", r->nev, r->tol, r->resid, r->ncv,
+                                r->v, r->n, r->iparam, r->ipntr, r->workd, r->workl, r->lworkl,
+                                info);
+    } else {
+        dsaupd_c(ido, "I", r->n, "LA", r->nev, r->tol, r->resid, r->ncv, r->v, r->n, r->iparam,
+                 r->ipntr, r->workd, r->workl, r->lworkl, info);
+    }
+}
+
+static void take_vectors(const normal *w, arrays *r, int *info)
+{
+    if (w->comm) {
+        w->comm->arpack->dseupd(w->comm, 1, "A", r->select, r->d, r->v, r->n, 0, "I", r->n, "LA",
+                                r->nev, r->tol, r->resid, r->ncv, r->v, r->n, r->iparam, r->ipntr,
+                                r->workd, r->workl, r->lworkl, info);
+    } else {
+        dseupd_c(1, "A", r->select, r->d, r->v, r->n, 0, "I", r->n, "LA", r->nev, r->tol, r->resid,
+                 r->ncv, r->v, r->n, r->iparam, r->ipntr, r->workd, r->workl, r->lworkl, info);
+    }
+}
+
 /* Reverse communication, then the vectors, which overwrite the first columns of v. Called under
  * the lock. */
 static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
@@ -190,8 +244,7 @@ static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
     int ido = 0, info = 1; /* info 1: resid holds the start vector */
     cs_status status = CS_OK;
     do {
-        dsaupd_c(&ido, "I", r->n, "LA", r->nev, r->tol, r->resid, r->ncv, r->v, r->n, r->iparam,
-                 r->ipntr, r->workd, r->workl, r->lworkl, &info);
+        lanczos_step(w, r, &ido, &info);
         if (ido == 1 || ido == -1) {
             status = normal_apply(w, r->workd + r->ipntr[0] - 1, r->workd + r->ipntr[1] - 1);
         }
@@ -203,7 +256,7 @@ static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
     /* 1: iteration limit; 3: no shifts could be applied. Both leave what has converged. */
     if (info < 0 || info == 2 || info > 3) {
         return cs_fail(CS_ERR_CONVERGE, "ARPACK's dsaupd failed (info %d) on %lld x %lld, k = %d",
-                       info, (long long)w->b->rows, (long long)w->b->cols, r->nev);
+                       info, (long long)w->all_rows, (long long)w->all_cols, r->nev);
     }
     e->best = -INFINITY;
     for (int j = 0; j < r->ncv; ++j) {
@@ -214,8 +267,7 @@ static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
     if (*found == 0) {
         return CS_OK;
     }
-    dseupd_c(1, "A", r->select, r->d, r->v, r->n, 0, "I", r->n, "LA", r->nev, r->tol, r->resid,
-             r->ncv, r->v, r->n, r->iparam, r->ipntr, r->workd, r->workl, r->lworkl, &info);
+    take_vectors(w, r, &info);
     return info == 0 ? CS_OK : cs_fail(CS_ERR_CONVERGE, "ARPACK's dseupd failed (info %d)", info);
 }
 
@@ -226,9 +278,9 @@ static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations,
     arrays r;
     eigenpairs e = {0};
     int found = 0;
-    cs_status status = arrays_init(&r, w->n, nev, tol, iterations);
+    cs_status status = arrays_init(&r, w, nev, tol, iterations);
+    status = status ? status : start_vector(w, run, r.resid);
     if (status == CS_OK) {
-        start_vector(w, run, r.resid);
         (void)pthread_mutex_lock(&arpack_lock);
         /* ARPACK's own products are too small to share: waiting threads would spin through ours. */
         int threads = openblas_get_num_threads();
@@ -301,7 +353,7 @@ static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
 static cs_status probe(normal *w, const eigenpairs *all, uint64_t run, bool *missed)
 {
     eigenpairs top = {0};
-    double floor = (double)w->rows * DBL_EPSILON; /* the square of the floor, sigma_1 about 1 */
+    double floor = (double)w->all_rows * DBL_EPSILON; /* the square of the floor, sigma_1 about 1 */
     cs_status status = lanczos(w, 1, PROBE_TOLERANCE, PROBE_ITERATIONS, run, &top);
     *missed = status == CS_OK && top.best > fmax(smallest(all), floor) * (1 + MISSED);
     eigenpairs_free(&top);
@@ -336,6 +388,35 @@ static cs_status complete_copies(normal *w, eigenpairs *all, double tol, int64_t
     return status;
 }
 
+/* Triplets of a group's eigenvectors: u = B v / sigma, which is orthogonal to the others as far as
+ * the vectors are eigenvectors. Values descend. */
+static cs_status left_vectors(const normal *w, eigenpairs *all, cs_svd *svd)
+{
+    int64_t k = all->count;
+    double *sigma = cs_alloc(k, sizeof *sigma);
+    svd->sigma = sigma;
+    cs_status status = sigma ? cs_dense_init(&svd->u, w->rows, k) : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&svd->v, w->n, k);
+    for (int64_t j = 0; status == CS_OK && j < k; ++j) {
+        int64_t at = 0;
+        for (int64_t i = 1; i < k; ++i) {
+            at = all->value[i] > all->value[at] ? i : at;
+        }
+        all->value[at] = -INFINITY; /* taken */
+        cs_dense v = {w->n, 1, w->n, svd->v.data + j * svd->v.ld};
+        cs_dense u = {w->rows, 1, w->rows, svd->u.data + j * svd->u.ld};
+        memcpy(v.data, all->vector.data + at * all->vector.ld, (size_t)w->n * sizeof(double));
+        status = w->b->apply(w->b->ctx, &v, &u);
+        status = status ? status : norm_of(w, w->rows, u.data, &sigma[j]);
+        if (status == CS_OK && sigma[j] > 0) {
+            cblas_dscal(w->rows, 1 / sigma[j], u.data, 1);
+        }
+    }
+    svd->k = k;
+    svd->applications += k;
+    return status;
+}
+
 static cs_status solve(normal *w, cs_svd *svd)
 {
     const cs_svd_options *o = w->options;
@@ -356,10 +437,11 @@ static cs_status solve(normal *w, cs_svd *svd)
     }
     svd->converged = all.complete;
     if (status == CS_OK && all.count > 0) {
-        status = cs_svd_ritz(w->b, &all.vector, all.count, svd);
+        status =
+            w->comm ? left_vectors(w, &all, svd) : cs_svd_ritz(w->b, &all.vector, all.count, svd);
     }
     if (status == CS_OK && all.count > 0) {
-        svd->floor = sqrt((double)w->rows * DBL_EPSILON) * svd->sigma[0];
+        svd->floor = sqrt((double)w->all_rows * DBL_EPSILON) * svd->sigma[0];
     }
     svd->iterations = w->iterations;
     svd->applications += w->applications;
@@ -367,20 +449,32 @@ static cs_status solve(normal *w, cs_svd *svd)
     return status;
 }
 
+/* Sizes of the whole operator. */
+static cs_status take_sizes(normal *w, cs_comm *comm)
+{
+    double size[] = {(double)w->b->rows, (double)w->b->cols};
+    cs_status status = comm ? cs_comm_sum(comm, 2, size) : CS_OK;
+    w->comm = comm;
+    w->all_rows = (int64_t)size[0];
+    w->all_cols = (int64_t)size[1];
+    status = status ? status : cs_blas_int(w->b->rows, "number of rows", &w->rows);
+    return status ? status : cs_blas_int(w->b->cols, "number of columns", &w->n);
+}
+
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = a->rows < a->cols;
+    bool wide = !options->comm && a->rows < a->cols;
     cs_linop b = wide ? cs_linop_transposed(a) : *a;
-    if (options->k >= b.cols) {
-        return cs_fail(CS_ERR_USAGE,
-                       "ARPACK finds fewer than min(rows, cols) = %lld triplets, %lld are wanted: "
-                       "use the solver lapack",
-                       (long long)b.cols, (long long)options->k);
-    }
     normal w = {.b = &b, .options = options};
     cs_svd svd = {.solver = CS_SOLVER_ARPACK};
-    cs_status status = cs_blas_int(b.rows, "number of rows", &w.rows);
-    status = status ? status : cs_blas_int(b.cols, "number of columns", &w.n);
+    cs_status status = take_sizes(&w, options->comm);
+    if (status == CS_OK && options->k >= w.all_cols) {
+        status = cs_fail(CS_ERR_USAGE,
+                         "ARPACK finds fewer than min(rows, cols) = %lld triplets, %lld are "
+                         "wanted: use the solver %s",
+                         (long long)w.all_cols, (long long)options->k,
+                         options->comm ? "block" : "lapack");
+    }
     status = status ? status : solve(&w, &svd);
     cs_dense_free(&w.half);
     cs_dense_free(&w.inside);

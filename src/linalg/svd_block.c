@@ -334,7 +334,7 @@ static cs_status run(search *s)
             status = look(s);
         }
     }
-    if (status == CS_ERR_INTERRUPT) {
+    if (status == CS_ERR_INTERRUPT && !s->space->held) {
         cs_reason_clear();
         s->interrupted = true;
         status = CS_OK;
@@ -546,8 +546,8 @@ static cs_status collect(search *s, cs_svd *svd)
     } else {
         cs_basis_cut(&k->v, 0);
     }
-    status = status ? status : export(&k->v, s->space->cols, n, &svd->v);
-    status = status ? status : export(&k->u, s->space->rows, n, &svd->u);
+    status = status ? status : export(&k->v, cs_space_held(s->space, CS_RIGHT), n, &svd->v);
+    status = status ? status : export(&k->u, cs_space_held(s->space, CS_LEFT), n, &svd->u);
     return status;
 }
 
@@ -574,20 +574,28 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
     return status;
 }
 
-cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
+cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = a->rows < a->cols, deep = false;
-    cs_linop tall = wide ? cs_linop_transposed(a) : *a;
+    bool deep = false;
     cs_svd svd = {.solver = CS_SOLVER_BLOCK};
-    cs_space space = {0};
     int threads = openblas_get_num_threads();
-    cs_status status = cs_space_cpu(&tall, options->threads, &space);
     openblas_set_num_threads(1); /* small matrices, whose bits must not depend on it */
-    status = status ? status : by_process(&space, options, false, &svd, &deep);
+    cs_status status = by_process(space, options, false, &svd, &deep);
     if (status == CS_OK && deep) {
-        status = by_process(&space, options, true, &svd, &deep);
+        status = by_process(space, options, true, &svd, &deep);
     }
     openblas_set_num_threads(threads);
+    return cs_svd_hand_over(status, false, &svd, out);
+}
+
+cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
+{
+    bool wide = a->rows < a->cols;
+    cs_linop tall = wide ? cs_linop_transposed(a) : *a;
+    cs_svd svd = {0};
+    cs_space space = {0};
+    cs_status status = cs_space_cpu(&tall, options->threads, &space);
+    status = status ? status : cs_svd_block_space(&space, options, &svd);
     cs_space_cpu_free(&space);
     return cs_svd_hand_over(status, wide, &svd, out);
 }

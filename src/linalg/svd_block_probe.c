@@ -72,19 +72,17 @@ static cs_status lock(cs_krylov *k, const cs_dense *v)
     return status;
 }
 
-cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
-                       double *value, double *failure)
+cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, uint64_t seed, double *value,
+                             double *failure)
 {
-    int64_t steps = cs_probe_steps(a->cols), locked = (v->cols + B - 1) / B, taken = 0;
-    cs_space space = {0};
+    int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B, taken = 0;
     cs_krylov k = {0};
     cs_ritz ritz = {0};
     int first_active = 0, blas = openblas_get_num_threads();
     *value = 0;
     *failure = 0;
     openblas_set_num_threads(1); /* its bits depend on its threads */
-    cs_status status = cs_space_cpu(a, threads, &space);
-    status = status ? status : cs_krylov_open(&space, false, locked + steps + 1, seed, &k);
+    cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
     status = status ? status : cs_krylov_fresh(&k);
@@ -98,12 +96,22 @@ cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int 
     }
     if (status == CS_OK && taken > 0) {
         *value = ritz.value[0];
-        *failure =
-            k.next_active > 0 ? cs_probe_failure(a->cols, first_active, taken, CS_PROBE_RATIO) : 0;
+        *failure = k.next_active > 0
+                       ? cs_probe_failure(space->cols, first_active, taken, CS_PROBE_RATIO)
+                       : 0;
     }
     openblas_set_num_threads(blas);
     cs_ritz_free(&ritz);
     cs_krylov_free(&k);
+    return status;
+}
+
+cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
+                       double *value, double *failure)
+{
+    cs_space space = {0};
+    cs_status status = cs_space_cpu(a, threads, &space);
+    status = status ? status : cs_svd_probe_space(&space, v, seed, value, failure);
     cs_space_cpu_free(&space);
     return status;
 }

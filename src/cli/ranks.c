@@ -1,0 +1,64 @@
+/* --mpi. */
+#include "cli/ranks.h"
+
+#include <stdio.h>
+
+#include "base/threads.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "mpi/carrier.h"
+#include "version.h"
+
+const cs_opt cs_group_ranks[] = {
+    {"mpi", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
+     "Share the work among the processes that mpirun has started (mpirun -n R cospec ...). "
+     "--threads is of each; default: the machine's threads shared among its processes.",
+     false},
+    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+};
+
+cs_status cs_ranks_join(cs_args *args, cs_comm *out)
+{
+    cs_status status = cs_comm_open_mpi(out);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (out->rank > 0) {
+        cs_output_elsewhere(args);
+    }
+    if (!cs_args_given(args, "threads")) {
+        int each = cs_threads() / out->neighbours;
+        cs_threads_set(each > 0 ? each : 1);
+    }
+    status = cs_comm_check_alike(out, CS_VERSION " (" CS_COMMIT ")");
+    return status ? cs_ranks_leave(out, cs_ranks_alone(args, out, status)) : CS_OK;
+}
+
+cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status)
+{
+    if (status != CS_OK && !comm->agreed) {
+        (void)fprintf(stderr, "cospec %s: rank %d of %d: %s\n", cs_args_command(args)->name,
+                      comm->rank, comm->ranks, cs_reason());
+        (void)fflush(stderr);
+        comm->end(comm, cs_exit_code(status));
+    }
+    return status;
+}
+
+void cs_ranks_note(const cs_args *args, const cs_comm *comm)
+{
+    cs_output_note(args, "%d ranks, %d on this machine; rank 0 sent %.4g MB", comm->ranks,
+                   comm->neighbours, (double)comm->sent * 1e-6);
+}
+
+cs_status cs_ranks_leave(cs_comm *comm, cs_status status)
+{
+    if (!comm->agreed) {
+        status = cs_comm_agree(comm, status);
+    }
+    if (comm->rank > 0) {
+        cs_reason_clear(); /* rank 0 says it */
+    }
+    comm->close(comm);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* The normalised matrix over a group of processes, as an operator on vectors that the ranks share
+ * out: those of the larger side by the rows that a rank holds (shard.h), those of the smaller one
+ * by consecutive slices.
+ *
+ *   forward   y = Abar x        gathers x: every rank sends its slice to all
+ *   backward  y = Abar^T x      sums the parts of all ranks, each rank keeping its slice
+ *
+ * Panels are `wide` columns stored row by row, wide 1 or CS_PANEL. With closed forms taken out the
+ * operator is Abar - sum_c u_c v_c^T over the components, u_c = sqrt(P_C / mass_c) there, v_c
+ * alike.
+ */
+#ifndef CS_MPI_RANKED_H
+#define CS_MPI_RANKED_H
+
+#include "cooc/spectrum.h"
+#include "linalg/linop.h"
+#include "linalg/space.h"
+#include "mpi/shard.h"
+
+typedef struct {
+    cs_comm *comm;
+    int64_t length, width; /* larger and smaller side */
+    int64_t held;          /* of the larger one here */
+    int64_t first, slice;  /* of the smaller one here */
+    int threads;
+    cs_csr a, at; /* this rank's part of Abar, held x width, and its transpose */
+    double mass;  /* sum of A */
+    int64_t nnz;
+    int64_t filled_long, filled_short; /* rows and columns that are not zero, of all */
+    int64_t components, rank;          /* rank: of Abar, at most (sum of smaller sides) */
+    int64_t *long_part, *short_part;   /* component of each item (held; width), -1 for empty ones */
+    double *long_weight, *short_weight; /* u_c, v_c: held; width. NULL when they are not known */
+    bool deflated; /* closed forms are taken out of the products; needs the weights */
+    double *full, *partial, *along; /* scratch: width x 8 on cache lines, twice; components x 16 */
+    void *room;
+    cs_linop op; /* held x slice: forward and backward */
+} cs_ranked;
+
+/* Takes the values of the shard over (which is left without them), normalises them unless they are
+ * said to be so, finds the components. The struct must not move. Collective.
+ * CS_ERR_INPUT: no nonzero entry, or a sum that overflows; CS_ERR_MEMORY. */
+cs_status cs_ranked_open(cs_shard *shard, const cs_spectrum_options *options,
+                         cs_ranked *out) CS_MUST_CHECK;
+void cs_ranked_free(cs_ranked *r);
+
+/* x: slice x wide, y: held x wide, and the other way round. */
+cs_status cs_ranked_forward(cs_ranked *r, int wide, const double *x, double *y) CS_MUST_CHECK;
+cs_status cs_ranked_backward(cs_ranked *r, int wide, const double *x, double *y) CS_MUST_CHECK;
+
+/* Takes the closed forms out of column vectors, x (held or slice rows, by side), and gives what is
+ * left norm 1. */
+cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x) CS_MUST_CHECK;
+
+/* The space of the block solver: vector operations of this rank's rows by cs_space_cpu, inner
+ * products added over the ranks. Random numbers depend on the number of ranks too. */
+cs_status cs_ranked_space(cs_ranked *r, cs_space *out) CS_MUST_CHECK;
+void cs_ranked_space_free(cs_space *space);
+
+/* sum sigma^2 and, with what the options say of it, sum sigma^4: exact by blocks of the smaller
+ * side's Gram matrix, of which width^2 / 2 numbers are summed over the ranks, where neither its
+ * multiply-adds nor these numbers pass the budget; else by the samples of cs_moment4_estimate with
+ * the known triplets (s->sigma, `v` slice x k) taken out. Fills the sums of *s. */
+cs_status cs_ranked_moments(cs_ranked *r, const cs_spectrum_options *options, const cs_dense *v,
+                            cs_spectrum *s) CS_MUST_CHECK;
+
+/* The whole: cs_spectrum_of over a group. Every rank receives the values and certificates, rank 0
+ * alone u and v (with values_only none does). Where it differs: nothing is lumped (lumped_rows and
+ * lumped_cols count the rows and columns that are not empty); all components go to one solver run,
+ * `auto` meaning block; the certificate of the components is not run on a matrix that came
+ * normalised. CS_ERR_USAGE: solver lapack, or k out of range; others as cs_spectrum_of. A failure
+ * that `shard->comm` has not agreed on is this rank's own. */
+cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options,
+                             cs_spectrum *out) CS_MUST_CHECK;
+
+#endif

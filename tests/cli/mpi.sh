@@ -1,0 +1,122 @@
+# --mpi: the same values and matrices as one process, and ranks that fail.
+. tests/cli/lib.sh
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# One machine without a network, ranks beyond its cores, no plea for InfiniBand.
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
+plugin=$(dirname "$COSPEC")/cospec-mpi.so
+
+# ranks R COMMAND...: within a minute, so that a hang is a failure.
+ranks() { n=$1; shift; timeout -k 5 120 mpirun --oversubscribe -n "$n" "$COSPEC" "$@"; }
+
+sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; }
+
+# same_values A B: as many values, each within 1e-10.
+same_values() {
+    sigmas "$1" > a; sigmas "$2" > b
+    paste a b | awk '{ d = $1 - $2; if (d < 0) d = -d; if (NF != 2 || d > 1e-10) bad = 1 } END { exit bad || NR == 0 }'
+}
+
+matrix() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 2 --max-length 4 --stride 1 -o m
+}
+
+test_svd_is_that_of_one_process() {
+    matrix || return 1
+    exits 0 "$COSPEC" svd m -k 12 --json && mv out one || return 1
+    for r in 1 2 3 4; do
+        for solver in block arpack; do
+            exits 0 ranks $r svd m --mpi -k 12 --solver $solver --json || return 1
+            same_values one out || { fail "$r ranks, $solver: $(paste a b | head -20)"; return 1; }
+            [ "$(grep -c '"sigma":' out)" = 1 ] || { fail "$r ranks print $(grep -c '"sigma":' out) results"; return 1; }
+            for key in rows cols nonzeros zero_rows components multiplicity_of_one k; do
+                [ "$(number $key one)" = "$(number $key out)" ] || { fail "$r ranks, $solver: $key $(number $key out)"; return 1; }
+            done
+            near "$(number sum_sigma2 out)" "$(number sum_sigma2 one)" 1e-10 && near "$(number sum_sigma4 out)" "$(number sum_sigma4 one)" 1e-10 || return 1
+            ! grep -q '"state": "failed"' out || { fail "$r ranks, $solver: $(grep -B2 -A4 failed out)"; return 1; }
+        done
+    done
+}
+
+test_files() {
+    matrix || return 1
+    exits 0 ranks 3 svd m --mpi -k 5 --vectors -o d || return 1
+    for f in svd.json svd.csv u.npy v.npy sigma.npy manifest.json; do [ -f d/$f ] || { fail "no $f"; return 1; }; done
+    exits 0 "$COSPEC" svd m -k 5 --vectors -o one && [ "$(wc -c < d/u.npy)" = "$(wc -c < one/u.npy)" ] &&
+        head -1 d/svd.csv | cmp -s - one/.head 2>/dev/null || [ "$(head -1 d/svd.csv)" = "$(head -1 one/svd.csv)" ] || { fail "${why:-other columns}"; return 1; }
+    exits 2 ranks 2 svd m --mpi -k 5 -o d && says "--force overwrites it"
+}
+
+test_cooc_is_that_of_one_process() {
+    small_corpus c.tsv
+    for what in "ar --context nearest:2" "ar --context each:3" "masked --mask-ratio 0.3 --context each:5" "masked --unmasked 2 --max-length 4 --stride 1"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" cooc --corpus c.tsv --objective $what --force -o one || return 1
+        for r in 1 2 3 4; do
+            # shellcheck disable=SC2086
+            exits 0 ranks $r cooc --corpus c.tsv --objective $what --mpi --force -o many || return 1
+            for f in matrix.npz rows.npz row_labels.npz col_labels.npz; do
+                cmp -s one/$f many/$f || { fail "$what: $f of $r ranks differs"; return 1; }
+            done
+        done
+    done
+}
+
+test_bad_input() {
+    exits 3 ranks 3 svd none.npz --mpi -k 2 && says "none.npz" || return 1
+    [ "$(grep -c '^cospec svd:' err)" = 1 ] || { fail "said $(grep -c '^cospec svd:' err) times"; return 1; }
+    matrix || return 1
+    exits 2 ranks 2 svd m --mpi --solver lapack && says "works in one process" || return 1
+    exits 2 ranks 2 svd m --mpi --dry-run && says "leave --mpi out" || return 1
+    exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"
+}
+
+# One rank that cannot read the file ends all, and says which it was.
+test_one_rank_cannot_read() {
+    matrix || return 1
+    mkdir good bad && cp m/matrix.npz good/x.npz && head -c 300 m/matrix.npz > bad/x.npz
+    printf '#!/bin/sh\nif [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then cd bad; else cd good; fi\nexec "$@"\n' > each
+    chmod +x each
+    timeout -k 5 120 mpirun --oversubscribe -n 3 ./each "$COSPEC" svd x.npz --mpi -k 2 > out 2> err
+    code=$?
+    [ $code = 3 ] && says "rank 1 of 3: x.npz" && [ ! -s out ] || fail "${why:-exit code $code: $(head -c 300 err)}"
+}
+
+# kill -9 of one rank in the middle of the work: mpirun ends the others.
+test_a_killed_rank_ends_all() {
+    awk 'BEGIN { srand(1); n = 60000; print "%%MatrixMarket matrix coordinate integer general"; print n, 3000, 6 * n
+        for (i = 1; i <= n; ++i) for (e = 0; e < 6; ++e) print i, int(rand() * 500) + 500 * e + 1, 1 + int(rand() * 5) }' > big.mtx
+    printf '#!/bin/sh\nif [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then echo $$ > pid; fi\nexec "$@"\n' > each
+    chmod +x each
+    timeout -k 5 120 mpirun --oversubscribe -n 3 ./each "$COSPEC" svd big.mtx --mpi -k 400 --tol 1e-15 --threads 1 > out 2> err &
+    group=$!
+    i=0
+    while [ $i -lt 300 ] && { [ ! -s pid ] || ! grep -q cospec "/proc/$(cat pid)/comm" 2>/dev/null; }; do i=$((i + 1)); sleep 0.1; done
+    sleep 1
+    kill -9 "$(cat pid)" 2>/dev/null || { fail "the run was over: $(head -c 300 err)"; return 1; }
+    wait $group
+    code=$?
+    [ $code != 0 ] && [ $code != 124 ] || { fail "exit code $code"; return 1; }
+    grep -q 'rank 1 .*signal 9' err || { fail "$(tail -c 400 err)"; return 1; }
+    [ ! -s out ]
+}
+
+test_without_mpi() {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n' > m.mtx
+    cp "$COSPEC" plain
+    refuses 5 "this build has no MPI" ./plain svd m.mtx --mpi
+}
+
+if [ ! -f "$plugin" ]; then
+    check without_mpi
+    skip mpi "this build has no MPI (no cospec-mpi.so)"
+elif ! command -v mpirun > /dev/null; then
+    skip mpi "mpirun is not on PATH"
+elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
+    skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
+else
+    for t in without_mpi svd_is_that_of_one_process files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+        check $t
+    done
+fi

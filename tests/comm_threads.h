@@ -1,0 +1,17 @@
+/* A group of threads as a carrier (base/comm.h): what is built over a group is tested without MPI.
+ */
+#ifndef CS_TESTS_COMM_THREADS_H
+#define CS_TESTS_COMM_THREADS_H
+
+#include "base/comm.h"
+
+/* One rank's work; it must not assert, since it runs on a thread of its own. */
+typedef cs_status (*rank_fn)(cs_comm *comm, void *ctx);
+
+enum { MOST_RANKS = 8 };
+
+/* Runs fn on `ranks` threads. status[r] receives what rank r returned, reason[r] why. Returns the
+ * bytes that all ranks have sent. A rank that calls end() aborts the program. */
+int64_t run_ranks(int ranks, rank_fn fn, void *ctx, cs_status *status, char (*reason)[1024]);
+
+#endif
