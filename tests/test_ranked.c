@@ -113,9 +113,10 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
         a = &turned;
     }
     cs_spectrum all[MOST_RANKS] = {0};
-    svd_job job = {.path = stored(state, a),
-                   .options = {.k = k, .probe = true, .moment4 = true, .seed = 3, .threads = 1},
-                   .result = all};
+    svd_job job = {
+        .path = stored(state, a),
+        .options = {.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true, .seed = 3, .threads = 1},
+        .result = all};
     cs_spectrum one = spectrum_of(a, job.options);
     for (int ranks = 1; ranks <= 4; ++ranks) {
         run_svd(ranks, &job);
@@ -294,7 +295,7 @@ static void every_allocation_may_fail(void **state)
     cs_csr a = untidy_matrix(2, 40, 15, 3);
     const char *path = stored(state, &a);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
-    cs_spectrum_options o = {.k = 4, .probe = true, .moment4 = true, .threads = 1};
+    cs_spectrum_options o = {.k = 4, .certify = CS_CERTIFY_USUAL, .moment4 = true, .threads = 1};
     for (int way = 0; way < 2; ++way) {
         o.moment4_budget = way == 0 ? 0 : 0.5;
         for (int64_t n = 1;; ++n) {

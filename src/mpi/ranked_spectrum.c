@@ -213,12 +213,36 @@ static void judge_residuals(const task *t, cs_spectrum *s)
         s->converged = s->converged && (closed || s->residual[j] <= tol * least);
     }
     double bound = tol * (s->k > 0 ? s->sigma[0] : 1);
-    s->cert_residual = (cs_certificate){
-        .state = worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, .value = worst, .bound = bound};
+    s->cert_residual = (cs_certificate){.state = worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED,
+                                        .value = worst,
+                                        .bound = bound,
+                                        .reach = NAN};
     s->converged = s->converged && worst <= bound;
 }
 
 /* --- certificates ----------------------------------------------------------------------------- */
+
+/* Most entries of a row or a column, of all. */
+static cs_status longest_line(cs_ranked *r, int64_t *out)
+{
+    double *column = cs_alloc(r->width, sizeof *column);
+    cs_status status = column ? CS_OK : CS_ERR_MEMORY;
+    int64_t most = 0;
+    for (int64_t i = 0; i < r->held; ++i) {
+        most = r->a.ptr[i + 1] - r->a.ptr[i] > most ? r->a.ptr[i + 1] - r->a.ptr[i] : most;
+    }
+    for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
+        column[j] = (double)(r->at.ptr[j + 1] - r->at.ptr[j]);
+    }
+    status = status ? status : cs_comm_sum(r->comm, r->width, column);
+    status = status ? status : cs_comm_least(r->comm, -most, out);
+    *out = -*out;
+    for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
+        *out = (int64_t)column[j] > *out ? (int64_t)column[j] : *out;
+    }
+    cs_free(column);
+    return status;
+}
 
 static cs_status certify(task *t, cs_spectrum *s)
 {
@@ -228,8 +252,10 @@ static cs_status certify(task *t, cs_spectrum *s)
     cs_space space = {0};
     s->probe_failure = 1;
     cs_status status = cs_ranked_moments(r, t->options, &s->v, s);
-    facts.probed = status == CS_OK && t->options->probe && !facts.complete && s->k > 0;
-    if (facts.probed) {
+    facts.probed =
+        status == CS_OK && (t->options->certify & CS_CERTIFY_PROBE) && !facts.complete && s->k > 0;
+    status = status ? status : longest_line(r, &facts.longest);
+    if (status == CS_OK && facts.probed) {
         r->deflated = false;
         status = cs_ranked_space(r, &space);
         status = status ? status
