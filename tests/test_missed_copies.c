@@ -307,6 +307,30 @@ static void small_values_are_counted_without_squares(void **state)
     forget_all(&r);
 }
 
+/* All triplets, with values whose squares the sums cannot hold: the moments say so, with one missed
+ * or not, and the count is exact. */
+static void sums_do_not_prove_what_they_cannot_hold(void **state)
+{
+    (void)state;
+    const double value[12] = {1, 0.9, 0.5, 1e-9, 1e-9};
+    for (int missed = 0; missed < 2; ++missed) {
+        result r;
+        solve(&r, turned(12, value), (cs_spectrum_options){.normalised = true, .certify = ALL});
+        assert_true(r.claims.complete && r.s.k == 5);
+        if (missed) {
+            forget_triplet(&r.s, 4);
+        }
+        certify(&r);
+        assert_int_equal(r.s.cert_moments.state, CS_CERT_INCONCLUSIVE);
+        assert_true(r.s.cert_moments.reach > 1e-9 && r.s.cert_moments.reach < 1e-6);
+        assert_non_null(strstr(r.s.cert_moments.why, "would not show"));
+        assert_int_equal(r.s.cert_inertia.state, missed ? CS_CERT_FAILED : CS_CERT_PASSED);
+        assert_true(r.s.cert_inertia.value == 5);
+        assert_true(missed || r.s.cert_inertia.reach < 1e-10);
+        forget_all(&r);
+    }
+}
+
 /* Beyond the limits nothing runs, and the reason names size and limit. */
 static void limits_are_named(void **state)
 {
@@ -382,6 +406,7 @@ int main(void)
         cmocka_unit_test(wrong_triplets_are_caught),
         cmocka_unit_test(a_cut_through_equal_values_is_told),
         cmocka_unit_test(small_values_are_counted_without_squares),
+        cmocka_unit_test(sums_do_not_prove_what_they_cannot_hold),
         cmocka_unit_test(limits_are_named),
         cmocka_unit_test(threads_do_not_change_the_count),
         cmocka_unit_test(every_failed_allocation_is_reported),
