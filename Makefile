@@ -61,9 +61,9 @@ TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 CUDA_SRC := $(sort $(wildcard src/cuda/*.cu))
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)
-EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(B)/tests/cuda_emulation/emulator.o
+EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(B)/tests/cuda_emulation/emulator.o $(B)/tests/cuda_emulation/libraries.o
 ifneq ($(shell command -v $(CXX)),)
-TESTS += $(B)/tests/test_cuda_emulation
+TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
 FORMATTED := $(MPI_SRC) $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
@@ -156,11 +156,15 @@ $(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
 
 # As a plug-in that the program can load: COSPEC_PLUGIN=... cospec train --device cuda.
 $(B)/tests/cuda_emulation/cospec-emulated.so: $(EMULATED_OBJ)
-	$(CXX) $(LDFLAGS) -shared -o $@ $^
+	$(CXX) $(LDFLAGS) -shared -o $@ $^ -llapacke $(PKG_LIBS)
 
-$(B)/tests/cuda_emulation/emulator.o: tests/cuda_emulation/emulator.cpp $(B)/flags
+$(B)/tests/cuda_emulation/%.o: tests/cuda_emulation/%.cpp $(B)/flags
 	@mkdir -p $(@D)
-	$(CXX) -fPIC $(CXXFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
+	$(CXX) -fPIC $(CXXFLAGS) $(PKG_CFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
+
+$(B)/tests/test_cuda_linalg: $(B)/tests/cuda_emulation/test_cuda_linalg.o $(B)/tests/cuda_emulation/svd_cases.o \
+  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
+	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/cuda_cases.o \
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
@@ -170,8 +174,11 @@ $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/cuda_emulation/cud
   $(filter $(B)/tests/tensor_% $(B)/tests/parity_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd_cases.o $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # A folder (build/gpu-bundle) for a machine with a GPU and CUDA 13 that has neither the sources nor our libraries.
-gpu-bundle: all $(B)/tests/gpu/test_gpu
+gpu-bundle: all $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
 	@sh tests/gpu/bundle $(B)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \

@@ -4,6 +4,7 @@
 
 #include "analysis/text_features.h"
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
@@ -222,7 +223,7 @@ static cs_status probe_matrices(run *r)
             return cs_fail(CS_ERR_USAGE, "--%s goes with a MODEL and texts", of_texts[i]);
         }
     }
-    if (strcmp(cs_args_text(r->args, "device"), "cuda") == 0) {
+    if (cs_device_is_cuda(cs_args_text(r->args, "device"))) {
         return cs_fail(CS_ERR_DEVICE, "--device cuda goes with a MODEL: probes run on the CPU");
     }
     if ((status = open_rows(r, 0, &train)) != CS_OK || (status = open_rows(r, 1, &test)) != CS_OK ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -14,6 +15,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"
+#include "linalg/gpu.h"
 #include "linalg/matrix_file.h"
 #include "mpi/ranked.h"
 
@@ -49,6 +51,15 @@ static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
 static char *matrix_path(const char *path)
 {
     return cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
+}
+
+/* --device cuda; auto stays on the CPU. */
+static cs_status open_gpu(const cs_args *args, cs_gpu **out)
+{
+    cs_device_kind kind = CS_DEVICE_CPU;
+    int number = 0;
+    cs_status status = cs_device_parse(cs_args_text(args, "device"), &kind, &number);
+    return status == CS_OK && kind == CS_DEVICE_CUDA ? cs_gpu_open(NULL, number, out) : status;
 }
 
 /* --- result ----------------------------------------------------------------------------------- */
@@ -142,7 +153,7 @@ static int64_t multiplicity_of_one(const cs_spectrum *s)
     return s->perron ? s->components : count;
 }
 
-static json_t *result_json(const cs_args *args, const cs_spectrum *s)
+static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spectrum *s)
 {
     cs_status status = CS_OK;
     json_t *o = json_object();
@@ -188,6 +199,7 @@ static json_t *result_json(const cs_args *args, const cs_spectrum *s)
         set(&status, o, reals[i].key, cs_json_number(reals[i].value));
     }
     set(&status, o, "solver", json_string(cs_solver_name(s->solver)));
+    set(&status, o, "device", json_string(gpu ? gpu->name : "cpu"));
     set(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
     set(&status, o, "converged", json_boolean(s->converged));
     set(&status, o, "certificates", certificates_json(s));
@@ -296,10 +308,10 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
     }
 }
 
-static cs_status print_result(cs_args *args, const cs_spectrum *s)
+static cs_status print_result(cs_args *args, const cs_gpu *gpu, const cs_spectrum *s)
 {
     cs_table table = {0};
-    json_t *json = result_json(args, s);
+    json_t *json = result_json(args, gpu, s);
     const char *position = NULL;
     cs_status status =
         json ? cs_stored_position(cs_args_positional(args, 0), &position) : CS_ERR_MEMORY;
@@ -339,7 +351,22 @@ static cs_status claim_all(const cs_args *args)
     return status;
 }
 
-static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
+/* Of the whole matrix: what is left after the reductions takes less. */
+static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, json_t *json)
+{
+    cs_gpu_bytes b = {0};
+    cs_status status = cs_gpu_estimate(gpu, a, k, &b);
+    if (status == CS_OK) {
+        set(&status, json, "device", json_string(gpu->name));
+        set(&status, json, "gpu_free_bytes", cs_json_number((double)b.free_bytes));
+        set(&status, json, "gpu_dense_bytes", cs_json_number((double)b.dense));
+        set(&status, json, "gpu_gram_bytes", cs_json_number((double)b.gram));
+        set(&status, json, "gpu_block_bytes", cs_json_number((double)b.sparse));
+    }
+    return status;
+}
+
+static cs_status estimate(cs_args *args, cs_gpu *gpu, const cs_csr *a, int64_t k)
 {
     double side = (double)(a->rows < a->cols ? a->rows : a->cols);
     double triplets = k > 0 ? (double)k : side;
@@ -354,8 +381,11 @@ static cs_status estimate(cs_args *args, const cs_csr *a, int64_t k)
                   cs_json_number(vectors), "dense_bytes",
                   cs_json_number((double)a->rows * (double)a->cols * 8.0), "sum_sigma4_cost",
                   cs_json_number(cost), "inertia_bytes", cs_json_number(side * side * 8.0));
-    status = json ? cs_output_result(args, "svd", json, NULL)
-                  : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
+    status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
+    if (status == CS_OK && gpu) {
+        status = estimate_gpu(gpu, a, k, json);
+    }
+    status = status ? status : cs_output_result(args, "svd", json, NULL);
     json_decref(json);
     return status;
 }
@@ -407,7 +437,7 @@ static cs_status run_ranks(cs_args *args)
     status = cs_ranks_alone(args, &comm, status);
     if (status == CS_OK && comm.rank == 0) {
         cs_ranks_note(args, &comm);
-        status = print_result(args, &spectrum);
+        status = print_result(args, NULL, &spectrum);
     }
     status = status ? status : judged(&spectrum);
     cs_spectrum_free(&spectrum);
@@ -419,7 +449,10 @@ static cs_status run_ranks(cs_args *args)
 static cs_status run_svd(cs_args *args)
 {
     if (cs_args_flag(args, "mpi")) {
-        return run_ranks(args);
+        return cs_device_is_cuda(cs_args_text(args, "device"))
+                   ? cs_fail(CS_ERR_USAGE, "--mpi computes on CPUs, --device is %s",
+                             cs_args_text(args, "device"))
+                   : run_ranks(args);
     }
     cs_csr a = {0};
     cs_spectrum spectrum = {0};
@@ -429,6 +462,9 @@ static cs_status run_svd(cs_args *args)
     status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
     if (status == CS_OK) {
         status = claim_all(args);
+    }
+    if (status == CS_OK) {
+        status = open_gpu(args, &options.gpu);
     }
     if (status == CS_OK) {
         status = cs_output_input(args, path);
@@ -444,7 +480,7 @@ static cs_status run_svd(cs_args *args)
         status = read_rank(args, &a, &options.k);
     }
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, &a, options.k);
+        status = estimate(args, options.gpu, &a, options.k);
         goto done;
     }
     options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
@@ -458,10 +494,11 @@ static cs_status run_svd(cs_args *args)
         status = cs_spectrum_of(&a, &options, &spectrum);
     }
     if (status == CS_OK) {
-        status = print_result(args, &spectrum);
+        status = print_result(args, options.gpu, &spectrum);
     }
     status = status ? status : judged(&spectrum);
 done:
+    cs_gpu_close(&options.gpu);
     cs_spectrum_free(&spectrum);
     cs_csr_free(&a);
     cs_free(path);
@@ -484,12 +521,16 @@ const cs_command cs_cmd_svd = {
         "inertia (exactly k values exceed a number just below sigma_k: a factorisation of every "
         "component, up to order 8192), residual. Each comes with the number above which nothing "
         "is missing, and with the reason where it was not run or proves nothing.\n\n"
+        "With --device cuda, large components are solved on a GPU: dense by cuSOLVER, or truncated "
+        "by the block solver; residuals and certificates are the CPU's all the same. --dry-run "
+        "then says how much of its memory each way takes.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
         "printed as far as it is known, with exit code 4.\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors "
         "(docs/scaling.md).",
     .positional = "FILE|DIR",
+    .gpu = true,
     .groups = svd_groups,
     .examples =
         "# a matrix of the toy kind, then its ten largest singular values\n"

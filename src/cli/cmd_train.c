@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -39,7 +40,7 @@ static cs_status open_backend(const cs_args *args, cs_backend **out)
     bool half = strcmp(cs_args_text(args, "precision"), "bf16") == 0;
     cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
     char why[512];
-    if (half && strcmp(device, "cuda") != 0) {
+    if (half && !cs_device_is_cuda(device)) {
         return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
     }
     cs_status status = cs_device_open(device, &options, why, sizeof why, out);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
@@ -72,8 +73,9 @@ static cs_status apply_common(const cs_args *args)
 {
     const char *device = cs_args_text(args, "device");
     const cs_command *command = cs_args_command(args);
-    if (device && strcmp(device, "cuda") == 0 && !command->gpu) {
-        return cs_fail(CS_ERR_DEVICE, "--device cuda: %s computes on the CPU only", command->name);
+    if (device && cs_device_is_cuda(device) && !command->gpu) {
+        return cs_fail(CS_ERR_DEVICE, "--device %s: %s computes on the CPU only", device,
+                       command->name);
     }
     if (cs_args_flag(args, "json") && cs_args_flag(args, "csv")) {
         return cs_fail(CS_ERR_USAGE, "--json and --csv are given together");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "cli/output.h"
 #include "cooc/moments.h"
 #include "io/file.h"
@@ -114,8 +115,8 @@ const cs_opt cs_group_solver[] = {
     {"normalised", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "The matrix is normalised already: nothing is divided.", false},
     {"solver", 0, CS_OPT_CHOICE, "auto|lapack|arpack|block|cusolver", "auto", 0, 0,
-     "Solver of large components (small ones are dense whatever is named); cusolver is not in this "
-     "build.",
+     "Solver of large components (small ones are dense whatever is named). cusolver is dense and "
+     "needs --device cuda, where block runs too.",
      false},
     {"tol", 0, CS_OPT_REAL, "EPS", "1e-12", 1e-16, 1e-1, "Residual wanted, relative to sigma_1.",
      false},
@@ -546,10 +547,16 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
         .threads = cs_args_threads(args),
         .progress = cs_output_progress(args),
     };
-    if (strcmp(solver, "cusolver") == 0) {
-        return cs_fail(CS_ERR_DEVICE, "--solver cusolver: no GPU support in this build");
-    }
+    bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
     cs_status status = cs_solver_by_name(solver, &options.solver);
+    if (status == CS_OK && options.solver == CS_SOLVER_CUSOLVER && !cuda) {
+        return cs_fail(CS_ERR_USAGE, "--solver cusolver needs --device cuda");
+    }
+    if (status == CS_OK && cuda &&
+        (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_ARPACK)) {
+        return cs_fail(CS_ERR_USAGE, "--solver %s computes on the CPU, --device is %s", solver,
+                       cs_args_text(args, "device"));
+    }
     if (status == CS_OK) {
         *out = options;
     }

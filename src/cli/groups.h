@@ -97,7 +97,8 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
 cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                                const cs_cooc_options *options) CS_MUST_CHECK;
 
-/* Everything of the spectrum but `k`. "cusolver" is CS_ERR_DEVICE: this build does not have it. */
+/* Everything of the spectrum but `k` and the GPU. CS_ERR_USAGE: a solver that does not compute on
+ * --device. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
 
 /* cs_group_certify as cs_spectrum_options takes it; `fallback` where it is not given. CS_ERR_USAGE

@@ -19,9 +19,10 @@ const cs_opt cs_opt_common[] = {
     {"seed", 0, CS_OPT_INT, "N", "0", 0, 9.2e18, "Seed of everything random.", false},
     {"threads", 0, CS_OPT_INT, "N", NULL, 1, 256,
      "Number of threads; default: OMP_NUM_THREADS, else all cores.", false},
-    {"device", 0, CS_OPT_CHOICE, "cpu|cuda|auto", "auto", 0, 0,
-     "Where to compute: train can use a GPU, the other commands cannot. auto takes a GPU where "
-     "there is one; cuda fails where there is none.",
+    {"device", 0, CS_OPT_CHOICE, "cpu|cuda|cuda:N|auto", "auto", 0, 0,
+     "Where to compute. cuda (cuda:1 for the second one) fails where there is no GPU, and in "
+     "commands that have no use for one; auto runs and trains models on a GPU where there is one, "
+     "all else on the CPU.",
      false},
     {"config", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
      "Read options from a JSON object {\"option\": value}; the command line wins.", false},
@@ -66,12 +67,17 @@ cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+/* A choice that ends in ":N" stands for any number of four digits at most in its place. */
 static bool in_choices(const char *choices, const char *text)
 {
     size_t length = strlen(text);
     for (const char *p = choices; p;) {
         size_t word = strcspn(p, "|");
-        if (word == length && memcmp(p, text, length) == 0) {
+        bool counted = word > 2 && memcmp(p + word - 2, ":N", 2) == 0;
+        size_t stem = counted ? word - 1 : word;
+        bool digits = length > stem && length <= stem + 4 &&
+                      strspn(text + (length > stem ? stem : 0), "0123456789") == length - stem;
+        if ((counted ? digits : length == word) && memcmp(p, text, stem) == 0) {
             return true;
         }
         p = p[word] ? p + word + 1 : NULL;

@@ -41,6 +41,8 @@ typedef struct {
     bool values_only;  /* drop u and v from the result (they are computed all the same for the
                           residuals) */
     cs_solver solver;
+    struct cs_gpu *gpu; /* where large blocks are solved (linalg/gpu.h); NULL: on the CPU. Residuals
+                           and certificates are the CPU's either way */
     double tol; /* relative residual wanted; 0: 1e-12 */
     int64_t max_iterations;
     uint64_t seed;

@@ -287,6 +287,7 @@ static cs_svd_options solver_options(const cs_spectrum_options *o, int64_t k)
 {
     return (cs_svd_options){.k = k,
                             .solver = o->solver,
+                            .gpu = o->gpu,
                             .tol = o->tol,
                             .max_iterations = o->max_iterations,
                             .seed = o->seed,
@@ -322,7 +323,7 @@ static cs_status solve_large(batch *job, int64_t block)
     cs_svd_options o = solver_options(job->options, asked);
     o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
     if (r->count > 1 && asked == cs_block_rank(r, block)) {
-        o.solver = CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
+        o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
                                         solver gives all of it, nor saves anything there */
     }
     status = cs_svd_compute(&b.op, &o, &svd);

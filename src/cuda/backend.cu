@@ -10,41 +10,11 @@
 #include "cuda/state.cuh"
 #include "tensor/relative.h"
 
-cs_status cuda_check(const Cuda *c, cudaError_t code, const char *doing)
-{
-    if (code == cudaSuccess) {
-        return CS_OK;
-    }
-    return c->host->fail(code == cudaErrorMemoryAllocation ? CS_ERR_MEMORY : CS_ERR_DEVICE,
-                         "CUDA %s: %s", doing, cudaGetErrorString(code));
-}
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static Cuda *state(cs_backend *backend)
 {
     return static_cast<Cuda *>(backend->state);
-}
-
-static cs_status memory(Cuda *c, int64_t bytes, void **out)
-{
-    size_t free_bytes = 0, all = 0;
-    cs_status status = cuda_check(c, cudaMemGetInfo(&free_bytes, &all), "memory query");
-    if (status != CS_OK) {
-        return status;
-    }
-    const double mib = 1024.0 * 1024.0;
-    if (bytes < 0 || (uint64_t)bytes > free_bytes) {
-        return c->host->fail(CS_ERR_MEMORY, "GPU memory: %.1f MiB asked, %.1f MiB of %.1f MiB free",
-                             (double)bytes / mib, (double)free_bytes / mib, (double)all / mib);
-    }
-    if (cudaMalloc(out, bytes > 0 ? (size_t)bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told here */
-        return c->host->fail(CS_ERR_MEMORY,
-                             "GPU memory: %.1f MiB asked, %.1f MiB free but not in one piece",
-                             (double)bytes / mib, (double)free_bytes / mib);
-    }
-    return CS_OK;
 }
 
 static void forget_captured(Cuda *c)
@@ -66,7 +36,7 @@ static cs_status cuda_alloc(cs_backend *backend, int64_t bytes, void **out)
     if (!block) {
         return CS_ERR_MEMORY;
     }
-    cs_status status = memory(c, bytes, &room);
+    cs_status status = cuda_memory(c, bytes, &room);
     if (status != CS_OK) {
         c->host->free(block);
         return status;
@@ -125,7 +95,7 @@ cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out)
         (void)cudaFree(c->scratch);
         c->scratch = NULL;
         c->scratch_bytes = 0;
-        cs_status status = memory(c, bytes, &c->scratch);
+        cs_status status = cuda_memory(c, bytes, &c->scratch);
         if (status != CS_OK) {
             return status;
         }
@@ -249,7 +219,7 @@ cs_status cuda_shadow(const cs_run *run, const void *value, const bf16 **out)
             return CS_ERR_MEMORY;
         }
         void *copy = NULL;
-        status = memory(c, run->params->items * (int64_t)sizeof(bf16), &copy);
+        status = cuda_memory(c, run->params->items * (int64_t)sizeof(bf16), &copy);
         if (status != CS_OK) {
             c->host->free(shadow);
             return status;
@@ -289,7 +259,8 @@ cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidir
     int32_t *map = static_cast<int32_t *>(c->host->alloc(entries, sizeof *map));
     Buckets *b = static_cast<Buckets *>(c->host->alloc(1, sizeof *b));
     void *room = NULL;
-    cs_status status = map && b ? memory(c, entries * (int64_t)sizeof *map, &room) : CS_ERR_MEMORY;
+    cs_status status =
+        map && b ? cuda_memory(c, entries * (int64_t)sizeof *map, &room) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t d = -reach; d <= reach; ++d) {
             map[d + reach] = cs_relative_bucket(d, buckets, max_distance, bidirectional);
@@ -446,48 +417,6 @@ static void cuda_free(cs_backend *backend)
     c->host->free(c);
 }
 
-static __global__ void probe_kernel()
-{
-}
-
-/* The device is there and this plug-in has code for it. */
-static cs_status choose_device(Cuda *c, const cs_plugin_options *options)
-{
-    int count = 0;
-    cudaError_t code = cudaGetDeviceCount(&count);
-    if (code != cudaSuccess || count == 0) {
-        return c->host->fail(CS_ERR_DEVICE, "no GPU: %s",
-                             code != cudaSuccess ? cudaGetErrorString(code)
-                                                 : "the driver reports no device");
-    }
-    if (options->device < 0 || options->device >= count) {
-        return c->host->fail(CS_ERR_DEVICE, "no GPU of number %d: there are %d", options->device,
-                             count);
-    }
-    cudaDeviceProp about;
-    cs_status status =
-        cuda_check(c, cudaGetDeviceProperties(&about, options->device), "device query");
-    if (status != CS_OK) {
-        return status;
-    }
-    if (about.major < 9) {
-        return c->host->fail(CS_ERR_DEVICE,
-                             "no GPU in use: %s has compute capability %d.%d, 9.0 is needed",
-                             about.name, about.major, about.minor);
-    }
-    c->processors = about.multiProcessorCount;
-    c->shared_limit = (int64_t)about.sharedMemPerBlockOptin;
-    status = cuda_check(c, cudaSetDevice(options->device), "choice of the device");
-    cudaFuncAttributes attributes;
-    if (status == CS_OK &&
-        cudaFuncGetAttributes(&attributes, (const void *)probe_kernel) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return c->host->fail(CS_ERR_DEVICE, "no GPU in use: the plug-in has no code for %s (%d.%d)",
-                             about.name, about.major, about.minor);
-    }
-    return status;
-}
-
 static cs_status open_queues(Cuda *c)
 {
     cs_status status =
@@ -553,10 +482,12 @@ static cs_status cuda_open(const cs_plugin_host *host, const cs_plugin_options *
         return CS_ERR_MEMORY;
     }
     c->host = host;
+    c->fail = host->fail;
     c->half = !options->f32;
     c->graphs = options->graphs != 0;
     fill_table(c);
-    cs_status status = choose_device(c, options);
+    char name[256];
+    cs_status status = cuda_choose(c, options->device, name, sizeof name);
     if (status == CS_OK) {
         status = open_queues(c);
     }

@@ -1,19 +1,8 @@
-/* The CUDA language as the kernels use it: from the toolkit, or (CS_CUDA_EMULATION) from the test
- * harness that runs the same sources on the CPU, thread by thread (tests/cuda_emulation). */
+/* What kernels share: items, sums of warps and blocks, dropout, activations. */
 #ifndef CS_CUDA_DEVICE_CUH
 #define CS_CUDA_DEVICE_CUH
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef CS_CUDA_EMULATION
-#include "emulator.h"
-#else
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#define CS_SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
-#endif
+#include "cuda/launch.cuh"
 
 extern "C" {
 #include "tensor/plugin.h"
@@ -74,7 +63,6 @@ template <typename T> static __device__ inline float rounded(float x)
 
 /* --- warps ------------------------------------------------------------------------------------ */
 
-enum { WARP = 32 };
 static constexpr unsigned ALL_LANES = 0xffffffffU;
 
 static __device__ inline float warp_sum(float x)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cuda/library.cuh"
 #include "cuda/state.cuh"
 
 /* --- own kernel ------------------------------------------------------------------------------- */
@@ -115,9 +116,6 @@ cs_status gemm_run(Cuda *c, const Product *product)
 #else
 
 #include <cublasLt.h>
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { MAX_PLANS = 1024 };
 static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
@@ -161,47 +159,22 @@ struct Gemm {
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-/* Where CUDA is usually installed, after what the loader finds by itself. */
-static void *open_library(void)
-{
-    const char *home = getenv("CUDA_HOME");
-    char path[1024];
-    void *library = dlopen("libcublasLt.so.13", RTLD_LAZY | RTLD_LOCAL);
-    if (!library && home && *home) {
-        (void)snprintf(path, sizeof path, "%s/lib64/libcublasLt.so.13", home);
-        library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    }
-    if (!library) {
-        library = dlopen("/usr/local/cuda/lib64/libcublasLt.so.13", RTLD_LAZY | RTLD_LOCAL);
-    }
-    return library;
-}
-
-template <typename F> static void find(Gemm *g, const char *name, F *out, const char **missing)
-{
-    void *symbol = dlsym(g->library, name);
-    if (!symbol && !*missing) {
-        *missing = name;
-    }
-    memcpy(out, &symbol, sizeof symbol);
-}
-
 static const char *find_all(Gemm *g)
 {
     const char *missing = NULL;
-    find(g, "cublasLtCreate", &g->create, &missing);
-    find(g, "cublasLtDestroy", &g->destroy, &missing);
-    find(g, "cublasLtMatmul", &g->multiply, &missing);
-    find(g, "cublasLtMatmulDescCreate", &g->what_create, &missing);
-    find(g, "cublasLtMatmulDescDestroy", &g->what_destroy, &missing);
-    find(g, "cublasLtMatmulDescSetAttribute", &g->what_set, &missing);
-    find(g, "cublasLtMatrixLayoutCreate", &g->layout_create, &missing);
-    find(g, "cublasLtMatrixLayoutDestroy", &g->layout_destroy, &missing);
-    find(g, "cublasLtMatmulPreferenceCreate", &g->wish_create, &missing);
-    find(g, "cublasLtMatmulPreferenceDestroy", &g->wish_destroy, &missing);
-    find(g, "cublasLtMatmulPreferenceSetAttribute", &g->wish_set, &missing);
-    find(g, "cublasLtMatmulAlgoGetHeuristic", &g->heuristic, &missing);
-    find(g, "cublasLtGetStatusString", &g->text, &missing);
+    library_find(g->library, "cublasLtCreate", &g->create, &missing);
+    library_find(g->library, "cublasLtDestroy", &g->destroy, &missing);
+    library_find(g->library, "cublasLtMatmul", &g->multiply, &missing);
+    library_find(g->library, "cublasLtMatmulDescCreate", &g->what_create, &missing);
+    library_find(g->library, "cublasLtMatmulDescDestroy", &g->what_destroy, &missing);
+    library_find(g->library, "cublasLtMatmulDescSetAttribute", &g->what_set, &missing);
+    library_find(g->library, "cublasLtMatrixLayoutCreate", &g->layout_create, &missing);
+    library_find(g->library, "cublasLtMatrixLayoutDestroy", &g->layout_destroy, &missing);
+    library_find(g->library, "cublasLtMatmulPreferenceCreate", &g->wish_create, &missing);
+    library_find(g->library, "cublasLtMatmulPreferenceDestroy", &g->wish_destroy, &missing);
+    library_find(g->library, "cublasLtMatmulPreferenceSetAttribute", &g->wish_set, &missing);
+    library_find(g->library, "cublasLtMatmulAlgoGetHeuristic", &g->heuristic, &missing);
+    library_find(g->library, "cublasLtGetStatusString", &g->text, &missing);
     return missing;
 }
 
@@ -227,9 +200,10 @@ cs_status gemm_open(Cuda *c, bool own_only, Gemm **out)
     if (!g->plan) {
         return CS_ERR_MEMORY;
     }
-    g->library = open_library();
+    g->library = library_open("libcublasLt.so.13");
     if (!g->library) {
-        return c->host->fail(CS_ERR_DEVICE, "no GPU in use: cannot load cuBLASLt: %s", dlerror());
+        return c->host->fail(CS_ERR_DEVICE, "no GPU in use: cannot load cuBLASLt: %s",
+                             library_error());
     }
     const char *missing = find_all(g);
     if (missing) {

@@ -10,7 +10,7 @@
 
 #include "cuda/device.cuh"
 
-enum { MAX_BLOCK = 256, MAX_GRAPHS = 64, PIN_SLOTS = 16 };
+enum { MAX_GRAPHS = 64, PIN_SLOTS = 16 };
 static constexpr int64_t PIN_BYTES = 2 << 20;
 
 struct Gemm; /* gemm.cu */
@@ -47,14 +47,11 @@ struct Buckets {
     Buckets *next;
 };
 
-struct Cuda {
+struct Cuda : Device {
     cs_backend table; /* table.state points back here */
     const cs_plugin_host *host;
     bool half; /* bf16 activations */
     bool graphs, capturing;
-    int device, processors;
-    int64_t shared_limit; /* bytes of shared memory a block may ask for */
-    cudaStream_t stream;
 
     unsigned char *pinned; /* PIN_SLOTS buffers on the way to the device, one back */
     cudaEvent_t pin_free[PIN_SLOTS];
@@ -75,9 +72,6 @@ static inline Cuda *cuda_of(const cs_run *run)
 {
     return static_cast<Cuda *>(run->backend->state);
 }
-
-/* CS_OK, or CS_ERR_DEVICE with what was done and what CUDA says. */
-cs_status cuda_check(const Cuda *c, cudaError_t code, const char *doing);
 
 /* Room for the operation at hand: valid until the next call. Grows only outside of capture. */
 cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out);
@@ -107,11 +101,6 @@ static inline Drop drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
     return d;
 }
 
-static inline int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* May rows of items of `size` bytes at x, `ld` apart, be read `bytes` at a time? */
 static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size, int64_t bytes)
 {
@@ -120,39 +109,6 @@ static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size
 }
 
 /* --- launching -------------------------------------------------------------------------------- */
-
-template <typename... P, typename... A>
-static inline cs_status launch(const Cuda *c, const char *name, void (*kernel)(P...), dim3 grid,
-                               dim3 block, int64_t shared, A... args)
-{
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
-        return CS_OK;
-    }
-    if (grid.y > 65535 || grid.z > 65535) {
-        return c->host->fail(CS_ERR_USAGE, "CUDA %s: grid of %u x %u x %u blocks", name, grid.x,
-                             grid.y, grid.z);
-    }
-    if (shared > 48 * 1024) {
-        cs_status status =
-            shared <= c->shared_limit
-                ? cuda_check(c,
-                             cudaFuncSetAttribute((const void *)kernel,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  (int)shared),
-                             name)
-                : c->host->fail(CS_ERR_USAGE, "CUDA %s: %lld bytes of shared memory, %lld fit",
-                                name, (long long)shared, (long long)c->shared_limit);
-        if (status != CS_OK) {
-            return status;
-        }
-    }
-#ifdef CS_CUDA_EMULATION
-    emulate_launch(name, grid, block, (size_t)shared, [=]() { kernel(static_cast<P>(args)...); });
-#else
-    kernel<<<grid, block, (size_t)shared, c->stream>>>(static_cast<P>(args)...);
-#endif
-    return cuda_check(c, cudaGetLastError(), name);
-}
 
 /* Rows x packs laid over a grid: block.x packs by block.y rows, rows along grid.x. */
 struct Tiling {

@@ -40,7 +40,8 @@ cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, 
                       .apply_t = csr_apply_t,
                       .ctx = ctx,
                       .panel = csr_panel,
-                      .panel_t = csr_panel_t};
+                      .panel_t = csr_panel_t,
+                      .data = {.a = a, .at = at}};
 }
 
 /* *scratch becomes at least rows x cols and views as exactly that. */
@@ -197,13 +198,18 @@ cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, co
 {
     *ctx = (cs_linop_deflated_ctx){.inner = inner, .u = u, .v = v, .s = s};
     bool few = inner->panel && u->cols <= CS_PANEL; /* more are for a matrix product */
+    cs_linop_data data = {0};
+    if (inner->data.a && !inner->data.u) {
+        data = (cs_linop_data){.a = inner->data.a, .at = inner->data.at, .u = u, .v = v, .s = s};
+    }
     return (cs_linop){.rows = inner->rows,
                       .cols = inner->cols,
                       .apply = deflated_apply,
                       .apply_t = deflated_apply_t,
                       .ctx = ctx,
                       .panel = few ? deflated_panel : NULL,
-                      .panel_t = few ? deflated_panel_t : NULL};
+                      .panel_t = few ? deflated_panel_t : NULL,
+                      .data = data};
 }
 
 cs_linop cs_linop_transposed(const cs_linop *inner)
@@ -214,5 +220,10 @@ cs_linop cs_linop_transposed(const cs_linop *inner)
                       .apply_t = inner->apply,
                       .ctx = inner->ctx,
                       .panel = inner->panel_t,
-                      .panel_t = inner->panel};
+                      .panel_t = inner->panel,
+                      .data = {.a = inner->data.at,
+                               .at = inner->data.a,
+                               .u = inner->data.v,
+                               .v = inner->data.u,
+                               .s = inner->data.s}};
 }

@@ -16,6 +16,13 @@
 #include "linalg/csr.h"
 #include "linalg/dense.h"
 
+/* The operator as data, A - U diag(s) V^T: what a device takes of it. */
+typedef struct {
+    const cs_csr *a, *at;  /* NULL: known by its products alone */
+    const cs_dense *u, *v; /* NULL: nothing to subtract */
+    const double *s;
+} cs_linop_data;
+
 typedef struct cs_linop {
     int64_t rows, cols;
     cs_status (*apply)(void *ctx, const cs_dense *x, cs_dense *y);
@@ -23,6 +30,7 @@ typedef struct cs_linop {
     void *ctx; /* owned by the composition struct that made the operator */
     cs_status (*panel)(void *ctx, const double *x, double *y); /* both or neither; may be NULL */
     cs_status (*panel_t)(void *ctx, const double *x, double *y);
+    cs_linop_data data; /* of sparse, deflated sparse (once) and their transposes; borrowed */
 } cs_linop;
 
 /* A sparse matrix; keeps both A and A^T. a and at are borrowed. */

@@ -64,6 +64,11 @@ static inline int64_t cs_space_held(const cs_space *s, cs_side side)
     return s->held ? s->held[side] : side == CS_LEFT ? s->rows : s->cols;
 }
 
+/* The entries that `random` of every space has, b = CS_PANEL: to[i * b + j] for `rows` rows.
+ * threads 0: cs_threads(). */
+cs_status cs_space_random(uint64_t seed, uint64_t index, int64_t rows, int threads,
+                          double *to) CS_MUST_CHECK;
+
 /* The space of an operator in memory: panels of CS_PANEL columns stored row by row. `a` is
  * borrowed; threads 0: cs_threads(). CS_ERR_MEMORY. */
 cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out) CS_MUST_CHECK;

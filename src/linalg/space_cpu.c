@@ -159,16 +159,22 @@ static cs_status random_run(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
+cs_status cs_space_random(uint64_t seed, uint64_t index, int64_t rows, int threads, double *to)
+{
+    int64_t padded = (rows + B - 1) / B * B;
+    row_job j = {.padded = padded,
+                 .rows = rows,
+                 .run = run_rows(padded),
+                 .to = to,
+                 .seed = seed,
+                 .index = index};
+    return cs_parallel(runs_of(&j), threads, random_run, &j);
+}
+
 static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
 {
     const memory *m = s->ctx;
-    row_job j = {.padded = x->padded,
-                 .rows = x->rows,
-                 .run = run_rows(x->padded),
-                 .to = x->data,
-                 .seed = seed,
-                 .index = index};
-    return cs_parallel(runs_of(&j), m->threads, random_run, &j);
+    return cs_space_random(seed, index, x->rows, m->threads, x->data);
 }
 
 static cs_status gram_run(void *ctx, int64_t item, int worker)

@@ -20,7 +20,7 @@
 enum { RESIDUAL_BLOCK = 32 };
 static const double CHEAP_DENSE_WORK = 4e9;
 
-static const char *const solver_name[] = {"auto", "lapack", "arpack", "block"};
+static const char *const solver_name[] = {"auto", "lapack", "arpack", "block", "cusolver"};
 
 cs_status cs_solver_by_name(const char *name, cs_solver *out)
 {
@@ -30,7 +30,8 @@ cs_status cs_solver_by_name(const char *name, cs_solver *out)
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack, arpack or block", name);
+    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack, arpack, block or cusolver",
+                   name);
 }
 
 const char *cs_solver_name(cs_solver solver)
@@ -182,6 +183,14 @@ static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
     if (o->dense_limit < 0) {
         return cs_fail(CS_ERR_USAGE, "dense limit %lld is negative", (long long)o->dense_limit);
     }
+    bool cusolver = o->solver == CS_SOLVER_CUSOLVER, block = o->solver == CS_SOLVER_BLOCK;
+    if (o->gpu ? !(cusolver || block || o->solver == CS_SOLVER_AUTO) : cusolver) {
+        return cs_fail(CS_ERR_USAGE, "solver %s %s", cs_solver_name(o->solver),
+                       o->gpu ? "computes on the CPU: no GPU is of use to it" : "needs a GPU");
+    }
+    if (o->gpu && !a->data.a) {
+        return cs_fail(CS_ERR_USAGE, "a GPU needs the matrix, not its products alone");
+    }
     return CS_OK;
 }
 
@@ -193,6 +202,10 @@ static cs_solver choose(const cs_linop *a, const cs_svd_options *o)
     int64_t p = a->rows < a->cols ? a->rows : a->cols;
     double elements = (double)a->rows * (double)a->cols;
     bool many = o->k > p / 4;
+    if (o->gpu) {
+        return many || elements * (double)p <= CHEAP_DENSE_WORK ? CS_SOLVER_CUSOLVER
+                                                                : CS_SOLVER_BLOCK;
+    }
     bool dense_allowed = elements <= (double)cs_svd_dense_limit(o);
     if (dense_allowed ? many || elements * (double)p <= CHEAP_DENSE_WORK
                       : many && p <= CS_SVD_GRAM_LIMIT) {
@@ -233,7 +246,8 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options, cs_sv
         cs_solver solver = choose(a, options);
         status = solver == CS_SOLVER_LAPACK   ? cs_svd_lapack(a, options, &svd)
                  : solver == CS_SOLVER_ARPACK ? cs_svd_arpack(a, options, &svd)
-                                              : cs_svd_block(a, options, &svd);
+                 : solver == CS_SOLVER_BLOCK  ? cs_svd_block(a, options, &svd)
+                                              : cs_svd_cusolver(a, options, &svd);
     }
     if (status == CS_OK) {
         bool held = svd.interrupted; /* what is known is still to be checked */

@@ -15,9 +15,11 @@
  *         below 1e-6, 4 eps / tol or twice the floor (of sigma_1): block Golub-Kahan on B, floor
  *         max(m, n) eps sigma_1. The seed fixes the bits, whatever the threads. Interrupted, it
  *         gives the triplets that have converged.
- * auto    lapack when the copy is allowed and m n min(m, n) <= 4e9 or k > min(m, n) / 4; lapack by
- *         the Gram matrix when the copy is not allowed, min(m, n) <= 4,000 and k > min(m, n) / 4;
- *         otherwise arpack
+ * cusolver  on a GPU: dense Xgesvd, or the Gram matrix where that does not fit into its memory
+ *         (svd_gpu.c); floors as lapack's. auto, block and cusolver are what a GPU can do.
+ * auto    lapack (on a GPU: cusolver) when the copy is allowed and m n min(m, n) <= 4e9 or k >
+ * min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed, min(m, n) <= 4,000 and k >
+ * min(m, n) / 4; otherwise arpack
  */
 #ifndef CS_LINALG_SVD_H
 #define CS_LINALG_SVD_H
@@ -30,10 +32,17 @@
 #include "linalg/dense.h"
 #include "linalg/linop.h"
 
-typedef enum { CS_SOLVER_AUTO, CS_SOLVER_LAPACK, CS_SOLVER_ARPACK, CS_SOLVER_BLOCK } cs_solver;
+typedef enum {
+    CS_SOLVER_AUTO,
+    CS_SOLVER_LAPACK,
+    CS_SOLVER_ARPACK,
+    CS_SOLVER_BLOCK,
+    CS_SOLVER_CUSOLVER
+} cs_solver;
 
 cs_status cs_solver_by_name(const char *name,
-                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack", "block" */
+                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack", "block",
+                                                              "cusolver" */
 const char *cs_solver_name(cs_solver solver);
 
 typedef struct {
@@ -49,8 +58,9 @@ typedef struct {
                        them: residual stays NULL */
 
     /* block only */
-    int threads;    /* 0: cs_threads(); bits do not depend on it */
-    int64_t memory; /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
+    int threads;        /* 0: cs_threads(); bits do not depend on it */
+    int64_t memory;     /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
+    struct cs_gpu *gpu; /* where block and cusolver compute (linalg/gpu.h); NULL: on the CPU */
     /* arpack only, through cs_svd_arpack: the operator is a group's. Its sizes are those of the
      * vectors' parts here, rows >= cols together, and so are those of the results; the group's
      * PARPACK runs in the place of ARPACK. NULL: one process. */
@@ -78,8 +88,8 @@ void cs_svd_free(cs_svd *svd);
  * triplets that did converge (maybe none) with converged = false, also when a recomputed residual
  * is above tol sigma_1; or when the block solver was interrupted. CS_ERR_USAGE names an option out
  * of range, or k = min(m, n) asked of arpack; CS_ERR_INPUT a value that is not finite;
- * CS_ERR_MEMORY a dense copy or a basis above the limit; CS_ERR_CONVERGE a solver that broke down;
- * CS_ERR_INTERRUPT. */
+ * CS_ERR_MEMORY a dense copy or a basis above the limit, or what a GPU has no room for;
+ * CS_ERR_DEVICE a GPU that failed; CS_ERR_CONVERGE a solver that broke down; CS_ERR_INTERRUPT. */
 cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
                          cs_svd *out) CS_MUST_CHECK;
 
@@ -95,6 +105,8 @@ cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out) CS_MUST_CHECK;
+cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options,
+                          cs_svd *out) CS_MUST_CHECK;
 
 /* The block solver and the probe on any space (rows >= cols); vectors as the space's get gives
  * them. Values below the floor stay in, and no residuals are taken. */

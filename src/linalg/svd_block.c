@@ -33,6 +33,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "linalg/gpu.h"
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
 
@@ -588,14 +589,32 @@ cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_
     return cs_svd_hand_over(status, false, &svd, out);
 }
 
+/* Where the panels live. On a GPU the basis may have what is left there beside the results. */
+static cs_status open_space(const cs_linop *tall, cs_svd_options *o, cs_space *space)
+{
+    if (!o->gpu) {
+        return cs_space_cpu(tall, o->threads, space);
+    }
+    int64_t left = 0, all = 0;
+    cs_status status = o->gpu->space(o->gpu, tall, space);
+    status = status || o->memory > 0 ? status : o->gpu->memory(o->gpu, &left, &all);
+    if (status == CS_OK && o->memory == 0) {
+        int64_t panels = (o->k + B - 1) / B + 2 * SPARE;
+        left = left / 10 * 9 - panels * tall->rows * B * (int64_t)sizeof(double);
+        o->memory = left > 0 ? left : 1;
+    }
+    return status;
+}
+
 cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
     bool wide = a->rows < a->cols;
     cs_linop tall = wide ? cs_linop_transposed(a) : *a;
     cs_svd svd = {0};
     cs_space space = {0};
-    cs_status status = cs_space_cpu(&tall, options->threads, &space);
-    status = status ? status : cs_svd_block_space(&space, options, &svd);
-    cs_space_cpu_free(&space);
+    cs_svd_options o = *options;
+    cs_status status = open_space(&tall, &o, &space);
+    status = status ? status : cs_svd_block_space(&space, &o, &svd);
+    (o.gpu ? o.gpu->space_free : cs_space_cpu_free)(&space);
     return cs_svd_hand_over(status, wide, &svd, out);
 }

@@ -29,7 +29,8 @@ typedef struct {
 cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options,
                           cs_backend **out) CS_MUST_CHECK;
 
-/* device "cpu", "cuda" or "auto" (CS_ERR_USAGE: another word). `auto` takes the GPU where there is
+/* device "cpu", "cuda", "cuda:N" (GPU N, else options->number) or "auto" (CS_ERR_USAGE: another
+ * word). `auto` takes the GPU where there is
  * one, else the CPU with the reason in why (room bytes, cut at the end; "" where nothing fell back;
  * why may be NULL). */
 cs_status cs_device_open(const char *device, const cs_device_options *options, char *why,

@@ -81,7 +81,7 @@ test_csv_and_text() {
 
 test_solvers_not_here() {
     two
-    refuses 5 "no GPU support" "$COSPEC" svd two.mtx --solver cusolver &&
+    refuses 2 "--solver cusolver needs --device cuda" "$COSPEC" svd two.mtx --solver cusolver &&
         refuses 2 "'lanczos'" "$COSPEC" svd two.mtx --solver lanczos
 }
 

@@ -475,10 +475,12 @@ void work_until(uint64_t pieces)
 
 struct Piece {
     unsigned char *pages;
-    size_t bytes;
+    size_t bytes, counted; /* mapped; of the device's memory */
 };
 std::map<void *, Piece> pieces; /* in use */
-std::vector<Piece> freed;       /* until the stream goes: no address comes twice */
+size_t memory_bytes, memory_used;
+int allocations_left = -1; /* until one fails */
+std::vector<Piece> freed;  /* until the stream goes: no address comes twice */
 
 size_t pages_of(size_t bytes)
 {
@@ -490,7 +492,7 @@ size_t pages_of(size_t bytes)
 void emulate_launch(const char *name, dim3 grid, dim3 block, size_t shared,
                     std::function<void()> what)
 {
-    perform([=]() {
+    emulate_perform([=]() {
         kernel = name;
         shared_bytes = shared;
         body = &what;
@@ -539,15 +541,41 @@ const char *cudaGetErrorString(cudaError_t code)
     return code == cudaErrorMemoryAllocation ? "out of memory" : "unknown error";
 }
 
+void emulate_perform(std::function<void()> what)
+{
+    perform(what);
+}
+
+extern "C" void emulate_memory(int64_t bytes)
+{
+    memory_bytes = (size_t)bytes;
+}
+
+extern "C" void emulate_memory_failure(int count)
+{
+    allocations_left = count;
+}
+
+extern "C" int emulate_memory_calls()
+{
+    return allocations_left;
+}
+
+extern "C" int64_t emulate_pieces()
+{
+    return (int64_t)pieces.size();
+}
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 {
-    *free_bytes = (size_t)1 << 30;
-    *all = (size_t)1 << 30;
+    const char *said = getenv("COSPEC_EMULATED_BYTES");
+    *all = memory_bytes > 0 ? memory_bytes : said ? strtoull(said, NULL, 10) : (size_t)1 << 30;
+    *free_bytes = memory_used < *all ? *all - memory_used : 0;
     return cudaSuccess;
 }
 
 /* Filled with not-a-number: what is read before it is written shows. */
-cudaError_t cudaMalloc(void **out, size_t bytes)
+static cudaError_t map_pages(void **out, size_t bytes)
 {
     size_t room = (bytes + 255) / 256 * 256, all = pages_of(room) + pages_of(1);
     void *pages = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -555,7 +583,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
                                         pages_of(1), PROT_NONE) != 0) {
         return cudaErrorMemoryAllocation;
     }
-    Piece piece = {static_cast<unsigned char *>(pages), all};
+    Piece piece = {static_cast<unsigned char *>(pages), all, 0};
     *out = piece.pages + pages_of(room) - room;
     memset(*out, 0xff, room);
     pieces[*out] = piece;
@@ -568,6 +596,7 @@ cudaError_t cudaFree(void *p)
     if (p) {
         Piece piece = pieces.at(p);
         pieces.erase(p);
+        memory_used -= piece.counted;
         freed.push_back(piece);
         if (mmap(piece.pages, piece.bytes, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
@@ -577,9 +606,24 @@ cudaError_t cudaFree(void *p)
     return cudaSuccess;
 }
 
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    size_t left = 0, all = 0;
+    (void)cudaMemGetInfo(&left, &all);
+    if (bytes > left || (allocations_left >= 0 && allocations_left-- == 0)) {
+        return cudaErrorMemoryAllocation;
+    }
+    cudaError_t code = map_pages(out, bytes);
+    if (code == cudaSuccess) {
+        pieces[*out].counted = bytes;
+        memory_used += bytes;
+    }
+    return code;
+}
+
 cudaError_t cudaMallocHost(void **out, size_t bytes)
 {
-    return cudaMalloc(out, bytes);
+    return map_pages(out, bytes);
 }
 
 cudaError_t cudaFreeHost(void *p)

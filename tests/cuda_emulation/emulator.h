@@ -69,11 +69,30 @@ void __syncwarp();
 /* Hands in `bytes` of this lane and returns all 32 lanes' (64 bytes each), after all have met. */
 const unsigned char *emulate_exchange(EmulatedMeeting what, const void *own, size_t bytes);
 int emulate_lane();
+/* A piece of work for the stream, as a library would put it there. */
+void emulate_perform(std::function<void()> what);
+/* Libraries that dlopen would find (libraries.cpp), and their functions; NULL: none. */
+void *emulate_library(const char *name);
+void *emulate_symbol(void *library, const char *name);
 [[noreturn]] void emulate_stop(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Order of threads and blocks from here on: false as they come, true another for each launch
  * (reversed, or shuffled). */
 extern "C" void emulate_shuffle(bool on);
+
+/* Trouble. Device memory in all, 0: $COSPEC_EMULATED_BYTES or 1 GiB; the allocation after `count`
+ * others fails, -1: none does, and how many are left; likewise calls of libraries; what solvers
+ * answer in `info`; files and functions of libraries that are not there. */
+extern "C" void emulate_memory(int64_t bytes);
+extern "C" void emulate_memory_failure(int count);
+extern "C" int emulate_memory_calls();
+extern "C" void emulate_library_failure(int calls);
+extern "C" int emulate_library_calls();
+extern "C" void emulate_not_converged(int gesvd, int gesvdj, int syevd);
+extern "C" void emulate_wrong_values(bool on); /* gesvd leaves one out and says nothing */
+extern "C" void emulate_without(const char *names);
+/* Pieces of device memory in use. */
+extern "C" int64_t emulate_pieces();
 
 template <typename T> static inline T __shfl_xor_sync(unsigned, T x, int mask)
 {

@@ -1,0 +1,126 @@
+/* Opens the plug-in with dlopen. It loads on any machine, in milliseconds; the driver's library is
+ * asked for before a table of the plug-in is used, so that a machine without one answers by name.
+ */
+#include "base/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+cs_status cs_device_parse(const char *word, cs_device_kind *kind, int *number)
+{
+    const char *digits = strncmp(word, "cuda:", 5) == 0 ? word + 5 : "";
+    size_t length = strlen(digits);
+    *number = 0;
+    if (strcmp(word, "cpu") == 0 || strcmp(word, "auto") == 0 || strcmp(word, "cuda") == 0) {
+        *kind = word[0] == 'a' ? CS_DEVICE_AUTO : word[1] == 'p' ? CS_DEVICE_CPU : CS_DEVICE_CUDA;
+        return CS_OK;
+    }
+    if (length < 1 || length > 4 || strspn(digits, "0123456789") != length) {
+        return cs_fail(CS_ERR_USAGE, "device \"%s\" is not cpu, cuda or auto, nor cuda:N", word);
+    }
+    *kind = CS_DEVICE_CUDA;
+    *number = (int)strtol(digits, NULL, 10);
+    return CS_OK;
+}
+
+/* The folder of the program, "" if the system does not say. */
+static void program_folder(char out[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    out[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash) {
+        *slash = '\0';
+    }
+}
+
+/* Where the plug-in stands; a name that does not exist when none is there. */
+static char *find_plugin(const char *plugin)
+{
+    const char *asked = plugin ? plugin : getenv("COSPEC_PLUGIN");
+    if (asked && *asked) {
+        return cs_strdup(asked);
+    }
+    char folder[PATH_MAX];
+    program_folder(folder);
+    char *beside = cs_format("%s/cospec-cuda.so", folder);
+    if (!beside || access(beside, R_OK) == 0) {
+        return beside;
+    }
+    char *installed = cs_format("%s/../lib/cospec/cospec-cuda.so", folder);
+    if (!installed || access(installed, R_OK) == 0) {
+        cs_free(beside);
+        return installed;
+    }
+    cs_free(installed);
+    return beside;
+}
+
+cs_status cs_plugin_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (!driver) {
+        return cs_fail(CS_ERR_DEVICE,
+                       "no GPU: libcuda.so.1, the NVIDIA driver's library, is not here");
+    }
+    dlclose(driver);
+    return CS_OK;
+}
+
+cs_status cs_plugin_compare(int32_t version_there, int32_t version_here, int count,
+                            const int32_t *size_there, const int32_t *size_here)
+{
+    if (version_there != version_here) {
+        return cs_fail(CS_ERR_DEVICE,
+                       "no GPU: the plug-in speaks version %d, this program version %d",
+                       (int)version_there, (int)version_here);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (size_there[i] != size_here[i]) {
+            return cs_fail(CS_ERR_DEVICE,
+                           "no GPU: the plug-in was built for another program (structure %d has "
+                           "%d bytes there, %d here)",
+                           i, (int)size_there[i], (int)size_here[i]);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status load(const char *path, const char *name, const void **table)
+{
+    if (access(path, R_OK) != 0) {
+        return cs_fail(CS_ERR_DEVICE, "no GPU: the plug-in was not built (make CUDA=1 needs nvcc)");
+    }
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = handle ? dlsym(handle, name) : NULL;
+    if (!symbol) {
+        const char *why = dlerror();
+        return cs_fail(CS_ERR_DEVICE, "no GPU: cannot load the plug-in: %s",
+                       why ? why : "it does not export what is looked for");
+    }
+    const void *(*entry)(void);
+    memcpy(&entry, &symbol, sizeof entry);
+    *table = entry();
+    return CS_OK;
+}
+
+cs_status cs_plugin_use(const char *plugin, const char *symbol,
+                        cs_status (*use)(const void *table, void *ctx), void *ctx)
+{
+    const void *table = NULL;
+    char *path = find_plugin(plugin);
+    if (!path) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = load(path, symbol, &table);
+    status = status ? status : use(table, ctx);
+    if (status == CS_ERR_DEVICE) {
+        status = cs_blame(status, "%s", path);
+    }
+    cs_free(path);
+    return status;
+}

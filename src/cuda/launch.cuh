@@ -1,0 +1,82 @@
+/* The CUDA language as the kernels use it: from the toolkit, or (CS_CUDA_EMULATION) from the test
+ * harness that runs the same sources on the CPU, thread by thread (tests/cuda_emulation). */
+#ifndef CS_CUDA_LAUNCH_CUH
+#define CS_CUDA_LAUNCH_CUH
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef CS_CUDA_EMULATION
+#include "emulator.h"
+#else
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#define CS_SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
+#endif
+
+extern "C" {
+#include "base/status.h"
+}
+
+enum { WARP = 32, MAX_BLOCK = 256 };
+
+/* A GPU in use and the queue of its work: what the trainer's state and the solvers' share. */
+struct Device {
+    cs_status (*fail)(cs_status code, const char *format, ...);
+    int processors;
+    int64_t shared_limit; /* bytes of shared memory a block may ask for */
+    cudaStream_t stream;
+};
+
+/* CS_OK, or CS_ERR_DEVICE with what was done and what CUDA says. */
+cs_status cuda_check(const Device *c, cudaError_t code, const char *doing);
+
+/* Device memory: CS_ERR_MEMORY says what was asked and what is free. */
+cs_status cuda_memory(const Device *c, int64_t bytes, void **out);
+
+/* GPU `number` is there, young enough for this plug-in, and current from here on; `name` receives
+ * the card's. */
+cs_status cuda_choose(Device *c, int number, char *name, size_t room);
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* --- launching -------------------------------------------------------------------------------- */
+
+template <typename... P, typename... A>
+static inline cs_status launch(const Device *c, const char *name, void (*kernel)(P...), dim3 grid,
+                               dim3 block, int64_t shared, A... args)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
+        return CS_OK;
+    }
+    if (grid.y > 65535 || grid.z > 65535) {
+        return c->fail(CS_ERR_USAGE, "CUDA %s: grid of %u x %u x %u blocks", name, grid.x, grid.y,
+                       grid.z);
+    }
+    if (shared > 48 * 1024) {
+        cs_status status =
+            shared <= c->shared_limit
+                ? cuda_check(c,
+                             cudaFuncSetAttribute((const void *)kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  (int)shared),
+                             name)
+                : c->fail(CS_ERR_USAGE, "CUDA %s: %lld bytes of shared memory, %lld fit", name,
+                          (long long)shared, (long long)c->shared_limit);
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+#ifdef CS_CUDA_EMULATION
+    emulate_launch(name, grid, block, (size_t)shared, [=]() { kernel(static_cast<P>(args)...); });
+#else
+    kernel<<<grid, block, (size_t)shared, c->stream>>>(static_cast<P>(args)...);
+#endif
+    return cuda_check(c, cudaGetLastError(), name);
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* The linear algebra of the plug-in: its state, the libraries, and what its files call of each
+ * other. Host code. One stream; every function that gives numbers to the host waits for it. */
+#ifndef CS_CUDA_LINALG_CUH
+#define CS_CUDA_LINALG_CUH
+
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+
+#include "cuda/launch.cuh"
+
+extern "C" {
+#include "linalg/gpu.h"
+}
+
+struct Blas {
+    cublasHandle_t handle;
+    decltype(&cublasCreate_v2) create;
+    decltype(&cublasDestroy_v2) destroy;
+    decltype(&cublasSetStream_v2) set_stream;
+    decltype(&cublasDgemm_v2_64) gemm;
+    decltype(&cublasGetStatusString) text;
+};
+
+struct Solver {
+    cusolverDnHandle_t handle;
+    cusolverDnParams_t params;
+    gesvdjInfo_t jacobi;
+    decltype(&cusolverDnCreate) create;
+    decltype(&cusolverDnDestroy) destroy;
+    decltype(&cusolverDnSetStream) set_stream;
+    decltype(&cusolverDnSetDeterministicMode) set_deterministic;
+    decltype(&cusolverDnCreateParams) params_create;
+    decltype(&cusolverDnDestroyParams) params_destroy;
+    decltype(&cusolverDnXgesvd_bufferSize) gesvd_size;
+    decltype(&cusolverDnXgesvd) gesvd;
+    decltype(&cusolverDnXsyevd_bufferSize) syevd_size;
+    decltype(&cusolverDnXsyevd) syevd;
+    decltype(&cusolverDnCreateGesvdjInfo) jacobi_create;
+    decltype(&cusolverDnDestroyGesvdjInfo) jacobi_destroy;
+    decltype(&cusolverDnDgesvdj_bufferSize) gesvdj_size;
+    decltype(&cusolverDnDgesvdj) gesvdj;
+};
+
+struct Sparse {
+    cusparseHandle_t handle;
+    decltype(&cusparseCreate) create;
+    decltype(&cusparseDestroy) destroy;
+    decltype(&cusparseSetStream) set_stream;
+    decltype(&cusparseGetErrorString) text;
+    decltype(&cusparseCreateCsr) csr_create;
+    decltype(&cusparseDestroySpMat) csr_destroy;
+    decltype(&cusparseCreateDnMat) dense_create;
+    decltype(&cusparseDnMatSetValues) dense_set;
+    decltype(&cusparseDestroyDnMat) dense_destroy;
+    decltype(&cusparseSpMM_bufferSize) product_size;
+    decltype(&cusparseSpMM_preprocess) product_prepare;
+    decltype(&cusparseSpMM) product;
+};
+
+struct Gpu {
+    cs_gpu table; /* table.state points back here */
+    const cs_gpu_host *host;
+    Device cuda;
+    char name[256];
+    int *info; /* of cuSOLVER's last call, on the device */
+    Blas blas;
+    Solver solver;
+    Sparse sparse;
+};
+
+static inline Gpu *gpu_of(cs_gpu *gpu)
+{
+    return static_cast<Gpu *>(gpu->state);
+}
+
+/* CS_OK, or CS_ERR_MEMORY or CS_ERR_DEVICE with what was done and what the library says. */
+cs_status blas_check(const Gpu *g, cublasStatus_t code, const char *doing);
+cs_status solver_check(const Gpu *g, cusolverStatus_t code, const char *doing);
+cs_status sparse_check(const Gpu *g, cusparseStatus_t code, const char *doing);
+
+/* Device memory, freed by gpu_release. */
+template <typename T> static inline cs_status gpu_room(const Gpu *g, int64_t count, T **out)
+{
+    void *room = NULL;
+    cs_status status = cuda_memory(&g->cuda, count * (int64_t)sizeof(T), &room);
+    *out = static_cast<T *>(room);
+    return status;
+}
+void gpu_release(const Gpu *g, void *p); /* accepts NULL; waits for the stream */
+
+/* Copies of bytes; done when they return. */
+cs_status gpu_put(const Gpu *g, void *to, const void *from, int64_t bytes);
+cs_status gpu_get(const Gpu *g, void *to, const void *from, int64_t bytes);
+cs_status gpu_zero(const Gpu *g, void *p, int64_t bytes);
+
+/* Columns of a dense host matrix one below the other, each times scale[j] (NULL: 1). */
+cs_status gpu_put_columns(const Gpu *g, double *to, const cs_dense *from, const double *scale);
+
+cs_status gpu_wait(const Gpu *g);
+
+/* C = alpha op(A) op(B) + beta C, column-major, by cuBLAS. */
+struct Dgemm {
+    bool transpose_a, transpose_b;
+    int64_t m, n, k;
+    double alpha;
+    const double *a;
+    int64_t lda;
+    const double *b;
+    int64_t ldb;
+    double beta;
+    double *c;
+    int64_t ldc;
+};
+cs_status gpu_gemm(const Gpu *g, const Dgemm *d);
+
+/* linalg_dense.cu */
+cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k,
+                     int64_t *bytes);
+cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k, double *sigma,
+                    cs_dense *u, cs_dense *v);
+cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis);
+
+/* linalg_space.cu */
+cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out);
+void space_free(cs_space *space);
+
+#endif

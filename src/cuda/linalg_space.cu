@@ -1,0 +1,612 @@
+/* The space of a block solver (linalg/space.h) on a GPU.
+ *
+ * Method: a panel is rows x 8 doubles, row by row, as on the CPU. A X and A^T X are cuSPARSE's SpMM
+ * on two CSR matrices, neither transposed, by CUSPARSE_SPMM_CSR_ALG3, the algorithm whose bits do
+ * not change from run to run; what is deflated is kept as panels U diag(-s) and V. Inner products
+ * and updates of panels are own kernels: they read each panel once, where a product of cuBLAS for
+ * each panel would read and write W as often as there are panels; sums are formed over fixed runs
+ * of rows and added in their order. Rotations are arithmetic, and go to cuBLAS by runs of rows.
+ * Random entries are drawn by the host, whose bits they have.
+ *
+ * Limits: one stream, one caller. An index has 32 bits below 2^31 nonzeros, else 64.
+ */
+#include "cuda/linalg.cuh"
+
+static constexpr int B = CS_PANEL, SQUARE = B * B;
+static constexpr int SLICES = 4;               /* of a run, summed side by side */
+static constexpr int64_t GROUP = 64;           /* panels that a kernel takes at once */
+static constexpr int64_t LEAST_RUN = 512;      /* rows */
+static constexpr int64_t MOST_RUNS = 1024;     /* more would only make more partial sums */
+static constexpr int64_t ROTATED_ROWS = 16384; /* rows taken at once by a rotation */
+static constexpr int64_t CONVERTED = 1 << 16;  /* indices converted at once */
+
+static_assert(SQUARE <= (int)MAX_BLOCK && SLICES * SQUARE <= 1024,
+              "a block of threads holds a square");
+
+struct cs_panel {
+    const Gpu *g;
+    cs_side side;
+    int64_t rows;
+    double *data; /* device, rows x 8 */
+};
+
+/* One of A and A^T, with its product of a panel. */
+struct SparseMatrix {
+    int64_t rows, cols;
+    void *ptr, *col;
+    double *val;
+    cusparseSpMatDescr_t matrix;
+    cusparseDnMatDescr_t x, y;
+    void *buffer;
+};
+
+struct Space {
+    Gpu *g;
+    SparseMatrix a, at;
+    int64_t deflated; /* panels a side */
+    cs_panel **left, **right;
+    double *sums, *squares; /* partial sums; coefficients */
+    int64_t sums_room, squares_room;
+    double *from, *to, *turn; /* of a rotation */
+    int64_t from_room, to_room, turn_room;
+};
+
+/* By value to a kernel. */
+struct Panels {
+    double *at[GROUP];
+};
+
+struct alignas(16) Two {
+    double x, y;
+};
+
+static Space *space_of(cs_space *s)
+{
+    return static_cast<Space *>(s->ctx);
+}
+
+/* *room becomes at least `count` doubles. */
+static cs_status grow(const Gpu *g, int64_t count, double **room, int64_t *has)
+{
+    if (count <= *has) {
+        return CS_OK;
+    }
+    gpu_release(g, *room);
+    *room = NULL;
+    *has = 0;
+    cs_status status = gpu_room(g, count, room);
+    *has = status == CS_OK ? count : 0;
+    return status;
+}
+
+/* --- panels ----------------------------------------------------------------------------------- */
+
+static void destroy(cs_panel *panel)
+{
+    if (panel) {
+        const Gpu *g = panel->g;
+        gpu_release(g, panel->data);
+        g->host->free(panel);
+    }
+}
+
+static cs_status create(cs_space *s, cs_side side, cs_panel **out)
+{
+    const Gpu *g = space_of(s)->g;
+    cs_panel *p = static_cast<cs_panel *>(g->host->alloc(1, sizeof *p));
+    if (!p) {
+        return CS_ERR_MEMORY;
+    }
+    p->g = g;
+    p->side = side;
+    p->rows = side == CS_LEFT ? s->rows : s->cols;
+    cs_status status = gpu_room(g, p->rows * B, &p->data);
+    status = status ? status : gpu_zero(g, p->data, p->rows * B * (int64_t)sizeof *p->data);
+    if (status != CS_OK) {
+        destroy(p);
+        return status;
+    }
+    *out = p;
+    return CS_OK;
+}
+
+/* Rows x 8 on the host, freed by the caller. */
+static cs_status host_rows(const cs_panel *x, double **out)
+{
+    *out = static_cast<double *>(x->g->host->alloc(x->rows * B, sizeof **out));
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
+{
+    (void)s;
+    double *rows = NULL;
+    cs_status status = host_rows(x, &rows);
+    status = status ? status : x->g->host->random(seed, index, x->rows, rows);
+    status = status ? status : gpu_put(x->g, x->data, rows, x->rows * B * 8);
+    x->g->host->free(rows);
+    return status;
+}
+
+static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
+                             cs_dense *to)
+{
+    (void)s;
+    double *rows = NULL;
+    cs_status status = host_rows(x, &rows);
+    status = status ? status : gpu_get(x->g, rows, x->data, x->rows * B * 8);
+    for (int64_t i = 0; status == CS_OK && i < x->rows; ++i) {
+        for (int64_t j = 0; j < count; ++j) {
+            to->data[i + (first + j) * to->ld] = rows[i * B + j];
+        }
+    }
+    x->g->host->free(rows);
+    return status;
+}
+
+/* Columns of a dense matrix, each times -scale[j] where that is not NULL. */
+static cs_status put_scaled(const cs_dense *from, int64_t first, int64_t count, const double *scale,
+                            cs_panel *x)
+{
+    double *rows = NULL;
+    cs_status status = host_rows(x, &rows);
+    for (int64_t i = 0; status == CS_OK && i < x->rows; ++i) {
+        for (int64_t j = 0; j < count; ++j) {
+            double value = from->data[i + (first + j) * from->ld];
+            rows[i * B + j] = scale ? -scale[first + j] * value : value;
+        }
+    }
+    status = status ? status : gpu_put(x->g, x->data, rows, x->rows * B * 8);
+    x->g->host->free(rows);
+    return status;
+}
+
+static cs_status put_columns(cs_space *s, const cs_dense *from, int64_t first, int64_t count,
+                             cs_panel *x)
+{
+    (void)s;
+    return put_scaled(from, first, count, NULL, x);
+}
+
+/* --- inner products and updates --------------------------------------------------------------- */
+
+static int64_t run_rows(int64_t rows)
+{
+    int64_t run = ceil_div(rows, MOST_RUNS);
+    return run < LEAST_RUN ? LEAST_RUN : run;
+}
+
+/* A block of SLICES x 64 threads: a run of rows (blockIdx.x) of one panel (blockIdx.y); thread (l,
+ * j) of a slice sums every SLICES-th row. */
+static __global__ void gram_kernel(int64_t rows, int64_t run, Panels panels, const double *w,
+                                   double *sums)
+{
+    __shared__ double part[SLICES][SQUARE];
+    int e = (int)threadIdx.x % SQUARE, slice = (int)threadIdx.x / SQUARE;
+    int64_t begin = (int64_t)blockIdx.x * run;
+    int64_t end = begin + run < rows ? begin + run : rows;
+    const double *p = panels.at[blockIdx.y] + e / B;
+    const double *v = w + e % B;
+    double sum = 0;
+#pragma unroll 4
+    for (int64_t i = begin + slice; i < end; i += SLICES) {
+        sum += p[i * B] * v[i * B];
+    }
+    part[slice][e] = sum;
+    __syncthreads();
+    if (slice == 0) {
+        double all = part[0][e];
+        for (int t = 1; t < SLICES; ++t) {
+            all += part[t][e];
+        }
+        sums[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * SQUARE + e] = all;
+    }
+}
+
+/* A block a panel: the runs in their order. */
+static __global__ void add_runs_kernel(int64_t runs, const double *sums, double *h)
+{
+    const double *own = sums + blockIdx.x * runs * SQUARE + threadIdx.x;
+    double sum = 0;
+    for (int64_t r = 0; r < runs; ++r) {
+        sum += own[r * SQUARE];
+    }
+    h[(int64_t)blockIdx.x * SQUARE + threadIdx.x] = sum;
+}
+
+/* A thread a row of W. */
+static __global__ void combine_kernel(int64_t rows, int count, Panels panels, const double *c,
+                                      int keep, double *w)
+{
+    __shared__ double square[SQUARE];
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    double sum[B];
+#pragma unroll
+    for (int j = 0; j < B; ++j) {
+        sum[j] = keep && i < rows ? w[i * B + j] : 0.0;
+    }
+    for (int q = 0; q < count; ++q) {
+        __syncthreads();
+        if (threadIdx.x < SQUARE) {
+            square[threadIdx.x] = c[q * SQUARE + (int)threadIdx.x];
+        }
+        __syncthreads();
+        if (i < rows) {
+            const Two *row = reinterpret_cast<const Two *>(panels.at[q] + i * B);
+#pragma unroll
+            for (int l = 0; l < B; l += 2) {
+                Two x = row[l / 2];
+#pragma unroll
+                for (int j = 0; j < B; ++j) {
+                    sum[j] += x.x * square[l * B + j];
+                    sum[j] += x.y * square[(l + 1) * B + j];
+                }
+            }
+        }
+    }
+    if (i < rows) {
+#pragma unroll
+        for (int j = 0; j < B; ++j) {
+            w[i * B + j] = sum[j];
+        }
+    }
+}
+
+static Panels group_of(int64_t p, cs_panel *const *panels, int64_t first, int *count)
+{
+    Panels g;
+    memset(&g, 0, sizeof g);
+    *count = (int)(p - first < GROUP ? p - first : GROUP);
+    for (int q = 0; q < *count; ++q) {
+        g.at[q] = panels[first + q]->data;
+    }
+    return g;
+}
+
+/* h (device, p squares) = P^T W. */
+static cs_status gram_on_device(Space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
+                                double *h)
+{
+    int64_t run = run_rows(w->rows), runs = ceil_div(w->rows, run);
+    cs_status status = grow(s->g, GROUP * runs * SQUARE, &s->sums, &s->sums_room);
+    for (int64_t first = 0; status == CS_OK && first < p; first += GROUP) {
+        int count = 0;
+        Panels group = group_of(p, panels, first, &count);
+        status = launch(&s->g->cuda, "gram", gram_kernel, dim3((unsigned)runs, (unsigned)count),
+                        dim3(SLICES * SQUARE), 0, w->rows, run, group, w->data, s->sums);
+        status = status ? status
+                        : launch(&s->g->cuda, "sum of runs", add_runs_kernel, dim3((unsigned)count),
+                                 dim3(SQUARE), 0, runs, s->sums, h + first * SQUARE);
+    }
+    return status;
+}
+
+/* W = keep W + sum P C, C on the device. */
+static cs_status combine_on_device(const Space *s, int64_t p, cs_panel *const *panels,
+                                   const double *c, bool keep, cs_panel *w)
+{
+    cs_status status = CS_OK;
+    if (p == 0) {
+        return keep ? CS_OK : gpu_zero(s->g, w->data, w->rows * B * 8);
+    }
+    for (int64_t first = 0; status == CS_OK && first < p; first += GROUP) {
+        int count = 0;
+        Panels group = group_of(p, panels, first, &count);
+        status = launch(&s->g->cuda, "combine", combine_kernel,
+                        dim3((unsigned)ceil_div(w->rows, MAX_BLOCK)), dim3(MAX_BLOCK), 0, w->rows,
+                        count, group, c + first * SQUARE, keep || first > 0 ? 1 : 0, w->data);
+    }
+    return status;
+}
+
+static cs_status gram_panels(cs_space *space, int64_t p, cs_panel *const *panels, const cs_panel *w,
+                             double *h)
+{
+    Space *s = space_of(space);
+    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_room);
+    status = status ? status : gram_on_device(s, p, panels, w, s->squares);
+    return status ? status : gpu_get(s->g, h, s->squares, p * SQUARE * 8);
+}
+
+static cs_status combine_panels(cs_space *space, int64_t p, cs_panel *const *panels,
+                                const double *c, bool keep, cs_panel *w)
+{
+    Space *s = space_of(space);
+    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_room);
+    status = status ? status : gpu_put(s->g, s->squares, c, p * SQUARE * 8);
+    return status ? status : combine_on_device(s, p, panels, s->squares, keep, w);
+}
+
+/* --- rotations -------------------------------------------------------------------------------- */
+
+/* Rows of panels side by side, or (back) the other way: a thread a row of a panel (blockIdx.y);
+ * `wide` doubles a row there. */
+static __global__ void side_by_side_kernel(int64_t rows, int64_t first, Panels panels, int64_t wide,
+                                           int back, double *all)
+{
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows) {
+        double *in = panels.at[blockIdx.y] + (first + i) * B;
+        double *out = all + i * wide + (int64_t)blockIdx.y * B;
+#pragma unroll
+        for (int j = 0; j < B; ++j) {
+            if (back) {
+                in[j] = out[j];
+            } else {
+                out[j] = in[j];
+            }
+        }
+    }
+}
+
+static cs_status side_by_side(const Space *s, int64_t p, cs_panel *const *panels, int64_t first,
+                              int64_t rows, bool back, double *all)
+{
+    cs_status status = CS_OK;
+    for (int64_t q = 0; status == CS_OK && q < p; q += GROUP) {
+        int count = 0;
+        Panels group = group_of(p, panels, q, &count);
+        status = launch(&s->g->cuda, "rows of panels", side_by_side_kernel,
+                        dim3((unsigned)ceil_div(rows, MAX_BLOCK), (unsigned)count), dim3(MAX_BLOCK),
+                        0, rows, first, group, p * B, back ? 1 : 0, all + q * B);
+    }
+    return status;
+}
+
+/* A row of all panels is a column of X, so that Y = C^T X. */
+static cs_status rotate_panels(cs_space *space, int64_t p, int64_t q, cs_panel *const *panels,
+                               const cs_dense *c)
+{
+    Space *s = space_of(space);
+    if (q == 0) {
+        return CS_OK;
+    }
+    int64_t rows = panels[0]->rows, wide = p * B, narrow = q * B;
+    int64_t run = rows < ROTATED_ROWS ? rows : ROTATED_ROWS;
+    cs_dense used = *c;
+    used.rows = wide;
+    used.cols = narrow;
+    cs_status status = grow(s->g, wide * narrow, &s->turn, &s->turn_room);
+    status = status ? status : grow(s->g, run * wide, &s->from, &s->from_room);
+    status = status ? status : grow(s->g, run * narrow, &s->to, &s->to_room);
+    status = status ? status : gpu_put_columns(s->g, s->turn, &used, NULL);
+    for (int64_t first = 0; status == CS_OK && first < rows; first += run) {
+        int64_t now = rows - first < run ? rows - first : run;
+        Dgemm d = {true, false,   narrow, now, wide,  1,     s->turn,
+                   wide, s->from, wide,   0,   s->to, narrow};
+        status = side_by_side(s, p, panels, first, now, false, s->from);
+        status = status ? status : gpu_gemm(s->g, &d);
+        status = status ? status : side_by_side(s, q, panels, first, now, true, s->to);
+    }
+    return status;
+}
+
+/* --- products with A -------------------------------------------------------------------------- */
+
+static void sparse_free(const Gpu *g, SparseMatrix *m)
+{
+    if (m->x) {
+        (void)g->sparse.dense_destroy(m->x);
+    }
+    if (m->y) {
+        (void)g->sparse.dense_destroy(m->y);
+    }
+    if (m->matrix) {
+        (void)g->sparse.csr_destroy(m->matrix);
+    }
+    gpu_release(g, m->buffer);
+    gpu_release(g, m->ptr);
+    gpu_release(g, m->col);
+    gpu_release(g, m->val);
+    memset(m, 0, sizeof *m);
+}
+
+/* Indices of one width into another, by pieces. */
+template <typename From, typename To>
+static cs_status put_indices(const Gpu *g, int64_t count, const From *from, void **out)
+{
+    To *to = NULL, *piece = static_cast<To *>(g->host->alloc(CONVERTED, sizeof *piece));
+    cs_status status = piece ? gpu_room(g, count, &to) : CS_ERR_MEMORY;
+    *out = to;
+    for (int64_t first = 0; status == CS_OK && first < count; first += CONVERTED) {
+        int64_t now = count - first < CONVERTED ? count - first : CONVERTED;
+        for (int64_t i = 0; i < now; ++i) {
+            piece[i] = (To)from[first + i];
+        }
+        status = gpu_put(g, to + first, piece, now * (int64_t)sizeof *piece);
+    }
+    g->host->free(piece);
+    return status;
+}
+
+static const double ONE = 1, ZERO = 0;
+
+/* x and y: panels of the sides, whose places may change later. */
+static cs_status sparse_open(const Gpu *g, const cs_csr *a, const cs_panel *x, const cs_panel *y,
+                             SparseMatrix *m)
+{
+    const Sparse *l = &g->sparse;
+    int64_t nnz = cs_csr_nnz(a);
+    bool narrow = nnz < INT32_MAX;
+    cusparseIndexType_t index = narrow ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+    size_t bytes = 0;
+    m->rows = a->rows;
+    m->cols = a->cols;
+    cs_status status = narrow ? put_indices<int64_t, int32_t>(g, a->rows + 1, a->ptr, &m->ptr)
+                              : put_indices<int64_t, int64_t>(g, a->rows + 1, a->ptr, &m->ptr);
+    if (status == CS_OK) {
+        status = narrow ? put_indices<int32_t, int32_t>(g, nnz, a->col, &m->col)
+                        : put_indices<int32_t, int64_t>(g, nnz, a->col, &m->col);
+    }
+    status = status ? status : gpu_room(g, nnz, &m->val);
+    status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
+    status =
+        status
+            ? status
+            : sparse_check(g,
+                           l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col, m->val,
+                                         index, index, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F),
+                           "matrix");
+    status = status ? status
+                    : sparse_check(g,
+                                   l->dense_create(&m->x, a->cols, B, B, x->data, CUDA_R_64F,
+                                                   CUSPARSE_ORDER_ROW),
+                                   "panel");
+    status = status ? status
+                    : sparse_check(g,
+                                   l->dense_create(&m->y, a->rows, B, B, y->data, CUDA_R_64F,
+                                                   CUSPARSE_ORDER_ROW),
+                                   "panel");
+    status =
+        status
+            ? status
+            : sparse_check(g,
+                           l->product_size(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                           CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
+                                           &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3, &bytes),
+                           "workspace of SpMM");
+    status = status ? status : cuda_memory(&g->cuda, (int64_t)bytes, &m->buffer);
+    return status ? status
+                  : sparse_check(g,
+                                 l->product_prepare(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                                    CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE,
+                                                    m->matrix, m->x, &ZERO, m->y, CUDA_R_64F,
+                                                    CUSPARSE_SPMM_CSR_ALG3, m->buffer),
+                                 "preparation of SpMM");
+}
+
+static cs_status sparse_product(const Gpu *g, const SparseMatrix *m, const cs_panel *x, cs_panel *y)
+{
+    const Sparse *l = &g->sparse;
+    cs_status status = sparse_check(g, l->dense_set(m->x, x->data), "panel");
+    status = status ? status : sparse_check(g, l->dense_set(m->y, y->data), "panel");
+    return status ? status
+                  : sparse_check(g,
+                                 l->product(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                            CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
+                                            &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3,
+                                            m->buffer),
+                                 "SpMM");
+}
+
+/* With L = U diag(-s): A X + L (V^T X), or A^T X + V (L^T X). */
+static cs_status apply(cs_space *space, const cs_panel *x, cs_panel *y)
+{
+    Space *s = space_of(space);
+    bool transposed = x->side == CS_LEFT;
+    cs_panel **inner = transposed ? s->left : s->right, **outer = transposed ? s->right : s->left;
+    cs_status status = sparse_product(s->g, transposed ? &s->at : &s->a, x, y);
+    if (status == CS_OK && s->deflated > 0) {
+        status = grow(s->g, s->deflated * SQUARE, &s->squares, &s->squares_room);
+        status = status ? status : gram_on_device(s, s->deflated, inner, x, s->squares);
+        status = status ? status : combine_on_device(s, s->deflated, outer, s->squares, true, y);
+    }
+    return status;
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+void space_free(cs_space *space)
+{
+    Space *s = space_of(space);
+    if (s) {
+        const Gpu *g = s->g;
+        for (int64_t q = 0; q < s->deflated; ++q) {
+            destroy(s->left ? s->left[q] : NULL);
+            destroy(s->right ? s->right[q] : NULL);
+        }
+        g->host->free(s->left);
+        g->host->free(s->right);
+        sparse_free(g, &s->a);
+        sparse_free(g, &s->at);
+        double *rooms[] = {s->sums, s->squares, s->from, s->to, s->turn};
+        for (double *room : rooms) {
+            gpu_release(g, room);
+        }
+        g->host->free(s);
+    }
+    memset(space, 0, sizeof *space);
+}
+
+/* U diag(-s) and V as panels; columns beyond theirs are zero. */
+static cs_status deflate(cs_space *space, Space *s, const cs_linop_data *a)
+{
+    int64_t columns = a->u ? a->u->cols : 0;
+    s->deflated = ceil_div(columns, B);
+    if (s->deflated == 0) {
+        return CS_OK;
+    }
+    s->left = static_cast<cs_panel **>(s->g->host->alloc(s->deflated, sizeof *s->left));
+    s->right = static_cast<cs_panel **>(s->g->host->alloc(s->deflated, sizeof *s->right));
+    cs_status status = s->left && s->right ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t q = 0; status == CS_OK && q < s->deflated; ++q) {
+        int64_t count = columns - q * B < B ? columns - q * B : B;
+        status = create(space, CS_LEFT, &s->left[q]);
+        status = status ? status : create(space, CS_RIGHT, &s->right[q]);
+        status = status ? status : put_scaled(a->u, q * B, count, a->s, s->left[q]);
+        status = status ? status : put_scaled(a->v, q * B, count, NULL, s->right[q]);
+    }
+    return status;
+}
+
+/* Both matrices, and a panel a side, before any of it is allocated. */
+static cs_status check_room(const Gpu *g, const cs_linop *a)
+{
+    const double mib = 1024.0 * 1024.0;
+    int64_t nnz = cs_csr_nnz(a->data.a);
+    int64_t need = cs_gpu_sparse_bytes(a->rows, a->cols, nnz) + (a->rows + a->cols) * B * 8;
+    size_t left = 0, all = 0;
+    cs_status status = cuda_check(&g->cuda, cudaMemGetInfo(&left, &all), "memory query");
+    if (status == CS_OK && (uint64_t)need > left) {
+        return g->host->fail(CS_ERR_MEMORY,
+                             "GPU memory: a sparse matrix of %lld x %lld with %lld nonzeros, its "
+                             "transpose and two panels take %.1f MiB, %.1f MiB of %.1f are free",
+                             (long long)a->rows, (long long)a->cols, (long long)nnz,
+                             (double)need / mib, (double)left / mib, (double)all / mib);
+    }
+    return status;
+}
+
+cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
+{
+    Gpu *g = gpu_of(gpu);
+    cs_status status = check_room(g, a);
+    if (status != CS_OK) {
+        return status;
+    }
+    Space *s = static_cast<Space *>(g->host->alloc(1, sizeof *s));
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    s->g = g;
+    cs_space space;
+    memset(&space, 0, sizeof space);
+    space.rows = a->rows;
+    space.cols = a->cols;
+    space.block = B;
+    space.ctx = s;
+    space.create = create;
+    space.destroy = destroy;
+    space.random = random_panel;
+    space.apply = apply;
+    space.gram = gram_panels;
+    space.combine = combine_panels;
+    space.rotate = rotate_panels;
+    space.get = get_columns;
+    space.put = put_columns;
+    cs_panel *left = NULL, *right = NULL;
+    status = create(&space, CS_LEFT, &left);
+    status = status ? status : create(&space, CS_RIGHT, &right);
+    status = status ? status : sparse_open(g, a->data.a, right, left, &s->a);
+    status = status ? status : sparse_open(g, a->data.at, left, right, &s->at);
+    status = status ? status : gpu_wait(g);
+    destroy(left);
+    destroy(right);
+    status = status ? status : deflate(&space, s, &a->data);
+    if (status != CS_OK) {
+        space_free(&space);
+        return status;
+    }
+    *out = space;
+    return CS_OK;
+}

@@ -1,0 +1,142 @@
+/* Dense SVD on a GPU by cuSOLVER.
+ *
+ * Method: the operator's matrix is laid out on the device and handed to Xgesvd (gesvdj where that
+ * does not converge); every singular value has absolute error O(max(m, n) eps sigma_1), which is
+ * the floor. When it does not fit into free device memory (or the copy is above the limit asked
+ * for) and the smaller side is at most 4,000, the Gram matrix of that side is summed over runs of
+ * rows and its largest eigenvectors (Xsyevd) taken for a basis, on which Rayleigh-Ritz is done on
+ * the CPU, as in svd_lapack.c and with its floor, sqrt(max(m, n) eps) sigma_1.
+ * All singular values of a dense solve are there, so that their squares must add up to the
+ * matrix's; a library that is silently wrong does not pass, also where it leaves values out. Cost:
+ * dense O(m n p) time, 2 m p + p^2 doubles of device memory and cuSOLVER's workspace; Gram m p^2 +
+ * p^3 on the device and m k^2 on the CPU; p = min(m, n).
+ */
+#include <float.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/gpu.h"
+#include "linalg/svd_private.h"
+
+static const double MIB = 1024.0 * 1024.0;
+
+/* ||A - U diag(s) V^T||_F^2. */
+static double squared_norm(const cs_linop *b)
+{
+    const cs_csr *a = b->data.a;
+    const cs_dense *u = b->data.u, *v = b->data.v;
+    double norm = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double row = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            double known = 0;
+            for (int64_t q = 0; u && q < u->cols; ++q) {
+                known += u->data[i + q * u->ld] * b->data.s[q] * v->data[a->col[e] + q * v->ld];
+            }
+            row += a->val[e] * (a->val[e] - 2 * known);
+        }
+        norm += row;
+    }
+    for (int64_t q = 0; u && q < u->cols * u->cols; ++q) {
+        int64_t x = q / u->cols, y = q % u->cols;
+        double left = 0, right = 0;
+        for (int64_t i = 0; i < u->rows; ++i) {
+            left += u->data[i + x * u->ld] * u->data[i + y * u->ld];
+        }
+        for (int64_t j = 0; j < v->rows; ++j) {
+            right += v->data[j + x * v->ld] * v->data[j + y * v->ld];
+        }
+        norm += b->data.s[x] * b->data.s[y] * left * right;
+    }
+    return norm;
+}
+
+/* Each value has error m eps sigma_1 at most, so that their squares have 2 m eps sigma_1 sum sigma,
+ * which is at most 2 m eps sqrt(n) ||A||^2; as much again for the sums, and for what a deflation
+ * cancels of the larger ||A|| before it. */
+static cs_status check_values(const cs_linop *b, const double *sigma)
+{
+    double sum = 0, norm = squared_norm(b), scale = norm;
+    for (int64_t q = 0; b->data.u && q < b->data.u->cols; ++q) {
+        scale += b->data.s[q] * b->data.s[q];
+    }
+    for (int64_t j = 0; j < b->cols; ++j) {
+        sum += sigma[j] * sigma[j];
+    }
+    double most = 4 * (double)b->rows * DBL_EPSILON * sqrt((double)b->cols) * scale;
+    if (!(fabs(sum - norm) <= most)) {
+        return cs_fail(
+            CS_ERR_DEVICE,
+            "cuSOLVER is wrong: the squares of its singular values of %lld x %lld add up "
+            "to %.17g, those of the entries to %.17g",
+            (long long)b->rows, (long long)b->cols, sum, norm);
+    }
+    return CS_OK;
+}
+
+static cs_status by_gesvd(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
+{
+    svd->sigma = cs_alloc(b->cols, sizeof *svd->sigma);
+    cs_status status = svd->sigma ? CS_OK : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&svd->u, b->rows, o->k);
+    status = status ? status : cs_dense_init(&svd->v, b->cols, o->k);
+    status = status ? status
+                    : o->gpu->dense(o->gpu, CS_GPU_GESVD, b, o->k, svd->sigma, &svd->u, &svd->v);
+    status = status ? status : check_values(b, svd->sigma);
+    if (status == CS_OK) {
+        svd->k = o->k;
+        svd->floor = (double)b->rows * DBL_EPSILON * svd->sigma[0];
+    }
+    return status;
+}
+
+static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
+{
+    cs_dense basis = {0};
+    cs_status status = cs_dense_init(&basis, b->cols, o->k);
+    status = status ? status : o->gpu->eigen(o->gpu, b, o->k, &basis);
+    status = status ? status : cs_svd_ritz(b, &basis, o->k, svd);
+    cs_dense_free(&basis);
+    if (status == CS_OK) {
+        svd->floor = sqrt((double)b->rows * DBL_EPSILON) * svd->sigma[0];
+    }
+    return status;
+}
+
+/* Whether all of it may be laid out; `need` and `room` bytes. */
+static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need, int64_t *room,
+                      bool *yes)
+{
+    int64_t all = 0;
+    cs_status status = o->gpu->need(o->gpu, CS_GPU_GESVD, b, o->k, need);
+    status = status ? status : o->gpu->memory(o->gpu, room, &all);
+    *yes = *need <= *room &&
+           (o->dense_limit == 0 || b->cols == 0 || b->rows <= o->dense_limit / b->cols);
+    return status;
+}
+
+cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
+{
+    bool wide = a->rows < a->cols, yes = false;
+    cs_linop b = wide ? cs_linop_transposed(a) : *a;
+    int64_t need = 0, room = 0;
+    cs_svd svd = {.solver = CS_SOLVER_CUSOLVER, .converged = true};
+    cs_status status = cs_csr_check(b.data.a, false);
+    status = status ? status : fits(&b, options, &need, &room, &yes);
+    if (status != CS_OK) {
+        return status;
+    }
+    if (!yes && b.cols > CS_SVD_GRAM_LIMIT) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "GPU memory: a dense SVD of %lld x %lld takes %.1f MiB, %.1f MiB are free, "
+                       "and its smaller side is above %d",
+                       (long long)a->rows, (long long)a->cols, (double)need / MIB,
+                       (double)room / MIB, CS_SVD_GRAM_LIMIT);
+    }
+    cs_progress_report(options->progress, yes ? "dense SVD on the GPU" : "Gram matrix on the GPU",
+                       0, 0);
+    status = cs_interrupt_check();
+    status = status ? status : (yes ? by_gesvd : by_gram)(&b, options, &svd);
+    return cs_svd_hand_over(status, wide, &svd, out);
+}

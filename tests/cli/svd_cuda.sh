@@ -1,0 +1,101 @@
+# cospec svd on the CUDA plug-in: its sources and library calls run by the emulator, as a plug-in that the program loads. The
+# CPU's singular values, nothing silent.
+. tests/cli/lib.sh
+emulated=$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so
+plugin=${CUDA_PLUGIN:-$emulated} # or the real one, where there is a GPU
+COSPEC_PLUGIN=$plugin
+export COSPEC_PLUGIN
+
+here() { [ -f "$plugin" ] || { skip "$1" "no C++ compiler"; return 1; }; }
+emulation() { [ "$plugin" = "$emulated" ] || { skip "$1" "a GPU cannot be made to fail"; return 1; }; }
+svd() { "$COSPEC" svd "$@"; }
+
+# Singular values of the JSON result, one a line.
+sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; }
+
+# like_the_cpu SOLVER OPTIONS...: sigma within 1e-10 of sigma_1, computed by SOLVER on the device.
+like_the_cpu() {
+    solver=$1; shift
+    exits 0 svd "$@" --device cpu --json && sigmas out > cpu && exits 0 svd "$@" --device cuda --json && sigmas out > gpu || return 1
+    paste cpu gpu | awk 'NR == 1 { t = 1e-10 * $1 } { d = $1 - $2; if (d < 0) d = -d; if (!(d <= t) || $1 == "" || $2 == "") bad = 1 } END { exit bad || NR == 0 }' ||
+        { fail "$*: $(paste cpu gpu | tr '\t\n' ' ,' | head -c 300)"; return 1; }
+    grep -q "\"solver\": \"$solver\"" out && ! grep -q '"device": "cpu"' out && ! grep -q '"state": "failed"' out || fail "$*: $(head -c 900 out)"
+}
+
+random_matrix() { # ROWS COLS ENTRIES_A_ROW
+    awk -v m="$1" -v n="$2" -v e="$3" 'BEGIN { srand(7); print "%%MatrixMarket matrix coordinate real general"; print m, n, m * e
+        for (i = 1; i <= m; ++i) for (j = 0; j < e; ++j) print i, (i * 7 + j * j * 31 + int(rand() * 20)) % n + 1, 1 + int(rand() * 5) }' > r.mtx
+}
+
+# (3 1; 1 3) 40 times: 40 copies of 1 and of 1/2.
+blocks() {
+    awk 'BEGIN { n = 40; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
+        for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j) print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (b + 1) }' > blocks.mtx
+}
+
+test_truncated() {
+    here truncated || return 0
+    random_matrix 900 700 6
+    like_the_cpu block r.mtx -k 12 --solver block && like_the_cpu block r.mtx -k 5 --solver block --no-reduction &&
+        exits 0 svd r.mtx -k 12 --solver block --device cuda --json && cp out one &&
+        exits 0 svd r.mtx -k 12 --solver block --device cuda --json && cmp one out
+}
+
+test_dense() {
+    here dense || return 0
+    random_matrix 90 120 9
+    exits 0 svd r.mtx -k all --no-reduction --device cpu --json && sigmas out > want || return 1
+    exits 0 svd r.mtx -k all --no-reduction --solver cusolver --device cuda --vectors -o d --json && sigmas out > got &&
+        paste want got | awk '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= 1e-10)) bad = 1 } END { exit bad || NR != 90 }' &&
+        grep -q '"solver": "cusolver"' out && [ -f d/u.npy ] || { fail "$(head -c 900 out)"; return 1; }
+    like_the_cpu cusolver r.mtx -k all --no-reduction
+}
+
+test_multiplicity() {
+    here multiplicity || return 0
+    blocks
+    like_the_cpu lapack blocks.mtx -k 80 || return 1 # small components stay on the CPU
+    for solver in block cusolver; do
+        exits 0 svd blocks.mtx -k 60 --no-reduction --solver $solver --device cuda --json &&
+            sigmas out | awk '{ d = $1 - (NR <= 40 ? 1 : 0.5); if (d < 0) d = -d; if (d > 1e-10) bad = 1 } END { exit bad || NR != 60 }' ||
+            { fail "$solver: $(sigmas out | sort | uniq -c | head -5)"; return 1; }
+    done
+}
+
+test_dry_run() {
+    here dry_run || return 0
+    random_matrix 90 120 9
+    exits 0 svd r.mtx -k 5 --dry-run --device cuda --json && [ "$(number gpu_dense_bytes out | cut -d. -f1)" -gt 200000 ] &&
+        number gpu_gram_bytes out > n && number gpu_block_bytes out > n && number gpu_free_bytes out > n || fail "$(cat out err)"
+}
+
+test_words() {
+    here words || return 0
+    blocks
+    exits 0 svd blocks.mtx -k 3 --device cuda:0 --json && refuses 2 "'gpu' is not one of" svd blocks.mtx --device gpu &&
+        refuses 2 "'cuda:' is not one of" svd blocks.mtx --device cuda: && refuses 2 "'cuda:x'" svd blocks.mtx --device cuda:x &&
+        refuses 5 "no GPU of number 99" svd blocks.mtx --device cuda:99 &&
+        refuses 2 "--solver lapack computes on the CPU" svd blocks.mtx --solver lapack --device cuda &&
+        refuses 2 "--mpi computes on CPUs, --device is cuda" svd blocks.mtx --mpi --device cuda &&
+        refuses 5 "--device cuda:0: angles computes on the CPU only" "$COSPEC" angles x y --device cuda:0
+}
+
+test_what_is_not_there() {
+    here what_is_not_there || return 0
+    blocks
+    refuses 5 "no GPU: the plug-in was not built" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx --device cuda || return 1
+    exits 0 env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx -k 3 || return 1
+    emulation what_is_not_there || return 0
+    refuses 5 "cannot load libcusolver.so.12, libcusparse.so.12" env COSPEC_EMULATED_WITHOUT="libcusolver.so.12 libcusparse.so.12" "$COSPEC" svd blocks.mtx --device cuda
+}
+
+test_too_little_memory() {
+    here too_little_memory && emulation too_little_memory || return 0
+    random_matrix 900 700 6
+    refuses 3 "GPU memory: a sparse matrix of 900 x 700" env COSPEC_EMULATED_BYTES=100000 "$COSPEC" svd r.mtx -k 5 --solver block --no-reduction --device cuda -o d &&
+        [ ! -e d/svd.json ] && refuses 3 "GPU memory: " env COSPEC_EMULATED_BYTES=4000000 "$COSPEC" svd r.mtx -k 300 --solver cusolver --no-reduction --device cuda
+}
+
+for t in truncated dense multiplicity dry_run words what_is_not_there too_little_memory; do
+    check $t
+done

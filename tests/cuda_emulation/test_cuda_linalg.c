@@ -1,0 +1,428 @@
+/* The plug-in's singular value decompositions, its own sources and library calls executed by the
+ * emulator: against LAPACK, in orders of threads and blocks that change from launch to launch; the
+ * space against that in memory; every allocation and every call of a library failed in turn; too
+ * little memory, missing libraries, solvers that do not converge, foreign plug-ins.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "../linalg_support.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "svd_cases.h"
+
+const cs_gpu_table *cs_cuda_linalg(void);
+void emulate_shuffle(bool on);
+void emulate_memory(int64_t bytes);
+void emulate_memory_failure(int count);
+int emulate_memory_calls(void);
+void emulate_library_failure(int calls);
+int emulate_library_calls(void);
+void emulate_not_converged(int gesvd, int gesvdj, int syevd);
+void emulate_wrong_values(bool on);
+void emulate_without(const char *names);
+int64_t emulate_pieces(void);
+
+static cs_gpu *open_gpu(void)
+{
+    cs_gpu *gpu = NULL;
+    OK(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu));
+    emulate_shuffle(true);
+    return gpu;
+}
+
+static const cs_svd_case *case_named(const char *name)
+{
+    for (const cs_svd_case *c = cs_svd_cases; c->name; ++c) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    fail_msg("no case %s", name);
+    return NULL;
+}
+
+static void every_case(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    int64_t pieces = emulate_pieces();
+    int bad = 0;
+    assert_string_equal(gpu->name, "emulation");
+    for (const cs_svd_case *c = cs_svd_cases; c->name; ++c) {
+        char why[CS_SVD_WHY] = "";
+        if (!cs_svd_compare(gpu, c, why)) {
+            print_error("%s: %s\n", c->name, why);
+            ++bad;
+        }
+        assert_int_equal(emulate_pieces(), pieces);
+    }
+    cs_gpu_close(&gpu);
+    assert_null(gpu);
+    assert_int_equal(emulate_pieces(), 0);
+    assert_int_equal(bad, 0);
+}
+
+/* --- the space -------------------------------------------------------------------------------- */
+
+/* The same steps on both: random panels (the same bits), products, inner products, updates,
+ * rotations of more panels than a kernel takes at once. */
+static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
+{
+    enum { B = CS_PANEL };
+    cs_panel *p[80], *y = NULL;
+    cs_dense c;
+    OK(cs_dense_init(&c, (int64_t)panels * B, (int64_t)(panels - 1) * B));
+    fill_normal(&c, 77);
+    double *h = cs_alloc((int64_t)panels * B * B, sizeof *h);
+    assert_non_null(h);
+    for (int q = 0; q < panels; ++q) {
+        OK(s->create(s, CS_RIGHT, &p[q]));
+        OK(s->random(s, 5, (uint64_t)q, p[q]));
+    }
+    OK(s->get(s, p[0], B, 0, out));
+    memcpy(entries, out->data, (size_t)(s->cols * B) * sizeof *entries);
+    OK(s->create(s, CS_LEFT, &y));
+    OK(s->apply(s, p[0], y));
+    OK(s->apply(s, y, p[1]));
+    OK(s->gram(s, panels, p, p[1], h));
+    for (int e = 0; e < panels * B * B; ++e) {
+        h[e] *= 1e-3;
+    }
+    OK(s->combine(s, panels - 2, p + 2, h, true, p[0]));
+    OK(s->combine(s, 1, p + 1, h, false, p[2]));
+    OK(s->combine(s, 0, NULL, NULL, false, p[3]));
+    OK(s->rotate(s, panels, panels - 1, p, &c));
+    OK(s->rotate(s, panels, 0, p, &c));
+    for (int q = 0; q < panels; ++q) {
+        OK(s->get(s, p[q], q == 0 ? 3 : B, (int64_t)q * B, out));
+    }
+    OK(s->put(s, out, B, 5, p[0]));
+    OK(s->get(s, p[0], B, 0, out));
+    for (int q = 0; q < panels; ++q) {
+        s->destroy(p[q]);
+    }
+    s->destroy(y);
+    s->destroy(NULL);
+    cs_dense_free(&c);
+    cs_free(h);
+}
+
+static void space_as_in_memory(void **state)
+{
+    (void)state;
+    enum { PANELS = 70, B = CS_PANEL };
+    static const char *const names[] = {"block, sparse, deflated", "block, sparse and wide"};
+    for (int n = 0; n < 2; ++n) {
+        cs_gpu *gpu = open_gpu();
+        cs_svd_world w;
+        cs_space mine, theirs;
+        cs_dense x, y;
+        OK(cs_svd_world_open(case_named(names[n]), &w));
+        OK(cs_space_cpu(&w.op, 1, &mine));
+        OK(gpu->space(gpu, &w.op, &theirs));
+        OK(cs_dense_init(&x, w.op.cols, PANELS * B));
+        OK(cs_dense_init(&y, w.op.cols, PANELS * B));
+        double *one = cs_alloc(w.op.cols * B, sizeof *one),
+               *two = cs_alloc(w.op.cols * B, sizeof *two);
+        walk(&mine, PANELS, one, &x);
+        walk(&theirs, PANELS, two, &y);
+        assert_memory_equal(one, two, (size_t)(w.op.cols * B) * sizeof *one);
+        double scale = 0;
+        for (int64_t e = 0; e < x.rows * x.cols; ++e) {
+            scale = fmax(scale, fabs(x.data[e]));
+        }
+        /* sums of at most 560 + 400 products, twice over, of entries at most `scale` */
+        assert_true(scale > 1);
+        assert_true(max_abs_difference(&x, &y) <= 2e3 * 2.3e-16 * scale * 1e2);
+        cs_free(one);
+        cs_free(two);
+        cs_dense_free(&x);
+        cs_dense_free(&y);
+        cs_space_cpu_free(&mine);
+        gpu->space_free(&theirs);
+        gpu->space_free(&theirs);
+        cs_svd_world_close(&w);
+        cs_gpu_close(&gpu);
+        assert_int_equal(emulate_pieces(), 0);
+    }
+}
+
+/* --- trouble ---------------------------------------------------------------------------------- */
+
+/* Everything that can be asked of the plug-in, from opening to closing, in one status. */
+static cs_status all_of_it(const cs_svd_world *w)
+{
+    cs_gpu *gpu = NULL;
+    cs_svd s = {0};
+    cs_gpu_bytes bytes;
+    cs_svd_options o = {.k = 3, .solver = CS_SOLVER_CUSOLVER};
+    cs_status status = cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu);
+    o.gpu = gpu;
+    status = status ? status : cs_gpu_estimate(gpu, &w->a, 3, &bytes);
+    status = status ? status : cs_svd_compute(&w->op, &o, &s);
+    cs_svd_free(&s);
+    o.dense_limit = 1;
+    status = status ? status : cs_svd_compute(&w->op, &o, &s);
+    cs_svd_free(&s);
+    o.solver = CS_SOLVER_BLOCK;
+    status = status ? status : cs_svd_compute(&w->op, &o, &s);
+    cs_svd_free(&s);
+    cs_gpu_close(&gpu);
+    return status;
+}
+
+static cs_status small(cs_csr *out)
+{
+    cs_csr a = random_sparse(20, 31, 0.3, 9);
+    *out = a;
+    return CS_OK;
+}
+
+static const cs_svd_case small_case = {"small", small, CS_SOLVER_AUTO, 3, true, false};
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    cs_svd_world w;
+    OK(cs_svd_world_open(&small_case, &w));
+    (void)cs_mem_fail_at(0);
+    emulate_memory_failure(1 << 20);
+    OK(all_of_it(&w));
+    int64_t host = cs_mem_fail_at(0);
+    int device = (1 << 20) - emulate_memory_calls();
+    emulate_memory_failure(-1);
+    assert_true(host > 100 && device > 40);
+    for (int64_t n = 1; n <= host; ++n) {
+        (void)cs_mem_fail_at(n);
+        assert_int_equal(all_of_it(&w), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+        assert_int_equal(emulate_pieces(), 0);
+    }
+    (void)cs_mem_fail_at(0);
+    for (int n = 0; n < device; ++n) {
+        emulate_memory_failure(n);
+        assert_int_equal(all_of_it(&w), CS_ERR_MEMORY);
+        expect_reason("GPU memory: ");
+        assert_int_equal(emulate_pieces(), 0);
+    }
+    emulate_memory_failure(-1);
+    cs_svd_world_close(&w);
+}
+
+static void every_library_call_fails(void **state)
+{
+    (void)state;
+    cs_svd_world w;
+    OK(cs_svd_world_open(&small_case, &w));
+    emulate_library_failure(1 << 20);
+    OK(all_of_it(&w));
+    int calls = (1 << 20) - emulate_library_calls();
+    assert_true(calls > 60);
+    for (int n = 0; n < calls; ++n) {
+        emulate_library_failure(n);
+        cs_status status = all_of_it(&w);
+        assert_true(status == CS_ERR_DEVICE || status == CS_ERR_MEMORY);
+        expect_reason("cu"); /* cuBLAS, cuSOLVER, cuSPARSE */
+        assert_int_equal(emulate_pieces(), 0);
+    }
+    emulate_library_failure(-1);
+    cs_svd_world_close(&w);
+}
+
+static void too_little_memory(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    cs_svd_world w;
+    cs_svd s;
+    cs_gpu_bytes bytes;
+    OK(cs_svd_world_open(case_named("block, sparse"), &w));
+    OK(cs_gpu_estimate(gpu, &w.a, 5, &bytes));
+    assert_true(bytes.dense > 8 * (2 * 400 + 230) * 230 && bytes.gram > 8 * 230 * 230);
+    assert_true(bytes.sparse > 24 * cs_csr_nnz(&w.a) && bytes.free_bytes > bytes.dense);
+    /* Too little for a dense copy: the Gram matrix stands in, as its floor tells. */
+    emulate_memory(bytes.dense - 1);
+    cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
+    emulate_memory(bytes.gram + 8 * 1024 < bytes.dense ? bytes.gram + 8 * 1024 : bytes.dense - 1);
+    OK(cs_svd_compute(&w.op, &o, &s));
+    assert_true(s.floor > 1e-9 * s.sigma[0]);
+    cs_svd_free(&s);
+    emulate_memory(bytes.gram / 2);
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
+    expect_reason("GPU memory: the Gram matrix of 400 x 230 takes");
+    o.solver = CS_SOLVER_BLOCK;
+    emulate_memory(30000);
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
+    expect_reason("GPU memory: a sparse matrix of 400 x 230");
+    emulate_memory(cs_gpu_sparse_bytes(400, 230, cs_csr_nnz(&w.a)) + 60000);
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
+    expect_reason("a basis for 5 triplets of 400 x 230 takes");
+    emulate_memory(0);
+    cs_svd_world_close(&w);
+    cs_gpu_close(&gpu);
+}
+
+/* gesvd that says it did not converge is followed by gesvdj, on a matrix laid out anew. */
+static void solvers_that_do_not_converge(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    const cs_svd_case *c = case_named("cusolver, sparse and wide, deflated");
+    char why[CS_SVD_WHY] = "";
+    cs_svd_world w;
+    cs_svd s;
+    emulate_not_converged(3, 0, 0);
+    if (!cs_svd_compare(gpu, c, why)) {
+        fail_msg("gesvdj: %s", why);
+    }
+    OK(cs_svd_world_open(c, &w));
+    cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
+    emulate_not_converged(3, 231, 0);
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE);
+    expect_reason("cuSOLVER gesvdj did not converge on 400 x 230");
+    emulate_not_converged(-7, 0, 0);
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE);
+    expect_reason("cuSOLVER gesvd: its parameter 7 is wrong");
+    emulate_not_converged(0, 0, 2);
+    o.dense_limit = 1;
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE);
+    expect_reason("cuSOLVER syevd did not converge on 230 x 230");
+    emulate_not_converged(0, 0, 0);
+    cs_svd_world_close(&w);
+    cs_gpu_close(&gpu);
+    assert_int_equal(emulate_pieces(), 0);
+}
+
+/* A library that leaves a value out, not among those wanted, and says nothing. */
+static void silently_wrong_values(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    for (const cs_svd_case *c = cs_svd_cases; c->name; ++c) {
+        cs_svd_world w;
+        cs_svd s;
+        if (c->solver == CS_SOLVER_CUSOLVER && !c->gram && strstr(c->name, "one") == NULL &&
+            strstr(c->name, "falling") == NULL) {
+            OK(cs_svd_world_open(c, &w));
+            cs_svd_options o = {.k = 2, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
+            emulate_wrong_values(true);
+            assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE);
+            expect_reason("cuSOLVER is wrong: the squares of its singular values");
+            emulate_wrong_values(false);
+            cs_svd_world_close(&w);
+        }
+    }
+    cs_gpu_close(&gpu);
+}
+
+static void missing_libraries(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = NULL;
+    emulate_without("libcusolver.so.12 libcusparse.so.12");
+    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("cannot load libcusolver.so.12, libcusparse.so.12: ");
+    emulate_without("libcublas.so.13");
+    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("cannot load libcublas.so.13: ");
+    emulate_without("cusparseSpMM_preprocess");
+    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("libcusparse.so.12 has no cusparseSpMM");
+    emulate_without("");
+    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 1, &gpu), CS_ERR_DEVICE);
+    expect_reason("no GPU of number 1: there are 1");
+    assert_null(gpu);
+}
+
+static void foreign_plugins(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = NULL;
+    cs_gpu_table table = *cs_cuda_linalg();
+    table.version += 1;
+    assert_int_equal(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("version");
+    table.version -= 1;
+    for (int i = 0; i < CS_GPU_SIZES; ++i) {
+        table.size[i] += 8;
+        assert_int_equal(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE);
+        expect_reason("built for another program");
+        table.size[i] -= 8;
+    }
+    assert_int_equal(cs_gpu_table_open(NULL, 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("version -1");
+    assert_int_equal(cs_gpu_open("/nonexistent.so", 0, &gpu), CS_ERR_DEVICE);
+    expect_reason("/nonexistent.so: no GPU: the plug-in was not built");
+    assert_null(gpu);
+}
+
+static void what_a_gpu_is_not_for(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    cs_svd_world w;
+    cs_linop_scaled_ctx scaled;
+    cs_svd s;
+    OK(cs_svd_world_open(&small_case, &w));
+    cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK, .gpu = gpu};
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
+    expect_reason("solver arpack computes on the CPU");
+    o.solver = CS_SOLVER_BLOCK;
+    cs_linop other = cs_linop_scaled(&scaled, &w.op, NULL, NULL);
+    assert_int_equal(cs_svd_compute(&other, &o, &s), CS_ERR_USAGE);
+    expect_reason("a GPU needs the matrix");
+    o = (cs_svd_options){.k = 2, .solver = CS_SOLVER_CUSOLVER};
+    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
+    expect_reason("solver cusolver needs a GPU");
+    cs_linop_scaled_free(&scaled);
+    cs_svd_world_close(&w);
+    cs_gpu_close(&gpu);
+}
+
+/* A matrix that is not finite does not come back as a result. */
+static void not_finite(void **state)
+{
+    (void)state;
+    cs_gpu *gpu = open_gpu();
+    cs_svd_world w;
+    cs_svd s = {0};
+    OK(cs_svd_world_open(&small_case, &w));
+    w.a.val[3] = INFINITY;
+    cs_csr_free(&w.at);
+    OK(cs_csr_transpose(&w.a, &w.at));
+    for (int n = 0; n < 2; ++n) {
+        cs_svd_options o = {.k = 2, .solver = n ? CS_SOLVER_BLOCK : CS_SOLVER_CUSOLVER, .gpu = gpu};
+        cs_status status = cs_svd_compute(&w.op, &o, &s);
+        assert_true(status != CS_OK || !s.converged || s.k == 0);
+        cs_reason_clear();
+        cs_svd_free(&s);
+    }
+    cs_svd_world_close(&w);
+    cs_gpu_close(&gpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case),
+        cmocka_unit_test(space_as_in_memory),
+        cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(every_library_call_fails),
+        cmocka_unit_test(too_little_memory),
+        cmocka_unit_test(solvers_that_do_not_converge),
+        cmocka_unit_test(silently_wrong_values),
+        cmocka_unit_test(missing_libraries),
+        cmocka_unit_test(foreign_plugins),
+        cmocka_unit_test(what_a_gpu_is_not_for),
+        cmocka_unit_test(not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
