@@ -30,8 +30,10 @@ enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
 
 typedef struct {
     int64_t sequence;
-    double scale; /* units per unit of weight */
-    double lost;  /* units that rounded to nothing */
+    double scale;         /* units per unit of weight */
+    double weight, exact; /* the last weight, */
+    int64_t weighed;      /* and its units: most contributions weigh as the one before */
+    double lost;          /* units that rounded to nothing */
     int64_t contributions, units;
     bool overflow;
     int32_t label;
@@ -162,11 +164,15 @@ static void choose_units(build *b)
 static cs_status emit(void *ctx, const cs_contribution *c)
 {
     emitter *e = ctx;
-    double exact = c->weight * e->scale;
-    int64_t units = llrint(exact);
+    if (c->weight != e->weight) {
+        e->weight = c->weight;
+        e->exact = c->weight * e->scale;
+        e->weighed = llrint(e->exact);
+    }
+    const int64_t units = e->weighed;
     ++e->contributions;
     if (units <= 0) {
-        e->lost += exact;
+        e->lost += e->exact;
         return CS_OK;
     }
     e->overflow |= __builtin_add_overflow(e->units, units, &e->units);
@@ -188,6 +194,8 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
     emitter *e = &w->emitter;
     e->sequence = sequence;
     e->scale = weight * b->scale;
+    e->weight = e->exact = 0;
+    e->weighed = 0;
     e->lost = 0;
     e->label = b->corpus->labels > 0 ? b->corpus->label[document] : -1;
     w->walker.dropped = 0;
@@ -298,14 +306,16 @@ static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
     if (b->runs.count > 0) {
         status = cs_parallel(b->workers, b->workers, spill_collector, b);
         *runs = b->runs.count;
-        return status == CS_OK ? cs_runs_merge(&b->runs, b->budget, cs_assembler_take, assembler)
-                               : status;
+        const cs_sorted spilled = {.runs = &b->runs, .budget = b->budget, .workers = b->workers};
+        return status == CS_OK ? cs_merge(&spilled, assembler) : status;
     }
     cs_span span[MAX_WORKERS];
     for (int i = 0; i < b->workers; ++i) {
         span[i] = (cs_span){b->worker[i].collector.slot, b->worker[i].collector.used};
     }
-    return cs_spans_merge(span, b->workers, cs_assembler_take, assembler);
+    const cs_sorted held = {
+        .span = span, .spans = b->workers, .budget = b->budget, .workers = b->workers};
+    return cs_merge(&held, assembler);
 }
 
 /* By way of the ranks that own the rows: what is held goes to the disk as if it were spilled, since
@@ -572,7 +582,7 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
         for (int64_t i = 0; i < b.sequences.count; ++i) {
             count += cs_context_table_of(b.plan, b.sequences.length[i])->contributions;
         }
-        double collected = count * sizeof(cs_record) * 3;
+        double collected = count * sizeof(cs_record);
         double entries = count, vocab = (double)corpus->vocab;
         bool token_rows = options->context.mode == CS_CONTEXT_EACH && !options->context.given;
         if (token_rows && entries > vocab * vocab) {

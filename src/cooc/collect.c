@@ -1,17 +1,22 @@
-/* The collector of one worker: a hash table that adds equal records up before anything is sorted or
- * written, and the sort of what it holds.
+/* The collector of one worker: a small hash table that adds equal records up while they are in the
+ * cache, slots that take what leaves it, and the sort of the slots.
  *
- * Open addressing with linear probing at a load of at most 3/4; the slot of a record is fetched
- * into the cache while the next ones are prepared, so a table larger than the cache costs bandwidth
- * and not latency. Where nearly every record is new (long contexts), a table only scatters what the
- * sort has to gather again: once it has outgrown the caches and 7 of 8 records were new, records
- * are appended as they come, and the merge adds up the few that are equal; a spill that finds many
- * equal goes back to the table.
+ * Words repeat as Zipf has it, so a table of a few thousand records meets most of the repetitions
+ * and costs no memory access; one that held every record would cost one or two a record, as much as
+ * the sort. When the table is full, all of it goes to the slots. Open addressing with linear
+ * probing at a load of at most 3/4; the place of a record is fetched while the next ones are
+ * prepared. Where nearly every record is new (long contexts), even this is in vain: once 7 of 8
+ * records leave the table as they came, they go to the slots without it.
+ *
+ * Full slots are sorted and equal records added up. If that empties half of them they fill again;
+ * else there are more of them as long as the memory lasts, and then they are spilled as a sorted
+ * run. Where nearly all is new the attempt is left out.
  *
  * The sort is an in-place most-significant-digit radix sort (American flag sort; McIlroy, Bostic,
  * McIlroy, Computing Systems 1993) on the bytes of (key, column, class), or on half bytes where a
  * bucket is small; digits that a bucket has in common are skipped, the smallest buckets go to
- * insertion sort.
+ * insertion sort. Each bucket is filled from one end to the other, so the record that will be
+ * displaced next is fetched when its neighbour is: a large bucket costs bandwidth, not latency.
  */
 #include <string.h>
 
@@ -20,15 +25,17 @@
 #include "cooc/builder_private.h"
 
 enum {
-    FIRST_CAPACITY = 1 << 12,
     WORDS = 3,
-    INSERTION = 16,
-    SMALL = 1 << 11,    /* records of a bucket that is cut by half bytes */
-    LIKE_NEW = 1 << 18, /* slots of a table whose load tells whether records are mostly new */
+    INSERTION = 12,
+    SMALL = 1 << 7,  /* records of a bucket that is cut by half bytes */
+    TABLE = 1 << 14, /* places of the table */
+    TABLE_SHARE = 8, /* of the memory of a collector */
+    AT_ONCE =
+        (1 << 26) / (int)sizeof(cs_record), /* slots from the start: untouched ones are free */
+    GROWTH = 4,                             /* a sort between: a third more to sort at most */
+    LIKE_NEW = 3 << 16,                     /* records that tell whether they are mostly new */
     CHECKED = 1 << 16
 };
-
-__extension__ typedef unsigned __int128 wide;
 
 /* --- sort ------------------------------------------------------------------------------------- */
 
@@ -85,16 +92,29 @@ static void permute(cs_record *r, int w, int shift, unsigned mask, const int64_t
 {
     for (unsigned b = 0; b <= mask; ++b) {
         while (next[b] < end[b]) {
-            unsigned to = digit(r + next[b], w, shift, mask);
-            if (to == b) {
-                ++next[b];
-            } else {
-                cs_record x = r[next[b]];
-                r[next[b]] = r[next[to]];
-                r[next[to]++] = x;
+            cs_record moving = r[next[b]];
+            unsigned to = digit(&r[next[b]], w, shift, mask);
+            while (to != b) {
+                cs_record *place = &r[next[to]++], displaced = *place;
+                to = digit(place, w, shift, mask);
+                __builtin_prefetch(place + 2, 1);
+                *place = moving;
+                moving = displaced;
             }
+            r[next[b]++] = moving;
         }
     }
+}
+
+/* Counts the records by a digit; whether they all have the same. */
+static bool count_digits(const cs_record *r, int64_t n, int w, int shift, unsigned mask,
+                         int64_t *count)
+{
+    memset(count, 0, (mask + 1) * sizeof *count);
+    for (int64_t i = 0; i < n; ++i) {
+        ++count[digit(r + i, w, shift, mask)];
+    }
+    return count[digit(r, w, shift, mask)] == n;
 }
 
 /* Sorts records that agree in the bits before `known`. At most 64 * WORDS / 4 calls deep.
@@ -105,16 +125,17 @@ static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
         insertion_sort(r, n);
         return CS_OK;
     }
-    int at = first_difference(r, n, known);
-    if (at == 64 * WORDS) {
-        return CS_OK;
-    }
-    const int size = n < SMALL ? 4 : 8, w = at / 64, before = at % 64 / size * size;
-    const int shift = 64 - size - before;
+    const int size = n < SMALL ? 4 : 8;
     const unsigned mask = (1U << size) - 1;
-    int64_t begin[256] = {0}, end[256], next[256];
-    for (int64_t i = 0; i < n; ++i) {
-        ++begin[digit(r + i, w, shift, mask)];
+    int64_t begin[256], end[256], next[256];
+    int at = known / size * size; /* digits lie within one word */
+    if (count_digits(r, n, at / 64, 64 - size - at % 64, mask, begin)) {
+        int differ = first_difference(r, n, at);
+        if (differ == 64 * WORDS) {
+            return CS_OK;
+        }
+        at = differ / size * size;
+        (void)count_digits(r, n, at / 64, 64 - size - at % 64, mask, begin);
     }
     int64_t sum = 0;
     for (unsigned b = 0; b <= mask; ++b) {
@@ -122,11 +143,11 @@ static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
         begin[b] = next[b] = sum;
         end[b] = sum += count;
     }
-    permute(r, w, shift, mask, end, next);
+    permute(r, at / 64, 64 - size - at % 64, mask, end, next);
     cs_status status = n >= CHECKED && !patient ? cs_interrupt_check() : CS_OK;
     for (unsigned b = 0; b <= mask && status == CS_OK; ++b) {
         if (end[b] - begin[b] > 1) {
-            status = sort_from(r + begin[b], end[b] - begin[b], 64 * w + before + size, patient);
+            status = sort_from(r + begin[b], end[b] - begin[b], at + size, patient);
         }
     }
     return status;
@@ -139,174 +160,151 @@ cs_status cs_records_sort(cs_record *r, int64_t n, bool patient)
 
 /* --- table ------------------------------------------------------------------------------------ */
 
-static cs_record *new_table(int64_t capacity)
-{
-    cs_record *slot = cs_calloc(capacity, sizeof *slot);
-    if (slot) {
-        cs_mem_large_pages(slot, capacity * (int64_t)sizeof *slot);
-    }
-    return slot;
-}
-
 cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
 {
     memset(c, 0, sizeof *c);
     c->runs = runs;
-    /* While the table grows, the old one and the new one (twice as large) stand side by side; so
-     * that this holds for the last step too, the largest is a power of 2 times the first. */
-    c->largest = bytes / 3 * 2 / (int64_t)sizeof *c->slot;
-    if (c->largest < 64) {
-        c->largest = 64;
+    const int64_t size = (int64_t)sizeof *c->slot, share = bytes / TABLE_SHARE / size;
+    c->places = share < 64 ? 64 : share < TABLE ? share : TABLE;
+    c->largest = bytes / size - c->places;
+    c->largest = c->largest < 2 * c->places ? 2 * c->places : c->largest;
+    c->capacity = c->largest < AT_ONCE ? c->largest : AT_ONCE;
+    c->table = cs_calloc(c->places, sizeof *c->table);
+    c->slot = cs_alloc(c->capacity, sizeof *c->slot);
+    if (!c->table || !c->slot) {
+        cs_collector_free(c);
+        return CS_ERR_MEMORY;
     }
-    c->capacity = c->largest;
-    while (c->capacity >= 2 * FIRST_CAPACITY) {
-        c->capacity = (c->capacity + 1) / 2;
-    }
-    c->slot = new_table(c->capacity);
-    return c->slot ? CS_OK : CS_ERR_MEMORY;
+    cs_mem_large_pages(c->slot, c->capacity * size);
+    return CS_OK;
 }
 
 void cs_collector_free(cs_collector *c)
 {
     cs_free(c->slot);
+    cs_free(c->table);
     memset(c, 0, sizeof *c);
-}
-
-static inline int64_t home(const cs_collector *c, const cs_record *r)
-{
-    uint64_t pair = (uint64_t)(uint32_t)r->col << 20 ^ (uint32_t)(r->label + 1);
-    uint64_t hash = r->key.low + pair * UINT64_C(0x9e3779b97f4a7c15);
-    return (int64_t)((wide)hash * (uint64_t)c->capacity >> 64);
 }
 
 static inline void insert(cs_collector *c, const cs_record *r)
 {
-    int64_t i = home(c, r);
-    while (c->slot[i].units != 0) {
-        if (cs_record_compare(&c->slot[i], r) == 0) {
-            cs_record_add(&c->slot[i], r);
+    int64_t i = cs_collector_home(c, r) - c->table;
+    while (c->table[i].units != 0) {
+        if (cs_record_same(&c->table[i], r)) {
+            cs_record_add(&c->table[i], r);
             return;
         }
-        i = i + 1 < c->capacity ? i + 1 : 0;
+        i = i + 1 < c->places ? i + 1 : 0;
     }
-    c->slot[i] = *r;
-    ++c->used;
+    c->table[i] = *r;
+    ++c->held;
 }
 
 /* Whether nearly all that came was new: `kept` of `added` records, enough of them to tell. */
 static bool mostly_new(int64_t kept, int64_t added)
 {
-    return kept >= LIKE_NEW / 4 * 3 && kept > added / 8 * 7;
+    return kept >= LIKE_NEW && kept > added / 8 * 7;
 }
 
-/* Moves what is held to the first slots. */
-static void compact(cs_collector *c)
-{
-    int64_t kept = 0;
-    for (int64_t i = 0; i < c->capacity && !c->append; ++i) {
-        if (c->slot[i].units != 0) {
-            c->slot[kept++] = c->slot[i];
-        }
-    }
-}
+/* --- slots ------------------------------------------------------------------------------------ */
 
 static cs_status grow(cs_collector *c)
 {
-    cs_collector larger = *c;
-    larger.capacity = 2 * c->capacity < c->largest ? 2 * c->capacity : c->largest;
-    larger.slot = new_table(larger.capacity);
-    if (!larger.slot) {
+    int64_t capacity = c->capacity < c->largest / GROWTH ? GROWTH * c->capacity : c->largest;
+    cs_record *more = cs_realloc(c->slot, capacity, sizeof *more); /* large ones move by pages */
+    if (!more) {
         return CS_ERR_MEMORY;
     }
-    larger.append = c->append || mostly_new(c->used, c->added);
-    if (larger.append) {
-        compact(c);
-        memcpy(larger.slot, c->slot, (size_t)c->used * sizeof *c->slot);
-    } else {
-        larger.used = 0;
-        for (int64_t i = 0; i < c->capacity; ++i) {
-            if (c->slot[i].units != 0) {
-                insert(&larger, &c->slot[i]);
-            }
-        }
-    }
-    cs_free(c->slot);
-    c->slot = larger.slot;
-    c->capacity = larger.capacity;
-    c->append = larger.append;
+    cs_mem_large_pages(more, capacity * (int64_t)sizeof *more);
+    c->slot = more;
+    c->capacity = capacity;
     return CS_OK;
 }
 
-/* Sorts what is held and adds up what is equal. */
-static cs_status compact_and_sort(cs_collector *c)
+/* Sorts the slots and adds up what is equal. */
+static cs_status sort_slots(cs_collector *c)
 {
-    compact(c);
     cs_status status = cs_records_sort(c->slot, c->used, c->patient);
-    if (status == CS_OK && c->append) {
-        int64_t kept = 0;
-        for (int64_t i = 0; i < c->used; ++i) {
-            if (kept > 0 && cs_record_compare(&c->slot[kept - 1], &c->slot[i]) == 0) {
-                cs_record_add(&c->slot[kept - 1], &c->slot[i]);
-            } else {
-                c->slot[kept++] = c->slot[i];
-            }
+    if (status != CS_OK) {
+        return status;
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < c->used; ++i) {
+        if (kept > 0 && cs_record_same(&c->slot[kept - 1], &c->slot[i])) {
+            cs_record_add(&c->slot[kept - 1], &c->slot[i]);
+        } else if (kept++ < i) {
+            c->slot[kept - 1] = c->slot[i];
         }
-        c->used = kept;
     }
-    c->append = mostly_new(c->used, c->added);
-    return status;
+    c->used = kept;
+    return CS_OK;
 }
 
-static cs_status make_room(cs_collector *c)
+/* The slots are full: adding up may empty half of them, else there are more or they are spilled. */
+cs_status cs_collector_make_room(cs_collector *c)
 {
-    if (c->capacity < c->largest) {
-        return grow(c);
+    const int64_t before = c->used;
+    const bool appended = c->append, may_grow = c->capacity < c->largest;
+    cs_status status = appended && may_grow ? CS_OK : sort_slots(c);
+    bool enough = !appended && c->used <= c->capacity / 2;
+    if (status != CS_OK || enough || may_grow) {
+        c->added = c->passed = 0;
+        return status != CS_OK || enough ? status : grow(c);
     }
-    cs_status status = compact_and_sort(c);
+    c->append = appended && mostly_new(c->used, before);
+    c->repeats = c->repeats || (appended && !c->append);
+    status = cs_runs_append(c->runs, c->slot, c->used);
     if (status == CS_OK) {
-        status = cs_runs_append(c->runs, c->slot, c->used);
-    }
-    if (status == CS_OK) {
-        memset(c->slot, 0, (size_t)c->capacity * sizeof *c->slot);
-        c->used = c->added = 0;
+        c->used = c->added = c->passed = 0;
     }
     return status;
 }
 
-static cs_status insert_pending(cs_collector *c)
+/* Moves the table to the slots. */
+static cs_status flush(cs_collector *c)
+{
+    cs_status status = CS_OK;
+    while (c->capacity - c->used < c->held && status == CS_OK) {
+        status = cs_collector_make_room(c);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    const int64_t before = c->used;
+    for (int64_t i = 0; i < c->places && c->held > 0; ++i) {
+        if (c->table[i].units != 0) {
+            c->slot[c->used++] = c->table[i];
+            c->table[i].units = 0;
+        }
+    }
+    c->held = 0; /* also where units have wrapped around to none */
+    c->passed += c->used - before;
+    c->append = c->append || (!c->repeats && mostly_new(c->passed, c->added));
+    return CS_OK;
+}
+
+cs_status cs_collector_insert(cs_collector *c)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < c->count && status == CS_OK; ++i) {
-        if (c->append) {
-            c->slot[c->used++] = c->pending[i];
-        } else {
-            insert(c, &c->pending[i]);
-        }
+        insert(c, &c->pending[i]);
         ++c->added;
-        if (c->used >= (c->append ? c->capacity : c->capacity / 4 * 3)) {
-            status = make_room(c);
+        if (c->held >= c->places / 4 * 3) {
+            status = flush(c);
         }
     }
     c->count = 0;
     return status;
 }
 
-cs_status cs_collector_add(cs_collector *c, const cs_record *record)
-{
-    if (!c->append) {
-        const cs_record *slot = &c->slot[home(c, record)];
-        __builtin_prefetch(slot, 1);
-        __builtin_prefetch((const char *)slot + sizeof *slot - 1, 1);
-    }
-    c->pending[c->count++] = *record;
-    return c->count < CS_COLLECT_BATCH ? CS_OK : insert_pending(c);
-}
-
 cs_status cs_collector_finish(cs_collector *c)
 {
-    cs_status status = c->finished ? CS_OK : insert_pending(c);
+    cs_status status = c->finished ? CS_OK : cs_collector_insert(c);
     if (status == CS_OK && !c->finished) {
-        status = compact_and_sort(c);
+        status = flush(c);
+    }
+    if (status == CS_OK && !c->finished) {
+        status = sort_slots(c);
         c->finished = status == CS_OK;
     }
     return status;

@@ -121,6 +121,7 @@ static cs_status plan_scratch(cs_context_plan *plan)
             pads = pads || t->padded[m] > 0;
         }
         int64_t reach = pads ? t->pairs.length : t->ranks + 1;
+        plan->near = plan->near || t->padded;
         if (t->padded && reach > plan->hash_room) {
             plan->hash_room = reach;
         }

@@ -211,28 +211,32 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Completes a row of `items` items in w->row_position/row_content with marks, and visits it. */
-static cs_status visit_row(cs_context_walker *w, int64_t target, int64_t items, cs_hash128 sum,
-                           double weight, int64_t ordinal)
+/* Completes a row of `items` items in w->row_position/row_content with marks; the sum of their
+ * hashes, or that of the empty row, added to `sum`. */
+static cs_hash128 pad(cs_context_walker *w, int64_t items, cs_hash128 sum)
 {
-    int64_t n = w->plan->context.n;
     if (items == 0) {
         sum = cs_key_empty(w);
     }
-    for (int64_t j = items; j < n; ++j) {
+    for (int64_t j = items; j < w->plan->context.n; ++j) {
         w->row_position[j] = 0;
         w->row_content[j] = MARK;
         sum = cs_key_add(sum, cs_key_of(CS_KEY_BOUNDARY, j, 0));
     }
-    cs_contribution c = {.key = sum,
-                         .token = w->token[target],
-                         .target = (int32_t)target,
-                         .weight = weight,
-                         .ordinal = ordinal,
-                         .items = n,
-                         .position = w->row_position,
-                         .content = w->row_content};
-    return w->visit(w->ctx, &c);
+    return sum;
+}
+
+static cs_contribution row_of(const cs_context_walker *w, int64_t target, cs_hash128 key,
+                              double weight, int64_t ordinal)
+{
+    return (cs_contribution){.key = key,
+                             .token = w->token[target],
+                             .target = (int32_t)target,
+                             .weight = weight,
+                             .ordinal = ordinal,
+                             .items = w->plan->context.n,
+                             .position = w->row_position,
+                             .content = w->row_content};
 }
 
 static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, int64_t slot)
@@ -259,11 +263,21 @@ cs_status cs_context_nearest_event(cs_context_walker *w, const cs_context_event 
             }
         }
     }
-    return visit_row(w, k, found, sum, e->weight, e->ordinal);
+    cs_contribution c = row_of(w, k, pad(w, found, sum), e->weight, e->ordinal);
+    return w->visit(w->ctx, &c);
+}
+
+/* Puts the position of this nearness rank into the row. */
+static inline void lay(cs_context_walker *w, int64_t slot, int64_t rank)
+{
+    w->row_position[slot] = w->near_offset[rank];
+    w->row_content[slot] = w->near_token[rank];
 }
 
 /* All ways to choose `size` of the ranks 1..top, the last one fixed to `top` when `fixed`; ranks in
- * w->chosen ascend. Patterns are visited in a fixed order; *ordinal counts them. */
+ * w->chosen ascend. Patterns are visited in a fixed order; *ordinal counts them. A pattern differs
+ * from the one before in its last ranks, most often in one: the key grows from the partial sum of
+ * those that stay. */
 static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t size, int64_t top,
                                 bool fixed, double weight, int64_t *ordinal)
 {
@@ -274,18 +288,20 @@ static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t si
     for (int64_t j = 0; j < free; ++j) {
         chosen[j] = j + 1;
     }
+    w->partial[0] = pad(w, size, (cs_hash128){0, 0});
     if (fixed) {
-        chosen[free] = top;
+        lay(w, free, top);
+        w->partial[0] = cs_key_add(w->partial[0], w->hash[top]);
     }
-    for (;;) {
-        cs_hash128 sum = {0, 0};
-        for (int64_t j = 0; j < size; ++j) {
-            int64_t p = cs_near_position(target, w->length, chosen[j]);
-            w->row_position[j] = (int32_t)(p - target);
-            w->row_content[j] = w->token[p];
-            sum = cs_key_add(sum, w->hash[chosen[j]]);
+    cs_contribution c = row_of(w, target, w->partial[0], weight, *ordinal);
+    for (int64_t changed = 0;;) {
+        for (int64_t l = changed; l < free; ++l) {
+            lay(w, l, chosen[l]);
+            w->partial[l + 1] = cs_key_add(w->partial[l], w->hash[chosen[l]]);
         }
-        cs_status status = visit_row(w, target, size, sum, weight, (*ordinal)++);
+        c.key = w->partial[free];
+        c.ordinal = (*ordinal)++;
+        cs_status status = w->visit(w->ctx, &c);
         if (status != CS_OK) {
             return status;
         }
@@ -300,6 +316,7 @@ static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t si
         for (int64_t l = j + 1; l < free; ++l) {
             chosen[l] = chosen[l - 1] + 1;
         }
+        changed = j;
     }
 }
 
@@ -317,6 +334,8 @@ cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first, int64_
         int64_t ordinal = k * t->inner;
         for (int64_t r = 1; r <= reach; ++r) {
             int64_t p = cs_near_position(k, s, r);
+            w->near_offset[r] = (int32_t)(p - k);
+            w->near_token[r] = w->token[p];
             w->hash[r] = cs_key_of(CS_KEY_ITEM, p - k, w->token[p]);
         }
         for (int64_t m = 0; m < n && status == CS_OK; ++m) {

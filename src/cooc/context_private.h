@@ -51,6 +51,7 @@ struct cs_context_plan {
     cs_context_table *table;
     int32_t *iota;     /* longest: 0, 1, 2, ..., the positions of prefixes; NULL if not needed */
     int64_t hash_room; /* item hashes a walker keeps */
+    bool near;         /* nearest, invariant: positions a walker keeps in order of nearness */
     int64_t set_room;  /* positions a walker keeps of an explicit set */
 };
 
@@ -81,9 +82,11 @@ typedef struct {
     double dropped;
     /* scratch */
     cs_hash128 *hash;
+    int32_t *near_offset, *near_token; /* hash_room: by nearness rank */
     int32_t *rank, *position, *content;
     int32_t *row_position, *row_content; /* of one row of nearest or each */
     int64_t *chosen;                     /* nearest: ranks of the pattern at hand */
+    cs_hash128 *partial;                 /* nearest: sums of the first 0, 1, ... of their hashes */
     cs_plan sample;
 } cs_context_walker;
 
@@ -139,8 +142,7 @@ enum { CS_KEY_ITEM = 1, CS_KEY_TARGET, CS_KEY_BOUNDARY, CS_KEY_EMPTY, CS_KEY_DOC
  * below 2^48. */
 static inline cs_hash128 cs_key_of(uint64_t kind, int64_t where, int64_t what)
 {
-    int64_t item[2] = {where, what};
-    return cs_hash(item, sizeof item, kind * UINT64_C(0x9e3779b97f4a7c15));
+    return cs_hash_words((uint64_t)where, (uint64_t)what, kind * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static inline cs_hash128 cs_key_add(cs_hash128 a, cs_hash128 b)

@@ -19,14 +19,17 @@ cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *pl
     w->visit = visit;
     w->ctx = ctx;
     w->hash = cs_alloc(plan->hash_room, sizeof *w->hash);
+    w->near_offset = cs_alloc(plan->near ? plan->hash_room : 0, sizeof *w->near_offset);
+    w->near_token = cs_alloc(plan->near ? plan->hash_room : 0, sizeof *w->near_token);
     w->rank = cs_alloc(plan->set_room, sizeof *w->rank);
     w->position = cs_alloc(plan->set_room, sizeof *w->position);
     w->content = cs_alloc(plan->set_room, sizeof *w->content);
     w->row_position = cs_alloc(plan->context.n, sizeof *w->row_position);
     w->row_content = cs_alloc(plan->context.n, sizeof *w->row_content);
     w->chosen = cs_alloc(plan->context.n, sizeof *w->chosen);
-    bool ok = w->hash && w->rank && w->position && w->content && w->row_position &&
-              w->row_content && w->chosen;
+    w->partial = cs_alloc(plan->context.n + 1, sizeof *w->partial);
+    bool ok = w->hash && w->near_offset && w->near_token && w->rank && w->position && w->content &&
+              w->row_position && w->row_content && w->chosen && w->partial;
     if (!ok) {
         cs_context_walker_free(w);
         return CS_ERR_MEMORY;
@@ -37,12 +40,15 @@ cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *pl
 void cs_context_walker_free(cs_context_walker *w)
 {
     cs_free(w->hash);
+    cs_free(w->near_offset);
+    cs_free(w->near_token);
     cs_free(w->rank);
     cs_free(w->position);
     cs_free(w->content);
     cs_free(w->row_position);
     cs_free(w->row_content);
     cs_free(w->chosen);
+    cs_free(w->partial);
     cs_plan_free(&w->sample);
     memset(w, 0, sizeof *w);
 }

@@ -3,7 +3,8 @@
  * All runs stand in one scratch file that is unlinked as soon as it is open, so nothing is left
  * behind whatever happens to the program. The merge is a k-way merge with a binary heap (Knuth, The
  * Art of Computer Programming 3, 5.4.1); when the budget cannot give every run a buffer of BUFFER
- * records, groups of runs are merged into longer ones first.
+ * records, groups of runs are merged into longer ones first. A run knows how many of its
+ * records are in each range of keys, so ranges can be merged by several threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +53,17 @@ static cs_status open_scratch(cs_runs *runs)
     return status;
 }
 
-/* Reserves room for a run and its entry in the list; called with the lock held. */
-static cs_status reserve(cs_runs *runs, int64_t count, int64_t *offset)
+/* Records that follow those of the run. */
+static void count_records(cs_run *run, const cs_record *record, int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        ++run->in_range[cs_range_of(record + i)];
+    }
+    run->count += count;
+}
+
+/* Puts a run into the list and reserves its place in the file; called with the lock held. */
+static cs_status reserve(cs_runs *runs, cs_run *run)
 {
     cs_status status = runs->fd < 0 ? open_scratch(runs) : CS_OK;
     if (status == CS_OK && runs->count == runs->room) {
@@ -66,9 +76,9 @@ static cs_status reserve(cs_runs *runs, int64_t count, int64_t *offset)
         runs->room = room;
     }
     if (status == CS_OK) {
-        *offset = runs->end;
-        runs->end += count;
-        runs->run[runs->count++] = (cs_run){.offset = *offset, .count = count};
+        run->offset = runs->end;
+        runs->end += run->count;
+        runs->run[runs->count++] = *run;
     }
     return status;
 }
@@ -94,21 +104,22 @@ static cs_status write_at(const cs_runs *runs, const void *bytes, int64_t size, 
 
 cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count)
 {
-    int64_t offset = 0;
+    cs_run run = {.count = 0};
+    count_records(&run, record, count);
     (void)pthread_mutex_lock(&runs->lock);
-    cs_status status = reserve(runs, count, &offset);
+    cs_status status = reserve(runs, &run);
     (void)pthread_mutex_unlock(&runs->lock);
     if (status != CS_OK) {
         return status;
     }
     int64_t size = (int64_t)sizeof *record;
-    return write_at(runs, record, count * size, offset * size);
+    return write_at(runs, record, count * size, run.offset * size);
 }
 
 cs_status cs_runs_begin(cs_runs *runs)
 {
-    int64_t offset = 0;
-    return reserve(runs, 0, &offset);
+    cs_run run = {.count = 0};
+    return reserve(runs, &run);
 }
 
 cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count)
@@ -116,7 +127,7 @@ cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count)
     int64_t size = (int64_t)sizeof *record;
     cs_status status = write_at(runs, record, count * size, runs->end * size);
     runs->end += count;
-    runs->run[runs->count - 1].count += count;
+    count_records(&runs->run[runs->count - 1], record, count);
     return status;
 }
 
@@ -147,20 +158,20 @@ typedef struct {
     const cs_record *next, *end;
     cs_record *buffer; /* NULL: all in memory */
     int64_t room;
-    cs_run rest; /* still in the file */
+    int64_t offset, left; /* still in the file */
 } source;
 
 static cs_status refill(const cs_runs *runs, source *s)
 {
-    int64_t count = s->rest.count < s->room ? s->rest.count : s->room;
-    cs_status status = cs_runs_read(runs, s->rest.offset, count, s->buffer);
+    int64_t count = s->left < s->room ? s->left : s->room;
+    cs_status status = cs_runs_read(runs, s->offset, count, s->buffer);
     if (status != CS_OK) {
         return status;
     }
     s->next = s->buffer;
     s->end = s->buffer + count;
-    s->rest.offset += count;
-    s->rest.count -= count;
+    s->offset += count;
+    s->left -= count;
     return CS_OK;
 }
 
@@ -195,14 +206,14 @@ static cs_status merge(const cs_runs *runs, source **heap, int64_t count, cs_rec
     }
     for (int64_t taken = 0; count > 0 && status == CS_OK; ++taken) {
         source *s = heap[0];
-        if (sum.units != 0 && cs_record_compare(&sum, s->next) == 0) {
+        if (sum.units != 0 && cs_record_same(&sum, s->next)) {
             cs_record_add(&sum, s->next);
         } else {
             status = sum.units != 0 ? visit(ctx, &sum) : CS_OK;
             sum = *s->next;
         }
         ++s->next;
-        if (s->next == s->end && s->rest.count > 0 && status == CS_OK) {
+        if (s->next == s->end && s->left > 0 && status == CS_OK) {
             status = refill(runs, s);
         }
         if (s->next == s->end) {
@@ -239,18 +250,35 @@ cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit vis
     return status;
 }
 
-/* Merges runs first..last-1 with `room` records of buffer each. */
-static cs_status merge_group(const cs_runs *runs, int64_t first, int64_t last, int64_t room,
-                             cs_record_visit visit, void *ctx)
+/* Which runs and ranges a merge is of: those before last_run and last_range. */
+typedef struct {
+    int64_t first_run, last_run, first_range, last_range;
+} extent;
+
+static source source_of(const cs_run *run, const extent *e, int64_t room, cs_record *buffer)
 {
-    int64_t count = last - first;
+    source s = {.buffer = buffer, .room = room, .offset = run->offset};
+    for (int64_t i = 0; i < e->first_range; ++i) {
+        s.offset += run->in_range[i];
+    }
+    for (int64_t i = e->first_range; i < e->last_range; ++i) {
+        s.left += run->in_range[i];
+    }
+    return s;
+}
+
+/* Merges with `room` records of buffer a run. */
+static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room,
+                              cs_record_visit visit, void *ctx)
+{
+    int64_t count = e->last_run - e->first_run;
     source *all = cs_calloc(count, sizeof *all);
     source **heap = cs_alloc(count, sizeof *heap);
     cs_record *buffers = cs_alloc(count * room, sizeof *buffers);
     cs_status status = all && heap && buffers ? CS_OK : CS_ERR_MEMORY;
     int64_t live = 0;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        all[i] = (source){.buffer = buffers + i * room, .room = room, .rest = runs->run[first + i]};
+        all[i] = source_of(&runs->run[e->first_run + i], e, room, buffers + i * room);
         status = refill(runs, &all[i]);
         if (all[i].next < all[i].end) {
             heap[live++] = &all[i];
@@ -297,7 +325,8 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
         int64_t last = first + fan < runs->count ? first + fan : runs->count;
         status = cs_runs_begin(&merged);
         if (status == CS_OK) {
-            status = merge_group(runs, first, last, BUFFER, rewrite, &r);
+            const extent group = {first, last, 0, CS_RANGES};
+            status = merge_extent(runs, &group, BUFFER, rewrite, &r);
         }
         if (status == CS_OK) {
             status = flush(&r);
@@ -318,7 +347,7 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
     return status;
 }
 
-cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, void *ctx)
+cs_status cs_runs_shorten(cs_runs *runs, int64_t budget)
 {
     int64_t records = budget / (int64_t)sizeof(cs_record);
     int64_t fan = records / BUFFER > 2 ? records / BUFFER : 2;
@@ -326,9 +355,27 @@ cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, vo
     while (runs->count > fan && status == CS_OK) {
         status = shorten(runs, fan);
     }
-    if (status != CS_OK || runs->count == 0) {
-        return status;
+    return status;
+}
+
+int64_t cs_runs_least(const cs_runs *runs)
+{
+    return runs->count * BUFFER * (int64_t)sizeof(cs_record);
+}
+
+cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last, int64_t budget,
+                               cs_record_visit visit, void *ctx)
+{
+    if (runs->count == 0) {
+        return CS_OK;
     }
-    int64_t room = records / runs->count;
-    return merge_group(runs, 0, runs->count, room > BUFFER ? room : BUFFER, visit, ctx);
+    const extent e = {0, runs->count, first, last};
+    int64_t room = budget / (int64_t)sizeof(cs_record) / runs->count;
+    return merge_extent(runs, &e, room > BUFFER ? room : BUFFER, visit, ctx);
+}
+
+cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, void *ctx)
+{
+    cs_status status = cs_runs_shorten(runs, budget);
+    return status == CS_OK ? cs_runs_merge_ranges(runs, 0, CS_RANGES, budget, visit, ctx) : status;
 }

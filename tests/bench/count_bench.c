@@ -2,12 +2,16 @@
  * JSON object on stdout.
  *
  *   count_bench reference TOKENS VOCAB WINDOW one-sided|symmetric GIB
- *   count_bench ours      TOKENS VOCAB CONTEXT OBJECTIVE THREADS [BUDGET_MIB [DRAWS]]
+ *   count_bench ours      TOKENS VOCAB CONTEXT OBJECTIVE THREADS [BUDGET_MIB [DRAWS [LENGTH
+ * [TAIL]]]]
+ *
+ * LENGTH: of windows, one at each token; 0: whole documents.
  *
  * seconds and cpu: of the count alone; pairs: contributions; peak_mib: largest resident size of the
- * process, base_mib: before the count; bits: a hash of all that the count returns, witnesses
- * included; entries and pattern: sums over the entries of hashes of (row's token, column, value)
- * and (row's token, column), the same in whatever order the rows stand (each:W). */
+ * process, base_mib: before the count; collect_cpu: cpu until the sort and merge of what is left;
+ * bits: a hash of all that the count returns, witnesses included; entries and pattern: sums over
+ * the entries of hashes of (row's token, column, value) and (row's token, column), the same in
+ * whatever order the rows stand (each:W). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -108,12 +112,29 @@ static cs_status reference(const cs_corpus *corpus, char **argv, json_t *result)
     return status;
 }
 
+/* The processor time when the stage `merge` begins. */
+static void note_merge(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)done;
+    (void)total;
+    double *at = ctx;
+    if (strcmp(stage, "merge") == 0) {
+        *at = now(CLOCK_PROCESS_CPUTIME_ID);
+    }
+}
+
 static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *result)
 {
     cs_cooc cooc = {0};
     cs_cooc_options options = {.threads = atoi(argv[2]),
                                .memory_budget = argc > 3 ? atoll(argv[3]) << 20 : 0,
-                               .draws = argc > 4 ? atoll(argv[4]) : 0};
+                               .draws = argc > 4 ? atoll(argv[4]) : 0,
+                               .max_length = argc > 5 ? atoll(argv[5]) : 0,
+                               .tail = argc > 6 ? atof(argv[6]) : 0};
+    double merge = 0;
+    const cs_progress progress = {note_merge, &merge};
+    options.stride = options.max_length > 0;
+    options.progress = &progress;
     cs_status status = cs_context_parse(argv[0], &options.context);
     if (status == CS_OK) {
         status = cs_objective_parse(argv[1], &options.objective);
@@ -124,6 +145,7 @@ static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *re
     }
     if (status == CS_OK) {
         put_cost(result, wall, cpu, cooc.contributions);
+        (void)json_object_set_new(result, "collect_cpu", json_real(merge > 0 ? merge - cpu : 0));
         put_entries(result, &cooc.matrix.a, cooc.key);
         put_bits(result, &cooc);
         (void)json_object_set_new(result, "rows", json_integer(cooc.matrix.a.rows));
@@ -136,11 +158,11 @@ static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *re
 int main(int argc, char **argv)
 {
     bool peer = argc == 7 && strcmp(argv[1], "reference") == 0;
-    if (!peer && (argc < 7 || argc > 9 || strcmp(argv[1], "ours") != 0)) {
+    if (!peer && (argc < 7 || argc > 11 || strcmp(argv[1], "ours") != 0)) {
         (void)fprintf(stderr,
                       "usage: count_bench reference TOKENS VOCAB WINDOW one-sided|symmetric GIB\n"
                       "       count_bench ours TOKENS VOCAB CONTEXT OBJECTIVE THREADS [BUDGET_MIB "
-                      "[DRAWS]]\n");
+                      "[DRAWS [LENGTH [TAIL]]]]\n");
         return 2;
     }
     json_t *result = json_object();

@@ -57,10 +57,14 @@ for form, objective in (("one-sided", "ar"), ("symmetric", "permuted-ar")):
 
 # Record by record, where the weights are no function of the window: emitted pairs a second.
 tokens, vocab = (200_000, 20_000) if small else (4_000_000, 100_000)
-for objective, context, draws in (("diverse-ar:t=3", "each:4", 0), ("group-ar:t=3", "each:5", 4), ("ar", "nearest:3", 0), ("ar", "all", 0)):
-    mine, alone = in_turns(*(("ours", tokens, vocab, context, objective, n, 8000, draws) for n in (threads, 1)))
+for objective, context, share, draws, length, tail in (
+        ("diverse-ar:t=3", "each:4", 1, 0, 0, 0), ("group-ar:t=3", "each:5", 1, 4, 0, 0), ("ar", "nearest:3", 1, 0, 0, 0),
+        ("ar", "all", 1, 0, 0, 0), ("masked:unmasked=4", "all", 40, 0, 8, 0), ("masked:mask-ratio=0.15", "nearest:4", 8, 0, 0, 0.01),
+        ("diverse-ar:t=4", "nearest:3", 1, 4, 0, 0)):
+    mine, alone = in_turns(*(("ours", tokens // share, vocab, context, objective, n, 8000, draws, length, tail) for n in (threads, 1)))
     assert mine["bits"] == alone["bits"], (mine, alone)
-    report(f"{objective} {context}{f' {draws} draws' if draws else ''}, {mine['tokens']} tokens, {mine['pairs']} pairs, {mine['nnz']} nonzeros",
+    details = f"{f' {draws} draws' if draws else ''}{f' windows of {length}' if length else ''}{f' tail {tail}' if tail else ''}"
+    report(f"{objective} {context}{details}, {mine['tokens']} tokens, {mine['pairs']} pairs, {mine['nnz']} nonzeros",
            mine, "ours, 1 thread", alone,
            f"{mine['pairs'] / mine['seconds'] / 1e6:.1f} million pairs a second, {mine['pairs'] / mine['cpu'] / 1e6:.1f} a second of processor time; "
            "the same bits")

@@ -1,0 +1,355 @@
+/* cooc/collect and cooc/merge: the combining table, full slots that are emptied by adding up, and
+ * the merge by ranges of keys on several threads against the same records taken one by one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "cooc/builder_private.h"
+
+enum { VOCAB = 500, LABELS = 3, SPANS = 5 };
+
+/* --- the collector ---------------------------------------------------------------------------- */
+
+static cs_record record_of(int64_t key, int32_t col, int64_t units)
+{
+    return (cs_record){.key = cs_hash(&key, sizeof key, 3), .col = col, .units = units};
+}
+
+static void words_hash_as_their_bytes(void **state)
+{
+    (void)state;
+    const uint16_t probe = 1;
+    if (*(const unsigned char *)&probe != 1) {
+        print_message("skipped: this machine is not little-endian\n");
+        skip();
+    }
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
+    for (int i = 0; i < 10000; ++i) {
+        uint64_t word[2] = {cs_rng_u64(&rng), cs_rng_u64(&rng)}, seed = cs_rng_u64(&rng);
+        if (i % 2) {
+            word[0] = (uint64_t)(int64_t)(i % 41 - 20);
+            word[1] >>= 44;
+        }
+        cs_hash128 a = cs_hash(word, sizeof word, seed), b = cs_hash_words(word[0], word[1], seed);
+        assert_true(cs_hash_compare(a, b) == 0);
+    }
+}
+
+/* More distinct records than the table holds, fewer than the slots: whenever the slots are full,
+ * adding up empties them, and nothing is spilled. */
+static void full_slots_are_added_up(void **state)
+{
+    (void)state;
+    enum { DISTINCT = 8000, ROUNDS = 40 };
+    cs_runs runs;
+    cs_collector c;
+    cs_runs_init(&runs, NULL);
+    assert_int_equal(cs_collector_init(&c, &runs, INT64_C(1) << 20), CS_OK);
+    assert_true(c.places < DISTINCT && 2 * DISTINCT < c.capacity);
+    for (int64_t i = 0; i < (int64_t)DISTINCT * ROUNDS; ++i) {
+        cs_record r = record_of(i * 7 % DISTINCT, (int32_t)(i % 2), 1 + i % 2);
+        r.sequence = i / 100;
+        r.ordinal = i % 100;
+        assert_int_equal(cs_collector_add(&c, &r), CS_OK);
+        assert_true(c.used <= c.capacity && c.capacity <= c.largest);
+    }
+    assert_false(c.append);
+    assert_int_equal(cs_collector_finish(&c), CS_OK);
+    assert_int_equal(runs.count, 0);
+    assert_int_equal(c.used, DISTINCT);
+    int64_t units = 0;
+    for (int64_t i = 0; i < c.used; ++i) {
+        assert_true(i == 0 || cs_record_compare(&c.slot[i - 1], &c.slot[i]) < 0);
+        assert_true(c.slot[i].sequence * 100 + c.slot[i].ordinal < DISTINCT); /* the first round */
+        units += c.slot[i].units;
+    }
+    assert_int_equal(units, (int64_t)DISTINCT * ROUNDS * 3 / 2);
+    int64_t used = c.used;
+    assert_int_equal(cs_collector_finish(&c), CS_OK); /* again: nothing */
+    assert_int_equal(c.used, used);
+    cs_collector_free(&c);
+    cs_runs_free(&runs);
+}
+
+/* Units that wrap around, to none among others, lose their sum and nothing else. */
+static void units_that_overflow_do_no_harm(void **state)
+{
+    (void)state;
+    cs_runs runs;
+    cs_collector c;
+    cs_runs_init(&runs, NULL);
+    assert_int_equal(cs_collector_init(&c, &runs, 1 << 16), CS_OK);
+    for (int64_t i = 0; i < 4000; ++i) {
+        cs_record huge = record_of(i % 50, 0, INT64_C(1) << 62), small = record_of(1000 + i, 0, 1);
+        assert_int_equal(cs_collector_add(&c, &huge), CS_OK);
+        assert_int_equal(cs_collector_add(&c, &small), CS_OK);
+    }
+    assert_int_equal(cs_collector_finish(&c), CS_OK);
+    assert_int_equal(cs_runs_append(&runs, c.slot, c.used), CS_OK);
+    int64_t records = 0;
+    for (int64_t i = 0; i < runs.count; ++i) {
+        records += runs.run[i].count;
+    }
+    assert_true(records >= 4000 && runs.count > 1);
+    cs_collector_free(&c);
+    cs_runs_free(&runs);
+}
+
+static void no_records_are_no_run(void **state)
+{
+    (void)state;
+    cs_runs runs;
+    cs_collector c;
+    cs_runs_init(&runs, NULL);
+    assert_int_equal(cs_collector_init(&c, &runs, 1 << 20), CS_OK);
+    assert_int_equal(cs_collector_finish(&c), CS_OK);
+    assert_true(c.used == 0 && runs.count == 0);
+    cs_collector_free(&c);
+    cs_runs_free(&runs);
+}
+
+/* --- the merge -------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_record *record;
+    cs_span span[SPANS];
+} input;
+
+enum {
+    UNIFORM,    /* many small rows */
+    GIANT,      /* one row with every column and class, among small ones */
+    ONE_KEY,    /* one row */
+    ONE_RECORD, /* one entry of one class */
+    EDGES,      /* the first and last key of some ranges; the others are empty */
+    LATE,       /* nearly all in the last range: the result outgrows what was foreseen */
+    EMPTY,
+    KINDS
+};
+
+static cs_hash128 key_of(int kind, int64_t i, cs_rng *rng)
+{
+    uint64_t range = (uint64_t)(i % 4 * 21); /* 0, 21, 42, 63 */
+    cs_hash128 key = {cs_rng_u64(rng) >> 53 << 53, 5};
+    switch (kind) {
+    case GIANT:
+        return i % 3 ? (cs_hash128){UINT64_C(1) << 63, 1} : key;
+    case ONE_KEY:
+    case ONE_RECORD:
+        return (cs_hash128){77, 1};
+    case EDGES:
+        return (cs_hash128){(range << 58) + (i % 8 < 4 ? 0 : (UINT64_C(1) << 58) - 1), 0};
+    case LATE:
+        return i % 50 ? (cs_hash128){UINT64_C(63) << 58 | key.high >> 6, 5} : key;
+    default:
+        return key;
+    }
+}
+
+static input make_input(int kind)
+{
+    enum { EACH = 4000 };
+    input in = {.record = malloc(SPANS * EACH * sizeof *in.record)};
+    assert_non_null(in.record);
+    cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, (uint64_t)kind);
+    for (int s = 0; s < SPANS; ++s) {
+        cs_record *r = in.record + s * EACH;
+        int64_t count = kind == EMPTY || s == 2 ? 0 : EACH - s; /* one span is always empty */
+        for (int64_t i = 0; i < count; ++i) {
+            bool one = kind == ONE_RECORD;
+            r[i] = (cs_record){.key = key_of(kind, i, &rng),
+                               .col = one ? 3 : (int32_t)cs_rng_below(&rng, VOCAB),
+                               .label = one ? 1 : (int32_t)cs_rng_below(&rng, LABELS),
+                               .units = 1 + cs_rng_below(&rng, 9),
+                               .sequence = cs_rng_below(&rng, 1000),
+                               .ordinal = i};
+        }
+        assert_int_equal(cs_records_sort(r, count, false), CS_OK);
+        int64_t kept = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            if (kept > 0 && cs_record_compare(&r[kept - 1], &r[i]) == 0) {
+                cs_record_add(&r[kept - 1], &r[i]);
+            } else {
+                r[kept++] = r[i];
+            }
+        }
+        in.span[s] = (cs_span){r, kept};
+    }
+    return in;
+}
+
+static void spill(const input *in, cs_runs *runs)
+{
+    cs_runs_init(runs, NULL);
+    for (int s = 0; s < SPANS; ++s) {
+        assert_int_equal(cs_runs_append(runs, in->span[s].record, in->span[s].count), CS_OK);
+    }
+}
+
+static cs_assembler *new_assembler(void)
+{
+    const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
+    cs_assembler *a = NULL;
+    assert_int_equal(cs_assembler_new(&corpus, true, 1, &a), CS_OK);
+    return a;
+}
+
+static void assert_same_csr(const cs_csr *a, const cs_csr *b)
+{
+    size_t nnz = (size_t)cs_csr_nnz(a);
+    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
+    assert_true(a->rows == 0 ||
+                memcmp(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr) == 0);
+    assert_true(nnz == 0 || memcmp(a->col, b->col, nnz * sizeof *a->col) == 0);
+    assert_true(nnz == 0 || memcmp(a->val, b->val, nnz * sizeof *a->val) == 0);
+}
+
+/* Finishes both assemblers and holds the results against each other. */
+static void assert_same(cs_assembler **mine, cs_assembler **reference)
+{
+    cs_cooc a = {0}, b = {0};
+    assert_int_equal(cs_assembler_finish(*mine, &a), CS_OK);
+    assert_int_equal(cs_assembler_finish(*reference, &b), CS_OK);
+    assert_same_csr(&a.matrix.a, &b.matrix.a);
+    assert_same_csr(&a.matrix.row_label, &b.matrix.row_label);
+    assert_same_csr(&a.matrix.col_label, &b.matrix.col_label);
+    size_t rows = (size_t)a.matrix.a.rows;
+    assert_true(rows == 0 || memcmp(a.key, b.key, rows * sizeof *a.key) == 0);
+    assert_true(rows == 0 ||
+                memcmp(a.witness_sequence, b.witness_sequence, rows * sizeof(int64_t)) == 0);
+    assert_true(rows == 0 ||
+                memcmp(a.witness_ordinal, b.witness_ordinal, rows * sizeof(int64_t)) == 0);
+    assert_true(a.mass == b.mass);
+    cs_cooc_free(&a);
+    cs_cooc_free(&b);
+    cs_assembler_free(mine);
+    cs_assembler_free(reference);
+}
+
+/* Small rows, a giant one, one key, one record, edges and empty ranges; 1 to 7 threads, in memory
+ * and from the file, in one pass and in several: the bits of a serial merge. */
+static void ranges_merge_as_the_whole(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; ++kind) {
+        input in = make_input(kind);
+        for (int workers = 1; workers <= 7; workers += 2) {
+            for (int way = 0; way < 3; ++way) { /* in memory, large and small budget */
+                cs_assembler *reference = new_assembler(), *mine = new_assembler();
+                assert_int_equal(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference),
+                                 CS_OK);
+                cs_runs runs;
+                spill(&in, &runs);
+                const cs_sorted sorted = {.span = in.span,
+                                          .spans = SPANS,
+                                          .runs = way > 0 ? &runs : NULL,
+                                          .budget = way == 2 ? 40000 : 1 << 24,
+                                          .workers = workers};
+                assert_int_equal(cs_merge(&sorted, mine), CS_OK);
+                assert_true(way == 2 ? runs.count < SPANS : runs.count == SPANS);
+                assert_same(&mine, &reference);
+                cs_runs_free(&runs);
+            }
+        }
+        free(in.record);
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    input in = make_input(LATE);
+    for (int way = 0; way < 4; ++way) {
+        int64_t failures = 0;
+        for (int64_t n = 1;; ++n) {
+            cs_assembler *a = new_assembler();
+            cs_runs runs;
+            spill(&in, &runs);
+            const cs_sorted sorted = {.span = in.span,
+                                      .spans = SPANS,
+                                      .runs = way < 2 ? NULL : &runs,
+                                      .budget = 1 << 22,
+                                      .workers = way % 2 ? 4 : 1};
+            (void)cs_mem_fail_at(n);
+            cs_status status = cs_merge(&sorted, a);
+            int64_t made = cs_mem_fail_at(0);
+            cs_reason_clear();
+            cs_assembler_free(&a);
+            cs_runs_free(&runs);
+            if (status == CS_OK) {
+                assert_true(made < n);
+                break;
+            }
+            assert_int_equal(status, CS_ERR_MEMORY);
+            ++failures;
+        }
+        assert_true(failures > 64); /* some in each range */
+    }
+    free(in.record);
+}
+
+/* The file is cut off in its middle: the ranges that fail wake those that wait for them. */
+static void short_files_are_named(void **state)
+{
+    (void)state;
+    input in = make_input(UNIFORM);
+    for (int workers = 1; workers <= 4; ++workers) {
+        cs_assembler *a = new_assembler();
+        cs_runs runs;
+        spill(&in, &runs);
+        assert_int_equal(ftruncate(runs.fd, runs.end * (int64_t)sizeof(cs_record) / 2), 0);
+        const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = workers};
+        assert_int_equal(cs_merge(&sorted, a), CS_ERR_IO);
+        assert_non_null(strstr(cs_reason(), "it is shorter than written"));
+        cs_reason_clear();
+        cs_assembler_free(&a);
+        cs_runs_free(&runs);
+    }
+    free(in.record);
+}
+
+/* The flag cannot be lowered, so a child raises it. */
+static void interrupts_wake_all(void **state)
+{
+    (void)state;
+    input in = make_input(UNIFORM);
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        cs_assembler *a = new_assembler();
+        const cs_sorted sorted = {.span = in.span, .spans = SPANS, .budget = 1 << 22, .workers = 4};
+        (void)alarm(60);
+        cs_interrupt_set();
+        _exit(cs_merge(&sorted, a) == CS_ERR_INTERRUPT ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    free(in.record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_hash_as_their_bytes),
+        cmocka_unit_test(full_slots_are_added_up),
+        cmocka_unit_test(units_that_overflow_do_no_harm),
+        cmocka_unit_test(no_records_are_no_run),
+        cmocka_unit_test(ranges_merge_as_the_whole),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(short_files_are_named),
+        cmocka_unit_test(interrupts_wake_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
