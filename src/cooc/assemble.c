@@ -251,7 +251,7 @@ static void prefer_large_pages(void *p, int64_t bytes)
  * little to spare. What is never written costs no memory. */
 static int64_t foresee(int64_t have, int64_t more, double share)
 {
-    double all = 1.1 * (double)(have + more) / share;
+    double all = 1.2 * (double)(have + more) / share;
     return (all < 0x1p62 ? (int64_t)all : have + more) + 1024;
 }
 

@@ -56,6 +56,7 @@ typedef struct {
     double scale; /* units per predicted token (or document) */
     int64_t blocks, room;
     cs_block *block;
+    double expected; /* contributions: an upper bound, but for draws */
     int workers;
     worker *worker;
     cs_runs runs;
@@ -101,6 +102,7 @@ static cs_status cut_blocks(build *b)
     double held = 0;
     for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
         const cs_context_table *t = cs_context_table_of(b->plan, b->sequences.length[i]);
+        b->expected += t->contributions;
         if (t->contributions < 2 * BLOCK) {
             held += t->contributions + 1;
             if (held >= BLOCK) {
@@ -238,11 +240,15 @@ static cs_status start_workers(build *b)
         return CS_ERR_MEMORY;
     }
     cs_status status = CS_OK;
+    /* One worker may meet them all; draws, twice as many as expected. */
+    double share = (double)(b->budget / b->workers);
+    double most = (2 * b->expected + BLOCK) * sizeof(cs_record) * 1.25;
+    int64_t bytes = (int64_t)(most < share ? most : share);
     for (int i = 0; i < b->workers && status == CS_OK; ++i) {
         worker *w = &b->worker[i];
         status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
         if (status == CS_OK) {
-            status = cs_collector_init(&w->collector, &b->runs, b->budget / b->workers);
+            status = cs_collector_init(&w->collector, &b->runs, bytes);
         }
         w->collector.patient = b->options->checkpoint != NULL;
         w->emitter.collector = &w->collector;

@@ -120,7 +120,8 @@ enum { CS_COLLECT_BATCH = 32 };
 typedef struct {
     cs_runs *runs;
     cs_record *slot; /* slot[0..used-1] wait to be sorted */
-    int64_t capacity, largest, used;
+    int64_t capacity, largest,
+        used;         /* largest: what there are; capacity: used before they are sorted */
     cs_record *table; /* open addressing; units == 0: free */
     int64_t places, held;
     int64_t added, passed; /* records since the two were empty, and those that left the table */
@@ -132,7 +133,7 @@ typedef struct {
     int count;
 } cs_collector;
 
-/* `bytes` bounds the memory of table and slots. */
+/* `bytes` bounds the memory of table and slots, of which what is never filled costs none. */
 cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes) CS_MUST_CHECK;
 void cs_collector_free(cs_collector *c);
 

@@ -27,13 +27,12 @@
 enum {
     WORDS = 3,
     INSERTION = 12,
-    SMALL = 1 << 7,  /* records of a bucket that is cut by half bytes */
-    TABLE = 1 << 14, /* places of the table */
-    TABLE_SHARE = 8, /* of the memory of a collector */
-    AT_ONCE =
-        (1 << 26) / (int)sizeof(cs_record), /* slots from the start: untouched ones are free */
-    GROWTH = 4,                             /* a sort between: a third more to sort at most */
-    LIKE_NEW = 3 << 16,                     /* records that tell whether they are mostly new */
+    SMALL = 1 << 7,     /* records of a bucket that is cut by half bytes */
+    TABLE = 1 << 14,    /* places of the table */
+    TABLE_SHARE = 8,    /* of the memory of a collector */
+    FIRST = 1 << 20,    /* slots to fill before equal records are added up, */
+    GROWTH = 4,         /* and how many times more if that was in vain */
+    LIKE_NEW = 3 << 16, /* records that tell whether they are mostly new */
     CHECKED = 1 << 16
 };
 
@@ -86,22 +85,21 @@ static int first_difference(const cs_record *r, int64_t n, int known)
 }
 
 /* Moves the records to their buckets: that of b reaches from next[b], which is used up, to end[b].
- */
+ * Each step puts the record at i where it belongs and takes what stood there, so no step waits for
+ * the one before, as it would if a record were followed from place to place. */
 static void permute(cs_record *r, int w, int shift, unsigned mask, const int64_t *end,
                     int64_t *next)
 {
-    for (unsigned b = 0; b <= mask; ++b) {
-        while (next[b] < end[b]) {
-            cs_record moving = r[next[b]];
-            unsigned to = digit(&r[next[b]], w, shift, mask);
-            while (to != b) {
-                cs_record *place = &r[next[to]++], displaced = *place;
-                to = digit(place, w, shift, mask);
+    for (bool whole = false; !whole;) {
+        whole = true;
+        for (unsigned b = 0; b <= mask; ++b) {
+            for (int64_t i = next[b]; i < end[b]; ++i) {
+                cs_record *place = &r[next[digit(r + i, w, shift, mask)]++], x = *place;
                 __builtin_prefetch(place + 2, 1);
-                *place = moving;
-                moving = displaced;
+                *place = r[i];
+                r[i] = x;
             }
-            r[next[b]++] = moving;
+            whole = whole && next[b] == end[b];
         }
     }
 }
@@ -168,14 +166,14 @@ cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
     c->places = share < 64 ? 64 : share < TABLE ? share : TABLE;
     c->largest = bytes / size - c->places;
     c->largest = c->largest < 2 * c->places ? 2 * c->places : c->largest;
-    c->capacity = c->largest < AT_ONCE ? c->largest : AT_ONCE;
+    c->capacity = c->largest < FIRST ? c->largest : FIRST;
     c->table = cs_calloc(c->places, sizeof *c->table);
-    c->slot = cs_alloc(c->capacity, sizeof *c->slot);
+    c->slot = cs_alloc(c->largest, sizeof *c->slot); /* untouched ones cost nothing */
     if (!c->table || !c->slot) {
         cs_collector_free(c);
         return CS_ERR_MEMORY;
     }
-    cs_mem_large_pages(c->slot, c->capacity * size);
+    cs_mem_large_pages(c->slot, c->largest * size);
     return CS_OK;
 }
 
@@ -208,19 +206,6 @@ static bool mostly_new(int64_t kept, int64_t added)
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-static cs_status grow(cs_collector *c)
-{
-    int64_t capacity = c->capacity < c->largest / GROWTH ? GROWTH * c->capacity : c->largest;
-    cs_record *more = cs_realloc(c->slot, capacity, sizeof *more); /* large ones move by pages */
-    if (!more) {
-        return CS_ERR_MEMORY;
-    }
-    cs_mem_large_pages(more, capacity * (int64_t)sizeof *more);
-    c->slot = more;
-    c->capacity = capacity;
-    return CS_OK;
-}
-
 /* Sorts the slots and adds up what is equal. */
 static cs_status sort_slots(cs_collector *c)
 {
@@ -240,16 +225,20 @@ static cs_status sort_slots(cs_collector *c)
     return CS_OK;
 }
 
-/* The slots are full: adding up may empty half of them, else there are more or they are spilled. */
+/* The slots are full: adding up may empty half of them, else more are used as long as there are
+ * any, and then they are spilled. */
 cs_status cs_collector_make_room(cs_collector *c)
 {
     const int64_t before = c->used;
-    const bool appended = c->append, may_grow = c->capacity < c->largest;
-    cs_status status = appended && may_grow ? CS_OK : sort_slots(c);
+    const bool appended = c->append, more = c->capacity < c->largest;
+    cs_status status = appended && more ? CS_OK : sort_slots(c);
     bool enough = !appended && c->used <= c->capacity / 2;
-    if (status != CS_OK || enough || may_grow) {
+    if (status != CS_OK || enough || more) {
         c->added = c->passed = 0;
-        return status != CS_OK || enough ? status : grow(c);
+        if (!enough && more) {
+            c->capacity = c->capacity < c->largest / GROWTH ? GROWTH * c->capacity : c->largest;
+        }
+        return status;
     }
     c->append = appended && mostly_new(c->used, before);
     c->repeats = c->repeats || (appended && !c->append);
