@@ -87,6 +87,8 @@ static cs_spectrum_options solver_options(const cs_connectivity_options *options
                                  .solver = options->solver,
                                  .tol = options->tol,
                                  .max_iterations = options->max_iterations,
+                                 .no_reduction = options->no_reduction,
+                                 .moment4_budget = options->moment4_budget,
                                  .seed = options->seed,
                                  .threads = options->threads};
 }

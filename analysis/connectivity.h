@@ -37,6 +37,8 @@ typedef struct {
     cs_solver solver;
     double tol;             /* relative residual wanted; 0: 1e-12 */
     int64_t max_iterations; /* 0: the solver's default */
+    bool no_reduction;      /* as in cs_spectrum_options */
+    double moment4_budget;  /* as there */
     uint64_t seed;
     int threads;
     const cs_progress *progress;

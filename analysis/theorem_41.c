@@ -14,7 +14,6 @@
  * orthogonality ||U^T U - I||_F enters with at most 8. The tie tolerance delta turns the cost 1/2
  * of a wrong argmax into (1 - delta)^2 / 2, i.e. scales the right side by 1 + 2 delta.
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@
 #include "base/mem.h"
 
 static const double UNWEIGHTED_LIMIT = 2e9; /* multiply-adds of its Gram-Schmidt */
-static const double SE_WIDTH = 3;           /* standard errors of an estimated sum sigma^4 */
+static const double LEVEL = 0.9973;         /* of the interval of an estimated sum sigma^4 */
 
 void cs_41_curve_free(cs_41_curve *c)
 {
@@ -60,29 +59,30 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
                        "spectrum lacks",
                        (long long)s->k);
     }
-    double after2 = 0, after4 = 0, drift = 0;
+    cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
+    if (!tail) {
+        return CS_ERR_MEMORY;
+    }
+    cs_spectrum_tails(s, LEVEL, tail);
+    c->source = c->full               ? "all singular values"
+                : s->sum4.samples > 0 ? "estimated sum sigma^4 less the top t"
+                                      : "exact sum sigma^4 less the top t";
+    for (int64_t j = 0; j < c->t_max; ++j) {
+        const cs_interval *x = &tail[j + 1];
+        c->tail4[j] = x->value;
+        c->tail4_error[j] = fmax(x->high - x->value, x->value - x->low);
+    }
+    cs_free(tail);
+    double after2 = 0, before2 = 0;
     for (int64_t j = s->k - 1; c->full && j >= 0; --j) {
-        double s2 = s->sigma[j] * s->sigma[j];
         if (j < c->t_max) {
             c->tail2[j] = after2;
-            c->tail4[j] = after4;
-            c->tail4_error[j] = drift + DBL_EPSILON * (double)s->k * after4;
         }
-        after2 += s2;
-        after4 += s2 * s2;
-        drift += 4 * s->sigma[j] * s2 * s->residual[j];
+        after2 += s->sigma[j] * s->sigma[j];
     }
-    double before2 = 0, before4 = 0;
-    drift = 0;
     for (int64_t j = 0; !c->full && j < c->t_max; ++j) {
-        double s2 = s->sigma[j] * s->sigma[j];
-        before2 += s2;
-        before4 += s2 * s2;
-        drift += 4 * s->sigma[j] * s2 * s->residual[j];
+        before2 += s->sigma[j] * s->sigma[j];
         c->tail2[j] = fmax(0, s->sum_sigma2 - before2);
-        c->tail4[j] = fmax(0, s->sum_sigma4 - before4);
-        c->tail4_error[j] = SE_WIDTH * s->sum_sigma4_error + drift +
-                            DBL_EPSILON * (double)(s->rows + s->cols) * s->sum_sigma4;
     }
     for (int64_t j = 0; j < c->t_max; ++j) {
         bool known = j + 1 < s->k;

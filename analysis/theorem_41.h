@@ -77,7 +77,8 @@ void cs_41_rotations_free(cs_41_rotations *rotations);
 /* Everything measured, entry t - 1 for t = 1..t_max. */
 typedef struct {
     int64_t t_max;
-    bool full; /* all nonzero singular values are known */
+    bool full;          /* all nonzero singular values are known */
+    const char *source; /* what the tails are made from */
     cs_41_labels labels;
     cs_41_rotations rotations;
     double *error, *worst;    /* E as returned; the worst over rotations too */

@@ -179,7 +179,7 @@ static cs_status describe(const cs_41_curve *c, const tally *n, cs_statement *s)
     for (size_t i = 0; status == CS_OK && i < sizeof number / sizeof *number; ++i) {
         status = cs_statement_detail(s, number[i].key, cs_json_number(number[i].value));
     }
-    return status;
+    return status == CS_OK ? cs_statement_detail(s, "tail_source", json_string(c->source)) : status;
 }
 
 static cs_status assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_statement *s)

@@ -28,6 +28,7 @@ typedef enum {
     CS_STREAM_SHOWN,    /* what an analysis shows for a masked token */
     CS_STREAM_SAMPLE,   /* rows of states drawn to compare with as many others */
     CS_STREAM_DENSITY,  /* sign vectors of a spectral density */
+    CS_STREAM_SKETCH,   /* sign vectors that sketch the top of a spectrum */
 } cs_stream;
 
 typedef struct {

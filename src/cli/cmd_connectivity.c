@@ -87,16 +87,33 @@ static cs_status save_unfinished(const study *t)
     return status;
 }
 
+/* How every matrix of a run is measured, for its k leading values below 1. */
+static cs_status measuring_options(const cs_args *args, int64_t k, cs_connectivity_options *out)
+{
+    cs_spectrum_options so = {0};
+    cs_status status = cs_args_spectrum(args, &so);
+    *out = (cs_connectivity_options){.k = k,
+                                     .solver = so.solver,
+                                     .tol = so.tol,
+                                     .max_iterations = so.max_iterations,
+                                     .no_reduction = so.no_reduction,
+                                     .moment4_budget = cs_args_moment_budget(args),
+                                     .seed = so.seed,
+                                     .threads = so.threads,
+                                     .progress = so.progress};
+    return status;
+}
+
 /* Measures one matrix and keeps its record. */
 static cs_status look_at(cs_args *args, study *t, const char *series, const char *position,
                          const double *se, const cs_csr *a)
 {
     cs_connectivity c = {0};
-    cs_connectivity_options options = {.k = cs_args_int(args, "k"),
-                                       .seed = t->seed,
-                                       .threads = cs_args_threads(args),
-                                       .progress = cs_output_progress(args)};
-    cs_status status = cs_connectivity_of(a, &options, &c);
+    cs_connectivity_options options = {0};
+    double cost = 0;
+    cs_status status = measuring_options(args, cs_args_int(args, "k"), &options);
+    status = status ? status : cs_args_note_moment4(args, a, &cost);
+    status = status ? status : cs_connectivity_of(a, &options, &c);
     if (status == CS_OK && !c.spectrum.converged) {
         status = cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge", series,
                          position);
@@ -127,7 +144,7 @@ static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
     cs_status status = cs_cooc_build(corpus, m->build, &cooc);
     if (status == CS_OK &&
         (status = cs_connectivity_of(&cooc.matrix.a, &m->options, &c)) == CS_OK) {
-        cs_record_values(&c, values);
+        cs_record_values(&c, values, true);
     }
     cs_connectivity_free(&c);
     cs_cooc_free(&cooc);
@@ -149,11 +166,14 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     cs_status status = cs_objective_parse(spec, &options.objective);
     options.context.given = given;
     cs_output_note(args, "%s, target position %s", spec, position);
+    measuring m = {.build = &options};
+    if (status == CS_OK) {
+        status = measuring_options(args, CS_RECORD_SIGMAS, &m.options);
+    }
     if (status == CS_OK && t->blocks > 0) {
-        measuring m = {
-            &options,
-            {.k = CS_RECORD_SIGMAS, .seed = t->seed, .threads = options.threads, .no_probe = true}};
         const cs_corpus_metrics metrics = {CS_RECORD_VALUES, metrics_of, &m};
+        m.options.no_probe = true;
+        m.options.progress = NULL;
         status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, NULL, se);
     }
     if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK) {
@@ -256,13 +276,19 @@ static const char *given_of(const cs_args *args, const cs_opt *group)
 static cs_status check_mode(const cs_args *args)
 {
     const bool features = cs_args_given(args, "pairs");
-    const cs_opt *const groups[] = {features ? cs_group_corpus : cs_group_features,
-                                    features ? cs_group_cooc : cs_group_rank_rows};
+    static const cs_opt *const of_matrices[] = {cs_group_corpus, cs_group_cooc, cs_group_solver,
+                                                cs_group_moments, NULL};
+    static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
+    const cs_opt *const *group = features ? of_matrices : of_features;
     const char *other = features && cs_args_given(args, "compare") ? "compare"
                         : features && cs_args_given(args, "k")     ? "k"
                                                                    : NULL;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups && !other; ++i) {
-        other = given_of(args, groups[i]);
+    for (; *group && !other; ++group) {
+        other = given_of(args, *group);
+    }
+    if (!other && cs_args_flag(args, "normalised")) {
+        return cs_fail(CS_ERR_USAGE, "--normalised: volumes and cuts need the counts or "
+                                     "probabilities behind a normalised matrix");
     }
     if (!other) {
         return CS_OK;
@@ -343,7 +369,9 @@ const cs_command cs_cmd_connectivity = {
         "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite graph, "
         "the leading singular values, sum sigma^2 and sum sigma^4, and for the "
         "heaviest component the Cheeger bounds (1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2) with "
-        "the sweep cut.\n\n"
+        "the sweep cut. Sum sigma^4 is exact where its cost, told first, is within "
+        "--moment-budget; else sum_sigma4_samples is above 0, sum_sigma4_error is the standard "
+        "error of the estimate, and sum_sigma4_low and sum_sigma4_high are its 95% interval.\n\n"
         "With --corpus, several objectives are compared on the same documents and contexts, target "
         "position blind and given, with standard errors by "
         "delete-block jackknife over documents. DIR receives connectivity.csv, connectivity.json "
@@ -358,7 +386,8 @@ const cs_command cs_cmd_connectivity = {
         "features.csv, features.json and similarity.csv (cospec plot similarity).",
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
-                                      cs_group_corpus, cs_group_cooc, NULL},
+                                      cs_group_corpus, cs_group_cooc, cs_group_solver,
+                                      cs_group_moments, NULL},
     .examples = "# two objectives on a file of your own, windows of 3\n"
                 "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
                 "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"

@@ -22,9 +22,9 @@ static const cs_opt cooc_options[] = {
     {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
-static const cs_opt *const cooc_groups[] = {
-    cs_group_corpus, cs_group_plan, cs_group_plan_numbers, cs_group_cooc, cooc_options,
-    cs_group_ranks,  NULL};
+static const cs_opt *const cooc_groups[] = {cs_group_corpus,  cs_group_plan, cs_group_plan_numbers,
+                                            cs_group_cooc,    cooc_options,  cs_group_ranks,
+                                            cs_group_moments, NULL};
 
 static void set(cs_status *status, json_t *object, const char *key, json_t *value)
 {
@@ -205,6 +205,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
         cs_spectrum_options wanted = {.k = side < TOP ? side : TOP,
                                       .values_only = true,
                                       .moment4 = true,
+                                      .moment4_budget = cs_args_moment_budget(args),
                                       .seed = options->seed,
                                       .threads = options->threads,
                                       .progress = options->progress};
@@ -220,6 +221,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
         set(&full, o, "components", json_integer(spectrum.components));
         set(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
         set(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
+        set(&full, o, "sum_sigma4_error", cs_json_number(spectrum.sum_sigma4_error));
         set(&full, o, "sigma", cs_json_numbers(spectrum.k, spectrum.sigma));
         set(&full, o, "residual", cs_json_numbers(spectrum.k, spectrum.residual));
         status = json_array_append_new(array, o) == 0 && full == CS_OK
@@ -394,6 +396,9 @@ static cs_status run_cooc(cs_args *args)
     cs_status status = cs_args_cooc(args, &file, &options);
     if (status == CS_OK && list) {
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
+    }
+    if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget")) {
+        status = cs_fail(CS_ERR_USAGE, "--moment-budget goes with a list of --draws");
     }
     if (status == CS_OK && cs_args_flag(args, "mpi")) {
         status = cs_ranks_join(args, &comm);

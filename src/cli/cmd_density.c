@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/tail_report.h"
 #include "cooc/spectrum_density.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -35,16 +36,10 @@ static void set(cs_status *status, json_t *object, const char *key, json_t *valu
     *status = *status == CS_OK ? now : *status;
 }
 
-static json_t *interval_json(const cs_interval *x)
-{
-    return json_pack("{s:o, s:o, s:o}", "value", cs_json_number(x->value), "low",
-                     cs_json_number(x->low), "high", cs_json_number(x->high));
-}
-
 static json_t *result_json(const cs_args *args, const cs_spectrum_density *d)
 {
     cs_status status = CS_OK;
-    json_t *o = json_object(), *tails = json_array();
+    json_t *o = json_object();
     const struct {
         const char *key;
         int64_t value;
@@ -85,38 +80,15 @@ static json_t *result_json(const cs_args *args, const cs_spectrum_density *d)
     for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
         set(&status, o, reals[i].key, cs_json_number(reals[i].value));
     }
-    set(&status, o, "sum_sigma2_estimate", interval_json(&d->sum2));
-    set(&status, o, "sum_sigma4_estimate", interval_json(&d->sum4));
+    set(&status, o, "sum_sigma2_estimate", cs_interval_json(&d->sum2));
+    set(&status, o, "sum_sigma4_estimate", cs_interval_json(&d->sum4));
     set(&status, o, "sigma", cs_json_numbers(d->k, d->sigma));
-    for (int64_t t = 0; t <= d->k && status == CS_OK; ++t) {
-        json_t *row = interval_json(&d->tail[t]);
-        double exact = d->tail_exact ? d->tail_exact[t] : NAN;
-        if ((status = cs_json_set(row, "t", json_integer(t))) != CS_OK ||
-            (status = cs_json_set(row, "exact", cs_json_number(exact))) != CS_OK ||
-            json_array_append(tails, row) != 0) {
-            status = cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-        }
-        json_decref(row);
-    }
-    set(&status, o, "tail", tails);
+    set(&status, o, "tail", cs_tails_json(d->k, d->tail, d->tail_exact));
     if (status != CS_OK) {
         json_decref(o);
         o = NULL;
     }
     return o;
-}
-
-static cs_status interval_cells(cs_table *table, const char *name, const cs_interval *x)
-{
-    static const char *const ends[] = {"", "_low", "_high"};
-    const double value[] = {x->value, x->low, x->high};
-    cs_status status = CS_OK;
-    for (int i = 0; i < 3 && status == CS_OK; ++i) {
-        char *column = cs_format("%s%s", name, ends[i]);
-        status = column ? cs_table_real(table, column, value[i]) : CS_ERR_MEMORY;
-        cs_free(column);
-    }
-    return status;
 }
 
 static cs_status curve_table(const cs_spectrum_density *d, cs_table *table)
@@ -129,34 +101,11 @@ static cs_status curve_table(const cs_spectrum_density *d, cs_table *table)
     for (int64_t i = 0; i < e->points && status == CS_OK; ++i) {
         if ((status = cs_table_row(table)) == CS_OK &&
             (status = cs_table_real(table, "sigma", d->x[i])) == CS_OK &&
-            (status = interval_cells(table, "density", &e->density[i])) == CS_OK &&
-            (status = interval_cells(table, "above", &e->above[i])) == CS_OK) {
-            status = interval_cells(table, "fourth_below", &e->fourth_below[i]);
+            (status = cs_interval_cells(table, "density", &e->density[i])) == CS_OK &&
+            (status = cs_interval_cells(table, "above", &e->above[i])) == CS_OK) {
+            status = cs_interval_cells(table, "fourth_below", &e->fourth_below[i]);
         }
     }
-    return status;
-}
-
-static cs_status write_tails(cs_args *args, const cs_spectrum_density *d)
-{
-    cs_table table = {0};
-    char *path = NULL;
-    cs_status status = cs_table_init(&table, "t,tail,tail_low,tail_high,exact");
-    for (int64_t t = 0; t <= d->k && status == CS_OK; ++t) {
-        if ((status = cs_table_row(&table)) == CS_OK &&
-            (status = cs_table_int(&table, "t", t)) == CS_OK &&
-            (status = interval_cells(&table, "tail", &d->tail[t])) == CS_OK) {
-            status = cs_table_real(&table, "exact", d->tail_exact ? d->tail_exact[t] : NAN);
-        }
-    }
-    if (status == CS_OK) {
-        status = cs_output_path(args, "tail.csv", &path);
-    }
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&table, path);
-    }
-    cs_free(path);
-    cs_table_free(&table);
     return status;
 }
 
@@ -195,7 +144,7 @@ static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
         status = curve_table(d, &table);
     }
     if (status == CS_OK && cs_args_given(args, "output")) {
-        status = write_tails(args, d);
+        status = cs_tails_write(args, d->k, d->tail, d->tail_exact);
     }
     if (status == CS_OK) {
         note_summary(args, d);

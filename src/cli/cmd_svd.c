@@ -11,6 +11,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/tail_report.h"
 #include "cooc/spectrum.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -287,12 +288,13 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                    (long long)s->rows, (long long)s->cols, (long long)s->nnz,
                    (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
                    cs_solver_name(s->solver));
-    cs_output_note(args,
-                   "sum sigma^2 %.12g, sum sigma^4 %.12g; certificates: components %s, "
-                   "moments %s, probe %s, inertia %s, residual %s",
-                   s->sum_sigma2, s->sum_sigma4, state_name(s->cert_components.state),
-                   state_name(s->cert_moments.state), state_name(s->cert_probe.state),
-                   state_name(s->cert_inertia.state), state_name(s->cert_residual.state));
+    cs_output_note(
+        args,
+        "sum sigma^2 %.12g; certificates: components %s, moments %s, probe %s, inertia %s, "
+        "residual %s",
+        s->sum_sigma2, state_name(s->cert_components.state), state_name(s->cert_moments.state),
+        state_name(s->cert_probe.state), state_name(s->cert_inertia.state),
+        state_name(s->cert_residual.state));
     if (s->cert_inertia.why[0] && cs_args_given(args, "certify")) {
         cs_output_note(args, "inertia: %s", s->cert_inertia.why);
     }
@@ -319,6 +321,9 @@ static cs_status print_result(cs_args *args, const cs_gpu *gpu, const cs_spectru
         set(&status, json, "target_position", json_string(position));
     }
     if (status == CS_OK) {
+        status = cs_sum4_report(args, s, json);
+    }
+    if (status == CS_OK) {
         status = result_table(s, &table);
     }
     if (status == CS_OK && cs_args_flag(args, "vectors")) {
@@ -339,13 +344,14 @@ static cs_status print_result(cs_args *args, const cs_gpu *gpu, const cs_spectru
 
 static cs_status claim_all(const cs_args *args)
 {
-    static const char *const files[] = {"svd.json", "svd.csv", "u.npy", "v.npy", "sigma.npy"};
+    static const char *const files[] = {"svd.json", "svd.csv", "tail.csv",
+                                        "u.npy",    "v.npy",   "sigma.npy"};
     bool vectors = cs_args_flag(args, "vectors");
     if (vectors && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--vectors needs -o DIR");
     }
     cs_status status = CS_OK;
-    for (int i = 0; i < (vectors ? 5 : 2) && status == CS_OK; ++i) {
+    for (int i = 0; i < (vectors ? 6 : 3) && status == CS_OK; ++i) {
         status = cs_output_claim(args, files[i]);
     }
     return status;
@@ -524,6 +530,10 @@ const cs_command cs_cmd_svd = {
         "With --device cuda, large components are solved on a GPU: dense by cuSOLVER, or truncated "
         "by the block solver; residuals and certificates are the CPU's all the same. --dry-run "
         "then says how much of its memory each way takes.\n\n"
+        "Tails sum_{j>t} sigma_j^4 (the right side of Theorem 4.1) for t = 0..K need no more "
+        "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, told "
+        "first, is within --moment-budget, else an estimate with an interval, in tail.csv and in "
+        "the result. Without any triplet: cospec density.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
         "printed as far as it is known, with exit code 4.\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "

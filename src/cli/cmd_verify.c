@@ -14,6 +14,7 @@
 #include "cli/judge.h"
 #include "cli/output.h"
 #include "cli/sweep.h"
+#include "cli/tail_report.h"
 #include "cli/verify_labels.h"
 #include "cli/verify_linear.h"
 #include "cli/verify_trained.h"
@@ -218,7 +219,12 @@ static cs_status spectrum_for(const verify *v, const cs_csr *a, cs_spectrum *out
     o.moment4 = true;
     o.moment4_budget = cs_args_moment_budget(v->args);
     o.values_only = false;
-    cs_status status = cs_spectrum_of(a, &o, out);
+    double cost = 0;
+    cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, &cost) : CS_OK;
+    status = status ? status : cs_spectrum_of(a, &o, out);
+    if (status == CS_OK && o.k > 0) {
+        cs_sum4_note(v->args, &out->sum4);
+    }
     if (status == CS_OK && !out->converged) {
         cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
                        (long long)out->k, (long long)(o.k > 0 ? o.k : side));
@@ -505,6 +511,13 @@ const cs_command cs_cmd_verify = {
         "Without --objective, 3.1 and 4.1 look at masked and at autoregressive pretraining. The "
         "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions masked. "
         "Options of the toy model take sweeps A:B:STEP.\n"
+        "\n"
+        "4.1 on a matrix of a corpus (cospec cooc --corpus ... -o DIR, then --matrix DIR) needs no "
+        "full SVD: the tail sum_{j>t} sigma_j^4 is sum sigma^4 less the first t of K triplets "
+        "(-k), "
+        "exact where that sum costs no more than --moment-budget, else estimated; then the "
+        "half-width of its interval at 99.73% is part of the numerical error, and tail_source says "
+        "so. cospec density gives the same tail with no triplet at all.\n"
         "\n"
         "4.3 takes a random model of linear attention on the toy model's sequences, or a trained "
         "one (--model, cospec train --arch linear) on a text. It evaluates the printed bound with "

@@ -24,6 +24,9 @@ enum {
     SUM_SIGMA2,
     SUM_SIGMA4,
     SUM_SIGMA4_ERROR,
+    SUM_SIGMA4_LOW,
+    SUM_SIGMA4_HIGH,
+    SUM_SIGMA4_SAMPLES,
     LARGEST_RESIDUAL,
     METRICS,
 };
@@ -46,15 +49,17 @@ static const struct {
     [CHEEGER_UPPER] = {"cheeger_upper", "sqrt(1 - sigma2^2) >= h", true},
     [SUM_SIGMA2] = {"sum_sigma2", "||Abar||_F^2", true},
     [SUM_SIGMA4] = {"sum_sigma4", "||Abar^T Abar||_F^2", true},
-    [SUM_SIGMA4_ERROR] = {"sum_sigma4_error", "standard error of a Hutchinson estimate; 0: exact",
-                          false},
+    [SUM_SIGMA4_ERROR] = {"sum_sigma4_error", "standard error of an estimate; 0: exact", false},
+    [SUM_SIGMA4_LOW] = {"sum_sigma4_low", "95% interval of an estimate", false},
+    [SUM_SIGMA4_HIGH] = {"sum_sigma4_high", "95% interval of an estimate", false},
+    [SUM_SIGMA4_SAMPLES] = {"sum_sigma4_samples", "random vectors of an estimate; 0: exact", false},
     [LARGEST_RESIDUAL] = {"largest_residual", "of the singular triplets, through Abar", false},
 };
 
 _Static_assert(METRICS + CS_RECORD_SIGMAS == CS_RECORD_VALUES,
                "the jackknife measures all of them");
 
-void cs_record_values(const cs_connectivity *c, double values[CS_RECORD_VALUES])
+void cs_record_values(const cs_connectivity *c, double values[CS_RECORD_VALUES], bool resampled)
 {
     const cs_spectrum *p = &c->spectrum;
     double residual = 0.0;
@@ -74,8 +79,11 @@ void cs_record_values(const cs_connectivity *c, double values[CS_RECORD_VALUES])
         [SWEEP_VOLUME] = c->cut.sweep_volume,
         [CHEEGER_UPPER] = c->cut.upper,
         [SUM_SIGMA2] = p->sum_sigma2,
-        [SUM_SIGMA4] = p->sum_sigma4,
+        [SUM_SIGMA4] = resampled && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4,
         [SUM_SIGMA4_ERROR] = p->sum_sigma4_error,
+        [SUM_SIGMA4_LOW] = p->sum4.low,
+        [SUM_SIGMA4_HIGH] = p->sum4.high,
+        [SUM_SIGMA4_SAMPLES] = (double)p->sum4.samples,
         [LARGEST_RESIDUAL] = residual,
     };
     memcpy(values, taken, sizeof taken);
@@ -90,7 +98,7 @@ json_t *cs_record_of(const char *series, const char *position, const char *conte
 {
     const cs_spectrum *p = &c->spectrum;
     double value[CS_RECORD_VALUES];
-    cs_record_values(c, value);
+    cs_record_values(c, value, false);
     json_t *record = json_pack("{s:s, s:s, s:s}", "series", series, "target_position", position,
                                "context", context);
     double *sigma_se = cs_alloc(p->k, sizeof *sigma_se);

@@ -15,11 +15,13 @@
 
 enum {
     CS_RECORD_SIGMAS = 8,  /* leading values below 1 that get an interval */
-    CS_RECORD_VALUES = 23, /* metrics and those values: what the jackknife measures */
+    CS_RECORD_VALUES = 26, /* metrics and those values: what the jackknife measures */
 };
 
-/* The metrics of one matrix, then its leading values below 1 (NaN where there are fewer). */
-void cs_record_values(const cs_connectivity *c, double values[CS_RECORD_VALUES]);
+/* The metrics of one matrix, then its leading values below 1 (NaN where there are fewer).
+ * resampled: for the jackknife, whose errors would be those of the samples where sum sigma^4 is an
+ * estimate: that value is then NaN. */
+void cs_record_values(const cs_connectivity *c, double values[CS_RECORD_VALUES], bool resampled);
 
 /* {"series", "target_position", "context", <metric>: {"value", "se"}, ..., "sigma": [...],
  * "sigma_se": [...], "residual": [...]}; se: CS_RECORD_VALUES standard errors or NULL. NULL when

@@ -108,8 +108,8 @@ cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)
 /* cs_group_moments as cs_spectrum_options takes it. */
 double cs_args_moment_budget(const cs_args *args);
 
-/* Says on stderr, before the work, what the exact sum of sigma^4 would cost at most and whether it
- * will be exact; *cost receives the multiply-adds. */
+/* Says on stderr, before the work, what the exact sum of sigma^4 would cost and whether it will be
+ * exact; *cost receives the multiply-adds. */
 cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cost) CS_MUST_CHECK;
 
 /* --threads as the library takes it, 0 when unset; --seed. */

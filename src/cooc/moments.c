@@ -1,26 +1,25 @@
-/* Second and fourth moments of a spectrum.
+/* Sums over a spectrum: the second moment from the nonzeros, the fourth by samples.
  *
- * Method. The fourth moment is ||G||_F^2 with G = Abar Abar^T or Abar^T Abar, whichever costs fewer
- * multiply-adds. A row of G is scattered into a dense accumulator; only entries up to the diagonal
- * are formed, those below count twice. Rows are grouped into blocks of a fixed size, whose sums are
- * added in block order, so the bits do not depend on the threads.
+ * Method of the estimate (moments.h). The samples are quadratic forms in signs; their variance is 2
+ * (||R||_F^2 - sum R_ii^2), R the remainder. Householder QR keeps the known vectors, which stand
+ * first, and makes the sketch orthogonal to them.
  *
- * Hutchinson's estimator draws z with independent random signs: E z' M z = tr M with
- * M = (Abar^T Abar)^2. Its variance is 2 (||M||_F^2 - sum M_ii^2).
- *
- * Limits: the exact moment of a matrix with a very full column costs the square of its length; ask
- * cs_moment4_cost first.
+ * Limits: for the exact fourth moment see moments_exact.c; ask cs_moment4_cost_of first.
  */
 #include "cooc/moments.h"
 
+#include <cblas.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/student.h"
 #include "base/threads.h"
 #include "cooc/compensated.h"
 
-enum { GRAM_BLOCK = 64, SAMPLE_BLOCK = 8 };
+enum { SAMPLE_BLOCK = 8 };
+static const double LEVEL = 0.95;
 
 double cs_moment2(const cs_csr *abar)
 {
@@ -32,151 +31,34 @@ double cs_moment2(const cs_csr *abar)
     return sum + lost;
 }
 
-/* Multiply-adds of the lower half of A^T A, whose row lengths are those of `a`. */
-static double gram_cost(const cs_csr *a)
-{
-    double cost = 0;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        double n = (double)(a->ptr[i + 1] - a->ptr[i]);
-        cost += n * (n + 1) / 2;
-    }
-    return cost;
-}
-
-cs_status cs_moment4_cost_of(const cs_csr *a, double *out)
-{
-    int64_t *count = cs_calloc(a->cols, sizeof *count), nnz = cs_csr_nnz(a);
-    if (!count) {
-        return CS_ERR_MEMORY;
-    }
-    double columns = 0;
-    for (int64_t e = 0; e < nnz; ++e) {
-        ++count[a->col[e]];
-    }
-    for (int64_t j = 0; j < a->cols; ++j) {
-        columns += (double)count[j] * ((double)count[j] + 1) / 2;
-    }
-    cs_free(count);
-    *out = fmin(gram_cost(a), columns);
-    return CS_OK;
-}
-
-double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t)
-{
-    return fmin(gram_cost(abar), gram_cost(abar_t));
-}
-
+/* What the estimate works on: Q (cols x known + sketched) and the operator. */
 typedef struct {
-    const cs_csr *a, *at; /* the Gram matrix is A A^T */
-    double *sum;          /* by block */
-    double *row;          /* by worker: a->rows values, zero between rows */
-    uint8_t *mark;        /* by worker: which of them are in `touched` */
-    int32_t *touched;     /* by worker */
-    int64_t blocks;
-    const cs_progress *progress;
-} gram_job;
+    const cs_csr *a, *at;
+    const cs_moment4_sampling *s;
+    cs_dense own;      /* room of Q where there is a sketch */
+    const cs_dense *q; /* NULL: nothing is taken out */
+    int64_t known, sketch;
+} estimate;
 
-static double gram_row_square(const gram_job *job, int64_t i, double *row, uint8_t *mark,
-                              int32_t *touched)
-{
-    const cs_csr *a = job->a, *at = job->at;
-    int64_t n = 0;
-    for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-        double x = a->val[e];
-        int64_t end = at->ptr[a->col[e] + 1];
-        for (int64_t f = at->ptr[a->col[e]]; f < end; ++f) {
-            int32_t j = at->col[f];
-            if (j > i) {
-                break;
-            }
-            row[j] += x * at->val[f];
-            if (!mark[j]) {
-                mark[j] = 1;
-                touched[n++] = j;
-            }
-        }
-    }
-    double square = 0;
-    for (int64_t t = 0; t < n; ++t) {
-        int32_t j = touched[t];
-        square += (j < i ? 2 : 1) * row[j] * row[j];
-        row[j] = 0;
-        mark[j] = 0;
-    }
-    return square;
-}
-
-static cs_status gram_block(void *ctx, int64_t item, int worker)
-{
-    gram_job *job = ctx;
-    int64_t n = job->a->rows;
-    int64_t end = (item + 1) * GRAM_BLOCK < n ? (item + 1) * GRAM_BLOCK : n;
-    double sum = 0, lost = 0;
-    for (int64_t i = item * GRAM_BLOCK; i < end; ++i) {
-        cs_add_compensated(&sum, &lost,
-                           gram_row_square(job, i, job->row + worker * n, job->mark + worker * n,
-                                           job->touched + worker * n));
-    }
-    job->sum[item] = sum + lost;
-    if (worker == 0) { /* one reporter; its count stands for all */
-        cs_progress_report(job->progress, "fourth moment", item + 1, job->blocks);
-    }
-    return CS_OK;
-}
-
-cs_status cs_moment4(const cs_csr *abar, const cs_csr *abar_t, int threads,
-                     const cs_progress *progress, double *out)
-{
-    cs_status status = CS_ERR_MEMORY;
-    bool columns = gram_cost(abar) < gram_cost(abar_t);
-    gram_job job = {.a = columns ? abar_t : abar, .at = columns ? abar : abar_t};
-    int workers = threads > 0 ? threads : cs_threads();
-    int64_t n = job.a->rows;
-    job.blocks = (n + GRAM_BLOCK - 1) / GRAM_BLOCK;
-    job.progress = progress;
-    job.sum = cs_alloc(job.blocks, sizeof *job.sum);
-    job.row = cs_calloc(workers * n, sizeof *job.row);
-    job.mark = cs_calloc(workers * n, sizeof *job.mark);
-    job.touched = cs_alloc(workers * n, sizeof *job.touched);
-    if (!job.sum || !job.row || !job.mark || !job.touched) {
-        goto done;
-    }
-    status = cs_parallel(job.blocks, workers, gram_block, &job);
-    if (status != CS_OK) {
-        goto done;
-    }
-    double sum = 0, lost = 0;
-    for (int64_t b = 0; b < job.blocks; ++b) {
-        cs_add_compensated(&sum, &lost, job.sum[b]);
-    }
-    *out = sum + lost;
-done:
-    cs_free(job.sum);
-    cs_free(job.row);
-    cs_free(job.mark);
-    cs_free(job.touched);
-    return status;
-}
-
-/* Column c of z becomes the sign vector of sample first + c. */
-static void draw_signs(cs_dense *z, int64_t first, uint64_t seed)
+/* Columns of z become the sign vectors `first`, `first` + 1, ... of a stream. */
+static void draw_signs(cs_stream stream, uint64_t seed, int64_t first, cs_dense *z)
 {
     for (int64_t c = 0; c < z->cols; ++c) {
-        cs_rng rng = cs_rng_at(seed, CS_STREAM_PROBE, (uint64_t)(first + c));
+        cs_rng rng = cs_rng_at(seed, stream, (uint64_t)(first + c));
         cs_rng_signs(&rng, z->rows, z->data + c * z->ld);
     }
 }
 
-/* z := (I - V V^T) z. */
-static cs_status project_out(const cs_dense *v, cs_dense *z)
+/* z := (I - Q Q^T) z. */
+static cs_status project_out(const cs_dense *q, cs_dense *z)
 {
     cs_dense inner = {0};
-    cs_status status = cs_dense_init(&inner, v->cols, z->cols);
+    cs_status status = cs_dense_init(&inner, q->cols, z->cols);
     if (status == CS_OK) {
-        status = cs_gemm(true, false, 1, v, z, 0, &inner);
+        status = cs_gemm(true, false, 1, q, z, 0, &inner);
     }
     if (status == CS_OK) {
-        status = cs_gemm(false, false, -1, v, &inner, 1, z);
+        status = cs_gemm(false, false, -1, q, &inner, 1, z);
     }
     cs_dense_free(&inner);
     return status;
@@ -192,67 +74,162 @@ static double column_square(const cs_dense *a, int64_t col)
     return sum + lost;
 }
 
-/* value[i] = ||Abar^T Abar (I - V V^T) z_i||^2 for samples first .. first + count - 1. */
-static cs_status draw_samples(const cs_csr *abar, const cs_csr *abar_t,
-                              const cs_moment4_sampling *s, int64_t first, int64_t count,
-                              double *value)
+/* z := A^T A z, at most SAMPLE_BLOCK columns; y has room for as many of A's rows. */
+static cs_status apply_gram(const estimate *e, cs_dense *z, const cs_dense *y)
 {
-    cs_dense z = {0}, y = {0};
-    cs_status status = cs_dense_init(&z, abar->cols, count);
+    cs_dense part = {.rows = y->rows, .cols = z->cols, .ld = y->ld, .data = y->data};
+    cs_status status = cs_csr_apply(e->a, z, &part, e->s->threads);
     if (status == CS_OK) {
-        status = cs_dense_init(&y, abar->rows, count);
+        status = cs_csr_apply(e->at, &part, z, e->s->threads);
     }
+    return status == CS_OK ? cs_interrupt_check() : status;
+}
+
+static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
+{
+    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
+}
+
+static int64_t block_at(int64_t first, int64_t all)
+{
+    return all - first < SAMPLE_BLOCK ? all - first : SAMPLE_BLOCK;
+}
+
+/* Q = [V, a basis of M S beside it]. */
+static cs_status sketch(estimate *e, const cs_dense *y)
+{
+    const cs_moment4_sampling *s = e->s;
+    cs_status status = cs_dense_init(&e->own, e->a->cols, e->known + e->sketch);
     if (status != CS_OK) {
-        goto done;
+        return status;
     }
-    draw_signs(&z, first, s->seed);
-    if (s->v && s->v->cols > 0 && (status = project_out(s->v, &z)) != CS_OK) {
-        goto done;
+    for (int64_t j = 0; j < e->known; ++j) {
+        memcpy(e->own.data + j * e->own.ld, s->v->data + j * s->v->ld,
+               (size_t)s->v->rows * sizeof *s->v->data);
     }
-    if ((status = cs_csr_apply(abar, &z, &y, s->threads)) != CS_OK ||
-        (status = cs_csr_apply(abar_t, &y, &z, s->threads)) != CS_OK) {
-        goto done;
+    for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
+        cs_dense z = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
+        draw_signs(CS_STREAM_SKETCH, s->seed, i, &z);
+        if (e->known > 0) {
+            status = project_out(s->v, &z);
+        }
+        status = status ? status : apply_gram(e, &z, y);
+        status = status ? status : apply_gram(e, &z, y);
     }
-    for (int64_t c = 0; c < count; ++c) {
-        value[c] = column_square(&z, c);
+    e->q = &e->own;
+    return status ? status : cs_dense_orthonormalise(&e->own);
+}
+
+/* tr Q^T M Q: the known values, and ||A^T A q||^2 for the sketched vectors. */
+static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, double *out)
+{
+    double sum = 0;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
+        cs_dense q = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
+        cs_dense part = columns_of(z, 0, q.cols);
+        memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
+        status = apply_gram(e, &part, y);
+        for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
+            sum += column_square(&part, c);
+        }
     }
-    status = cs_interrupt_check();
-done:
-    cs_dense_free(&z);
-    cs_dense_free(&y);
+    for (int64_t j = e->known - 1; j >= 0; --j) {
+        sum += pow(e->s->sigma[j], 4);
+    }
+    *out = sum;
     return status;
 }
 
-cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
-                              const cs_moment4_sampling *sampling, double *mean,
-                              double *standard_error)
+/* value[i] = ||A^T A (I - Q Q^T) z_i||^2. */
+static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y, double *value)
 {
-    int64_t samples = sampling->samples;
-    if (samples < 2) {
+    const cs_moment4_sampling *s = e->s;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < s->samples && status == CS_OK; i += SAMPLE_BLOCK) {
+        cs_dense part = columns_of(z, 0, block_at(i, s->samples));
+        draw_signs(CS_STREAM_PROBE, s->seed, i, &part);
+        if (e->q) {
+            status = project_out(e->q, &part);
+        }
+        status = status ? status : apply_gram(e, &part, y);
+        for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
+            value[i + c] = column_square(&part, c);
+        }
+        cs_progress_report(s->progress, "fourth moment, samples", i + part.cols, s->samples);
+    }
+    return status;
+}
+
+cs_sum4 cs_sum4_of_samples(double part, int64_t n, const double *value, double level)
+{
+    double sum = 0, square = 0, count = (double)n;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += value[i];
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        square += (value[i] - sum / count) * (value[i] - sum / count);
+    }
+    cs_sum4 s = {.level = level > 0 ? level : LEVEL, .samples = n};
+    s.error = sqrt(square / (count - 1) / count);
+    double width = cs_student_width(s.level, n - 1) * s.error;
+    s.value = part + sum / count;
+    s.low = part + fmax(0, sum / count - width);
+    s.high = part + sum / count + width;
+    return s;
+}
+
+static cs_sum4 summary(const estimate *e, double part, const double *value)
+{
+    const cs_moment4_sampling *s = e->s;
+    double n = (double)s->samples, q = (double)(e->known + e->sketch), cols = (double)e->a->cols;
+    cs_sum4 sum = cs_sum4_of_samples(part, s->samples, value, s->level);
+    sum.sketch = e->sketch;
+    sum.known = e->known;
+    sum.seed = s->seed;
+    sum.spent = (2 * n + 6 * (double)e->sketch) * (double)cs_csr_nnz(e->a) +
+                2 * cols * q * (n + (e->sketch > 0 ? q : 0));
+    return sum;
+}
+
+cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
+                              const cs_moment4_sampling *s, cs_sum4 *out)
+{
+    estimate e = {.a = abar, .at = abar_t, .s = s, .known = s->v ? s->v->cols : 0};
+    cs_dense z = {0}, y = {0};
+    double *value = NULL, part = 0;
+    if (s->samples < 2) {
         return cs_fail(CS_ERR_USAGE, "%lld samples: an estimate with its error needs 2 or more",
-                       (long long)samples);
+                       (long long)s->samples);
     }
-    double *value = cs_alloc(samples, sizeof *value);
-    cs_status status = value ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; status == CS_OK && i < samples; i += SAMPLE_BLOCK) {
-        int64_t count = samples - i < SAMPLE_BLOCK ? samples - i : SAMPLE_BLOCK;
-        status = draw_samples(abar, abar_t, sampling, i, count, value + i);
+    if (!(s->level >= 0 && s->level < 1)) {
+        return cs_fail(CS_ERR_USAGE, "level %g not in (0, 1)", s->level);
     }
+    e.q = e.known > 0 ? s->v : NULL;
+    int64_t room = s->sketch < abar->cols ? s->sketch : abar->cols;
+    e.sketch = room > e.known ? room - e.known : 0;
+    int blas = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* its bits depend on its threads */
+    value = cs_alloc(s->samples, sizeof *value);
+    cs_status status = value ? cs_dense_init(&z, abar->cols, SAMPLE_BLOCK) : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&y, abar->rows, SAMPLE_BLOCK);
+    if (status == CS_OK && e.sketch > 0) {
+        status = sketch(&e, &y);
+    }
+    status = status ? status : low_rank(&e, &z, &y, &part);
+    status = status ? status : draw_samples(&e, &z, &y, value);
     if (status == CS_OK) {
-        double sum = 0, square = 0, known = 0;
-        for (int64_t i = 0; i < samples; ++i) {
-            sum += value[i];
-        }
-        double average = sum / (double)samples;
-        for (int64_t i = 0; i < samples; ++i) {
-            square += (value[i] - average) * (value[i] - average);
-        }
-        for (int64_t j = 0; sampling->v && j < sampling->v->cols; ++j) {
-            known += pow(sampling->sigma[j], 4);
-        }
-        *mean = known + average;
-        *standard_error = sqrt(square / (double)(samples - 1) / (double)samples);
+        *out = summary(&e, part, value);
     }
+    openblas_set_num_threads(blas);
+    cs_dense_free(&e.own);
+    cs_dense_free(&z);
+    cs_dense_free(&y);
     cs_free(value);
     return status;
+}
+
+cs_sum4 cs_sum4_exact(double value, double spent)
+{
+    return (cs_sum4){.value = value, .low = value, .high = value, .level = 1, .spent = spent};
 }

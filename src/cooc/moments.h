@@ -1,8 +1,12 @@
 /* Sums over the spectrum without a spectrum (theory 2, moment certificates).
  *
  *   sum sigma^2 = ||Abar||_F^2             exactly, from the nonzeros
- *   sum sigma^4 = ||Abar^T Abar||_F^2      exactly, from the sparse Gram matrix of the cheaper
- * side, or by Hutchinson: E_z ||Abar^T Abar z||^2 with z of random signs
+ *   sum sigma^4 = ||Abar^T Abar||_F^2      exactly, by walks of length four, where that is cheap
+ *                                          enough; else an estimate with its interval
+ *
+ * and with it the tail of Theorem 4.1 from the top t values alone,
+ *
+ *   sum_{j>t} sigma_j^4 = sum sigma^4 - sum_{j<=t} sigma_j^4.
  */
 #ifndef CS_COOC_MOMENTS_H
 #define CS_COOC_MOMENTS_H
@@ -16,41 +20,77 @@
 /* ||A||_F^2, compensated; `abar` is an already normalised matrix. */
 double cs_moment2(const cs_csr *abar);
 
-/* Multiply-adds that the exact fourth moment costs on the cheaper side: half of sum_j d_j (d_j + 1)
- * over the columns (Gram matrix of the rows) or over the rows (Gram matrix of the columns), d_j the
- * number of entries. */
-double cs_moment4_cost(const cs_csr *abar, const cs_csr *abar_t);
+/* What the exact fourth moment takes. */
+typedef struct {
+    double multiply_adds; /* those of a sparse walk; frequent tokens go eight at a time, faster */
+    double bytes;         /* beside the matrix, at the most; 2 MB a thread come to it */
+} cs_moment4_cost;
 
-/* The same from a matrix alone, by counting its columns: what a run may cost, told before it. For
- * the matrix before lumping it is an upper bound. O(nnz), cols int64. CS_ERR_MEMORY. */
-cs_status cs_moment4_cost_of(const cs_csr *a, double *out) CS_MUST_CHECK;
+/* The multiply-adds to the last one: at most half of sum d (d + 1) over the degrees d of the rows,
+ * or of the columns, and about the sum over the entries of the smaller of their two degrees
+ * (moments_plan.c). For a matrix before lumping it is an upper bound, near enough: lumping shortens
+ * every walk but may change their order. O(nnz), 64 bytes a row and column. CS_ERR_INPUT beyond
+ * 2^31 - 1 rows or columns, CS_ERR_MEMORY. */
+cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out) CS_MUST_CHECK;
 
-/* Up to this many multiply-adds (a minute on one core) the exact sum is taken unless a caller says
- * otherwise. */
+/* Up to this many multiply-adds (about a minute on one core) the exact sum is taken unless a caller
+ * says otherwise. */
 static const double CS_MOMENT4_BUDGET = 2e10;
 
-/* Exact, row by row of the Gram matrix with one dense accumulator a thread (9 bytes x the Gram
- * matrix' order); same bits for any thread count. abar_t is the transpose. Entries may be negative.
- * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
-cs_status cs_moment4(const cs_csr *abar, const cs_csr *abar_t, int threads,
-                     const cs_progress *progress, double *out) CS_MUST_CHECK;
+/* Exact, in the time and memory of cs_moment4_cost_of; same bits for any thread count. Entries may
+ * be negative. Relative rounding error: at most (4 d + 300) units of 1.1e-16 when none is, d the
+ * largest degree; about their root in practice. CS_ERR_INPUT as there, CS_ERR_MEMORY,
+ * CS_ERR_INTERRUPT. */
+cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress,
+                     double *out) CS_MUST_CHECK;
+
+/* The sum and how it was come by. */
+typedef struct {
+    double value, low, high;        /* exact: low = value = high */
+    double error;                   /* standard error; exact: 0 */
+    double level;                   /* of the interval */
+    int64_t samples, sketch, known; /* random vectors; those sketched and known taken out before;
+                                       exact: 0 samples */
+    uint64_t seed;
+    double spent; /* multiply-adds that it took */
+} cs_sum4;
 
 typedef struct {
     int64_t samples; /* >= 2 */
+    int64_t sketch;  /* at most this many vectors are known or sketched in all; 0: no sketch */
+    double level;    /* of the interval; 0: 0.95 */
     uint64_t seed;
     int threads;
     const cs_dense *v;   /* known right singular vectors, cols x p orthonormal, or NULL */
     const double *sigma; /* their p singular values */
+    const cs_progress *progress;
 } cs_moment4_sampling;
 
-/* Hutchinson estimate from sign vectors and its standard error (Hutchinson, Commun. Stat. Simul.
- * 18, 1989). Known vectors are taken out of the samples:
- *   sum sigma^4 = sum_known sigma_j^4 + E ||Abar^T Abar (I - V V^T) z||^2,
- * whose variance is that of the unknown tail alone; the mean includes the known part. Sample i
- * depends on (seed, i) alone. Cost 2 nnz multiply-adds a sample; memory 16 vectors of either side.
- * CS_ERR_USAGE for fewer than 2 samples, CS_ERR_MEMORY. */
+/* Estimate from sign vectors z (Hutchinson, Commun. Stat. Simul. 18, 1989) of what a low rank part
+ * leaves over (Hutch++: Meyer, Musco, Musco and Woodruff, SOSA 2021). With M = (Abar^T Abar)^2 and
+ * any orthonormal Q,
+ *
+ *   sum sigma^4 = tr M = tr Q^T M Q + E z^T (I - Q Q^T) M (I - Q Q^T) z.
+ *
+ * Q holds the known vectors and an orthonormal basis of M S beside them, S of random signs; the
+ * first term is exact, the second the mean of the samples, its interval Student's. Given Q the mean
+ * has no bias and its variance is that of the remainder alone; the interval's level is as good as
+ * the samples are normal, which they are the nearer the flatter the remainder: sketching takes away
+ * the few large values that would make them skewed. Vector i of either kind depends on (seed, i)
+ * alone, and the bits not on the threads.
+ *
+ * Cost: 2 nnz multiply-adds a sample, 6 nnz a sketched vector, cols (samples + sketch)(p + sketch)
+ * for the projections; memory: 16 vectors of either side and 2 (p + sketch) of the columns'.
+ * CS_ERR_USAGE for fewer than 2 samples or a level not in (0, 1), CS_ERR_MEMORY, CS_ERR_INTERRUPT.
+ */
 cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
-                              const cs_moment4_sampling *sampling, double *mean,
-                              double *standard_error) CS_MUST_CHECK;
+                              const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
+
+/* A part known exactly and n >= 2 samples of the rest, which is no less than 0: mean, standard
+ * error and Student's interval at `level` (0: 0.95). */
+cs_sum4 cs_sum4_of_samples(double part, int64_t n, const double *value, double level);
+
+/* `value` as an exact sum that took `spent` multiply-adds. */
+cs_sum4 cs_sum4_exact(double value, double spent);
 
 #endif

@@ -13,7 +13,9 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "cooc/moments.h"
 #include "linalg/csr.h"
+#include "linalg/density.h"
 #include "linalg/svd.h"
 
 /* Certificates to run, added up. 0 stands for components and moments, which cost next to nothing.
@@ -48,7 +50,8 @@ typedef struct {
     uint64_t seed;
     int threads;
     unsigned certify;      /* CS_CERTIFY_... */
-    bool moment4;          /* compute sum sigma^4 (exact within the budget, else Hutchinson) */
+    bool moment4;          /* compute sum sigma^4: exact within the budget, else estimated from 64
+                              samples beside the triplets found and at least 32 vectors in all */
     double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
                               (moments.h), a positive value below 1: never exact */
     const cs_progress *progress;
@@ -94,6 +97,7 @@ typedef struct {
     double sum_sigma2;                   /* ||Abar||_F^2 */
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
     double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
+    cs_sum4 sum4;           /* how sum_sigma4 was come by, and its interval */
     /* Passed when value <= bound, slack included, but for components and inertia.
      *
      * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed
@@ -174,6 +178,13 @@ cs_status cs_spectrum_require(const cs_spectrum *spectrum) CS_MUST_CHECK;
  * infinite entry, or a sum that overflows; CS_ERR_MEMORY. */
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
                        double *col_mass) CS_MUST_CHECK;
+
+/* Tails sum_{j>t} sigma_j^4, t = 0..k, into k + 1 intervals, none below 0 (Theorem 4.1's right
+ * side). All triplets known: summed from the last one. Else sum sigma^4 less the k values, with
+ * Student's interval of an estimated sum at `level` (0: that of sum4). Both are widened by the
+ * residuals, |sigma^4 - exact| <= 4 (sigma + r)^3 r, and by rounding. NaN where the sum is needed
+ * and was not computed. */
+void cs_spectrum_tails(const cs_spectrum *spectrum, double level, cs_interval *tail);
 
 /* Groups descending values that lie within 1e-9 of the first of their group: (its first value,
  * multiplicity) pairs; arrays of k, returns their number. */

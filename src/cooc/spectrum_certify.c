@@ -3,7 +3,7 @@
  *
  * The fourth moment is taken from the reduced matrix, which has the same nonzero singular values
  * and costs less; it is exact within the budget of multiply-adds and estimated above, with the
- * known vectors taken out so that only the tail has variance.
+ * known vectors, or a sketch where these are few, taken out so that only the tail has variance.
  */
 #include <float.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages.h"
 
-enum { SAMPLES = 64 };
+enum { SAMPLES = 64, SKETCH = 32 };
 static const double ONE_TOLERANCE = 1e-9;
 
 void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
@@ -84,30 +84,45 @@ static void certify_components(const cs_spectrum_options *options, const cs_spec
     }
 }
 
-static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
-                             cs_spectrum *s)
+static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_options *options,
+                                  cs_spectrum *s)
 {
     const cs_csr *a = &system->reduced.a, *at = &system->reduced.at;
-    s->sum_sigma2 = cs_moment2(system->abar);
-    s->sum_sigma4 = NAN;
-    s->sum_sigma4_error = 0;
-    if (!options->moment4) {
-        return CS_OK;
-    }
-    s->sum_sigma4_cost = cs_moment4_cost(a, at);
-    if (s->sum_sigma4_cost <=
-        (options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET)) {
-        return cs_moment4(a, at, options->threads, options->progress, &s->sum_sigma4);
-    }
-    cs_moment4_sampling sampling = {
-        .samples = SAMPLES, .seed = options->seed, .threads = options->threads};
+    cs_moment4_sampling sampling = {.samples = SAMPLES,
+                                    .sketch = SKETCH,
+                                    .seed = options->seed,
+                                    .threads = options->threads,
+                                    .progress = options->progress};
     if (s->v.data) { /* of the whole matrix, not of the reduced one */
         a = system->abar;
         at = &system->abar_t;
-        sampling.v = &s->v;
+        sampling.v = a->cols <= a->rows ? &s->v : &s->u;
         sampling.sigma = s->sigma;
     }
-    return cs_moment4_estimate(a, at, &sampling, &s->sum_sigma4, &s->sum_sigma4_error);
+    return a->cols <= a->rows ? cs_moment4_estimate(a, at, &sampling, &s->sum4)
+                              : cs_moment4_estimate(at, a, &sampling, &s->sum4);
+}
+
+static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
+                             cs_spectrum *s)
+{
+    const cs_csr *a = &system->reduced.a;
+    double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
+    cs_moment4_cost cost = {0};
+    s->sum_sigma2 = cs_moment2(system->abar);
+    s->sum4 = cs_sum4_exact(NAN, 0);
+    cs_status status = options->moment4 ? cs_moment4_cost_of(a, &cost) : CS_OK;
+    if (status == CS_OK && options->moment4 && cost.multiply_adds <= budget) {
+        double sum = 0;
+        status = cs_moment4(a, options->threads, options->progress, &sum);
+        s->sum4 = cs_sum4_exact(sum, cost.multiply_adds);
+    } else if (status == CS_OK && options->moment4) {
+        status = estimate_moment4(system, options, s);
+    }
+    s->sum_sigma4 = s->sum4.value;
+    s->sum_sigma4_error = s->sum4.error;
+    s->sum_sigma4_cost = cost.multiply_adds;
+    return status;
 }
 
 /* Upper bound on the largest of n values from bounds on their second and fourth power sums. */

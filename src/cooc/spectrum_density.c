@@ -254,7 +254,6 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_densi
     d->lumped_cols = system->reduced.a.cols;
     d->sum_sigma2 = cs_moment2(system->abar);
     d->sum_sigma4 = NAN;
-    d->sum_sigma4_cost = cs_moment4_cost(&system->reduced.a, &system->reduced.at);
     d->top = 1; /* what joint probabilities cannot exceed */
 }
 
@@ -277,10 +276,13 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) {
         goto done;
     }
-    if (d.sum_sigma4_cost <= budget &&
-        (status = cs_moment4(&r->a, &r->at, so.threads, so.progress, &d.sum_sigma4)) != CS_OK) {
+    cs_moment4_cost cost = {0};
+    if ((status = cs_moment4_cost_of(&r->a, &cost)) != CS_OK ||
+        (cost.multiply_adds <= budget &&
+         (status = cs_moment4(&r->a, so.threads, so.progress, &d.sum_sigma4)) != CS_OK)) {
         goto done;
     }
+    d.sum_sigma4_cost = cost.multiply_adds;
     if ((status = cs_parts_solve(&system, &so, so.k, &parts)) != CS_OK ||
         (status = take_top(&system, &parts, &so, &d)) != CS_OK ||
         (status = deflation_of(r, &parts, columns, &known)) != CS_OK) {

@@ -144,7 +144,7 @@ static cs_status draw(cs_ranked *r, uint64_t seed, const cs_dense *v, int64_t fi
 
 static cs_status estimate4(cs_ranked *r, uint64_t seed, const cs_dense *v, cs_spectrum *s)
 {
-    double value[SAMPLES], sum = 0, square = 0, known = 0;
+    double value[SAMPLES], known = 0;
     /* Rows on cache lines, as the products of panels want them. */
     void *room = cs_alloc((r->slice + r->held + 1) * WIDE, sizeof(double));
     double *signs = cs_alloc(r->width, sizeof *signs);
@@ -154,17 +154,13 @@ static cs_status estimate4(cs_ranked *r, uint64_t seed, const cs_dense *v, cs_sp
         status = draw(r, seed, v, i, signs, z, z + r->slice * WIDE, value + i);
     }
     if (status == CS_OK) {
-        for (int i = 0; i < SAMPLES; ++i) {
-            sum += value[i];
-        }
-        for (int i = 0; i < SAMPLES; ++i) {
-            square += (value[i] - sum / SAMPLES) * (value[i] - sum / SAMPLES);
-        }
         for (int64_t j = 0; v && j < v->cols; ++j) {
             known += pow(s->sigma[j], 4);
         }
-        s->sum_sigma4 = known + sum / SAMPLES;
-        s->sum_sigma4_error = sqrt(square / (SAMPLES - 1.0) / SAMPLES);
+        s->sum4 = cs_sum4_of_samples(known, SAMPLES, value, 0);
+        s->sum4.known = v ? v->cols : 0;
+        s->sum4.seed = seed;
+        s->sum4.spent = 2.0 * SAMPLES * (double)r->nnz;
     }
     cs_free(room);
     cs_free(signs);
@@ -178,16 +174,19 @@ cs_status cs_ranked_moments(cs_ranked *r, const cs_spectrum_options *options, co
     double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
     bool deflated = r->deflated;
     r->deflated = false; /* sums are of Abar itself */
-    s->sum_sigma4 = NAN;
-    s->sum_sigma4_error = 0;
+    s->sum4 = cs_sum4_exact(NAN, 0);
     cs_status status = sum_squares(r, &s->sum_sigma2);
     if (status == CS_OK && options->moment4) {
         status = gram_cost(r, &s->sum_sigma4_cost);
         bool exact = s->sum_sigma4_cost <= budget && numbers <= budget;
+        double sum = 0;
         status = status  ? status
-                 : exact ? exact4(r, options->progress, &s->sum_sigma4)
+                 : exact ? exact4(r, options->progress, &sum)
                          : estimate4(r, options->seed, v, s);
+        s->sum4 = exact ? cs_sum4_exact(sum, s->sum_sigma4_cost) : s->sum4;
     }
+    s->sum_sigma4 = s->sum4.value;
+    s->sum_sigma4_error = s->sum4.error;
     r->deflated = deflated;
     return status;
 }

@@ -7,6 +7,7 @@
  * document a row)
  *   bench gram       FILE.npy REPEATS             float32 rows in memory into a double Gram matrix,
  *                                                 and the rates of BLAS on one chunk of them
+ *   bench moment4    FILE.npz REPEATS             sum sigma^4 exactly, and what it was said to cost
  *   bench pairs      FILE.npy REPEATS K           the K largest cosines, mean and quantiles */
 #include <jansson.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
+#include "cooc/moments.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
 #include "io/npy.h"
@@ -71,6 +73,29 @@ static cs_status svd(const char *path, int repeats, int64_t k, json_t *seconds, 
         (void)json_object_set_new(result, "residual", json_real(worst));
         cs_spectrum_free(&s);
     }
+    cs_csr_free(&a);
+    return status;
+}
+
+static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t *result)
+{
+    cs_csr a = {0};
+    cs_moment4_cost cost = {0};
+    cs_status status = cs_matrix_read(path, &a);
+    json_t *processor = json_array();
+    for (int r = 0; r < repeats && status == CS_OK; ++r) {
+        double sum = 0, start = now();
+        clock_t before = clock();
+        status = cs_moment4_cost_of(&a, &cost);
+        status = status ? status : cs_moment4(&a, 0, NULL, &sum);
+        (void)json_array_append_new(seconds, json_real(now() - start));
+        (void)json_array_append_new(processor,
+                                    json_real((double)(clock() - before) / CLOCKS_PER_SEC));
+        (void)json_object_set_new(result, "sum", json_real(sum));
+    }
+    (void)json_object_set_new(result, "processor_seconds", processor);
+    (void)json_object_set_new(result, "multiply_adds", json_real(cost.multiply_adds));
+    (void)json_object_set_new(result, "bytes", json_real(cost.bytes));
     cs_csr_free(&a);
     return status;
 }
@@ -196,6 +221,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "svd") == 0) {
         cs_reason_clear();
         status = svd(argv[2], repeats, parameter, seconds, result);
+    } else if (strcmp(argv[1], "moment4") == 0) {
+        cs_reason_clear();
+        status = moment4(argv[2], repeats, seconds, result);
     } else if (strcmp(argv[1], "count") == 0) {
         cs_reason_clear();
         status = count(argv[2], repeats, parameter, seconds, result);

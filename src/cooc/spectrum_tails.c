@@ -1,0 +1,61 @@
+/* Tails of sigma^4 beyond the top t triplets: what Theorem 4.1 needs of a spectrum.
+ *
+ * Where every triplet is known the tail is a sum of few small numbers and loses no digits; else it
+ * is the difference of the whole and its head, whose absolute error is the rounding of the whole.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "base/student.h"
+#include "cooc/spectrum.h"
+
+/* What a residual may hide of sigma^4. */
+static double drift(const cs_spectrum *s, int64_t j)
+{
+    return 4 * pow(s->sigma[j] + s->residual[j], 3) * s->residual[j];
+}
+
+static double fourth(double x)
+{
+    return x * x * x * x;
+}
+
+static void from_the_end(const cs_spectrum *s, cs_interval *tail)
+{
+    double sum = 0, off = 0;
+    for (int64_t t = s->k; t >= 0; --t) {
+        double error = off + DBL_EPSILON * (double)s->k * sum;
+        tail[t] = (cs_interval){sum, fmax(0, sum - error), sum + error};
+        if (t > 0) {
+            sum += fourth(s->sigma[t - 1]);
+            off += drift(s, t - 1);
+        }
+    }
+}
+
+void cs_spectrum_tails(const cs_spectrum *s, double level, cs_interval *tail)
+{
+    if (s->rank >= 0 && s->rank == s->k) {
+        from_the_end(s, tail);
+        return;
+    }
+    const cs_sum4 *sum = &s->sum4;
+    double below = sum->value - sum->low, above = sum->high - sum->value, head = 0, off = 0;
+    if (sum->samples > 0 && level > 0) {
+        below = above = cs_student_width(level, sum->samples - 1) * sum->error;
+    }
+    double rounding = DBL_EPSILON * (double)(s->rows + s->cols + s->k) * sum->value;
+    for (int64_t t = 0; t <= s->k; ++t) {
+        double value = sum->value - head, error = off + rounding;
+        tail[t] = (cs_interval){value, value - below - error, value + above + error};
+        if (!isnan(value)) { /* fmax would turn it into a number */
+            tail[t].value = fmax(0, value);
+            tail[t].low = fmax(0, tail[t].low);
+            tail[t].high = fmax(0, tail[t].high);
+        }
+        if (t < s->k) {
+            head += fourth(s->sigma[t]);
+            off += drift(s, t);
+        }
+    }
+}
