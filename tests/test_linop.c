@@ -82,6 +82,129 @@ static void panels_agree(const cs_linop *op)
     cs_dense_free(&py);
 }
 
+/* The normal products, where they are offered, against the two products one after the other. */
+static void normals_agree(const cs_linop *op)
+{
+    const int64_t sides[2] = {op->cols, op->rows};
+    const cs_normal_product *normals[2] = {&op->normal, &op->normal_t};
+    for (int turn = 0; turn < 2; ++turn) {
+        cs_dense x, half, want, got;
+        assert_non_null(normals[turn]->apply);
+        OK(cs_dense_init(&x, CS_PANEL, sides[turn]));
+        OK(cs_dense_init(&half, CS_PANEL, sides[1 - turn]));
+        OK(cs_dense_init(&want, CS_PANEL, sides[turn]));
+        OK(cs_dense_init(&got, CS_PANEL, sides[turn]));
+        fill_normal(&x, 24);
+        fill_normal(&got, 25); /* nothing of it may be left */
+        OK((turn ? op->panel_t : op->panel)(op->ctx, x.data, half.data));
+        OK((turn ? op->panel : op->panel_t)(op->ctx, half.data, want.data));
+        double *room = cs_csr_panel_alloc(normals[turn]->room / CS_PANEL);
+        assert_non_null(room);
+        for (int again = 0; again < 2; ++again) { /* room that has been used */
+            OK(normals[turn]->apply(op->ctx, x.data, got.data, room));
+        }
+        double scale = 0;
+        for (int64_t e = 0; e < CS_PANEL * sides[turn]; ++e) {
+            scale = fmax(scale, fabs(want.data[e]));
+        }
+        assert_true(max_abs_difference(&want, &got) < 1e4 * DBL_EPSILON * scale);
+        cs_csr_panel_free(room);
+        cs_dense *all[] = {&x, &half, &want, &got};
+        for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
+            cs_dense_free(all[d]);
+        }
+    }
+}
+
+/* Chunks enough for several threads: the same bits for any number of them, and not offered where a
+ * column has too few nonzeros. */
+static void normal_products(void **state)
+{
+    (void)state;
+    enum { M = 3000, N = 50 };
+    cs_csr a = random_sparse(M, N, 0.3, 9), at, thin;
+    OK(cs_csr_transpose(&a, &at));
+    assert_true(cs_csr_normal_room(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
+    cs_dense x, first, y;
+    OK(cs_dense_init(&x, CS_PANEL, N));
+    OK(cs_dense_init(&first, CS_PANEL, N));
+    OK(cs_dense_init(&y, CS_PANEL, N));
+    fill_normal(&x, 26);
+    double *room = cs_csr_panel_alloc(cs_csr_normal_room(&a) / CS_PANEL);
+    assert_non_null(room);
+    for (int threads = 1; threads <= 5; ++threads) {
+        cs_dense *to = threads == 1 ? &first : &y;
+        OK(cs_csr_apply_normal(&a, x.data, to->data, room, threads));
+        if (threads > 1) {
+            assert_memory_equal(y.data, first.data, N * CS_PANEL * sizeof(double));
+        }
+    }
+    cs_linop_csr_ctx ctx;
+    cs_linop op = cs_linop_csr(&ctx, &a, &at, 2);
+    double *half = cs_csr_panel_alloc(M);
+    assert_non_null(half);
+    OK(op.panel(op.ctx, x.data, half));
+    OK(op.panel_t(op.ctx, half, y.data));
+    double *half_too = cs_csr_panel_alloc(M);
+    cs_dense y_too;
+    assert_non_null(half_too);
+    OK(cs_dense_init(&y_too, CS_PANEL, N));
+    OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, room, 2));
+    assert_memory_equal(half_too, half, M * CS_PANEL * sizeof(double));
+    assert_memory_equal(y_too.data, first.data, N * CS_PANEL * sizeof(double)); /* in its order */
+    cs_csr_panel_free(half_too);
+    cs_dense_free(&y_too);
+    /* Sums of up to 1,000 terms of size up to about 100, of sums of 50. */
+    assert_true(max_abs_difference(&first, &y) < 1000 * 100 * 50 * DBL_EPSILON);
+    assert_null(op.normal_t.apply);
+    thin = random_sparse(3000, 3000, 0.003, 10); /* 9 a column */
+    assert_false(cs_csr_normal_pays(&thin));
+    cs_csr_panel_free(half);
+    cs_csr_panel_free(room);
+    cs_dense_free(&x);
+    cs_dense_free(&first);
+    cs_dense_free(&y);
+    cs_csr_free(&a);
+    cs_csr_free(&at);
+    cs_csr_free(&thin);
+}
+
+/* Its own triplets taken out, three of them: A^T A - V diag(s^2) V^T. */
+static void a_deflated_normal_product(void **state)
+{
+    (void)state;
+    enum { M = 40, N = 25, P = 3 };
+    cs_csr a = random_sparse(M, N, 0.2, 7), at;
+    cs_dense copy, u, vt, v;
+    double s[N];
+    OK(cs_csr_transpose(&a, &at));
+    OK(cs_csr_to_dense(&a, &copy));
+    OK(cs_dense_init(&u, M, N));
+    OK(cs_dense_init(&vt, N, N));
+    OK(cs_dense_init(&v, N, P));
+    OK(cs_dense_svd(&copy, s, &u, &vt));
+    u.cols = P;
+    for (int64_t j = 0; j < P; ++j) {
+        for (int64_t i = 0; i < N; ++i) {
+            v.data[i + j * v.ld] = vt.data[j + i * vt.ld];
+        }
+    }
+    cs_linop_csr_ctx csr;
+    cs_linop_deflated_ctx ctx;
+    const cs_linop op = cs_linop_csr(&csr, &a, &at, 2);
+    const cs_linop deflated = cs_linop_deflated_singular(&ctx, &op, &u, s, &v);
+    panels_agree(&deflated);
+    normals_agree(&deflated);
+    cs_linop turned = cs_linop_transposed(&deflated);
+    normals_agree(&turned);
+    cs_csr_free(&a);
+    cs_csr_free(&at);
+    cs_dense_free(&copy);
+    cs_dense_free(&u);
+    cs_dense_free(&vt);
+    cs_dense_free(&v);
+}
+
 static void operators_are_adjoint_to_their_transposes(void **state)
 {
     (void)state;
@@ -147,7 +270,10 @@ static void operators_are_adjoint_to_their_transposes(void **state)
     panels_agree(&op);
     panels_agree(&turned);
     panels_agree(&deflated_panels);
-    assert_null(deflated.panel); /* what it is made of has none */
+    normals_agree(&op);
+    normals_agree(&turned);
+    assert_null(deflated_panels.normal.apply); /* these triplets are none of its own */
+    assert_null(deflated.panel);               /* what it is made of has none */
 
     cs_linop_scaled_free(&both);
     cs_linop_scaled_free(&rows_only);
@@ -165,6 +291,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_are_adjoint_to_their_transposes),
+        cmocka_unit_test(a_deflated_normal_product),
+        cmocka_unit_test(normal_products),
     };
     return cmocka_run_group_tests_name("linop", tests, NULL, NULL);
 }

@@ -414,7 +414,7 @@ static void auto_chooses_by_size(void **state)
     cs_svd_free(&s);
     o.dense_limit = 200 * 200 - 1;
     OK(cs_svd_compute(&f.op, &o, &s));
-    assert_int_equal(s.solver, CS_SOLVER_ARPACK);
+    assert_int_equal(s.solver, CS_SOLVER_BLOCK);
     cs_svd_free(&s);
     o.k = 51;
     OK(cs_svd_compute(&f.op, &o, &s));

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/plugin.h"
+#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -27,6 +28,13 @@ static const cs_opt svd_options[] = {
      false},
     {"vectors", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
      "With -o: write u.npy, v.npy and sigma.npy as well.", false},
+    {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0,
+     "Budget of the block solver's basis (K, M, G allowed); less means more steps. Default: 4G or "
+     "a "
+     "quarter of free memory.",
+     false},
+    {"start", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0,
+     "Start the block solver from u.npy and v.npy there, the vectors of a similar matrix.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 static const cs_opt *const svd_groups[] = {svd_options,      cs_group_solver, cs_group_certify,
@@ -203,6 +211,7 @@ static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spec
     set(&status, o, "device", json_string(gpu ? gpu->name : "cpu"));
     set(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
     set(&status, o, "converged", json_boolean(s->converged));
+    set(&status, o, "interrupted", json_boolean(s->interrupted));
     set(&status, o, "certificates", certificates_json(s));
     set(&status, o, "sigma", cs_json_numbers(s->k, s->sigma));
     set(&status, o, "residual", cs_json_numbers(s->k, s->residual));
@@ -288,6 +297,9 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                    (long long)s->rows, (long long)s->cols, (long long)s->nnz,
                    (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
                    cs_solver_name(s->solver));
+    if (s->interrupted) {
+        return; /* nothing of it is certified but its residuals */
+    }
     cs_output_note(
         args,
         "sum sigma^2 %.12g; certificates: components %s, moments %s, probe %s, inertia %s, "
@@ -452,6 +464,72 @@ static cs_status run_ranks(cs_args *args)
     return cs_ranks_leave(&comm, status);
 }
 
+/* DIR/<file> as `rows` rows of vectors. */
+static cs_status read_vectors(cs_args *args, const char *dir, const char *file, int64_t rows,
+                              cs_dense *out)
+{
+    cs_array x = {0};
+    char *path = cs_path_join(dir, file);
+    cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
+    status = status ? status : cs_npy_read(path, 0, &x);
+    bool fits = x.ndim == 2 && x.shape[0] == rows && x.shape[1] > 0 &&
+                (x.dtype == CS_F32 || x.dtype == CS_F64);
+    if (status == CS_OK && !fits) {
+        status = cs_fail(CS_ERR_INPUT, "%s: not vectors of %lld floats, as columns", path,
+                         (long long)rows);
+    }
+    status = status ? status : cs_dense_init(out, rows, x.shape[1]);
+    for (int64_t i = 0; status == CS_OK && i < rows; ++i) {
+        for (int64_t j = 0; j < x.shape[1]; ++j) {
+            double value = cs_array_f64(&x, i * x.shape[1] + j);
+            if (!isfinite(value)) {
+                status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path,
+                                 (long long)i, (long long)j, value);
+                break;
+            }
+            out->data[i + j * out->ld] = value;
+        }
+    }
+    cs_array_free(&x);
+    cs_free(path);
+    return status;
+}
+
+/* What --start and --memory say to the solver; u and v are borrowed by *options. */
+static cs_status solver_choices(cs_args *args, const cs_csr *a, cs_dense *u, cs_dense *v,
+                                cs_spectrum_options *options)
+{
+    const char *dir = cs_args_text(args, "start");
+    options->solver_memory = cs_args_given(args, "memory") ? cs_args_int(args, "memory") : 0;
+    if (!dir) {
+        return CS_OK;
+    }
+    cs_status status = read_vectors(args, dir, "u.npy", a->rows, u);
+    status = status ? status : read_vectors(args, dir, "v.npy", a->cols, v);
+    options->start_u = u;
+    options->start_v = v;
+    return status;
+}
+
+/* The triplets that had converged; the reason is CS_ERR_INTERRUPT's, unless they cannot be written.
+ */
+static cs_status print_interrupted(cs_args *args, const cs_gpu *gpu, const cs_spectrum *s,
+                                   int64_t wanted)
+{
+    int64_t side = s->rows < s->cols ? s->rows : s->cols;
+    cs_output_unfinished(args);
+    cs_interrupt_hold(true);
+    cs_status status = print_result(args, gpu, s);
+    cs_interrupt_hold(false);
+    if (status != CS_OK) {
+        return status;
+    }
+    return cs_fail(CS_ERR_INTERRUPT,
+                   "interrupted: %lld of %lld triplets had converged, larger ones among those "
+                   "missing are possible",
+                   (long long)s->k, (long long)(wanted > 0 ? wanted : side));
+}
+
 static cs_status run_svd(cs_args *args)
 {
     if (cs_args_flag(args, "mpi")) {
@@ -463,6 +541,7 @@ static cs_status run_svd(cs_args *args)
     cs_csr a = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
+    cs_dense start_u = {0}, start_v = {0};
     char *path = matrix_path(cs_args_positional(args, 0));
     cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
@@ -485,11 +564,15 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK) {
         status = read_rank(args, &a, &options.k);
     }
+    if (status == CS_OK) {
+        status = solver_choices(args, &a, &start_u, &start_v, &options);
+    }
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
         status = estimate(args, options.gpu, &a, options.k);
         goto done;
     }
     options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
+    options.partial = true;
     options.moment4_budget = cs_args_moment_budget(args);
     options.values_only = !cs_args_flag(args, "vectors");
     if (status == CS_OK && options.moment4) {
@@ -499,6 +582,10 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK) {
         status = cs_spectrum_of(&a, &options, &spectrum);
     }
+    if (status == CS_OK && spectrum.interrupted) {
+        status = print_interrupted(args, options.gpu, &spectrum, options.k);
+        goto done;
+    }
     if (status == CS_OK) {
         status = print_result(args, options.gpu, &spectrum);
     }
@@ -506,6 +593,8 @@ static cs_status run_svd(cs_args *args)
 done:
     cs_gpu_close(&options.gpu);
     cs_spectrum_free(&spectrum);
+    cs_dense_free(&start_u);
+    cs_dense_free(&start_v);
     cs_csr_free(&a);
     cs_free(path);
     return status;
@@ -535,7 +624,9 @@ const cs_command cs_cmd_svd = {
         "first, is within --moment-budget, else an estimate with an interval, in tail.csv and in "
         "the result. Without any triplet: cospec density.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
-        "printed as far as it is known, with exit code 4.\n\n"
+        "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
+        "block solver, which is the default for large sparse matrices, prints and writes the "
+        "triplets that have converged, not certified, with exit code 130.\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors "
         "(docs/scaling.md).",

@@ -94,14 +94,18 @@ static cs_status apply_common(const cs_args *args)
     return CS_OK;
 }
 
-/* The manifest, then standard output. A run that did not converge is a complete run too, whose
- * reason gives way to that of a file that cannot be written. */
+/* The manifest, then standard output. A run that did not converge is a complete run too, and one
+ * that was interrupted with a partial result; their reason gives way to that of a file that cannot
+ * be written. */
 static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
 {
     char reason[1024];
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();
     cs_status written = CS_OK;
+    if (status == CS_ERR_INTERRUPT) { /* the manifest hashes the inputs in spite of it */
+        cs_interrupt_hold(true);
+    }
     if (cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
         written = cs_output_manifest(args, wall_seconds);
     }
@@ -109,6 +113,9 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
         cs_output_discard(args);
     } else {
         written = cs_output_print(args);
+    }
+    if (status == CS_ERR_INTERRUPT) {
+        cs_interrupt_hold(false);
     }
     return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
 }
@@ -132,7 +139,8 @@ static cs_status run(const cs_command *command, cs_args *args)
     if (args->delegated) {
         return status;
     }
-    if (status != CS_OK && status != CS_ERR_CONVERGE) {
+    bool partial = status == CS_ERR_INTERRUPT && args->unfinished;
+    if (status != CS_OK && status != CS_ERR_CONVERGE && !partial) {
         cs_output_discard(args);
         return status;
     }

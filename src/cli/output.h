@@ -57,7 +57,7 @@ void cs_output_refuted(cs_args *args);
 bool cs_output_is_refuted(const cs_args *args);
 
 /* The run is complete but stopped before its end (a time limit): --resume runs the command again
- * rather than keep its result. */
+ * rather than keep its result. With CS_ERR_INTERRUPT: what was written stays and is printed. */
 void cs_output_unfinished(cs_args *args);
 
 /* Another process writes and prints what the run leaves: nothing of it happens here, notes neither.

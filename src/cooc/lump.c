@@ -11,6 +11,10 @@
  * Columns are the rows of the transpose of the row-lumped matrix; adding proportional columns makes
  * no new proportional rows, so one pass over each side is complete.
  *
+ * Before either: a row whose hash of columns no other row shares is its own lump, whatever its
+ * values; mostly that is nearly all of them. Columns are hashed by a sum over their rows, which
+ * needs no transpose; where no two agree there is nothing to lump.
+ *
  * Limits: agreement to a tolerance is not transitive; each row of a lump agrees with the lump's
  * first row in signature order. Cost O(nnz) (integers) or O(nnz + rows log rows).
  */
@@ -22,6 +26,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/compensated.h"
 #include "cooc/gcd.h"
 
@@ -51,6 +56,116 @@ static cs_hash128 pattern_hash(const cs_csr *a, int64_t row, uint64_t seed)
 {
     int64_t begin = a->ptr[row];
     return cs_hash(a->col + begin, (size_t)(a->ptr[row + 1] - begin) * sizeof *a->col, seed);
+}
+
+/* --- what shares its pattern with nothing ----------------------------------------------------- */
+
+enum { HASHED_ROWS = 4096 }; /* of an item */
+
+typedef struct {
+    const cs_csr *a;
+    uint64_t *hash;
+} hash_job;
+
+static cs_status hash_rows(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const hash_job *job = ctx;
+    int64_t end = (item + 1) * HASHED_ROWS < job->a->rows ? (item + 1) * HASHED_ROWS : job->a->rows;
+    for (int64_t i = item * HASHED_ROWS; i < end; ++i) {
+        job->hash[i] = pattern_hash(job->a, i, 0).low;
+    }
+    return CS_OK;
+}
+
+/* Sums over the rows of a column of their numbers, well mixed (splitmix64): the order of the rows
+ * does not matter. */
+static void hash_columns(const cs_csr *a, uint64_t *hash, bool *used)
+{
+    for (int64_t i = 0; i < a->rows; ++i) {
+        uint64_t z = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15U;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+        z ^= z >> 31;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            hash[a->col[e]] += z;
+            used[a->col[e]] = true;
+        }
+    }
+}
+
+/* Marks the used items whose hash another one has; *count of them. Chance agreement is harmless:
+ * marked items are compared. */
+static cs_status mark_shared(int64_t n, const uint64_t *hash, const bool *used, bool *shared,
+                             int64_t *count)
+{
+    int64_t size = 16;
+    while (size < 2 * n) {
+        size *= 2;
+    }
+    int64_t *slot = cs_alloc(size, sizeof *slot);
+    if (!slot) {
+        return CS_ERR_MEMORY;
+    }
+    memset(slot, 0xff, (size_t)size * sizeof *slot); /* -1 */
+    *count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        if (!used[i]) {
+            continue;
+        }
+        int64_t at = (int64_t)(hash[i] & (uint64_t)(size - 1));
+        while (slot[at] >= 0 && hash[slot[at]] != hash[i]) {
+            at = (at + 1) & (size - 1);
+        }
+        if (slot[at] < 0) {
+            slot[at] = i;
+            continue;
+        }
+        *count += 1 + !shared[slot[at]];
+        shared[slot[at]] = shared[i] = true;
+    }
+    cs_free(slot);
+    return CS_OK;
+}
+
+/* shared[i]: row i is not empty and another row may have its columns. */
+static cs_status rows_that_share(const cs_csr *a, bool *shared, int64_t *count)
+{
+    uint64_t *hash = cs_alloc(a->rows, sizeof *hash);
+    bool *used = cs_alloc(a->rows, sizeof *used);
+    hash_job job = {.a = a, .hash = hash};
+    cs_status status = hash && used ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
+        used[i] = a->ptr[i] < a->ptr[i + 1];
+    }
+    status = status ? status
+                    : cs_parallel((a->rows + HASHED_ROWS - 1) / HASHED_ROWS, 0, hash_rows, &job);
+    status = status ? status : mark_shared(a->rows, hash, used, shared, count);
+    cs_free(hash);
+    cs_free(used);
+    return status;
+}
+
+/* Numbers the columns that are not empty in lump[] (-1: empty); *count of them, or -1 when two may
+ * have the same rows. */
+static cs_status number_columns(const cs_csr *a, int64_t *lump, int64_t *count)
+{
+    uint64_t *hash = cs_calloc(a->cols, sizeof *hash);
+    bool *used = cs_calloc(a->cols, sizeof *used), *shared = cs_calloc(a->cols, sizeof *shared);
+    int64_t number = 0, alike = 0;
+    cs_status status = hash && used && shared ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        hash_columns(a, hash, used);
+        status = mark_shared(a->cols, hash, used, shared, &alike);
+    }
+    for (int64_t j = 0; status == CS_OK && j < a->cols; ++j) {
+        lump[j] = used[j] ? number++ : -1;
+    }
+    *count = alike > 0 ? -1 : number;
+    cs_free(hash);
+    cs_free(used);
+    cs_free(shared);
+    return status;
 }
 
 static bool same_pattern(const cs_csr *a, int64_t x, int64_t y)
@@ -162,7 +277,7 @@ static int64_t find_lump(lump_table *t, const cs_csr *a, int64_t row, int64_t co
     return count;
 }
 
-static cs_status lump_integers(const cs_csr *a, int64_t *lump, int64_t *count)
+static cs_status lump_integers(const cs_csr *a, const bool *shared, int64_t *lump, int64_t *count)
 {
     lump_table table = {0};
     cs_status status = lump_table_init(&table, a);
@@ -171,7 +286,9 @@ static cs_status lump_integers(const cs_csr *a, int64_t *lump, int64_t *count)
     }
     int64_t found = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
-        lump[i] = a->ptr[i] == a->ptr[i + 1] ? -1 : find_lump(&table, a, i, found);
+        lump[i] = a->ptr[i] == a->ptr[i + 1] ? -1
+                  : shared[i]                ? find_lump(&table, a, i, found)
+                                             : found;
         found += lump[i] == found;
     }
     *count = found;
@@ -210,8 +327,6 @@ static double column_weight(int32_t col)
     return 1.0 + (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* Neumaier's sum, so that a row and its multiple have sums in the same ratio to a few units in the
- * last place, however long they are. */
 /* Compensated, so that a row and its multiple have sums in the same ratio to a few units in the
  * last place, however long they are. */
 static double row_total(const cs_csr *a, int64_t row)
@@ -274,7 +389,8 @@ static void follow_leaders(const cs_csr *a, const lump_key *key, int64_t n, cons
     }
 }
 
-static cs_status lump_reals(const cs_csr *a, double tolerance, int64_t *lump, int64_t *count)
+static cs_status lump_reals(const cs_csr *a, double tolerance, const bool *shared, int64_t *lump,
+                            int64_t *count)
 {
     cs_status status = CS_ERR_MEMORY;
     lump_key *key = cs_alloc(a->rows, sizeof *key);
@@ -285,8 +401,8 @@ static cs_status lump_reals(const cs_csr *a, double tolerance, int64_t *lump, in
     }
     int64_t n = 0, found = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
-        lump[i] = -1;
-        if (a->ptr[i] < a->ptr[i + 1]) {
+        lump[i] = a->ptr[i] < a->ptr[i + 1] ? i : -1; /* the row that represents it */
+        if (shared[i]) {
             total[i] = row_total(a, i);
             if (!isfinite(total[i])) {
                 status = cs_fail(CS_ERR_INPUT, "row %lld: its sum overflows", (long long)i);
@@ -366,12 +482,67 @@ done:
     return status;
 }
 
-static cs_status lump_rows(const cs_csr *a, double tolerance, int64_t *lump, cs_csr *out)
+/* *out is `a` itself, borrowed, when every row is a lump. */
+static cs_status lump_rows(const cs_csr *a, double tolerance, int64_t *lump, cs_csr *out,
+                           bool *borrowed)
 {
-    int64_t count = 0;
-    cs_status status =
-        all_integers(a) ? lump_integers(a, lump, &count) : lump_reals(a, tolerance, lump, &count);
-    return status == CS_OK ? add_rows(a, lump, count, out) : status;
+    int64_t count = 0, alike = 0;
+    bool *shared = cs_calloc(a->rows, sizeof *shared);
+    cs_status status = shared ? rows_that_share(a, shared, &alike) : CS_ERR_MEMORY;
+    if (status == CS_OK && alike == 0) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            lump[i] = a->ptr[i] < a->ptr[i + 1] ? count++ : -1;
+        }
+    } else if (status == CS_OK) {
+        status = all_integers(a) ? lump_integers(a, shared, lump, &count)
+                                 : lump_reals(a, tolerance, shared, lump, &count);
+    }
+    cs_free(shared);
+    *borrowed = status == CS_OK && count == a->rows;
+    if (*borrowed) {
+        *out = *a;
+    }
+    return status || *borrowed ? status : add_rows(a, lump, count, out);
+}
+
+/* The columns with number[j] >= 0, `cols` of them, so numbered in their order. */
+static cs_status keep_columns(const cs_csr *a, const int64_t *number, int64_t cols, cs_csr *out)
+{
+    int64_t nnz = cs_csr_nnz(a);
+    cs_status status = cs_csr_init(out, a->rows, cols, nnz);
+    if (status == CS_OK) {
+        memcpy(out->ptr, a->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+        memcpy(out->val, a->val, (size_t)nnz * sizeof *a->val);
+    }
+    for (int64_t e = 0; status == CS_OK && e < nnz; ++e) {
+        out->col[e] = (int32_t)number[a->col[e]];
+    }
+    return status;
+}
+
+/* Proportional columns of by_row. */
+static cs_status lump_columns(const cs_csr *by_row, double tolerance, int64_t *lump, cs_csr *out)
+{
+    cs_csr transposed = {0}, by_col = {0};
+    int64_t cols = 0;
+    bool borrowed = false;
+    cs_status status = number_columns(by_row, lump, &cols);
+    if (status != CS_OK || cols >= 0) {
+        return status ? status : keep_columns(by_row, lump, cols, out);
+    }
+    status = cs_csr_transpose(by_row, &transposed);
+    status = status ? status : lump_rows(&transposed, tolerance, lump, &by_col, &borrowed);
+    if (status == CS_OK) {
+        if (!borrowed) {
+            cs_csr_free(&transposed);
+        }
+        status = cs_csr_transpose(&by_col, out);
+    }
+    if (!borrowed) {
+        cs_csr_free(&by_col);
+    }
+    cs_csr_free(&transposed);
+    return status;
 }
 
 /* A copy without stored zeros: patterns are then sets of nonzeros. */
@@ -407,6 +578,25 @@ static bool has_zeros(const cs_csr *a)
     return false;
 }
 
+cs_status cs_lump_may_find(const cs_csr *a, bool *any)
+{
+    int64_t alike = 0, cols = 0;
+    *any = true;
+    if (has_zeros(a)) { /* patterns are then not what is stored */
+        return CS_OK;
+    }
+    bool *shared = cs_calloc(a->rows, sizeof *shared);
+    int64_t *number = cs_alloc(a->cols, sizeof *number);
+    cs_status status = shared && number ? rows_that_share(a, shared, &alike) : CS_ERR_MEMORY;
+    if (status == CS_OK && alike == 0) {
+        status = number_columns(a, number, &cols);
+        *any = cols < 0;
+    }
+    cs_free(shared);
+    cs_free(number);
+    return status;
+}
+
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
 {
     if (!(tolerance >= 0) || tolerance >= 1) {
@@ -417,7 +607,8 @@ cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
         return status;
     }
     cs_lumping l = {.rows = a->rows, .cols = a->cols};
-    cs_csr nonzeros = {0}, by_row = {0}, transposed = {0}, by_col = {0};
+    cs_csr nonzeros = {0}, by_row = {0};
+    bool borrowed = false;
     double tol = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
     l.row_lump = cs_alloc(a->rows, sizeof *l.row_lump);
     l.col_lump = cs_alloc(a->cols, sizeof *l.col_lump);
@@ -429,25 +620,17 @@ cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
     if (zeros && (status = drop_zeros(a, &nonzeros)) != CS_OK) {
         goto done;
     }
-    if ((status = lump_rows(zeros ? &nonzeros : a, tol, l.row_lump, &by_row)) != CS_OK ||
-        (status = cs_csr_transpose(&by_row, &transposed)) != CS_OK) {
-        goto done;
-    }
-    cs_csr_free(&by_row);
-    if ((status = lump_rows(&transposed, tol, l.col_lump, &by_col)) != CS_OK) {
-        goto done;
-    }
-    cs_csr_free(&transposed);
-    if ((status = cs_csr_transpose(&by_col, &l.a)) != CS_OK) {
+    if ((status = lump_rows(zeros ? &nonzeros : a, tol, l.row_lump, &by_row, &borrowed)) != CS_OK ||
+        (status = lump_columns(&by_row, tol, l.col_lump, &l.a)) != CS_OK) {
         goto done;
     }
     *out = l;
     l = (cs_lumping){0};
 done:
+    if (!borrowed) {
+        cs_csr_free(&by_row);
+    }
     cs_csr_free(&nonzeros);
-    cs_csr_free(&by_row);
-    cs_csr_free(&transposed);
-    cs_csr_free(&by_col);
     cs_lumping_free(&l);
     return status;
 }

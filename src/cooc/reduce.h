@@ -46,4 +46,9 @@ typedef struct {
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
 void cs_lumping_free(cs_lumping *lumping);
 
+/* *any: false when no two rows and no two columns hold nonzeros in the same places, so that there
+ * is nothing to lump, whatever the values; true says nothing. One or two passes over the indices,
+ * O(rows + cols) memory. CS_ERR_MEMORY. */
+cs_status cs_lump_may_find(const cs_csr *a, bool *any) CS_MUST_CHECK;
+
 #endif

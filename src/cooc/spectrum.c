@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/compensated.h"
 #include "cooc/spectrum_stages.h"
 
@@ -75,6 +76,15 @@ static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
     if (!(o->tol >= 0) || o->tol >= 1) {
         return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
     }
+    const cs_dense *u = o->start_u, *v = o->start_v;
+    if (!u != !v ||
+        (u && (u->rows != a->rows || v->rows != a->cols || u->cols < 1 || v->cols < 1))) {
+        return cs_fail(CS_ERR_USAGE,
+                       "start vectors are %lld x %lld and %lld x %lld, the matrix is %lld x %lld",
+                       (long long)(u ? u->rows : 0), (long long)(u ? u->cols : 0),
+                       (long long)(v ? v->rows : 0), (long long)(v ? v->cols : 0),
+                       (long long)a->rows, (long long)a->cols);
+    }
     if (o->max_iterations < 0) {
         return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
                        (long long)o->max_iterations);
@@ -91,6 +101,53 @@ static int64_t count_absent(const int64_t *of, int64_t n)
     return absent;
 }
 
+enum { SUMMED = 1 << 17 }; /* entries of an item */
+
+typedef struct {
+    const cs_csr *a;
+    double *sum, *lost; /* of each item */
+    int64_t *nonzeros;
+} mass_job;
+
+static cs_status sum_entries(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const mass_job *job = ctx;
+    int64_t nnz = cs_csr_nnz(job->a), end = (item + 1) * SUMMED;
+    double sum = 0, lost = 0;
+    for (int64_t e = item * SUMMED; e < (end < nnz ? end : nnz); ++e) {
+        cs_add_compensated(&sum, &lost, job->a->val[e]);
+        job->nonzeros[item] += job->a->val[e] != 0;
+    }
+    job->sum[item] = sum;
+    job->lost[item] = lost;
+    return CS_OK;
+}
+
+/* Sum and number of the nonzero entries, items added in order. */
+static cs_status sum_matrix(const cs_csr *a, int threads, cs_spectrum *s)
+{
+    int64_t items = (cs_csr_nnz(a) + SUMMED - 1) / SUMMED;
+    mass_job job = {.a = a,
+                    .sum = cs_alloc(items, sizeof(double)),
+                    .lost = cs_alloc(items, sizeof(double)),
+                    .nonzeros = cs_calloc(items, sizeof(int64_t))};
+    cs_status status = job.sum && job.lost && job.nonzeros
+                           ? cs_parallel(items, threads, sum_entries, &job)
+                           : CS_ERR_MEMORY;
+    double lost = 0;
+    for (int64_t i = 0; status == CS_OK && i < items; ++i) {
+        cs_add_compensated(&s->mass, &lost, job.sum[i]);
+        lost += job.lost[i];
+        s->nnz += job.nonzeros[i];
+    }
+    s->mass += lost;
+    cs_free(job.sum);
+    cs_free(job.lost);
+    cs_free(job.nonzeros);
+    return status;
+}
+
 /* What is known of the input before anything is solved. */
 static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
 {
@@ -98,12 +155,6 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->cols = a->cols;
     s->zero_rows = count_absent(system->reduced.row_of, a->rows);
     s->zero_cols = count_absent(system->reduced.col_of, a->cols);
-    double lost = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        cs_add_compensated(&s->mass, &lost, a->val[e]);
-        s->nnz += a->val[e] != 0;
-    }
-    s->mass += lost;
     s->components = system->components;
     s->lumped_rows = system->reduced.a.rows;
     s->lumped_cols = system->reduced.a.cols;
@@ -136,8 +187,19 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
     describe(a, &system, &s);
     bool keep = vectors_needed(&system, options, wanted);
-    if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK ||
-        (status = cs_spectrum_merge(&system, &parts, options, keep, &s)) != CS_OK) {
+    if ((status = sum_matrix(a, options->threads, &s)) != CS_OK ||
+        (status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) {
+        goto done;
+    }
+    s.interrupted = parts.interrupted;
+    if (s.interrupted) { /* what is known by now is brought home */
+        cs_interrupt_hold(true);
+    }
+    status = cs_spectrum_merge(&system, &parts, options, keep, &s);
+    if (s.interrupted) {
+        cs_interrupt_hold(false);
+    }
+    if (status != CS_OK) {
         goto done;
     }
     cs_spectrum_claims claims = cs_spectrum_claims_of(&system, options, &parts, &s);

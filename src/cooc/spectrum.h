@@ -55,6 +55,12 @@ typedef struct {
     double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
                               (moments.h), a positive value below 1: never exact */
     const cs_progress *progress;
+    bool partial;          /* interrupted in the block solver: give what had converged by then,
+                              uncertified, rather than CS_ERR_INTERRUPT */
+    int64_t solver_memory; /* most bytes of the block solver's basis; 0: linalg/svd.h's */
+    const cs_dense *start_u, *start_v; /* guess of left and right vectors for the block solver (rows
+                              x p and cols x p, p not 0, such as those of an earlier result); both
+                              NULL: none */
 } cs_spectrum_options;
 
 /* Inconclusive: the certificate is one-sided and its condition does not hold, which disproves
@@ -92,6 +98,9 @@ typedef struct {
     double *row_mass,
         *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
     bool converged;
+    bool interrupted;                    /* what had converged when the solver was stopped, not
+                                            certified (but for residuals): values between may be
+                                            missing */
     cs_solver solver;                    /* of the largest component */
     double floor;                        /* values below it are counted as zero */
     double sum_sigma2;                   /* ||Abar||_F^2 */
@@ -122,8 +131,9 @@ typedef struct {
      *
      * probe       value = largest Ritz value of the doubly deflated operator from a random block,
      *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
-     *             operator; failed above: a value was missed. reach = 1.01 value, with the same
-     *             slack; probe_failure = probability that a missed sigma > reach escapes
+     *             operator; failed above: a value was missed. It stops where 1.01 bound is surely out
+     *             of reach; reach = 1.01 value after all its steps, at most 1.01 bound before, with
+     *             the same slack; probe_failure = probability that a missed sigma > reach escapes
      *             (cs_svd_probe), 0 when the Krylov space ended. Not run when all triplets were
      *             computed.
      *

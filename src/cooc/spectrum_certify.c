@@ -216,16 +216,25 @@ static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *cla
     }
 }
 
-static void judge_probe(double value, cs_spectrum *s)
+/* Of squares: rounding of the Gram operator is absolute. */
+static double probe_rounding(const cs_spectrum *s)
+{
+    return 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
+}
+
+static double probe_bound(const cs_spectrum *s)
 {
     double least_known = s->sigma[s->k - 1];
-    /* Rounding of the Gram operator is absolute. */
-    double rounding = 64 * DBL_EPSILON * s->sigma[0] * s->sigma[0];
-    double bound = sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + rounding);
-    cs_cert_state state = value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
-    double reach = CS_PROBE_RATIO * sqrt(value * value + rounding);
+    return sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + probe_rounding(s));
+}
+
+static void judge_probe(const cs_probe *probe, cs_spectrum *s)
+{
+    double bound = probe_bound(s), slack = CS_PROBE_RATIO * CS_PROBE_RATIO * probe_rounding(s);
+    cs_cert_state state = probe->value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
+    double reach = sqrt(probe->reach * probe->reach + slack);
     s->cert_probe =
-        (cs_certificate){state, value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
+        (cs_certificate){state, probe->value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
 }
 
 static cs_status certify_probe(const cs_system *system, const cs_spectrum_options *options,
@@ -235,11 +244,12 @@ static cs_status certify_probe(const cs_system *system, const cs_spectrum_option
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
     bool wide = abar.rows < abar.cols;
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    double value = 0;
-    cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, options->seed, options->threads,
-                                    &value, &s->probe_failure);
+    cs_probe probe = {0};
+    cs_status status = cs_svd_probe_above(&tall, wide ? &s->u : &s->v, probe_bound(s),
+                                          options->seed, options->threads, &probe);
     if (status == CS_OK) {
-        judge_probe(value, s);
+        s->probe_failure = probe.failure;
+        judge_probe(&probe, s);
     }
     return status;
 }
@@ -261,7 +271,8 @@ static unsigned begin(const cs_spectrum_options *options, const cs_spectrum_clai
                                            &s->cert_inertia};
     for (int i = 0; i < 4; ++i) {
         *certificate[i] = (cs_certificate){.reach = NAN};
-        cs_certificate_why(certificate[i], CS_CERT_NOT_RUN, "not asked for");
+        cs_certificate_why(certificate[i], CS_CERT_NOT_RUN,
+                           s->interrupted ? "interrupted" : "not asked for");
     }
     s->perron = claims->perron;
     s->near_ones = 0;
@@ -273,6 +284,11 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
 {
     unsigned asked = begin(options, claims, s);
     s->probe_failure = 1;
+    if (s->interrupted) {
+        s->sum_sigma2 = s->sum_sigma4 = s->sum_sigma4_error = (double)NAN;
+        s->sum4 = cs_sum4_exact(NAN, 0);
+        return CS_OK;
+    }
     cs_status status = sum_moments(system, options, s);
     if (status == CS_OK && (asked & CS_CERTIFY_COMPONENTS)) {
         certify_components(options, claims, s);
@@ -310,7 +326,9 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
         certify_moments(&view, &claims, s);
     }
     if (facts->probed) {
-        judge_probe(facts->probe_value, s);
+        const cs_probe probe = {.value = facts->probe_value,
+                                .reach = CS_PROBE_RATIO * facts->probe_value};
+        judge_probe(&probe, s);
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
         cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");

@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "cooc/spectrum_stages.h"
 
-enum { PANEL = 16 };
+enum { PANEL = CS_PANEL };
 
 typedef struct {
     double sigma;
@@ -69,12 +69,15 @@ typedef struct {
     const double *lift, *weight;
 } side;
 
-static void lift_column(const side *s, const choice *c, const cs_dense *vectors, double *column)
+/* column[X * stride], zero before. */
+static void lift_column(const side *s, const choice *c, const cs_dense *vectors, double *column,
+                        int64_t stride)
 {
     const double *reduced = c->index < 0 ? NULL : vectors->data + c->index * vectors->ld;
     for (int64_t m = s->list_start[c->block]; m < s->list_start[c->block + 1]; ++m) {
         int64_t x = s->list[m], at = s->of[x];
-        column[x] = s->lift[x] * (reduced ? reduced[at - s->start[c->block]] : sqrt(s->weight[at]));
+        column[x * stride] =
+            s->lift[x] * (reduced ? reduced[at - s->start[c->block]] : sqrt(s->weight[at]));
     }
 }
 
@@ -86,22 +89,34 @@ static void sides_of(const cs_reduction *r, side *rows, side *cols)
         (side){r->col_list, r->col_list_start, r->col_of, r->col_start, r->col_lift, r->col_weight};
 }
 
-/* The chosen triplets one by one into the columns of u and v (zero before). */
-static cs_status lift_all(const cs_system *system, const cs_parts *parts, const choice *chosen,
-                          cs_spectrum *out)
-{
+typedef struct {
+    const cs_parts *parts;
+    const choice *chosen;
     side rows, cols;
-    sides_of(&system->reduced, &rows, &cols);
+    cs_spectrum *out;
+} lift_job;
+
+static cs_status lift_triplet(void *ctx, int64_t j, int worker)
+{
+    (void)worker;
+    const lift_job *job = ctx;
+    const choice *c = &job->chosen[j];
+    const cs_part *part = &job->parts->part[c->block];
+    cs_spectrum *out = job->out;
+    lift_column(&job->rows, c, &part->u, out->u.data + j * out->u.ld, 1);
+    lift_column(&job->cols, c, &part->v, out->v.data + j * out->v.ld, 1);
+    return CS_OK;
+}
+
+/* The chosen triplets into the columns of u and v (zero before). */
+static cs_status lift_all(const cs_system *system, const cs_parts *parts, const choice *chosen,
+                          int threads, cs_spectrum *out)
+{
+    lift_job job = {.parts = parts, .chosen = chosen, .out = out};
+    sides_of(&system->reduced, &job.rows, &job.cols);
     cs_status status = cs_dense_init(&out->u, out->rows, out->k);
-    if (status == CS_OK) {
-        status = cs_dense_init(&out->v, out->cols, out->k);
-    }
-    for (int64_t j = 0; status == CS_OK && j < out->k; ++j) {
-        const cs_part *part = &parts->part[chosen[j].block];
-        lift_column(&rows, &chosen[j], &part->u, out->u.data + j * out->u.ld);
-        lift_column(&cols, &chosen[j], &part->v, out->v.data + j * out->v.ld);
-    }
-    return status;
+    status = status ? status : cs_dense_init(&out->v, out->cols, out->k);
+    return status ? status : cs_parallel(out->k, threads, lift_triplet, &job);
 }
 
 /* Triplets in layers: the l-th chosen one of each block is in layer l. */
@@ -146,86 +161,123 @@ typedef struct {
     const choice *chosen;
     const layering *layers;
     side rows, cols;
-    cs_dense u, v, product_u, product_v; /* panels of layers */
+    const cs_system *system;
+    int threads;
+    double *u, *v, *product_u, *product_v; /* panels of layers, row by row */
+    double *room;                          /* of the products */
+    int64_t first;                         /* layer in the panels' first column */
+    double *residual;
 } residual_job;
 
-static void clear(cs_dense *panel)
+/* The way round in which one pass over the matrix gives both products, if there is one. */
+static const cs_csr *one_pass(const cs_system *system)
 {
-    memset(panel->data, 0, (size_t)(panel->ld * panel->cols) * sizeof *panel->data);
+    const cs_csr *a = system->abar, *at = &system->abar_t;
+    const cs_csr *tall = a->cols <= a->rows ? a : at;
+    return cs_csr_normal_pays(tall) ? tall : NULL;
 }
 
-/* ||product - sigma x|| over the members of one block. */
+/* product_u = Abar V, product_v = Abar^T U. */
+static cs_status multiply(const residual_job *job)
+{
+    const cs_csr *a = job->system->abar, *at = &job->system->abar_t;
+    const cs_csr *tall = one_pass(job->system);
+    if (tall == a) {
+        return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->room,
+                                 job->threads);
+    }
+    if (tall) {
+        return cs_csr_apply_both(at, job->u, job->v, job->product_v, job->product_u, job->room,
+                                 job->threads);
+    }
+    cs_status status = cs_csr_apply_panel(a, job->v, job->product_u, job->threads);
+    return status ? status : cs_csr_apply_panel(at, job->u, job->product_v, job->threads);
+}
+
+/* ||product - sigma x|| over the members of one block, in one column of the panels. */
 static double block_difference(const side *s, int64_t block, double sigma, const double *product,
                                const double *x)
 {
     double sum = 0;
     for (int64_t m = s->list_start[block]; m < s->list_start[block + 1]; ++m) {
-        double off = product[s->list[m]] - sigma * x[s->list[m]];
+        double off = product[s->list[m] * PANEL] - sigma * x[s->list[m] * PANEL];
         sum += off * off;
     }
     return sqrt(sum);
 }
 
-/* Residuals of the triplets in layers first .. first + u.cols - 1. */
-static cs_status panel_residuals(const cs_linop *abar, residual_job *job, int64_t first,
-                                 double *residual)
+/* Residuals of the triplets in one layer, which is a column of the panels. */
+static cs_status layer_residuals(void *ctx, int64_t column, int worker)
+{
+    (void)worker;
+    const residual_job *job = ctx;
+    const layering *l = job->layers;
+    for (int64_t t = l->start[job->first + column]; t < l->start[job->first + column + 1]; ++t) {
+        const choice *c = &job->chosen[l->triplet[t]];
+        double left = block_difference(&job->rows, c->block, c->sigma, job->product_u + column,
+                                       job->u + column);
+        double right = block_difference(&job->cols, c->block, c->sigma, job->product_v + column,
+                                        job->v + column);
+        job->residual[l->triplet[t]] = left >= right || isnan(left) ? left : right;
+    }
+    return CS_OK;
+}
+
+/* Residuals of the triplets in layers first .. first + count - 1. */
+static cs_status panel_residuals(residual_job *job, int64_t first, int64_t count)
 {
     const layering *l = job->layers;
-    int64_t begin = l->start[first], end = l->start[first + job->u.cols];
-    clear(&job->u);
-    clear(&job->v);
-    for (int64_t t = begin, column = 0; t < end; ++t) {
-        const choice *c = &job->chosen[l->triplet[t]];
-        column += t == l->start[first + column + 1];
-        lift_column(&job->rows, c, &job->parts->part[c->block].u, job->u.data + column * job->u.ld);
-        lift_column(&job->cols, c, &job->parts->part[c->block].v, job->v.data + column * job->v.ld);
+    const cs_csr *abar = job->system->abar;
+    memset(job->u, 0, (size_t)(abar->rows * PANEL) * sizeof *job->u);
+    memset(job->v, 0, (size_t)(abar->cols * PANEL) * sizeof *job->v);
+    for (int64_t column = 0; column < count; ++column) {
+        for (int64_t t = l->start[first + column]; t < l->start[first + column + 1]; ++t) {
+            const choice *c = &job->chosen[l->triplet[t]];
+            const cs_part *part = &job->parts->part[c->block];
+            lift_column(&job->rows, c, &part->u, job->u + column, PANEL);
+            lift_column(&job->cols, c, &part->v, job->v + column, PANEL);
+        }
     }
-    cs_status status = abar->apply(abar->ctx, &job->v, &job->product_u);
-    if (status == CS_OK) {
-        status = abar->apply_t(abar->ctx, &job->u, &job->product_v);
-    }
-    for (int64_t t = begin, column = 0; status == CS_OK && t < end; ++t) {
-        const choice *c = &job->chosen[l->triplet[t]];
-        column += t == l->start[first + column + 1];
-        double left = block_difference(&job->rows, c->block, c->sigma,
-                                       job->product_u.data + column * job->product_u.ld,
-                                       job->u.data + column * job->u.ld);
-        double right = block_difference(&job->cols, c->block, c->sigma,
-                                        job->product_v.data + column * job->product_v.ld,
-                                        job->v.data + column * job->v.ld);
-        residual[l->triplet[t]] = left >= right || isnan(left) ? left : right;
-    }
-    return status;
+    job->first = first;
+    cs_status status = multiply(job);
+    return status ? status : cs_parallel(count, job->threads, layer_residuals, job);
 }
 
 static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
                                 const choice *chosen, int threads, cs_spectrum *out)
 {
     layering layers = {0};
-    cs_linop_csr_ctx ctx;
-    cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, threads);
-    residual_job job = {.parts = parts, .chosen = chosen, .layers = &layers};
+    const cs_csr *abar = system->abar, *tall = one_pass(system);
+    residual_job job = {.parts = parts,
+                        .chosen = chosen,
+                        .layers = &layers,
+                        .system = system,
+                        .threads = threads,
+                        .residual = out->residual};
     sides_of(&system->reduced, &job.rows, &job.cols);
     cs_status status = layer_triplets(chosen, out->k, parts->count, &layers);
-    int64_t width = layers.layers < PANEL ? layers.layers : PANEL;
-    cs_dense *left[] = {&job.u, &job.product_u}, *right[] = {&job.v, &job.product_v};
-    for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        status = cs_dense_init(left[i], abar.rows, width);
-        if (status == CS_OK) {
-            status = cs_dense_init(right[i], abar.cols, width);
-        }
+    const struct {
+        double **panel;
+        int64_t rows;
+    } rooms[] = {{&job.u, abar->rows},
+                 {&job.v, abar->cols},
+                 {&job.product_u, abar->rows},
+                 {&job.product_v, abar->cols},
+                 {&job.room, tall ? cs_csr_normal_room(tall) / PANEL : 0}};
+    enum { ROOMS = sizeof rooms / sizeof *rooms };
+    for (int i = 0; i < ROOMS && status == CS_OK; ++i) {
+        *rooms[i].panel = cs_csr_panel_alloc(rooms[i].rows);
+        status = *rooms[i].panel ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
         int64_t count = layers.layers - first < PANEL ? layers.layers - first : PANEL;
-        job.u.cols = job.v.cols = job.product_u.cols = job.product_v.cols = count;
         status = cs_interrupt_check();
         if (status == CS_OK) {
-            status = panel_residuals(&abar, &job, first, out->residual);
+            status = panel_residuals(&job, first, count);
         }
     }
-    for (int i = 0; i < 2; ++i) {
-        cs_dense_free(left[i]);
-        cs_dense_free(right[i]);
+    for (int i = 0; i < ROOMS; ++i) {
+        cs_csr_panel_free(*rooms[i].panel);
     }
     layering_free(&layers);
     return status;
@@ -302,7 +354,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     status = take_residuals(system, parts, chosen, options->threads, out);
     if (status == CS_OK) {
         judge_residuals(options->tol, parts, chosen, out);
-        status = keep ? lift_all(system, parts, chosen, out) : CS_OK;
+        status = keep ? lift_all(system, parts, chosen, options->threads, out) : CS_OK;
     }
 done:
     cs_free(chosen);

@@ -7,7 +7,8 @@
  * c_i^2 d^2 of W, their sum is (sum c_i^2) d^2, and its square root is the one row that keeps
  * Abar^T Abar. So both cases are lifted by sqrt(mass of the row / mass of its lump), with masses
  * summed in A or in W. Signed matrices (and entries whose squares leave
- * the range of doubles) are not lumped.
+ * the range of doubles) are not lumped; nor are normalised ones without two rows or columns of the
+ * same pattern, which saves the square.
  */
 #include <math.h>
 #include <string.h>
@@ -222,7 +223,10 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, cs_reductio
     }
     invert(row_order, l->a.rows, row_place);
     invert(col_order, l->a.cols, col_place);
-    if ((status = reorder(&l->a, row_order, col_place, &r->a)) != CS_OK) {
+    if (c->count == 1) { /* all in order */
+        r->a = l->a;
+        l->a = (cs_csr){0};
+    } else if ((status = reorder(&l->a, row_order, col_place, &r->a)) != CS_OK) {
         goto done;
     }
     r->count = c->count;
@@ -261,11 +265,31 @@ static cs_status list_members(const int64_t *of, int64_t n, const int64_t *start
     return status;
 }
 
-typedef enum { VALUES_COUNTS, VALUES_SQUARES, VALUES_SIGNED } value_kind;
+typedef enum { VALUES_COUNTS, VALUES_SQUARES, VALUES_KEPT } value_kind;
+
+/* Lifts of 1: every row and column is its own lump. */
+static cs_status keep_values(const cs_csr *a, cs_reduction *r)
+{
+    r->row_lift = cs_alloc(a->rows, sizeof *r->row_lift);
+    r->col_lift = cs_alloc(a->cols, sizeof *r->col_lift);
+    if (!r->row_lift || !r->col_lift) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < a->rows; ++i) {
+        r->row_lift[i] = r->row_of[i] >= 0;
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        r->col_lift[j] = r->col_of[j] >= 0;
+    }
+    return CS_OK;
+}
 
 /* Turns the ordered lumped matrix into Abar and fills lifts and weights. w: what was lumped. */
 static cs_status normalise_reduced(const cs_csr *w, value_kind kind, bool weights, cs_reduction *r)
 {
+    if (kind == VALUES_KEPT) {
+        return keep_values(w, r);
+    }
     cs_status status = CS_ERR_MEMORY;
     double *row = cs_alloc(w->rows, sizeof *row), *col = cs_alloc(w->cols, sizeof *col);
     r->row_weight = cs_alloc(r->a.rows, sizeof *r->row_weight);
@@ -279,18 +303,9 @@ static cs_status normalise_reduced(const cs_csr *w, value_kind kind, bool weight
         (status = cs_masses(&r->a, r->row_weight, r->col_weight)) != CS_OK) {
         goto done;
     }
-    if (kind == VALUES_SIGNED) { /* one row a lump: whatever its sum is, the lift is 1 */
-        for (int64_t i = 0; i < w->rows; ++i) {
-            r->row_lift[i] = r->row_of[i] >= 0;
-        }
-        for (int64_t j = 0; j < w->cols; ++j) {
-            r->col_lift[j] = r->col_of[j] >= 0;
-        }
-    } else {
-        fill_lift(r->row_of, row, r->row_weight, w->rows, r->row_lift);
-        fill_lift(r->col_of, col, r->col_weight, w->cols, r->col_lift);
-    }
-    for (int64_t i = 0; kind != VALUES_SIGNED && i < r->a.rows; ++i) {
+    fill_lift(r->row_of, row, r->row_weight, w->rows, r->row_lift);
+    fill_lift(r->col_of, col, r->col_weight, w->cols, r->col_lift);
+    for (int64_t i = 0; i < r->a.rows; ++i) {
         for (int64_t e = r->a.ptr[i]; e < r->a.ptr[i + 1]; ++e) {
             double x = r->a.val[e];
             r->a.val[e] = kind == VALUES_SQUARES
@@ -367,14 +382,19 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t
     cs_status status = CS_OK;
     value_kind kind = !options->normalised                        ? VALUES_COUNTS
                       : !options->no_reduction && squares_keep(a) ? VALUES_SQUARES
-                                                                  : VALUES_SIGNED;
+                                                                  : VALUES_KEPT;
     if (kind == VALUES_SQUARES) {
+        bool any = true;
+        status = cs_lump_may_find(a, &any);
+        kind = any ? kind : VALUES_KEPT;
+    }
+    if (status == CS_OK && kind == VALUES_SQUARES) {
         status = square_entries(a, &squares);
         w = &squares;
     }
     if (status == CS_OK) {
-        status = kind == VALUES_SIGNED || options->no_reduction ? lump_nothing(w, &l)
-                                                                : cs_lump(w, 0, &l);
+        status =
+            kind == VALUES_KEPT || options->no_reduction ? lump_nothing(w, &l) : cs_lump(w, 0, &l);
     }
     if (status != CS_OK || (status = cs_components_of(&l.a, &c)) != CS_OK) {
         goto done;

@@ -278,9 +278,34 @@ static cs_status block_operator_open(const cs_reduction *r, int64_t block, int t
     }
     b->sparse = cs_linop_csr(&b->csr, r->count > 1 ? &b->a : &r->a, r->count > 1 ? &b->at : &r->at,
                              threads);
-    b->op = r->row_weight ? cs_linop_deflated(&b->deflated, &b->sparse, &b->u1, &ONE, &b->v1)
-                          : b->sparse;
+    b->op = r->row_weight
+                ? cs_linop_deflated_singular(&b->deflated, &b->sparse, &b->u1, &ONE, &b->v1)
+                : b->sparse;
     return CS_OK;
+}
+
+/* A guess for the smaller side of a block, from one in the input's numbering: the adjoint of the
+ * lift. Left empty when none was given. */
+static cs_status start_of(const cs_reduction *r, int64_t block, const cs_spectrum_options *o,
+                          cs_dense *out)
+{
+    bool wide = cs_block_rows(r, block) < cs_block_cols(r, block);
+    const cs_dense *from = wide ? o->start_u : o->start_v;
+    const int64_t *list = wide ? r->row_list : r->col_list, *of = wide ? r->row_of : r->col_of;
+    const int64_t *list_start = wide ? r->row_list_start : r->col_list_start;
+    const double *lift = wide ? r->row_lift : r->col_lift;
+    int64_t first = wide ? r->row_start[block] : r->col_start[block];
+    if (!from) {
+        return CS_OK;
+    }
+    cs_status status = cs_dense_init(out, cs_block_rank(r, block), from->cols);
+    for (int64_t j = 0; status == CS_OK && j < from->cols; ++j) {
+        for (int64_t m = list_start[block]; m < list_start[block + 1]; ++m) {
+            int64_t x = list[m];
+            out->data[of[x] - first + j * out->ld] += lift[x] * from->data[x + j * from->ld];
+        }
+    }
+    return status;
 }
 
 static cs_svd_options solver_options(const cs_spectrum_options *o, int64_t k)
@@ -292,6 +317,7 @@ static cs_svd_options solver_options(const cs_spectrum_options *o, int64_t k)
                             .max_iterations = o->max_iterations,
                             .seed = o->seed,
                             .threads = o->threads,
+                            .memory = o->solver_memory,
                             .progress = o->progress};
 }
 
@@ -316,18 +342,28 @@ static cs_status solve_large(batch *job, int64_t block)
     cs_part *part = &job->parts->part[block];
     block_operator b;
     cs_svd svd = {0};
-    cs_status status = block_operator_open(r, block, job->options->threads, &b);
+    cs_dense start = {0};
+    cs_status status = start_of(r, block, job->options, &start);
+    status = status ? status : block_operator_open(r, block, job->options->threads, &b);
     if (status != CS_OK) {
+        cs_dense_free(&start);
         return status;
     }
     cs_svd_options o = solver_options(job->options, asked);
+    o.start = start.data ? &start : NULL;
     o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
     if (r->count > 1 && asked == cs_block_rank(r, block)) {
         o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
                                         solver gives all of it, nor saves anything there */
     }
     status = cs_svd_compute(&b.op, &o, &svd);
+    cs_dense_free(&start);
+    if (status == CS_OK && svd.interrupted && !job->options->partial) {
+        cs_svd_free(&svd);
+        status = cs_interrupt_check();
+    }
     if (status == CS_OK) {
+        job->parts->interrupted = svd.interrupted;
         take_svd(&svd, part);
         part->unchecked = o.unchecked;
         if (r->row_weight) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
@@ -376,7 +412,7 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
         status = solve_batch(&job, small);
     }
     int64_t solved = 0;
-    for (int64_t b = 0; status == CS_OK && large > 0 && b < r->count; ++b) {
+    for (int64_t b = 0; status == CS_OK && large > 0 && !parts.interrupted && b < r->count; ++b) {
         if (block_share(r, wanted, b) > 0 && !is_small(r, options, b)) {
             cs_progress_report(options->progress, "components", solved++, large);
             status = solve_large(&job, b);

@@ -84,6 +84,7 @@ typedef struct {
 typedef struct {
     int64_t count, wanted;
     cs_part *part;
+    bool interrupted; /* the parts that had not begun are empty and not converged */
 } cs_parts;
 
 void cs_parts_free(cs_parts *parts);

@@ -398,6 +398,26 @@ static cs_status check_row(const cs_csr *a, int64_t i, bool non_negative)
     return CS_OK;
 }
 
+enum { CHECKED_ROWS = 4096 }; /* of an item */
+
+typedef struct {
+    const cs_csr *a;
+    bool non_negative;
+} check_job;
+
+static cs_status check_rows(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const check_job *job = ctx;
+    int64_t end =
+        (item + 1) * CHECKED_ROWS < job->a->rows ? (item + 1) * CHECKED_ROWS : job->a->rows;
+    cs_status status = CS_OK;
+    for (int64_t i = item * CHECKED_ROWS; i < end && status == CS_OK; ++i) {
+        status = check_row(job->a, i, job->non_negative);
+    }
+    return status;
+}
+
 cs_status cs_csr_check(const cs_csr *a, bool non_negative)
 {
     if (a->ptr[0] != 0) {
@@ -409,11 +429,8 @@ cs_status cs_csr_check(const cs_csr *a, bool non_negative)
                            (long long)i, (long long)a->ptr[i + 1], (long long)a->ptr[i]);
         }
     }
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
-        status = check_row(a, i, non_negative);
-    }
-    return status;
+    check_job job = {.a = a, .non_negative = non_negative};
+    return cs_parallel_through((a->rows + CHECKED_ROWS - 1) / CHECKED_ROWS, 0, check_rows, &job);
 }
 
 bool cs_csr_is_integer(const cs_csr *a)

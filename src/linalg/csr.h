@@ -69,4 +69,25 @@ enum { CS_PANEL = 8 };
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,
                              int threads) CS_MUST_CHECK;
 
+/* Room for one: rows x CS_PANEL zeros on cache lines, in large pages where the system has them.
+ * NULL without memory. */
+double *cs_csr_panel_alloc(int64_t rows) CS_MUST_CHECK;
+void cs_csr_panel_free(double *panel);
+
+/* Y = A^T A X of such panels, both of cols rows, with one pass over A and without A^T. The bits
+ * depend on neither threads nor room; no more threads than chunks of rows are used (4 to 32, one
+ * for a small matrix). room: cs_csr_normal_room(a) doubles, aligned to 64, (chunks - 1) cols 8, at
+ * most a quarter of nnz; not used between calls. 2 nnz multiply-adds a column. */
+cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
+                              int threads) CS_MUST_CHECK;
+int64_t cs_csr_normal_room(const cs_csr *a);
+
+/* ax = A X and atz = A^T Z of panels, X and atz of cols rows, Z and ax of rows: the same pass, its
+ * room and its cost. */
+cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
+                            double *atz, double *room, int threads) CS_MUST_CHECK;
+
+/* Whether they cost less than two products: 128 nonzeros a column or more, or a small matrix. */
+bool cs_csr_normal_pays(const cs_csr *a);
+
 #endif

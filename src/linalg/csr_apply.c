@@ -12,37 +12,24 @@
  * fused multiply-add is used (-ffp-contract=off), hence the same bits on every x86-64 machine.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "linalg/csr.h"
-
-/* One function body for several instruction sets, chosen when the program starts. Off under
- * sanitizers, whose run time is not ready when the choice is made. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CS_CLONES
-#endif
+#include "linalg/csr_private.h"
+#include "linalg/tile_private.h"
 
 enum {
-    TILE = CS_PANEL,       /* doubles of one 64-byte cache line */
-    SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
-    CHUNK_WORK = 1 << 17,  /* nonzeros and rows, times the tile's width, that make a chunk */
+    TILE = CS_PANEL,      /* doubles of one 64-byte cache line */
+    CHUNK_WORK = 1 << 17, /* nonzeros and rows, times the tile's width, that make a chunk */
     MAX_CHUNKS = 256,
-    RUN = 256, /* nonzeros summed before they join the row's sum */
-    AHEAD = 32 /* nonzeros between a request to the caches and its use */
+    RUN = CS_CSR_RUN,
+    AHEAD = CS_CSR_AHEAD
 };
 
 typedef double v2 __attribute__((vector_size(16), aligned(8), may_alias));
-typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* 64 bytes as two halves: where a vector has 32, gcc 12 turns one of 64 into scalars on the stack.
- */
-typedef struct {
-    v4 low, high;
-} v8;
+typedef cs_v4 v4;
+typedef cs_v8 v8;
 
 typedef struct {
     const cs_csr *a;
@@ -52,23 +39,6 @@ typedef struct {
     int64_t first;  /* column of X and Y the tile begins with */
     int64_t width, chunks;
 } product;
-
-/* First row of a chunk: rows and nonzeros before it reach its share of both. */
-static int64_t chunk_start(const cs_csr *a, int64_t chunk, int64_t chunks)
-{
-    int64_t total = a->rows + cs_csr_nnz(a);
-    int64_t target = total / chunks * chunk + total % chunks * chunk / chunks;
-    int64_t low = 0, high = a->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (middle + a->ptr[middle] < target) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 #define ROWS_OF_WIDTH(name, vector, width)                                                         \
     CS_CLONES static void name(const cs_csr *a, const double *restrict x, double *restrict y,      \
@@ -170,8 +140,8 @@ static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
 {
     (void)worker;
     const product *t = ctx;
-    int64_t begin = chunk_start(t->a, chunk, t->chunks);
-    int64_t end = chunk + 1 == t->chunks ? t->a->rows : chunk_start(t->a, chunk + 1, t->chunks);
+    int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
+    int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
     double *y = t->y->data + t->first * t->y->ld;
     switch (t->width) {
     case 8:
@@ -243,7 +213,8 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
         t.packed = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
     }
-    bool serial = (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < SERIAL_BELOW;
+    bool serial =
+        (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < CS_CSR_SERIAL_BELOW;
     cs_status status = CS_OK;
     for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
         t.width = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -256,6 +227,34 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
+/* Before the first touch: products read rows of a panel at random, and small pages would be looked
+ * up anew for many of them (a tenth to a quarter of the time at 200,000 rows). */
+static void ask_for_large_pages(void *at, int64_t bytes)
+{
+    enum { PAGE = 1 << 21 };
+    char *begin = (char *)(((uintptr_t)at + PAGE - 1) / PAGE * PAGE);
+    char *end = (char *)(((uintptr_t)at + (uintptr_t)bytes) / PAGE * PAGE);
+    if (begin < end) {
+        (void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE); /* refused: slower, not wrong */
+    }
+}
+
+double *cs_csr_panel_alloc(int64_t rows)
+{
+    const int64_t row = TILE * (int64_t)sizeof(double);
+    double *panel = cs_tile_alloc(rows, row);
+    if (panel && rows > 0) {
+        ask_for_large_pages(panel, rows * row);
+        memset(panel, 0, (size_t)(rows * row));
+    }
+    return panel;
+}
+
+void cs_csr_panel_free(double *panel)
+{
+    cs_tile_free(panel);
+}
+
 typedef struct {
     const cs_csr *a;
     const double *x;
@@ -267,8 +266,8 @@ static cs_status panel_chunk(void *ctx, int64_t chunk, int worker)
 {
     (void)worker;
     const panel_product *t = ctx;
-    int64_t begin = chunk_start(t->a, chunk, t->chunks);
-    int64_t end = chunk + 1 == t->chunks ? t->a->rows : chunk_start(t->a, chunk + 1, t->chunks);
+    int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
+    int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
     panel_rows(t->a, t->x, t->y, begin, end);
     return CS_OK;
 }
@@ -276,7 +275,7 @@ static cs_status panel_chunk(void *ctx, int64_t chunk, int worker)
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y, int threads)
 {
     int64_t work = a->rows + cs_csr_nnz(a);
-    bool serial = work * TILE < SERIAL_BELOW;
+    bool serial = work * TILE < CS_CSR_SERIAL_BELOW;
     panel_product t = {.a = a, .x = x, .chunks = serial ? 1 : chunks_for(work, TILE)};
     t.y = y;
     return cs_parallel(t.chunks, serial ? 1 : threads, panel_chunk, &t);

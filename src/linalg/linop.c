@@ -31,17 +31,36 @@ static cs_status csr_panel_t(void *context, const double *x, double *y)
     return cs_csr_apply_panel(ctx->at, x, y, ctx->threads);
 }
 
+static cs_status csr_normal(void *context, const double *x, double *y, double *room)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply_normal(ctx->a, x, y, room, ctx->threads);
+}
+
+static cs_status csr_normal_t(void *context, const double *x, double *y, double *room)
+{
+    const cs_linop_csr_ctx *ctx = context;
+    return cs_csr_apply_normal(ctx->at, x, y, room, ctx->threads);
+}
+
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads)
 {
     *ctx = (cs_linop_csr_ctx){.a = a, .at = at, .threads = threads};
-    return (cs_linop){.rows = a->rows,
-                      .cols = a->cols,
-                      .apply = csr_apply,
-                      .apply_t = csr_apply_t,
-                      .ctx = ctx,
-                      .panel = csr_panel,
-                      .panel_t = csr_panel_t,
-                      .data = {.a = a, .at = at}};
+    cs_linop op = {.rows = a->rows,
+                   .cols = a->cols,
+                   .apply = csr_apply,
+                   .apply_t = csr_apply_t,
+                   .ctx = ctx,
+                   .panel = csr_panel,
+                   .panel_t = csr_panel_t,
+                   .data = {.a = a, .at = at}};
+    if (cs_csr_normal_pays(a)) {
+        op.normal = (cs_normal_product){csr_normal, cs_csr_normal_room(a)};
+    }
+    if (cs_csr_normal_pays(at)) {
+        op.normal_t = (cs_normal_product){csr_normal_t, cs_csr_normal_room(at)};
+    }
+    return op;
 }
 
 /* *scratch becomes at least rows x cols and views as exactly that. */
@@ -154,14 +173,12 @@ static cs_status deflated_apply_t(void *context, const cs_dense *x, cs_dense *y)
 enum { RUN = 256 }; /* terms summed before they join the sum, which bounds its error */
 
 /* The same for panels: y -= l (s (r^T x)), a few columns in one pass each. */
-static cs_status deflated_panel_product(const cs_linop_deflated_ctx *ctx, bool transposed,
-                                        const double *x, double *y)
+static void subtract_panel(const cs_dense *l, const double *s, int power, const cs_dense *r,
+                           const double *x, double *y)
 {
-    const cs_dense *l = transposed ? ctx->v : ctx->u, *r = transposed ? ctx->u : ctx->v;
-    cs_status status = transposed ? ctx->inner->panel_t(ctx->inner->ctx, x, y)
-                                  : ctx->inner->panel(ctx->inner->ctx, x, y);
-    for (int64_t q = 0; status == CS_OK && q < r->cols; ++q) {
+    for (int64_t q = 0; q < r->cols; ++q) {
         const double *left = l->data + q * l->ld, *right = r->data + q * r->ld;
+        const double factor = power == 2 ? s[q] * s[q] : s[q];
         double along[CS_PANEL] = {0};
         for (int64_t first = 0; first < r->rows; first += RUN) {
             double part[CS_PANEL] = {0};
@@ -176,9 +193,39 @@ static cs_status deflated_panel_product(const cs_linop_deflated_ctx *ctx, bool t
         }
         for (int64_t i = 0; i < l->rows; ++i) {
             for (int j = 0; j < CS_PANEL; ++j) {
-                y[i * CS_PANEL + j] -= left[i] * (ctx->s[q] * along[j]);
+                y[i * CS_PANEL + j] -= left[i] * (factor * along[j]);
             }
         }
+    }
+}
+
+static cs_status deflated_panel_product(const cs_linop_deflated_ctx *ctx, bool transposed,
+                                        const double *x, double *y)
+{
+    cs_status status = transposed ? ctx->inner->panel_t(ctx->inner->ctx, x, y)
+                                  : ctx->inner->panel(ctx->inner->ctx, x, y);
+    if (status == CS_OK) {
+        subtract_panel(transposed ? ctx->v : ctx->u, ctx->s, 1, transposed ? ctx->u : ctx->v, x, y);
+    }
+    return status;
+}
+
+static cs_status deflated_normal(void *context, const double *x, double *y, double *room)
+{
+    const cs_linop_deflated_ctx *ctx = context;
+    cs_status status = ctx->inner->normal.apply(ctx->inner->ctx, x, y, room);
+    if (status == CS_OK) {
+        subtract_panel(ctx->v, ctx->s, 2, ctx->v, x, y);
+    }
+    return status;
+}
+
+static cs_status deflated_normal_t(void *context, const double *x, double *y, double *room)
+{
+    const cs_linop_deflated_ctx *ctx = context;
+    cs_status status = ctx->inner->normal_t.apply(ctx->inner->ctx, x, y, room);
+    if (status == CS_OK) {
+        subtract_panel(ctx->u, ctx->s, 2, ctx->u, x, y);
     }
     return status;
 }
@@ -212,6 +259,19 @@ cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, co
                       .data = data};
 }
 
+cs_linop cs_linop_deflated_singular(cs_linop_deflated_ctx *ctx, const cs_linop *inner,
+                                    const cs_dense *u, const double *s, const cs_dense *v)
+{
+    cs_linop op = cs_linop_deflated(ctx, inner, u, s, v);
+    if (op.panel && inner->normal.apply) {
+        op.normal = (cs_normal_product){deflated_normal, inner->normal.room};
+    }
+    if (op.panel && inner->normal_t.apply) {
+        op.normal_t = (cs_normal_product){deflated_normal_t, inner->normal_t.room};
+    }
+    return op;
+}
+
 cs_linop cs_linop_transposed(const cs_linop *inner)
 {
     return (cs_linop){.rows = inner->cols,
@@ -221,6 +281,8 @@ cs_linop cs_linop_transposed(const cs_linop *inner)
                       .ctx = inner->ctx,
                       .panel = inner->panel_t,
                       .panel_t = inner->panel,
+                      .normal = inner->normal_t,
+                      .normal_t = inner->normal,
                       .data = {.a = inner->data.at,
                                .at = inner->data.a,
                                .u = inner->data.v,

@@ -40,6 +40,10 @@ struct cs_space {
     /* Y = A X (X right, Y left) or Y = A^T X (X left, Y right). */
     cs_status (*apply)(cs_space *s, const cs_panel *x, cs_panel *y);
 
+    /* Y = A^T A X, both right. `half`, a left panel, is scratch: what it holds afterwards is not
+     * defined. NULL: the solver applies A and A^T one after the other. */
+    cs_status (*normal)(cs_space *s, const cs_panel *x, cs_panel *half, cs_panel *y);
+
     /* h = [P_0 .. P_{p-1}]^T W, p squares. Sums over fixed runs of rows, added in order. */
     cs_status (*gram)(cs_space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
                       double *h);

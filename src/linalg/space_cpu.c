@@ -11,14 +11,12 @@
  * products is applied through two column-major copies.
  */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/space.h"
 #include "linalg/space_private.h"
-#include "linalg/tile_private.h"
 
 enum {
     B = CS_PANEL,
@@ -39,6 +37,7 @@ typedef struct {
     int threads;
     const cs_space_kernels *kernels;
     cs_dense x, y; /* copies for an operator without panel products */
+    double *room;  /* of the normal product, made when first used */
 } memory;
 
 int cs_space_kernels_all(const cs_space_kernels *out[3])
@@ -62,31 +61,16 @@ const cs_space_kernels *cs_space_kernels_here(void)
     return all[cs_space_kernels_all(all) - 1];
 }
 
-/* Before the first touch: the transposed product reads rows of a tall panel at random, and small
- * pages would be looked up anew for many of them (a tenth to a quarter of its time at 200,000
- * rows). */
-static void ask_for_large_pages(void *at, int64_t bytes)
-{
-    enum { PAGE = 1 << 21 };
-    char *begin = (char *)(((uintptr_t)at + PAGE - 1) / PAGE * PAGE);
-    char *end = (char *)(((uintptr_t)at + (uintptr_t)bytes) / PAGE * PAGE);
-    if (begin < end) {
-        (void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE); /* refused: slower, not wrong */
-    }
-}
-
 static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 {
     int64_t rows = side == CS_LEFT ? s->rows : s->cols;
     cs_panel panel = {.side = side, .rows = rows, .padded = (rows + B - 1) / B * B};
     cs_panel *made = cs_alloc(1, sizeof *made);
-    panel.data = made ? cs_tile_alloc(panel.padded, B * sizeof *panel.data) : NULL;
+    panel.data = made ? cs_csr_panel_alloc(panel.padded) : NULL;
     if (!panel.data) {
         cs_free(made);
         return CS_ERR_MEMORY;
     }
-    ask_for_large_pages(panel.data, panel.padded * B * (int64_t)sizeof *panel.data);
-    memset(panel.data, 0, (size_t)panel.padded * B * sizeof *panel.data);
     *made = panel;
     *out = made;
     return CS_OK;
@@ -95,7 +79,7 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 static void destroy(cs_panel *panel)
 {
     if (panel) {
-        cs_tile_free(panel->data);
+        cs_csr_panel_free(panel->data);
         cs_free(panel);
     }
 }
@@ -302,16 +286,39 @@ static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *cons
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
-                             cs_dense *to)
+typedef struct {
+    row_job rows;
+    const double *panel;
+    int64_t count, ld;
+    double *columns;
+} column_job;
+
+static cs_status get_run(void *ctx, int64_t item, int worker)
 {
-    (void)s;
-    for (int64_t i = 0; i < x->rows; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
-            to->data[i + (first + j) * to->ld] = x->data[i * B + j];
+    (void)worker;
+    const column_job *j = ctx;
+    int64_t end = run_end(&j->rows, item);
+    end = end < j->rows.rows ? end : j->rows.rows;
+    for (int64_t i = item * j->rows.run; i < end; ++i) {
+        for (int64_t c = 0; c < j->count; ++c) {
+            j->columns[i + c * j->ld] = j->panel[i * B + c];
         }
     }
     return CS_OK;
+}
+
+static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
+                             cs_dense *to)
+{
+    const memory *m = s->ctx;
+    column_job j = {
+        .rows = {.padded = x->padded, .rows = x->rows, .run = run_rows(x->padded)},
+        .panel = x->data,
+        .count = count,
+        .ld = to->ld,
+        .columns = to->data + first * to->ld,
+    };
+    return cs_parallel(runs_of(&j.rows), m->threads, get_run, &j);
 }
 
 static cs_status put_columns(cs_space *s, const cs_dense *from, int64_t first, int64_t count,
@@ -342,6 +349,23 @@ static cs_status apply_panel(cs_space *s, const cs_panel *x, cs_panel *y)
     return status ? status : put_columns(s, out, 0, B, y);
 }
 
+static cs_status apply_normal(cs_space *s, const cs_panel *x, cs_panel *half, cs_panel *y)
+{
+    memory *m = s->ctx;
+    const cs_normal_product *n = &m->a->normal;
+    if (!n->apply) {
+        cs_status status = apply_panel(s, x, half);
+        return status ? status : apply_panel(s, half, y);
+    }
+    if (!m->room && n->room > 0) {
+        m->room = cs_csr_panel_alloc((n->room + B - 1) / B);
+        if (!m->room) {
+            return CS_ERR_MEMORY;
+        }
+    }
+    return n->apply(m->a->ctx, x->data, y->data, m->room);
+}
+
 cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
 {
     memory *m = cs_calloc(1, sizeof *m);
@@ -357,6 +381,7 @@ cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
                       .destroy = destroy,
                       .random = random_panel,
                       .apply = apply_panel,
+                      .normal = apply_normal,
                       .gram = gram_panels,
                       .combine = combine_panels,
                       .rotate = rotate_panels,
@@ -371,6 +396,7 @@ void cs_space_cpu_free(cs_space *space)
     if (m) {
         cs_dense_free(&m->x);
         cs_dense_free(&m->y);
+        cs_csr_panel_free(m->room);
         cs_free(m);
     }
     *space = (cs_space){0};

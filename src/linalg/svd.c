@@ -3,8 +3,8 @@
  * auto: dense when the copy is allowed and either cheap (rows cols min(rows, cols) below 4e9, a
  * second or two of LAPACK) or the better deal (k above a quarter of the smaller side, where a
  * Krylov basis of 2 k vectors stops paying); the Gram matrix when the copy is not allowed but the
- * smaller side is at most 4,000 and k is that large (see svd_lapack.c); ARPACK otherwise. Residuals
- * are recomputed through the operator, so that they hold whatever a solver claims.
+ * smaller side is at most 4,000 and k is that large (see svd_lapack.c); the block solver otherwise.
+ * Residuals are recomputed through the operator, so that they hold whatever a solver claims.
  */
 #include "linalg/svd.h"
 
@@ -211,7 +211,7 @@ static cs_solver choose(const cs_linop *a, const cs_svd_options *o)
                       : many && p <= CS_SVD_GRAM_LIMIT) {
         return CS_SOLVER_LAPACK;
     }
-    return CS_SOLVER_ARPACK;
+    return CS_SOLVER_BLOCK;
 }
 
 /* Drops values that are zero to this solver, recomputes residuals and judges them. */

@@ -19,7 +19,7 @@
  *         (svd_gpu.c); floors as lapack's. auto, block and cusolver are what a GPU can do.
  * auto    lapack (on a GPU: cusolver) when the copy is allowed and m n min(m, n) <= 4e9 or k >
  * min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed, min(m, n) <= 4,000 and k >
- * min(m, n) / 4; otherwise arpack
+ * min(m, n) / 4; otherwise block
  */
 #ifndef CS_LINALG_SVD_H
 #define CS_LINALG_SVD_H
@@ -131,5 +131,18 @@ cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, uint64_t
  * the space ended before. 2 q b operator columns, cols (p + q b) doubles. */
 cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
                        double *value, double *failure) CS_MUST_CHECK;
+
+typedef struct {
+    double value; /* square root of the largest Ritz value */
+    double reach; /* no singular value above it is left out, but with probability failure */
+    double failure;
+} cs_probe;
+
+/* The same question for one x = bound: it ends as soon as the value is so far below the bound that
+ * a singular value above 1.01 bound is there with probability `failure` at most, that of all q
+ * steps or 1e-6; reach is then at most 1.01 bound. After all q steps reach = 1.01 value. bound 0:
+ * all steps. */
+cs_status cs_svd_probe_above(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
+                             int threads, cs_probe *out) CS_MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 /* Truncated SVD by an own block Krylov method, over the operations of a space (space.h).
  *
  * Method: block Lanczos with thick restart on A^T A, A taken with its smaller side as columns
- * (svd_block_krylov.c); then A V = U R, R R-factor by Cholesky of the Gram matrix of normalised
- * columns, and the small SVD of R, which makes both sides orthonormal to rounding. The Gram form
+ * (svd_block_krylov.c); then A V = U R and the small SVD of R, which makes both sides
+ * orthonormal to rounding (svd_block_left.c). The Gram form
  * gives a residual of about 4 eps sigma_1^2 / sigma_j. When one of the wanted values is too small
  * for that (sigma_k below 4 eps / tol or 1e-6 or the floor, all times sigma_1), the whole is done
  * again by block Golub-Kahan, whose residuals are eps sigma_1, at the price of a second, taller
@@ -25,10 +25,10 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cblas.h>
-#include <lapacke.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -58,6 +58,7 @@ typedef struct {
     int64_t steps, most_steps;
     double tol;
     int64_t next_look;  /* panels */
+    int64_t settled;    /* of the wanted values, at the last look */
     double last_excess; /* log of the worst residual over its bound, at last_panels */
     int64_t last_panels;
     bool verifying;      /* a fresh block looks for what was missed */
@@ -288,10 +289,12 @@ static cs_status look(search *s)
     int64_t n = k < s->ritz.count ? k : s->ritz.count;
     double worst = 0;
     bool below = false;
+    s->settled = 0;
     for (int64_t j = 0; j < n; ++j) {
         bool deep = !s->k.bidiagonal && settled_below(s, j);
         below |= deep;
         worst = deep ? worst : fmax(worst, excess_of(s, j));
+        s->settled += deep || excess_of(s, j) <= 1;
     }
     bool ended = s->k.next_active == 0;
     if (worst <= 1 && (n == k || ended)) {
@@ -313,6 +316,17 @@ static cs_status look(search *s)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
+/* What has settled, of what is wanted; a run that verifies has settled all and is not at its end.
+ */
+static void report(const search *s)
+{
+    char stage[96];
+    int64_t k = s->options->k, settled = s->settled < k ? s->settled : k - 1;
+    (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
+                   s->verifying ? ", looking for missed copies" : "", (long long)(s->steps * B));
+    cs_progress_report(s->options->progress, stage, settled, k);
+}
+
 static cs_status run(search *s)
 {
     int64_t k = s->options->k;
@@ -329,7 +343,7 @@ static cs_status run(search *s)
         }
         s->steps += 1;
         s->since_fresh += 1;
-        cs_progress_report(s->options->progress, "block Krylov columns", s->steps * B, 0);
+        report(s);
         if (s->k.v.panels >= s->next_look || s->k.v.panels >= s->capacity ||
             s->k.next_active == 0) {
             status = look(s);
@@ -406,122 +420,16 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* R upper, its columns scaled as A V's were: W D^-1 = Q L^T, L L^T = D^-1 W^T W D^-1. c = D^-1 L^-T
- * X and q = Z from the SVD L^T D = X S Z^T: W c = U, V q the right vectors. */
-static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, cs_dense *q)
-{
-    cs_dense r = {0}, x = {0}, zt = {0};
-    double *d = cs_alloc(n, sizeof *d);
-    cs_status status = d ? CS_OK : CS_ERR_MEMORY;
-    status = status ? status : cs_dense_init(&r, n, n);
-    status = status ? status : cs_dense_init(&x, n, n);
-    status = status ? status : cs_dense_init(&zt, n, n);
-    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
-        d[j] = sqrt(g->data[j + j * g->ld]);
-        if (!(d[j] > 0)) {
-            status = cs_fail(CS_ERR_CONVERGE, "a singular vector found is mapped to zero");
-        }
-    }
-    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
-        for (int64_t i = 0; i < n; ++i) {
-            g->data[i + j * g->ld] = i == j ? 1 : g->data[i + j * g->ld] / d[i] / d[j];
-        }
-    }
-    if (status == CS_OK &&
-        LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, g->data, (int)g->ld) != 0) {
-        status = cs_fail(CS_ERR_CONVERGE, "the singular vectors found are dependent");
-    }
-    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
-        for (int64_t i = 0; i <= j; ++i) {
-            r.data[i + j * r.ld] = g->data[i + j * g->ld] * d[j];
-        }
-    }
-    status = status ? status : cs_dense_svd(&r, sigma, &x, &zt);
-    if (status == CS_OK) {
-        cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n,
-                    (int)n, 1, g->data, (int)g->ld, x.data, (int)x.ld);
-    }
-    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
-        for (int64_t i = 0; i < n; ++i) {
-            c->data[i + j * c->ld] = x.data[i + j * x.ld] / d[i];
-            q->data[i + j * q->ld] = zt.data[j + i * zt.ld];
-        }
-    }
-    cs_free(d);
-    cs_dense_free(&r);
-    cs_dense_free(&x);
-    cs_dense_free(&zt);
-    return status;
-}
-
-/* The Gram matrix of n columns in panels. */
-static cs_status gram_of(const cs_basis *b, int64_t n, cs_dense *g)
-{
-    double *h = cs_alloc(b->panels * CS_SQUARE, sizeof *h);
-    cs_status status = h ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t o = 0; status == CS_OK && o < b->panels; ++o) {
-        status = b->space->gram(b->space, o + 1, b->panel, b->panel[o], h);
-        for (int64_t j = 0; status == CS_OK && j < B && o * B + j < n; ++j) {
-            for (int64_t i = 0; i <= o * B + j; ++i) {
-                g->data[i + (o * B + j) * g->ld] = h[i * B + j];
-                g->data[o * B + j + i * g->ld] = h[i * B + j];
-            }
-        }
-    }
-    cs_free(h);
-    return status;
-}
-
-/* The left basis and values from V's n columns, both turned to singular vectors. */
-static cs_status left_of(search *s, int64_t n, double *sigma)
-{
-    cs_krylov *k = &s->k;
-    cs_dense g = {0}, c = {0}, q = {0};
-    int64_t wide = k->v.panels * B;
-    cs_status status = cs_basis_open(s->space, CS_LEFT, k->v.panels, &k->u);
-    for (int64_t o = 0; status == CS_OK && o < k->v.panels; ++o) {
-        cs_panel *panel = NULL;
-        status = s->space->create(s->space, CS_LEFT, &panel);
-        if (status == CS_OK) {
-            cs_basis_append(&k->u, &panel, k->v.active[o]);
-            status = cs_krylov_apply(k, k->v.panel[o], k->u.panel[o]);
-        }
-    }
-    status = status ? status : cs_dense_init(&g, n, n);
-    status = status ? status : cs_dense_init(&c, wide, wide);
-    status = status ? status : cs_dense_init(&q, wide, wide);
-    status = status ? status : gram_of(&k->u, n, &g);
-    status = status ? status : small_svd(n, &g, sigma, &c, &q);
-    status = status ? status : s->space->rotate(s->space, k->u.panels, k->u.panels, k->u.panel, &c);
-    status = status ? status : s->space->rotate(s->space, k->v.panels, k->v.panels, k->v.panel, &q);
-    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
-        sigma[j] *= k->scale;
-    }
-    cs_dense_free(&g);
-    cs_dense_free(&c);
-    cs_dense_free(&q);
-    return status;
-}
-
-/* Columns out of the panels, each destroyed as it is read. */
-static cs_status export(cs_basis *b, int64_t length, int64_t n, cs_dense *out)
-{
-    cs_status status = cs_dense_init(out, length, n);
-    for (int64_t o = b->panels; status == CS_OK && o-- > 0;) {
-        int64_t count = n - o * B < B ? n - o * B : B;
-        status = b->space->get(b->space, b->panel[o], count, o * B, out);
-        cs_basis_cut(b, o);
-    }
-    return status;
-}
-
 /* The wanted triplets that have converged. */
 static cs_status collect(search *s, cs_svd *svd)
 {
     int64_t n = 0;
     cs_krylov *k = &s->k;
-    cs_ritz_free(&s->ritz);
-    cs_status status = k->v.panels > 0 ? cs_krylov_ritz(k, 0, &s->ritz) : CS_OK;
+    cs_status status = CS_OK;
+    if (!s->done) { /* the last look was earlier */
+        cs_ritz_free(&s->ritz);
+        status = k->v.panels > 0 ? cs_krylov_ritz(k, 0, &s->ritz) : CS_OK;
+    }
     int64_t most = s->options->k < s->ritz.count ? s->options->k : s->ritz.count;
     double noise = (double)s->space->rows * DBL_EPSILON;
     for (int64_t j = 0; status == CS_OK && j < most; ++j) {
@@ -543,12 +451,13 @@ static cs_status collect(search *s, cs_svd *svd)
             svd->sigma[j] = s->ritz.value[s->which[j]] * k->scale;
         }
     } else if (status == CS_OK && n > 0) {
-        status = left_of(s, n, svd->sigma);
+        status = cs_krylov_left(k, n, svd->sigma);
     } else {
         cs_basis_cut(&k->v, 0);
     }
-    status = status ? status : export(&k->v, cs_space_held(s->space, CS_RIGHT), n, &svd->v);
-    status = status ? status : export(&k->u, cs_space_held(s->space, CS_LEFT), n, &svd->u);
+    status =
+        status ? status : cs_basis_export(&k->v, cs_space_held(s->space, CS_RIGHT), n, &svd->v);
+    status = status ? status : cs_basis_export(&k->u, cs_space_held(s->space, CS_LEFT), n, &svd->u);
     return status;
 }
 

@@ -86,6 +86,17 @@ cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
     return status;
 }
 
+/* Y = A^T A X / scale^2. */
+static cs_status apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y)
+{
+    if (k->space->normal && k->scale == 1) { /* the product unscaled could overflow */
+        k->applications += 2 * (int64_t)B;
+        return k->space->normal(k->space, x, k->half, y);
+    }
+    cs_status status = cs_krylov_apply(k, x, k->half);
+    return status ? status : cs_krylov_apply(k, k->half, y);
+}
+
 /* Squares of h into columns of panel `column` of M. */
 static void store(cs_krylov *k, int64_t panels, int64_t column, const double *h)
 {
@@ -149,10 +160,13 @@ cs_status cs_krylov_step(cs_krylov *k)
     int active = 0;
     cs_panel *w = NULL;
     cs_status status = k->space->create(k->space, CS_RIGHT, &w);
-    status = status ? status : cs_krylov_apply(k, k->next, k->half);
-    status = status || !k->bidiagonal ? status : step_left(k, at);
-    const cs_panel *left = k->bidiagonal && status == CS_OK ? k->u.panel[at] : k->half;
-    status = status ? status : cs_krylov_apply(k, left, w);
+    if (k->bidiagonal) {
+        status = status ? status : cs_krylov_apply(k, k->next, k->half);
+        status = status ? status : step_left(k, at);
+        status = status ? status : cs_krylov_apply(k, k->u.panel[at], w);
+    } else {
+        status = status ? status : apply_normal(k, k->next, w);
+    }
     if (status != CS_OK) {
         goto done;
     }

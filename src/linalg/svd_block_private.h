@@ -110,4 +110,11 @@ void cs_ritz_free(cs_ritz *ritz);
 cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t count,
                          const int64_t *which) CS_MUST_CHECK;
 
+/* Not bidiagonal, V the n right vectors: U becomes A V, both are turned to singular vectors, sigma
+ * (n) receives the values. */
+cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma) CS_MUST_CHECK;
+
+/* The first n columns, of `length` entries, out of the panels, each destroyed as it is read. */
+cs_status cs_basis_export(cs_basis *basis, int64_t length, int64_t n, cs_dense *out) CS_MUST_CHECK;
+
 #endif

@@ -17,6 +17,15 @@
  * (n - 1) / 2, where d >= 1. For b = 1 this is the bound of Kuczynski & Wozniakowski (SIAM J.
  * Matrix Anal. Appl. 13, 1992, Theorem 4.2) with smaller constants.
  *
+ * Stopping early. Where only values above 1.01 x matter for a known x, L >= (1.01 x)^2, and at each
+ * step q the largest Ritz value c itself gives M_q = sinh((2q - 1) atanh(sqrt(1 - c / (1.01 x)^2)))
+ * with |g|^2 M_q^2 <= |x_rest|^2. The probe stops as soon as M_q reaches the M of the probability
+ * wanted: whichever q that is, what escapes is the one event |g|^2 M^2 <= |x_rest|^2, so that
+ * looking at every step costs no probability; and the value that is not there, `reach`, is the
+ * square root of c over 1 - tanh^2(asinh(M) / (2q - 1)), at most 1.01 x. Where the spectrum thins
+ * out below x this comes long before the last step; Ritz values that grow towards x delay it up to
+ * there.
+ *
  * For n < 3 the bound is taken at n = 3: fewer dimensions leave more of x to g.
  *
  * When the recurrence breaks down, the space is invariant and the largest value in it is missed
@@ -37,6 +46,7 @@
 enum { B = CS_BLOCK };
 
 static const double ALLOWED_FAILURE = 1e-6;
+enum { FIRST_LOOK = 4 }; /* steps before no bound is reached */
 
 double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio)
 {
@@ -72,46 +82,111 @@ static cs_status lock(cs_krylov *k, const cs_dense *v)
     return status;
 }
 
-cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, uint64_t seed, double *value,
-                             double *failure)
+/* The least ratio that `taken` steps tell apart with this probability, to 1e-12, from 1.01 on. */
+static double ratio_told(int64_t n, int columns, int64_t taken, double failure)
 {
-    int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B, taken = 0;
+    double low = CS_PROBE_RATIO, high = CS_PROBE_RATIO;
+    while (cs_probe_failure(n, columns, taken, high) > failure) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1e-12 * high) {
+        double middle = 0.5 * (low + high);
+        if (cs_probe_failure(n, columns, taken, middle) > failure) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+/* At most `steps`; *ritz: of the last one. */
+static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, cs_ritz *ritz,
+                     cs_probe *out)
+{
+    bool enough = false;
+    int64_t n = k->space->cols, taken = 0;
+    int active = k->next_active;
+    double full = cs_probe_failure(n, active, steps, CS_PROBE_RATIO);
+    double wanted = fmin(full, ALLOWED_FAILURE);
+    cs_status status = CS_OK;
+    while (status == CS_OK && !enough && taken < steps && k->next_active > 0) {
+        status = cs_krylov_step(k);
+        taken += 1;
+        if (status != CS_OK || bound == 0 || taken < FIRST_LOOK || taken == steps) {
+            continue;
+        }
+        cs_ritz_free(ritz);
+        status = cs_krylov_ritz(k, locked, ritz);
+        if (status == CS_OK) {
+            double seen = ritz->value[0];
+            enough = seen <= bound &&
+                     cs_probe_failure(n, active, taken, CS_PROBE_RATIO * bound / seen) <= wanted;
+        }
+    }
+    if (status == CS_OK && !enough && taken > 0) {
+        cs_ritz_free(ritz);
+        status = cs_krylov_ritz(k, locked, ritz);
+    }
+    if (status != CS_OK) {
+        return status;
+    }
+    *out = (cs_probe){.value = ritz->value ? ritz->value[0] : 0};
+    out->reach = out->value;
+    if (k->next_active > 0) {
+        out->failure = enough ? wanted : full;
+        out->reach *= enough ? ratio_told(n, active, taken, wanted) : CS_PROBE_RATIO;
+    }
+    return CS_OK;
+}
+
+static cs_status probe_space(cs_space *space, const cs_dense *v, double bound, uint64_t seed,
+                             cs_probe *out)
+{
+    int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B;
     cs_krylov k = {0};
     cs_ritz ritz = {0};
-    int first_active = 0, blas = openblas_get_num_threads();
-    *value = 0;
-    *failure = 0;
+    int blas = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on its threads */
     cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
     status = status ? status : cs_krylov_fresh(&k);
-    first_active = k.next_active;
-    while (status == CS_OK && taken < steps && k.next_active > 0) {
-        status = cs_krylov_step(&k);
-        ++taken;
-    }
-    if (status == CS_OK && taken > 0) {
-        status = cs_krylov_ritz(&k, locked, &ritz);
-    }
-    if (status == CS_OK && taken > 0) {
-        *value = ritz.value[0];
-        *failure = k.next_active > 0
-                       ? cs_probe_failure(space->cols, first_active, taken, CS_PROBE_RATIO)
-                       : 0;
-    }
+    status = status ? status : run(&k, locked, steps, bound, &ritz, out);
     openblas_set_num_threads(blas);
     cs_ritz_free(&ritz);
     cs_krylov_free(&k);
     return status;
 }
 
+cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, uint64_t seed, double *value,
+                             double *failure)
+{
+    cs_probe probe = {0};
+    cs_status status = probe_space(space, v, 0, seed, &probe);
+    *value = probe.value;
+    *failure = probe.failure;
+    return status;
+}
+
+cs_status cs_svd_probe_above(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
+                             int threads, cs_probe *out)
+{
+    cs_space space = {0};
+    *out = (cs_probe){0};
+    cs_status status = cs_space_cpu(a, threads, &space);
+    status = status ? status : probe_space(&space, v, bound, seed, out);
+    cs_space_cpu_free(&space);
+    return status;
+}
+
 cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
                        double *value, double *failure)
 {
-    cs_space space = {0};
-    cs_status status = cs_space_cpu(a, threads, &space);
-    status = status ? status : cs_svd_probe_space(&space, v, seed, value, failure);
-    cs_space_cpu_free(&space);
+    cs_probe probe = {0};
+    cs_status status = cs_svd_probe_above(a, v, 0, seed, threads, &probe);
+    *value = probe.value;
+    *failure = probe.failure;
     return status;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cblas.h>
@@ -52,17 +53,32 @@ static cs_status components(const char *path, int repeats, json_t *seconds, json
     return status;
 }
 
+/* User and system seconds of all threads; *peak: resident megabytes so far. */
+static double processor(double *peak)
+{
+    struct rusage u;
+    (void)getrusage(RUSAGE_SELF, &u);
+    *peak = (double)u.ru_maxrss / 1024;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
 static cs_status svd(const char *path, int repeats, int64_t k, json_t *seconds, json_t *result)
 {
     cs_csr a = {0};
+    double peak = 0;
+    json_t *spent = json_array();
     cs_status status = cs_matrix_read(path, &a);
+    (void)processor(&peak);
+    (void)json_object_set_new(result, "before", json_real(peak));
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
         cs_spectrum s = {0};
         cs_spectrum_options options = {
             .k = k, .normalised = true, .tol = 1e-10, .certify = CS_CERTIFY_USUAL, .seed = (uint64_t)r};
-        double start = now();
+        double start = now(), used = processor(&peak);
         status = cs_spectrum_of(&a, &options, &s);
         (void)json_array_append_new(seconds, json_real(now() - start));
+        (void)json_array_append_new(spent, json_real(processor(&peak) - used));
         double worst = 0.0;
         json_t *sigma = json_array();
         for (int64_t j = 0; j < s.k; ++j) {
@@ -71,8 +87,12 @@ static cs_status svd(const char *path, int repeats, int64_t k, json_t *seconds, 
         }
         (void)json_object_set_new(result, "sigma", sigma);
         (void)json_object_set_new(result, "residual", json_real(worst));
+        (void)json_object_set_new(
+            result, "certified", json_boolean(s.converged && s.cert_probe.state == CS_CERT_PASSED));
         cs_spectrum_free(&s);
     }
+    (void)json_object_set_new(result, "processor", spent);
+    (void)json_object_set_new(result, "peak", json_real(peak));
     cs_csr_free(&a);
     return status;
 }

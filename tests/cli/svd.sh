@@ -170,10 +170,50 @@ test_certify() {
         refuses 2 "none stands alone" "$COSPEC" svd cycle60.mtx --certify none,probe
 }
 
+# Cycles of 30000 nodes a side, whose values no solver parts soon, and five of 40: stopped, it gives what it has.
+slow() {
+    awk 'BEGIN { split("30000 40 40 40 40 40", size, " "); print "%%MatrixMarket matrix coordinate real general"; print 30200, 30200, 60400
+        for (c = 1; c <= 6; ++c) { n = size[c]; for (i = 1; i <= n; ++i) { print at + i, at + i, 0.5; print at + i, at + i % n + 1, 0.5 } at += n } }' > slow.mtx
+}
+
+test_interrupt_gives_what_converged() {
+    slow
+    for wait in 1 2 4 8 16; do
+        "$COSPEC" svd slow.mtx -k 100 --vectors -o d --force --json > out 2> err &
+        pid=$!
+        sleep $wait
+        kill -INT $pid 2> /dev/null
+        wait $pid
+        code=$?
+        [ $code = 130 ] || { fail "exit $code: $(head -c 300 err)"; return 1; }
+        [ -s out ] && break # else it was still reading
+    done
+    grep -q '"interrupted": true' out && grep -q '"converged": false' out && says_last "triplets had converged" || { fail "$(head -c 300 err)"; return 1; }
+    sigmas out | awk '{ d = 1 - $1; if (d < 1e-12) ++ones; if (d < -1e-12) bad = 1 } END { exit bad || ones < 6 }' || { fail "ones"; return 1; }
+    for f in u.npy v.npy sigma.npy svd.json svd.csv; do
+        [ -f d/$f ] || { fail "$f is missing"; return 1; }
+    done
+    cmp -s out d/svd.json && grep -q '"finished": false' d/manifest.json || fail "$(grep finished d/manifest.json)"
+}
+says_last() { tail -1 err | grep -qF -- "$1"; }
+
+test_start_and_memory() {
+    slow
+    refuses 3 "the limit is 1048576" "$COSPEC" svd slow.mtx -k 100 --memory 1M || return 1
+    awk 'BEGIN { srand(7); print "%%MatrixMarket matrix coordinate real general"; print 900, 700, 9000
+        for (i = 0; i < 9000; ++i) print i % 900 + 1, int(700 * (i * 0.618 - int(i * 0.618))) + 1, 1 + int(rand() * 5) }' > r.mtx
+    exits 0 svd r.mtx -k 20 --solver block --vectors -o cold --json || return 1
+    exits 0 svd r.mtx -k 20 --solver block --start cold --memory 8M --json && sigmas out > warm && sigmas cold/svd.json > s || return 1
+    paste warm s | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-11) bad = 1 } END { exit bad || NR != 20 }' || { fail "another start gives other values"; return 1; }
+    mtx 2 2 "1 1 3" "1 2 1" "2 1 1" "2 2 3" > two.mtx
+    refuses 3 "cold/u.npy: not vectors of 2 floats" "$COSPEC" svd two.mtx --start cold || return 1
+    refuses 3 "nowhere/u.npy" "$COSPEC" svd two.mtx --start nowhere
+}
+
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
 for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
-    certificates_say_what_they_prove certify dry_run; do
+    certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory dry_run; do
     check $t
 done

@@ -1,0 +1,53 @@
+/* What the products of a sparse matrix share (csr_apply.c, csr_normal.c): vectors of a panel's row,
+ * chunks of rows of about equal work, clones for several instruction sets. */
+#ifndef CS_LINALG_CSR_PRIVATE_H
+#define CS_LINALG_CSR_PRIVATE_H
+
+#include "linalg/csr.h"
+
+/* One function body for several instruction sets, chosen when the program starts. Off under
+ * sanitizers, whose run time is not ready when the choice is made. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CS_CLONES
+#endif
+
+enum {
+    CS_CSR_SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
+    CS_CSR_RUN = 256,             /* nonzeros summed before they join the row's sum */
+    CS_CSR_AHEAD = 32             /* nonzeros between a request to the caches and its use */
+};
+
+typedef double cs_v4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* 64 bytes as two halves: where a vector has 32, gcc 12 turns one of 64 into scalars on the stack.
+ */
+typedef struct {
+    cs_v4 low, high;
+} cs_v8;
+
+/* First row of a chunk: rows and nonzeros before it reach its share of both. */
+static inline int64_t cs_csr_chunk_start(const cs_csr *a, int64_t chunk, int64_t chunks)
+{
+    int64_t total = a->rows + cs_csr_nnz(a);
+    int64_t target = total / chunks * chunk + total % chunks * chunk / chunks;
+    int64_t low = 0, high = a->rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (middle + a->ptr[middle] < target) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static inline int64_t cs_csr_chunk_end(const cs_csr *a, int64_t chunk, int64_t chunks)
+{
+    return chunk + 1 == chunks ? a->rows : cs_csr_chunk_start(a, chunk + 1, chunks);
+}
+
+#endif
