@@ -1,8 +1,8 @@
 """Sum sigma^4 against scipy's sparse Gram matrix, and estimates against it over seeds.
 
 Matrices of real text (WordNet's glosses, windows of four, several objectives), and random ones with Zipf's frequencies on both
-sides, dense corners and empty rows, wide and tall. The exact sum has to agree to 1e-12; of 100 estimates at 95% at least 87 have
-to hold it (95 expected, deviation 2.2; a third more is allowed for what skew is left).
+sides, dense corners and empty rows, wide and tall. The exact sum has to agree to 1e-12; of 40 estimates at 95% at least 33 have
+to hold it (38 expected, deviation 1.4; five standing for what skew is left: hundreds of seeds are in tests/test_moments.c).
 """
 import os
 import sys
@@ -12,6 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from harness import Checks, cospec
+
+SEEDS, HELD = 40, 33
 
 
 def normalised(a):
@@ -47,12 +49,12 @@ def exact(matrix, want, k):
 
 def estimated(matrix, want, k):
     held = 0
-    for seed in range(100):
+    for seed in range(SEEDS):
         got = cospec("svd", matrix, k=k, seed=seed, **{"moment-budget": 0})
         held += got["sum_sigma4_low"] <= want <= got["sum_sigma4_high"]
         if got["sum_sigma4_method"] != "hutch++" or got["sum_sigma4_samples"] != 64:
             return "not an estimate"
-    return None if held >= 87 else f"{held} of 100 intervals hold {want}"
+    return None if held >= HELD else f"{held} of {SEEDS} intervals hold {want}"
 
 
 def main():
