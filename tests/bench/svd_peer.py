@@ -5,6 +5,7 @@ usage: svd_peer.py svds|randomized|trlanczos|cross FILE.npz K [TOLERANCE | N_ITE
 seconds: wall; processor: user + system, all threads; peak, before: resident megabytes at the end and before the solver; sigma, residual: the largest of
 ||A v - sigma u||, ||A' u - sigma v||, taken afterwards. A peer that is not installed prints {"missing": name}.
 """
+import glob
 import json
 import resource
 import sys
@@ -42,6 +43,8 @@ def randomized(a):
 
 def slepc(a):
     global rank, ranks
+    for package in ("petsc", "slepc"):  # where Debian keeps them
+        sys.path.extend(glob.glob(f"/usr/lib/{package}dir/*/*-real/lib/python3/dist-packages"))
     try:
         import slepc4py
         slepc4py.init([])
