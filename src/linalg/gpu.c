@@ -26,7 +26,7 @@ cs_status cs_gpu_table_open(const cs_gpu_table *table, int number, cs_gpu **out)
     cs_gpu_sizes(size);
     cs_status status = cs_plugin_compare(table ? table->version : -1, CS_GPU_VERSION, CS_GPU_SIZES,
                                          table ? table->size : size, size);
-    return status ? status : table->open(&host, number, out);
+    return status == CS_OK && table ? table->open(&host, number, out) : status;
 }
 
 typedef struct {

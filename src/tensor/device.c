@@ -39,7 +39,7 @@ cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *optio
                              .graphs = !options->no_graphs,
                              .own_products = options->own_products};
     cs_status status = plugin_fits(plugin);
-    return status == CS_OK ? plugin->open(&host, &ask, out) : status;
+    return status == CS_OK && plugin ? plugin->open(&host, &ask, out) : status;
 }
 
 typedef struct {

@@ -25,9 +25,7 @@ def dense_matrix(rows, cols):
     return (mix(np.arange(rows * cols, dtype=np.uint64)) >> np.uint64(11)).astype(np.float64).reshape(rows, cols) * 2.0**-53 - 0.5
 
 
-def sparse_matrix(rows, cols, each):
-    import scipy.sparse
-
+def sparse_matrix(scipy_sparse, rows, cols, each):
     e = np.arange(rows * each, dtype=np.int64)
     h = mix(e.astype(np.uint64))
     n, topic = np.uint64(cols), cols // 100
@@ -37,7 +35,7 @@ def sparse_matrix(rows, cols, each):
     odd = e % 2 == 1
     col = np.where(odd, row % 100 * topic + (h % np.uint64(topic)).astype(np.int64), v.astype(np.int64))
     val = np.where(odd, 1.0 + row % 100 % 7, 1.0)
-    return scipy.sparse.coo_matrix((val, (row, col)), shape=(rows, cols)).tocsr()
+    return scipy_sparse.coo_matrix((val, (row, col)), shape=(rows, cols)).tocsr()
 
 
 def report(name, run, wait, repeats, matrix, reference):
@@ -93,7 +91,12 @@ def dense(rows, cols, repeats, reference):
 
 
 def sparse(rows, cols, each, k, repeats, reference):
-    a = sparse_matrix(rows, cols, each)
+    try:
+        import scipy.sparse
+
+        a = sparse_matrix(scipy.sparse, rows, cols, each)
+    except ImportError as error:
+        sys.exit(print(f"SKIP SciPy: {error}"))
     try:
         import cupy
         import cupyx.scipy.sparse as sparse_gpu
