@@ -36,6 +36,7 @@ struct cs_comm {
     int neighbours; /* ranks on this machine, this one among them */
     void *ctx;      /* of the carrier */
     int64_t sent;   /* bytes that this rank sent to others */
+    double seconds; /* of the processor in swaps: copying, and waiting where the carrier spins */
     bool agreed;    /* a failure is known to all ranks */
 
     /* Sends to one rank while it receives from another; -1 for neither, 0 bytes for nothing. The
@@ -73,6 +74,6 @@ void cs_comm_spread(cs_comm *c, void *bytes, int64_t size);
 /* Brings the ranks' states together: CS_OK when all are. Else every rank returns the failure of the
  * lowest that failed, whose reason says which rank it was unless all say the same, and c->agreed is
  * set. */
-cs_status cs_comm_agree(cs_comm *c, cs_status mine) CS_MUST_CHECK;
+cs_status cs_comm_agree(cs_comm *c, cs_status status) CS_MUST_CHECK;
 
 #endif

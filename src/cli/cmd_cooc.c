@@ -304,10 +304,12 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
         shared.memory_budget = part > 1 << 20 ? part : 1 << 20;
     }
     cs_status status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
+    if (status == CS_OK) {
+        cs_ranks_note(args, options->comm);
+    }
     if (status == CS_OK && options->comm->rank == 0) {
         status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
         if (status == CS_OK) {
-            cs_ranks_note(args, options->comm);
             note_built(args, dir, &cooc);
             json = build_json(args, options, &cooc);
             status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;

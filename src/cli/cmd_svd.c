@@ -453,9 +453,9 @@ static cs_status run_ranks(cs_args *args)
     options.values_only = !cs_args_flag(args, "vectors");
     status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
     status = cs_ranks_alone(args, &comm, status);
-    if (status == CS_OK && comm.rank == 0) {
+    if (status == CS_OK) {
         cs_ranks_note(args, &comm);
-        status = print_result(args, NULL, &spectrum);
+        status = comm.rank == 0 ? print_result(args, NULL, &spectrum) : CS_OK;
     }
     status = status ? status : judged(&spectrum);
     cs_spectrum_free(&spectrum);

@@ -84,9 +84,13 @@ static cs_status apply_common(const cs_args *args)
         return cs_fail(CS_ERR_USAGE, "--resume needs -o DIR");
     }
     const cs_opt_value *mpi = cs_args_find(args, "mpi", strlen("mpi"));
-    if (mpi && mpi->flag && (cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
+    bool gpu = device && strcmp(device, "cuda") == 0;
+    if (mpi && mpi->flag &&
+        (gpu || cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
         return cs_fail(CS_ERR_USAGE, "%s works in one process: leave --mpi out",
-                       cs_args_flag(args, "resume") ? "--resume" : "--dry-run");
+                       gpu                            ? "--device cuda"
+                       : cs_args_flag(args, "resume") ? "--resume"
+                                                      : "--dry-run");
     }
     if (cs_args_given(args, "threads")) {
         cs_threads_set((int)cs_args_int(args, "threads"));

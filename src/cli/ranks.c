@@ -2,6 +2,7 @@
 #include "cli/ranks.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "base/threads.h"
 #include "cli/commands.h"
@@ -45,10 +46,20 @@ cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status)
     return status;
 }
 
-void cs_ranks_note(const cs_args *args, const cs_comm *comm)
+void cs_ranks_note(const cs_args *args, cs_comm *comm)
 {
-    cs_output_note(args, "%d ranks, %d on this machine; rank 0 sent %.4g MB", comm->ranks,
-                   comm->neighbours, (double)comm->sent * 1e-6);
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    double all = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    double sums[] = {(double)comm->sent, comm->seconds, all};
+    if (cs_comm_sum(comm, 3, sums) != CS_OK) { /* the others wait for no more than this */
+        cs_reason_clear();
+        return;
+    }
+    cs_output_note(args,
+                   "%d ranks, %d on this machine; %.4g MB sent; %.3g processor seconds, and %.3g "
+                   "in messages",
+                   comm->ranks, comm->neighbours, sums[0] * 1e-6, sums[2] - sums[1], sums[1]);
 }
 
 cs_status cs_ranks_leave(cs_comm *comm, cs_status status)

@@ -20,8 +20,9 @@ cs_status cs_ranks_join(cs_args *args, cs_comm *out) CS_MUST_CHECK;
 /* Passes on CS_OK and what the ranks have agreed on; else says what failed here and ends all. */
 cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status) CS_MUST_CHECK;
 
-/* How many ranks, and what they sent. */
-void cs_ranks_note(const cs_args *args, const cs_comm *comm);
+/* Collective: how many ranks, what they sent (PARPACK's own reductions apart), and the processor
+ * seconds of all, those in messages (waiting included) apart. */
+void cs_ranks_note(const cs_args *args, cs_comm *comm);
 
 /* Agreement on the end, then MPI's. Rank 0 keeps the reason, the others forget it. */
 cs_status cs_ranks_leave(cs_comm *comm, cs_status status) CS_MUST_CHECK;

@@ -21,6 +21,6 @@ cs_status cs_exchange_take(void *exchange, const cs_record *record) CS_MUST_CHEC
 /* Collective, once: rank 0 visits every distinct record of all ranks in order, equal ones added up.
  * Sends each record that belongs to another rank once, and each distinct one to rank 0: 48 bytes
  * each. On disk a rank has three times its part at most, in memory `budget`. */
-cs_status cs_exchange_finish(cs_exchange *exchange, cs_record_visit visit, void *ctx) CS_MUST_CHECK;
+cs_status cs_exchange_finish(cs_exchange *x, cs_record_visit visit, void *ctx) CS_MUST_CHECK;
 
 #endif

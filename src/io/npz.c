@@ -308,7 +308,7 @@ void cs_npz_items_close(cs_npz_items *items)
     }
 }
 
-cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array **out)
+cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array **piece)
 {
     cs_array *p = &items->piece;
     int64_t bytes = count * p->item_size, got = 0;
@@ -334,6 +334,6 @@ cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array *
         char beyond;
         status = read_member(&items->member, &beyond, 1, &got);
     }
-    *out = p;
+    *piece = p;
     return status;
 }

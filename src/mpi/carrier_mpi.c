@@ -4,6 +4,7 @@
  * cut into pieces below 2^30 bytes, since MPI counts in int.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include <mpi.h>
 
@@ -21,11 +22,19 @@ static int piece(int64_t bytes, int64_t at)
     return (int)(left < 0 ? 0 : left < PIECE ? left : PIECE);
 }
 
+static double processor_seconds(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void swap(cs_comm *c, int to, const void *out, int64_t out_bytes, int from, void *in,
                  int64_t in_bytes)
 {
     MPI_Comm *comm = c->ctx;
     int64_t most = out_bytes > in_bytes ? out_bytes : in_bytes;
+    const double start = processor_seconds();
     for (int64_t at = 0; at < most; at += PIECE) {
         int sends = to < 0 ? 0 : piece(out_bytes, at), takes = from < 0 ? 0 : piece(in_bytes, at);
         (void)MPI_Sendrecv((const char *)out + (sends > 0 ? at : 0), sends, MPI_BYTE,
@@ -34,6 +43,7 @@ static void swap(cs_comm *c, int to, const void *out, int64_t out_bytes, int fro
                            MPI_STATUS_IGNORE);
         c->sent += sends;
     }
+    c->seconds += processor_seconds() - start;
 }
 
 static void end_all(cs_comm *c, int code)

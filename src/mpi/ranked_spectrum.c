@@ -186,7 +186,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         if (status == CS_OK) {
             differences(&s->u, s->sigma, first, left, square);
             differences(&s->v, s->sigma, first, right, square + WIDE);
-            status = cs_comm_sum(r->comm, 2 * WIDE, square);
+            status = cs_comm_sum(r->comm, (int64_t)2 * WIDE, square);
         }
         for (int64_t c = 0; status == CS_OK && c < WIDE && first + c < s->k; ++c) {
             double most =

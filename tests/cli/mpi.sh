@@ -69,6 +69,7 @@ test_bad_input() {
     matrix || return 1
     exits 2 ranks 2 svd m --mpi --solver lapack && says "works in one process" || return 1
     exits 2 ranks 2 svd m --mpi --dry-run && says "leave --mpi out" || return 1
+    exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out" || return 1
     exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"
 }
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Weak and strong scaling of --mpi on this machine. usage: COSPEC=build/release/cospec sh tests/bench/mpi_scaling.sh [RANKS...]
+# A line a run: what, ranks, rows, nonzeros, MB sent by all ranks, processor seconds of all ranks outside and inside messages.
+# One thread a rank. Processor seconds bear other work on the machine; those in messages are mostly waiting, which Open MPI does by
+# spinning, and mean nothing where ranks are more than idle cores.
+set -eu
+: "${COSPEC:?}"
+[ $# -gt 0 ] || set -- 1 2 4
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OPENBLAS_NUM_THREADS=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# matrix ROWS COLS A_ROW: Zipf-like columns, small counts.
+matrix() {
+    awk -v m="$1" -v n="$2" -v d="$3" 'BEGIN { srand(7); print "%%MatrixMarket matrix coordinate integer general"; print m, n, m * d
+        for (i = 1; i <= m; ++i) for (e = 0; e < d; ++e) print i, int(exp(rand() * log(n))) % n + 1, 1 + int(rand() * 9) }'
+}
+
+# text DOCUMENTS: 200 words each, Zipf-like of 20,000.
+text() {
+    awk -v m="$1" 'function word(i, s) { for (s = ""; i > 0; i = int(i / 26)) s = s sprintf("%c", 97 + i % 26); return s }
+        BEGIN { srand(8); for (i = 0; i < m; ++i) { printf "x\t"; for (e = 0; e < 200; ++e) printf "%s ", word(int(exp(rand() * log(20000)))); print "" } }'
+}
+
+run() { # run NAME RANKS COMMAND...
+    name=$1 ranks=$2; shift 2
+    mpirun --oversubscribe -n "$ranks" "$COSPEC" "$@" --mpi --threads 1 --json > out.json 2> err || { cat err >&2; exit 1; }
+    rows=$(sed -n 's/^ *"rows": *\([0-9]*\),.*/\1/p' out.json | head -1) nnz=$(sed -n 's/^ *"nonzeros": *\([0-9]*\),.*/\1/p' out.json | head -1)
+    sed -n "s/^.* machine; \(.*\) MB sent; \(.*\) processor seconds, and \(.*\) in messages/$name,$ranks,$rows,$nnz,\1,\2,\3/p" err
+}
+
+echo what,ranks,rows,nonzeros,mb_sent,seconds,seconds_in_messages
+matrix 100000 10000 10 > strong.mtx
+text 2000 > strong.tsv
+for r in "$@"; do
+    run svd-strong "$r" svd strong.mtx -k 32 --solver block --certify components
+    run parpack-strong "$r" svd strong.mtx -k 32 --solver arpack --certify components
+    run cooc-strong "$r" cooc --corpus strong.tsv --objective ar --context nearest:2 --force -o m
+done
+for r in "$@"; do
+    matrix $((25000 * r)) 10000 10 > weak.mtx
+    run svd-weak "$r" svd weak.mtx -k 32 --solver block --certify components
+    text $((500 * r)) > weak.tsv
+    run cooc-weak "$r" cooc --corpus weak.tsv --objective ar --context nearest:2 --force -o m
+done
