@@ -422,6 +422,9 @@ static cs_status judged(const cs_spectrum *s)
 /* What rank 0 alone does before the work. */
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path)
 {
+    if (cs_args_given(args, "start")) {
+        return cs_fail(CS_ERR_USAGE, "--start works in one process: leave --mpi out");
+    }
     cs_status status = comm->rank == 0 ? claim_all(args) : CS_OK;
     return status || comm->rank > 0 ? status : cs_output_input(args, path);
 }
@@ -450,6 +453,7 @@ static cs_status run_ranks(cs_args *args)
     options.progress = comm.rank == 0 ? options.progress : NULL;
     options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
     options.moment4_budget = cs_args_moment_budget(args);
+    options.solver_memory = cs_args_given(args, "memory") ? cs_args_int(args, "memory") : 0;
     options.values_only = !cs_args_flag(args, "vectors");
     status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
     status = cs_ranks_alone(args, &comm, status);

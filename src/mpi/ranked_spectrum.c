@@ -41,7 +41,11 @@ static cs_status by_block(task *t, const cs_svd_options *o)
 {
     cs_space space = {0};
     cs_svd_options with_memory = *o;
-    cs_status status = basis_memory(t->r.comm, &with_memory.memory);
+    with_memory.memory = t->options->solver_memory * t->r.comm->ranks; /* that is of each */
+    cs_status status = CS_OK;
+    if (with_memory.memory == 0) {
+        status = basis_memory(t->r.comm, &with_memory.memory);
+    }
     status = status ? status : cs_ranked_space(&t->r, &space);
     status = status ? status : cs_svd_block_space(&space, &with_memory, &t->svd);
     cs_ranked_space_free(&space);
