@@ -187,18 +187,6 @@ static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *l
     return status;
 }
 
-/* The blocks' own trace, before a shift is put back: what the error bound speaks of. */
-static double raw_trace(const cs_gram *g, int64_t count, int64_t without)
-{
-    double trace = 0.0;
-    for (int64_t b = 0; b < count; ++b) {
-        for (int64_t i = 0; i < g->cols && b != without; ++i) {
-            trace += g->block[(b * g->cols + i) * g->cols + i];
-        }
-    }
-    return trace;
-}
-
 static double tolerance_of(const cs_rank_options *options, int64_t rows, int64_t cols, double floor,
                            double first)
 {
@@ -224,7 +212,7 @@ static cs_status solve(void *ctx, int64_t item, int worker)
     }
     const int64_t d = s->g->cols, n = p->rows;
     const int64_t count = n < d ? n : d;
-    double floor = s->g->gamma * raw_trace(s->g, p->count, p->without);
+    double floor = cs_gram_floor(s->g, 0, p->count, p->without, s->options->centred);
     double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
     if (status == CS_OK) {

@@ -130,9 +130,10 @@ static cs_status measure(const space *real, const space *mask, int64_t k_real, i
 }
 
 /* The whole row space, at the tolerance at which an eigenvalue can be told from 0. */
-static cs_status exact(const cs_gram *g, const space *real, const space *mask, cs_containment *c)
+static cs_status exact(const cs_gram *g, bool centred, const space *real, const space *mask,
+                       cs_containment *c)
 {
-    const double floor = g->gamma * real->trace;
+    const double floor = cs_gram_floor(g, 0, g->groups, -1, centred);
     c->rank = 0;
     while (c->rank < g->cols && real->lambda[c->rank] > floor) {
         ++c->rank;
@@ -140,7 +141,8 @@ static cs_status exact(const cs_gram *g, const space *real, const space *mask, c
     cs_status status = outside(mask, real, c->rank, &c->exact);
     if (c->rank < g->cols && c->rank > 0) {
         double turn = floor / real->lambda[c->rank - 1]; /* sine of the error of V */
-        c->exact_error = fmin(1, turn * turn + 2 * turn * sqrt(c->exact) + g->gamma);
+        c->exact_error =
+            fmin(1, turn * turn + 2 * turn * sqrt(c->exact) + cs_gram_gamma(g, centred));
     }
     return status;
 }
@@ -166,7 +168,7 @@ static cs_status solve(void *ctx, int64_t item, int worker)
         s->out->real = rank_tau(&real, s->real, s->options);
         s->out->mask = rank_tau(&mask, s->mask, s->options);
         status = s->out->real > 0 && s->out->mask > 0
-                     ? exact(s->real, &real, &mask, s->out)
+                     ? exact(s->real, s->options->centred, &real, &mask, s->out)
                      : cs_fail(CS_ERR_INPUT, "all rows of a kind are 0: they span nothing");
     }
     if (status == CS_OK) {

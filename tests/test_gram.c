@@ -167,10 +167,70 @@ static void error_is_within_its_bound(void **state)
             OK(cs_gram_add(&g, &source, NULL, &options));
             OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
             assert_int_equal(rows, n);
-            assert_gram(&total, &s, g.gamma, 0);
+            assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
             cs_dense_free(&total);
             cs_gram_free(&g);
         }
+        cs_free(x);
+    }
+}
+
+/* Rows of whole numbers beyond two chunks: every product and sum is exact. */
+static void chunks_follow_each_other(void **state)
+{
+    (void)state;
+    const int64_t n = 9001, d = 545;
+    float *x = cs_alloc(n * d, sizeof *x);
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 77);
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] = (float)(cs_rng_below(&rng, 5)) - 2.0F;
+    }
+    cs_gram g = {0};
+    cs_gram_options options = {.threads = 2};
+    cs_rows source = cs_rows_of_f32(n, d, x, "x");
+    OK(cs_gram_init(d, 1, &options, &g));
+    OK(cs_gram_add(&g, &source, NULL, &options));
+    assert_true(g.slabs == 3);
+    for (int64_t i = 0; i < d; i += 17) {
+        for (int64_t j = i; j < d; j += 13) {
+            double want = 0;
+            for (int64_t k = 0; k < n; ++k) {
+                want += (double)x[k * d + i] * (double)x[k * d + j];
+            }
+            assert_true(g.block[i * d + j] == want);
+        }
+    }
+    cs_gram_free(&g);
+    cs_free(x);
+}
+
+/* Rows made to round one way: the bound holds, and half of it would not. Ones and then squares
+ * of a little less than half a unit of the sum: in a run, among runs, among slabs. */
+static void bound_is_met_by_the_worst(void **state)
+{
+    (void)state;
+    enum { RUN = 128, SLAB = 32 * RUN };
+    for (int wide = 0; wide < 2; ++wide) {
+        const int64_t n = wide ? 400 * SLAB : SLAB;
+        const double unit = wide ? 0x1p-53 : 0x1p-24;
+        double *x = cs_calloc(n, sizeof *x);
+        long double want = 0;
+        assert_non_null(x);
+        for (int64_t k = 0; k < n; ++k) {
+            bool lost = wide ? k % SLAB == 0 : k < RUN || k % RUN == 0;
+            x[k] = k == 0 ? 1 : lost ? (double)(float)sqrt(0.98 * unit) : 0;
+            want += (long double)x[k] * x[k];
+        }
+        cs_gram g = {0};
+        cs_gram_options options = {.wide = wide, .threads = 2};
+        cs_rows source = cs_rows_of_f64(n, 1, x, "x");
+        OK(cs_gram_init(1, 1, &options, &g));
+        OK(cs_gram_add(&g, &source, NULL, &options));
+        const double error = fabs((double)((long double)g.block[0] - want));
+        assert_true(error <= cs_gram_gamma(&g, false) * (double)want);
+        assert_true(error > cs_gram_gamma(&g, false) * (double)want / 2);
+        cs_gram_free(&g);
         cs_free(x);
     }
 }
@@ -221,7 +281,7 @@ static void groups_are_apart_and_add_up(void **state)
     for (int32_t k = -1; k < 3; ++k) { /* a group, or all */
         sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = k < 0 ? -2 : k};
         OK(cs_gram_total(&g, k < 0 ? 0 : k, k < 0 ? 3 : 1, -1, false, &total, &rows));
-        assert_gram(&total, &s, g.gamma, 0);
+        assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
         cs_dense_free(&total);
     }
     /* All but group 1, by leaving it out. */
@@ -233,13 +293,42 @@ static void groups_are_apart_and_add_up(void **state)
         group[k] = group[k] == 1 ? -1 : group[k];
     }
     sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = -2};
-    assert_gram(&without, &s, g.gamma, 0);
+    assert_gram(&without, &s, cs_gram_gamma(&g, false), 0);
     cs_dense_free(&without);
     group[5] = 3;
     assert_int_equal(cs_gram_add(&g, &source, group, &options), CS_ERR_INPUT);
     expect_reason("row 5 is of group 3, of 3");
     cs_gram_free(&g);
     cs_free(group);
+    cs_free(x);
+}
+
+/* Doubles are shifted before they are rounded to floats. */
+static void doubles_are_shifted_as_doubles(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000, COLS = 3 };
+    double *x = cs_alloc(ROWS * COLS, sizeof *x), mean[COLS] = {0}, square = 0;
+    assert_non_null(x);
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 78);
+    for (int64_t i = 0; i < ROWS * COLS; ++i) {
+        x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
+        mean[i % COLS] += x[i] / ROWS;
+    }
+    cs_gram g = {0};
+    cs_dense total = {0};
+    cs_gram_options options = {.shift = true, .threads = 2};
+    cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
+    int64_t rows;
+    OK(cs_gram_init(COLS, 1, &options, &g));
+    OK(cs_gram_add(&g, &source, NULL, &options));
+    OK(cs_gram_total(&g, 0, 1, -1, true, &total, &rows));
+    for (int64_t k = 0; k < ROWS; ++k) {
+        square += (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]);
+    }
+    assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, 0, 1, -1, true));
+    cs_dense_free(&total);
+    cs_gram_free(&g);
     cs_free(x);
 }
 
@@ -263,12 +352,12 @@ static void centring_does_not_cancel(void **state)
     OK(cs_gram_total(&g, 0, 4, -1, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
     /* A shifted row is rounded to 2^-24 of 2000, near 1: n roundings of 2^-24 at most. */
-    assert_gram(&total, &s, 2 * g.gamma, (double)n * 2000.0 * 0x1p-23 * 1e-2);
+    assert_gram(&total, &s, 2 * cs_gram_gamma(&g, false), (double)n * 2000.0 * 0x1p-23 * 1e-2);
     cs_dense_free(&total);
     /* Uncentred, the shift is put back. */
     OK(cs_gram_total(&g, 0, 4, -1, false, &total, &rows));
     s.mean = NULL;
-    assert_gram(&total, &s, g.gamma, 0);
+    assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     cs_dense_free(&total);
     cs_gram_free(&g);
     cs_free(x);
@@ -293,11 +382,11 @@ static void rows_can_be_normalised(void **state)
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
-    assert_gram(&total, &s, g.gamma, 0);
+    assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     for (int64_t j = 0; j < d; ++j) {
         trace += total.data[j + j * d];
     }
-    assert_true(fabs(trace - (double)(n - 1)) <= g.gamma * (double)n);
+    assert_true(fabs(trace - (double)(n - 1)) <= cs_gram_gamma(&g, false) * (double)n);
     assert_int_equal(g.zeros, 1);
     assert_int_equal(g.heaviest, 11);
     cs_dense_free(&total);
@@ -330,7 +419,7 @@ static void shards_merge_and_are_stored(void **state)
         assert_int_equal(rows, n);
         assert_int_equal(g[2].heaviest, 450);
         sums s = {.x = x, .n = n, .d = d};
-        assert_gram(&total, &s, 2 * g[2].gamma, 0);
+        assert_gram(&total, &s, 2 * cs_gram_gamma(&g[2], false), 0);
         cs_dense_free(&total);
         /* Going on with a stored object gives the bits of one that was not stored. */
         OK(cs_gram_add(&g[0], &part[1], NULL, &options));
@@ -379,6 +468,22 @@ static void bad_values_are_named(void **state)
         cs_gram_free(&g);
     }
     x[540 * d + 1] = 0;
+    x[513 * d + 32] = 3e17F; /* its square is a float, that of 4,096 such rows is none */
+    cs_gram sum = {0};
+    OK(cs_gram_init(d, 1, &options, &sum));
+    assert_fails(cs_gram_add(&sum, &source, NULL, &options), CS_ERR_INPUT,
+                 "row 513: its squares exceed the range of single");
+    cs_gram_free(&sum);
+    for (int64_t j = 0; j < d; ++j) {
+        x[513 * d + j] = j == 3 ? 1e-25F : 0;
+        x[514 * d + j] = 0;
+    }
+    OK(cs_gram_init(d, 1, &options, &sum));
+    OK(cs_gram_add(&sum, &source, NULL, &options));
+    assert_int_equal(sum.zeros, 1);
+    assert_int_equal(sum.vanished, 1);
+    cs_gram_free(&sum);
+    x[513 * d + 32] = 1e30F;
     options.wide = true;
     cs_gram g = {0};
     OK(cs_gram_init(d, 1, &options, &g));
@@ -568,8 +673,11 @@ int main(void)
         cmocka_unit_test(kernels_agree_with_the_definition),
         cmocka_unit_test(keys_keep_the_order_of_floats),
         cmocka_unit_test(error_is_within_its_bound),
+        cmocka_unit_test(chunks_follow_each_other),
+        cmocka_unit_test(bound_is_met_by_the_worst),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(groups_are_apart_and_add_up),
+        cmocka_unit_test(doubles_are_shifted_as_doubles),
         cmocka_unit_test(centring_does_not_cancel),
         cmocka_unit_test(rows_can_be_normalised),
         TEST_IN_DIR(shards_merge_and_are_stored),

@@ -200,7 +200,7 @@ static void decay_is_a_slope(void **state)
 static void nearest_rows(void **state)
 {
     (void)state;
-    enum { N = 150, D = 40 };
+    enum { N = 150, D = 200 };
     double *x = normal_rows(N, D, 5), first[N], second[N];
     memcpy(x + 9 * D, x + 100 * D, D * sizeof *x);
     for (int i = 0; i < N * D; ++i) {

@@ -121,6 +121,38 @@ static void bounds_lose_nothing(void **state)
     cs_free(x);
 }
 
+/* Three values alone, so that every bound ties with pairs that are wanted; rows of five steps. */
+static void ties_at_a_bound_are_kept(void **state)
+{
+    (void)state;
+    enum { ROWS = 1100, COLS = 600 };
+    float *x = cs_alloc(ROWS * COLS, sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < ROWS * COLS; ++i) {
+        x[i] = i / COLS % 7 == 0 ? 2 : 1;
+    }
+    cs_rows rows = cs_rows_of_f32(ROWS, COLS, x, "x");
+    for (int64_t wanted = 1; wanted < 40000; wanted = 3 * wanted + 1) {
+        cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 3)};
+        cs_top_pairs top = {0};
+        int64_t at = 0;
+        OK(cs_top_pairs_of(&rows, &options, &top));
+        assert_int_equal(top.count, wanted);
+        for (int value = 4; value >= 1; value /= 2) {
+            for (int32_t i = 0; i < ROWS && at < wanted; ++i) {
+                for (int32_t j = i + 1; j < ROWS && at < wanted; ++j) {
+                    if ((i % 7 == 0 ? 2 : 1) * (j % 7 == 0 ? 2 : 1) == value) {
+                        cs_pair want = {(float)(value * COLS), i, j};
+                        assert_int_equal(in_order(&top.pair[at++], &want), 0);
+                    }
+                }
+            }
+        }
+        cs_top_pairs_free(&top);
+    }
+    cs_free(x);
+}
+
 /* Cosines: values within the bound, mean and quantiles of all pairs. */
 static void cosines_mean_and_quantiles(void **state)
 {
@@ -236,9 +268,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ties_are_in_order),          cmocka_unit_test(bounds_lose_nothing),
-        cmocka_unit_test(cosines_mean_and_quantiles), cmocka_unit_test(same_bits_for_any_threads),
-        cmocka_unit_test(bad_input_is_named),         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(ties_are_in_order),         cmocka_unit_test(bounds_lose_nothing),
+        cmocka_unit_test(ties_at_a_bound_are_kept),  cmocka_unit_test(cosines_mean_and_quantiles),
+        cmocka_unit_test(same_bits_for_any_threads), cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,12 @@ cs_status cs_rank_warnings(const cs_args *args, const char *name, const cs_gram 
     if (status == CS_OK && g->zeros > 0) {
         status = warn(args, list, cs_format("%s: %" PRId64 " rows are 0", name, g->zeros));
     }
+    if (status == CS_OK && g->vanished > 0) {
+        status = warn(args, list,
+                      cs_format("%s: %" PRId64 " rows are so small that their squares vanish in %s "
+                                "precision",
+                                name, g->vanished, g->wide ? "double" : "single"));
+    }
     json_decref(list);
     return status;
 }

@@ -9,6 +9,7 @@
  */
 #include "linalg/gram.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int64_t ceiling(int64_t a, int64_t b)
 /* What one run of rows tells beside its panels. */
 typedef struct {
     double square, heaviest_square;
-    int64_t heaviest, zeros;
+    int64_t heaviest, zeros, vanished;
 } run_facts;
 
 typedef struct {
@@ -56,7 +57,8 @@ typedef struct {
     char *packed;     /* runs x panels x STEPS x CS_TILE */
     char *sums;       /* runs x panels x CS_TILE */
     run_facts *facts; /* runs */
-    char *scratch;    /* a worker: STEPS x cols rows, STEPS x lanes squares */
+    char *scratch;    /* a worker: STEPS x cols rows, STEPS x lanes squares, and as
+                         doubles what is transformed */
     char *tiles;      /* a worker: block_panels^2 tiles */
     int64_t scratch_bytes, tile_bytes;
 } adder;
@@ -68,41 +70,51 @@ static int64_t row_at(const adder *a, int64_t position)
 
 /* --- packing ---------------------------------------------------------------------------------- */
 
-/* Rows at positions from.. into `out`, by runs of consecutive ones. */
-static cs_status gather(const adder *a, int64_t from, int64_t count, char *out)
+/* Rows at positions from.. into `out`, by runs of consecutive ones; as doubles or as floats. */
+static cs_status gather(const adder *a, int64_t from, int64_t count, bool wide, void *out)
 {
     cs_status status = CS_OK;
-    const int64_t bytes = a->rows->cols * a->item;
+    const int64_t bytes = a->rows->cols * (int64_t)(wide ? sizeof(double) : sizeof(float));
     for (int64_t k = 0; k < count && status == CS_OK;) {
         int64_t row = row_at(a, from + k), run = 1;
         while (k + run < count && row_at(a, from + k + run) == row + run) {
             ++run;
         }
-        void *to = out + k * bytes;
-        status = a->g->wide ? cs_rows_read_f64(a->rows, row, run, to)
-                            : cs_rows_read_f32(a->rows, row, run, to);
+        void *to = (char *)out + k * bytes;
+        status = wide ? cs_rows_read_f64(a->rows, row, run, to)
+                      : cs_rows_read_f32(a->rows, row, run, to);
         k += run;
     }
     return status;
 }
 
-/* Names the value that makes the squared norm of this row infinite or no number. */
-static cs_status bad_row(const adder *a, int64_t row, const void *values)
+/* Names the value of this row that is not finite, or else its squares. */
+static cs_status bad_row(const adder *a, int64_t row)
 {
     const char *name = a->rows->name ? a->rows->name : "matrix";
-    for (int64_t j = 0; j < a->rows->cols; ++j) {
-        double x = a->g->wide ? ((const double *)values)[j] : (double)((const float *)values)[j];
-        if (!isfinite(x)) {
-            return cs_fail(
-                CS_ERR_INPUT, "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite%s",
-                name, row, j, x,
-                isinf(x) && a->rows->type == CS_ROWS_F64 && !a->g->wide ? " in single precision"
-                                                                        : "");
+    const double most = a->g->wide ? DBL_MAX : (double)FLT_MAX;
+    double *x = cs_alloc(a->rows->cols, sizeof *x);
+    cs_status status = x ? cs_rows_read_f64(a->rows, row, 1, x) : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < a->rows->cols && status == CS_OK; ++j) {
+        if (!(fabs(x[j]) <= most)) {
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite%s",
+                             name, row, j, x[j], isfinite(x[j]) ? " in single precision" : "");
         }
     }
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: row %" PRId64 ": its squares exceed the range of %s precision", name, row,
-                   a->g->wide ? "double" : "single");
+    cs_free(x);
+    return status != CS_OK ? status
+                           : cs_fail(CS_ERR_INPUT,
+                                     "%s: row %" PRId64 ": its squares exceed the range of %s "
+                                     "precision",
+                                     name, row, a->g->wide ? "double" : "single");
+}
+
+/* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float,
+ * 2^62 in double, with room for the centring's product of sums. */
+static bool in_range(const adder *a, double square)
+{
+    return square <= (a->g->wide ? DBL_MAX * 0x1p-128 : (double)FLT_MAX * 0x1p-13);
 }
 
 static double sum_of_lanes(const adder *a, const char *square, int64_t k)
@@ -115,43 +127,58 @@ static double sum_of_lanes(const adder *a, const char *square, int64_t k)
     return sum;
 }
 
-/* Takes the squared norms of a run into its facts; fails on one that is not finite. */
-static cs_status take_squares(const adder *a, int64_t from, int64_t count, const char *values,
-                              const char *square, run_facts *facts)
+/* Takes the squared norm of a row, as it was given, into the run's facts. */
+static cs_status take_square(const adder *a, int64_t row, double square, const void *values,
+                             bool wide, run_facts *facts)
 {
-    *facts = (run_facts){.heaviest = -1, .heaviest_square = -1.0};
-    for (int64_t k = 0; k < count; ++k) {
-        double x = sum_of_lanes(a, square, k);
-        if (!isfinite(x)) {
-            return bad_row(a, row_at(a, from + k), values + k * a->rows->cols * a->item);
+    if (!isfinite(square)) {
+        return bad_row(a, row);
+    }
+    facts->square += square;
+    if (square == 0.0) {
+        bool nothing = true;
+        for (int64_t j = 0; j < a->rows->cols && nothing; ++j) {
+            nothing =
+                wide ? ((const double *)values)[j] == 0.0 : ((const float *)values)[j] == 0.0F;
         }
-        facts->square += x;
-        facts->zeros += x == 0.0;
-        if (x > facts->heaviest_square) {
-            facts->heaviest_square = x;
-            facts->heaviest = row_at(a, from + k);
-        }
+        facts->zeros += nothing;
+        facts->vanished += !nothing;
+    }
+    if (square > facts->heaviest_square) {
+        facts->heaviest_square = square;
+        facts->heaviest = row;
     }
     return CS_OK;
 }
 
-/* Rows divided by their norms and shifted, in place. A row whose squares vanish stays as it is. */
-static void transform(const adder *a, int64_t count, const char *square, char *values)
+/* Rows divided by their norms and shifted, in double, then rounded to the type. A row whose squares
+ * vanish stays as it is. */
+static cs_status transform(const adder *a, int64_t from, int64_t count, double *raw, char *values,
+                           run_facts *facts)
 {
     const int64_t d = a->rows->cols;
-    for (int64_t k = 0; k < count; ++k) {
-        double norm = sqrt(sum_of_lanes(a, square, k));
-        double scale = a->g->normalise && norm > 0.0 ? 1.0 / norm : 1.0;
+    cs_status status = gather(a, from, count, true, raw);
+    for (int64_t k = 0; k < count && status == CS_OK; ++k) {
+        double *x = raw + k * d, square = 0.0, kept = 0.0;
         for (int64_t j = 0; j < d; ++j) {
+            square += x[j] * x[j];
+        }
+        status = take_square(a, row_at(a, from + k), square, x, true, facts);
+        const double scale = a->g->normalise && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            double y = x[j] * scale - a->g->origin[j];
+            kept += y * y;
             if (a->g->wide) {
-                double *x = (double *)values + k * d + j;
-                *x = *x * scale - a->g->origin[j];
+                ((double *)values)[k * d + j] = y;
             } else {
-                float *x = (float *)values + k * d + j;
-                *x = (float)((double)*x * scale - a->g->origin[j]);
+                ((float *)values)[k * d + j] = (float)y;
             }
         }
+        if (status == CS_OK && !in_range(a, kept)) {
+            status = bad_row(a, row_at(a, from + k));
+        }
     }
+    return status;
 }
 
 /* All panels of a run; sums and squares start at 0. */
@@ -201,19 +228,26 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
     char *packed = a->packed + run * a->panels * STEPS * CS_TILE * a->item;
     char *sums = a->sums + run * a->panels * CS_TILE * a->item;
     const char *values = a->transform ? NULL : in_place(a, from, count);
+    run_facts *facts = &a->facts[run];
     cs_status status = CS_OK;
-    if (!values) {
-        status = gather(a, from, count, scratch);
-        values = scratch;
+    *facts = (run_facts){.heaviest = -1, .heaviest_square = -1.0};
+    if (a->transform) {
+        double *raw = (double *)(void *)(square + (int64_t)STEPS * CS_TILE_LANES * a->item);
+        status = transform(a, from, count, raw, scratch, facts);
+    } else if (!values) {
+        status = gather(a, from, count, a->g->wide, scratch);
     }
     if (status != CS_OK) {
         return status;
     }
+    values = values ? values : scratch;
     pack_panels(a, count, values, packed, sums, square);
-    status = take_squares(a, from, count, values, square, &a->facts[run]);
-    if (status == CS_OK && a->transform) {
-        transform(a, count, square, scratch);
-        pack_panels(a, count, scratch, packed, sums, square);
+    for (int64_t k = 0; k < count && status == CS_OK && !a->transform; ++k) {
+        const double sum = sum_of_lanes(a, square, k);
+        const int64_t row = row_at(a, from + k);
+        status = in_range(a, sum) ? take_square(a, row, sum, values + k * a->rows->cols * a->item,
+                                                a->g->wide, facts)
+                                  : bad_row(a, row);
     }
     return status;
 }
@@ -312,7 +346,9 @@ static void take_runs(const adder *a)
         }
         g->square += f->square;
         g->zeros += f->zeros;
+        g->vanished += f->vanished;
     }
+    g->slabs += ceiling(a->count, (int64_t)STEPS * SLAB);
     g->rows[a->group] += a->count;
     g->total += a->count;
 }
@@ -407,6 +443,7 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .transform = g->normalise || g->shift,
                  .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
+    a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;
     a->scratch_bytes = ceiling(a->scratch_bytes, 64) * 64;
     a->packed = cs_tile_alloc(runs, run_bytes);
     a->sums = cs_tile_alloc(runs, panels * CS_TILE * item);

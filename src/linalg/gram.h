@@ -4,17 +4,21 @@
  *
  * with one shift s for all (0 unless asked for). Blocks add up, so leaving a group out is a
  * subtraction, shards merge, and a stored object goes on where it stopped. Memory: 8 d^2 bytes a
- * group and about 24 MB (d <= 1,000) of rows on their way, whatever n.
+ * group and about 24 MB (33 MB when wide; d <= 1,000) of rows on their way, whatever n.
  *
- * Error. Products are summed in float (double when `wide`) over at most 4,096 rows and then in
- * double. With u = 2^-24 (2^-53), c = 162 roundings at most (128 rows in sequence, 32 such runs,
- * the rounding of a row to the type):
+ * Error. Products are summed in float (double when `wide`) over at most 4,096 rows, these sums in
+ * double. With u = 2^-24 (2^-53) and v = 2^-53,
  *
- *   |Ghat_ij - G_ij| <= gamma sum_k |x_ki - s_i| |x_kj - s_j|,   gamma = c u / (1 - c u)
+ *   |Ghat_ij - G_ij| <= gamma sum_k |y_ki| |y_kj|,   gamma = e / (1 - e),   rows y = x - s
+ *   e = 162 u + (slabs + groups) v        128 rows in sequence, 32 such runs, y to the type twice
+ *     + (d + 6) v                         if rows are divided by their norms, which are doubles
+ *     + 2 (128 u + (32 slabs + groups) v) + 4 v     if centred: t and t t^T / n, since
+ *                                         |t_i t_j| <= n (sum_k y_ki^2 sum_k y_kj^2)^(1/2)
  *
- * hence every eigenvalue is within gamma trace(G) (Weyl; the norm of |X|^T |X| is at most its
- * trace): 9.7e-6 trace(G) in float, 1.8e-14 in double. This is the bound; rounding errors of random
- * sign leave about its square root times sqrt(u). Products below 1e-38 vanish in float.
+ * hence every eigenvalue is within gamma trace(sum y y^T) (Weyl; the norm of |Y|^T |Y| is at most
+ * its trace): 9.7e-6 of it in float, not centred. This is the bound; rounding errors of random sign
+ * leave about its square root times sqrt(u). The difference of a row divided by its norm and the
+ * shift counts as exact. Products below 1e-38 vanish in float.
  *
  * Bits depend on the data, the groups and the processor's vector unit, never on the number of
  * threads.
@@ -45,11 +49,12 @@ typedef struct {
     double *sum;            /* groups x cols */
     double *origin;         /* cols: s */
     int64_t total, zeros;   /* rows added in all; those that are 0 */
+    int64_t vanished;       /* those that are not, but whose squares are 0 in the type */
+    int64_t slabs;          /* sums of up to 4,096 rows that were added in double, at most */
     int64_t heaviest;       /* position, among all rows ever given, of the row of largest norm */
     double heaviest_square; /* its squared norm before the shift */
     double square;          /* sum of squared norms before the shift */
     int64_t seen;           /* rows given, dropped ones included */
-    double gamma;           /* the error bound above */
 } cs_gram;
 
 /* Empty blocks. CS_ERR_USAGE for no columns or groups. */
@@ -59,8 +64,9 @@ void cs_gram_free(cs_gram *g);
 
 /* Adds rows; options as those of init. group: rows->rows numbers, -1 to leave the row out, or NULL:
  * `groups` blocks of consecutive rows whose sizes differ by one at most. CS_ERR_INPUT names the row
- * and column of a value that is not finite, the row whose squares exceed the float range, a group
- * out of range, columns that are not g->cols. On failure g is not to be used. 2 n d^2 / 2 flops. */
+ * and column of a value that is not finite, the row whose squares are
+ * above 4e34 (in float) or 5e269 (when wide), whose sums might overflow, a group out of range,
+ * columns that are not g->cols. On failure g is not to be used. 2 n d^2 / 2 flops. */
 cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
                       const cs_gram_options *options) CS_MUST_CHECK;
 
@@ -72,6 +78,10 @@ cs_status cs_gram_merge(cs_gram *into, const cs_gram *from) CS_MUST_CHECK;
  * number of rows: X^T X of the rows as they are, or of the rows less their mean when `centred`. */
 cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t without,
                         bool centred, cs_dense *out, int64_t *n) CS_MUST_CHECK;
+
+/* The error bound above, and what it says of the eigenvalues of cs_gram_total. */
+double cs_gram_gamma(const cs_gram *g, bool centred);
+double cs_gram_floor(const cs_gram *g, int64_t first, int64_t count, int64_t without, bool centred);
 
 /* NPZ: block, sum, rows, origin, and the scalars. Reading checks what it reads. */
 cs_status cs_gram_write(const cs_gram *g, const char *path) CS_MUST_CHECK;

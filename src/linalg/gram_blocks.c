@@ -16,11 +16,29 @@
 #include "io/npy.h"
 #include "io/npz.h"
 
-/* See gram.h: 162 roundings. */
-static double error_bound(bool wide)
+double cs_gram_gamma(const cs_gram *g, bool centred)
 {
-    double cu = 162.0 * (wide ? 0x1p-53 : 0x1p-24);
-    return cu / (1.0 - cu);
+    const double u = g->wide ? 0x1p-53 : 0x1p-24, v = 0x1p-53;
+    const double slabs = (double)g->slabs, groups = (double)g->groups;
+    double error = 162.0 * u + (slabs + groups) * v;
+    if (g->normalise) {
+        error += ((double)g->cols + 6.0) * v;
+    }
+    if (centred) {
+        error += 2.0 * (128.0 * u + (32.0 * slabs + groups) * v) + 4.0 * v;
+    }
+    return error / (1.0 - error);
+}
+
+double cs_gram_floor(const cs_gram *g, int64_t first, int64_t count, int64_t without, bool centred)
+{
+    double trace = 0.0; /* before a shift is put back */
+    for (int64_t b = first; b < first + count; ++b) {
+        for (int64_t i = 0; i < g->cols && b != without; ++i) {
+            trace += g->block[(b * g->cols + i) * g->cols + i];
+        }
+    }
+    return cs_gram_gamma(g, centred) * trace;
 }
 
 cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *options, cs_gram *out)
@@ -43,8 +61,7 @@ cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *opti
                  .sum = cs_calloc(groups * cols, sizeof *g.sum),
                  .origin = cs_calloc(cols, sizeof *g.origin),
                  .heaviest = -1,
-                 .heaviest_square = -1.0,
-                 .gamma = error_bound(options->wide)};
+                 .heaviest_square = -1.0};
     if (!g.rows || !g.block || !g.sum || !g.origin) {
         cs_gram_free(&g);
         return cs_blame(CS_ERR_MEMORY, "%" PRId64 " Gram blocks of %" PRId64 " columns", groups,
@@ -102,7 +119,7 @@ cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t 
             if (!centred) {
                 *x += s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j];
             } else if (rows > 0) {
-                *x -= sum[i] * sum[j] / m;
+                *x -= sum[i] / m * sum[j];
             }
             total.data[j * d + i] = *x;
         }
@@ -148,19 +165,22 @@ cs_status cs_gram_merge(cs_gram *into, const cs_gram *from)
     into->square += from->square;
     into->total += from->total;
     into->zeros += from->zeros;
+    into->vanished += from->vanished;
+    into->slabs += from->slabs + 1;
     into->seen += from->seen;
     return CS_OK;
 }
 
 /* --- storing ---------------------------------------------------------------------------------- */
 
-enum { COUNTS = 7 };
+enum { COUNTS = 9 };
 
 cs_status cs_gram_write(const cs_gram *g, const char *path)
 {
     cs_npz_writer *w = NULL;
-    const int64_t d = g->cols, counts[COUNTS] = {g->total, g->zeros,     g->heaviest, g->seen,
-                                                 g->wide,  g->normalise, g->shift};
+    const int64_t d = g->cols,
+                  counts[COUNTS] = {g->total,     g->zeros, g->heaviest, g->seen, g->wide,
+                                    g->normalise, g->shift, g->vanished, g->slabs};
     const double squares[2] = {g->heaviest_square, g->square};
     cs_status status = cs_npz_create(path, false, &w);
     if (status == CS_OK &&
@@ -217,7 +237,7 @@ static cs_status check_counts(const cs_gram *g, const char *path)
         total += g->rows[k];
     }
     if (total != g->total || g->total > g->seen || g->heaviest >= g->seen || g->zeros < 0 ||
-        g->zeros > total) {
+        g->vanished < 0 || g->zeros > total - g->vanished || g->slabs < 0) {
         return cs_fail(CS_ERR_INPUT, "%s: its counts of rows contradict each other", path);
     }
     return CS_OK;
@@ -257,6 +277,8 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     g.zeros = counts[1];
     g.heaviest = counts[2];
     g.seen = counts[3];
+    g.vanished = counts[7];
+    g.slabs = counts[8];
     g.heaviest_square = squares[0];
     g.square = squares[1];
     if ((status = check_counts(&g, path)) == CS_OK) {
