@@ -10,6 +10,15 @@
 #include "base/mem.h"
 #include "cooc/builder_private.h"
 
+void cs_cooc_free(cs_cooc *cooc)
+{
+    cs_labelled_free(&cooc->matrix);
+    cs_free(cooc->key);
+    cs_free(cooc->witness_sequence);
+    cs_free(cooc->witness_ordinal);
+    memset(cooc, 0, sizeof *cooc);
+}
+
 void cs_growing_free(cs_growing *g)
 {
     cs_free(g->ptr);

@@ -68,15 +68,6 @@ typedef struct {
     cs_checkpoint *checkpoint; /* to go on from */
 } build;
 
-void cs_cooc_free(cs_cooc *cooc)
-{
-    cs_labelled_free(&cooc->matrix);
-    cs_free(cooc->key);
-    cs_free(cooc->witness_sequence);
-    cs_free(cooc->witness_ordinal);
-    memset(cooc, 0, sizeof *cooc);
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, int64_t to)
