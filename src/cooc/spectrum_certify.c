@@ -165,9 +165,26 @@ static void certify_all(double off, double error, double room, cs_spectrum *s)
     }
 }
 
-static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *claims, cs_spectrum *s)
+/* What the judgement of the moments takes of a matrix. */
+typedef struct {
+    int64_t rank;    /* most nonzero singular values that there can be */
+    int64_t longest; /* most terms of an entry of its Gram matrix */
+    bool lumped;
+} matrix_facts;
+
+static matrix_facts facts_of(const cs_reduction *r)
 {
-    double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = 0;
+    matrix_facts facts = {.longest = cs_reduction_longest(r), .lumped = !r->shared};
+    for (int64_t b = 0; b < r->count; ++b) {
+        facts.rank += cs_block_rank(r, b);
+    }
+    return facts;
+}
+
+static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims *claims,
+                            cs_spectrum *s)
+{
+    double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = (double)(facts->rank - s->k);
     for (int64_t j = 0; j < s->k; ++j) { /* |computed - true| <= residual for each value */
         double x = s->sigma[j], e = s->residual[j];
         found2 += x * x;
@@ -175,18 +192,14 @@ static void certify_moments(const cs_reduction *r, const cs_spectrum_claims *cla
         error2 += (2 * x + e) * e;
         error4 += 4 * pow(x + e, 3) * e;
     }
-    for (int64_t b = 0; b < r->count; ++b) {
-        n += (double)cs_block_rank(r, b);
-    }
-    n -= (double)s->k;
     /* Sums of k terms, compensated sums of nnz, sums of `terms` in the entries of the Gram matrix,
      * and entries of Abar good to a few units. With signs the sum of the moduli stands for the
      * fourth. */
-    double terms = (double)cs_reduction_longest(r);
+    double terms = (double)facts->longest;
     double moduli4 =
         claims->perron || isnan(s->sum_sigma4) ? s->sum_sigma4 : s->sum_sigma2 * s->sum_sigma2;
     error2 += ((double)s->k + 32) * DBL_EPSILON * s->sum_sigma2;
-    double lumped = r->shared ? 0 : 4 * CS_LUMPED;
+    double lumped = facts->lumped ? 4 * CS_LUMPED : 0;
     error4 += (((double)s->k + terms + 64) * DBL_EPSILON + lumped) * moduli4;
     error4 += 3 * s->sum_sigma4_error;
     if (claims->complete) {
@@ -294,7 +307,8 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
         certify_components(options, claims, s);
     }
     if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS)) {
-        certify_moments(&system->reduced, claims, s);
+        matrix_facts matrix = facts_of(&system->reduced);
+        certify_moments(&matrix, claims, s);
     }
     if (status == CS_OK && (asked & CS_CERTIFY_PROBE)) {
         const char *idle = no_probe(claims->complete, s);
@@ -314,16 +328,13 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
                         cs_spectrum *s)
 {
     cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
-    /* What the judgement of the moments takes of a matrix: its rank at most, its longest line. */
-    int64_t side[] = {0, facts->rank}, line[] = {0, facts->longest};
-    const cs_csr longest = {.rows = 1, .cols = facts->longest, .ptr = line};
-    cs_reduction view = {.count = 1, .row_start = side, .col_start = side, .a = longest};
+    const matrix_facts matrix = {.rank = facts->rank, .longest = facts->longest};
     unsigned asked = begin(options, &claims, s);
     if (asked & CS_CERTIFY_COMPONENTS) {
         certify_components(options, &claims, s);
     }
     if (asked & CS_CERTIFY_MOMENTS) {
-        certify_moments(&view, &claims, s);
+        certify_moments(&matrix, &claims, s);
     }
     if (facts->probed) {
         const cs_probe probe = {.value = facts->probe_value,

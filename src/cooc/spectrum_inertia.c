@@ -320,119 +320,14 @@ static cs_status make_room(counting *c)
     return cs_dense_init(&c->room, c->order, c->order);
 }
 
-/* --- independence of the vectors -------------------------------------------------------------- */
-
-/* ||Q^T Q - I||_F^2, with what rounding may hide. */
-static cs_status square_departure(const cs_dense *q, double *square)
-{
-    cs_dense g = {0};
-    int64_t k = q->cols;
-    cs_status status = cs_dense_init(&g, k < COLUMNS ? k : COLUMNS, k);
-    double hidden = (double)q->rows * DBL_EPSILON / 2 * (double)k;
-    *square = hidden * hidden;
-    for (int64_t first = 0; status == CS_OK && first < k; first += COLUMNS) {
-        int64_t width = k - first < COLUMNS ? k - first : COLUMNS;
-        cs_dense left = {q->rows, width, q->ld, q->data + first * q->ld};
-        cs_dense rest = {q->rows, k - first, q->ld, left.data};
-        cs_dense part = {width, k - first, g.ld, g.data};
-        status = cs_interrupt_check();
-        status = status ? status : cs_gemm(true, false, 1, &left, &rest, 0, &part);
-        for (int64_t j = 0; status == CS_OK && j < part.cols; ++j) {
-            for (int64_t i = 0; i < width; ++i) { /* what is not in the square counts twice */
-                double x = part.data[i + j * part.ld] - (i == j);
-                *square += (j < width ? 1 : 2) * x * x;
-            }
-        }
-    }
-    cs_dense_free(&g);
-    return status;
-}
-
-/* Columns j with block[j] == b, their members' rows only. */
-static cs_status gather(const cs_dense *x, const int64_t *block, int64_t b, const int64_t *list,
-                        int64_t members, cs_dense *out)
-{
-    int64_t count = 0, at = 0;
-    for (int64_t j = 0; j < x->cols; ++j) {
-        count += block[j] == b;
-    }
-    cs_status status = cs_dense_init(out, members, count);
-    for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
-        for (int64_t m = 0; block[j] == b && m < members; ++m) {
-            out->data[m + at * out->ld] = x->data[list[m] + j * x->ld];
-        }
-        at += block[j] == b;
-    }
-    return status;
-}
-
-/* The component that holds each column of x; -1 when it reaches over several, or is zero. */
-static cs_status blocks_of(const cs_dense *x, const int64_t *list, const int64_t *list_start,
-                           int64_t count, int64_t *block)
-{
-    int64_t *home = cs_alloc(x->rows, sizeof *home);
-    if (!home) {
-        return CS_ERR_MEMORY;
-    }
-    memset(home, 0xff, (size_t)x->rows * sizeof *home); /* -1 */
-    for (int64_t b = 0; b < count; ++b) {
-        for (int64_t m = list_start[b]; m < list_start[b + 1]; ++m) {
-            home[list[m]] = b;
-        }
-    }
-    for (int64_t j = 0; j < x->cols; ++j) {
-        const double *column = x->data + j * x->ld;
-        int64_t found = -1;
-        for (int64_t i = 0; i < x->rows && found >= -1; ++i) {
-            if (column[i] != 0) {
-                found = found == -1 || found == home[i] ? home[i] : -2;
-            }
-        }
-        block[j] = found < 0 ? -1 : found;
-    }
-    cs_free(home);
-    return CS_OK;
-}
-
-/* ||X^T X - I||_F of one side: vectors of different components have no inner products. */
-static cs_status departure_of(const cs_dense *x, const int64_t *list, const int64_t *list_start,
-                              int64_t count, double *departure)
-{
-    double sum = 0, square = 0;
-    if (count == 1) {
-        cs_status status = square_departure(x, &square);
-        *departure = sqrt(square);
-        return status;
-    }
-    int64_t *block = cs_alloc(x->cols, sizeof *block);
-    cs_status status = block ? blocks_of(x, list, list_start, count, block) : CS_ERR_MEMORY;
-    for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
-        sum = block[j] < 0 ? INFINITY : sum;
-    }
-    for (int64_t b = 0; status == CS_OK && b < count && isfinite(sum); ++b) {
-        cs_dense part = {0};
-        status =
-            gather(x, block, b, list + list_start[b], list_start[b + 1] - list_start[b], &part);
-        status = status ? status : square_departure(&part, &square);
-        sum += square;
-        cs_dense_free(&part);
-    }
-    cs_free(block);
-    *departure = sqrt(sum);
-    return status;
-}
-
 static cs_status known_of(const cs_reduction *r, const cs_spectrum *s, counting *c)
 {
-    double left = 0, right = 0, sum = 0;
-    cs_status status = departure_of(&s->u, r->row_list, r->row_list_start, r->count, &left);
-    status =
-        status ? status : departure_of(&s->v, r->col_list, r->col_list_start, r->count, &right);
+    double sum = 0;
+    cs_status status = cs_spectrum_departure(r, s, &c->departure);
     for (int64_t j = 0; j < s->k; ++j) {
         sum += s->residual[j] * s->residual[j];
         c->worst = s->residual[j] <= c->worst ? c->worst : s->residual[j];
     }
-    c->departure = left >= right || isnan(left) ? left : right;
     c->rho = sqrt(sum);
     return status;
 }

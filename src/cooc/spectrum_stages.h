@@ -121,6 +121,12 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
                               const cs_spectrum_claims *claims,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
 
+/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both kept);
+ * infinite when a vector reaches over several components (spectrum_departure.c). Time: the rows and
+ * columns of each component times the square of its triplets. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectrum,
+                                double *departure) CS_MUST_CHECK;
+
 /* For a certificate that does not run, or that proves nothing. */
 void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
     CS_PRINTF(3, 4);
