@@ -105,34 +105,50 @@ static cs_cooc_options options_of(const char *spec, const char *context, int64_t
     return o;
 }
 
-/* Row by row (a large budget) as by records (a small one): rows of few of the 3000 columns, which
- * are several lines of the bitmap, and rows of many. */
+static void assert_same(const cs_csr *a, const cs_csr *b)
+{
+    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
+    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+    assert_memory_equal(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col);
+    assert_memory_equal(a->val, b->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
+}
+
+/* Row by row (a large budget) as by records (a small one): rows of few of the columns, which are
+ * many words of the bitmap and more than 64 of them, and rows of many; windows inside a sequence,
+ * whose places have the same units, across its ends, and longer than it. */
 static void rows_of_many_columns_come_in_order(void **state)
 {
     (void)state;
-    static const char *const spec[] = {"ar", "permuted-ar", "ar"}, *const context[] = {"each:2",
-                                                                                       "each:2",
-                                                                                       "each:60"};
-    cs_corpus corpus = corpus_of(400, 100, 3000, 3);
-    for (int i = 0; i < 3; ++i) {
+    static const struct {
+        const char *spec, *context;
+        int64_t longest, vocab;
+    } cases[] = {{"ar", "each:2", 100, 3000},       {"permuted-ar", "each:2", 100, 3000},
+                 {"ar", "each:60", 100, 3000},      {"permuted-ar", "each:5", 100, 9001},
+                 {"ar", "each:10", 60, 4096},       {"masked:unmasked=1", "each:1", 100, 4095},
+                 {"permuted-ar", "each:3", 100, 40}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_corpus corpus = corpus_of(400, cases[i].longest, cases[i].vocab, 3);
         cs_cooc rows = {0}, records = {0};
-        cs_cooc_options o = options_of(spec[i], context[i], INT64_C(1) << 28);
+        cs_cooc_options o = options_of(cases[i].spec, cases[i].context, INT64_C(1) << 28);
+        o.threads = 1 + (int)i % 3;
         assert_int_equal(cs_cooc_build(&corpus, &o, &rows), CS_OK);
         o.memory_budget = 1 << 20;
         assert_int_equal(cs_cooc_build(&corpus, &o, &records), CS_OK);
-        assert_true(rows.runs == 0 && records.runs > 0);
-        const cs_csr *a = &rows.matrix.a, *b = &records.matrix.a;
-        assert_true(a->rows == b->rows && cs_csr_nnz(a) == cs_csr_nnz(b));
-        assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-        assert_memory_equal(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col);
-        assert_memory_equal(a->val, b->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
-        assert_memory_equal(rows.witness_ordinal, records.witness_ordinal,
-                            (size_t)a->rows * sizeof(int64_t));
+        assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
+        assert_same(&rows.matrix.a, &records.matrix.a);
+        assert_same(&rows.matrix.row_label, &records.matrix.row_label);
+        assert_same(&rows.matrix.col_label, &records.matrix.col_label);
+        size_t count = (size_t)rows.matrix.a.rows;
+        assert_memory_equal(rows.key, records.key, count * sizeof *rows.key);
+        assert_memory_equal(rows.witness_sequence, records.witness_sequence,
+                            count * sizeof(int64_t));
+        assert_memory_equal(rows.witness_ordinal, records.witness_ordinal, count * sizeof(int64_t));
         assert_true(rows.mass == records.mass && rows.dropped_mass == records.dropped_mass);
+        assert_true(rows.contributions == records.contributions);
         cs_cooc_free(&rows);
         cs_cooc_free(&records);
+        cs_corpus_free(&corpus);
     }
-    cs_corpus_free(&corpus);
 }
 
 static int64_t peak(void)

@@ -5,12 +5,19 @@
 
 #include "cooc/builder_private.h"
 
-enum { CS_WINDOW_LINE = 512 };
-
+/* One sequence in the stream. */
 typedef struct {
-    int64_t units; /* of each place of this target's window; 0: nothing, or between sequences */
-    int32_t token, label;
-} cs_window_cell;
+    uint32_t first;    /* its first cell */
+    uint32_t from, to; /* where an occurrence in cells from..to-1 adds `units`, the same for each
+                          place of its window; from == to: nowhere */
+    int32_t label;     /* -1: none */
+    int64_t units;
+} cs_window_span;
+
+/* Where a token occurs. */
+typedef struct {
+    uint32_t cell, sequence;
+} cs_window_place;
 
 /* What one group of rows came to. */
 typedef struct {
@@ -26,23 +33,31 @@ typedef struct {
     int64_t contributions, units;
     bool overflow;
     int64_t *in_col;  /* vocab x labels */
-    int64_t *row;     /* vocab */
+    int64_t *row;     /* vocab + 1: the last one takes what is between the sequences, always 0 */
     int64_t *in_row;  /* labels */
     int32_t *touched; /* vocab + 1 */
-    uint64_t *bits;   /* of the columns touched, whole lines of CS_WINDOW_LINE */
-    uint8_t *lines;   /* whether any bit of a line is set */
+    uint64_t *bits;   /* CS_WINDOW_WORDS(vocab): one a column, set while columns are put in order */
+    uint8_t *used;    /* as many: whether any bit of a word is set */
+    int32_t *word;    /* as many and CS_WINDOW_SLACK: the words used */
 } cs_window_tally;
+
+/* Words of 64 columns, whole sixty-fours of them. */
+#define CS_WINDOW_WORDS(vocab) (((vocab) / 4096 + 1) * 64)
+
+/* Lists that bits are written out to need this much room behind their end. */
+enum { CS_WINDOW_SLACK = 4 };
 
 typedef struct {
     const cs_windows_job *job;
     int64_t width;
     bool left; /* places to the left of a context token's occurrence hold targets too */
     int64_t cells;
-    cs_window_cell *cell;
-    int64_t *first; /* sequences + 1: first cell of each sequence */
+    int32_t *token;       /* cells; vocab between sequences */
+    int64_t *units;       /* cells: of each place of this target's window; 0: nothing, or between */
+    cs_window_span *span; /* sequences */
     int64_t vocab;
     int64_t *ptr;           /* vocab + 1 */
-    uint32_t *at;           /* cells of each token, ascending */
+    cs_window_place *at;    /* of each token, ascending */
     int32_t *by_key;        /* tokens in order of their rows' keys */
     cs_hash128 *key;        /* vocab */
     int64_t *group;         /* groups + 1: ranges of by_key */
@@ -58,9 +73,28 @@ typedef struct {
     cs_window_part *spare; /* groups: buffers of placed ones, to be filled again */
 } cs_window_counter;
 
+/* --- the stream (windows_stream.c) ------------------------------------------------------------ */
+
+/* Bytes of the stream and its inversion. */
+double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells);
+
+/* Lays the sequences out, weighs their targets and lists the places of each token. */
+cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
+void cs_window_stream_free(cs_window_counter *c);
+
+/* --- rows (windows_rows.c, windows_take.c) ---------------------------------------------------- */
+
 /* Counts the rows of one group into its part, and places it: the item of a parallel loop over a
  * counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
+
+/* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns its
+ * entries. Only the columns y->touched[0..touched-1] (each once), or whatever is there. col and val
+ * have room for touched + CS_WINDOW_SLACK entries, or vocab. */
+int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched, double unit,
+                               int32_t *col, double *val);
+int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,
+                           double *val);
 
 /* --- placing (windows_place.c) ---------------------------------------------------------------- */
 
