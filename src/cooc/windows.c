@@ -9,8 +9,8 @@
  * groups of about equal mass, whose buffers stay in the cache as well; each group's rows come out
  * in order of their keys, and are placed behind those of the groups before (windows_place.c).
  *
- * Memory: 20 bytes a cell and 24 a sequence for the stream, which must fit in the budget; the
- * result; and a group's rows a worker.
+ * Memory: 12 bytes a cell and 32 a sequence for the stream, and 8 a position of each length, which
+ * must fit in the budget; the result; and a group's rows a worker.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,13 +5,24 @@
 
 #include "cooc/builder_private.h"
 
+/* What the sequences of one length have in common. */
+typedef struct {
+    int64_t *units;   /* length, with w zeros before and behind: of each place of a target's window;
+                         0: nothing. Begins at the first target */
+    int64_t from, to; /* positions that add one number of units for each place of their windows, the
+                         longest stretch of them; from == to: none */
+    int64_t contributions, mass; /* mass: in units */
+    double missed, lost;         /* to empty windows; to rounding, in units */
+    bool overflow;
+} cs_window_length;
+
 /* One sequence in the stream. */
 typedef struct {
-    uint32_t first;    /* its first cell */
-    uint32_t from, to; /* where an occurrence in cells from..to-1 adds `units`, the same for each
-                          place of its window; from == to: nowhere */
-    int32_t label;     /* -1: none */
-    int64_t units;
+    uint32_t first;       /* its first cell */
+    uint32_t from, to;    /* of its length, as cells */
+    int32_t label;        /* -1: none */
+    int64_t units;        /* of the places of these */
+    const int64_t *cells; /* units of its length */
 } cs_window_span;
 
 /* Where a token occurs. */
@@ -52,9 +63,10 @@ typedef struct {
     int64_t width;
     bool left; /* places to the left of a context token's occurrence hold targets too */
     int64_t cells;
-    int32_t *token;       /* cells; vocab between sequences */
-    int64_t *units;       /* cells: of each place of this target's window; 0: nothing, or between */
-    cs_window_span *span; /* sequences */
+    int32_t *token;           /* cells; vocab between sequences */
+    cs_window_length *length; /* as the tables of the plan */
+    int64_t *units;           /* of all lengths */
+    cs_window_span *span;     /* sequences */
     int64_t vocab;
     int64_t *ptr;           /* vocab + 1 */
     cs_window_place *at;    /* of each token, ascending */

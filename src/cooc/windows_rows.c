@@ -63,26 +63,25 @@ static inline int64_t note(const int32_t *token, int64_t count, int64_t units, i
 
 /* The same with the units of each cell, some of which may be 0: near the ends of a sequence. Adds
  * them to *sum. */
-static int64_t note_cells(const cs_window_counter *c, int64_t from, int64_t to, int64_t *sum,
+static int64_t note_cells(const int32_t *token, const int64_t *units, int64_t count, int64_t *sum,
                           cs_window_tally *y, int64_t noted)
 {
-    for (int64_t q = from; q <= to; ++q) {
-        int32_t v = c->token[q];
-        int64_t units = c->units[q];
+    for (int64_t i = 0; i < count; ++i) {
+        int32_t v = token[i];
         y->touched[noted] = v;
-        noted += (y->row[v] == 0) & (units != 0);
-        y->row[v] += units;
-        *sum += units;
+        noted += (y->row[v] == 0) & (units[i] != 0);
+        y->row[v] += units[i];
+        *sum += units[i];
     }
     return noted;
 }
 
-static void add_cells(const cs_window_counter *c, int64_t from, int64_t to, int64_t *sum,
+static void add_cells(const int32_t *token, const int64_t *units, int64_t count, int64_t *sum,
                       int64_t *row)
 {
-    for (int64_t q = from; q <= to; ++q) {
-        row[c->token[q]] += c->units[q];
-        *sum += c->units[q];
+    for (int64_t i = 0; i < count; ++i) {
+        row[token[i]] += units[i];
+        *sum += units[i];
     }
 }
 
@@ -110,12 +109,15 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
                 add(here + 1, width, s->units, row);
             }
             sum = s->units * (before + width);
-        } else if (sparse) {
-            touched = note_cells(c, q - before, q - 1, &sum, y, touched);
-            touched = note_cells(c, q + 1, q + width, &sum, y, touched);
         } else {
-            add_cells(c, q - before, q - 1, &sum, row);
-            add_cells(c, q + 1, q + width, &sum, row);
+            const int64_t *units = s->cells + (q - s->first);
+            if (sparse) {
+                touched = note_cells(here - before, units - before, before, &sum, y, touched);
+                touched = note_cells(here + 1, units + 1, width, &sum, y, touched);
+            } else {
+                add_cells(here - before, units - before, before, &sum, row);
+                add_cells(here + 1, units + 1, width, &sum, row);
+            }
         }
         if (s->label >= 0 && s->label < c->labels) {
             y->in_row[s->label] += sum;
@@ -145,7 +147,7 @@ static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_wind
  * its first target with units. */
 static int64_t first_ordinal(const cs_window_counter *c, cs_window_place at)
 {
-    const int64_t *units = c->units + c->span[at.sequence].first;
+    const int64_t *units = c->span[at.sequence].cells;
     int64_t s = c->job->sequences->length[at.sequence], w = c->width;
     int64_t p = (int64_t)at.cell - c->span[at.sequence].first;
     const cs_context_table *t = cs_context_table_of(c->job->plan, s);

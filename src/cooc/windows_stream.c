@@ -1,10 +1,11 @@
 /* The stream that rows are counted from (windows.c): tokens with w empty cells between sequences,
- * the units of each target, and the places of each token.
+ * and the places of each token.
  *
- * Tokens stand by themselves, 4 bytes a cell, for they are read at every place of every window. All
- * targets of a window have the same units, except near the ends of a sequence: so a sequence notes
- * the stretch in which an occurrence adds one number of units 2w (or w) times, and the units of the
- * single cells are read elsewhere only.
+ * A target's units depend on the length of its sequence and its position there, and nothing else:
+ * they are found once a length. And all targets of a window have the same ones, except near the
+ * ends of a sequence: so a length notes the stretch in which an occurrence adds one number of units
+ * 2w (or w) times, and the units of single positions are read elsewhere only. The stream itself is
+ * 4 bytes a cell, for it is read at every place of every window.
  */
 #include <math.h>
 #include <string.h>
@@ -14,14 +15,25 @@
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
+/* Units of all lengths, with their margins. */
+static int64_t positions(const cs_windows_job *job)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < job->plan->tables; ++i) {
+        sum += job->plan->table[i].pairs.length + 2 * job->options->context.n;
+    }
+    return sum;
+}
+
 double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells)
 {
     *cells = job->options->context.n;
     for (int64_t i = 0; i < job->sequences->count; ++i) {
         *cells += job->sequences->length[i] + job->options->context.n;
     }
-    return (double)*cells * (sizeof(int32_t) + sizeof(int64_t) + sizeof(cs_window_place)) +
-           (double)job->sequences->count * sizeof(cs_window_span);
+    return (double)*cells * (sizeof(int32_t) + sizeof(cs_window_place)) +
+           (double)job->sequences->count * sizeof(cs_window_span) +
+           (double)positions(job) * sizeof(int64_t);
 }
 
 static int64_t first_sequence(const cs_window_counter *c, int64_t share)
@@ -29,25 +41,158 @@ static int64_t first_sequence(const cs_window_counter *c, int64_t share)
     return c->job->sequences->count * share / c->job->workers;
 }
 
+/* --- units ------------------------------------------------------------------------------------ */
+
+/* The number of places of target k at length s. */
+static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
+{
+    int64_t before = k < c->width ? k : c->width;
+    int64_t after = s - 1 - k < c->width ? s - 1 - k : c->width;
+    return c->left ? before + after : before;
+}
+
+/* What a sequence is worth, in units of the weights of its table. */
+static double weight_of(const cs_window_counter *c, const cs_context_table *t)
+{
+    return c->job->options->weight_by_document ? 1 : t->predicted;
+}
+
+/* Weighs targets from..to-1 of a length: adds to *l, and writes units where they are asked for.
+ * Mirrors `walk` and `emit` of the builder term by term, so that what is dropped is the same
+ * double. */
+static void weigh(const cs_window_counter *c, const cs_context_table *t, int64_t from, int64_t to,
+                  int64_t *units, cs_window_length *l)
+{
+    double scale = weight_of(c, t) * c->job->scale;
+    for (int64_t a = from; a < to; ++a) {
+        int64_t k = c->left ? a : t->pairs.target[a], sum;
+        int64_t places = places_of(c, t->pairs.length, k);
+        double weight = c->left ? t->place[places] : t->pairs.weight[a];
+        l->missed += c->left ? t->missed[places] : places > 0 ? 0 : weight;
+        if (!(weight > 0) || places == 0) {
+            continue;
+        }
+        double exact = (c->left ? weight : weight / (double)places) * scale;
+        int64_t rounded = llrint(exact);
+        l->contributions += places;
+        for (int64_t j = 0; rounded <= 0 && j < places; ++j) {
+            l->lost += exact;
+        }
+        if (rounded > 0) {
+            l->overflow |= __builtin_mul_overflow(rounded, places, &sum) ||
+                           __builtin_add_overflow(l->mass, sum, &l->mass);
+            if (units) {
+                units[k] = rounded;
+            }
+        }
+    }
+}
+
+/* The longest stretch of occurrences whose windows, taken with the occurrence itself, hold one
+ * number of units, and not 0. */
+static void find_stretch(const cs_window_counter *c, int64_t length, cs_window_length *l)
+{
+    const int64_t *units = l->units;
+    int64_t before = c->left ? c->width : 0, run = -before; /* units are the same from `run` to j */
+    for (int64_t j = 1 - before; j < length + c->width; ++j) {
+        run = units[j] == units[j - 1] ? run : j;
+        int64_t p = j - c->width, first = run + before > 0 ? run + before : 0;
+        if (p >= first && p + 1 - first > l->to - l->from && units[j] > 0) {
+            l->from = first;
+            l->to = p + 1;
+        }
+    }
+}
+
+static cs_status weigh_length(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    cs_window_counter *c = ctx;
+    const cs_context_table *t = &c->job->plan->table[item];
+    weigh(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
+    find_stretch(c, t->pairs.length, &c->length[item]);
+    return CS_OK;
+}
+
+static cs_status weigh_lengths(cs_window_counter *c)
+{
+    const cs_context_plan *plan = c->job->plan;
+    c->length = cs_calloc(plan->tables, sizeof *c->length);
+    c->units = cs_calloc(positions(c->job), sizeof *c->units);
+    if (!c->length || !c->units) {
+        return CS_ERR_MEMORY;
+    }
+    int64_t *next = c->units + c->width;
+    for (int64_t i = 0; i < plan->tables; ++i) {
+        c->length[i].units = next;
+        next += plan->table[i].pairs.length + 2 * c->width;
+    }
+    return cs_parallel(plan->tables, c->job->workers, weigh_length, c);
+}
+
+static const cs_window_length *length_of(const cs_window_counter *c, int64_t sequence)
+{
+    int64_t s = c->job->sequences->length[sequence];
+    return &c->length[c->job->plan->table_of[s]];
+}
+
+/* The dropped mass of a block, a sequence at a time. */
+static cs_status drop_block(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    cs_window_counter *c = ctx;
+    cs_block *b = &c->job->block[item];
+    for (int64_t i = b->first; i < b->last; ++i) {
+        const cs_context_table *t = cs_context_table_of(c->job->plan, c->job->sequences->length[i]);
+        cs_window_length part = {0}, whole = *length_of(c, i);
+        if (b->to > 0) {
+            weigh(c, t, b->from, b->to, NULL, &part);
+            whole = part;
+        }
+        b->dropped += whole.missed * weight_of(c, t) + whole.lost / c->job->scale;
+    }
+    return CS_OK;
+}
+
 /* --- cells and places ------------------------------------------------------------------------- */
 
-/* Writes a share of the sequences into the stream and counts their tokens in its tally's row. */
+/* The class masses of the targets of one sequence. */
+static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
+{
+    const int32_t *token = c->token + c->span[i].first;
+    int64_t s = c->job->sequences->length[i];
+    if (c->span[i].label < 0 || c->span[i].label >= c->labels) {
+        return;
+    }
+    for (int64_t k = 0; k < s; ++k) {
+        y->in_col[token[k] * c->labels + c->span[i].label] +=
+            c->span[i].cells[k] * places_of(c, s, k);
+    }
+}
+
+/* Writes a share of the sequences into the stream, adds up their masses and counts their tokens in
+ * its tally's row. */
 static cs_status lay_share(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     cs_window_counter *c = ctx;
+    cs_window_tally *y = &c->tally[item];
     const cs_sequences *s = c->job->sequences;
-    int64_t *count = c->tally[item].row, from = first_sequence(c, item);
+    int64_t from = first_sequence(c, item);
     for (int64_t i = from; i < first_sequence(c, item + 1); ++i) {
+        const cs_window_length *l = length_of(c, i);
         const int32_t *token = c->job->corpus->token + s->start[i];
         int32_t *cell = c->token + c->span[i].first;
         for (int64_t p = 0; p < s->length[i]; ++p) {
             cell[p] = token[p];
-            ++count[token[p]];
+            ++y->row[token[p]];
         }
         for (int64_t p = 0; p < c->width; ++p) {
             cell[s->length[i] + p] = (int32_t)c->vocab;
         }
+        y->contributions += l->contributions;
+        y->overflow |= l->overflow || __builtin_add_overflow(y->units, l->mass, &y->units);
+        add_labelled(c, y, i);
     }
     return CS_OK;
 }
@@ -77,23 +222,27 @@ static cs_status lay_out(cs_window_counter *c)
     const cs_sequences *s = job->sequences;
     (void)cs_window_stream_bytes(job, &c->cells);
     c->token = cs_alloc(c->cells, sizeof *c->token);
-    c->units = cs_calloc(c->cells, sizeof *c->units);
     c->span = cs_alloc(s->count, sizeof *c->span);
     c->ptr = cs_alloc(c->vocab + 1, sizeof *c->ptr);
     c->at = cs_alloc(c->cells, sizeof *c->at);
-    if (!c->token || !c->units || !c->span || !c->ptr || !c->at) {
+    if (!c->token || !c->span || !c->ptr || !c->at) {
         return CS_ERR_MEMORY;
     }
     cs_mem_large_pages(c->token, c->cells * (int64_t)sizeof *c->token);
-    cs_mem_large_pages(c->units, c->cells * (int64_t)sizeof *c->units);
     cs_mem_large_pages(c->at, c->cells * (int64_t)sizeof *c->at);
     int64_t first = c->width;
     for (int64_t p = 0; p < first; ++p) {
         c->token[p] = (int32_t)c->vocab;
     }
     for (int64_t i = 0; i < s->count; ++i) {
-        int32_t label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1;
-        c->span[i] = (cs_window_span){.first = (uint32_t)first, .label = label};
+        const cs_window_length *l = length_of(c, i);
+        c->span[i] =
+            (cs_window_span){.first = (uint32_t)first,
+                             .from = (uint32_t)(first + l->from),
+                             .to = (uint32_t)(first + l->to),
+                             .label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1,
+                             .units = l->units[l->from],
+                             .cells = l->units};
         first += s->length[i] + c->width;
     }
     cs_status status = cs_parallel(job->workers, job->workers, lay_share, c);
@@ -113,122 +262,22 @@ static cs_status lay_out(cs_window_counter *c)
     return cs_parallel(job->workers, job->workers, invert_share, c);
 }
 
-/* --- units ------------------------------------------------------------------------------------ */
-
-/* The number of places of target k at length s. */
-static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
-{
-    int64_t before = k < c->width ? k : c->width;
-    int64_t after = s - 1 - k < c->width ? s - 1 - k : c->width;
-    return c->left ? before + after : before;
-}
-
-/* Units of targets from..to-1 of a sequence; mirrors `walk` and `emit` of the builder term by term,
- * so that what is dropped is the same double. */
-static void weigh(cs_window_counter *c, cs_window_tally *y, int64_t i, int64_t from, int64_t to,
-                  double *dropped)
-{
-    const cs_windows_job *job = c->job;
-    const int64_t s = job->sequences->length[i];
-    const cs_context_table *t = cs_context_table_of(job->plan, s);
-    double sequence = job->options->weight_by_document ? 1 : t->predicted;
-    double scale = sequence * job->scale, missed = 0, lost = 0;
-    /* of the last target, whose like most others are */
-    double weight = -1, exact = 0;
-    int64_t places = -1, units = 0;
-    bool labelled = c->span[i].label >= 0 && c->span[i].label < c->labels;
-    for (int64_t a = from; a < to; ++a) {
-        int64_t k = c->left ? a : t->pairs.target[a];
-        int64_t now = places_of(c, s, k), sum;
-        double its = c->left ? t->place[now] : t->pairs.weight[a];
-        if (now != places || its != weight) {
-            places = now;
-            weight = its;
-            exact = (c->left || places == 0 ? weight : weight / (double)places) * scale;
-            units = llrint(exact);
-        }
-        missed += c->left ? t->missed[places] : places > 0 ? 0 : weight;
-        if (!(weight > 0) || places == 0) {
-            continue;
-        }
-        y->contributions += places;
-        if (units <= 0) {
-            for (int64_t j = 0; j < places; ++j) {
-                lost += exact;
-            }
-            continue;
-        }
-        c->units[c->span[i].first + k] = units;
-        y->overflow |= __builtin_mul_overflow(units, places, &sum) ||
-                       __builtin_add_overflow(y->units, sum, &y->units);
-        if (labelled) {
-            y->in_col[c->token[c->span[i].first + k] * c->labels + c->span[i].label] +=
-                units * places;
-        }
-    }
-    *dropped += missed * sequence + lost / job->scale;
-}
-
-static cs_status weigh_block(void *ctx, int64_t item, int worker)
-{
-    cs_window_counter *c = ctx;
-    cs_block *b = &c->job->block[item];
-    if (b->to > 0) {
-        weigh(c, &c->tally[worker], b->first, b->from, b->to, &b->dropped);
-        return CS_OK;
-    }
-    for (int64_t i = b->first; i < b->last; ++i) {
-        int64_t outer = cs_context_table_of(c->job->plan, c->job->sequences->length[i])->outer;
-        weigh(c, &c->tally[worker], i, 0, outer, &b->dropped);
-    }
-    return CS_OK;
-}
-
-/* The longest stretch of occurrences whose windows, taken with the occurrence itself, hold one
- * number of units, and not 0. */
-static void find_span(const cs_window_counter *c, int64_t length, cs_window_span *span)
-{
-    const int64_t *units = c->units + span->first;
-    int64_t before = c->left ? c->width : 0, run = -before; /* units are the same from `run` to j */
-    int64_t from = 0, to = 0;
-    for (int64_t j = 1 - before; j < length + c->width; ++j) {
-        run = units[j] == units[j - 1] ? run : j;
-        int64_t p = j - c->width, first = run + before > 0 ? run + before : 0;
-        if (p >= first && p + 1 - first > to - from && units[j] > 0) {
-            from = first;
-            to = p + 1;
-        }
-    }
-    span->from = span->first + (uint32_t)from;
-    span->to = span->first + (uint32_t)to;
-    span->units = units[from];
-}
-
-static cs_status span_share(void *ctx, int64_t item, int worker)
-{
-    (void)worker;
-    cs_window_counter *c = ctx;
-    for (int64_t i = first_sequence(c, item); i < first_sequence(c, item + 1); ++i) {
-        find_span(c, c->job->sequences->length[i], &c->span[i]);
-    }
-    return CS_OK;
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 cs_status cs_window_stream_make(cs_window_counter *c)
 {
-    cs_status status = lay_out(c);
+    cs_status status = weigh_lengths(c);
     if (status == CS_OK) {
-        status = cs_parallel(c->job->blocks, c->job->workers, weigh_block, c);
+        status = lay_out(c);
     }
-    return status == CS_OK ? cs_parallel(c->job->workers, c->job->workers, span_share, c) : status;
+    return status == CS_OK ? cs_parallel(c->job->blocks, c->job->workers, drop_block, c) : status;
 }
 
 void cs_window_stream_free(cs_window_counter *c)
 {
-    cs_free(c->token);
+    cs_free(c->length);
     cs_free(c->units);
+    cs_free(c->token);
     cs_free(c->span);
     cs_free(c->ptr);
     cs_free(c->at);
