@@ -184,7 +184,7 @@ static void bits_do_not_depend_on_budget_or_threads(void **state)
         {"variable-masked:mask-ratio=0.2:0.5", "all", 0, 0, 3, true},
         {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 0, 0, 3, false},
     };
-    cs_corpus corpus = corpus_of(3000, 30, 200, 4);
+    cs_corpus corpus = corpus_of(5000, 30, 200, 4); /* row by row: more than 1 MiB */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.max_length = cases[i].max_length;

@@ -127,7 +127,7 @@ static void rows_of_many_columns_come_in_order(void **state)
                  {"ar", "each:10", 60, 4096},       {"masked:unmasked=1", "each:1", 100, 4095},
                  {"permuted-ar", "each:3", 100, 40}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_corpus corpus = corpus_of(400, cases[i].longest, cases[i].vocab, 3);
+        cs_corpus corpus = corpus_of(1200, cases[i].longest, cases[i].vocab, 3);
         cs_cooc rows = {0}, records = {0};
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, INT64_C(1) << 28);
         o.threads = 1 + (int)i % 3;
