@@ -43,7 +43,7 @@ static inline int64_t list_bits(uint64_t bits, int32_t base, int32_t *out)
 static inline uint64_t take_bytes(uint8_t *byte)
 {
     uint64_t mask = 0;
-    for (int i = 0; i < 8; ++i) {
+    for (int64_t i = 0; i < 8; ++i) {
         uint64_t eight;
         memcpy(&eight, byte + 8 * i, sizeof eight);
         /* byte j times 2^(56 - 7j) is bit j of the highest byte; no two of the products meet */
