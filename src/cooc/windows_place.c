@@ -45,16 +45,13 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
 
 /* Room for `more` entries and, so that the result seldom moves, for as many as all groups will have
  * if the others are like the ones that `counted` entries came from, and a fifth to spare: what is
- * never written costs no memory. */
+ * never written costs no memory. Small pages: cleared as they are filled, they are still in the
+ * cache then, while large ones took up to a second more a GiB where a virtual machine's host gives
+ * memory on first touch. */
 static cs_status make_room(const cs_window_counter *c, cs_growing *g, int64_t more, int64_t counted)
 {
     int64_t all = (int64_t)(1.2 * (double)counted * (double)c->groups / (double)c->counted);
-    cs_status status = cs_growing_room(g, all - g->nnz > more ? all - g->nnz : more);
-    if (status == CS_OK) {
-        cs_mem_large_pages(g->col, g->room * (int64_t)sizeof *g->col);
-        cs_mem_large_pages(g->val, g->room * (int64_t)sizeof *g->val);
-    }
-    return status;
+    return cs_growing_room(g, all - g->nnz > more ? all - g->nnz : more);
 }
 
 static bool fits(const cs_growing *g, int64_t more)
