@@ -20,12 +20,12 @@ static char *names[] = {"leaf", "mouse"};
 static double truth[N] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
 static const cs_labelled_text training = {
     .count = N, .value = truth, .classes = 2, .class_name = names};
-static const cs_judge of_classes = {.train = &training,
-                                    .test = &training,
-                                    .metrics = 2,
-                                    .metric = {CS_METRIC_ACCURACY, CS_METRIC_MATTHEWS},
-                                    .seeds = SEEDS,
-                                    .seed = 7};
+static const cs_judge of_classes = {
+    .train = &training,
+    .test = &training,
+    .metrics = {.metric = {CS_METRIC_ACCURACY, CS_METRIC_MATTHEWS}, .count = 2},
+    .seeds = SEEDS,
+    .seed = 7};
 
 /* Seed r has the first `wrong[r]` examples wrong. */
 static void guess(const int *wrong, double *out)
@@ -134,8 +134,8 @@ static void values_are_compared(void **state)
     }
     const cs_labelled_text numbers = {.count = N, .value = value};
     j.train = j.test = &numbers;
-    j.metric[0] = CS_METRIC_MSE;
-    j.metric[1] = CS_METRIC_SPEARMAN;
+    j.metrics.metric[0] = CS_METRIC_MSE;
+    j.metrics.metric[1] = CS_METRIC_SPEARMAN;
     cs_rival rival;
     cs_comparison c;
     OK(rival_of(&j, "all", p, &rival));
