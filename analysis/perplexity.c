@@ -39,11 +39,45 @@ int cs_asks_of(cs_kind kind, cs_ask out[4])
     return 3;
 }
 
+cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
+{
+    int64_t total = 0;
+    for (int64_t v = 0; v < vocab; ++v) {
+        nats[v] = 0;
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        for (int64_t i = corpus->doc_ptr[d]; !corpus->held_out[d] && i < corpus->doc_ptr[d + 1];
+             ++i) {
+            int32_t v = corpus->token[i];
+            if (v < 0 || v >= vocab) {
+                return cs_fail(CS_ERR_INPUT, "document %lld: token %d is not in 0..%lld",
+                               (long long)d, v, (long long)vocab - 1);
+            }
+            nats[v] += 1;
+            total += 1;
+        }
+    }
+    for (int64_t v = 0; v < vocab; ++v) {
+        nats[v] = log((double)(total + vocab)) - log(nats[v] + 1);
+    }
+    return total > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "no document to take a unigram from: all are held out");
+}
+
+static void beside_free(cs_beside *b)
+{
+    cs_free(b->nll_at);
+    cs_free(b->se_at);
+}
+
 void cs_perplexity_free(cs_perplexity *p)
 {
     cs_free(p->nll_at);
     cs_free(p->se_at);
     cs_free(p->tokens_at);
+    beside_free(&p->reference);
+    beside_free(&p->difference);
     memset(p, 0, sizeof *p);
 }
 
@@ -61,8 +95,8 @@ typedef struct {
     int64_t jobs, room;
     int64_t pieces, last_document, documents;
     float *loss; /* loss rows */
-    /* blocks x lengths: weighted losses and weights */
-    double *sum, *weight;
+    /* blocks x lengths: weighted losses, weights, weighted losses of the reference (NULL: none) */
+    double *sum, *weight, *reference;
     double *bytes;      /* blocks: weighted bytes */
     int64_t *tokens_at; /* lengths: predicted, unweighted */
     int64_t bytes_seen; /* those of the predicted tokens */
@@ -229,6 +263,10 @@ static cs_status add_losses(walk *w)
         int64_t bytes = o->token_bytes ? o->token_bytes[job->token[target]] : 0;
         w->sum[block * w->text_length + target] += job->weight * (double)w->loss[r];
         w->weight[block * w->text_length + target] += job->weight;
+        if (o->reference) {
+            w->reference[block * w->text_length + target] +=
+                job->weight * o->reference[job->token[target]];
+        }
         w->bytes[block] += job->weight * (double)bytes;
         w->tokens_at[target] += 1;
         w->bytes_seen += bytes;
@@ -306,6 +344,46 @@ static double ratio(int64_t blocks, const double *above, const double *below, do
     return b > 0 ? a / b : (double)NAN;
 }
 
+/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. room:
+ * three numbers a block. */
+static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *room,
+                             cs_beside *out)
+{
+    int64_t blocks = w->options.blocks, lengths = w->text_length;
+    double *above = room, *below = room + blocks;
+    out->nll_at = cs_alloc(lengths, sizeof *out->nll_at);
+    out->se_at = cs_alloc(lengths, sizeof *out->se_at);
+    if (!out->nll_at || !out->se_at) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t k = 0; k <= lengths; ++k) { /* the last one: all lengths */
+        for (int64_t b = 0; b < blocks; ++b) {
+            above[b] = below[b] = 0;
+            for (int64_t i = k < lengths ? k : 0; i < (k < lengths ? k + 1 : lengths); ++i) {
+                int64_t at = b * lengths + i;
+                above[b] += sum[at] - (less ? less[at] : 0);
+                below[b] += w->weight[at];
+            }
+        }
+        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se);
+        *(k < lengths ? &out->nll_at[k] : &out->nll) = mean;
+        *(k < lengths ? &out->se_at[k] : &out->se) = se;
+    }
+    return CS_OK;
+}
+
+/* The reference and the difference; NaN over all where there is none. */
+static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p)
+{
+    p->reference.nll = p->reference.se = p->difference.nll = p->difference.se = (double)NAN;
+    cs_status status = CS_OK;
+    if (w->reference &&
+        (status = fill_beside(w, w->reference, NULL, room, &p->reference)) == CS_OK) {
+        status = fill_beside(w, w->sum, w->reference, room, &p->difference);
+    }
+    return status;
+}
+
 static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
@@ -346,7 +424,12 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     }
     p.nll = ratio(blocks, above, below, room, &p.se);
     p.bits_per_byte = ratio(blocks, above, bytes, room, &p.bits_se);
+    cs_status status = compare_reference(w, above, &p);
     cs_free(above);
+    if (status != CS_OK) {
+        cs_perplexity_free(&p);
+        return status;
+    }
     *out = p;
     return CS_OK;
 }
@@ -393,8 +476,9 @@ static cs_status prepare(walk *w)
     w->weight = cs_calloc(o->blocks * length, sizeof *w->weight);
     w->bytes = cs_calloc(o->blocks, sizeof *w->bytes);
     w->tokens_at = cs_calloc(length, sizeof *w->tokens_at);
+    w->reference = o->reference ? cs_calloc(o->blocks * length, sizeof *w->reference) : NULL;
     bool ok = w->job && w->order && w->loss && w->asker.row && w->sum && w->weight && w->bytes &&
-              w->tokens_at;
+              w->tokens_at && (w->reference || !o->reference);
     w->asker.config = c;
     w->asker.options = o;
     w->asker.network = &w->network;
@@ -417,7 +501,8 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                      : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece of %d tokens or more",
                                2 - (int)w.options.from_nothing);
     }
-    void *memory[] = {w.job, w.order, w.loss, w.asker.row, w.sum, w.weight, w.bytes, w.tokens_at};
+    void *memory[] = {w.job,    w.order,     w.loss,  w.asker.row, w.sum,
+                      w.weight, w.reference, w.bytes, w.tokens_at};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
         cs_free(memory[i]);
     }

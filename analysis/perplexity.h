@@ -29,6 +29,10 @@
  * and bits per byte are ratios of two estimates. Unweighted, long pieces would count as much as
  * short ones.
  *
+ * Beside it a reference that needs no model of context: r_v = -log q(v) of each token v, as of a
+ * unigram (cs_unigram_of). It is charged for exactly the tokens that the model is asked for, with
+ * the same weights; the difference, model less reference, has a jackknife of its own (paired).
+ *
  * Intervals: delete-block jackknife over documents, blocks fixed by (seed, document):
  * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums, to be read with Student's
  * quantile at B - 1 degrees of freedom (cs_student_width); it holds the error of the draws too.
@@ -72,8 +76,15 @@ typedef struct {
     int64_t befores, afters;
     const uint8_t *keep;        /* documents to take; NULL: all */
     const int32_t *token_bytes; /* bytes of text a token stands for, by id; NULL: not known */
+    const double *reference;    /* nats of a token by id; NULL: none */
     const cs_progress *progress;
 } cs_perplexity_options;
+
+/* A mean over the tokens predicted, by k too, and its standard errors. */
+typedef struct {
+    double nll, se;
+    double *nll_at, *se_at;
+} cs_beside;
 
 typedef struct {
     double nll, se;                /* nats a token; se NaN where fewer than two blocks predict */
@@ -85,9 +96,18 @@ typedef struct {
     int64_t lengths;
     double *nll_at, *se_at; /* NaN where nothing is predicted */
     int64_t *tokens_at;
+    /* The reference and model less reference, over all and by k; NaN or NULL without one. */
+    cs_beside reference, difference;
 } cs_perplexity;
 
 void cs_perplexity_free(cs_perplexity *p);
+
+/* A unigram of the documents that are not held out, add-one smoothed over `vocab` tokens:
+ *
+ *   nats[v] = -log( (c_v + 1) / (N + vocab) ),   c_v of the N tokens are v
+ *
+ * CS_ERR_INPUT: no such token, or one that is not in 0..vocab - 1, with its document. */
+cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats) CS_MUST_CHECK;
 
 /* Cost: causal, two-stream, linear: a forward pass of n rows a piece; masked and mae-lm: one a
  * predicted token, so about n / 2 (append) or n (remaining, pseudo) times as much.

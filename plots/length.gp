@@ -1,5 +1,6 @@
 # Perplexity of the next token against the number of tokens seen (LA Figure 3); bars +- 1.96 se. Lengths with few predictions are left out.
-# input: by-length.csv of cospec perplexity, one a model (columns series, ask, k, nll, se, n); the pseudo-likelihood is left out
+# Dashed: a unigram on the predictions of the first model that has one beside it.
+# input: by-length.csv of cospec perplexity, one a model (columns series, ask, k, nll, se, n, unigram); the pseudo-likelihood is left out
 stats data using (column("n")) nooutput name "PREDICTED"
 least = PREDICTED_max < 120 ? PREDICTED_max / 4.0 : 30
 nll(s, a) = strcol("ask") eq a && column("n") >= least ? of(s, "nll") : NaN
@@ -11,6 +12,12 @@ do for [i=1:|S|] {
     stats data using (strcol("ask") eq "remaining" && strcol("series") eq S[i] && column("n") >= least ? 1 : 0) nooutput name "ASKED"
     if (ASKED_max > 0) { filled = filled . sprintf(" %d", i) }
 }
+based = 0
+do for [i=|S|:1:-1] {
+    stats data using (strcol("series") eq S[i] && strlen(strcol("unigram")) > 0 ? 1 : 0) nooutput name "BASED"
+    if (BASED_max > 0) { based = i }
+}
+base(s) = strcol("series") eq s && (strcol("ask") eq "append" || strcol("ask") eq "prefix") && column("n") >= least ? column("unigram") : NaN
 set xlabel sprintf("tokens seen (each length with %d predictions or more)", ceil(least))
 set ylabel "perplexity of the next token (log scale)"
 set logscale y
@@ -18,6 +25,7 @@ set xrange [0:*]
 # Above the plot: beside it, its longest entry would take a third of the width.
 set key outside top center horizontal
 curves = "for [i=1:|S|] data using (column('k') + dodge(i)):(exp(first(S[i]))):(exp(first(S[i]) - spread(S[i]))):(exp(first(S[i]) + spread(S[i]))) with yerrorlines lw 1.5 lt i title S[i]"
+if (based > 0) { curves = curves . ', data using (column("k")):(exp(base(S[based]))) with lines lw 1.5 dt 2 lc rgb "#000000" title "unigram"' }
 if (words(filled) == 0) {
     plot @curves
 } else {

@@ -244,6 +244,80 @@ static void jackknife(void **state)
     free_training(&t);
 }
 
+/* A unigram of hand-counted tokens; held-out documents and tokens out of range. */
+static void unigrams(void **state)
+{
+    (void)state;
+    int32_t token[] = {0, 1, 1, 2, 3};
+    int64_t ends[] = {0, 3, 5};
+    uint8_t held_out[] = {0, 1};
+    cs_corpus c = {
+        .documents = 2, .tokens = 5, .token = token, .doc_ptr = ends, .held_out = held_out};
+    double nats[4];
+    const double count[] = {1, 2, 0, 0};
+    must(cs_unigram_of(&c, 4, nats));
+    for (int v = 0; v < 4; ++v) {
+        assert_true(fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
+    }
+    token[1] = 4;
+    assert_int_equal(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT);
+    assert_string_equal(cs_reason(), "document 0: token 4 is not in 0..3");
+    cs_reason_clear();
+    held_out[0] = 1;
+    assert_int_equal(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "all are held out"));
+}
+
+/* Beside a model of equal probabilities the reference is the mean over the tokens asked for, by
+ * hand, at every k too; a reference that is the model itself differs from it by nothing, without
+ * error, for all positions and for some; and the paired error is that of the differences alone. */
+static void reference(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    for (int i = 0; i < CASE_COUNT; ++i) {
+        training t = open_case(i);
+        double nats[MOST], total = 0;
+        int64_t vocab = t.model.config.vocab, tokens = 0;
+        assert_true(vocab <= MOST);
+        set_all(&t, 0);
+        for (int64_t v = 0; v < vocab; ++v) {
+            nats[v] = 1 + 0.25 * (double)(v % 5);
+        }
+        cs_perplexity_options o = options_of(i);
+        o.reference = nats;
+        cs_perplexity p = perplexity_of(&t, &o);
+        for (int64_t k = 0; k < p.lengths; ++k) {
+            double sum = 0;
+            for (int64_t d = 0; d < t.corpus.documents && p.tokens_at[k] > 0; ++d) {
+                int64_t at = t.corpus.doc_ptr[d] + k;
+                sum += at < t.corpus.doc_ptr[d + 1] ? nats[t.corpus.token[at]] : 0;
+            }
+            total += sum;
+            tokens += p.tokens_at[k];
+            assert_true(p.tokens_at[k] > 0
+                            ? fabs(p.reference.nll_at[k] - sum / (double)p.tokens_at[k]) < 1e-9
+                            : isnan(p.reference.nll_at[k]));
+        }
+        assert_true(fabs(p.reference.nll - total / (double)tokens) < 1e-9);
+        assert_true(fabs(p.difference.nll - (p.nll - p.reference.nll)) < 1e-9);
+        assert_true(p.reference.se > 1e-4 && fabs(p.difference.se - p.reference.se) < 1e-5);
+        cs_perplexity_free(&p);
+        for (int64_t v = 0; v < vocab; ++v) {
+            nats[v] = log((double)vocab);
+        }
+        o.positions = o.ask == CS_ASK_PREFIX ? 0 : 2;
+        p = perplexity_of(&t, &o);
+        assert_true(fabs(p.difference.nll) < 1e-6 && p.difference.se < 1e-6);
+        cs_perplexity_free(&p);
+        o.reference = NULL;
+        p = perplexity_of(&t, &o);
+        assert_true(isnan(p.reference.nll) && isnan(p.difference.se) && !p.reference.nll_at);
+        cs_perplexity_free(&p);
+        free_training(&t);
+    }
+}
+
 static void bytes_and_pieces(void **state)
 {
     (void)state;
@@ -538,7 +612,9 @@ static cs_status ask_once(const char *path)
 {
     (void)path;
     cs_perplexity p = {0};
-    const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL};
+    static const double nats[1 << 10] = {0};
+    assert_true(held.model.config.vocab <= 1 << 10);
+    const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .reference = nats};
     cs_status status = cs_perplexity_of(&held.model, &held.corpus, &o, &p);
     cs_perplexity_free(&p);
     return status;
@@ -560,6 +636,8 @@ int main(void)
         cmocka_unit_test(prefixes_see_no_further),
         cmocka_unit_test(company_does_not_matter),
         cmocka_unit_test(jackknife),
+        cmocka_unit_test(unigrams),
+        cmocka_unit_test(reference),
         cmocka_unit_test(bytes_and_pieces),
         cmocka_unit_test(some_positions),
         cmocka_unit_test(draws_are_weighted),

@@ -36,6 +36,12 @@ static void claim_free(cs_claim *c)
         cs_free(c->runs[i].pick);
     }
     cs_free(c->runs);
+    for (int64_t i = 0; i < c->needs; ++i) {
+        side_free(&c->need[i].left);
+        side_free(&c->need[i].right);
+    }
+    cs_free(c->need);
+    cs_free(c->unmet);
 }
 
 void cs_claims_free(cs_claims *claims)
@@ -125,6 +131,26 @@ static cs_status read_runs(cs_claim *c, char *text)
     return status;
 }
 
+/* SIDE > SIDE, or < */
+static cs_status read_need(cs_claim *c, char *text)
+{
+    char *sign = strstr(text, " > ");
+    sign = sign ? sign : strstr(text, " < ");
+    if (!sign) {
+        return cs_fail(CS_ERR_INPUT, "needs: want SIDE > SIDE or SIDE < SIDE, got \"%s\"", text);
+    }
+    cs_claim_need *longer = cs_realloc(c->need, c->needs + 1, sizeof *longer);
+    if (!longer) {
+        return CS_ERR_MEMORY;
+    }
+    c->need = longer;
+    cs_claim_need *need = &longer[c->needs++];
+    *need = (cs_claim_need){.want = sign[1]};
+    *sign = '\0';
+    cs_status status = read_side(&need->left, "needs", trimmed(text));
+    return status == CS_OK ? read_side(&need->right, "needs", trimmed(sign + 3)) : status;
+}
+
 static cs_status read_line(cs_claim *c, char *line)
 {
     size_t length = strcspn(line, " \t");
@@ -143,13 +169,14 @@ static cs_status read_line(cs_claim *c, char *line)
     return strcmp(line, "left") == 0    ? read_side(&c->left, line, rest)
            : strcmp(line, "right") == 0 ? read_side(&c->right, line, rest)
            : strcmp(line, "runs") == 0  ? read_runs(c, rest)
+           : strcmp(line, "needs") == 0 ? read_need(c, rest)
                                         : cs_fail(CS_ERR_INPUT, "unknown key \"%s\"", line);
 }
 
 /* What a whole block must have. */
 static cs_status check(const cs_claim *c)
 {
-    bool sides = c->left.label || c->right.label || c->want || c->pairs > 0;
+    bool sides = c->left.label || c->right.label || c->want || c->pairs > 0 || c->needs > 0;
     if (!c->source || !c->says || !c->scope) {
         return cs_fail(CS_ERR_INPUT, "claim %s lacks source, says or scope", c->name);
     }

@@ -8,6 +8,7 @@
  *   left  SIDE
  *   want  > | <
  *   right SIDE
+ *   needs SIDE > SIDE       optional, repeated (or <): without it the comparison has no ground
  *   runs  RUNS              optional, repeated: what another training seed would change
  *   scope WHAT THE INTERVAL COVERS, WHAT THIS SCALE CANNOT SHOW
  *   not-at SCALE            optional: a scale of the study too small to tell
@@ -34,7 +35,10 @@
  *
  *   agree         d has the sign wanted and |d| > t e;  PASS
  *   disagree      it has the other and |d| > t e;       FAIL
- *   cannot tell   else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
+ *   cannot tell   a `needs` is not met: its difference has not its sign, or lies within t times
+ *                 the error of its two sides (without seeds); so for models that pass no baseline
+ *                 that knows nothing of what is compared;
+ *                 else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
  *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
  */
 #ifndef CS_CLI_CLAIMS_H
@@ -58,6 +62,11 @@ typedef struct {
     double value[2];
 } cs_claim_runs;
 
+typedef struct {
+    cs_claim_side left, right;
+    char want; /* '>' or '<' */
+} cs_claim_need;
+
 typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_verdict;
 
 typedef struct {
@@ -66,13 +75,15 @@ typedef struct {
     char *statement; /* STEP ID FORM; NULL: two sides */
     char *want;
     cs_claim_side left, right;
-    int64_t pairs;
+    int64_t pairs, needs;
     cs_claim_runs *runs;
+    cs_claim_need *need;
     /* measured */
     double seeds;          /* s; NaN without RUNS */
     double difference, se; /* d, e */
     double critical;       /* t */
     char *found;           /* of a statement: its verdict */
+    char *unmet;           /* the first of its needs that is not met, in words; NULL: none */
     const char *why;       /* a few words */
     cs_claim_verdict verdict;
 } cs_claim;

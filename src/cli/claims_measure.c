@@ -248,6 +248,45 @@ static cs_status measure_statement(const char *dir, cs_claim *c)
     return status;
 }
 
+/* Whether the difference has its sign beyond the error of its two sides. */
+static bool is_met(const cs_claim_need *need)
+{
+    cs_claim two = {.left = need->left, .right = need->right};
+    double d = need->left.value - need->right.value;
+    double margin = critical_value(freedom_of(&two, 0)) * hypot(need->left.se, need->right.se);
+    return need->want == '>' ? d > margin : d < -margin;
+}
+
+static cs_status check_needs(const char *dir, cs_claim *c)
+{
+    for (int64_t i = 0; i < c->needs; ++i) {
+        cs_claim_need *need = &c->need[i];
+        cs_claim_side *sides[] = {&need->left, &need->right};
+        for (int s = 0; s < 2; ++s) {
+            cs_status status = sides[s]->path
+                                   ? measure(dir, sides[s]->path, sides[s]->pick, true, sides[s])
+                                   : CS_OK;
+            if (status != CS_OK) {
+                return status;
+            }
+        }
+        if (!c->unmet && !is_met(need)) {
+            const char *relation = need->want == '>' ? "above" : "below";
+            c->unmet = need->right.path ? cs_format("%s (%.3g) is not %s %s (%.3g)",
+                                                    need->left.label, need->left.value, relation,
+                                                    need->right.label, need->right.value)
+                                        : cs_format("%s (%.3g) is not %s %s", need->left.label,
+                                                    need->left.value, relation, need->right.label);
+            if (!c->unmet) {
+                return CS_ERR_MEMORY;
+            }
+            c->verdict = CS_CLAIM_OPEN;
+            c->why = c->unmet;
+        }
+    }
+    return CS_OK;
+}
+
 static cs_status measure_sides(const char *dir, cs_claim *c)
 {
     cs_status status = CS_OK;
@@ -263,6 +302,7 @@ static cs_status measure_sides(const char *dir, cs_claim *c)
     }
     if (status == CS_OK) {
         compare(c);
+        status = check_needs(dir, c);
     }
     return status;
 }

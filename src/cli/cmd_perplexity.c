@@ -17,6 +17,7 @@ typedef struct {
     cs_model_text text;
     cs_perplexity_options options;
     int32_t *token_bytes;
+    double *unigram;      /* nats of a token; NULL: not asked for */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     json_t *results;
     cs_table table, by_length;
@@ -56,6 +57,7 @@ static cs_status take_options(const cs_args *args, run *r)
     o->seed = cs_args_seed(args);
     o->keep = r->text.keep;
     o->token_bytes = r->token_bytes;
+    o->reference = r->unigram;
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
     if (status == CS_OK) {
@@ -149,6 +151,43 @@ static cs_status count_bytes(cs_args *args, run *r)
     return cs_has_suffix(cs_args_positional(args, 1), ".npy") ? CS_OK : count_text(args, r);
 }
 
+/* --- the baseline --- */
+
+/* A unigram of the training documents of --unigram, in the model's tokens; of the text at hand it
+ * is taken as it was loaded. */
+static cs_status fit_unigram(cs_args *args, run *r)
+{
+    const char *source = cs_args_text(args, "unigram");
+    if (!source) {
+        return CS_OK;
+    }
+    int64_t vocab = r->text.model.config.vocab;
+    cs_corpus other = {0};
+    cs_corpus_options options = {0};
+    const cs_corpus *corpus = &r->text.corpus;
+    cs_status status = CS_OK;
+    if (strcmp(source, cs_args_positional(args, 1)) != 0) {
+        corpus = &other;
+        status = cs_args_open_corpus(args, source, &options);
+        options.encoder = r->text.tokenizer;
+        if (status == CS_OK && !r->text.tokenizer && !cs_has_suffix(source, ".npy")) {
+            status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text",
+                             r->text.dir, source);
+        }
+        if (status == CS_OK) {
+            status = cs_corpus_load(source, &options, &other);
+        }
+    }
+    if (status == CS_OK) {
+        r->unigram = cs_alloc(vocab, sizeof *r->unigram);
+        status = r->unigram
+                     ? cs_blame(cs_unigram_of(corpus, vocab, r->unigram), "--unigram %s", source)
+                     : CS_ERR_MEMORY;
+    }
+    cs_corpus_free(&other);
+    return status;
+}
+
 /* --- the result --- */
 
 typedef struct {
@@ -175,6 +214,27 @@ static cs_status add_number(const run *r, cs_table *table, cs_ask ask, const num
     return status;
 }
 
+/* The baseline's number at k and the model's less it, behind a row by length; and in JSON. */
+static cs_status add_unigram_at(cs_table *t, const cs_perplexity *p, int64_t k, json_t *item)
+{
+    const struct {
+        const char *name;
+        const double *value;
+    } column[] = {{"unigram", p->reference.nll_at},
+                  {"unigram_se", p->reference.se_at},
+                  {"difference", p->difference.nll_at},
+                  {"difference_se", p->difference.se_at}};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof column / sizeof *column && column[i].value && status == CS_OK;
+         ++i) {
+        status = cs_table_real(t, column[i].name, column[i].value[k]);
+        if (status == CS_OK) {
+            status = cs_json_set(item, column[i].name, cs_json_number(column[i].value[k]));
+        }
+    }
+    return status;
+}
+
 /* NLL by the number of tokens seen, as JSON and as rows of a table. */
 static cs_status add_lengths(run *r, cs_ask ask, const cs_perplexity *p, json_t *list)
 {
@@ -194,8 +254,30 @@ static cs_status add_lengths(run *r, cs_ask ask, const cs_perplexity *p, json_t 
                    (status = cs_table_text(t, "ask", cs_ask_name(ask))) == CS_OK &&
                    (status = cs_table_int(t, "k", k)) == CS_OK &&
                    (status = cs_table_real(t, "nll", p->nll_at[k])) == CS_OK &&
-                   (status = cs_table_real(t, "se", p->se_at[k])) == CS_OK) {
-            status = cs_table_int(t, "n", p->tokens_at[k]);
+                   (status = cs_table_real(t, "se", p->se_at[k])) == CS_OK &&
+                   (status = cs_table_int(t, "n", p->tokens_at[k])) == CS_OK) {
+            status = add_unigram_at(t, p, k, item);
+        }
+    }
+    return status;
+}
+
+/* The baseline over all predictions, and the model less it. */
+static cs_status add_unigram(run *r, cs_ask ask, const cs_perplexity *p, double width, json_t *json)
+{
+    if (!r->unigram) {
+        return CS_OK;
+    }
+    const cs_beside *both[] = {&p->reference, &p->difference};
+    static const char *const name[] = {"unigram_nll", "unigram_difference"};
+    static const char *const error[] = {"unigram_se", "unigram_difference_se"};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        double value = both[i]->nll, se = both[i]->se;
+        const number n = {name[i], value, value - width * se, value + width * se, se};
+        if ((status = cs_json_set(json, name[i], cs_json_number(value))) == CS_OK &&
+            (status = cs_json_set(json, error[i], cs_json_number(se))) == CS_OK) {
+            status = add_number(r, &r->table, ask, &n, p->tokens);
         }
     }
     return status;
@@ -234,7 +316,7 @@ static cs_status add_result(run *r, cs_ask ask, const cs_perplexity *p)
             status = add_number(r, &r->table, ask, n, p->tokens);
         }
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && (status = add_unigram(r, ask, p, width, json)) == CS_OK) {
         status = add_lengths(r, ask, p, lengths);
     }
     if (status == CS_OK && json_array_append(r->results, json) != 0) {
@@ -288,8 +370,18 @@ static cs_status report(cs_args *args, const run *r)
     const json_t *first = json_array_get(r->results, 0);
     json_t *json = json_pack("{s:s, s:s, s:s}", "model", r->text.dir, "corpus",
                              cs_args_positional(args, 1), "kind", cs_kind_name(r->options.kind));
-    static const char *const top[] = {"ask", "perplexity", "pseudo_perplexity", "low",   "high",
-                                      "nll", "se",         "bits_per_byte",     "tokens"};
+    static const char *const top[] = {"ask",
+                                      "perplexity",
+                                      "pseudo_perplexity",
+                                      "low",
+                                      "high",
+                                      "nll",
+                                      "se",
+                                      "bits_per_byte",
+                                      "tokens",
+                                      "unigram_nll",
+                                      "unigram_difference",
+                                      "unigram_difference_se"};
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
     for (size_t i = 0; i < sizeof top / sizeof *top && status == CS_OK; ++i) {
         json_t *value = json_object_get(first, top[i]);
@@ -328,10 +420,13 @@ static cs_status run_perplexity(cs_args *args)
         goto done;
     }
     if ((status = cs_table_init(&r.table, "model,ask,metric,value,low,high,se,n")) == CS_OK &&
-        (status = cs_table_init(&r.by_length, "model,ask,k,nll,se,n")) == CS_OK &&
+        (status = cs_table_init(
+             &r.by_length, "model,ask,k,nll,se,n,unigram,unigram_se,difference,difference_se")) ==
+            CS_OK &&
         (status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text)) == CS_OK &&
         (status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text)) == CS_OK &&
-        (status = count_bytes(args, &r)) == CS_OK && (status = take_options(args, &r)) == CS_OK) {
+        (status = count_bytes(args, &r)) == CS_OK && (status = fit_unigram(args, &r)) == CS_OK &&
+        (status = take_options(args, &r)) == CS_OK) {
         note_unknown(args, &r);
         status = measure(args, &r);
     }
@@ -343,6 +438,7 @@ done:
     cs_table_free(&r.table);
     cs_table_free(&r.by_length);
     cs_free(r.token_bytes);
+    cs_free(r.unigram);
     cs_model_text_free(&r.text);
     return status;
 }
@@ -380,6 +476,13 @@ static const cs_opt perplexity_options[] = {
      .high = 1 << 20,
      .help = "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted, "
              "and weighted so that the mean over draws is that of all."},
+    {.name = "unigram",
+     .kind = CS_OPT_TEXT,
+     .argument = "FILE|CORPUS",
+     .help = "Beside the model the frequencies of its own tokens in this text, documents of the "
+             "test share left out, plus one each: the same predictions without any context, and "
+             "the paired difference. A model that is not below predicts no better than one that "
+             "sees nothing."},
     {.name = "blocks",
      .kind = CS_OPT_INT,
      .argument = "B",
@@ -414,7 +517,7 @@ const cs_command cs_cmd_perplexity = {
                 "--batch 8 -o ar\n"
                 "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 "
                 "--layers 2 --batch 8 -o masked\n"
-                "cospec perplexity ar verses.txt --split test\n"
+                "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
                 "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
     .without = "dry-run resume",

@@ -440,8 +440,9 @@ static void put_claim(FILE *out, const cs_claim *c)
         put_side(out, &c->left);
         put_side(out, &c->right);
     }
-    (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">%s", style[c->verdict],
-                  cs_claim_verdict_name(c->verdict), c->why);
+    (void)fprintf(out, "<td><b class=\"v %s\">%s</b><div class=\"source\">", style[c->verdict],
+                  cs_claim_verdict_name(c->verdict));
+    put_text(out, c->why);
     if (!c->statement) {
         (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->critical * c->se);
     }

@@ -132,6 +132,15 @@ test_reproduce_scales_and_claims() {
         [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] && grep -q '^seeds,.*,2\.12132[0-9]*,1,2\.12132[0-9]*,12\.7062[0-9]*,cannot tell' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,0,1.959963984540054,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
     cp c.claims good && again='reproduce --steps s.steps --template t.html --claims c.claims -o r --resume'
+    # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
+    ones="${side#left }" three='three | ar-3/toy.csv multiplicity exact where=index:1'
+    plain=$(printf 'claim a\nsource S\nsays more than 5\n%s exact\nwant >\nright 5\nscope -\n' "$side")
+    for case in "agree,the difference|$ones exact > 5" "agree,the difference|$ones exact < 7" "cannot tell,ones of ar (6) is not above 6|$ones exact > 6" "cannot tell,ones of ar (6) is not below 6|$ones exact < 6" \
+        "cannot tell,ones of ar (6) is not above 5|$ones se=sigma > 5" "cannot tell,three ([0-9]*) is not below ones of ar (6)|$three < $ones exact"; do
+        { echo "$plain"; echo "needs $ones exact > 1"; echo "needs ${case#*|}"; } > c.claims
+        exits 0 "$COSPEC" $again && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
+    done
+    { echo "$plain"; echo "needs $side"; } > c.claims && refuses 3 "needs: want SIDE > SIDE" "$COSPEC" $again || return 1
     refuses 2 "no scale large; there are: small | cpu" "$COSPEC" reproduce --steps s.steps --template t.html --scale large -o x &&
         sed 's/index:1/index:99/' good > c.claims && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
         sed 's/^want >/want =/' good > c.claims && refuses 3 "c.claims:9: claim a: want > or <" "$COSPEC" $again &&

@@ -176,6 +176,19 @@ test_perplexity_of_masked_models() {
     trained model mae-lm --decoder-attention cross && exits 0 "$COSPEC" perplexity model c.tsv --limit 4 --csv && [ "$(grep -c ',perplexity,' out)" = 1 ] || fail "${why:-$(cat out)}"
 }
 
+# A unigram of the training documents: rows by length weigh up to it, the difference is that of the two columns; the same text under another name gives the same numbers.
+test_perplexity_unigram() {
+    small_corpus c.tsv
+    trained model ar && exits 0 "$COSPEC" perplexity model c.tsv --split test --unigram c.tsv -o d --json || return 1
+    near "$(number unigram_difference out)" "$(awk -v a="$(number nll out)" -v b="$(number unigram_nll out)" 'BEGIN { print a - b }')" 1e-4 || return 1
+    near "$(awk -F, 'NR > 1 { s += $6 * $7; n += $6 } END { printf "%.12g", s / n }' d/by-length.csv)" "$(number unigram_nll out)" 1e-9 &&
+        [ "$(awk -F, 'NR > 1 { d = $4 - $7 - $9; bad += d * d > 1e-16 } END { print bad + 0 }' d/by-length.csv)" = 0 ] && grep -q ',prefix,unigram_difference,' d/perplexity.csv || { fail "$(cat d/by-length.csv)"; return 1; }
+    cp c.tsv other.tsv && unigram=$(number unigram_nll out)
+    exits 0 "$COSPEC" perplexity model c.tsv --split test --unigram other.tsv --json && near "$(number unigram_nll out)" "$unigram" 1e-12 || return 1
+    exits 0 "$COSPEC" perplexity model c.tsv --split test -o e && ! grep -q unigram e/perplexity.csv && grep -q ',,,,$' e/by-length.csv || { fail "$(cat e/by-length.csv)"; return 1; }
+    refuses 3 "nowhere.tsv" "$COSPEC" perplexity model c.tsv --unigram nowhere.tsv
+}
+
 test_perplexity_refuses() {
     small_corpus c.tsv
     trained model ar || return 1
@@ -187,6 +200,6 @@ test_perplexity_refuses() {
 }
 
 for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference models_of_another_kind bad_models bad_texts no_merges \
-    perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_refuses; do
+    perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done
