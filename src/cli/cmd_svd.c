@@ -537,10 +537,7 @@ static cs_status print_interrupted(cs_args *args, const cs_gpu *gpu, const cs_sp
 static cs_status run_svd(cs_args *args)
 {
     if (cs_args_flag(args, "mpi")) {
-        return cs_device_is_cuda(cs_args_text(args, "device"))
-                   ? cs_fail(CS_ERR_USAGE, "--mpi computes on CPUs, --device is %s",
-                             cs_args_text(args, "device"))
-                   : run_ranks(args);
+        return run_ranks(args);
     }
     cs_csr a = {0};
     cs_spectrum spectrum = {0};

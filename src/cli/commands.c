@@ -84,7 +84,7 @@ static cs_status apply_common(const cs_args *args)
         return cs_fail(CS_ERR_USAGE, "--resume needs -o DIR");
     }
     const cs_opt_value *mpi = cs_args_find(args, "mpi", strlen("mpi"));
-    bool gpu = device && strcmp(device, "cuda") == 0;
+    bool gpu = device && cs_device_is_cuda(device);
     if (mpi && mpi->flag &&
         (gpu || cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
         return cs_fail(CS_ERR_USAGE, "%s works in one process: leave --mpi out",
