@@ -45,7 +45,7 @@ typedef struct {
     cs_solver solver;
     struct cs_gpu *gpu; /* where large blocks are solved (linalg/gpu.h); NULL: on the CPU. Residuals
                            and certificates are the CPU's either way */
-    double tol; /* relative residual wanted; 0: 1e-12 */
+    double tol;         /* relative residual wanted; 0: 1e-12 */
     int64_t max_iterations;
     uint64_t seed;
     int threads;
@@ -131,11 +131,10 @@ typedef struct {
      *
      * probe       value = largest Ritz value of the doubly deflated operator from a random block,
      *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
-     *             operator; failed above: a value was missed. It stops where 1.01 bound is surely out
-     *             of reach; reach = 1.01 value after all its steps, at most 1.01 bound before, with
-     *             the same slack; probe_failure = probability that a missed sigma > reach escapes
-     *             (cs_svd_probe), 0 when the Krylov space ended. Not run when all triplets were
-     *             computed.
+     *             operator; failed above: a value was missed. It stops where 1.01 bound is surely
+     * out of reach; reach = 1.01 value after all its steps, at most 1.01 bound before, with the
+     * same slack; probe_failure = probability that a missed sigma > reach escapes (cs_svd_probe), 0
+     * when the Krylov space ended. Not run when all triplets were computed.
      *
      * inertia     value = number of singular values above tau, by L D L^T, bound = k. tau lies just
      *             below sigma_k or, of all triplets, as near 0 as rounding allows. Passed when

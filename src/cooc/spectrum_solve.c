@@ -353,8 +353,9 @@ static cs_status solve_large(batch *job, int64_t block)
     o.start = start.data ? &start : NULL;
     o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
     if (r->count > 1 && asked == cs_block_rank(r, block)) {
-        o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix: no Krylov
-                                        solver gives all of it, nor saves anything there */
+        o.solver = o.gpu ? CS_SOLVER_CUSOLVER
+                         : CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix:
+                   no Krylov solver gives all of it, nor saves anything there */
     }
     status = cs_svd_compute(&b.op, &o, &svd);
     cs_dense_free(&start);
