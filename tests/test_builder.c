@@ -20,6 +20,7 @@
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/builder_private.h"
+#include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 
@@ -42,31 +43,6 @@ static cs_corpus corpus_of(int64_t documents, int64_t longest, int64_t vocab, in
     cs_corpus c = small_corpus(documents, length, vocab, labels, 2);
     free(length);
     return c;
-}
-
-static void assert_same_csr(const cs_csr *a, const cs_csr *b)
-{
-    assert_int_equal(a->rows, b->rows);
-    assert_int_equal(a->cols, b->cols);
-    int64_t nnz = cs_csr_nnz(a);
-    assert_int_equal(nnz, cs_csr_nnz(b));
-    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-    assert_true(nnz == 0 || memcmp(a->col, b->col, (size_t)nnz * sizeof *a->col) == 0);
-    assert_true(nnz == 0 || memcmp(a->val, b->val, (size_t)nnz * sizeof *a->val) == 0);
-}
-
-static void assert_same(const cs_cooc *a, const cs_cooc *b)
-{
-    size_t rows = (size_t)a->matrix.a.rows;
-    assert_same_csr(&a->matrix.a, &b->matrix.a);
-    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
-    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
-    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
-    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
-    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
-    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
-    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
-    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
 }
 
 /* Valid CSR, keys ascending, and the sums that must agree. */
@@ -202,7 +178,7 @@ static void bits_do_not_depend_on_budget_or_threads(void **state)
                 runs += m.runs;
                 assert_true(budget < 1 << 30 || m.runs == 0);
                 if (first.key) {
-                    assert_same(&first, &m);
+                    assert_same_cooc(&first, &m);
                     cs_cooc_free(&m);
                 } else {
                     first = m;

@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
+#include "cooc_compare.h"
 #include "io/file.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -108,29 +109,6 @@ static void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t bloc
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void assert_same_csr(const cs_csr *a, const cs_csr *b)
-{
-    size_t nnz = (size_t)cs_csr_nnz(a);
-    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-    assert_memory_equal(a->col, b->col, nnz * sizeof *a->col);
-    assert_memory_equal(a->val, b->val, nnz * sizeof *a->val);
-}
-
-static void assert_same(const cs_cooc *a, const cs_cooc *b)
-{
-    size_t rows = (size_t)a->matrix.a.rows;
-    assert_same_csr(&a->matrix.a, &b->matrix.a);
-    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
-    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
-    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
-    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
-    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
-    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
-    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
-    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
-}
-
 static void resumed_is_uninterrupted(void **state)
 {
     (void)state;
@@ -158,7 +136,7 @@ static void resumed_is_uninterrupted(void **state)
             o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
             interrupted(&corpus, o, way == 3 ? -1 : 1, 0, CS_ERR_INTERRUPT, "interrupted after");
             assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
-            assert_same(&whole, &m);
+            assert_same_cooc(&whole, &m);
             cs_cooc_free(&m);
             assert_true(cs_path_exists(index_file)); /* stands until the caller has the matrix */
             assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
@@ -256,7 +234,7 @@ static void full_disks_keep_the_older_checkpoint(void **state)
     interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
     o.resume = true;
     assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
-    assert_same(&whole, &m);
+    assert_same_cooc(&whole, &m);
     cs_cooc_free(&m);
     cs_cooc_free(&whole);
     assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);

@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/builder_private.h"
+#include "cooc_compare.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5 };
 
@@ -202,16 +203,6 @@ static cs_assembler *new_assembler(void)
     cs_assembler *a = NULL;
     assert_int_equal(cs_assembler_new(&corpus, true, 1, &a), CS_OK);
     return a;
-}
-
-static void assert_same_csr(const cs_csr *a, const cs_csr *b)
-{
-    size_t nnz = (size_t)cs_csr_nnz(a);
-    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    assert_true(a->rows == 0 ||
-                memcmp(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr) == 0);
-    assert_true(nnz == 0 || memcmp(a->col, b->col, nnz * sizeof *a->col) == 0);
-    assert_true(nnz == 0 || memcmp(a->val, b->val, nnz * sizeof *a->val) == 0);
 }
 
 /* Finishes both assemblers and holds the results against each other. */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "comm_threads.h"
 #include "cooc/builder.h"
+#include "cooc_compare.h"
 #include "cooc_matrices.h"
 #include "io/npz.h"
 #include "io_support.h"
@@ -337,30 +338,6 @@ static cs_status build_rank(cs_comm *c, void *ctx)
     return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
 }
 
-static void assert_same_csr(const cs_csr *a, const cs_csr *b)
-{
-    size_t nnz = (size_t)cs_csr_nnz(a);
-    assert_int_equal(a->rows, b->rows);
-    assert_int_equal(a->cols, b->cols);
-    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-    assert_memory_equal(a->col, b->col, nnz * sizeof *a->col);
-    assert_memory_equal(a->val, b->val, nnz * sizeof *a->val);
-}
-
-static void assert_same_build(const cs_cooc *a, const cs_cooc *b)
-{
-    size_t rows = (size_t)a->matrix.a.rows;
-    assert_same_csr(&a->matrix.a, &b->matrix.a);
-    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
-    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
-    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
-    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
-    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
-    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
-    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
-    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
-}
-
 /* Every context mode, exact and fixed-point weights, with and without spilling: the same bits. */
 static void builds_are_those_of_one_process(void **state)
 {
@@ -399,7 +376,7 @@ static void builds_are_those_of_one_process(void **state)
                 }
                 assert_true(r == 0 || all[r].matrix.a.rows == 0);
             }
-            assert_same_build(&one, &all[0]);
+            assert_same_cooc(&one, &all[0]);
             for (int r = 0; r < ranks; ++r) {
                 cs_cooc_free(&all[r]);
             }

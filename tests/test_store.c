@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "cooc/store.h"
+#include "cooc_compare.h"
 #include "io/file.h"
 #include "io/npz.h"
 #include "linalg/matrix_file.h"
@@ -52,15 +53,6 @@ static cs_cooc_options options_of(const char *spec, const char *context, bool gi
     assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
     o.context.given = given;
     return o;
-}
-
-static void assert_same_csr(const cs_csr *a, const cs_csr *b)
-{
-    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    size_t nnz = (size_t)cs_csr_nnz(a);
-    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-    assert_true(nnz == 0 || memcmp(a->col, b->col, nnz * sizeof *a->col) == 0);
-    assert_true(nnz == 0 || memcmp(a->val, b->val, nnz * sizeof *a->val) == 0);
 }
 
 static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const cs_cooc_options *o,

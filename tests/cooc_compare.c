@@ -1,0 +1,34 @@
+/* Comparisons of builds; see the header. */
+#include "cooc_compare.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void assert_same_csr(const cs_csr *a, const cs_csr *b)
+{
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->cols, b->cols);
+    int64_t nnz = cs_csr_nnz(a);
+    assert_int_equal(nnz, cs_csr_nnz(b));
+    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+    assert_true(nnz == 0 || memcmp(a->col, b->col, (size_t)nnz * sizeof *a->col) == 0);
+    assert_true(nnz == 0 || memcmp(a->val, b->val, (size_t)nnz * sizeof *a->val) == 0);
+}
+
+void assert_same_cooc(const cs_cooc *a, const cs_cooc *b)
+{
+    size_t rows = (size_t)a->matrix.a.rows;
+    assert_same_csr(&a->matrix.a, &b->matrix.a);
+    assert_same_csr(&a->matrix.row_label, &b->matrix.row_label);
+    assert_same_csr(&a->matrix.col_label, &b->matrix.col_label);
+    assert_memory_equal(a->key, b->key, rows * sizeof *a->key);
+    assert_memory_equal(a->witness_sequence, b->witness_sequence, rows * sizeof(int64_t));
+    assert_memory_equal(a->witness_ordinal, b->witness_ordinal, rows * sizeof(int64_t));
+    assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
+    assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
+    assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
+}
