@@ -1,8 +1,9 @@
 #!/bin/sh
 # Weak and strong scaling of --mpi on this machine. usage: COSPEC=build/release/cospec sh tests/bench/mpi_scaling.sh [RANKS...]
-# A line a run: what, ranks, rows, nonzeros, MB sent by all ranks, processor seconds of all ranks outside and inside messages.
-# One thread a rank. Processor seconds bear other work on the machine; those in messages are mostly waiting, which Open MPI does by
-# spinning, and mean nothing where ranks are more than idle cores.
+# A line a case: what, ranks, rows, nonzeros, MB sent by all ranks, wall seconds from the start of mpirun to its end (median of 3 runs; the start of
+# the ranks and the reading of the file are in them), processor seconds of all ranks outside and inside messages (last run). One thread a rank.
+# Times bear other work on the machine; those in messages are mostly waiting, which Open MPI does by spinning, and mean nothing where ranks are
+# more than idle cores.
 set -eu
 : "${COSPEC:?}"
 [ $# -gt 0 ] || set -- 1 2 4
@@ -25,22 +26,28 @@ text() {
 
 run() { # run NAME RANKS COMMAND...
     name=$1 ranks=$2; shift 2
-    mpirun --oversubscribe -n "$ranks" "$COSPEC" "$@" --mpi --threads 1 --json > out.json 2> err || { cat err >&2; exit 1; }
+    : > walls
+    for turn in 1 2 3; do
+        start=$(date +%s%N)
+        mpirun --oversubscribe -n "$ranks" "$COSPEC" "$@" --mpi --threads 1 --json > out.json 2> err || { cat err >&2; exit 1; }
+        echo $(($(date +%s%N) - start)) >> walls
+    done
+    wall=$(sort -n walls | sed -n 2p | awk '{ printf "%.2f", $1 / 1e9 }')
     rows=$(sed -n 's/^ *"rows": *\([0-9]*\),.*/\1/p' out.json | head -1) nnz=$(sed -n 's/^ *"nonzeros": *\([0-9]*\),.*/\1/p' out.json | head -1)
-    sed -n "s/^.* machine; \(.*\) MB sent; \(.*\) processor seconds, and \(.*\) in messages/$name,$ranks,$rows,$nnz,\1,\2,\3/p" err
+    sed -n "s/^.* machine; \(.*\) MB sent; \(.*\) processor seconds, and \(.*\) in messages/$name,$ranks,$rows,$nnz,\1,$wall,\2,\3/p" err
 }
 
-echo what,ranks,rows,nonzeros,mb_sent,seconds,seconds_in_messages
-matrix 100000 10000 10 > strong.mtx
-text 2000 > strong.tsv
+echo what,ranks,rows,nonzeros,mb_sent,wall_seconds,seconds,seconds_in_messages
+matrix 400000 20000 10 > strong.mtx
+text 20000 > strong.tsv
 for r in "$@"; do
     run svd-strong "$r" svd strong.mtx -k 32 --solver block --certify components
     run parpack-strong "$r" svd strong.mtx -k 32 --solver arpack --certify components
     run cooc-strong "$r" cooc --corpus strong.tsv --objective ar --context nearest:2 --force -o m
 done
 for r in "$@"; do
-    matrix $((25000 * r)) 10000 10 > weak.mtx
+    matrix $((100000 * r)) 20000 10 > weak.mtx
     run svd-weak "$r" svd weak.mtx -k 32 --solver block --certify components
-    text $((500 * r)) > weak.tsv
+    text $((5000 * r)) > weak.tsv
     run cooc-weak "$r" cooc --corpus weak.tsv --objective ar --context nearest:2 --force -o m
 done
