@@ -435,6 +435,29 @@ static void sha256_known_answer(void **state)
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+static void hashes_come_in_pieces(void **state)
+{
+    (void)state;
+    unsigned char bytes[3000];
+    for (int i = 0; i < 3000; ++i) {
+        bytes[i] = (unsigned char)(i * i % 251);
+    }
+    for (size_t step = 1; step < 3000; step = 3 * step + 1) {
+        cs_hasher h = {0};
+        assert_int_equal(cs_hasher_make(5, &h), CS_OK);
+        for (size_t at = 0; at < 3000; at += step) {
+            cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
+        }
+        assert_int_equal(cs_hash_compare(cs_hasher_value(&h), cs_hash(bytes, 3000, 5)), 0);
+        cs_hasher_free(&h);
+        cs_hasher_free(&h);
+    }
+    /* XXH3_128bits of no bytes, seed 0: the test vector of the xxHash specification. */
+    char hex[33];
+    cs_hash_hex(cs_hash("", 0, 0), hex);
+    assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +478,7 @@ int main(void)
         cmocka_unit_test(exit_does_not_wait_for_a_loop),
         cmocka_unit_test(interrupts_stop_loops),
         cmocka_unit_test(sha256_known_answer),
+        cmocka_unit_test(hashes_come_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* analysis: similarity of pairs of features in closed form, the jackknife by its definition, which
- * rows are taken; Kendall's tau-b; the table of true quantities. */
+ * rows are taken. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +11,8 @@
 #include <cmocka.h>
 
 #include "analysis/feature_connectivity.h"
-#include "analysis/ranking.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cli/connectivity_truth.h"
-#include "io/file.h"
 #include "io_support.h"
 #include "linalg_support.h"
 
@@ -429,187 +426,10 @@ static cs_status some_features(const char *path)
     return status;
 }
 
-/* --- ranking ---------------------------------------------------------------------------------- */
-
-static void tau_b_by_hand(void **state)
-{
-    (void)state;
-    const cs_measured up[4] = {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}};
-    const cs_measured down[4] = {{-1, 0, 0}, {-2, 0, 0}, {-3, 0, 0}, {-4, 0, 0}};
-    const cs_measured tied[4] = {{1, 0, 0}, {2, 0, 0}, {2, 0, 0}, {3, 0, 0}};
-    const cs_measured mixed[4] = {{1, 0, 0}, {3, 0, 0}, {2, 0, 0}, {4, 0, 0}};
-    const cs_measured flat[4] = {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}};
-    cs_ranking r = cs_ranking_of(4, up, up);
-    assert_true(near(r.tau_sd, sqrt(2.0 * 13 / (9 * 4 * 3)), 1e-15));
-    assert_true(r.tau_b == 1 && r.agree == 6 && r.disagree == 0 && r.cannot_tell == 0);
-    r = cs_ranking_of(4, up, down);
-    assert_true(r.tau_b == -1 && r.agree == 0 && r.disagree == 6);
-    r = cs_ranking_of(4, tied, mixed); /* C = 5, D = 0, one tie on the left */
-    assert_true(near(r.tau_b, 5 / sqrt(30), 1e-15) && r.agree == 5 && r.cannot_tell == 1);
-    r = cs_ranking_of(4, up, mixed); /* C = 5, D = 1 */
-    assert_true(near(r.tau_b, 4.0 / 6, 1e-15) && r.agree == 5 && r.disagree == 1);
-    r = cs_ranking_of(4, up, flat);
-    assert_true(isnan(r.tau_b) && isnan(r.tau_sd) && r.cannot_tell == 6 && r.objects == 4);
-    r = cs_ranking_of(1, up, up);
-    assert_true(isnan(r.tau_b) && r.agree + r.disagree + r.cannot_tell == 0);
-}
-
-static void errors_leave_pairs_open(void **state)
-{
-    (void)state;
-    /* 1.96 sqrt(0.3^2 + 0.4^2) = 0.98. */
-    assert_int_equal(cs_ranking_order((cs_measured){1, 0.3, 0}, (cs_measured){0.021, 0.4, 0}), 0);
-    assert_int_equal(cs_ranking_order((cs_measured){1, 0.3, 0}, (cs_measured){0.019, 0.4, 0}), 1);
-    assert_int_equal(cs_ranking_order((cs_measured){0, 0.3, 0}, (cs_measured){0.981, 0.4, 0}), -1);
-    assert_int_equal(cs_ranking_order((cs_measured){1, NAN, 0}, (cs_measured){9, 0, 0}), 0);
-    assert_int_equal(cs_ranking_order((cs_measured){2, 0, 0}, (cs_measured){2, 0, 0}), 0);
-    const cs_measured a[3] = {{1, 0.1, 0}, {2, 0.1, 0}, {2.1, 0.1, 0}},
-                      b[3] = {{5, 0.1, 0}, {4, 0.1, 0}, {9, 0.1, 0}};
-    cs_ranking r = cs_ranking_of(3, a, b);
-    assert_true(r.agree == 1 && r.disagree == 1 && r.cannot_tell == 1);
-    assert_true(near(r.tau_b, 1.0 / 3, 1e-15)); /* which takes 2 < 2.1 as exact */
-}
-
-/* Student's points of tables: 12.706 (1), 2.262 (9), 2.101 (18). */
-static void few_blocks_widen_errors(void **state)
-{
-    (void)state;
-    const struct {
-        cs_measured a;
-        double se;
-        int64_t freedom;
-        double margin;
-    } cases[] = {
-        {{0, 1, 9}, 0, 9, 2.26216},               /* the other is exact: 9 */
-        {{0, 1, 9}, 1, 9, 2.10092 * sqrt(2)},     /* equal errors: 18 */
-        {{0, 1, 1}, 0, 0, 12.7062},               /* 1 */
-        {{0, 3, 9}, 4, 0, 1.99495 * 5},           /* 625 / (81 / 9) = 69.4: 69 */
-        {{0, 3, 0}, 4, 0, 1.95996 * 5},           /* not known: normal */
-        {{0, 1e-120, 4}, 0, 0, 2.77645 * 1e-120}, /* squares would vanish */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        for (int above = 0; above < 2; ++above) {
-            double value = cases[i].margin * (above ? 1.0001 : 0.9999);
-            cs_measured b = {value, cases[i].se, cases[i].freedom};
-            assert_int_equal(cs_ranking_order(b, cases[i].a), above);
-            assert_int_equal(cs_ranking_order(cases[i].a, b), -above);
-        }
-    }
-}
-
-/* sqrt(2 (2 n + 5) / (9 n (n - 1))) is the standard deviation over all orders, each as likely. */
-static void tau_of_no_association(void **state)
-{
-    (void)state;
-    enum { N = 5 };
-    cs_measured first[N], second[N];
-    double squares = 0, orders = 0, sd = 0;
-    for (int code = 0; code < 3125; ++code) {
-        int used = 0;
-        for (int i = 0, rest = code; i < N; ++i, rest /= N) {
-            first[i] = (cs_measured){i, 0, 0};
-            second[i] = (cs_measured){rest % N, 0, 0};
-            used |= 1 << rest % N;
-        }
-        if (used == (1 << N) - 1) {
-            cs_ranking r = cs_ranking_of(N, first, second);
-            squares += r.tau_b * r.tau_b;
-            orders += 1;
-            sd = r.tau_sd;
-        }
-    }
-    assert_true(orders == 120 && near(sd, sqrt(squares / orders), 1e-14));
-}
-
-/* --- the true quantities ---------------------------------------------------------------------- */
-
-static const char header[] = "series,target_position,context,metric,definition,value,se\n";
-
-static void truth_is_read_and_oriented(void **state)
-{
-    const char *path = in_dir(state, "connectivity.csv");
-    static const char text[] =
-        "series,target_position,context,metric,definition,value,se\n"
-        "ar,blind,all,sum_sigma4,d,100,1\nar,given,all,sum_sigma4,d,100,1\nar,blind,all,gap,d,0.1,"
-        "\n"
-        "masked,blind,all,sum_sigma4,\"d, e\",20,2\nmasked,given,all,sum_sigma4,d,120,1\n"
-        "masked,blind,all,gap,d,0.3,0.01\nother,blind,all,gap,d,x,0.01\n";
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    cs_truth_model m[3] = {{.series = "ar", .claim = {{0.4, 0.01, 0}, {0.1, 0.01, 0}}},
-                           {.series = "masked", .claim = {{0.8, 0.01, 0}, {0.1, 0.01, 0}}},
-                           {.series = "nowhere", .claim = {{9, 0.01, 0}, {9, 0.01, 0}}}};
-    cs_measured first[3], second[3];
-    OK(cs_truth_read(path, 3, m));
-    assert_true(m[0].known && m[1].known && !m[2].known);
-    assert_true(m[1].truth[0].value == 20 && m[1].truth[0].se == 2 && isnan(m[0].truth[3].value));
-    cs_ranking r = cs_truth_rank(3, m, 0, 0, first, second); /* blind: masked is smaller, better */
-    assert_true(r.objects == 2 && r.tau_b == 1 && r.agree == 1);
-    r = cs_truth_rank(3, m, 0, 1, first, second); /* given: it is larger, worse */
-    assert_true(r.tau_b == -1 && r.disagree == 1);
-    r = cs_truth_rank(3, m, 0, 2, first, second); /* gap: larger, but one error is not known */
-    assert_true(r.tau_b == 1 && r.cannot_tell == 1);
-    r = cs_truth_rank(3, m, 1, 0, first, second); /* equal claims */
-    assert_true(isnan(r.tau_b) && r.cannot_tell == 1);
-    r = cs_truth_rank(3, m, 0, 3, first, second); /* not in the file */
-    assert_int_equal(r.objects, 0);
-}
-
-/* One degree of freedom less than blocks; none known without the column or a number in it. */
-static void truth_has_blocks(void **state)
-{
-    const char *path = in_dir(state, "connectivity.csv");
-    static const char text[] = "series,target_position,metric,value,se,blocks\n"
-                               "a,blind,gap,1,0.1,10\nb,blind,gap,2,0.1,\na,given,gap,1,,0\n";
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
-    OK(cs_truth_read(path, 2, m));
-    assert_true(m[0].truth[2].freedom == 9 && m[1].truth[2].freedom == 0);
-    assert_int_equal(m[0].truth[3].freedom, 0);
-}
-
-static void bad_truth_is_named(void **state)
-{
-    static const struct {
-        const char *text, *reason;
-    } bad[] = {
-        {"series,target_position,metric,value\n", "no column se; is it connectivity.csv"},
-        {"", "0 of the 2 NAMEs is a series of it, a ranking wants two; it has none"},
-        {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n", "1 of the 2 NAMEs is a series of it, a ranking "
-                                                   "wants two; it has a, c"},
-        {"a,blind,,gap,,1,1\nb,blind,,gap,,one,1\n", "connectivity.csv:3: value 'one' is not"},
-        {"a,blind,,gap,,1,-1\n", "connectivity.csv:2: standard error -1 is negative"},
-        {"a,blind,,gap,,1,1\na,blind,,gap,,1,1\n", ":3: gap of a, target position blind, twice"},
-        {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,-3\n",
-         "connectivity.csv:2: blocks: -3 is negative"},
-        {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,ten\n",
-         "connectivity.csv:2: blocks: 'ten' is not an integer"},
-    };
-    const char *path = in_dir(state, "connectivity.csv");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        char *text =
-            cs_format("%s%s", strncmp(bad[i].text, "series,", 7) == 0 ? "" : header, bad[i].text);
-        cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
-        assert_non_null(text);
-        OK(cs_file_write(path, text, (int64_t)strlen(text)));
-        assert_fails(cs_truth_read(path, 2, m), CS_ERR_INPUT, bad[i].reason);
-        cs_free(text);
-    }
-}
-
-static cs_status read_truth(const char *path)
-{
-    cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
-    return cs_truth_read(path, 2, m);
-}
-
 static void every_allocation_may_fail(void **state)
 {
-    const char *path = in_dir(state, "connectivity.csv");
-    char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    cs_free(text);
+    (void)state;
     fail_each_allocation(some_features, "");
-    fail_each_allocation(read_truth, path);
 }
 
 int main(void)
@@ -623,14 +443,7 @@ int main(void)
         cmocka_unit_test(rows_are_drawn_by_seed),
         cmocka_unit_test(same_bits_for_any_threads),
         cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(tau_b_by_hand),
-        cmocka_unit_test(errors_leave_pairs_open),
-        cmocka_unit_test(few_blocks_widen_errors),
-        cmocka_unit_test(tau_of_no_association),
-        TEST_IN_DIR(truth_is_read_and_oriented),
-        TEST_IN_DIR(truth_has_blocks),
-        TEST_IN_DIR(bad_truth_is_named),
-        TEST_IN_DIR(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

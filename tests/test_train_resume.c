@@ -1,4 +1,4 @@
-/* Checkpoints: runs that are interrupted, killed or diverge, and are resumed; damaged, foreign and
+/* Checkpoints: runs that are interrupted or killed, and are resumed; damaged, foreign and
  * unfinished checkpoints; a full disk. */
 #include <math.h>
 #include <setjmp.h>
@@ -358,166 +358,6 @@ static void test_damage(void **state)
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));
 }
 
-/* --- gradients that are not finite -------------------------------------------------------------*/
-
-typedef struct {
-    training *t;
-    int64_t from, to; /* the value is infinite after step `from`, and whole again after `to` */
-    float *before, *value;
-    bool same;
-} poison;
-
-static void corrupt(void *ctx, const char *stage, int64_t done, int64_t total)
-{
-    poison *p = ctx;
-    cs_params *params = &p->t->model.params;
-    int64_t number = cs_params_find(params, "final_norm.gain");
-    (void)stage;
-    (void)total;
-    if (done == p->from) {
-        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, p->before), CS_OK);
-        p->value[0] = INFINITY;
-        memcpy(p->value + 1, p->before + 1, 15 * sizeof *p->value);
-        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->value), CS_OK);
-    }
-    if (done == p->to) {
-        float now[16];
-        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, now), CS_OK);
-        p->same = memcmp(now, p->value, sizeof now) == 0;
-        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->before), CS_OK);
-    }
-}
-
-static void test_bad_steps_are_skipped(void **state)
-{
-    recipe r = {0};
-    float before[16], value[16];
-    training t = make_training(&r, in_dir(state, "run"));
-    poison p = {&t, 3, 5, before, value, false};
-    cs_progress progress = {corrupt, &p};
-    t.options.progress = &progress;
-    cs_train_result result = trained(&t);
-    assert_int_equal(result.skipped, 2); /* steps 4 and 5, of which 4 would have been saved */
-    assert_true(p.same);
-    assert_true(isfinite(result.loss) && result.finished);
-    free_training(&t);
-}
-
-static void test_bad_limit(void **state)
-{
-    recipe r = {0};
-    float before[16], value[16];
-    int64_t size = 0, again = 0;
-    training t = make_training(&r, in_dir(state, "run"));
-    poison p = {&t, 7, 1000, before, value, false};
-    cs_progress progress = {corrupt, &p};
-    cs_train_result result;
-    t.options.progress = &progress;
-    t.options.save_every = 2;
-    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite in 3 steps in a row, the last of them 10");
-    assert_int_equal(result.skipped, 3);
-    assert_false(result.finished);
-    free_training(&t);
-    assert_true(cs_path_exists(in_dir(state, "run/checkpoint-6/trainer.json")));
-    assert_false(cs_path_exists(in_dir(state, "run/checkpoint-8")));
-    assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
-    char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
-    /* It is good: the run goes on from it, and ends as one that was never disturbed. */
-    t = make_training(&r, in_dir(state, "run"));
-    t.options.save_every = 6;
-    t.options.resume = true;
-    assert_int_equal(trained(&t).skipped, 0);
-    free_training(&t);
-    char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
-    assert_true(size == again && memcmp(kept, same, (size_t)size) == 0);
-    cs_free(kept);
-    cs_free(same);
-    t = make_training(&r, in_dir(state, "whole"));
-    (void)trained(&t);
-    free_training(&t);
-    assert_same_file(in_dir(state, "whole"), in_dir(state, "run"), "model.safetensors");
-}
-
-/* Norms that are read late: the steps in a row are found all the same, whatever came after them. */
-static void test_bad_limit_read_late(void **state)
-{
-    recipe r = {0};
-    cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
-    t.backend->asynchronous = true;
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.log_every = t.options.eval_every = t.options.save_every = 0;
-    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite in 3 steps in a row");
-    assert_int_equal(result.step, 12);
-    free_training(&t);
-}
-
-/* A rate so large that values overflow: the run ends, nothing infinite is saved. */
-static void test_divergence(void **state)
-{
-    recipe r = {0};
-    cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.save_every = 1;
-    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite");
-    free_training(&t);
-}
-
-/* Too few steps for bad_limit: the last ones were skipped, and no model comes of it. */
-static void test_bad_end(void **state)
-{
-    recipe r = {0};
-    cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
-    t.options.learning_rate = 1e30;
-    t.options.clip = 0;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.bad_limit = 20;
-    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "of 12 steps; no checkpoint was written");
-    assert_false(result.finished);
-    assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
-    free_training(&t);
-}
-
-static void test_infinite_model_is_not_trained(void **state)
-{
-    recipe r = {0};
-    cs_train_result result;
-    float value[16] = {0};
-    value[5] = NAN;
-    training t = make_training(&r, in_dir(state, "run"));
-    int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
-    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
-    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_INPUT,
-                 "parameter final_norm.gain of the model to be trained has the value nan");
-    assert_int_equal(entries(state), 0);
-    free_training(&t);
-}
-
-static void test_infinite_value_is_not_saved(void **state)
-{
-    recipe r = {0};
-    float value[16] = {0};
-    value[5] = NAN;
-    training t = make_training(&r, in_dir(state, "run"));
-    int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
-    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
-    json_t *run = json_object();
-    cs_train_state s = {.step = 4};
-    assert_fails(cs_train_save(*state, &t.model, t.tokenizer, run, &s), CS_ERR_CONVERGE,
-                 "after step 4 parameter final_norm.gain has the value nan");
-    assert_int_equal(entries(state), 0);
-    json_decref(run);
-    free_training(&t);
-}
-
 /* --- disk and memory ---------------------------------------------------------------------------*/
 
 static cs_status train_there(const char *path)
@@ -615,13 +455,6 @@ int main(void)
         TEST_IN_DIR(test_more_steps),
         TEST_IN_DIR(test_other_settings),
         TEST_IN_DIR(test_damage),
-        TEST_IN_DIR(test_bad_steps_are_skipped),
-        TEST_IN_DIR(test_bad_limit),
-        TEST_IN_DIR(test_bad_limit_read_late),
-        TEST_IN_DIR(test_divergence),
-        TEST_IN_DIR(test_bad_end),
-        TEST_IN_DIR(test_infinite_model_is_not_trained),
-        TEST_IN_DIR(test_infinite_value_is_not_saved),
         TEST_IN_DIR(test_full_disk),
         TEST_IN_DIR(test_memory),
         TEST_IN_DIR(test_foreign_log),

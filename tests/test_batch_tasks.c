@@ -1,0 +1,393 @@
+/* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "batch_support.h"
+#include "linalg_support.h"
+#include "plan_support.h"
+
+/* --- independence, padding, sizes ------------------------------------------------------------- */
+
+/* Rows of sequence b of a batch against those of sequence c of another. */
+static void expect_same_rows(const int32_t *x, int64_t x_rows, int64_t b, const int32_t *y,
+                             int64_t y_rows, int64_t c, int32_t padding, int64_t x_base,
+                             int64_t y_base)
+{
+    int64_t rows = x_rows > y_rows ? x_rows : y_rows;
+    for (int64_t i = 0; i < rows; ++i) {
+        int32_t p = i < x_rows ? x[b * x_rows + i] : padding;
+        int32_t q = i < y_rows ? y[c * y_rows + i] : padding;
+        /* numbers of rows count from the sequence's first */
+        assert_int_equal(p < 0 ? p : p - x_base, q < 0 ? q : q - y_base);
+    }
+}
+
+static void expect_same_sequence(const cs_batch *x, int64_t b, const cs_batch *y, int64_t c)
+{
+    int64_t xl = x->length, yl = y->length, xq = x->queries, yq = y->queries;
+    int64_t xd = x->decoder_length, yd = y->decoder_length;
+    expect_same_rows(x->token, xl, b, y->token, yl, c, -1, 0, 0);
+    expect_same_rows(x->position, xl, b, y->position, yl, c, -1, 0, 0);
+    expect_same_rows(x->vis, xl, b, y->vis, yl, c, INT32_MAX, 0, 0);
+    expect_same_rows(x->lim, xl, b, y->lim, yl, c, -1, 0, 0);
+    expect_same_rows(x->query_position, xq, b, y->query_position, yq, c, -1, 0, 0);
+    expect_same_rows(x->query_lim, xq, b, y->query_lim, yq, c, -1, 0, 0);
+    expect_same_rows(x->decoder_from, xd, b, y->decoder_from, yd, c, -1, b * xl, c * yl);
+    expect_same_rows(x->decoder_token, xd, b, y->decoder_token, yd, c, -1, 0, 0);
+    expect_same_rows(x->decoder_position, xd, b, y->decoder_position, yd, c, -1, 0, 0);
+    expect_same_rows(x->decoder_vis, xd, b, y->decoder_vis, yd, c, INT32_MAX, 0, 0);
+    expect_same_rows(x->decoder_lim, xd, b, y->decoder_lim, yd, c, -1, 0, 0);
+    expect_same_rows(x->decoder_cross_lim, xd, b, y->decoder_cross_lim, yd, c, -1, 0, 0);
+    int64_t top_x = xq ? xq : xd ? xd : xl, top_y = yq ? yq : yd ? yd : yl;
+    int64_t r = 0, q = 0;
+    for (;; ++r, ++q) {
+        while (r < x->predictions && x->example[r] != b) {
+            ++r;
+        }
+        while (q < y->predictions && y->example[q] != c) {
+            ++q;
+        }
+        if (r >= x->predictions || q >= y->predictions) {
+            break;
+        }
+        assert_int_equal(x->predict[r] - b * top_x, y->predict[q] - c * top_y);
+        assert_int_equal(x->target[r], y->target[q]);
+        assert_int_equal(x->place[r], y->place[q]);
+        assert_true(x->weight[r] == y->weight[q]);
+    }
+    assert_true(r >= x->predictions && q >= y->predictions);
+}
+
+static const char *const mae_specs[] = {"masked:mask-ratio=0.4", "variable-masked:unmasked=1:3",
+                                        "bernoulli-masked:mask-ratio=0.5"};
+
+/* Tasks of every form and objective, one after another. */
+static bool nth_task(int n, cs_task *task, cs_model_config *config)
+{
+    if (n < 2 * PLAN_SPECS) {
+        *task = batch_task(plan_specs[n / 2]);
+        cs_form form = n % 2 ? CS_FORM_LINEAR : batch_form_of(task);
+        *config = batch_config(form);
+        return true;
+    }
+    n -= 2 * PLAN_SPECS;
+    *task = batch_task(mae_specs[n % 3]);
+    *config = batch_config(CS_FORM_MAE);
+    config->decoder.attention = (cs_decoder_attention)(n / 3 % 4);
+    task->delta = 0.5;
+    task->keep = 0.2;
+    task->random = 0.2;
+    return n < 12;
+}
+
+static void a_sequence_is_a_function_of_seed_step_and_row(void **state)
+{
+    (void)state;
+    cs_task task;
+    cs_model_config config;
+    for (int n = 0; nth_task(n, &task, &config); ++n) {
+        const cs_example both[] = {{batch_text, 9, 17}, {batch_text + 3, 14, 4}};
+        const cs_example other[] = {{batch_text + 3, 14, 4}};
+        cs_network_options most = {0};
+        cs_batch x, y, padded;
+        OK(cs_batch_build(&task, &config, both, 2, 1, 9, NULL, &x));
+        OK(cs_batch_build(&task, &config, other, 1, 1, 9, NULL, &y));
+        OK(cs_task_sizes(&task, &config, 5, 20, &most));
+        OK(cs_batch_build(&task, &config, both, 2, 1, 9, &most, &padded));
+        expect_same_sequence(&x, 1, &y, 0);
+        expect_same_sequence(&x, 0, &padded, 0);
+        expect_same_sequence(&x, 1, &padded, 1);
+        assert_int_equal(padded.batch, 5);
+        assert_int_equal(padded.length, most.length);
+        assert_int_equal(padded.predictions, most.predictions);
+        assert_true(padded.weight_sum == x.weight_sum && padded.events == x.events);
+        for (int64_t r = x.events; r < padded.predictions; ++r) {
+            assert_true(padded.predict[r] == -1 && padded.target[r] == -1);
+            assert_true(padded.weight[r] == 0 && padded.example[r] == -1 && padded.place[r] == -1);
+        }
+        for (int64_t i = 2 * padded.length; i < 5 * padded.length; ++i) {
+            assert_true(padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
+        }
+        cs_batch_free(&x);
+        cs_batch_free(&y);
+        cs_batch_free(&padded);
+    }
+}
+
+/* Rows, steps and seeds each have draws of their own: of a mask of 10 in 20, never twice the same
+ * in a few hundred (184,756 masks: the chance of one pair is about a quarter, so two may be). */
+static void no_two_rows_draw_alike(void **state)
+{
+    (void)state;
+    enum { DRAWS = 300 };
+    cs_task task = batch_task("masked:unmasked=10");
+    cs_model_config config = batch_config(CS_FORM_SINGLE);
+    uint64_t seen[DRAWS];
+    int repeats = 0;
+    for (int n = 0; n < DRAWS; ++n) {
+        int64_t step = n % 3 == 0 ? n : n % 3 == 1 ? 0 : INT64_C(1) << 42;
+        int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
+        cs_example example = {batch_text, 20, row};
+        cs_batch b;
+        OK(cs_batch_build(&task, &config, &example, 1, (uint64_t)(n % 2), step, NULL, &b));
+        seen[n] = 0;
+        for (int64_t r = 0; r < b.events; ++r) {
+            seen[n] |= UINT64_C(1) << b.place[r];
+        }
+        for (int m = 0; m < n; ++m) {
+            repeats += seen[m] == seen[n];
+        }
+        cs_batch_free(&b);
+    }
+    assert_true(repeats <= 2);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* cs_task_sizes holds every batch, and no number is larger than some batch needs: but for linear
+ * queries, which are bounded by tokens where they are groups, and for rare draws. */
+static void sizes_hold_any_batch(void **state)
+{
+    (void)state;
+    cs_task task;
+    cs_model_config config;
+    for (int n = 0; nth_task(n, &task, &config); ++n) {
+        for (int64_t longest = 1; longest <= 8; ++longest) {
+            cs_network_options most = {0}, reached = {0};
+            OK(cs_task_sizes(&task, &config, 2, longest, &most));
+            for (int64_t step = 0; step < 40; ++step) {
+                const cs_example example[] = {{batch_text, longest, 0},
+                                              {batch_text, 1 + step % longest, 1}};
+                cs_batch b;
+                OK(cs_batch_build(&task, &config, example, 2, 3, step, &most, &b));
+                cs_batch_free(&b);
+                OK(cs_batch_build(&task, &config, example, 2, 3, step, NULL, &b));
+                reached.length = larger(reached.length, b.length);
+                reached.queries = larger(reached.queries, b.queries);
+                reached.decoder_length = larger(reached.decoder_length, b.decoder_length);
+                cs_batch_free(&b);
+            }
+            const cs_objective *o = &task.objective;
+            bool rare = o->kind == CS_OBJ_BERNOULLI_MASKED ||
+                        (o->kind == CS_OBJ_GVP && o->segmentation != CS_SEGMENT_FIXED);
+            if (plan_exists(o, longest) && !rare) {
+                assert_int_equal(reached.length, most.length);
+                assert_int_equal(reached.decoder_length, most.decoder_length);
+                assert_true(config.arch == CS_ARCH_LINEAR || reached.queries == most.queries);
+            }
+        }
+    }
+}
+
+static void short_sequences_predict_nothing(void **state)
+{
+    (void)state;
+    cs_task task;
+    cs_model_config config;
+    for (int n = 0; nth_task(n, &task, &config); ++n) {
+        const cs_example example[] = {{batch_text, 0, 0}, {batch_text, 1, 1}, {batch_text, 12, 2}};
+        cs_batch b;
+        OK(cs_batch_build(&task, &config, example, 2, 1, 0, NULL, &b));
+        bool one = plan_exists(&task.objective, 1);
+        assert_int_equal(b.skipped, one ? 1 : 2);
+        assert_int_equal(b.tokens, one);
+        if (!one) {
+            assert_int_equal(b.events, 0);
+            assert_int_equal(b.predictions, 1);
+            assert_int_equal(b.predict[0], -1);
+            assert_int_equal(b.length, 1);
+            assert_true(b.weight_sum == 0);
+            assert_string_equal(cs_reason(), "");
+        }
+        cs_batch_free(&b);
+        OK(cs_batch_build(&task, &config, example, 3, 1, 0, NULL, &b));
+        assert_int_equal(b.tokens, 12 + one);
+        cs_batch_free(&b);
+        OK(cs_batch_build(&task, &config, NULL, 0, 1, 0, NULL, &b));
+        assert_int_equal(b.batch, 1);
+        cs_batch_free(&b);
+    }
+}
+
+/* --- bad input -------------------------------------------------------------------------------- */
+
+static void expect_refusal(const cs_task *task, const cs_model_config *config, const char *part)
+{
+    cs_example example = {batch_text, 8, 0};
+    cs_network_options sizes = {0};
+    cs_batch b;
+    assert_int_equal(cs_task_check(task, config), CS_ERR_USAGE);
+    expect_reason(part);
+    assert_int_equal(cs_task_sizes(task, config, 1, 8, &sizes), CS_ERR_USAGE);
+    expect_reason(part);
+    assert_int_equal(cs_batch_build(task, config, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE);
+    expect_reason(part);
+}
+
+static void tasks_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    cs_task ar = batch_task("ar"), masked = batch_task("masked:unmasked=2"), task = ar;
+    cs_model_config single = batch_config(CS_FORM_SINGLE), mae = batch_config(CS_FORM_MAE);
+    cs_model_config linear = batch_config(CS_FORM_LINEAR), config = single;
+    task.objective.empty_prefix = CS_PREFIX_CLASS;
+    expect_refusal(&task, &single, "class");
+    expect_refusal(&ar, &mae, "a model with a decoder is trained by masked objectives, not ar");
+    config = linear;
+    config.decoder = mae.decoder;
+    expect_refusal(&masked, &config, "linear attention");
+    task = masked;
+    task.keep = 1.2;
+    expect_refusal(&task, &single, "1.2 not in [0, 1]");
+    task.keep = 0.5;
+    task.random = 0.6;
+    expect_refusal(&task, &single, "0.5 and replaced 0.6 exceed 1");
+    task.random = 0.1;
+    expect_refusal(&task, &linear, "masked reads no masked token");
+    task = ar;
+    task.random = 0.1;
+    expect_refusal(&task, &single, "ar reads no masked token");
+    task = masked;
+    task.delta = 0.5;
+    expect_refusal(&task, &single, "decoder");
+    task.delta = -0.1;
+    expect_refusal(&task, &mae, "delta -0.1");
+    task = masked;
+    task.misaligned = true;
+    expect_refusal(&task, &single, "decoder");
+    config = single;
+    config.mask_id = -1;
+    expect_refusal(&masked, &config, "no mask token");
+    config.mask_id = VOCAB;
+    expect_refusal(&masked, &config, "mask token 40 is not below the vocabulary 40");
+    config = mae;
+    config.bos_id = -1;
+    config.decoder.attention = CS_DECODER_CAUSAL_CROSS;
+    expect_refusal(&masked, &config, "no begin token");
+    task = ar;
+    task.objective.empty_prefix = CS_PREFIX_SHARED;
+    config = single;
+    config.bos_id = -1;
+    expect_refusal(&task, &config, "no begin token");
+    task = masked;
+    task.random = 0.1;
+    config = single;
+    config.vocab = 5;
+    expect_refusal(&task, &config, "vocabulary of 5 has none but special");
+    task = masked;
+    task.objective.unmasked_lo = -3;
+    cs_batch b;
+    cs_example example = {batch_text, 8, 0};
+    assert_int_equal(cs_batch_build(&task, &single, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE);
+    cs_reason_clear();
+}
+
+/* What a form does not read, a model need not have. */
+static void needless_special_tokens_may_be_absent(void **state)
+{
+    (void)state;
+    cs_task masked = batch_task("masked:unmasked=2");
+    cs_model_config mae = batch_config(CS_FORM_MAE), linear = batch_config(CS_FORM_LINEAR);
+    mae.mask_id = linear.mask_id = -1;
+    OK(cs_task_check(&masked, &mae));
+    OK(cs_task_check(&masked, &linear));
+    masked.delta = 0.5;
+    assert_int_equal(cs_task_check(&masked, &mae), CS_ERR_USAGE);
+    expect_reason("no mask token");
+}
+
+static void bad_examples_are_named(void **state)
+{
+    (void)state;
+    cs_task task = batch_task("ar");
+    cs_model_config config = batch_config(CS_FORM_SINGLE);
+    int32_t text[] = {5, 6, 7, 8};
+    cs_example example[] = {{batch_text, 3, 0}, {text, 4, 12}};
+    cs_batch b;
+    text[2] = VOCAB;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT);
+    expect_reason("row 12: token 40 at place 2 not in 0..39");
+    text[2] = -1;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT);
+    expect_reason("row 12: token -1 at place 2");
+    text[2] = 7;
+    example[1].row = 1 << 20;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
+    expect_reason("row 1048576");
+    example[1].row = -1;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
+    expect_reason("row -1");
+    example[1].row = 1;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, -1, NULL, &b), CS_ERR_USAGE);
+    expect_reason("step -1");
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, INT64_C(1) << 43, NULL, &b),
+                     CS_ERR_USAGE);
+    expect_reason("step 8796093022208");
+    config.positions = 3;
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
+    expect_reason("row 1: length 4 exceeds the 3 positions");
+    cs_network_options most = {0};
+    assert_int_equal(cs_task_sizes(&task, &config, 2, 4, &most), CS_ERR_USAGE);
+    expect_reason("length 4 exceeds the 3 positions");
+    config.positions = 0;
+    assert_int_equal(cs_task_sizes(&task, &config, 0, 4, &most), CS_ERR_USAGE);
+    expect_reason("0 sequences");
+    assert_int_equal(cs_task_sizes(&task, &config, INT64_C(1) << 40, INT64_C(1) << 40, &most),
+                     CS_ERR_USAGE);
+    expect_reason("1099511627776 sequences");
+    OK(cs_task_sizes(&task, &config, 2, 3, &most));
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE);
+    expect_reason("4 rows where 3 fit");
+    OK(cs_task_sizes(&task, &config, 1, 4, &most));
+    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE);
+    expect_reason("2 sequences where 1 fit");
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    cs_task task;
+    cs_model_config config;
+    for (int n = 0; nth_task(n, &task, &config); ++n) {
+        const cs_example example[] = {{batch_text, 9, 0}, {batch_text, 14, 1}};
+        cs_batch b;
+        cs_status status = CS_ERR_MEMORY;
+        (void)cs_mem_fail_at(0);
+        for (int64_t at = 1; status != CS_OK; ++at) {
+            (void)cs_mem_fail_at(at);
+            status = cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b);
+            (void)cs_mem_fail_at(0);
+            if (status != CS_OK) {
+                assert_int_equal(status, CS_ERR_MEMORY);
+                assert_string_not_equal(cs_reason(), "");
+                cs_reason_clear();
+            }
+            assert_true(at < 100);
+        }
+        cs_batch_free(&b);
+        cs_batch_free(&b); /* of a zeroed object */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sequence_is_a_function_of_seed_step_and_row),
+        cmocka_unit_test(no_two_rows_draw_alike),
+        cmocka_unit_test(sizes_hold_any_batch),
+        cmocka_unit_test(short_sequences_predict_nothing),
+        cmocka_unit_test(tasks_that_cannot_be_are_refused),
+        cmocka_unit_test(needless_special_tokens_may_be_absent),
+        cmocka_unit_test(bad_examples_are_named),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* cli: the table of true quantities that claims are ranked against. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cli/connectivity_truth.h"
+#include "io/file.h"
+#include "io_support.h"
+#include "linalg_support.h"
+
+static const char header[] = "series,target_position,context,metric,definition,value,se\n";
+
+static void truth_is_read_and_oriented(void **state)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    static const char text[] =
+        "series,target_position,context,metric,definition,value,se\n"
+        "ar,blind,all,sum_sigma4,d,100,1\nar,given,all,sum_sigma4,d,100,1\nar,blind,all,gap,d,0.1,"
+        "\n"
+        "masked,blind,all,sum_sigma4,\"d, e\",20,2\nmasked,given,all,sum_sigma4,d,120,1\n"
+        "masked,blind,all,gap,d,0.3,0.01\nother,blind,all,gap,d,x,0.01\n";
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_truth_model m[3] = {{.series = "ar", .claim = {{0.4, 0.01, 0}, {0.1, 0.01, 0}}},
+                           {.series = "masked", .claim = {{0.8, 0.01, 0}, {0.1, 0.01, 0}}},
+                           {.series = "nowhere", .claim = {{9, 0.01, 0}, {9, 0.01, 0}}}};
+    cs_measured first[3], second[3];
+    OK(cs_truth_read(path, 3, m));
+    assert_true(m[0].known && m[1].known && !m[2].known);
+    assert_true(m[1].truth[0].value == 20 && m[1].truth[0].se == 2 && isnan(m[0].truth[3].value));
+    cs_ranking r = cs_truth_rank(3, m, 0, 0, first, second); /* blind: masked is smaller, better */
+    assert_true(r.objects == 2 && r.tau_b == 1 && r.agree == 1);
+    r = cs_truth_rank(3, m, 0, 1, first, second); /* given: it is larger, worse */
+    assert_true(r.tau_b == -1 && r.disagree == 1);
+    r = cs_truth_rank(3, m, 0, 2, first, second); /* gap: larger, but one error is not known */
+    assert_true(r.tau_b == 1 && r.cannot_tell == 1);
+    r = cs_truth_rank(3, m, 1, 0, first, second); /* equal claims */
+    assert_true(isnan(r.tau_b) && r.cannot_tell == 1);
+    r = cs_truth_rank(3, m, 0, 3, first, second); /* not in the file */
+    assert_int_equal(r.objects, 0);
+}
+
+/* One degree of freedom less than blocks; none known without the column or a number in it. */
+static void truth_has_blocks(void **state)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    static const char text[] = "series,target_position,metric,value,se,blocks\n"
+                               "a,blind,gap,1,0.1,10\nb,blind,gap,2,0.1,\na,given,gap,1,,0\n";
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
+    OK(cs_truth_read(path, 2, m));
+    assert_true(m[0].truth[2].freedom == 9 && m[1].truth[2].freedom == 0);
+    assert_int_equal(m[0].truth[3].freedom, 0);
+}
+
+static void bad_truth_is_named(void **state)
+{
+    static const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"series,target_position,metric,value\n", "no column se; is it connectivity.csv"},
+        {"", "0 of the 2 NAMEs is a series of it, a ranking wants two; it has none"},
+        {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n", "1 of the 2 NAMEs is a series of it, a ranking "
+                                                   "wants two; it has a, c"},
+        {"a,blind,,gap,,1,1\nb,blind,,gap,,one,1\n", "connectivity.csv:3: value 'one' is not"},
+        {"a,blind,,gap,,1,-1\n", "connectivity.csv:2: standard error -1 is negative"},
+        {"a,blind,,gap,,1,1\na,blind,,gap,,1,1\n", ":3: gap of a, target position blind, twice"},
+        {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,-3\n",
+         "connectivity.csv:2: blocks: -3 is negative"},
+        {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,ten\n",
+         "connectivity.csv:2: blocks: 'ten' is not an integer"},
+    };
+    const char *path = in_dir(state, "connectivity.csv");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char *text =
+            cs_format("%s%s", strncmp(bad[i].text, "series,", 7) == 0 ? "" : header, bad[i].text);
+        cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
+        assert_non_null(text);
+        OK(cs_file_write(path, text, (int64_t)strlen(text)));
+        assert_fails(cs_truth_read(path, 2, m), CS_ERR_INPUT, bad[i].reason);
+        cs_free(text);
+    }
+}
+
+static cs_status read_truth(const char *path)
+{
+    cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
+    return cs_truth_read(path, 2, m);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_free(text);
+    fail_each_allocation(read_truth, path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(truth_is_read_and_oriented),
+        TEST_IN_DIR(truth_has_blocks),
+        TEST_IN_DIR(bad_truth_is_named),
+        TEST_IN_DIR(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
