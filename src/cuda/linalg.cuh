@@ -121,6 +121,21 @@ cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_
                     cs_dense *u, cs_dense *v);
 cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis);
 
+/* linalg_sparse.cu: a CSR matrix of the host, with its product of a panel. */
+struct SparseMatrix {
+    void *ptr, *col;
+    double *val;
+    cusparseSpMatDescr_t matrix;
+    cusparseDnMatDescr_t x, y;
+    void *buffer;
+};
+
+/* x (cols x 8) and y (rows x 8): panels on the device, row by row; those of a product may lie
+ * elsewhere. What a failure leaves is freed by sparse_free too. */
+cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, SparseMatrix *m);
+cs_status sparse_product(const Gpu *g, const SparseMatrix *m, double *x, double *y); /* y = A x */
+void sparse_free(const Gpu *g, SparseMatrix *m); /* accepts a zeroed one */
+
 /* linalg_space.cu */
 cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out);
 void space_free(cs_space *space);

@@ -1,14 +1,13 @@
 /* The space of a block solver (linalg/space.h) on a GPU.
  *
- * Method: a panel is rows x 8 doubles, row by row, as on the CPU. A X and A^T X are cuSPARSE's SpMM
- * on two CSR matrices, neither transposed, by CUSPARSE_SPMM_CSR_ALG3, the algorithm whose bits do
- * not change from run to run; what is deflated is kept as panels U diag(-s) and V. Inner products
- * and updates of panels are own kernels: they read each panel once, where a product of cuBLAS for
- * each panel would read and write W as often as there are panels; sums are formed over fixed runs
- * of rows and added in their order. Rotations are arithmetic, and go to cuBLAS by runs of rows.
- * Random entries are drawn by the host, whose bits they have.
+ * Method: a panel is rows x 8 doubles, row by row, as on the CPU. A and A^T are two matrices of
+ * linalg_sparse.cu; what is deflated is kept as panels U diag(-s) and V. Inner products and updates
+ * of panels are own kernels: they read each panel once, where a product of cuBLAS for each panel
+ * would read and write W as often as there are panels; sums are formed over fixed runs of rows and
+ * added in their order. Rotations are arithmetic, and go to cuBLAS by runs of rows. Random entries
+ * are drawn by the host, whose bits they have.
  *
- * Limits: one stream, one caller. An index has 32 bits below 2^31 nonzeros, else 64.
+ * Limits: one stream, one caller.
  */
 #include "cuda/linalg.cuh"
 
@@ -18,7 +17,6 @@ static constexpr int64_t GROUP = 64;           /* panels that a kernel takes at 
 static constexpr int64_t LEAST_RUN = 512;      /* rows */
 static constexpr int64_t MOST_RUNS = 1024;     /* more would only make more partial sums */
 static constexpr int64_t ROTATED_ROWS = 16384; /* rows taken at once by a rotation */
-static constexpr int64_t CONVERTED = 1 << 16;  /* indices converted at once */
 
 static_assert(SQUARE <= (int)MAX_BLOCK && SLICES * SQUARE <= 1024,
               "a block of threads holds a square");
@@ -28,16 +26,6 @@ struct cs_panel {
     cs_side side;
     int64_t rows;
     double *data; /* device, rows x 8 */
-};
-
-/* One of A and A^T, with its product of a panel. */
-struct SparseMatrix {
-    int64_t rows, cols;
-    void *ptr, *col;
-    double *val;
-    cusparseSpMatDescr_t matrix;
-    cusparseDnMatDescr_t x, y;
-    void *buffer;
 };
 
 struct Space {
@@ -383,119 +371,13 @@ static cs_status rotate_panels(cs_space *space, int64_t p, int64_t q, cs_panel *
 
 /* --- products with A -------------------------------------------------------------------------- */
 
-static void sparse_free(const Gpu *g, SparseMatrix *m)
-{
-    if (m->x) {
-        (void)g->sparse.dense_destroy(m->x);
-    }
-    if (m->y) {
-        (void)g->sparse.dense_destroy(m->y);
-    }
-    if (m->matrix) {
-        (void)g->sparse.csr_destroy(m->matrix);
-    }
-    gpu_release(g, m->buffer);
-    gpu_release(g, m->ptr);
-    gpu_release(g, m->col);
-    gpu_release(g, m->val);
-    memset(m, 0, sizeof *m);
-}
-
-/* Indices of one width into another, by pieces. */
-template <typename From, typename To>
-static cs_status put_indices(const Gpu *g, int64_t count, const From *from, void **out)
-{
-    To *to = NULL, *piece = static_cast<To *>(g->host->alloc(CONVERTED, sizeof *piece));
-    cs_status status = piece ? gpu_room(g, count, &to) : CS_ERR_MEMORY;
-    *out = to;
-    for (int64_t first = 0; status == CS_OK && first < count; first += CONVERTED) {
-        int64_t now = count - first < CONVERTED ? count - first : CONVERTED;
-        for (int64_t i = 0; i < now; ++i) {
-            piece[i] = (To)from[first + i];
-        }
-        status = gpu_put(g, to + first, piece, now * (int64_t)sizeof *piece);
-    }
-    g->host->free(piece);
-    return status;
-}
-
-static const double ONE = 1, ZERO = 0;
-
-/* x and y: panels of the sides, whose places may change later. */
-static cs_status sparse_open(const Gpu *g, const cs_csr *a, const cs_panel *x, const cs_panel *y,
-                             SparseMatrix *m)
-{
-    const Sparse *l = &g->sparse;
-    int64_t nnz = cs_csr_nnz(a);
-    bool narrow = nnz < INT32_MAX;
-    cusparseIndexType_t index = narrow ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
-    size_t bytes = 0;
-    m->rows = a->rows;
-    m->cols = a->cols;
-    cs_status status = narrow ? put_indices<int64_t, int32_t>(g, a->rows + 1, a->ptr, &m->ptr)
-                              : put_indices<int64_t, int64_t>(g, a->rows + 1, a->ptr, &m->ptr);
-    if (status == CS_OK) {
-        status = narrow ? put_indices<int32_t, int32_t>(g, nnz, a->col, &m->col)
-                        : put_indices<int32_t, int64_t>(g, nnz, a->col, &m->col);
-    }
-    status = status ? status : gpu_room(g, nnz, &m->val);
-    status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
-    status =
-        status
-            ? status
-            : sparse_check(g,
-                           l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col, m->val,
-                                         index, index, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F),
-                           "matrix");
-    status = status ? status
-                    : sparse_check(g,
-                                   l->dense_create(&m->x, a->cols, B, B, x->data, CUDA_R_64F,
-                                                   CUSPARSE_ORDER_ROW),
-                                   "panel");
-    status = status ? status
-                    : sparse_check(g,
-                                   l->dense_create(&m->y, a->rows, B, B, y->data, CUDA_R_64F,
-                                                   CUSPARSE_ORDER_ROW),
-                                   "panel");
-    status =
-        status
-            ? status
-            : sparse_check(g,
-                           l->product_size(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                           CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
-                                           &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3, &bytes),
-                           "workspace of SpMM");
-    status = status ? status : cuda_memory(&g->cuda, (int64_t)bytes, &m->buffer);
-    return status ? status
-                  : sparse_check(g,
-                                 l->product_prepare(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                                    CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE,
-                                                    m->matrix, m->x, &ZERO, m->y, CUDA_R_64F,
-                                                    CUSPARSE_SPMM_CSR_ALG3, m->buffer),
-                                 "preparation of SpMM");
-}
-
-static cs_status sparse_product(const Gpu *g, const SparseMatrix *m, const cs_panel *x, cs_panel *y)
-{
-    const Sparse *l = &g->sparse;
-    cs_status status = sparse_check(g, l->dense_set(m->x, x->data), "panel");
-    status = status ? status : sparse_check(g, l->dense_set(m->y, y->data), "panel");
-    return status ? status
-                  : sparse_check(g,
-                                 l->product(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                            CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
-                                            &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3,
-                                            m->buffer),
-                                 "SpMM");
-}
-
 /* With L = U diag(-s): A X + L (V^T X), or A^T X + V (L^T X). */
 static cs_status apply(cs_space *space, const cs_panel *x, cs_panel *y)
 {
     Space *s = space_of(space);
     bool transposed = x->side == CS_LEFT;
     cs_panel **inner = transposed ? s->left : s->right, **outer = transposed ? s->right : s->left;
-    cs_status status = sparse_product(s->g, transposed ? &s->at : &s->a, x, y);
+    cs_status status = sparse_product(s->g, transposed ? &s->at : &s->a, x->data, y->data);
     if (status == CS_OK && s->deflated > 0) {
         status = grow(s->g, s->deflated * SQUARE, &s->squares, &s->squares_room);
         status = status ? status : gram_on_device(s, s->deflated, inner, x, s->squares);
@@ -597,8 +479,8 @@ cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
     cs_panel *left = NULL, *right = NULL;
     status = create(&space, CS_LEFT, &left);
     status = status ? status : create(&space, CS_RIGHT, &right);
-    status = status ? status : sparse_open(g, a->data.a, right, left, &s->a);
-    status = status ? status : sparse_open(g, a->data.at, left, right, &s->at);
+    status = status ? status : sparse_open(g, a->data.a, right->data, left->data, &s->a);
+    status = status ? status : sparse_open(g, a->data.at, left->data, right->data, &s->at);
     status = status ? status : gpu_wait(g);
     destroy(left);
     destroy(right);
