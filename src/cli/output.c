@@ -265,9 +265,10 @@ static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
     if (!out) {
         return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
     }
-    if (cs_args_flag(args, "json") || (!table && !cs_args_flag(args, "csv"))) {
+    bool as_csv = cs_args_flag(args, "csv");
+    if (cs_args_flag(args, "json") || (!table && !as_csv)) {
         status = cs_json_print(out, json);
-    } else if (cs_args_flag(args, "csv")) {
+    } else if (as_csv) {
         status = cs_table_print_csv(table, out);
     } else if (args->shown) {
         (void)fwrite(args->shown, 1, args->shown_size, out);
@@ -366,7 +367,14 @@ cs_status cs_output_again(cs_args *args, const char *name)
     if (status == CS_OK && has_table) {
         status = cs_table_read_csv(csv_path, &table);
     }
-    if (status == CS_OK && (json || has_table)) {
+    bool as_json = cs_args_flag(args, "json"), as_csv = cs_args_flag(args, "csv");
+    if (status == CS_OK && (as_json ? !json : as_csv ? !has_table : !json && !has_table)) {
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "%s: the finished run has no %s.%s to print; --resume --force runs it anew",
+                    dir, name, as_csv ? "csv" : "json");
+    }
+    if (status == CS_OK) {
         status = set_printed(args, json, has_table ? &table : NULL);
     }
     json_decref(json);

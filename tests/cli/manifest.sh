@@ -58,6 +58,17 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --force -o d && ! cmp -s d/manifest.json m
 }
 
+# A form that was removed, or that the command never had, cannot be printed.
+# shellcheck disable=SC2086
+test_resume_without_results() {
+    exits 0 "$COSPEC" toy $toy -o d && rm d/toy.csv || return 1
+    refuses 3 "d: the finished run has no toy.csv to print; --resume --force runs it anew" "$COSPEC" toy $toy --resume --csv -o d || return 1
+    exits 0 "$COSPEC" toy $toy --resume -o d && cmp -s out d/toy.json || { fail "${why:-JSON differs}"; return 1; }
+    rm d/toy.json
+    refuses 3 "has no toy.json" "$COSPEC" toy $toy --resume -o d || return 1
+    exits 0 "$COSPEC" toy $toy --resume --force --csv -o d && cmp -s out d/toy.csv || fail "${why:-not run anew}"
+}
+
 test_resume_sees_changed_inputs() {
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n' > m.mtx
     exits 0 "$COSPEC" svd m.mtx -k all --json -o d --resume && [ "$(number k out)" = 2 ] || return 1
@@ -119,6 +130,6 @@ test_failure_under_force() {
     [ "$(cat code)" = 3 ] && [ -z "$(ls -A d)" ] || fail "exit $(cat code): $(ls -A d)"
 }
 
-for t in all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs; do
+for t in all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
     check $t
 done
