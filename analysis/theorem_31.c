@@ -150,89 +150,106 @@ static cs_status converged(cs_statement *s, int64_t wanted, const cs_spectrum *s
     return status;
 }
 
-/* Eckart-Young: the SVD attains min L_2, and nothing goes below. */
-static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trials,
-                         const cs_31_evaluation *random, const char *input,
-                         const cs_theorem_31_options *o, cs_statements *out)
+enum { NOISES = 3 }; /* of the optimal pair: itself and two perturbations */
+
+/* min L_2 = -(sigma_1^2 + ... + sigma_t^2) and its error, with pairs at and about it. */
+typedef struct {
+    double minimum, shift;
+    int64_t wanted; /* triplets */
+    cs_spectrum spectrum;
+    cs_31_evaluation pair[NOISES];
+} extremum;
+
+/* The SVD attains it. */
+static cs_status attained(const extremum *m, const char *input, cs_statements *out)
 {
-    static const double noise[] = {0, 1e-2, 1e-1};
-    enum { NOISES = sizeof noise / sizeof *noise };
-    cs_spectrum spectrum = {0};
-    cs_dense f = {0}, w = {0};
-    cs_31_evaluation e[NOISES];
-    int64_t side = p->a.rows < p->a.cols ? p->a.rows : p->a.cols;
-    cs_spectrum_options so = {.seed = o->seed, .threads = o->threads};
-    if (o->spectrum) {
-        so = *o->spectrum;
-    }
-    so.k = features < side ? features : side;
-    so.normalised = so.values_only = so.moment4 = false; /* p->a is a joint distribution */
-    cs_status status = cs_spectrum_of(&p->a, &so, &spectrum);
-    for (int i = 0; status == CS_OK && i < NOISES; ++i) {
-        status = optimal_pair(p, &spectrum, noise[i], o->seed, (uint64_t)(trials + i), &f, &w);
-        if (status == CS_OK) {
-            status = cs_31_evaluate(p, &f, &w, o->threads, &e[i]);
-        }
-        cs_dense_free(&f);
-        cs_dense_free(&w);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
-    /* A triplet with residual r moves sigma^2 by at most 2 sigma r + r^2 and L_2 by as much. */
-    double minimum = 0, shift = 0;
-    for (int64_t j = 0; j < spectrum.k; ++j) {
-        minimum -= spectrum.sigma[j] * spectrum.sigma[j];
-        shift += 4 * spectrum.residual[j] * (spectrum.sigma[j] + spectrum.residual[j]);
-    }
     cs_statement *s = cs_statements_add(
         out, "3.1-optimum", CS_CORRECTED, CS_RELATION_EQUAL,
         "L_2(f*, W*) = -(sigma_1^2 + ... + sigma_t^2) for f* = U_t / sqrt(P_C), W* = V_t Sigma_t / "
         "sqrt(P_G)",
         input);
     if (!s) {
-        status = CS_ERR_MEMORY;
-        goto done;
+        return CS_ERR_MEMORY;
     }
-    cs_statement_judge(s, loss(&e[0], 2), minimum, e[0].loss_error + shift);
-    status = converged(s, so.k, &spectrum);
+    cs_statement_judge(s, loss(&m->pair[0], 2), m->minimum, m->pair[0].loss_error + m->shift);
+    cs_status status = converged(s, m->wanted, &m->spectrum);
     if (status == CS_OK) {
-        status = cs_statement_detail(s, "t", json_integer(spectrum.k));
+        status = cs_statement_detail(s, "t", json_integer(m->spectrum.k));
     }
     if (status == CS_OK && s->verdict == CS_FAIL) {
         status = cs_statement_counterexample(s, "the SVD's own factors give %.17g", s->lhs);
     }
-    double least = INFINITY, error = 0; /* the optimum is one of the pairs: the claim is tight */
+    return status;
+}
+
+/* Nothing goes below it. */
+static cs_status least(const extremum *m, int64_t trials, const cs_31_evaluation *random,
+                       const char *input, cs_statements *out)
+{
+    double low = INFINITY, error = 0; /* the optimum is one of the pairs: the claim is tight */
     for (int64_t i = 0; i < NOISES; ++i) {
-        least = fmin(least, loss(&e[i], 2));
-        error = fmax(error, e[i].loss_error);
+        low = fmin(low, loss(&m->pair[i], 2));
+        error = fmax(error, m->pair[i].loss_error);
     }
     for (int64_t i = 0; i < trials; ++i) {
-        least = fmin(least, loss(&random[i], 2));
+        low = fmin(low, loss(&random[i], 2));
         error = fmax(error, random[i].loss_error);
         if (random[i].second > 0) { /* the best multiple of f */
-            least = fmin(least, -random[i].first * random[i].first / random[i].second);
+            low = fmin(low, -random[i].first * random[i].first / random[i].second);
         }
     }
-    if (status == CS_OK) {
-        s = cs_statements_add(out, "3.1-minimum", CS_CORRECTED, CS_RELATION_EQUAL,
-                              "min L_2(f, W) = -(sigma_1^2 + ... + sigma_t^2) over f, W with t "
-                              "columns (lhs: the least of random pairs, their best multiples, "
-                              "(f*, W*) and its perturbations)",
-                              input);
-        status = s ? CS_OK : CS_ERR_MEMORY;
+    cs_statement *s = cs_statements_add(
+        out, "3.1-minimum", CS_CORRECTED, CS_RELATION_EQUAL,
+        "min L_2(f, W) = -(sigma_1^2 + ... + sigma_t^2) over f, W with t columns (lhs: the least "
+        "of random pairs, their best multiples, (f*, W*) and its perturbations)",
+        input);
+    if (!s) {
+        return CS_ERR_MEMORY;
+    }
+    cs_statement_judge(s, low, m->minimum, error + m->shift);
+    cs_status status = s->verdict == CS_FAIL
+                           ? cs_statement_counterexample(s, "a pair with L_2 = %.17g", low)
+                           : cs_statement_detail(s, "pairs", json_integer(2 * trials + NOISES));
+    return status == CS_OK ? converged(s, m->wanted, &m->spectrum) : status;
+}
+
+/* Eckart-Young. */
+static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trials,
+                         const cs_31_evaluation *random, const char *input,
+                         const cs_theorem_31_options *o, cs_statements *out)
+{
+    static const double noise[NOISES] = {0, 1e-2, 1e-1};
+    extremum m = {0};
+    cs_dense f = {0}, w = {0};
+    int64_t side = p->a.rows < p->a.cols ? p->a.rows : p->a.cols;
+    cs_spectrum_options so = {.seed = o->seed, .threads = o->threads};
+    if (o->spectrum) {
+        so = *o->spectrum;
+    }
+    so.k = m.wanted = features < side ? features : side;
+    so.normalised = so.values_only = so.moment4 = false; /* p->a is a joint distribution */
+    cs_status status = cs_spectrum_of(&p->a, &so, &m.spectrum);
+    for (int i = 0; status == CS_OK && i < NOISES; ++i) {
+        status = optimal_pair(p, &m.spectrum, noise[i], o->seed, (uint64_t)(trials + i), &f, &w);
+        if (status == CS_OK) {
+            status = cs_31_evaluate(p, &f, &w, o->threads, &m.pair[i]);
+        }
+        cs_dense_free(&f);
+        cs_dense_free(&w);
+    }
+    /* A triplet with residual r moves sigma^2 by at most 2 sigma r + r^2 and L_2 by as much. */
+    for (int64_t j = 0; status == CS_OK && j < m.spectrum.k; ++j) {
+        double sigma = m.spectrum.sigma[j], residual = m.spectrum.residual[j];
+        m.minimum -= sigma * sigma;
+        m.shift += 4 * residual * (sigma + residual);
     }
     if (status == CS_OK) {
-        cs_statement_judge(s, least, minimum, error + shift);
-        status = s->verdict == CS_FAIL
-                     ? cs_statement_counterexample(s, "a pair with L_2 = %.17g", least)
-                     : cs_statement_detail(s, "pairs", json_integer(2 * trials + NOISES));
+        status = attained(&m, input, out);
     }
     if (status == CS_OK) {
-        status = converged(s, so.k, &spectrum);
+        status = least(&m, trials, random, input, out);
     }
-done:
-    cs_spectrum_free(&spectrum);
+    cs_spectrum_free(&m.spectrum);
     return status;
 }
 
