@@ -78,7 +78,7 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
         at = p;
         if (++found <= LISTED) {
             char *longer = cs_format("%s%s%llu", seeds, found > 1 ? ", " : "",
-                                     (unsigned long long)(r->study.judge.seed + (uint64_t)s));
+                                     (unsigned long long)r->study.judge.seed + (uint64_t)s);
             cs_free(seeds);
             seeds = longer;
         }

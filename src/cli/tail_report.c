@@ -101,7 +101,7 @@ void cs_sum4_note(const cs_args *args, const cs_sum4 *sum)
                        "sum sigma^4 %.8g in [%.8g, %.8g] at %g%%, estimated from %lld samples with "
                        "%lld vectors taken out exactly",
                        sum->value, sum->low, sum->high, 100 * sum->level, (long long)sum->samples,
-                       (long long)(sum->known + sum->sketch));
+                       (long long)sum->known + sum->sketch);
     }
 }
 

@@ -127,8 +127,8 @@ static cs_status reduce_rows(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const normal_product *t = ctx;
-    int64_t begin = item * REDUCED_ROWS * TILE, size = t->a->cols * TILE;
-    int64_t end = begin + REDUCED_ROWS * TILE < size ? begin + REDUCED_ROWS * TILE : size;
+    const int64_t reduced = (int64_t)REDUCED_ROWS * TILE, size = t->a->cols * TILE;
+    int64_t begin = item * reduced, end = begin + reduced < size ? begin + reduced : size;
     for (int64_t c = 0; c + 1 < t->chunks; ++c) {
         const double *part = t->room + c * size;
         for (int64_t e = begin; e < end; ++e) {
@@ -146,6 +146,8 @@ static cs_status multiply(normal_product *t, int threads)
     return status || t->chunks == 1 ? status : cs_parallel(items, threads, reduce_rows, t);
 }
 
+/* What is written is written through a normal_product.
+ * NOLINTBEGIN(readability-non-const-parameter) */
 cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
                               int threads)
 {
@@ -159,3 +161,4 @@ cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, d
     normal_product t = {.a = a, .x = x, .y = atz, .room = room, .z = z, .product = ax};
     return multiply(&t, threads);
 }
+/* NOLINTEND(readability-non-const-parameter) */

@@ -78,7 +78,7 @@ cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes 
     status = status ? status : gpu->need(gpu, CS_GPU_SYEVD, &tall, k, &out->gram);
     status = status ? status : gpu->memory(gpu, &out->free_bytes, &all);
     out->sparse = cs_gpu_sparse_bytes(m, n, cs_csr_nnz(a)) +
-                  (n * basis + (m + n) * (k + 2 * CS_PANEL)) * (int64_t)sizeof(double);
+                  (n * basis + (m + n) * (k + INT64_C(2) * CS_PANEL)) * (int64_t)sizeof(double);
     cs_csr_free(&turned);
     return status;
 }

@@ -143,6 +143,7 @@ static cs_status random_run(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through row_job */
 cs_status cs_space_random(uint64_t seed, uint64_t index, int64_t rows, int threads, double *to)
 {
     int64_t padded = (rows + B - 1) / B * B;

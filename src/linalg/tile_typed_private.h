@@ -34,12 +34,12 @@ TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
 static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
 {
     enum { REST = CS_TILE % GRIP, WHOLE = CS_TILE - REST };
-    for (int64_t j = 0; j < CS_TILE; j += STRIP * LANES) {
+    for (int64_t j = 0; j < CS_TILE; j += (int64_t)STRIP * LANES) {
         for (int64_t i = 0; i < WHOLE; i += GRIP) {
             TYPED(strip)(GRIP, steps, a + i, b + j, c + i * CS_TILE + j);
         }
         if (REST > 0) {
-            TYPED(strip)(REST, steps, a + WHOLE, b + j, c + WHOLE * CS_TILE + j);
+            TYPED(strip)(REST, steps, a + WHOLE, b + j, c + (int64_t)WHOLE * CS_TILE + j);
         }
     }
 }

@@ -4,6 +4,7 @@
  * rename and before an older checkpoint goes. */
 #include "train/checkpoint.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,7 @@ static int64_t step_of(const char *name, const char *suffix)
 }
 
 typedef struct {
-    int64_t count, room;
+    int64_t count;
     int64_t *step;
 } steps;
 
@@ -182,6 +183,7 @@ static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
 
 cs_status cs_train_prune(const char *dir, int64_t keep)
 {
+    assert(keep >= 0);
     const char *const suffix[] = {leaving, partial, ""}; /* removal leaves none of the first */
     cs_status status = CS_OK;
     for (int kind = 0; kind < 3 && status == CS_OK; ++kind) {
