@@ -1,4 +1,5 @@
-/* The SVD and the build over a group of threads, against those of one process. */
+/* The SVD over a group of threads, against that of one process. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,20 +12,18 @@
 
 #include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
-#include "cooc_compare.h"
+#include "cooc/compensated.h"
+#include "cooc/reduce.h"
 #include "cooc_matrices.h"
-#include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "linalg/matrix_stream.h"
 #include "mpi/ranked.h"
-#include "plan/spec.h"
-#include "small_corpus.h"
 #include "spectrum_support.h"
 
 /* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;
+
+enum { ALL = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA };
 
 typedef struct {
     const char *path;
@@ -84,6 +83,13 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
     assert_int_equal(one->cert_components.state, many->cert_components.state);
     assert_int_equal(one->cert_probe.state, many->cert_probe.state);
     assert_int_equal(many->cert_residual.state, CS_CERT_PASSED);
+    const cs_certificate *counted = &many->cert_inertia;
+    assert_int_equal(one->cert_inertia.state, counted->state);
+    assert_true(one->cert_inertia.bound == counted->bound);
+    if (counted->state == CS_CERT_PASSED) {
+        assert_true(counted->value == one->cert_inertia.value);
+        assert_true(counted->reach == 0 || counted->reach < many->sigma[many->k - 1]);
+    }
 }
 
 /* The vectors of rank 0 solve the problem: residuals by the plain matrix, columns of norm 1. */
@@ -116,10 +122,9 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
         a = &turned;
     }
     cs_spectrum all[MOST_RANKS] = {0};
-    svd_job job = {
-        .path = stored(state, a),
-        .options = {.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true, .seed = 3, .threads = 1},
-        .result = all};
+    svd_job job = {.path = stored(state, a),
+                   .options = {.k = k, .certify = ALL, .moment4 = true, .seed = 3, .threads = 1},
+                   .result = all};
     cs_spectrum one = spectrum_of(a, job.options);
     for (int ranks = 1; ranks <= 4; ++ranks) {
         run_svd(ranks, &job);
@@ -167,14 +172,16 @@ static void ways_of_asking(void **state)
     cs_csr a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
     for (int way = 0; way < 3; ++way) {
         cs_spectrum all[MOST_RANKS] = {0};
-        svd_job job = {.path = stored(state, way == 1 ? &abar : &a),
-                       .options = {.k = way == 0 ? 0 : 6,
-                                   .normalised = way == 1,
-                                   .no_reduction = way == 2,
-                                   .values_only = true,
-                                   .seed = 1,
-                                   .threads = 1},
-                       .result = all};
+        svd_job job = {
+            .path = stored(state, way == 1 ? &abar : &a),
+            .options = {.k = way == 0 ? 0 : 6,
+                        .normalised = way == 1,
+                        .no_reduction = way == 2,
+                        .values_only = true,
+                        .certify = CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS | CS_CERTIFY_INERTIA,
+                        .seed = 1,
+                        .threads = 1},
+            .result = all};
         cs_spectrum one = spectrum_of(way == 1 ? &abar : &a, job.options);
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
@@ -183,7 +190,10 @@ static void ways_of_asking(void **state)
             for (int64_t j = 0; j < one.k; ++j) {
                 assert_true(fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
             }
-            assert_true(way == 1 || one.cert_components.state == all[0].cert_components.state);
+            assert_int_equal(one.cert_components.state, all[0].cert_components.state);
+            assert_int_equal(one.cert_inertia.state, all[0].cert_inertia.state);
+            assert_int_equal(all[0].cert_inertia.state, CS_CERT_PASSED);
+            assert_true(one.perron == all[0].perron);
             assert_true(way != 0 || all[0].cert_moments.state == CS_CERT_PASSED);
             assert_true(way != 0 || all[0].rank == one.rank);
             for (int r = 0; r < ranks; ++r) {
@@ -197,35 +207,232 @@ static void ways_of_asking(void **state)
     cs_csr_free(&abar);
 }
 
-/* The estimate of the fourth moment brackets the exact sum; the same number of ranks gives the same
- * bits. */
+/* A matrix that came normalised: the theorem of the components holds where each has a value 1, and
+ * one component that has none, or a sign, takes it away, as in one process. */
+static void the_theorem_is_put_to_the_test(void **state)
+{
+    static const double scale[] = {1, 0.5, 1 + 1e-6, -1, 1};
+    for (int way = 0; way < 5; ++way) {
+        cs_csr a = untidy_matrix(5, 80, 30, 4), abar = normalised(&a);
+        int64_t last = abar.rows - 1;
+        while (abar.ptr[last] == abar.ptr[last + 1]) {
+            --last;
+        }
+        for (int64_t e = abar.ptr[last]; e < abar.ptr[last + 1] && way == 3; ++e) {
+            abar.val[e] = -abar.val[e];
+        }
+        for (int64_t i = 0; i < abar.rows && (way == 1 || way == 2); ++i) {
+            bool with = false; /* the component of the last row */
+            cs_components c = {0};
+            assert_int_equal(cs_components_of(&abar, &c), CS_OK);
+            with = c.row[i] == c.row[last];
+            cs_components_free(&c);
+            for (int64_t e = abar.ptr[i]; e < abar.ptr[i + 1] && with; ++e) {
+                abar.val[e] *= scale[way];
+            }
+        }
+        cs_spectrum all[MOST_RANKS] = {0};
+        svd_job job = {.path = stored(state, &abar),
+                       .options = {.k = way == 4 ? 3 : 12,
+                                   .normalised = true,
+                                   .certify = ALL,
+                                   .values_only = true,
+                                   .seed = 4,
+                                   .threads = 1},
+                       .result = all};
+        cs_spectrum one = spectrum_of(&abar, job.options);
+        assert_true(one.perron == (way == 0 || way == 4));
+        for (int ranks = 1; ranks <= 3; ++ranks) {
+            run_svd(ranks, &job);
+            for (int r = 0; r < ranks; ++r) {
+                assert_alike(&one, &all[r]);
+                assert_true(all[r].perron == one.perron);
+                assert_true(all[r].near_ones == one.near_ones);
+                cs_spectrum_free(&all[r]);
+            }
+        }
+        cs_spectrum_free(&one);
+        cs_csr_free(&a);
+        cs_csr_free(&abar);
+    }
+}
+
+/* One process's triplets, certified over the ranks: all of them, then without one. */
+typedef struct {
+    const char *path;
+    cs_spectrum_options options;
+    const cs_spectrum *known;
+    cs_spectrum *result; /* of each rank */
+} certify_job;
+
+static cs_status certify_rank(cs_comm *c, void *ctx)
+{
+    const certify_job *job = ctx;
+    const cs_spectrum *known = job->known;
+    cs_shard shard = {0};
+    cs_ranked r = {0};
+    cs_certificate_facts facts = {0};
+    cs_spectrum s = {.k = known->k,
+                     .rank = -1,
+                     .rows = known->rows,
+                     .cols = known->cols,
+                     .components = known->components,
+                     .floor = known->floor,
+                     .sigma = known->sigma,
+                     .residual = known->residual};
+    cs_status status = cs_shard_read(c, job->path, true, &shard);
+    status = status ? status : cs_ranked_open(&shard, &job->options, &r);
+    cs_dense whole = shard.transposed ? known->u : known->v, part = whole;
+    part.rows = r.slice;
+    part.data = whole.data + r.first;
+    s.v = part;
+    status = status ? status : cs_ranked_certify(&r, &job->options, &facts, &s);
+    s.u = known->u;
+    s.v = known->v;
+    if (status == CS_OK && cs_ranked_has_room(&r, &s)) {
+        status = cs_ranked_inertia(&r, shard.transposed, &job->options, &facts, &s);
+    }
+    s.u = s.v = (cs_dense){0};
+    s.sigma = s.residual = NULL;
+    job->result[c->rank] = s;
+    cs_ranked_free(&r);
+    cs_shard_free(&shard);
+    return status;
+}
+
+/* Copies of 1, of values below 1 and simple ones are missed in turn; the certificates say so on
+ * every rank. */
+static void a_missed_copy_is_caught(void **state)
+{
+    enum { K = 14 };
+    int ones = 0, below = 0;
+    for (int wide = 0; wide < 2; ++wide) {
+        cs_csr blocks = multiplicity_matrix(false, 4, 3), a = blocks;
+        if (wide) {
+            assert_int_equal(cs_csr_transpose(&blocks, &a), CS_OK);
+            cs_csr_free(&blocks);
+        }
+        for (int64_t j = -1; j < K - 1; ++j) {
+            cs_spectrum all[MOST_RANKS] = {0};
+            certify_job job = {.path = stored(state, &a),
+                               .options = {.k = K, .certify = ALL, .moment4 = true, .threads = 1},
+                               .result = all};
+            cs_spectrum one = spectrum_of(&a, job.options);
+            double missing = j >= 0 ? one.sigma[j] : 0, least = one.sigma[K - 1];
+            if (j >= 0) {
+                forget_triplet(&one, j);
+            }
+            job.known = &one;
+            cs_status status[MOST_RANKS];
+            char reason[MOST_RANKS][1024];
+            (void)run_ranks(3, certify_rank, &job, status, reason);
+            for (int r = 0; r < 3; ++r) {
+                const cs_spectrum *s = &all[r];
+                assert_int_equal(status[r], CS_OK);
+                assert_int_equal(s->cert_inertia.state == CS_CERT_PASSED, j < 0);
+                assert_true(j >= 0 || s->cert_probe.state == CS_CERT_PASSED);
+                assert_true(!(missing > 1.01 * s->cert_probe.bound) ||
+                            s->cert_probe.state == CS_CERT_FAILED);
+                assert_int_equal(s->cert_components.state,
+                                 missing > 1 - 1e-9 ? CS_CERT_FAILED : CS_CERT_PASSED);
+                assert_true(j < 0 || s->cert_moments.state != CS_CERT_PASSED);
+                if (missing > least * (1 + 1e-8)) {
+                    assert_int_equal(s->cert_inertia.state, CS_CERT_FAILED);
+                    assert_true(s->cert_inertia.value == s->cert_inertia.bound + 1);
+                    ones += missing > 1 - 1e-9;
+                    below += missing < 1 - 1e-9;
+                }
+            }
+            cs_spectrum_free(&one);
+        }
+        cs_csr_free(&a);
+    }
+    assert_true(ones > 0 && below > 0);
+}
+
+/* The estimate of the fourth moment is that of one process, whether triplets are known or vectors
+ * are sketched, and brackets the exact sum; the same number of ranks gives the same bits. */
 static void estimates_and_bits(void **state)
 {
-    cs_csr a = untidy_matrix(2, 500, 120, 9);
-    cs_spectrum all[2][MOST_RANKS] = {0};
-    svd_job job = {.path = stored(state, &a),
-                   .options = {.k = 10,
-                               .moment4 = true,
-                               .moment4_budget = 0.5,
-                               .values_only = true,
-                               .seed = 2,
-                               .threads = 1}};
-    cs_spectrum_options exact = job.options;
-    exact.moment4_budget = 0;
-    cs_spectrum one = spectrum_of(&a, exact);
-    for (int t = 0; t < 2; ++t) {
-        job.result = all[t];
-        run_svd(3, &job);
-        assert_true(all[t][0].sum_sigma4_error > 0);
-        assert_true(fabs(all[t][0].sum_sigma4 - one.sum_sigma4) <= 5 * all[t][0].sum_sigma4_error);
+    for (int wide = 0; wide < 2; ++wide) {
+        cs_csr tall = untidy_matrix(2, 500, 120, 9), a = tall;
+        if (wide) {
+            assert_int_equal(cs_csr_transpose(&tall, &a), CS_OK);
+            cs_csr_free(&tall);
+        }
+        for (int64_t k = 10; k <= 40; k += 30) {
+            cs_spectrum all[2][MOST_RANKS] = {0};
+            svd_job job = {
+                .path = stored(state, &a),
+                .options = {
+                    .k = k, .moment4 = true, .moment4_budget = 0.5, .seed = 2, .threads = 1}};
+            cs_spectrum_options exact = job.options;
+            exact.moment4_budget = 0;
+            cs_spectrum sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);
+            for (int t = 0; t < 2; ++t) {
+                job.result = all[t];
+                run_svd(3, &job);
+                const cs_sum4 *mine = &all[t][0].sum4;
+                assert_true(mine->error > 0);
+                assert_true(fabs(mine->value - sum.sum_sigma4) <= 5 * mine->error);
+                assert_int_equal(mine->samples, one.sum4.samples);
+                assert_int_equal(mine->sketch, one.sum4.sketch);
+                assert_int_equal(mine->known, one.sum4.known);
+                assert_true(mine->spent == one.sum4.spent && mine->seed == one.sum4.seed);
+                assert_true(fabs(mine->value - one.sum4.value) <= SAME * one.sum4.value);
+                assert_true(fabs(mine->low - one.sum4.low) <= SAME * one.sum4.value);
+                assert_true(fabs(mine->high - one.sum4.high) <= SAME * one.sum4.value);
+            }
+            assert_memory_equal(all[0][0].sigma, all[1][0].sigma, (size_t)k * sizeof(double));
+            for (int r = 0; r < 3; ++r) {
+                assert_true(all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
+            }
+            for (int r = 0; r < 3; ++r) {
+                cs_spectrum_free(&all[0][r]);
+                cs_spectrum_free(&all[1][r]);
+            }
+            cs_spectrum_free(&one);
+            cs_spectrum_free(&sum);
+        }
+        cs_csr_free(&a);
     }
-    assert_memory_equal(all[0][0].sigma, all[1][0].sigma, (size_t)one.k * sizeof(double));
-    assert_true(all[0][0].sum_sigma4 == all[1][0].sum_sigma4);
-    for (int r = 0; r < 3; ++r) {
-        cs_spectrum_free(&all[0][r]);
-        cs_spectrum_free(&all[1][r]);
+}
+
+/* A million entries: sums of that many squares must not lose the last digits. */
+static void projected_columns_have_norm_1(void **state)
+{
+    enum { ROWS = 1000000, COLS = 8 };
+    cs_csr a = {0};
+    cs_comm alone = {.ranks = 1, .neighbours = 1};
+    const cs_spectrum_options o = {.threads = 1};
+    cs_shard shard = {0};
+    cs_ranked r = {0};
+    cs_dense x = {0};
+    double square = 0, lost = 0;
+    assert_int_equal(cs_csr_init(&a, ROWS, COLS, 2 * ROWS), CS_OK);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        int32_t first = (int32_t)(i % (COLS - 1));
+        a.col[2 * i] = first;
+        a.col[2 * i + 1] = first + 1;
+        a.val[2 * i] = (double)(1 + i % 5);
+        a.val[2 * i + 1] = (double)(1 + i % 3);
+        a.ptr[i + 1] = 2 * i + 2;
     }
-    cs_spectrum_free(&one);
+    assert_int_equal(cs_shard_read(&alone, stored(state, &a), true, &shard), CS_OK);
+    assert_int_equal(cs_ranked_open(&shard, &o, &r), CS_OK);
+    assert_int_equal(cs_dense_init(&x, ROWS, 1), CS_OK);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        x.data[i] = 1 + (double)(i % 7) / 8;
+    }
+    assert_int_equal(cs_ranked_project(&r, CS_LEFT, &x), CS_OK);
+    for (int64_t i = 0; i < ROWS; ++i) {
+        cs_add_compensated(&square, &lost, x.data[i] * x.data[i]);
+    }
+    /* The sum, its root, the division, squares and their sum: half an eps each, the sums two. */
+    assert_true(fabs(square + lost - 1) <= 8 * DBL_EPSILON);
+    cs_dense_free(&x);
+    cs_ranked_free(&r);
+    cs_shard_free(&shard);
     cs_csr_free(&a);
 }
 
@@ -298,9 +505,10 @@ static void every_allocation_may_fail(void **state)
     cs_csr a = untidy_matrix(2, 40, 15, 3);
     const char *path = stored(state, &a);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
-    cs_spectrum_options o = {.k = 4, .certify = CS_CERTIFY_USUAL, .moment4 = true, .threads = 1};
-    for (int way = 0; way < 2; ++way) {
+    cs_spectrum_options o = {.k = 4, .certify = ALL, .moment4 = true, .threads = 1};
+    for (int way = 0; way < 3; ++way) {
         o.moment4_budget = way == 0 ? 0 : 0.5;
+        o.normalised = way == 2;
         for (int64_t n = 1;; ++n) {
             cs_shard shard = {0};
             cs_spectrum s = {0};
@@ -322,246 +530,18 @@ static void every_allocation_may_fail(void **state)
     cs_csr_free(&a);
 }
 
-/* --- the build -------------------------------------------------------------------------------- */
-
-typedef struct {
-    const cs_corpus *corpus;
-    cs_cooc_options options;
-    cs_cooc *result;
-} build_job;
-
-static cs_status build_rank(cs_comm *c, void *ctx)
-{
-    const build_job *job = ctx;
-    cs_cooc_options o = job->options;
-    o.comm = c;
-    return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
-}
-
-/* Every context mode, exact and fixed-point weights, with and without spilling: the same bits. */
-static void builds_are_those_of_one_process(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *objective, *context;
-        int64_t max_length, stride, draws;
-    } kinds[] = {{"ar", "nearest:2", 0, 0, 0},
-                 {"ar", "each:4", 0, 0, 0},
-                 {"ar", "document", 0, 0, 0},
-                 {"masked:mask-ratio=0.3", "each:5", 0, 0, 0},
-                 {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0},
-                 {"ar", "all", 4, 1, 0},
-                 {"masked:mask-ratio=0.3", "all", 0, 0, 3}};
-    int64_t length[600];
-    for (int d = 0; d < 600; ++d) {
-        length[d] = 2 + (d * 37) % 60;
-    }
-    cs_corpus corpus = small_corpus(600, length, 200, 3, 5);
-    for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
-        cs_cooc one = {0}, all[MOST_RANKS] = {0};
-        build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
-        job.options.max_length = kinds[t].max_length;
-        job.options.stride = kinds[t].stride;
-        job.options.draws = kinds[t].draws;
-        assert_int_equal(cs_objective_parse(kinds[t].objective, &job.options.objective), CS_OK);
-        assert_int_equal(cs_context_parse(kinds[t].context, &job.options.context), CS_OK);
-        assert_int_equal(cs_cooc_build(&corpus, &job.options, &one), CS_OK);
-        for (int ranks = 1; ranks <= 4; ++ranks) {
-            cs_status status[MOST_RANKS];
-            char reason[MOST_RANKS][1024];
-            (void)run_ranks(ranks, build_rank, &job, status, reason);
-            for (int r = 0; r < ranks; ++r) {
-                if (status[r] != CS_OK) {
-                    fail_msg("rank %d of %d: %s", r, ranks, reason[r]);
-                }
-                assert_true(r == 0 || all[r].matrix.a.rows == 0);
-            }
-            assert_same_cooc(&one, &all[0]);
-            for (int r = 0; r < ranks; ++r) {
-                cs_cooc_free(&all[r]);
-            }
-        }
-        cs_cooc_free(&one);
-    }
-    cs_corpus_free(&corpus);
-}
-
-static void a_build_that_cannot_be_fails_on_all_ranks(void **state)
-{
-    (void)state;
-    int64_t length[] = {1, 1, 1};
-    cs_corpus corpus = small_corpus(3, length, 4, 0, 5);
-    cs_cooc all[MOST_RANKS] = {0};
-    build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
-    cs_status status[MOST_RANKS];
-    char reason[MOST_RANKS][1024];
-    assert_int_equal(cs_objective_parse("ar", &job.options.objective), CS_OK);
-    assert_int_equal(cs_context_parse("nearest:1", &job.options.context), CS_OK);
-    cs_status one = cs_cooc_build(&corpus, &job.options, &all[0]);
-    assert_int_not_equal(one, CS_OK);
-    (void)run_ranks(3, build_rank, &job, status, reason);
-    for (int r = 0; r < 3; ++r) {
-        assert_int_equal(status[r], one);
-        assert_string_equal(reason[r], cs_reason());
-    }
-    cs_reason_clear();
-    cs_corpus_free(&corpus);
-}
-
-/* --- rows from a file ------------------------------------------------------------------------- */
-
-typedef struct {
-    cs_csr a;
-    int64_t next, nnz;
-    bool same;
-} seen;
-
-static cs_status begin(void *ctx, int64_t rows, int64_t cols)
-{
-    seen *s = ctx;
-    s->same = rows == s->a.rows && cols == s->a.cols;
-    return CS_OK;
-}
-
-static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, const double *val)
-{
-    seen *s = ctx;
-    int64_t at = s->a.ptr[number];
-    s->same = s->same && number == s->next++ && n == s->a.ptr[number + 1] - at;
-    for (int64_t e = 0; s->same && e < n; ++e) {
-        s->same = col[e] == s->a.col[at + e] && val[e] == s->a.val[at + e];
-    }
-    s->nnz += n;
-    return CS_OK;
-}
-
-/* 40,000 rows and more entries than a piece, and the forms that are read whole. */
-static void files_are_streamed(void **state)
-{
-    static const char *const names[] = {"s.npz", "s.mtx"};
-    cs_csr a = {0};
-    assert_int_equal(cs_csr_init(&a, 40000, 50, 40000 * 8), CS_OK);
-    for (int64_t i = 0; i < a.rows; ++i) {
-        int64_t n = i % 17;
-        for (int64_t e = 0; e < n && e < 8; ++e) {
-            a.col[a.ptr[i] + e] = (int32_t)(e * 5 + i % 5);
-            a.val[a.ptr[i] + e] = (double)(i + e + 1);
-        }
-        a.ptr[i + 1] = a.ptr[i] + (n < 8 ? n : 8);
-    }
-    for (int f = 0; f < 2; ++f) {
-        const char *path = in_dir(state, names[f]);
-        assert_int_equal(f == 0 ? cs_matrix_write_npz(path, &a, true)
-                                : cs_matrix_write_mtx(path, &a, true),
-                         CS_OK);
-        seen s = {.a = a};
-        const cs_row_visitor visitor = {&s, begin, row};
-        assert_int_equal(cs_matrix_stream(path, &visitor), CS_OK);
-        assert_true(s.same && s.next == a.rows && s.nnz == cs_csr_nnz(&a));
-    }
-    cs_csr_free(&a);
-}
-
-static cs_status begin_any(void *ctx, int64_t rows, int64_t cols)
-{
-    (void)ctx;
-    return rows > 0 && cols > 0 ? CS_OK : CS_ERR_USAGE;
-}
-
-static cs_status row_any(void *ctx, int64_t number, int64_t n, const int32_t *col,
-                         const double *val)
-{
-    double *sum = ctx;
-    for (int64_t e = 0; e < n; ++e) {
-        *sum += val[e] * (double)(col[e] + number);
-    }
-    return CS_OK;
-}
-
-/* A csr archive of 3 x 4 with these members. */
-static const char *archive(void **state, int64_t pointers, const int64_t *indptr, int64_t entries,
-                           const int32_t *indices, int64_t values, const double *data)
-{
-    const char *path = in_dir(state, "a.npz");
-    const int64_t shape[] = {3, 4}, two = 2;
-    cs_npz_writer *w = NULL;
-    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
-    assert_int_equal(cs_npz_add_text(w, "format", "csr"), CS_OK);
-    assert_int_equal(cs_npz_add(w, "shape", CS_I64, 1, &two, shape), CS_OK);
-    assert_int_equal(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr), CS_OK);
-    assert_int_equal(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices), CS_OK);
-    assert_int_equal(cs_npz_add(w, "data", CS_F64, 1, &values, data), CS_OK);
-    assert_int_equal(cs_npz_commit(&w), CS_OK);
-    return path;
-}
-
-static void damaged_archives_are_named(void **state)
-{
-    double sum = 0;
-    const cs_row_visitor any = {&sum, begin_any, row_any};
-    const int64_t good[] = {0, 1, 1, 3}, falls[] = {0, 2, 1, 3}, beyond[] = {0, 1, 1, 9},
-                  late[] = {1, 1, 1, 3};
-    const int32_t col[] = {3, 0, 1}, outside[] = {3, 0, 4};
-    const double val[] = {1, 2, 3}, bad[] = {1, NAN, 3};
-    assert_int_equal(cs_matrix_stream(archive(state, 4, good, 3, col, 3, val), &any), CS_OK);
-    assert_true(sum == 1 * 3 + 2 * 2 + 3 * 3);
-    assert_fails(cs_matrix_stream(archive(state, 4, falls, 3, col, 3, val), &any), CS_ERR_INPUT,
-                 "a.npz: member indptr.npy: item 2 is 1, not in 2..3");
-    assert_fails(cs_matrix_stream(archive(state, 4, beyond, 3, col, 3, val), &any), CS_ERR_INPUT,
-                 "item 3 is 9, not in 1..3");
-    assert_fails(cs_matrix_stream(archive(state, 4, late, 3, col, 3, val), &any), CS_ERR_INPUT,
-                 "begins with 1");
-    assert_fails(cs_matrix_stream(archive(state, 3, good, 3, col, 3, val), &any), CS_ERR_INPUT,
-                 "has 3 items for 3 rows");
-    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 2, val), &any), CS_ERR_INPUT,
-                 "indices.npy has 3 items, data.npy 2");
-    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, outside, 3, val), &any), CS_ERR_INPUT,
-                 "4 in row 0 or after is not in 0..3");
-    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 3, bad), &any), CS_ERR_INPUT,
-                 "column 0: value nan is not finite");
-}
-
-/* A byte of the last member turned: its checksum tells. */
-static void a_turned_byte_is_seen(void **state)
-{
-    cs_csr a = untidy_matrix(1, 200, 50, 3);
-    const char *path = stored(state, &a);
-    double sum = 0;
-    const cs_row_visitor any = {&sum, begin_any, row_any};
-    FILE *f = fopen(path, "r+b");
-    assert_non_null(f);
-    long at = -1;
-    char text[4096];
-    for (long from = 0; at < 0; from += (long)sizeof text - 16) { /* the data of data.npy */
-        assert_int_equal(fseek(f, from, SEEK_SET), 0);
-        size_t got = fread(text, 1, sizeof text, f);
-        assert_true(got > 8);
-        const char *name = memmem(text, got, "data.npy", 8);
-        at = name ? from + (long)(name - text) + 500 : -1;
-    }
-    assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    int byte = fgetc(f);
-    assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    assert_int_equal(fputc(byte ^ 1, f), byte ^ 1);
-    assert_int_equal(fclose(f), 0);
-    assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot unpack");
-    cs_csr_free(&a);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_IN_DIR(values_are_those_of_one_process),
         TEST_IN_DIR(copies_are_found),
         TEST_IN_DIR(ways_of_asking),
+        TEST_IN_DIR(the_theorem_is_put_to_the_test),
+        TEST_IN_DIR(a_missed_copy_is_caught),
         TEST_IN_DIR(estimates_and_bits),
+        TEST_IN_DIR(projected_columns_have_norm_1),
         TEST_IN_DIR(all_ranks_learn_of_a_failure),
         TEST_IN_DIR(every_allocation_may_fail),
-        cmocka_unit_test(builds_are_those_of_one_process),
-        cmocka_unit_test(a_build_that_cannot_be_fails_on_all_ranks),
-        TEST_IN_DIR(files_are_streamed),
-        TEST_IN_DIR(damaged_archives_are_named),
-        TEST_IN_DIR(a_turned_byte_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

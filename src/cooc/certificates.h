@@ -15,9 +15,23 @@ typedef struct {
     double probe_value;
 } cs_certificate_facts;
 
-/* Fills cert_components, cert_moments, cert_probe, cert_inertia, perron and near_ones from the
- * facts and from k, sigma, residual, floor, components and the sums of *s. */
+/* Fills cert_components, cert_moments, cert_probe, perron and near_ones from the facts and from k,
+ * sigma, residual, floor, components and the sums of *s; cert_inertia is left not run. */
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
+
+/* For a certificate that does not run, or that proves nothing. */
+void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
+    CS_PRINTF(3, 4);
+
+/* cert_inertia, where Abar (input's numbering) and the vectors in *s have been brought together
+ * after all: reduces Abar and counts as one process does. Bytes beside them: cs_inertia_bytes and
+ * the matrix that is factored. Errors as cs_spectrum_of. */
+cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *options,
+                                 const cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
+
+/* At most what Abar, its transpose and the reduced matrix with its own take, of this many rows and
+ * columns together. */
+double cs_inertia_bytes(double sides, double nnz);
 
 #endif

@@ -31,32 +31,45 @@ double cs_moment2(const cs_csr *abar)
     return sum + lost;
 }
 
-/* What the estimate works on: Q (cols x known + sketched) and the operator. */
+/* What the estimate works on: Q (entries here x known + sketched) and the operator. */
 typedef struct {
-    const cs_csr *a, *at;
+    const cs_moment4_operator *a;
     const cs_moment4_sampling *s;
-    cs_dense own;      /* room of Q where there is a sketch */
-    const cs_dense *q; /* NULL: nothing is taken out */
+    int64_t first, held; /* entries of a right vector that are here */
+    double *signs;       /* a whole vector, where only part of it is here */
+    cs_dense own;        /* room of Q where there is a sketch */
+    const cs_dense *q;   /* NULL: nothing is taken out */
     int64_t known, sketch;
 } estimate;
 
+/* x becomes the sum over the processes. */
+static cs_status sum_over(const estimate *e, int64_t n, double *x)
+{
+    return e->a->comm ? cs_comm_sum(e->a->comm, n, x) : CS_OK;
+}
+
 /* Columns of z become the sign vectors `first`, `first` + 1, ... of a stream. */
-static void draw_signs(cs_stream stream, uint64_t seed, int64_t first, cs_dense *z)
+static void draw_signs(const estimate *e, cs_stream stream, int64_t first, cs_dense *z)
 {
     for (int64_t c = 0; c < z->cols; ++c) {
-        cs_rng rng = cs_rng_at(seed, stream, (uint64_t)(first + c));
-        cs_rng_signs(&rng, z->rows, z->data + c * z->ld);
+        cs_rng rng = cs_rng_at(e->s->seed, stream, (uint64_t)(first + c));
+        double *to = z->data + c * z->ld;
+        cs_rng_signs(&rng, e->a->cols, e->signs ? e->signs : to);
+        if (e->signs && e->held > 0) {
+            memcpy(to, e->signs + e->first, (size_t)e->held * sizeof *to);
+        }
     }
 }
 
 /* z := (I - Q Q^T) z. */
-static cs_status project_out(const cs_dense *q, cs_dense *z)
+static cs_status project_out(const estimate *e, const cs_dense *q, cs_dense *z)
 {
     cs_dense inner = {0};
     cs_status status = cs_dense_init(&inner, q->cols, z->cols);
     if (status == CS_OK) {
         status = cs_gemm(true, false, 1, q, z, 0, &inner);
     }
+    status = status ? status : sum_over(e, inner.rows * inner.cols, inner.data);
     if (status == CS_OK) {
         status = cs_gemm(false, false, -1, q, &inner, 1, z);
     }
@@ -64,23 +77,28 @@ static cs_status project_out(const cs_dense *q, cs_dense *z)
     return status;
 }
 
-static double column_square(const cs_dense *a, int64_t col)
+/* out[c] = || column c ||^2, over all processes. */
+static cs_status column_squares(const estimate *e, const cs_dense *a, double *out)
 {
-    double sum = 0, lost = 0;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        double x = a->data[i + col * a->ld];
-        cs_add_compensated(&sum, &lost, x * x);
+    for (int64_t c = 0; c < a->cols; ++c) {
+        double sum = 0, lost = 0;
+        for (int64_t i = 0; i < a->rows; ++i) {
+            double x = a->data[i + c * a->ld];
+            cs_add_compensated(&sum, &lost, x * x);
+        }
+        out[c] = sum + lost;
     }
-    return sum + lost;
+    return sum_over(e, a->cols, out);
 }
 
 /* z := A^T A z, at most SAMPLE_BLOCK columns; y has room for as many of A's rows. */
 static cs_status apply_gram(const estimate *e, cs_dense *z, const cs_dense *y)
 {
+    const cs_linop *op = e->a->op;
     cs_dense part = {.rows = y->rows, .cols = z->cols, .ld = y->ld, .data = y->data};
-    cs_status status = cs_csr_apply(e->a, z, &part, e->s->threads);
+    cs_status status = op->apply(op->ctx, z, &part);
     if (status == CS_OK) {
-        status = cs_csr_apply(e->at, &part, z, e->s->threads);
+        status = op->apply_t(op->ctx, &part, z);
     }
     return status == CS_OK ? cs_interrupt_check() : status;
 }
@@ -95,11 +113,32 @@ static int64_t block_at(int64_t first, int64_t all)
     return all - first < SAMPLE_BLOCK ? all - first : SAMPLE_BLOCK;
 }
 
+/* Columns made orthonormal; over a group every process does it to the whole of them. */
+static cs_status orthonormalise(const estimate *e, cs_dense *q)
+{
+    cs_dense whole = {0};
+    if (!e->a->comm) {
+        return cs_dense_orthonormalise(q);
+    }
+    cs_status status = cs_dense_init(&whole, e->a->cols, q->cols);
+    for (int64_t j = 0; status == CS_OK && j < q->cols; ++j) {
+        cs_comm_gather(e->a->comm, e->a->cols, sizeof(double), q->data + j * q->ld,
+                       whole.data + j * whole.ld);
+    }
+    status = status ? status : cs_dense_orthonormalise(&whole);
+    for (int64_t j = 0; status == CS_OK && j < q->cols && e->held > 0; ++j) {
+        memcpy(q->data + j * q->ld, whole.data + e->first + j * whole.ld,
+               (size_t)e->held * sizeof *q->data);
+    }
+    cs_dense_free(&whole);
+    return status;
+}
+
 /* Q = [V, a basis of M S beside it]. */
 static cs_status sketch(estimate *e, const cs_dense *y)
 {
     const cs_moment4_sampling *s = e->s;
-    cs_status status = cs_dense_init(&e->own, e->a->cols, e->known + e->sketch);
+    cs_status status = cs_dense_init(&e->own, e->held, e->known + e->sketch);
     if (status != CS_OK) {
         return status;
     }
@@ -109,29 +148,30 @@ static cs_status sketch(estimate *e, const cs_dense *y)
     }
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
         cs_dense z = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
-        draw_signs(CS_STREAM_SKETCH, s->seed, i, &z);
+        draw_signs(e, CS_STREAM_SKETCH, i, &z);
         if (e->known > 0) {
-            status = project_out(s->v, &z);
+            status = project_out(e, s->v, &z);
         }
         status = status ? status : apply_gram(e, &z, y);
         status = status ? status : apply_gram(e, &z, y);
     }
     e->q = &e->own;
-    return status ? status : cs_dense_orthonormalise(&e->own);
+    return status ? status : orthonormalise(e, &e->own);
 }
 
 /* tr Q^T M Q: the known values, and ||A^T A q||^2 for the sketched vectors. */
 static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, double *out)
 {
-    double sum = 0;
+    double sum = 0, square[SAMPLE_BLOCK];
     cs_status status = CS_OK;
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
         cs_dense q = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
         cs_dense part = columns_of(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
         status = apply_gram(e, &part, y);
+        status = status ? status : column_squares(e, &part, square);
         for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
-            sum += column_square(&part, c);
+            sum += square[c];
         }
     }
     for (int64_t j = e->known - 1; j >= 0; --j) {
@@ -148,14 +188,12 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y,
     cs_status status = CS_OK;
     for (int64_t i = 0; i < s->samples && status == CS_OK; i += SAMPLE_BLOCK) {
         cs_dense part = columns_of(z, 0, block_at(i, s->samples));
-        draw_signs(CS_STREAM_PROBE, s->seed, i, &part);
+        draw_signs(e, CS_STREAM_PROBE, i, &part);
         if (e->q) {
-            status = project_out(e->q, &part);
+            status = project_out(e, e->q, &part);
         }
         status = status ? status : apply_gram(e, &part, y);
-        for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
-            value[i + c] = column_square(&part, c);
-        }
+        status = status ? status : column_squares(e, &part, value + i);
         cs_progress_report(s->progress, "fourth moment, samples", i + part.cols, s->samples);
     }
     return status;
@@ -187,15 +225,15 @@ static cs_sum4 summary(const estimate *e, double part, const double *value)
     sum.sketch = e->sketch;
     sum.known = e->known;
     sum.seed = s->seed;
-    sum.spent = (2 * n + 6 * (double)e->sketch) * (double)cs_csr_nnz(e->a) +
-                2 * cols * q * (n + (e->sketch > 0 ? q : 0));
+    sum.spent =
+        (2 * n + 6 * (double)e->sketch) * e->a->nnz + 2 * cols * q * (n + (e->sketch > 0 ? q : 0));
     return sum;
 }
 
-cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
-                              const cs_moment4_sampling *s, cs_sum4 *out)
+cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment4_sampling *s,
+                                   cs_sum4 *out)
 {
-    estimate e = {.a = abar, .at = abar_t, .s = s, .known = s->v ? s->v->cols : 0};
+    estimate e = {.a = a, .s = s, .held = a->op->cols, .known = s->v ? s->v->cols : 0};
     cs_dense z = {0}, y = {0};
     double *value = NULL, part = 0;
     if (s->samples < 2) {
@@ -206,13 +244,18 @@ cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
         return cs_fail(CS_ERR_USAGE, "level %g not in (0, 1)", s->level);
     }
     e.q = e.known > 0 ? s->v : NULL;
-    int64_t room = s->sketch < abar->cols ? s->sketch : abar->cols;
+    int64_t room = s->sketch < a->cols ? s->sketch : a->cols;
     e.sketch = room > e.known ? room - e.known : 0;
     int blas = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on its threads */
     value = cs_alloc(s->samples, sizeof *value);
-    cs_status status = value ? cs_dense_init(&z, abar->cols, SAMPLE_BLOCK) : CS_ERR_MEMORY;
-    status = status ? status : cs_dense_init(&y, abar->rows, SAMPLE_BLOCK);
+    cs_status status = value ? cs_dense_init(&z, e.held, SAMPLE_BLOCK) : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&y, a->op->rows, SAMPLE_BLOCK);
+    if (status == CS_OK && a->comm) {
+        cs_comm_slice(a->comm, a->comm->rank, a->cols, &e.first, &e.held);
+        e.signs = cs_alloc(a->cols, sizeof *e.signs);
+        status = e.signs ? CS_OK : CS_ERR_MEMORY;
+    }
     if (status == CS_OK && e.sketch > 0) {
         status = sketch(&e, &y);
     }
@@ -225,8 +268,18 @@ cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
     cs_dense_free(&e.own);
     cs_dense_free(&z);
     cs_dense_free(&y);
+    cs_free(e.signs);
     cs_free(value);
     return status;
+}
+
+cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
+                              const cs_moment4_sampling *s, cs_sum4 *out)
+{
+    cs_linop_csr_ctx ctx;
+    const cs_linop op = cs_linop_csr(&ctx, abar, abar_t, s->threads);
+    const cs_moment4_operator a = {.op = &op, .cols = abar->cols, .nnz = (double)cs_csr_nnz(abar)};
+    return cs_moment4_estimate_over(&a, s, out);
 }
 
 cs_sum4 cs_sum4_exact(double value, double spent)

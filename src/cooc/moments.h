@@ -13,9 +13,11 @@
 
 #include <stdint.h>
 
+#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "linalg/csr.h"
+#include "linalg/linop.h"
 
 /* ||A||_F^2, compensated; `abar` is an already normalised matrix. */
 double cs_moment2(const cs_csr *abar);
@@ -43,6 +45,10 @@ static const double CS_MOMENT4_BUDGET = 2e10;
  * CS_ERR_INTERRUPT. */
 cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress,
                      double *out) CS_MUST_CHECK;
+
+/* Samples of an estimate and the vectors that are to be known or sketched beside them, unless a
+ * caller says otherwise. */
+enum { CS_MOMENT4_SAMPLES = 64, CS_MOMENT4_SKETCH = 32 };
 
 /* The sum and how it was come by. */
 typedef struct {
@@ -85,6 +91,23 @@ typedef struct {
  */
 cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
                               const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
+
+/* A matrix by its products. In a group of processes each has what cs_comm_slice gives it of every
+ * right vector, so of sampling->v too, and any part of the left ones. */
+typedef struct {
+    const cs_linop *op; /* between the parts that are here */
+    cs_comm *comm;      /* NULL: they are the whole */
+    int64_t cols;       /* of all processes */
+    double nnz;         /* multiply-adds of a product, of all processes */
+} cs_moment4_operator;
+
+/* The same estimate, from the same random vectors: over a group it differs by rounding. Collective;
+ * all ranks receive the same bits. Besides, each needs `cols` doubles, and for a sketch p + sketch
+ * columns of the whole length; sends 16 cols (samples + 3 sketch) bytes, and with a sketch 8 cols (p
+ * + sketch). A failure that is not
+ * agreed on is this rank's own. */
+cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
+                                   const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
 
 /* A part known exactly and n >= 2 samples of the rest, which is no less than 0: mean, standard
  * error and Student's interval at `level` (0: 0.95). */

@@ -10,11 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cooc/certificates.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages.h"
 
-enum { SAMPLES = 64, SKETCH = 32 };
 static const double ONE_TOLERANCE = 1e-9;
 
 void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
@@ -88,8 +86,8 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
                                   cs_spectrum *s)
 {
     const cs_csr *a = &system->reduced.a, *at = &system->reduced.at;
-    cs_moment4_sampling sampling = {.samples = SAMPLES,
-                                    .sketch = SKETCH,
+    cs_moment4_sampling sampling = {.samples = CS_MOMENT4_SAMPLES,
+                                    .sketch = CS_MOMENT4_SKETCH,
                                     .seed = options->seed,
                                     .threads = options->threads,
                                     .progress = options->progress};
@@ -343,9 +341,5 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
         cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");
-    }
-    if (asked & CS_CERTIFY_INERTIA) {
-        cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
-                           "it factors the whole matrix, which no process has");
     }
 }

@@ -1,7 +1,8 @@
 /* How far the vectors of a spectrum are from orthonormal.
  *
- * Method. Vectors of different components have no entry in common, which is checked; those of one
- * component are gathered and multiplied, COLUMNS by COLUMNS. What rounding may hide of an inner
+ * Method. Vectors of different components have no entry in common; those of one component are
+ * gathered and multiplied, COLUMNS by COLUMNS. Where a vector reaches over several components, all
+ * are multiplied with all. What rounding may hide of an inner
  * product of n terms, n u, is added.
  */
 #include <float.h>
@@ -91,17 +92,16 @@ static cs_status departure_of(const cs_dense *x, const int64_t *list, const int6
                               int64_t count, double *departure)
 {
     double sum = 0, square = 0;
-    if (count == 1) {
-        cs_status status = square_departure(x, &square);
-        *departure = sqrt(square);
-        return status;
-    }
+    bool apart = true;
     int64_t *block = cs_alloc(x->cols, sizeof *block);
     cs_status status = block ? blocks_of(x, list, list_start, count, block) : CS_ERR_MEMORY;
     for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
-        sum = block[j] < 0 ? INFINITY : sum;
+        apart = apart && block[j] >= 0;
     }
-    for (int64_t b = 0; status == CS_OK && b < count && isfinite(sum); ++b) {
+    if (status == CS_OK && (count == 1 || !apart)) {
+        status = square_departure(x, &sum);
+    }
+    for (int64_t b = 0; status == CS_OK && b < count && count > 1 && apart; ++b) {
         cs_dense part = {0};
         status =
             gather(x, block, b, list + list_start[b], list_start[b + 1] - list_start[b], &part);

@@ -428,3 +428,23 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     cs_dense_free(&c.room);
     return status;
 }
+
+double cs_inertia_bytes(double sides, double nnz)
+{
+    /* Four matrices; of each row and column its pointers, masses, component, place, list and lift,
+     * and what the lumping takes for them and their entries while it works. */
+    return 4 * 12 * nnz + 16 * nnz + 200 * sides;
+}
+
+cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *options,
+                                 const cs_certificate_facts *facts, cs_spectrum *s)
+{
+    cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
+    cs_spectrum_options as_it_stands = *options;
+    cs_system system = {0};
+    as_it_stands.normalised = true;
+    cs_status status = cs_system_of(abar, &as_it_stands, &system);
+    status = status ? status : cs_spectrum_inertia(&system, options, &claims, s);
+    cs_system_free(&system);
+    return status;
+}

@@ -8,7 +8,7 @@
 #ifndef CS_COOC_SPECTRUM_STAGES_H
 #define CS_COOC_SPECTRUM_STAGES_H
 
-#include "cooc/spectrum.h"
+#include "cooc/certificates.h"
 
 /* The matrix after lumping, its rows and columns ordered by component, so that component c is the
  * block of rows row_start[c] .. row_start[c + 1] - 1 and columns col_start[c] .. col_start[c + 1]
@@ -121,15 +121,11 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
                               const cs_spectrum_claims *claims,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
 
-/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both kept);
- * infinite when a vector reaches over several components (spectrum_departure.c). Time: the rows and
- * columns of each component times the square of its triplets. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both kept).
+ * Time: the rows and columns of each component times the square of its triplets; of all times that
+ * of all when a vector reaches over several components. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectrum,
                                 double *departure) CS_MUST_CHECK;
-
-/* For a certificate that does not run, or that proves nothing. */
-void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
-    CS_PRINTF(3, 4);
 
 /* What lumping may move a singular value by, relative to || |Abar| ||: entries that differ by
  * 1e-13, in rows and then in columns (reduce.h). */

@@ -322,9 +322,11 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
         sum_along(r, n, part, weight, 1, y);
         status = cs_comm_sum(r->comm, r->components, r->along);
         take_along(r, n, part, weight, 1, y);
+        double lost = 0; /* a plain sum of 10^6 squares is off by more than the residuals */
         for (int64_t i = 0; i < n; ++i) {
-            square[j] += y[i] * y[i];
+            cs_add_compensated(&square[j], &lost, y[i] * y[i]);
         }
+        square[j] += lost;
     }
     status = status ? status : cs_comm_sum(r->comm, x->cols, square);
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {

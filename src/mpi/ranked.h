@@ -12,6 +12,7 @@
 #ifndef CS_MPI_RANKED_H
 #define CS_MPI_RANKED_H
 
+#include "cooc/certificates.h"
 #include "cooc/spectrum.h"
 #include "linalg/linop.h"
 #include "linalg/space.h"
@@ -58,16 +59,36 @@ void cs_ranked_space_free(cs_space *space);
 
 /* sum sigma^2 and, with what the options say of it, sum sigma^4: exact by blocks of the smaller
  * side's Gram matrix, of which width^2 / 2 numbers are summed over the ranks, where neither its
- * multiply-adds nor these numbers pass the budget; else by the samples of cs_moment4_estimate with
- * the known triplets (s->sigma, `v` slice x k) taken out. Fills the sums of *s. */
+ * multiply-adds nor these numbers pass the budget; else by cs_moment4_estimate_over with the known
+ * triplets (s->sigma, `v` slice x k) taken out. Fills the sums of *s. */
 cs_status cs_ranked_moments(cs_ranked *r, const cs_spectrum_options *options, const cs_dense *v,
                             cs_spectrum *s) CS_MUST_CHECK;
+
+/* Whether every component's largest singular value is 1 to 1e-9, of a matrix that came normalised;
+ * `largest` is the largest of all. False with a negative entry, and when it does not show within
+ * 300 products. Collective; all ranks receive the same. Memory: 3 slices, `held` and 3 values a
+ * component. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out) CS_MUST_CHECK;
+
+/* The sums and all certificates but the residuals' and inertia, of what stands in *s: k, sigma,
+ * residual, floor, components, rank, and in v slice x k right vectors. *facts: what was found for
+ * them. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *options,
+                            cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
+
+/* The inertia certificate, on rank 0: whether the whole matrix and the vectors fit half of its free
+ * memory (else cert_inertia says so), and the count, with the vectors already there. All ranks
+ * receive the certificate; all return the same. Sends 12 nnz / R + 8 length / R bytes a rank.
+ * Errors as cs_certificate_inertia. */
+bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s);
+cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectrum_options *options,
+                            const cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
 
 /* The whole: cs_spectrum_of over a group. Every rank receives the values and certificates, rank 0
  * alone u and v (with values_only none does). Where it differs: nothing is lumped (lumped_rows and
  * lumped_cols count the rows and columns that are not empty); all components go to one solver run,
- * `auto` meaning block; the certificate of the components is not run on a matrix that came
- * normalised. CS_ERR_USAGE: solver lapack, or k out of range; others as cs_spectrum_of. A failure
+ * `auto` meaning block; inertia also wants the whole matrix and the vectors in half of rank 0's
+ * free memory. CS_ERR_USAGE: solver lapack, or k out of range; others as cs_spectrum_of. A failure
  * that `shard->comm` has not agreed on is this rank's own. */
 cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options,
                              cs_spectrum *out) CS_MUST_CHECK;

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/compensated.h"
 #include "cooc/moments.h"
 #include "mpi/ranked.h"
 
-enum { BLOCK_ENTRIES = 1 << 21, SAMPLES = 64, WIDE = CS_PANEL };
+enum { BLOCK_ENTRIES = 1 << 21 };
 
 static cs_status sum_squares(cs_ranked *r, double *out)
 {
@@ -91,80 +90,19 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 
 /* --- estimate --------------------------------------------------------------------------------- */
 
-/* z (slice x 8, row by row) -= V V^T z. */
-static cs_status project_out(cs_ranked *r, const cs_dense *v, double *z)
+static cs_status estimate4(cs_ranked *r, const cs_spectrum_options *o, const cs_dense *v,
+                           cs_spectrum *s)
 {
-    double *inner = cs_calloc(v->cols * WIDE, sizeof *inner);
-    if (!inner) {
-        return CS_ERR_MEMORY;
-    }
-    for (int64_t q = 0; q < v->cols; ++q) {
-        for (int64_t i = 0; i < r->slice; ++i) {
-            for (int c = 0; c < WIDE; ++c) {
-                inner[q * WIDE + c] += v->data[i + q * v->ld] * z[i * WIDE + c];
-            }
-        }
-    }
-    cs_status status = cs_comm_sum(r->comm, v->cols * WIDE, inner);
-    for (int64_t q = 0; status == CS_OK && q < v->cols; ++q) {
-        for (int64_t i = 0; i < r->slice; ++i) {
-            for (int c = 0; c < WIDE; ++c) {
-                z[i * WIDE + c] -= v->data[i + q * v->ld] * inner[q * WIDE + c];
-            }
-        }
-    }
-    cs_free(inner);
-    return status;
-}
-
-/* value[c] = ||Abar^T Abar (I - V V^T) z||^2 for samples first .. first + 7, the sign vectors of
- * cs_moment4_estimate. signs: scratch of width. */
-static cs_status draw(cs_ranked *r, uint64_t seed, const cs_dense *v, int64_t first, double *signs,
-                      double *z, double *y, double *value)
-{
-    for (int c = 0; c < WIDE; ++c) {
-        cs_rng rng = cs_rng_at(seed, CS_STREAM_PROBE, (uint64_t)(first + c));
-        cs_rng_signs(&rng, r->width, signs);
-        for (int64_t i = 0; i < r->slice; ++i) {
-            z[i * WIDE + c] = signs[r->first + i];
-        }
-    }
-    cs_status status = v ? project_out(r, v, z) : CS_OK;
-    status = status ? status : cs_ranked_forward(r, WIDE, z, y);
-    status = status ? status : cs_ranked_backward(r, WIDE, y, z);
-    for (int c = 0; c < WIDE; ++c) {
-        double sum = 0, lost = 0;
-        for (int64_t i = 0; status == CS_OK && i < r->slice; ++i) {
-            cs_add_compensated(&sum, &lost, z[i * WIDE + c] * z[i * WIDE + c]);
-        }
-        value[c] = sum + lost;
-    }
-    return status ? status : cs_comm_sum(r->comm, WIDE, value);
-}
-
-static cs_status estimate4(cs_ranked *r, uint64_t seed, const cs_dense *v, cs_spectrum *s)
-{
-    double value[SAMPLES], known = 0;
-    /* Rows on cache lines, as the products of panels want them. */
-    void *room = cs_alloc((r->slice + r->held + 1) * WIDE, sizeof(double));
-    double *signs = cs_alloc(r->width, sizeof *signs);
-    cs_status status = room && signs ? CS_OK : CS_ERR_MEMORY;
-    double *z = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
-    for (int64_t i = 0; status == CS_OK && i < SAMPLES; i += WIDE) {
-        status = draw(r, seed, v, i, signs, z, z + r->slice * WIDE, value + i);
-    }
-    if (status == CS_OK) {
-        for (int64_t j = 0; v && j < v->cols; ++j) {
-            known += pow(s->sigma[j], 4);
-        }
-        s->sum4 = cs_sum4_of_samples(known, SAMPLES, value, 0);
-        s->sum4.known = v ? v->cols : 0;
-        s->sum4.seed = seed;
-        s->sum4.spent = 2.0 * SAMPLES * (double)r->nnz;
-    }
-    cs_free(room);
-    cs_free(signs);
-    return status;
+    const cs_moment4_operator a = {
+        .op = &r->op, .comm = r->comm, .cols = r->width, .nnz = (double)r->nnz};
+    const cs_moment4_sampling sampling = {.samples = CS_MOMENT4_SAMPLES,
+                                          .sketch = CS_MOMENT4_SKETCH,
+                                          .seed = o->seed,
+                                          .threads = o->threads,
+                                          .v = v,
+                                          .sigma = s->sigma,
+                                          .progress = o->progress};
+    return cs_moment4_estimate_over(&a, &sampling, &s->sum4);
 }
 
 cs_status cs_ranked_moments(cs_ranked *r, const cs_spectrum_options *options, const cs_dense *v,
@@ -182,7 +120,7 @@ cs_status cs_ranked_moments(cs_ranked *r, const cs_spectrum_options *options, co
         double sum = 0;
         status = status  ? status
                  : exact ? exact4(r, options->progress, &sum)
-                         : estimate4(r, options->seed, v, s);
+                         : estimate4(r, options, v, s);
         s->sum4 = exact ? cs_sum4_exact(sum, s->sum_sigma4_cost) : s->sum4;
     }
     s->sum_sigma4 = s->sum4.value;

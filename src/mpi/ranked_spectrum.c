@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/certificates.h"
 #include "mpi/ranked.h"
 
 enum { WIDE = CS_PANEL };
@@ -224,55 +223,6 @@ static void judge_residuals(const task *t, cs_spectrum *s)
     s->converged = s->converged && worst <= bound;
 }
 
-/* --- certificates ----------------------------------------------------------------------------- */
-
-/* Most entries of a row or a column, of all. */
-static cs_status longest_line(cs_ranked *r, int64_t *out)
-{
-    double *column = cs_alloc(r->width, sizeof *column);
-    cs_status status = column ? CS_OK : CS_ERR_MEMORY;
-    int64_t most = 0;
-    for (int64_t i = 0; i < r->held; ++i) {
-        most = r->a.ptr[i + 1] - r->a.ptr[i] > most ? r->a.ptr[i + 1] - r->a.ptr[i] : most;
-    }
-    for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
-        column[j] = (double)(r->at.ptr[j + 1] - r->at.ptr[j]);
-    }
-    status = status ? status : cs_comm_sum(r->comm, r->width, column);
-    status = status ? status : cs_comm_least(r->comm, -most, out);
-    *out = -*out;
-    for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
-        *out = (int64_t)column[j] > *out ? (int64_t)column[j] : *out;
-    }
-    cs_free(column);
-    return status;
-}
-
-static cs_status certify(task *t, cs_spectrum *s)
-{
-    cs_ranked *r = &t->r;
-    cs_certificate_facts facts = {
-        .complete = s->rank >= 0, .perron = !t->options->normalised, .rank = r->rank};
-    cs_space space = {0};
-    s->probe_failure = 1;
-    cs_status status = cs_ranked_moments(r, t->options, &s->v, s);
-    facts.probed =
-        status == CS_OK && (t->options->certify & CS_CERTIFY_PROBE) && !facts.complete && s->k > 0;
-    status = status ? status : longest_line(r, &facts.longest);
-    if (status == CS_OK && facts.probed) {
-        r->deflated = false;
-        status = cs_ranked_space(r, &space);
-        status = status ? status
-                        : cs_svd_probe_space(&space, &s->v, t->options->seed, &facts.probe_value,
-                                             &s->probe_failure);
-        cs_ranked_space_free(&space);
-    }
-    if (status == CS_OK) {
-        cs_certificates_of(t->options, &facts, s);
-    }
-    return status;
-}
-
 /* --- results ---------------------------------------------------------------------------------- */
 
 /* The columns of a side on rank 0 as a whole, elsewhere none; `index`: the places of this rank's
@@ -325,21 +275,28 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
     return status;
 }
 
-static cs_status hand_over(const task *t, const cs_shard *shard, cs_spectrum *s)
+/* The vectors to rank 0, where they are wanted or where inertia is counted. */
+static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certificate_facts *facts,
+                           cs_spectrum *s)
 {
     cs_comm *c = t->r.comm;
     cs_status status = CS_OK;
-    if (t->options->values_only) {
-        cs_dense_free(&s->u);
-        cs_dense_free(&s->v);
-        return CS_OK;
+    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_room(&t->r, s);
+    if (counted || !t->options->values_only) {
+        status = gather_side(c, shard->length, shard->index, &s->u);
+        status = status ? status : gather_side(c, shard->width, NULL, &s->v);
     }
-    status = gather_side(c, shard->length, shard->index, &s->u);
-    status = status ? status : gather_side(c, shard->width, NULL, &s->v);
-    if (shard->transposed) {
+    if (status == CS_OK && shard->transposed) {
         cs_dense u = s->u;
         s->u = s->v;
         s->v = u;
+    }
+    if (status == CS_OK && counted) {
+        status = cs_ranked_inertia(&t->r, shard->transposed, t->options, facts, s);
+    }
+    if (t->options->values_only) {
+        cs_dense_free(&s->u);
+        cs_dense_free(&s->v);
     }
     return status;
 }
@@ -385,6 +342,7 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
 {
     task t = {.options = options, .wanted = options->k > 0 ? options->k : shard->width};
     cs_spectrum s = {0};
+    cs_certificate_facts facts = {0};
     cs_status status = check_options(shard, options);
     status = status ? status : cs_ranked_open(shard, options, &t.r);
     if (status == CS_OK) {
@@ -400,9 +358,9 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
         judge_residuals(&t, &s);
         s.zeros = s.converged ? t.wanted - s.k : 0;
         s.rank = t.complete && s.k == t.known + t.svd.k ? s.k : -1;
-        status = certify(&t, &s);
+        status = cs_ranked_certify(&t.r, options, &facts, &s);
     }
-    status = status ? status : hand_over(&t, shard, &s);
+    status = status ? status : hand_over(&t, shard, &facts, &s);
     cs_svd_free(&t.svd);
     cs_ranked_free(&t.r);
     if (status != CS_OK) {

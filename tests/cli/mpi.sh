@@ -39,6 +39,25 @@ test_svd_is_that_of_one_process() {
     done
 }
 
+states() { grep -E '"(components|moments|probe|inertia|residual)": \{|"state":' "$1" | sed 's/^ *//' | paste - -; }
+
+# All certificates, of counts and of a matrix that came normalised, by exact sums and by estimates.
+test_certificates_are_those_of_one_process() {
+    matrix || return 1
+    for what in "--rank 12" "--rank 12 --moment-budget 0.5" "--rank 12 --normalised" "--rank 3"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" svd m $what --certify components,moments,probe,inertia --json && mv out one || return 1
+        for r in 1 2 3; do
+            # shellcheck disable=SC2086
+            exits 0 ranks $r svd m --mpi $what --certify components,moments,probe,inertia --json || return 1
+            states one > a; states out > b
+            cmp -s a b && [ "$(wc -l < a)" = 5 ] || { fail "$r ranks, $what: $(diff a b)"; return 1; }
+            near "$(number sum_sigma4 out)" "$(number sum_sigma4 one)" 1e-10 || return 1
+            near "$(number sum_sigma4_high out)" "$(number sum_sigma4_high one)" 1e-10 || return 1
+        done
+    done
+}
+
 test_files() {
     matrix || return 1
     exits 0 ranks 3 svd m --mpi -k 5 --vectors -o d || return 1
@@ -117,7 +136,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process certificates_are_those_of_one_process files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi

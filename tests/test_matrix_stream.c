@@ -1,0 +1,171 @@
+/* The rows of a matrix file one after the other, and damaged archives. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cooc_matrices.h"
+#include "io/npz.h"
+#include "io_support.h"
+#include "linalg/matrix_file.h"
+#include "linalg/matrix_stream.h"
+
+static const char *stored(void **state, const cs_csr *a)
+{
+    const char *path = in_dir(state, "m.npz");
+    assert_int_equal(cs_matrix_write_npz(path, a, true), CS_OK);
+    return path;
+}
+
+typedef struct {
+    cs_csr a;
+    int64_t next, nnz;
+    bool same;
+} seen;
+
+static cs_status begin(void *ctx, int64_t rows, int64_t cols)
+{
+    seen *s = ctx;
+    s->same = rows == s->a.rows && cols == s->a.cols;
+    return CS_OK;
+}
+
+static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, const double *val)
+{
+    seen *s = ctx;
+    int64_t at = s->a.ptr[number];
+    s->same = s->same && number == s->next++ && n == s->a.ptr[number + 1] - at;
+    for (int64_t e = 0; s->same && e < n; ++e) {
+        s->same = col[e] == s->a.col[at + e] && val[e] == s->a.val[at + e];
+    }
+    s->nnz += n;
+    return CS_OK;
+}
+
+/* 40,000 rows and more entries than a piece, and the forms that are read whole. */
+static void files_are_streamed(void **state)
+{
+    static const char *const names[] = {"s.npz", "s.mtx"};
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_init(&a, 40000, 50, 40000 * 8), CS_OK);
+    for (int64_t i = 0; i < a.rows; ++i) {
+        int64_t n = i % 17;
+        for (int64_t e = 0; e < n && e < 8; ++e) {
+            a.col[a.ptr[i] + e] = (int32_t)(e * 5 + i % 5);
+            a.val[a.ptr[i] + e] = (double)(i + e + 1);
+        }
+        a.ptr[i + 1] = a.ptr[i] + (n < 8 ? n : 8);
+    }
+    for (int f = 0; f < 2; ++f) {
+        const char *path = in_dir(state, names[f]);
+        assert_int_equal(f == 0 ? cs_matrix_write_npz(path, &a, true)
+                                : cs_matrix_write_mtx(path, &a, true),
+                         CS_OK);
+        seen s = {.a = a};
+        const cs_row_visitor visitor = {&s, begin, row};
+        assert_int_equal(cs_matrix_stream(path, &visitor), CS_OK);
+        assert_true(s.same && s.next == a.rows && s.nnz == cs_csr_nnz(&a));
+    }
+    cs_csr_free(&a);
+}
+
+static cs_status begin_any(void *ctx, int64_t rows, int64_t cols)
+{
+    (void)ctx;
+    return rows > 0 && cols > 0 ? CS_OK : CS_ERR_USAGE;
+}
+
+static cs_status row_any(void *ctx, int64_t number, int64_t n, const int32_t *col,
+                         const double *val)
+{
+    double *sum = ctx;
+    for (int64_t e = 0; e < n; ++e) {
+        *sum += val[e] * (double)(col[e] + number);
+    }
+    return CS_OK;
+}
+
+/* A csr archive of 3 x 4 with these members. */
+static const char *archive(void **state, int64_t pointers, const int64_t *indptr, int64_t entries,
+                           const int32_t *indices, int64_t values, const double *data)
+{
+    const char *path = in_dir(state, "a.npz");
+    const int64_t shape[] = {3, 4}, two = 2;
+    cs_npz_writer *w = NULL;
+    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
+    assert_int_equal(cs_npz_add_text(w, "format", "csr"), CS_OK);
+    assert_int_equal(cs_npz_add(w, "shape", CS_I64, 1, &two, shape), CS_OK);
+    assert_int_equal(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr), CS_OK);
+    assert_int_equal(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices), CS_OK);
+    assert_int_equal(cs_npz_add(w, "data", CS_F64, 1, &values, data), CS_OK);
+    assert_int_equal(cs_npz_commit(&w), CS_OK);
+    return path;
+}
+
+static void damaged_archives_are_named(void **state)
+{
+    double sum = 0;
+    const cs_row_visitor any = {&sum, begin_any, row_any};
+    const int64_t good[] = {0, 1, 1, 3}, falls[] = {0, 2, 1, 3}, beyond[] = {0, 1, 1, 9},
+                  late[] = {1, 1, 1, 3};
+    const int32_t col[] = {3, 0, 1}, outside[] = {3, 0, 4};
+    const double val[] = {1, 2, 3}, bad[] = {1, NAN, 3};
+    assert_int_equal(cs_matrix_stream(archive(state, 4, good, 3, col, 3, val), &any), CS_OK);
+    assert_true(sum == 1 * 3 + 2 * 2 + 3 * 3);
+    assert_fails(cs_matrix_stream(archive(state, 4, falls, 3, col, 3, val), &any), CS_ERR_INPUT,
+                 "a.npz: member indptr.npy: item 2 is 1, not in 2..3");
+    assert_fails(cs_matrix_stream(archive(state, 4, beyond, 3, col, 3, val), &any), CS_ERR_INPUT,
+                 "item 3 is 9, not in 1..3");
+    assert_fails(cs_matrix_stream(archive(state, 4, late, 3, col, 3, val), &any), CS_ERR_INPUT,
+                 "begins with 1");
+    assert_fails(cs_matrix_stream(archive(state, 3, good, 3, col, 3, val), &any), CS_ERR_INPUT,
+                 "has 3 items for 3 rows");
+    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 2, val), &any), CS_ERR_INPUT,
+                 "indices.npy has 3 items, data.npy 2");
+    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, outside, 3, val), &any), CS_ERR_INPUT,
+                 "4 in row 0 or after is not in 0..3");
+    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 3, bad), &any), CS_ERR_INPUT,
+                 "column 0: value nan is not finite");
+}
+
+/* A byte of the last member turned: its checksum tells. */
+static void a_turned_byte_is_seen(void **state)
+{
+    cs_csr a = untidy_matrix(1, 200, 50, 3);
+    const char *path = stored(state, &a);
+    double sum = 0;
+    const cs_row_visitor any = {&sum, begin_any, row_any};
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    long at = -1;
+    char text[4096];
+    for (long from = 0; at < 0; from += (long)sizeof text - 16) { /* the data of data.npy */
+        assert_int_equal(fseek(f, from, SEEK_SET), 0);
+        size_t got = fread(text, 1, sizeof text, f);
+        assert_true(got > 8);
+        const char *name = memmem(text, got, "data.npy", 8);
+        at = name ? from + (long)(name - text) + 500 : -1;
+    }
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    int byte = fgetc(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte ^ 1, f), byte ^ 1);
+    assert_int_equal(fclose(f), 0);
+    assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot unpack");
+    cs_csr_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIR(files_are_streamed),
+        TEST_IN_DIR(damaged_archives_are_named),
+        TEST_IN_DIR(a_turned_byte_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* The build over a group of threads, against that of one process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "comm_threads.h"
+#include "cooc/builder.h"
+#include "cooc_compare.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+
+typedef struct {
+    const cs_corpus *corpus;
+    cs_cooc_options options;
+    cs_cooc *result;
+} build_job;
+
+static cs_status build_rank(cs_comm *c, void *ctx)
+{
+    const build_job *job = ctx;
+    cs_cooc_options o = job->options;
+    o.comm = c;
+    return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
+}
+
+/* Every context mode, exact and fixed-point weights, with and without spilling: the same bits. */
+static void builds_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *objective, *context;
+        int64_t max_length, stride, draws;
+    } kinds[] = {{"ar", "nearest:2", 0, 0, 0},
+                 {"ar", "each:4", 0, 0, 0},
+                 {"ar", "document", 0, 0, 0},
+                 {"masked:mask-ratio=0.3", "each:5", 0, 0, 0},
+                 {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0},
+                 {"ar", "all", 4, 1, 0},
+                 {"masked:mask-ratio=0.3", "all", 0, 0, 3}};
+    int64_t length[600];
+    for (int d = 0; d < 600; ++d) {
+        length[d] = 2 + (d * 37) % 60;
+    }
+    cs_corpus corpus = small_corpus(600, length, 200, 3, 5);
+    for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
+        cs_cooc one = {0}, all[MOST_RANKS] = {0};
+        build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
+        job.options.max_length = kinds[t].max_length;
+        job.options.stride = kinds[t].stride;
+        job.options.draws = kinds[t].draws;
+        assert_int_equal(cs_objective_parse(kinds[t].objective, &job.options.objective), CS_OK);
+        assert_int_equal(cs_context_parse(kinds[t].context, &job.options.context), CS_OK);
+        assert_int_equal(cs_cooc_build(&corpus, &job.options, &one), CS_OK);
+        for (int ranks = 1; ranks <= 4; ++ranks) {
+            cs_status status[MOST_RANKS];
+            char reason[MOST_RANKS][1024];
+            (void)run_ranks(ranks, build_rank, &job, status, reason);
+            for (int r = 0; r < ranks; ++r) {
+                if (status[r] != CS_OK) {
+                    fail_msg("rank %d of %d: %s", r, ranks, reason[r]);
+                }
+                assert_true(r == 0 || all[r].matrix.a.rows == 0);
+            }
+            assert_same_cooc(&one, &all[0]);
+            for (int r = 0; r < ranks; ++r) {
+                cs_cooc_free(&all[r]);
+            }
+        }
+        cs_cooc_free(&one);
+    }
+    cs_corpus_free(&corpus);
+}
+
+static void a_build_that_cannot_be_fails_on_all_ranks(void **state)
+{
+    (void)state;
+    int64_t length[] = {1, 1, 1};
+    cs_corpus corpus = small_corpus(3, length, 4, 0, 5);
+    cs_cooc all[MOST_RANKS] = {0};
+    build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
+    cs_status status[MOST_RANKS];
+    char reason[MOST_RANKS][1024];
+    assert_int_equal(cs_objective_parse("ar", &job.options.objective), CS_OK);
+    assert_int_equal(cs_context_parse("nearest:1", &job.options.context), CS_OK);
+    cs_status one = cs_cooc_build(&corpus, &job.options, &all[0]);
+    assert_int_not_equal(one, CS_OK);
+    (void)run_ranks(3, build_rank, &job, status, reason);
+    for (int r = 0; r < 3; ++r) {
+        assert_int_equal(status[r], one);
+        assert_string_equal(reason[r], cs_reason());
+    }
+    cs_reason_clear();
+    cs_corpus_free(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builds_are_those_of_one_process),
+        cmocka_unit_test(a_build_that_cannot_be_fails_on_all_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
