@@ -122,6 +122,7 @@ cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectr
     cs_csr whole = {0}, turned = {0};
     cs_status status = gather_matrix(r, &whole);
     if (status != CS_OK) {
+        cs_csr_free(&whole);
         return status;
     }
     if (c->rank == 0 && transposed) {
