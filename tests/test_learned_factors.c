@@ -10,6 +10,7 @@
 
 #include "analysis/learned_factors.h"
 #include "base/mem.h"
+#include "statement_support.h"
 
 static cs_toy toy_of(cs_objective_kind kind)
 {
@@ -320,17 +321,6 @@ static void reach_of_linear_attention(void **state)
 
 /* --- statements --------------------------------------------------------------------------------*/
 
-static const cs_statement *find(const cs_statements *list, const char *id)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0) {
-            return &list->item[i];
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
-}
-
 static void verdicts(void **state)
 {
     (void)state;
@@ -358,18 +348,19 @@ static void verdicts(void **state)
     cs_statements_free(&list);
     l.right = &far; /* too little training is no refutation */
     must(cs_learned_state(&l, "m", "toy", NULL, 0.05, &list));
-    assert_int_equal(find(&list, "trained-angle")->verdict, CS_INCONCLUSIVE);
+    assert_int_equal(statement_of(&list, "trained-angle", CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
     assert_false(cs_statements_failed(&list));
     cs_statements_free(&list);
     must(cs_learned_state(&l, "m", "toy", &part, 0.05, &list));
-    assert_int_equal(find(&list, "trained-angle")->verdict, CS_UNSPECIFIED);
-    assert_int_equal(find(&list, "trained-reach")->verdict, CS_FAIL); /* below what can be */
+    assert_int_equal(statement_of(&list, "trained-angle", CS_CORRECTED)->verdict, CS_UNSPECIFIED);
+    assert_int_equal(statement_of(&list, "trained-reach", CS_CORRECTED)->verdict,
+                     CS_FAIL); /* below what can be */
     cs_statements_free(&list);
     l.left_range = 0.3; /* more than the excess allows */
     l.loss = -1.6;
     must(cs_learned_state(&l, "m", "toy", NULL, 0.05, &list));
-    assert_int_equal(find(&list, "trained-range")->verdict, CS_FAIL);
-    assert_int_equal(find(&list, "trained-minimum")->verdict, CS_FAIL);
+    assert_int_equal(statement_of(&list, "trained-range", CS_CORRECTED)->verdict, CS_FAIL);
+    assert_int_equal(statement_of(&list, "trained-minimum", CS_CORRECTED)->verdict, CS_FAIL);
     cs_statements_free(&list);
 }
 
@@ -384,8 +375,10 @@ static void entropy_verdicts(void **state)
         cs_learned_entropy e = {.loss = want[i].loss, .se = 0.001, .optimum = log(2)};
         cs_statements list = {0};
         must(cs_learned_entropy_state(&e, "m", "toy", 0.005, &list));
-        assert_int_equal(find(&list, "trained-entropy")->verdict, want[i].bound);
-        assert_int_equal(find(&list, "trained-entropy-excess")->verdict, want[i].excess);
+        assert_int_equal(statement_of(&list, "trained-entropy", CS_CORRECTED)->verdict,
+                         want[i].bound);
+        assert_int_equal(statement_of(&list, "trained-entropy-excess", CS_CORRECTED)->verdict,
+                         want[i].excess);
         cs_statements_free(&list);
     }
 }

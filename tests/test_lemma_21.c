@@ -16,22 +16,7 @@
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
-
-static const cs_statement *find(const cs_statements *list, const char *id)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0) {
-            return &list->item[i];
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
-}
-
-static double detail_of(const cs_statement *s, const char *key)
-{
-    return json_number_value(json_object_get(s->details, key));
-}
+#include "statement_support.h"
 
 static void statements(void **state)
 {
@@ -44,12 +29,12 @@ static void statements(void **state)
     must(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
     assert_int_equal(list.count, 5);
     /* random tables: rank(P) = 9, rank(E) = d = 16 */
-    const cs_statement *s = find(&list, "2.1-premise");
+    const cs_statement *s = statement_of(&list, "2.1-premise", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->lhs == 9 && s->rhs == 0 && s->counterexample);
-    s = find(&list, "2.1");
+    s = statement_of(&list, "2.1", CS_PRINTED);
     /* rows of the first and last layers, just normed, have mean 0: d - 1 directions */
     assert_true(s->verdict == CS_PASS && s->lhs < s->rhs && s->rhs == 15);
-    s = find(&list, "2.1-effective");
+    s = statement_of(&list, "2.1-effective", CS_PRINTED);
     near(s->lhs, r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_TAU_INTERPOLATED], 0);
     double *high = r.layer[r.layers - 1].rank[CS_SET_MASK_ONLY].left_out;
     double *low = r.layer[0].rank[CS_SET_MASK_ONLY].left_out, difference[64];
@@ -61,9 +46,9 @@ static void statements(void **state)
     near(s->error,
          cs_student_width(0.95, r.blocks - 1) * cs_jackknife_error(r.blocks, difference, 1), 0);
     assert_true(s->error > 0);
-    s = find(&list, "2.2-deficient");
+    s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 15 && s->rhs == 16);
-    s = find(&list, "2.2-containment"); /* the [MASK] rows have mean 0 too */
+    s = statement_of(&list, "2.2-containment", CS_PRINTED); /* the [MASK] rows have mean 0 too */
     assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "layer") != 1);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
@@ -76,9 +61,9 @@ static void statements(void **state)
     }
     must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     must(cs_lemma_21(&t.model, &r, 9, "biased", &list));
-    s = find(&list, "2.2-deficient");
+    s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->counterexample);
-    s = find(&list, "2.2-containment");
+    s = statement_of(&list, "2.2-containment", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && strstr(s->counterexample, "all of R^16"));
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
@@ -98,7 +83,7 @@ static void statements(void **state)
     }
     must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     must(cs_lemma_21(&t.model, &r, 9, "split", &list));
-    s = find(&list, "2.1-premise");
+    s = statement_of(&list, "2.1-premise", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 4);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
@@ -117,9 +102,9 @@ static void statements_of_planted_rows(void **state)
     axes(p, 5, 2);
     must(study(p, p, &o, &r));
     must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
-    const cs_statement *s = find(&list, "2.2-deficient");
+    const cs_statement *s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
-    s = find(&list, "2.2-containment");
+    s = statement_of(&list, "2.2-containment", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && fabs(s->rhs - 1) < 1e-12);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
@@ -128,7 +113,7 @@ static void statements_of_planted_rows(void **state)
     axes(p, 1, 2);
     must(study(p, p, &o, &r));
     must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
-    assert_int_equal(find(&list, "2.2-containment")->verdict, CS_INCONCLUSIVE);
+    assert_int_equal(statement_of(&list, "2.2-containment", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
     cs_free(p);

@@ -15,23 +15,8 @@
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "statement_support.h"
 #include "train_support.h"
-
-static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
-            return &list->item[i];
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
-}
-
-static double detail(const cs_statement *s, const char *key)
-{
-    return json_number_value(json_object_get(s->details, key));
-}
 
 static void corrected_bounds_hold(void **state)
 {
@@ -48,9 +33,9 @@ static void corrected_bounds_hold(void **state)
             /* A bound on the error is of use only when it is small. */
             assert_true(s->error < 1e-6 * fmax(fabs(s->lhs), fabs(s->rhs)));
         }
-        const cs_statement *tight = find(&list, "2.2", CS_CORRECTED);
-        assert_true(detail(tight, "evaluated") == 2000);
-        double least = detail(tight, "least_looseness");
+        const cs_statement *tight = statement_of(&list, "2.2", CS_CORRECTED);
+        assert_true(detail_of(tight, "evaluated") == 2000);
+        double least = detail_of(tight, "least_looseness");
         assert_true(least > 1 && least < 1.5);
         cs_statements_free(&list);
     }
@@ -207,8 +192,8 @@ static void overflow_is_not_a_pass(void **state)
         must(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
         const cs_statement *last = &list.item[which];
         assert_true(worst == 1 && last->verdict == CS_INCONCLUSIVE && !last->attained);
-        assert_true(!last->counterexample && detail(last, "not_finite") == 1);
-        assert_true(isfinite(detail(last, "median_looseness")));
+        assert_true(!last->counterexample && detail_of(last, "not_finite") == 1);
+        assert_true(isfinite(detail_of(last, "median_looseness")));
     }
     assert_ptr_equal(cs_statements_inconclusive(&list), &list.item[0]);
     /* one side or the error alone */
@@ -267,7 +252,7 @@ static void heads_of_a_model(void **state)
         for (int64_t i = 0; i < one.count; ++i) {
             const cs_statement *s = &one.item[i];
             assert_int_equal(s->verdict, CS_PASS);
-            assert_true(detail(s, "evaluated") == 6 && s->lhs > 0);
+            assert_true(detail_of(s, "evaluated") == 6 && s->lhs > 0);
             assert_memory_equal(&s->lhs, &three.item[i].lhs, sizeof s->lhs);
             assert_memory_equal(&s->rhs, &three.item[i].rhs, sizeof s->rhs);
             assert_true(json_is_true(json_object_get(json_array_get(s->assumptions, 0), "holds")));

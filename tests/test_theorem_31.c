@@ -12,6 +12,7 @@
 #include "analysis/theorems.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "statement_support.h"
 
 /* A random non-negative matrix; density in (0, 1]. */
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
@@ -27,17 +28,6 @@ static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double dens
     }
     assert_int_equal(cs_csr_from_dense(&d, out), CS_OK);
     cs_dense_free(&d);
-}
-
-static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
-            return &list->item[i];
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
 }
 
 static void corrected_holds_printed_fails(void **state)
@@ -60,11 +50,11 @@ static void corrected_holds_printed_fails(void **state)
             /* The bound on the numerical error is of use only when it is small. */
             assert_true(s->error < 1e-6 * (1 + fabs(s->lhs)));
         }
-        assert_int_equal(find(&list, "3.1", CS_PRINTED)->verdict, CS_FAIL);
-        assert_non_null(find(&list, "3.1", CS_PRINTED)->counterexample);
-        assert_int_equal(find(&list, "3.1-eq7-factor", CS_PRINTED)->verdict, CS_FAIL);
+        assert_int_equal(statement_of(&list, "3.1", CS_PRINTED)->verdict, CS_FAIL);
+        assert_non_null(statement_of(&list, "3.1", CS_PRINTED)->counterexample);
+        assert_int_equal(statement_of(&list, "3.1-eq7-factor", CS_PRINTED)->verdict, CS_FAIL);
         if (rows > 1) { /* one context has P_C = 1: dividing is multiplying */
-            assert_int_equal(find(&list, "3.1-eq7", CS_PRINTED)->verdict, CS_FAIL);
+            assert_int_equal(statement_of(&list, "3.1-eq7", CS_PRINTED)->verdict, CS_FAIL);
         }
         cs_statements_free(&list);
         cs_csr_free(&a);
@@ -84,9 +74,9 @@ static void solver_options_reach_the_optimum(void **state)
         cs_statements list = {0};
         assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_OK);
         const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
-        assert_int_equal(find(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
-        assert_int_equal(find(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
-        assert_int_equal(find(&list, "3.1", CS_CORRECTED)->verdict, CS_PASS);
+        assert_int_equal(statement_of(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
+        assert_int_equal(statement_of(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
+        assert_int_equal(statement_of(&list, "3.1", CS_CORRECTED)->verdict, CS_PASS);
         assert_true((cs_statements_inconclusive(&list) != NULL) == (i == 0));
         cs_statements_free(&list);
         so.max_iterations = 0;
@@ -117,10 +107,10 @@ static void one_by_one_by_hand(void **state)
                w = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i + 1);
         c[i] = cs_rng_normal(&f) * cs_rng_normal(&w) - 1;
     }
-    const cs_statement *s = find(&list, "3.1", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_true(fabs(s->lhs - fmax(c[0], c[1])) < 1e-14);
     assert_true(fabs(s->rhs - fmin(c[0], c[1])) < 1e-14);
-    assert_true(fabs(find(&list, "3.1-optimum", CS_CORRECTED)->lhs + 1) < 1e-14);
+    assert_true(fabs(statement_of(&list, "3.1-optimum", CS_CORRECTED)->lhs + 1) < 1e-14);
     cs_statements_free(&list);
     cs_csr_free(&a);
 }
@@ -153,8 +143,8 @@ static void threads_do_not_matter(void **state)
         cs_theorem_31_options o = {.seed = 9, .threads = 1 + 3 * i};
         assert_int_equal(cs_theorem_31(&a, "x", &o, &list[i]), CS_OK);
     }
-    const cs_statement *one = find(&list[0], "3.1", CS_CORRECTED);
-    const cs_statement *four = find(&list[1], "3.1", CS_CORRECTED);
+    const cs_statement *one = statement_of(&list[0], "3.1", CS_CORRECTED);
+    const cs_statement *four = statement_of(&list[1], "3.1", CS_CORRECTED);
     assert_true(one->lhs == four->lhs && one->rhs == four->rhs);
     cs_statements_free(&list[0]);
     cs_statements_free(&list[1]);
@@ -181,7 +171,7 @@ static void large_matrices(void **state)
     cs_theorem_31_options o = {.trials = 2, .seed = 1};
     assert_int_equal(cs_theorem_31(&a, "large", &o, &list), CS_OK);
     assert_false(cs_statements_failed(&list));
-    const cs_statement *s = find(&list, "3.1", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_string_equal(json_string_value(json_object_get(s->details, "norm")), "nonzeros + Gram");
     assert_non_null(json_object_get(s->details, "eq7"));

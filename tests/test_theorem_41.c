@@ -13,6 +13,7 @@
 #include "analysis/theorem_41.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "statement_support.h"
 
 enum { MOST_CLASSES = 5 };
 
@@ -80,16 +81,6 @@ static void spectrum_of(const cs_labelled *m, int64_t k, cs_spectrum *out)
     assert_true(out->k >= 1);
 }
 
-static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
-            return &list->item[i];
-        }
-    }
-    return NULL;
-}
-
 /* A bound that is attained exactly is INCONCLUSIVE; one that is missed by more than rounding fails
  * the test, and so does an error estimate that excuses everything. */
 static void check_corrected(const cs_statements *list, int number)
@@ -128,13 +119,12 @@ static void corrected_bounds_hold(void **state)
         assert_int_equal(cs_theorem_41(&m, &spectrum, "random", &o, &list, &table), CS_OK);
         check_corrected(&list, n);
         assert_true(table.rows == spectrum.k);
-        const cs_statement *sharp = find(&list, "4.1-sharp", CS_CORRECTED);
-        assert_non_null(sharp);
+        const cs_statement *sharp = statement_of(&list, "4.1-sharp", CS_CORRECTED);
         informative += sharp->verdict == CS_PASS;
-        noisy += find(&list, "4.1-soft", CS_CORRECTED) != NULL;
+        noisy += has_statement(&list, "4.1-soft", CS_CORRECTED);
         rotated += json_integer_value(json_object_get(sharp->details, "rotations")) > 0;
         truncated += spectrum.rank < 0;
-        assert_int_equal(find(&list, "4.1", CS_PRINTED)->verdict, CS_UNSPECIFIED);
+        assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_UNSPECIFIED);
         cs_table_free(&table);
         cs_statements_free(&list);
         cs_spectrum_free(&spectrum);
@@ -311,7 +301,7 @@ static void unweighted_least_squares_breaks_the_bound(void **state)
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_41_options o = {.seed = 1, .threads = 1};
         assert_int_equal(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL), CS_OK);
-        const cs_statement *s = find(&list, "4.1-unweighted", CS_PRINTED);
+        const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
         assert_non_null(s);
         broken = s->verdict == CS_FAIL;
         if (broken) {
@@ -333,11 +323,11 @@ static void the_unweighted_example(void **state)
     cs_statements list = {0};
     cs_theorem_41_options o = {.seed = 1, .threads = 1};
     assert_int_equal(cs_theorem_41_unweighted(&o, &list), CS_OK);
-    const cs_statement *s = find(&list, "4.1-unweighted", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);
     assert_true(fabs(s->lhs - 0.49) < 1e-15 && fabs(s->rhs - 0.0392) < 1e-9);
-    s = find(&list, "4.1-unweighted", CS_CORRECTED);
+    s = statement_of(&list, "4.1-unweighted", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_PASS);
     assert_true(fabs(s->lhs - 0.01) < 1e-15 && fabs(s->rhs - 0.0392) < 1e-9);
     cs_statements_free(&list);
@@ -353,11 +343,6 @@ static void the_unweighted_example(void **state)
         assert_int_equal(status, CS_ERR_MEMORY);
         cs_reason_clear();
     }
-}
-
-static double detail(const cs_statement *s, const char *key)
-{
-    return json_number_value(json_object_get(s->details, key));
 }
 
 /* A PASS never stands beside a t where the bound says nothing: 3 components, one class each, so
@@ -379,10 +364,11 @@ static void the_sides_shown_have_the_verdict(void **state)
             }
             assert_int_equal(s->verdict, CS_PASS);
             assert_true(isfinite(s->rhs) && s->rhs < s->trivial);
-            assert_true(detail(s, "t_vacuous") >= 2 && detail(s, "t_pass") >= 1);
-            assert_true(detail(s, "t_fail") == 0 && detail(s, "t_inconclusive") == 0);
-            assert_true(detail(s, "t_pass") + detail(s, "t_vacuous") == detail(s, "t_max"));
-            assert_true(detail(s, "t") >= detail(s, "first_informative_t"));
+            assert_true(detail_of(s, "t_vacuous") >= 2 && detail_of(s, "t_pass") >= 1);
+            assert_true(detail_of(s, "t_fail") == 0 && detail_of(s, "t_inconclusive") == 0);
+            assert_true(detail_of(s, "t_pass") + detail_of(s, "t_vacuous") ==
+                        detail_of(s, "t_max"));
+            assert_true(detail_of(s, "t") >= detail_of(s, "first_informative_t"));
         }
         cs_statements_free(&list);
     }
@@ -398,7 +384,7 @@ static void an_attained_bound_says_so(void **state)
     cs_statements list = {0};
     cs_theorem_41_options o = {.rotations = 3, .seed = 1, .threads = 1};
     assert_int_equal(cs_theorem_41_toy(&toy, 0, &o, &list, NULL), CS_OK);
-    const cs_statement *s = find(&list, "4.1-soft", CS_CORRECTED);
+    const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
     assert_false(cs_statements_failed(&list) || cs_statements_inconclusive(&list));
@@ -428,10 +414,10 @@ static void without_convergence_nothing_is_decided(void **state)
     cs_theorem_41_options o = {.rotations = 2, .seed = 1, .threads = 1};
     assert_int_equal(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL), CS_OK);
     for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
-        assert_int_equal(find(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
+        assert_int_equal(statement_of(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
     }
-    assert_int_equal(find(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
-    assert_int_equal(find(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
+    assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
+    assert_int_equal(statement_of(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
     assert_non_null(cs_statements_inconclusive(&list));
     cs_statements_free(&list);
     cs_spectrum_free(&spectrum);
@@ -455,7 +441,7 @@ static void toy_models_are_perfect_from_the_known_t(void **state)
                 assert_int_equal(cs_theorem_41_toy(&toy, 0, &o, &list, &table), CS_OK);
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
                 assert_null(cs_statements_inconclusive(&list));
-                const cs_statement *perfect = find(&list, "4.1-perfect", CS_CORRECTED);
+                const cs_statement *perfect = statement_of(&list, "4.1-perfect", CS_CORRECTED);
                 assert_non_null(perfect);
                 assert_int_equal(perfect->verdict, CS_PASS);
                 assert_true(perfect->lhs == (double)(m == 0 ? r * (s - 1) : r));

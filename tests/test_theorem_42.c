@@ -11,6 +11,7 @@
 
 #include "analysis/theorem_42.h"
 #include "base/mem.h"
+#include "statement_support.h"
 
 static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
 {
@@ -20,21 +21,10 @@ static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
     return toy;
 }
 
-static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        if (strcmp(list->item[i].id, id) == 0 && list->item[i].form == form) {
-            return &list->item[i];
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
-}
-
 static void expect(const cs_statements *list, const char *id, cs_statement_form form,
                    cs_verdict verdict)
 {
-    const cs_statement *s = find(list, id, form);
+    const cs_statement *s = statement_of(list, id, form);
     if (s->verdict != verdict) {
         fail_msg("%s: %s, wanted %s (%.17g against %.17g, error %g)", id,
                  cs_verdict_name(s->verdict), cs_verdict_name(verdict), s->lhs, s->rhs, s->error);
@@ -65,8 +55,8 @@ static void the_default_toy(void **state)
     expect(&list, "4.2-ar-ones-none", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-ar-ones-shared", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-ar-ones-class", CS_PRINTED, CS_PASS);
-    assert_true(find(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 9);
-    assert_true(find(&list, "4.2-ar-ones-shared", CS_PRINTED)->lhs == 10);
+    assert_true(statement_of(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 9);
+    assert_true(statement_of(&list, "4.2-ar-ones-shared", CS_PRINTED)->lhs == 10);
     expect(&list, "4.2-masked", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-strict-none", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-strict-shared", CS_PRINTED, CS_FAIL);
@@ -94,7 +84,7 @@ static void the_default_toy(void **state)
     expect(&list, "4.2-lemma-rest", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-zeros", CS_PRINTED, CS_FAIL);
     /* theory.md 5: 4.62 printed, 0.144 true. */
-    const cs_statement *s = find(&list, "4.2-proof-normalised", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "4.2-proof-normalised", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
     cs_table_free(&table);
@@ -108,7 +98,7 @@ static void group_and_diverse_differ(void **state)
     cs_toy toy = toy_of(2, 3, 2, 1);
     cs_statements list = {0};
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    const cs_statement *s = find(&list, "5.1-equivalence", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "5.1-equivalence", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);
     assert_true(fabs(s->lhs - 0.5) < 1e-12 && fabs(s->rhs - 1 / sqrt(3)) < 1e-12);
@@ -150,7 +140,7 @@ static void own_objectives(void **state)
         cs_statements list = {0};
         assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
         corrected_hold(&list);
-        (void)find(&list, "4.2-own-reduction", CS_CORRECTED);
+        (void)statement_of(&list, "4.2-own-reduction", CS_CORRECTED);
         cs_statements_free(&list);
     }
 }
@@ -163,14 +153,9 @@ static void a_large_toy(void **state)
     cs_statements list = {0};
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
     corrected_hold(&list);
-    assert_true(find(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 1100000);
-    (void)find(&list, "4.2-diverse-ar-closed", CS_CORRECTED);
+    assert_true(statement_of(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 1100000);
+    (void)statement_of(&list, "4.2-diverse-ar-closed", CS_CORRECTED);
     cs_statements_free(&list);
-}
-
-static double detail(const cs_statement *s, const char *key)
-{
-    return json_number_value(json_object_get(s->details, key));
 }
 
 /* AR has r (s-1) ones, one more with a shared empty prefix: at the next j it has 0, masked more. */
@@ -192,14 +177,14 @@ static void the_printed_comparison_fails_where_ar_has_ended(void **state)
                 cs_statements list = {0};
                 assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
                 for (size_t i = 0; s - m > 1 && i < 3; ++i) {
-                    const cs_statement *p = find(&list, prefix[i].id, CS_PRINTED);
+                    const cs_statement *p = statement_of(&list, prefix[i].id, CS_PRINTED);
                     const bool fails = prefix[i].ones < (double)(r * s);
                     assert_int_equal(p->verdict, fails ? CS_FAIL : CS_PASS);
                     assert_true((p->counterexample != NULL) == fails);
                     assert_true(fabs(p->lhs - second) < 1e-12);
                     assert_true(fabs(p->rhs - (fails ? 0 : 1)) < 1e-12);
-                    assert_true(!fails || detail(p, "j") == prefix[i].ones + 1);
-                    p = find(&list, prefix[i].id, CS_CORRECTED);
+                    assert_true(!fails || detail_of(p, "j") == prefix[i].ones + 1);
+                    p = statement_of(&list, prefix[i].id, CS_CORRECTED);
                     assert_true(p->verdict == CS_PASS && fabs(p->rhs - 1) < 1e-12);
                 }
                 for (int64_t i = 0; s - m == 1 && i < list.count; ++i) {
@@ -218,10 +203,10 @@ static void one_token_leaves_the_printed_rows_undefined(void **state)
     cs_toy toy = toy_of(2, 4, 1, 2);
     cs_statements list = {0};
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    const cs_statement *s = find(&list, "4.2-proof-ar-rows", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "4.2-proof-ar-rows", CS_PRINTED);
     assert_true(s->verdict == CS_INCONCLUSIVE && isnan(s->rhs) && s->lhs == 6);
     assert_non_null(strstr(s->text, "0/0"));
-    s = find(&list, "4.2-proof-ar-rows", CS_CORRECTED);
+    s = statement_of(&list, "4.2-proof-ar-rows", CS_CORRECTED);
     assert_true(s->verdict == CS_PASS && s->rhs == 6);
     cs_statements_free(&list);
 }
@@ -234,14 +219,14 @@ static void proof_lines_look_at_every_block(void **state)
     cs_toy toy = toy_of(2, 4, 3, 1);
     cs_statements list = {0};
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    const cs_statement *s = find(&list, "4.2-proof-ar-block", CS_PRINTED);
+    const cs_statement *s = statement_of(&list, "4.2-proof-ar-block", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->lhs == 3 && s->rhs == 27);
     expect(&list, "4.2-proof-ar-entry", CS_CORRECTED, CS_PASS);
     expect(&list, "4.2-proof-ar-normalised", CS_PRINTED, CS_PASS);
     cs_statements_free(&list);
     toy = toy_of(2, 4, 2, 3); /* one masked token: no two positions meet, all those entries are 0 */
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    s = find(&list, "4.2-proof-gram-other", CS_PRINTED);
+    s = statement_of(&list, "4.2-proof-gram-other", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 0 && s->rhs == 0);
     expect(&list, "4.2-proof-gram-classes", CS_PRINTED, CS_PASS);
     cs_statements_free(&list);
@@ -254,11 +239,12 @@ static void sampled_ratios_say_so(void **state)
     cs_toy toy = toy_of(2, 100, 2, 50);
     cs_statements list = {0};
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    assert_non_null(strstr(find(&list, "4.2-ratio", CS_PRINTED)->input, "m = 1..99 in steps of 2"));
+    assert_non_null(
+        strstr(statement_of(&list, "4.2-ratio", CS_PRINTED)->input, "m = 1..99 in steps of 2"));
     cs_statements_free(&list);
     toy = toy_of(2, 5, 2, 2);
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_OK);
-    assert_null(strstr(find(&list, "4.2-ratio", CS_PRINTED)->input, "steps"));
+    assert_null(strstr(statement_of(&list, "4.2-ratio", CS_PRINTED)->input, "steps"));
     cs_statements_free(&list);
 }
 

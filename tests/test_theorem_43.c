@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "model_support.h"
+#include "statement_support.h"
 #include "theorem_43_support.h"
 
 static void expect_reason(const char *text)
@@ -31,19 +32,6 @@ static void audit(const cs_43_model *m, const cs_43_text *text, const cs_43_opti
     if (list) {
         must(cs_43_state(m, a, "test", list));
     }
-}
-
-static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form,
-                                int nth)
-{
-    for (int64_t i = 0; i < list->count; ++i) {
-        const cs_statement *s = &list->item[i];
-        if (strcmp(s->id, id) == 0 && s->form == form && nth-- == 0) {
-            return s;
-        }
-    }
-    fail_msg("no statement %s", id);
-    return NULL;
 }
 
 /* x = 1 everywhere: z(X) = |X|^p (1, -2); tokens 0 only, X_- by (1/4, 3/4). */
@@ -116,7 +104,7 @@ static void examples_have_the_numbers_of_the_theory(void **state)
         {"4.3-example-order", CS_PRINTED, 0, 0, -1, CS_FAIL},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
-        const cs_statement *s = find(&list, known[i].id, known[i].form, known[i].nth);
+        const cs_statement *s = nth_statement_of(&list, known[i].id, known[i].form, known[i].nth);
         assert_true(fabs(s->lhs - known[i].lhs) < 1e-9);
         assert_true(s->rhs == known[i].rhs || fabs(s->rhs - known[i].rhs) < 1e-9);
         assert_int_equal(s->verdict, known[i].verdict);
@@ -187,14 +175,14 @@ static void a_broken_eta_fails(void **state)
         cs_statements list = {0};
         const cs_43_options o = {.unmasked = 2, .eta_scale = broken ? 0.5 : 1};
         audit(&m, &text, &o, &a, &list);
-        const cs_statement *s = find(&list, "4.3-sharp-p2", CS_CORRECTED, 0);
+        const cs_statement *s = statement_of(&list, "4.3-sharp-p2", CS_CORRECTED);
         assert_true(fabs(s->lhs - 0.75) < 1e-15);
         assert_true(fabs(s->rhs - (broken ? 0.375 : 0.75)) < 1e-14);
         if (broken) {
             assert_int_equal(s->verdict, CS_FAIL);
             assert_non_null(s->counterexample);
             assert_true(cs_statements_failed(&list));
-            s = find(&list, "4.3-epsilon-p2", CS_CORRECTED, 0);
+            s = statement_of(&list, "4.3-epsilon-p2", CS_CORRECTED);
             assert_int_equal(s->verdict, CS_FAIL);
         } else {
             assert_true(s->verdict == CS_PASS || s->attained);
