@@ -24,15 +24,6 @@ typedef struct {
     cs_train_options options;
 } run;
 
-static cs_special_ids special_ids(const cs_tokenizer *t)
-{
-    return (cs_special_ids){.pad = cs_tokenizer_special(t, CS_TOKEN_PAD),
-                            .bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
-                            .eos = cs_tokenizer_special(t, CS_TOKEN_EOS),
-                            .mask = cs_tokenizer_special(t, CS_TOKEN_MASK),
-                            .unk = cs_tokenizer_special(t, CS_TOKEN_UNK)};
-}
-
 /* A GPU that was not asked for by name is a matter of taste: only a note says why there is none. */
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
@@ -89,7 +80,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 {
     cs_status status = cs_args_refuse_model(args);
     if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
-        complete_ids(&r->model.config, special_ids(r->tokenizer));
+        complete_ids(&r->model.config, cs_special_ids_of(r->tokenizer));
         status = check_kind(args, from, &r->model.config);
     }
     return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
@@ -106,7 +97,7 @@ static cs_status make_model(const cs_args *args, run *r)
     }
     status = cs_args_model(args, &r->options, &config);
     config.vocab = cs_tokenizer_vocab(r->tokenizer);
-    cs_model_config_ids(&config, special_ids(r->tokenizer));
+    cs_model_config_ids(&config, cs_special_ids_of(r->tokenizer));
     if (status == CS_OK && (status = cs_model_config_check(&config)) == CS_OK &&
         (status = cs_args_check_decoder(&r->options.task, &config)) == CS_OK &&
         (status = cs_task_check(&r->options.task, &config)) == CS_OK &&

@@ -213,3 +213,12 @@ cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **
     cs_free(path);
     return status;
 }
+
+cs_special_ids cs_special_ids_of(const cs_tokenizer *t)
+{
+    return (cs_special_ids){.pad = cs_tokenizer_special(t, CS_TOKEN_PAD),
+                            .bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
+                            .eos = cs_tokenizer_special(t, CS_TOKEN_EOS),
+                            .mask = cs_tokenizer_special(t, CS_TOKEN_MASK),
+                            .unk = cs_tokenizer_special(t, CS_TOKEN_UNK)};
+}

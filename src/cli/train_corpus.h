@@ -3,6 +3,7 @@
 #define CS_CLI_TRAIN_CORPUS_H
 
 #include "cli/opt.h"
+#include "model/config.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 
@@ -16,5 +17,8 @@ cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus,
 
 /* Renumbers (exposed for tests). */
 cs_status cs_corpus_specials_first(cs_corpus *corpus) CS_MUST_CHECK;
+
+/* Those that the tokenizer has. */
+cs_special_ids cs_special_ids_of(const cs_tokenizer *t);
 
 #endif

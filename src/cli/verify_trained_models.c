@@ -10,21 +10,13 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cli/train_corpus.h"
 #include "cli/verify_trained.h"
 #include "train/trainer.h"
 
 enum { BATCH = 128, MOST_HEADS = 64, CHUNK = 256, FRESH = 4096, NETWORK_WIDTH = 32 };
 
 /* --- common ------------------------------------------------------------------------------------*/
-
-static cs_special_ids special_ids(const cs_tokenizer *t)
-{
-    return (cs_special_ids){.pad = cs_tokenizer_special(t, CS_TOKEN_PAD),
-                            .bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
-                            .eos = cs_tokenizer_special(t, CS_TOKEN_EOS),
-                            .mask = cs_tokenizer_special(t, CS_TOKEN_MASK),
-                            .unk = cs_tokenizer_special(t, CS_TOKEN_UNK)};
-}
 
 static cs_task task_of(const cs_trained *t)
 {
@@ -158,7 +150,7 @@ cs_status cs_trained_linear(const cs_trained *t, double factor, cs_dense *f, cs_
                               .layers = 1,
                               .heads = t->width <= MOST_HEADS ? t->width : 1};
     cs_model_config_default(CS_ARCH_LINEAR, &config);
-    cs_model_config_ids(&config, special_ids(t->tokenizer));
+    cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
     config.pooling = CS_TRAINED_POOLING;
     o.loss = CS_LOSS_SPECTRAL;
     o.spectral_factor = factor;
@@ -402,7 +394,7 @@ cs_status cs_trained_network(const cs_trained *t, cs_learned_entropy *out)
                               .heads = 2,
                               .inner = (int64_t)4 * NETWORK_WIDTH};
     cs_model_config_default(CS_ARCH_GPT2, &config);
-    cs_model_config_ids(&config, special_ids(t->tokenizer));
+    cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
     config.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
     o.batch = 64;
     o.steps = o.steps / 4 > 0 ? o.steps / 4 : 1; /* it needs less, and a step costs more */

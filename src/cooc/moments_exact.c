@@ -16,10 +16,10 @@
  * against frequent runs as a dense product. Ranks fall with the degree, so what is hit often lies
  * together and stays in the caches; the accumulator is a tile of TILE doubles, whatever the order
  * of the matrix, beyond which every row is searched for its part: tiles of the first or second
- * cache's size cost more in searches than they save in misses (1.5 times at 2^15, 4.5 times at 2^12).
- * Few entries are squared where they were put, many by a pass over the tile.
- * Walks are dealt to threads in items of about equal work that depend on the matrix alone; their
- * compensated sums are added in order, so the bits do not depend on the threads.
+ * cache's size cost more in searches than they save in misses (1.5 times at 2^15, 4.5 times at
+ * 2^12). Few entries are squared where they were put, many by a pass over the tile. Walks are dealt
+ * to threads in items of about equal work that depend on the matrix alone; their compensated sums
+ * are added in order, so the bits do not depend on the threads.
  *
  * Limits: two reordered copies of the matrix are kept where walks begin on both sides. A group is
  * not split: a matrix of a few huge rows and columns runs on few threads.
@@ -27,18 +27,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/compensated.h"
 #include "cooc/moments_private.h"
-
-/* As in linalg/csr_apply.c: one function body for several instruction sets. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CS_CLONES
-#endif
 
 enum {
     PANEL = CS_WALK_PANEL,

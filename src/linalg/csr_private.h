@@ -3,16 +3,8 @@
 #ifndef CS_LINALG_CSR_PRIVATE_H
 #define CS_LINALG_CSR_PRIVATE_H
 
+#include "base/clones.h"
 #include "linalg/csr.h"
-
-/* One function body for several instruction sets, chosen when the program starts. Off under
- * sanitizers, whose run time is not ready when the choice is made. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CS_CLONES
-#endif
 
 enum {
     CS_CSR_SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
