@@ -14,73 +14,17 @@
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "perplexity_support.h"
 #include "train_support.h"
-
-/* Every kind of model with every way in which it is asked. */
-static const struct {
-    recipe recipe;
-    cs_decoder_attention attention;
-    cs_kind kind;
-    cs_ask ask;
-} CASES[] = {
-    {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2}, 0, CS_KIND_CAUSAL, CS_ASK_PREFIX},
-    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA}, 0, CS_KIND_MASKED, CS_ASK_APPEND},
-    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_BERT}, 0, CS_KIND_MASKED, CS_ASK_REMAINING},
-    {{.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM},
-     0,
-     CS_KIND_MASKED,
-     CS_ASK_PSEUDO},
-    {{.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, 0, CS_KIND_TWO_STREAM, CS_ASK_PREFIX},
-    {{.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}, 0, CS_KIND_LINEAR, CS_ASK_PREFIX},
-#define MAE_RECIPE                                                                                 \
-    {                                                                                              \
-        .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .decoder_layers = 1           \
-    }
-    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_APPEND},
-    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_REMAINING},
-    {MAE_RECIPE, CS_DECODER_SELF, CS_KIND_MAE, CS_ASK_PSEUDO},
-};
-enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
-
-static training open_case(int i)
-{
-    return make_training(&CASES[i].recipe, "");
-}
-
-static cs_perplexity_options options_of(int i)
-{
-    return (cs_perplexity_options){.kind = CASES[i].kind, .ask = CASES[i].ask, .batch = 3};
-}
-
-static cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o)
-{
-    cs_perplexity p = {0};
-    must(cs_perplexity_of(&t->model, &t->corpus, o, &p));
-    return p;
-}
-
-static void set_all(training *t, float value)
-{
-    for (int64_t i = 0; i < t->model.params.count; ++i) {
-        const cs_param *param = &t->model.params.param[i];
-        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
-        assert_non_null(x);
-        for (int64_t k = 0; k < param->rows * param->cols; ++k) {
-            x[k] = value;
-        }
-        must(cs_params_set(&t->model.params, i, CS_PARAM_VALUE, x));
-        cs_free(x);
-    }
-}
 
 /* All parameters 0: every token has probability 1 / V, whatever is asked. */
 static void uniform_models(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASE_COUNT; ++i) {
-        training t = open_case(i);
-        set_all(&t, 0);
-        cs_perplexity_options o = options_of(i);
+    for (int i = 0; i < PERPLEXITY_CASES; ++i) {
+        training t = perplexity_case_of(i);
+        set_all_parameters(&t, 0);
+        cs_perplexity_options o = perplexity_options_of(i);
         cs_perplexity p = perplexity_of(&t, &o);
         double expected = log((double)t.model.config.vocab);
         int64_t tokens = t.corpus.tokens - (o.ask == CS_ASK_PSEUDO ? 0 : t.corpus.documents);
@@ -147,15 +91,15 @@ static void agrees_with_the_trainer(void **state)
 static void prefixes_see_no_further(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASE_COUNT; ++i) {
-        if (CASES[i].ask == CS_ASK_PSEUDO) {
+    for (int i = 0; i < PERPLEXITY_CASES; ++i) {
+        if (perplexity_cases[i].ask == CS_ASK_PSEUDO) {
             continue;
         }
-        training t = open_case(i);
+        training t = perplexity_case_of(i);
         uint8_t keep[64] = {0};
         int64_t d = 6, first = t.corpus.doc_ptr[d]; /* nine tokens */
         keep[d] = 1;
-        cs_perplexity_options o = options_of(i);
+        cs_perplexity_options o = perplexity_options_of(i);
         o.keep = keep;
         cs_perplexity before = perplexity_of(&t, &o);
         t.corpus.token[first + 5] = t.corpus.token[first + 5] == 9 ? 10 : 9;
@@ -180,13 +124,13 @@ static void prefixes_see_no_further(void **state)
 static void company_does_not_matter(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASE_COUNT; ++i) {
+    for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         cs_perplexity first = {0};
         for (int threads = 1; threads < 3; ++threads) {
-            recipe r = CASES[i].recipe;
+            recipe r = perplexity_cases[i].recipe;
             r.threads = threads;
             training t = make_training(&r, "");
-            cs_perplexity_options o = options_of(i);
+            cs_perplexity_options o = perplexity_options_of(i);
             cs_perplexity p = perplexity_of(&t, &o);
             if (threads == 1) {
                 first = p;
@@ -216,8 +160,8 @@ static void jackknife(void **state)
 {
     (void)state;
     enum { BLOCKS = 4, DOCUMENTS = 20 };
-    training t = open_case(0);
-    cs_perplexity_options o = options_of(0);
+    training t = perplexity_case_of(0);
+    cs_perplexity_options o = perplexity_options_of(0);
     o.blocks = BLOCKS;
     o.seed = 11;
     cs_perplexity p = perplexity_of(&t, &o);
@@ -275,16 +219,16 @@ static void reference(void **state)
 {
     (void)state;
     enum { MOST = 64 };
-    for (int i = 0; i < CASE_COUNT; ++i) {
-        training t = open_case(i);
+    for (int i = 0; i < PERPLEXITY_CASES; ++i) {
+        training t = perplexity_case_of(i);
         double nats[MOST], total = 0;
         int64_t vocab = t.model.config.vocab, tokens = 0;
         assert_true(vocab <= MOST);
-        set_all(&t, 0);
+        set_all_parameters(&t, 0);
         for (int64_t v = 0; v < vocab; ++v) {
             nats[v] = 1 + 0.25 * (double)(v % 5);
         }
-        cs_perplexity_options o = options_of(i);
+        cs_perplexity_options o = perplexity_options_of(i);
         o.reference = nats;
         cs_perplexity p = perplexity_of(&t, &o);
         for (int64_t k = 0; k < p.lengths; ++k) {
@@ -321,7 +265,7 @@ static void reference(void **state)
 static void bytes_and_pieces(void **state)
 {
     (void)state;
-    training t = open_case(0);
+    training t = perplexity_case_of(0);
     int32_t bytes[64];
     int64_t expected = 0, pieces = 0, tokens = 0;
     for (int32_t v = 0; v < 64; ++v) {
@@ -337,7 +281,7 @@ static void bytes_and_pieces(void **state)
             }
         }
     }
-    cs_perplexity_options o = options_of(0);
+    cs_perplexity_options o = perplexity_options_of(0);
     o.max_length = 4;
     o.token_bytes = bytes;
     cs_perplexity p = perplexity_of(&t, &o);
@@ -354,12 +298,12 @@ static void bytes_and_pieces(void **state)
 static void some_positions(void **state)
 {
     (void)state;
-    for (int i = 1; i < CASE_COUNT; ++i) {
-        if (CASES[i].ask == CS_ASK_PREFIX) {
+    for (int i = 1; i < PERPLEXITY_CASES; ++i) {
+        if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
         }
-        training t = open_case(i);
-        cs_perplexity_options o = options_of(i);
+        training t = perplexity_case_of(i);
+        cs_perplexity_options o = perplexity_options_of(i);
         o.positions = 2;
         o.seed = 3;
         cs_perplexity p = perplexity_of(&t, &o);
@@ -380,151 +324,14 @@ static void some_positions(void **state)
     }
 }
 
-/* All parameters 0 but the bias of the logits: the loss of a token, log sum exp - its bias, is that
- * of no context. Pieces of few tokens hold the likeliest one alone. */
-static void prepare_losses(training *t, double *loss)
-{
-    int64_t vocab = t->model.config.vocab;
-    float bias[64];
-    double sum = 0;
-    for (int64_t v = 0; v < vocab; ++v) {
-        bias[v] = v == 9 ? 3.0F : 0.25F * (float)(v % 7);
-        sum += exp((double)bias[v]);
-    }
-    for (int64_t v = 0; v < vocab; ++v) {
-        loss[v] = log(sum) - (double)bias[v];
-    }
-    set_all(t, 0);
-    int64_t number = cs_params_find(&t->model.params, "head.bias");
-    assert_true(number >= 0);
-    must(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, bias));
-    for (int64_t d = 0; d < t->corpus.documents; ++d) {
-        int64_t first = t->corpus.doc_ptr[d], end = t->corpus.doc_ptr[d + 1];
-        for (int64_t i = first; i < end && end - first <= 5; ++i) {
-            t->corpus.token[i] = 9;
-        }
-    }
-}
-
-/* Over all positions: the mean loss; the variance of its estimate from two drawn a document,
- * sum_d N_d^2 (1 - n_d / N_d) S_d^2 / n_d / N^2 (stratified sampling without replacement); what
- * the mean of drawn losses without weights would estimate. */
-static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first, double *mean,
-                          double *variance, double *unweighted)
-{
-    double all = 0, total = 0, drawn = 0, drawn_total = 0;
-    *variance = 0;
-    for (int64_t d = 0; d < c->documents; ++d) {
-        int64_t from = c->doc_ptr[d] + first, end = c->doc_ptr[d + 1];
-        double n = (double)(end - from), sum = 0, squares = 0, taken = n < 2 ? n : 2;
-        for (int64_t i = from; i < end; ++i) {
-            sum += loss[c->token[i]];
-        }
-        for (int64_t i = from; i < end; ++i) {
-            squares += pow(loss[c->token[i]] - sum / n, 2);
-        }
-        *variance += n > 2 ? n * n * (1 - taken / n) * squares / (n - 1) / taken : 0;
-        all += n;
-        total += sum;
-        drawn += taken;
-        drawn_total += taken * sum / n;
-    }
-    *mean = total / all;
-    *variance /= all * all;
-    *unweighted = drawn_total / drawn;
-}
-
-/* The mean over draws is the number of all positions, within five standard deviations of it; so
- * narrow that draws without weights would be found out. */
-static void draws_are_weighted(void **state)
-{
-    (void)state;
-    enum { SEEDS = 200 };
-    int32_t bytes[64];
-    for (int32_t v = 0; v < 64; ++v) {
-        bytes[v] = 2;
-    }
-    for (int i = 1; i < CASE_COUNT; ++i) {
-        if (CASES[i].ask == CS_ASK_PREFIX) {
-            continue;
-        }
-        training t = open_case(i);
-        double loss[64], mean, variance, unweighted, got = 0;
-        prepare_losses(&t, loss);
-        expect_of_two(&t.corpus, loss, CASES[i].ask == CS_ASK_PSEUDO ? 0 : 1, &mean, &variance,
-                      &unweighted);
-        cs_perplexity_options o = options_of(i);
-        o.batch = 16;
-        o.token_bytes = bytes;
-        cs_perplexity all = perplexity_of(&t, &o);
-        assert_true(fabs(all.nll - mean) < 1e-6);
-        cs_perplexity_free(&all);
-        o.positions = 2;
-        for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            cs_perplexity p = perplexity_of(&t, &o);
-            got += p.nll / SEEDS;
-            assert_true(fabs(p.bits_per_byte - p.nll / (2 * log(2.0))) < 1e-12);
-            assert_int_equal(p.bytes, 2 * p.tokens);
-            cs_perplexity_free(&p);
-        }
-        double bound = 5 * sqrt(variance / SEEDS) + 1e-6; /* float losses */
-        assert_true(fabs(unweighted - mean) > 2 * bound);
-        assert_true(fabs(got - mean) < bound);
-        free_training(&t);
-    }
-}
-
-/* Losses of two pieces of a block each, drawn ones times the tokens that they stand for; the
- * jackknife leaves out these sums. */
-static void errors_are_weighted(void **state)
-{
-    (void)state;
-    training t = open_case(1);
-    double loss[64], sum = 0, all = 0, mean[2] = {0};
-    prepare_losses(&t, loss);
-    int64_t pick[2] = {-1, -1}; /* a short document, a long one, of other blocks */
-    cs_perplexity_options o = options_of(1);
-    o.positions = 1;
-    o.blocks = 2;
-    o.seed = 5;
-    uint8_t keep[64] = {0};
-    for (int64_t d = 0; d < t.corpus.documents; ++d) {
-        int64_t n = t.corpus.doc_ptr[d + 1] - t.corpus.doc_ptr[d];
-        cs_rng rng = cs_rng_at(o.seed, CS_STREAM_SPLIT, (uint64_t)d);
-        int64_t block = cs_rng_below(&rng, 2);
-        if ((block == 0 && n <= 5) || (block == 1 && n > 5)) {
-            pick[block] = d;
-        }
-    }
-    assert_true(pick[0] >= 0 && pick[1] >= 0);
-    for (int b = 0; b < 2; ++b) { /* one token all over: whichever is drawn */
-        int64_t first = t.corpus.doc_ptr[pick[b]], end = t.corpus.doc_ptr[pick[b] + 1];
-        for (int64_t i = first; i < end; ++i) {
-            t.corpus.token[i] = b == 0 ? 9 : 8;
-        }
-        keep[pick[b]] = 1;
-        mean[b] = loss[b == 0 ? 9 : 8];
-        sum += (double)(end - first - 1) * mean[b];
-        all += (double)(end - first - 1);
-    }
-    o.keep = keep;
-    cs_perplexity p = perplexity_of(&t, &o);
-    assert_int_equal(p.tokens, 2);
-    assert_true(fabs(p.nll - sum / all) < 1e-6);
-    /* theta without a block is the other's mean: se^2 = 1/2 2 ((m_0 - m_1) / 2)^2 */
-    assert_true(fabs(p.se - fabs(mean[0] - mean[1]) / 2) < 1e-6);
-    cs_perplexity_free(&p);
-    free_training(&t);
-}
-
 /* Masks up to the piece's length are those of a fill to that length; more masks are another input.
  */
 static void filling(void **state)
 {
     (void)state;
-    training t = open_case(2);
+    training t = perplexity_case_of(2);
     uint8_t keep[64] = {[3] = 1}; /* six tokens */
-    cs_perplexity_options o = options_of(2);
+    cs_perplexity_options o = perplexity_options_of(2);
     o.keep = keep;
     cs_perplexity own = perplexity_of(&t, &o);
     o.fill_length = 6;
@@ -572,7 +379,7 @@ static void bad_options(void **state)
         {5, {.kind = CS_KIND_CAUSAL}, CS_ERR_USAGE, "linear"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        training t = open_case(bad[i].which);
+        training t = perplexity_case_of(bad[i].which);
         cs_perplexity p = {0};
         assert_fails(cs_perplexity_of(&t.model, &t.corpus, &bad[i].o, &p), bad[i].code,
                      bad[i].part);
@@ -585,13 +392,13 @@ static void bad_models(void **state)
 {
     (void)state;
     cs_perplexity p = {0};
-    training t = open_case(1);
-    cs_perplexity_options o = options_of(1);
+    training t = perplexity_case_of(1);
+    cs_perplexity_options o = perplexity_options_of(1);
     t.model.config.mask_id = -1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no mask token");
     free_training(&t);
-    t = open_case(0);
-    o = options_of(0);
+    t = perplexity_case_of(0);
+    o = perplexity_options_of(0);
     t.corpus.token[t.corpus.doc_ptr[2] + 3] = -5;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
                  "document 2: token -5 at place 3");
@@ -600,7 +407,7 @@ static void bad_models(void **state)
     o.from_nothing = true;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no begin token");
     o.from_nothing = false;
-    set_all(&t, NAN);
+    set_all_parameters(&t, NAN);
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
                  "log-probability is not a number");
     free_training(&t);
@@ -623,7 +430,7 @@ static cs_status ask_once(const char *path)
 static void allocations(void **state)
 {
     (void)state;
-    held = open_case(0);
+    held = perplexity_case_of(0);
     fail_each_allocation(ask_once, "");
     free_training(&held);
 }
@@ -640,8 +447,6 @@ int main(void)
         cmocka_unit_test(reference),
         cmocka_unit_test(bytes_and_pieces),
         cmocka_unit_test(some_positions),
-        cmocka_unit_test(draws_are_weighted),
-        cmocka_unit_test(errors_are_weighted),
         cmocka_unit_test(filling),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(bad_models),

@@ -1,0 +1,26 @@
+/* What the tests of perplexity share: models of every kind. Include after cmocka.h. */
+#ifndef CS_TESTS_PERPLEXITY_SUPPORT_H
+#define CS_TESTS_PERPLEXITY_SUPPORT_H
+
+#include "analysis/perplexity.h"
+#include "train_support.h"
+
+enum { PERPLEXITY_CASES = 9 };
+
+typedef struct {
+    recipe recipe;
+    cs_kind kind;
+    cs_ask ask;
+} perplexity_case;
+
+/* Every kind of model with every way in which it is asked. */
+extern const perplexity_case perplexity_cases[PERPLEXITY_CASES];
+
+training perplexity_case_of(int i);
+cs_perplexity_options perplexity_options_of(int i); /* batches of 3 */
+cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o);
+
+/* Every entry of every parameter. */
+void set_all_parameters(training *t, float value);
+
+#endif
