@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from harness import Checks, cospec, differ
 
 QUANTILES = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
+JACKKNIFE = 6  # blocks of a ranking
 
 
 def similarities(x, cosine, self, centre):
@@ -56,9 +57,14 @@ def check_features(x, path, groups, pairs, **flags):
             or differ(se / error, got_se / error, 2 * np.sqrt(b - 1), "se in units of the values' tolerance"))
 
 
-def orders(value, se, i, j):
+def orders(value, se, freedom, i, j):
+    """Which is larger, where Welch's test at 5 % tells; freedom infinite: a standard error that is known."""
+    variance = se[[i, j]] ** 2
+    inverse = np.sum(variance**2 / freedom[[i, j]])
+    nu = np.floor(variance.sum() ** 2 / inverse) if inverse > 0 else np.inf
+    quantile = scipy.stats.norm.ppf(0.975) if nu > 10000 else scipy.stats.t.ppf(0.975, nu)
     gap = value[i] - value[j]
-    return np.sign(gap) if abs(gap) > 1.959963984540054 * np.hypot(se[i], se[j]) else 0
+    return np.sign(gap) if abs(gap) > quantile * np.sqrt(variance.sum()) else 0
 
 
 def check_ranking(rng, folder, models, ties):
@@ -71,27 +77,30 @@ def check_ranking(rng, folder, models, ties):
     quantity = {}
     with open(truth, "w", newline="") as f:
         out = csv.writer(f)
-        out.writerow(("series", "target_position", "context", "metric", "definition", "value", "se"))
+        out.writerow(("series", "target_position", "context", "metric", "definition", "value", "se", "blocks"))
         for metric in ("sum_sigma4", "components", "gap"):
             for position in ("blind", "given"):
                 v = rng.integers(0, ties, models).astype(float) if ties else rng.standard_normal(models)
                 e = rng.random(models) * 0.5
-                quantity[metric, position] = v, e
-                out.writerows((f"model-{i}:t=1", position, "all", metric, "a, b", v[i], e[i]) for i in range(models))
-    got = cospec("connectivity", *words, pairs=50, jackknife=6, truth=truth)
+                blocks = rng.integers(0, 12, models)
+                blocks[blocks < 2] = 0
+                quantity[metric, position] = v, e, np.where(blocks > 0, blocks - 1.0, np.inf)
+                out.writerows((f"model-{i}:t=1", position, "all", metric, "a, b", v[i], e[i], blocks[i] or "")
+                              for i in range(models))
+    got = cospec("connectivity", *words, pairs=50, jackknife=JACKKNIFE, truth=truth)
     claims = {}
     for name in ("top_mean", "mean"):
         of = [{m["name"]: m for m in model["metrics"]}[name] for model in got["models"]]
-        claims[name] = np.array([m["value"] for m in of]), np.array([m["se"] for m in of])
+        claims[name] = np.array([m["value"] for m in of]), np.array([m["se"] for m in of]), np.full(models, JACKKNIFE - 1.0)
     if len(got["ranking"]) != 8:
         return f"{len(got['ranking'])} rankings"
     for r in got["ranking"]:
-        v, e = quantity[r["truth"], r["target_position"]]
+        v, e, freedom = quantity[r["truth"], r["target_position"]]
         v = -v if r["truth"] == "sum_sigma4" else v
-        claim, claim_se = claims[r["surrogate"]]
-        told = [orders(claim, claim_se, i, j) * orders(v, e, i, j) for i in range(models) for j in range(i)]
+        claim = claims[r["surrogate"]]
+        told = [orders(*claim, i, j) * orders(v, e, freedom, i, j) for i in range(models) for j in range(i)]
         want = [told.count(1), told.count(-1), told.count(0)]
-        tau = scipy.stats.kendalltau(claim, v, variant="b").statistic
+        tau = scipy.stats.kendalltau(claim[0], v, variant="b").statistic
         why = (differ(want, [r["agree"], r["disagree"], r["cannot_tell"]], 0, "counts")
                or differ([tau], [r["tau_b"]], 1e-12, "tau-b"))
         if why:
