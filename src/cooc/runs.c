@@ -255,30 +255,37 @@ typedef struct {
     int64_t first_run, last_run, first_range, last_range;
 } extent;
 
-static source source_of(const cs_run *run, const extent *e, int64_t room, cs_record *buffer)
+/* With a buffer of at most `room` records, and of no more than it has. */
+static source source_of(const cs_run *run, const extent *e, int64_t room)
 {
-    source s = {.buffer = buffer, .room = room, .offset = run->offset};
+    source s = {.offset = run->offset};
     for (int64_t i = 0; i < e->first_range; ++i) {
         s.offset += run->in_range[i];
     }
     for (int64_t i = e->first_range; i < e->last_range; ++i) {
         s.left += run->in_range[i];
     }
+    s.room = s.left < room ? s.left : room;
     return s;
 }
 
-/* Merges with `room` records of buffer a run. */
+/* Merges with at most `room` records of buffer a run. */
 static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room,
                               cs_record_visit visit, void *ctx)
 {
     int64_t count = e->last_run - e->first_run;
     source *all = cs_calloc(count, sizeof *all);
     source **heap = cs_alloc(count, sizeof *heap);
-    cs_record *buffers = cs_alloc(count * room, sizeof *buffers);
+    int64_t live = 0, records = 0;
+    for (int64_t i = 0; i < count && all; ++i) {
+        all[i] = source_of(&runs->run[e->first_run + i], e, room);
+        records += all[i].room;
+    }
+    cs_record *buffers = cs_alloc(records, sizeof *buffers), *buffer = buffers;
     cs_status status = all && heap && buffers ? CS_OK : CS_ERR_MEMORY;
-    int64_t live = 0;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        all[i] = source_of(&runs->run[e->first_run + i], e, room, buffers + i * room);
+        all[i].buffer = buffer;
+        buffer += all[i].room;
         status = refill(runs, &all[i]);
         if (all[i].next < all[i].end) {
             heap[live++] = &all[i];
