@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "cooc/builder.h"
 #include "cooc/builder_private.h"
+#include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 
@@ -105,14 +106,6 @@ static cs_cooc_options options_of(const char *spec, const char *context, int64_t
     return o;
 }
 
-static void assert_same(const cs_csr *a, const cs_csr *b)
-{
-    assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-    assert_memory_equal(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col);
-    assert_memory_equal(a->val, b->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
-}
-
 /* Row by row (a large budget) as by records (a small one): rows of few of the columns, which are
  * many words of the bitmap and more than 64 of them, and rows of many; windows inside a sequence,
  * whose places have the same units, across its ends, and longer than it. */
@@ -135,9 +128,9 @@ static void rows_of_many_columns_come_in_order(void **state)
         o.memory_budget = 1 << 20;
         assert_int_equal(cs_cooc_build(&corpus, &o, &records), CS_OK);
         assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
-        assert_same(&rows.matrix.a, &records.matrix.a);
-        assert_same(&rows.matrix.row_label, &records.matrix.row_label);
-        assert_same(&rows.matrix.col_label, &records.matrix.col_label);
+        assert_same_csr(&rows.matrix.a, &records.matrix.a);
+        assert_same_csr(&rows.matrix.row_label, &records.matrix.row_label);
+        assert_same_csr(&rows.matrix.col_label, &records.matrix.col_label);
         size_t count = (size_t)rows.matrix.a.rows;
         assert_memory_equal(rows.key, records.key, count * sizeof *rows.key);
         assert_memory_equal(rows.witness_sequence, records.witness_sequence,

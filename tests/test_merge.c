@@ -18,7 +18,7 @@
 #include "cooc/builder_private.h"
 #include "cooc_compare.h"
 
-enum { VOCAB = 500, LABELS = 3, SPANS = 5 };
+enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
 
 /* --- the collector ---------------------------------------------------------------------------- */
 
@@ -123,8 +123,10 @@ static void no_records_are_no_run(void **state)
 /* --- the merge -------------------------------------------------------------------------------- */
 
 typedef struct {
-    cs_record *record;
+    cs_record *record, *made, *held; /* made: before they were sorted and added up; held: of cut */
+    int64_t count[SPANS];            /* made */
     cs_span span[SPANS];
+    cs_cut cut[SPANS];
 } input;
 
 enum {
@@ -157,11 +159,38 @@ static cs_hash128 key_of(int kind, int64_t i, cs_rng *rng)
     }
 }
 
+/* What was made, as collectors hold it: a merge sorts it in place, so it is made anew for each. */
+static void hold(input *in)
+{
+    memcpy(in->held, in->made, SPANS * EACH * sizeof *in->held);
+    for (ptrdiff_t s = 0; s < SPANS; ++s) {
+        cs_collector c = {.slot = in->held + s * EACH, .used = in->count[s]};
+        cs_collector_cut(&c, &in->cut[s]);
+        assert_true(in->cut[s].record == c.slot && in->cut[s].begin[0] == 0);
+        assert_int_equal(in->cut[s].begin[CS_RANGES], c.used);
+        for (int64_t range = 0; range < CS_RANGES; ++range) {
+            for (int64_t i = in->cut[s].begin[range]; i < in->cut[s].begin[range + 1]; ++i) {
+                assert_int_equal(cs_range_of(c.slot + i), range);
+            }
+        }
+    }
+}
+
+static void free_input(input *in)
+{
+    free(in->record);
+    free(in->made);
+    free(in->held);
+}
+
 static input make_input(int kind)
 {
-    enum { EACH = 4000 };
-    input in = {.record = malloc(SPANS * EACH * sizeof *in.record)};
-    assert_non_null(in.record);
+    input in = {.record = NULL};
+    const size_t places = SPANS * EACH;
+    in.record = malloc(places * sizeof *in.record);
+    in.made = calloc(places, sizeof *in.made);
+    in.held = malloc(places * sizeof *in.held);
+    assert_true(in.record && in.made && in.held);
     cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, (uint64_t)kind);
     for (int s = 0; s < SPANS; ++s) {
         cs_record *r = in.record + s * EACH;
@@ -175,6 +204,8 @@ static input make_input(int kind)
                                .sequence = cs_rng_below(&rng, 1000),
                                .ordinal = i};
         }
+        in.count[s] = count;
+        memcpy(in.made + s * EACH, r, (size_t)count * sizeof *r);
         assert_int_equal(cs_records_sort(r, count, false), CS_OK);
         int64_t kept = 0;
         for (int64_t i = 0; i < count; ++i) {
@@ -241,8 +272,9 @@ static void ranges_merge_as_the_whole(void **state)
                                  CS_OK);
                 cs_runs runs;
                 spill(&in, &runs);
-                const cs_sorted sorted = {.span = in.span,
-                                          .spans = SPANS,
+                hold(&in);
+                const cs_sorted sorted = {.cut = in.cut,
+                                          .cuts = SPANS,
                                           .runs = way > 0 ? &runs : NULL,
                                           .budget = way == 2 ? 40000 : 1 << 24,
                                           .workers = workers};
@@ -252,7 +284,7 @@ static void ranges_merge_as_the_whole(void **state)
                 cs_runs_free(&runs);
             }
         }
-        free(in.record);
+        free_input(&in);
     }
 }
 
@@ -266,8 +298,9 @@ static void every_allocation_may_fail(void **state)
             cs_assembler *a = new_assembler();
             cs_runs runs;
             spill(&in, &runs);
-            const cs_sorted sorted = {.span = in.span,
-                                      .spans = SPANS,
+            hold(&in);
+            const cs_sorted sorted = {.cut = in.cut,
+                                      .cuts = SPANS,
                                       .runs = way < 2 ? NULL : &runs,
                                       .budget = 1 << 22,
                                       .workers = way % 2 ? 4 : 1};
@@ -286,7 +319,7 @@ static void every_allocation_may_fail(void **state)
         }
         assert_true(failures > 64); /* some in each range */
     }
-    free(in.record);
+    free_input(&in);
 }
 
 /* The file is cut off in its middle: the ranges that fail wake those that wait for them. */
@@ -306,7 +339,7 @@ static void short_files_are_named(void **state)
         cs_assembler_free(&a);
         cs_runs_free(&runs);
     }
-    free(in.record);
+    free_input(&in);
 }
 
 /* The flag cannot be lowered, so a child raises it. */
@@ -314,12 +347,13 @@ static void interrupts_wake_all(void **state)
 {
     (void)state;
     input in = make_input(UNIFORM);
+    hold(&in);
     (void)fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         cs_assembler *a = new_assembler();
-        const cs_sorted sorted = {.span = in.span, .spans = SPANS, .budget = 1 << 22, .workers = 4};
+        const cs_sorted sorted = {.cut = in.cut, .cuts = SPANS, .budget = 1 << 22, .workers = 4};
         (void)alarm(60);
         cs_interrupt_set();
         _exit(cs_merge(&sorted, a) == CS_ERR_INTERRUPT ? 0 : 1);
@@ -327,7 +361,7 @@ static void interrupts_wake_all(void **state)
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    free(in.record);
+    free_input(&in);
 }
 
 int main(void)

@@ -251,7 +251,7 @@ bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler *part)
  * of its last page. */
 static void prefer_large_pages(void *p, int64_t bytes)
 {
-    if (bytes >= INT64_C(1) << 26) {
+    if (bytes >= INT64_C(1) << 24) {
         cs_mem_large_pages(p, bytes);
     }
 }

@@ -59,6 +59,7 @@ typedef struct {
     double expected; /* contributions: an upper bound, but for draws */
     int workers;
     worker *worker;
+    cs_cut *cut; /* workers: what their collectors hold at the merge */
     cs_runs runs;
     int64_t budget;
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
@@ -227,7 +228,8 @@ static cs_status run_block(void *ctx, int64_t item, int number)
 static cs_status start_workers(build *b)
 {
     b->worker = cs_calloc(b->workers, sizeof *b->worker);
-    if (!b->worker) {
+    b->cut = cs_alloc(b->workers, sizeof *b->cut);
+    if (!b->worker || !b->cut) {
         return CS_ERR_MEMORY;
     }
     cs_status status = CS_OK;
@@ -254,7 +256,9 @@ static void stop_workers(build *b)
         cs_collector_free(&b->worker[i].collector);
     }
     cs_free(b->worker);
+    cs_free(b->cut);
     b->worker = NULL;
+    b->cut = NULL;
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -267,26 +271,31 @@ static void lose(build *b)
     (void)pthread_mutex_unlock(&b->lock);
 }
 
-static cs_status finish_collector(void *ctx, int64_t item, int number)
-{
-    (void)number;
-    build *b = ctx;
-    cs_status status = cs_collector_finish(&b->worker[item].collector);
-    if (status != CS_OK && status != CS_ERR_INTERRUPT) {
-        lose(b);
-    }
-    return status;
-}
-
 static cs_status spill_collector(void *ctx, int64_t item, int number)
 {
     (void)number;
     build *b = ctx;
     cs_collector *c = &b->worker[item].collector;
-    cs_status status = c->used > 0 ? cs_runs_append(&b->runs, c->slot, c->used) : CS_OK;
+    cs_status status = cs_collector_finish(c);
+    if (status == CS_OK && c->used > 0) {
+        status = cs_runs_append(&b->runs, c->slot, c->used);
+    }
     if (status == CS_OK) {
         cs_collector_free(c);
-    } else {
+    } else if (status != CS_ERR_INTERRUPT) {
+        lose(b);
+    }
+    return status;
+}
+
+static cs_status cut_collector(void *ctx, int64_t item, int number)
+{
+    (void)number;
+    build *b = ctx;
+    cs_status status = cs_collector_gather(&b->worker[item].collector);
+    if (status == CS_OK) {
+        cs_collector_cut(&b->worker[item].collector, &b->cut[item]);
+    } else if (status != CS_ERR_INTERRUPT) {
         lose(b);
     }
     return status;
@@ -296,23 +305,15 @@ static cs_status spill_collector(void *ctx, int64_t item, int number)
  * for the merge. */
 static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
 {
-    cs_status status = cs_parallel(b->workers, b->workers, finish_collector, b);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (b->runs.count > 0) {
+    cs_status status = cs_parallel(b->workers, b->workers, cut_collector, b);
+    cs_sorted sorted = {
+        .cut = b->cut, .cuts = b->workers, .budget = b->budget, .workers = b->workers};
+    if (status == CS_OK && b->runs.count > 0) {
         status = cs_parallel(b->workers, b->workers, spill_collector, b);
         *runs = b->runs.count;
-        const cs_sorted spilled = {.runs = &b->runs, .budget = b->budget, .workers = b->workers};
-        return status == CS_OK ? cs_merge(&spilled, assembler) : status;
+        sorted.runs = &b->runs;
     }
-    cs_span span[MAX_WORKERS];
-    for (int i = 0; i < b->workers; ++i) {
-        span[i] = (cs_span){b->worker[i].collector.slot, b->worker[i].collector.used};
-    }
-    const cs_sorted held = {
-        .span = span, .spans = b->workers, .budget = b->budget, .workers = b->workers};
-    return cs_merge(&held, assembler);
+    return status ? status : cs_merge(&sorted, assembler);
 }
 
 /* By way of the ranks that own the rows: what is held goes to the disk as if it were spilled, since
@@ -322,7 +323,6 @@ static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *ru
     cs_exchange *exchange = NULL;
     cs_status status =
         cs_exchange_open(b->options->comm, b->options->scratch, b->budget, &exchange);
-    status = status ? status : cs_parallel(b->workers, b->workers, finish_collector, b);
     status = status ? status : cs_parallel(b->workers, b->workers, spill_collector, b);
     *runs = b->runs.count;
     status = status ? status : cs_runs_merge(&b->runs, b->budget, cs_exchange_take, exchange);

@@ -171,6 +171,19 @@ static inline cs_status cs_collector_add(cs_collector *c, const cs_record *recor
 /* Sorts what is held into slot[0..used-1]; no more can be added. Again: nothing. */
 cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
 
+/* Moves what is held to slot[0..used-1], in any order; may spill a run. */
+cs_status cs_collector_gather(cs_collector *c) CS_MUST_CHECK;
+
+/* Records in memory in the order of their ranges, in any order within one: range i stands from
+ * begin[i] to begin[i + 1]. */
+typedef struct {
+    cs_record *record;
+    int64_t begin[CS_RANGES + 1];
+} cs_cut;
+
+/* Puts what was gathered in the order of the ranges; *out stands in the slots. */
+void cs_collector_cut(cs_collector *c, cs_cut *out);
+
 /* --- the result (assemble.c) ------------------------------------------------------------------ */
 
 /* A sparse matrix that grows entry by entry. */
@@ -244,12 +257,12 @@ cs_status cs_assembler_finish(cs_assembler *assembler, cs_cooc *out) CS_MUST_CHE
 
 /* --- the merge (merge.c) ---------------------------------------------------------------------- */
 
-/* Merges what is sorted, in memory (runs NULL) or in the scratch file, into the assembler: range by
- * range of keys, several at once, the rows in order. In memory: spans + threads parts of a
- * CS_RANGES-th of the result; from the file within `budget` bytes. */
+/* Merges what is in memory (runs NULL), and sorts it, or the sorted runs of the scratch file into
+ * the assembler: range by range of keys, several at once, the rows in order. In memory: threads
+ * parts of a CS_RANGES-th of the result beside the cuts; from the file within `budget` bytes. */
 typedef struct {
-    const cs_span *span;
-    int64_t spans;
+    const cs_cut *cut;
+    int64_t cuts;
     cs_runs *runs;
     int64_t budget;
     int workers;

@@ -13,10 +13,12 @@
  * run. Where nearly all is new the attempt is left out.
  *
  * The sort is an in-place most-significant-digit radix sort (American flag sort; McIlroy, Bostic,
- * McIlroy, Computing Systems 1993) on the bytes of (key, column, class), or on half bytes where a
- * bucket is small; digits that a bucket has in common are skipped, the smallest buckets go to
- * insertion sort. Each bucket is filled from one end to the other, so the record that will be
- * displaced next is fetched when its neighbour is: a large bucket costs bandwidth, not latency.
+ * McIlroy, Computing Systems 1993) on the bytes of (key, column, class), or, where a bucket fits in
+ * the cache, on so many bits that those it is cut into go to insertion sort; bits that a bucket has
+ * in common are skipped. What is in memory at the end is only cut into ranges of keys: the merge
+ * sorts a range when it comes to it, and meets it in the cache. Each bucket is filled from one end
+ * to the other, so the record that will be displaced next is fetched when its neighbour is: a large
+ * bucket costs bandwidth, not latency.
  */
 #include <string.h>
 
@@ -27,7 +29,9 @@
 enum {
     WORDS = 3,
     INSERTION = 12,
-    SMALL = 1 << 7,     /* records of a bucket that is cut by half bytes */
+    DIGIT = 11, /* bits of the longest digit */
+    LEFT_BITS = 2,
+    CACHED = 1 << 15,
     TABLE = 1 << 14,    /* places of the table */
     TABLE_SHARE = 8,    /* of the memory of a collector */
     FIRST = 1 << 20,    /* slots to fill before equal records are added up, */
@@ -115,6 +119,18 @@ static bool count_digits(const cs_record *r, int64_t n, int w, int shift, unsign
     return count[digit(r, w, shift, mask)] == n;
 }
 
+/* Bits of the next digit: of what fits in the cache, so many that a bucket is left with a few
+ * records and no pass is spent on buckets of dozens; of more, no more buckets than the cache has
+ * lines to fill at once. */
+static int digit_size(int64_t n)
+{
+    if (n > CACHED) {
+        return 8;
+    }
+    int size = 61 - __builtin_clzll((uint64_t)n); /* four to eight records */
+    return size < 4 ? 4 : size > DIGIT ? DIGIT : size;
+}
+
 /* Sorts records that agree in the bits before `known`. At most 64 * WORDS / 4 calls deep.
  * NOLINTNEXTLINE(misc-no-recursion) */
 static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
@@ -123,29 +139,32 @@ static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
         insertion_sort(r, n);
         return CS_OK;
     }
-    const int size = n < SMALL ? 4 : 8;
-    const unsigned mask = (1U << size) - 1;
-    int64_t begin[256], end[256], next[256];
-    int at = known / size * size; /* digits lie within one word */
-    if (count_digits(r, n, at / 64, 64 - size - at % 64, mask, begin)) {
-        int differ = first_difference(r, n, at);
-        if (differ == 64 * WORDS) {
-            return CS_OK;
+    int64_t end[1 << DIGIT], next[1 << DIGIT];
+    int wanted = digit_size(n), at = known;
+    int size = wanted < 64 - at % 64 ? wanted : 64 - at % 64; /* digits lie within one word */
+    unsigned mask = (1U << size) - 1;
+    if (at < 64 * WORDS && count_digits(r, n, at / 64, 64 - size - at % 64, mask, end)) {
+        at = first_difference(r, n, at);
+        if (at < 64 * WORDS) {
+            size = wanted < 64 - at % 64 ? wanted : 64 - at % 64;
+            mask = (1U << size) - 1;
+            (void)count_digits(r, n, at / 64, 64 - size - at % 64, mask, end);
         }
-        at = differ / size * size;
-        (void)count_digits(r, n, at / 64, 64 - size - at % 64, mask, begin);
+    }
+    if (at == 64 * WORDS) {
+        return CS_OK;
     }
     int64_t sum = 0;
     for (unsigned b = 0; b <= mask; ++b) {
-        int64_t count = begin[b];
-        begin[b] = next[b] = sum;
-        end[b] = sum += count;
+        next[b] = sum;
+        end[b] = sum += end[b];
     }
     permute(r, at / 64, 64 - size - at % 64, mask, end, next);
     cs_status status = n >= CHECKED && !patient ? cs_interrupt_check() : CS_OK;
     for (unsigned b = 0; b <= mask && status == CS_OK; ++b) {
-        if (end[b] - begin[b] > 1) {
-            status = sort_from(r + begin[b], end[b] - begin[b], at + size, patient);
+        int64_t begin = b > 0 ? end[b - 1] : 0;
+        if (end[b] - begin > 1) {
+            status = sort_from(r + begin, end[b] - begin, at + size, patient);
         }
     }
     return status;
@@ -286,15 +305,34 @@ cs_status cs_collector_insert(cs_collector *c)
     return status;
 }
 
-cs_status cs_collector_finish(cs_collector *c)
+cs_status cs_collector_gather(cs_collector *c)
 {
     cs_status status = c->finished ? CS_OK : cs_collector_insert(c);
-    if (status == CS_OK && !c->finished) {
-        status = flush(c);
-    }
+    return status == CS_OK && !c->finished ? flush(c) : status;
+}
+
+cs_status cs_collector_finish(cs_collector *c)
+{
+    cs_status status = cs_collector_gather(c);
     if (status == CS_OK && !c->finished) {
         status = sort_slots(c);
         c->finished = status == CS_OK;
     }
     return status;
+}
+
+void cs_collector_cut(cs_collector *c, cs_cut *out)
+{
+    int64_t next[CS_RANGES], end[CS_RANGES], sum = 0;
+    memset(end, 0, sizeof end);
+    for (int64_t i = 0; i < c->used; ++i) {
+        ++end[cs_range_of(c->slot + i)];
+    }
+    for (int i = 0; i < CS_RANGES; ++i) {
+        out->begin[i] = next[i] = sum;
+        end[i] = sum += end[i];
+    }
+    out->begin[CS_RANGES] = sum;
+    out->record = c->slot;
+    permute(c->slot, 0, 64 - CS_RANGE_BITS, CS_RANGES - 1, end, next);
 }

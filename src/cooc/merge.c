@@ -29,33 +29,19 @@ typedef struct {
     bool failed;
 } merger;
 
-/* The first record of a sorted span that is in range `range` or behind it. */
-static int64_t begin_of(const cs_span *span, int64_t range)
+static cs_status merge_cuts(const cs_sorted *sorted, int64_t range, cs_assembler *part)
 {
-    int64_t low = 0, high = span->count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (cs_range_of(&span->record[middle]) < range) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    cs_span *piece = cs_alloc(sorted->cuts, sizeof *piece);
+    cs_status status = piece ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < sorted->cuts && status == CS_OK; ++i) {
+        const cs_cut *c = &sorted->cut[i];
+        const int64_t first = c->begin[range], count = c->begin[range + 1] - first;
+        piece[i] = (cs_span){c->record + first, count};
+        status = cs_records_sort(c->record + first, count, false);
     }
-    return low;
-}
-
-static cs_status merge_spans(const cs_sorted *sorted, int64_t range, cs_assembler *part)
-{
-    cs_span *piece = cs_alloc(sorted->spans, sizeof *piece);
-    if (!piece) {
-        return CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        status = cs_spans_merge(piece, sorted->cuts, cs_assembler_take, part);
     }
-    for (int64_t i = 0; i < sorted->spans; ++i) {
-        int64_t first = begin_of(&sorted->span[i], range);
-        piece[i] = (cs_span){sorted->span[i].record + first,
-                             begin_of(&sorted->span[i], range + 1) - first};
-    }
-    cs_status status = cs_spans_merge(piece, sorted->spans, cs_assembler_take, part);
     cs_free(piece);
     return status;
 }
@@ -108,7 +94,7 @@ static cs_status merge_range(void *ctx, int64_t range, int worker)
     cs_assembler_clear(part);
     cs_status status = m->sorted->runs ? cs_runs_merge_ranges(m->sorted->runs, range, range + 1,
                                                               m->budget, cs_assembler_take, part)
-                                       : merge_spans(m->sorted, range, part);
+                                       : merge_cuts(m->sorted, range, part);
     if (status == CS_OK) {
         status = cs_assembler_close(part);
     }
