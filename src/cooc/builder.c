@@ -327,7 +327,7 @@ static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *ru
     *runs = b->runs.count;
     status = status ? status : cs_runs_merge(&b->runs, b->budget, cs_exchange_take, exchange);
     cs_runs_free(&b->runs);
-    status = status ? status : cs_exchange_finish(exchange, cs_assembler_take, assembler);
+    status = status ? status : cs_exchange_finish(exchange, b->workers, assembler);
     cs_exchange_free(&exchange);
     return status;
 }

@@ -2,8 +2,9 @@
  *
  * Method: a rank's sums come sorted by key, so the parts of all owners follow each other in one
  * scratch file. Parts are exchanged pair by pair in pieces, and what arrives is a sorted run like
- * any other; the owner merges its runs, and the ranks send the result to rank 0 one after the
- * other, having merged at the same time.
+ * any other. All owners merge their runs into rows of the matrix at the same time, as one process
+ * does; rank 0 then has its own rows where they belong and receives those of the others, whose
+ * sizes it knows, in their places. Only the pointers to rows have to be moved.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { PIECE = 1 << 14 }; /* records of a message */
 struct cs_exchange {
     cs_comm *comm;
     int64_t budget;
-    cs_runs own, received, merged;
+    cs_runs own, received;
     cs_record *out, *in; /* PIECE each */
     int64_t held;        /* in `out`, not yet written */
     int64_t *count;      /* ranks: records of `own` for each */
@@ -32,7 +33,6 @@ cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, c
     x->budget = budget;
     cs_runs_init(&x->own, scratch);
     cs_runs_init(&x->received, scratch);
-    cs_runs_init(&x->merged, scratch);
     x->out = cs_alloc(PIECE, sizeof *x->out);
     x->in = cs_alloc(PIECE, sizeof *x->in);
     x->count = cs_calloc(comm->ranks, sizeof *x->count);
@@ -53,7 +53,6 @@ void cs_exchange_free(cs_exchange **exchange)
     if (x) {
         cs_runs_free(&x->own);
         cs_runs_free(&x->received);
-        cs_runs_free(&x->merged);
         cs_free(x->out);
         cs_free(x->in);
         cs_free(x->count);
@@ -69,16 +68,10 @@ static int owner(const cs_exchange *x, const cs_record *r)
     return (int)((wide)r->key.high * (unsigned)x->comm->ranks >> 64);
 }
 
-static cs_status put(cs_exchange *x, cs_runs *to, const cs_record *record)
+static cs_status write_held(cs_exchange *x)
 {
-    cs_status status = CS_OK;
-    if (record) {
-        x->out[x->held++] = *record;
-    }
-    if (x->held == PIECE || (!record && x->held > 0)) { /* no record: the last ones */
-        status = cs_runs_extend(to, x->out, x->held);
-        x->held = 0;
-    }
+    cs_status status = x->held > 0 ? cs_runs_extend(&x->own, x->out, x->held) : CS_OK;
+    x->held = 0;
     return status;
 }
 
@@ -86,13 +79,8 @@ cs_status cs_exchange_take(void *exchange, const cs_record *record)
 {
     cs_exchange *x = exchange;
     ++x->count[owner(x, record)];
-    return put(x, &x->own, record);
-}
-
-static cs_status take_merged(void *exchange, const cs_record *record)
-{
-    cs_exchange *x = exchange;
-    return put(x, &x->merged, record);
+    x->out[x->held++] = *record;
+    return x->held == PIECE ? write_held(x) : CS_OK;
 }
 
 static int64_t bytes_of(int64_t records)
@@ -129,7 +117,7 @@ static cs_status move_part(cs_exchange *x, int to, int64_t at, int64_t out_count
 static cs_status exchange_parts(cs_exchange *x)
 {
     const int ranks = x->comm->ranks, rank = x->comm->rank;
-    cs_status status = put(x, &x->own, NULL);
+    cs_status status = write_held(x);
     if (status != CS_OK) {
         return status;
     }
@@ -145,52 +133,117 @@ static cs_status exchange_parts(cs_exchange *x)
     return status;
 }
 
-/* The merged part of a rank goes to rank 0. */
-static cs_status send_part(cs_exchange *x)
+/* --- rows to rank 0 --------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t rows, entries, labels, total;
+} part_size;
+
+typedef struct {
+    void *data;
+    int64_t bytes;
+} array;
+
+static array array_of(void *base, int64_t first, int64_t count, size_t size)
 {
-    cs_status status = cs_runs_begin(&x->merged);
-    status = status ? status : cs_runs_merge(&x->received, x->budget, take_merged, x);
-    status = status ? status : put(x, &x->merged, NULL);
-    if (status != CS_OK) {
-        return status;
-    }
-    int64_t left = x->merged.end;
-    x->comm->swap(x->comm, 0, &left, (int64_t)sizeof left, -1, NULL, 0);
-    for (int64_t at = 0; left > 0 && status == CS_OK;) {
-        int64_t sends = left < PIECE ? left : PIECE;
-        status = cs_runs_read(&x->merged, at, sends, x->out);
-        if (status == CS_OK) {
-            x->comm->swap(x->comm, 0, x->out, bytes_of(sends), -1, NULL, 0);
-        }
-        at += sends;
-        left -= sends;
-    }
-    return status;
+    const int64_t width = (int64_t)size;
+    return (array){base && count > 0 ? (char *)base + first * width : NULL, count * width};
 }
 
-static cs_status take_parts(cs_exchange *x, cs_record_visit visit, void *ctx)
+/* What `n` rows from `at` on are made of, and the class masses of columns. */
+enum { ARRAYS = 10 };
+static void list_arrays(const cs_assembler *a, const part_size *n, const cs_assembler_place *at,
+                        int64_t *in_col, array *out)
 {
-    cs_status status = cs_runs_merge(&x->received, x->budget, visit, ctx);
+    const cs_growing *m = &a->matrix, *l = &a->row_label;
+    const array all[ARRAYS] = {
+        array_of(a->key, at->row, n->rows, sizeof *a->key),
+        array_of(a->witness_sequence, at->row, n->rows, sizeof *a->witness_sequence),
+        array_of(a->witness_ordinal, at->row, n->rows, sizeof *a->witness_ordinal),
+        array_of(m->ptr, at->row + 1, n->rows, sizeof *m->ptr),
+        array_of(m->col, at->entry, n->entries, sizeof *m->col),
+        array_of(m->val, at->entry, n->entries, sizeof *m->val),
+        array_of(l->ptr, at->row + 1, n->rows, sizeof *l->ptr),
+        array_of(l->col, at->label, n->labels, sizeof *l->col),
+        array_of(l->val, at->label, n->labels, sizeof *l->val),
+        array_of(in_col, 0, a->cols * a->labels, sizeof *in_col),
+    };
+    memcpy(out, all, sizeof all);
+}
+
+static void send_part(cs_exchange *x, const cs_assembler *part, const part_size *n)
+{
+    const cs_assembler_place begin = {0};
+    array all[ARRAYS];
+    list_arrays(part, n, &begin, part->in_col, all);
+    for (int i = 0; i < ARRAYS; ++i) {
+        x->comm->swap(x->comm, 0, all[i].data, all[i].bytes, -1, NULL, 0);
+    }
+}
+
+/* What a rank has sent, behind what is there. */
+static void take_part(cs_exchange *x, int rank, const part_size *n, int64_t *in_col,
+                      cs_assembler *whole)
+{
+    const cs_assembler sizes = {.matrix = {.rows = n->rows, .nnz = n->entries},
+                                .row_label = {.rows = n->rows, .nnz = n->labels}};
+    const cs_assembler_place at = cs_assembler_give(whole, &sizes);
+    array all[ARRAYS];
+    list_arrays(whole, n, &at, in_col, all);
+    for (int i = 0; i < ARRAYS; ++i) {
+        x->comm->swap(x->comm, -1, NULL, 0, rank, all[i].data, all[i].bytes);
+    }
+    for (int64_t i = at.row + 1; i <= at.row + n->rows; ++i) {
+        whole->matrix.ptr[i] += at.entry;
+        whole->row_label.ptr[i] += at.label;
+    }
+    whole->total += n->total;
+    for (int64_t i = 0; i < whole->cols * whole->labels; ++i) {
+        whole->in_col[i] += in_col[i];
+    }
+}
+
+static cs_status take_parts(cs_exchange *x, const part_size *size, cs_assembler *whole)
+{
+    cs_assembler others = {0};
+    for (int r = 1; r < x->comm->ranks; ++r) {
+        others.matrix.rows += size[r].rows;
+        others.matrix.nnz += size[r].entries;
+        others.row_label.nnz += size[r].labels;
+    }
+    others.row_label.rows = others.matrix.rows;
+    int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
+    cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !cs_assembler_fits(whole, &others)) {
+        status = cs_assembler_room(whole, &others, 1);
+    }
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
-        int64_t left = 0;
-        x->comm->swap(x->comm, -1, NULL, 0, r, &left, (int64_t)sizeof left);
-        while (left > 0 && status == CS_OK) {
-            int64_t takes = left < PIECE ? left : PIECE;
-            x->comm->swap(x->comm, -1, NULL, 0, r, x->in, bytes_of(takes));
-            for (int64_t i = 0; i < takes && status == CS_OK; ++i) {
-                status = visit(ctx, &x->in[i]);
-            }
-            left -= takes;
-        }
+        take_part(x, r, &size[r], in_col, whole);
     }
+    cs_free(in_col);
     return status;
 }
 
-cs_status cs_exchange_finish(cs_exchange *x, cs_record_visit visit, void *ctx)
+cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
 {
-    cs_status status = exchange_parts(x);
+    const bool first = x->comm->rank == 0;
+    const cs_sorted sorted = {.runs = &x->received, .budget = x->budget, .workers = workers};
+    cs_assembler *part = NULL;
+    part_size *size = cs_alloc(x->comm->ranks, sizeof *size);
+    cs_status status = size ? exchange_parts(x) : CS_ERR_MEMORY;
+    status = status || first ? status : cs_assembler_part(whole, false, &part);
+    cs_assembler *mine = first ? whole : part;
+    status = status ? status : cs_merge(&sorted, mine);
     if (status == CS_OK) {
-        status = x->comm->rank == 0 ? take_parts(x, visit, ctx) : send_part(x);
+        const part_size n = {mine->matrix.rows, mine->matrix.nnz, mine->row_label.nnz, mine->total};
+        cs_comm_gather_each(x->comm, sizeof n, &n, size);
+        if (first) {
+            status = take_parts(x, size, whole);
+        } else {
+            send_part(x, mine, &n);
+        }
     }
+    cs_assembler_free(&part);
+    cs_free(size);
     return status;
 }

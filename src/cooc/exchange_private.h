@@ -1,5 +1,5 @@
 /* The sums of a build over a group of processes: every rank has records of any key, the rank that
- * owns a key adds up what all have of it, and rank 0 receives the whole in order. Keys are uniform
+ * owns a key adds up what all have of it, and rank 0 receives the rows in order. Keys are uniform
  * hashes, so that a range of them is an even part of the rows, and the ranges in the order of their
  * ranks are all rows in order. */
 #ifndef CS_COOC_EXCHANGE_PRIVATE_H
@@ -18,9 +18,11 @@ void cs_exchange_free(cs_exchange **exchange);
 /* Takes this rank's records in order, a cs_record_visit. */
 cs_status cs_exchange_take(void *exchange, const cs_record *record) CS_MUST_CHECK;
 
-/* Collective, once: rank 0 visits every distinct record of all ranks in order, equal ones added up.
- * Sends each record that belongs to another rank once, and each distinct one to rank 0: 48 bytes
- * each. On disk a rank has three times its part at most, in memory `budget`. */
-cs_status cs_exchange_finish(cs_exchange *x, cs_record_visit visit, void *ctx) CS_MUST_CHECK;
+/* Collective, once: adds up what all ranks have, by `workers` threads of each, and on rank 0 makes
+ * the rows of `whole` of it, which elsewhere stays empty. Sends each record that belongs to another
+ * rank once, 48 bytes, and to rank 0 the rows: 12 bytes an entry, 48 a row, 12 a row and class, 8 a
+ * column and class. On disk a rank has twice its part at most; in memory `budget`, then its rows.
+ */
+cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole) CS_MUST_CHECK;
 
 #endif
