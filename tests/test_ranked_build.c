@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "comm_threads.h"
 #include "cooc/builder.h"
 #include "cooc_compare.h"
@@ -75,6 +76,62 @@ static void builds_are_those_of_one_process(void **state)
     cs_corpus_free(&corpus);
 }
 
+/* So few rows that most ranks own none, without classes, several threads a rank. */
+static void ranks_without_rows(void **state)
+{
+    (void)state;
+    for (int64_t labels = 0; labels < 3; labels += 2) {
+        int64_t length[] = {3, 2};
+        cs_corpus corpus = small_corpus(2, length, 2, labels, 5);
+        cs_cooc one = {0}, all[MOST_RANKS] = {0};
+        build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
+        cs_status status[MOST_RANKS];
+        char reason[MOST_RANKS][1024];
+        assert_int_equal(cs_objective_parse("ar", &job.options.objective), CS_OK);
+        assert_int_equal(cs_context_parse("nearest:1", &job.options.context), CS_OK);
+        assert_int_equal(cs_cooc_build(&corpus, &job.options, &one), CS_OK);
+        assert_true(one.matrix.a.rows > 0 && one.matrix.a.rows < 6);
+        for (int ranks = 5; ranks <= 8; ++ranks) {
+            (void)run_ranks(ranks, build_rank, &job, status, reason);
+            for (int r = 0; r < ranks; ++r) {
+                assert_int_equal(status[r], CS_OK);
+            }
+            assert_same_cooc(&one, &all[0]);
+            for (int r = 0; r < ranks; ++r) {
+                cs_cooc_free(&all[r]);
+            }
+        }
+        cs_cooc_free(&one);
+        cs_corpus_free(&corpus);
+    }
+}
+
+/* Alone, no rank waits for another: any allocation may fail. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    int64_t length[] = {5, 9, 4};
+    cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
+    cs_comm alone = {.ranks = 1, .neighbours = 1};
+    cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
+    assert_int_equal(cs_objective_parse("ar", &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse("nearest:1", &o.context), CS_OK);
+    for (int64_t n = 1;; ++n) {
+        cs_cooc cooc = {0};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_cooc_build(&corpus, &o, &cooc);
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        cs_cooc_free(&cooc);
+        if (status == CS_OK) {
+            assert_true(made < n);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+    }
+    cs_corpus_free(&corpus);
+}
+
 static void a_build_that_cannot_be_fails_on_all_ranks(void **state)
 {
     (void)state;
@@ -101,6 +158,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_are_those_of_one_process),
+        cmocka_unit_test(ranks_without_rows),
+        cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_build_that_cannot_be_fails_on_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
