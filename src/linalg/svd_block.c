@@ -14,7 +14,10 @@
  * has had, 0 after a breakdown), the triplets found are kept and a fresh random block, orthogonal
  * to them, is sent in, until one has run for the steps of svd_block_probe.c, or to the end of its
  * space, and changed nothing. Then a value that was missed has probability below 1e-6; where no
- * cluster is that large it has probability 0 in exact arithmetic.
+ * cluster is that large it has probability 0 in exact arithmetic. That a block's worth of copies
+ * has converged is acted upon before the rest has: these are locked, blocks filtered for the same
+ * value bring more of them (svd_block_copies.c), and the rest of the Krylov space is dropped.
+ * Locked triplets stay where they are: small eigenproblems and rotations leave them out.
  *
  * A block has 8 columns: a row of a panel is then a cache line, which is what the product fetches
  * for each nonzero, whatever is used of it; wider blocks cost as much a column, and more columns.
@@ -31,7 +34,6 @@
 #include <cblas.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd_block_private.h"
@@ -40,20 +42,24 @@
 enum {
     B = CS_BLOCK,
     DEFAULT_STEPS = 100000,
-    SPARE = 4 /* panels beyond the wanted ones, least */,
-    FEW = 16 /* panels whose small matrix costs less than a step */
+    SPARE = CS_BLOCK_SPARE,
+    FEW = 16 /* panels whose small matrix costs less than a step */,
+    FIRST_LOOK = 32 /* panels, at most: copies of a value have shown by then, or will not soon */
 };
 
 static const double MISSED = 1e-8;  /* relative excess that proves a missed copy */
 static const double CLUSTER = 1e-6; /* values this near may be copies */
-static const double NORMAL_RANGE = 1e60;
 
 typedef struct {
     cs_space *space;
     const cs_svd_options *options;
     cs_krylov k;
-    cs_ritz ritz; /* of the last look; its vectors are those of the present basis */
-    int64_t *which;
+    cs_ritz ritz;   /* of the last look, beside what is locked; of the present basis */
+    int64_t locked; /* full panels of triplets found, the first of the basis */
+    int64_t count;  /* of these and the Ritz triplets together, values descending: */
+    double *value, *estimate;
+    int64_t *ritz_of; /* -1: locked */
+    int64_t *which;   /* room for numbers of Ritz triplets */
     int64_t capacity; /* panels */
     int64_t steps, most_steps;
     double tol;
@@ -74,99 +80,46 @@ static double gram_limit(const search *s)
     return fmax(fmax(1e-6, 4 * DBL_EPSILON / s->tol), floor);
 }
 
-/* --- start ------------------------------------------------------------------------------------ */
+/* --- looks ------------------------------------------------------------------------------------ */
 
-/* A power of two by which the norm of A x, x the next block, is brought into the range where no
- * square overflows; `*zero` when A x = 0. */
-static cs_status find_scale(search *s, bool *zero)
+/* Value of a locked triplet, by its column. */
+static double locked_value(const search *s, int64_t j)
 {
-    double g[CS_SQUARE], data[CS_SQUARE] = {0}, largest = 0, factor = 1;
-    cs_dense c = {.rows = B, .cols = B, .ld = B, .data = data};
-    cs_panel *y = s->k.half;
-    cs_status status = CS_OK;
-    static const int power[] = {0, -510, 510};
-    for (int t = 0; status == CS_OK && t < 3; ++t) {
-        factor = ldexp(1, power[t]);
-        status = s->space->apply(s->space, s->k.next, y);
-        for (int j = 0; j < B; ++j) {
-            data[j + j * B] = factor;
-        }
-        status = status || t == 0 ? status : s->space->rotate(s->space, 1, 1, &y, &c);
-        status = status ? status : s->space->gram(s->space, 1, &y, y, g);
-        largest = 0;
-        for (int j = 0; status == CS_OK && j < B; ++j) {
-            largest = g[j * B + j] <= largest ? largest : g[j * B + j]; /* NaN stays */
-        }
-        s->k.applications += B;
-        if (isfinite(largest) && largest > 0) {
-            break;
-        }
-    }
-    if (status == CS_OK && !isfinite(largest)) {
-        return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
-                       (long long)s->space->rows, (long long)s->space->cols, sqrt(largest));
-    }
-    *zero = largest == 0;
-    double norm = sqrt(largest) / factor;
-    if (!*zero && (norm > NORMAL_RANGE || norm < 1 / NORMAL_RANGE)) {
-        s->k.scale = ldexp(1, ilogb(sqrt(largest))) / factor;
-    }
-    return status;
+    double value = s->k.m[j + j * s->k.ld];
+    return s->k.bidiagonal ? value : sqrt(value);
 }
 
-/* The first block: random, or random combinations of the guess with a thousandth of noise, so that
- * nothing is left out. */
-static cs_status first_block(search *s)
+/* Ritz triplets of what is not locked, merged with what is. Locked values descend but for rounding
+ * and late finds, which are sorted in. */
+static cs_status find_ritz(search *s)
 {
-    const cs_dense *guess = s->options->start;
-    cs_status status = cs_krylov_fresh(&s->k);
-    if (status != CS_OK || !guess) {
+    cs_ritz_free(&s->ritz);
+    s->count = 0;
+    cs_status status =
+        s->k.v.panels > s->locked ? cs_krylov_ritz(&s->k, s->locked, &s->ritz) : CS_OK;
+    if (status != CS_OK) {
         return status;
     }
-    double r[CS_SQUARE], c[CS_SQUARE], identity[CS_SQUARE] = {0}, g[CS_SQUARE];
-    cs_panel *part = NULL;
-    double norm = 0;
-    for (int j = 0; j < B; ++j) {
-        identity[j * B + j] = 1e-3;
-    }
-    /* The noise first: the fresh block scaled, then the guess on top. */
-    status = s->space->create(s->space, CS_RIGHT, &part);
-    for (int64_t first = 0; status == CS_OK && first < guess->cols; first += B) {
-        int64_t count = guess->cols - first < B ? guess->cols - first : B;
-        cs_rng rng =
-            cs_rng_at(s->options->seed, CS_STREAM_SOLVER, ((uint64_t)1 << 62) + (uint64_t)first);
-        status = s->space->put(s->space, guess, first, count, part);
-        status = status ? status : s->space->gram(s->space, 1, &part, part, g);
-        for (int l = 0; l < B; ++l) {
-            double length = sqrt(g[l * B + l]);
-            if (!isfinite(length)) {
-                status = cs_fail(CS_ERR_INPUT, "start vector %lld has norm %g",
-                                 (long long)(first + l), length);
-                break;
-            }
-            norm = fmax(norm, length);
-            for (int j = 0; j < B; ++j) {
-                double normal = cs_rng_normal(&rng);
-                c[l * B + j] = length > 0 && j < s->k.next_active ? normal / length : 0;
-            }
+    for (int64_t j = 0; j < s->locked * B + s->ritz.count; ++j) {
+        int64_t ritz = j - s->locked * B, at = s->count++;
+        double value = ritz < 0 ? locked_value(s, j) : s->ritz.value[ritz];
+        for (; at > 0 && s->value[at - 1] < value; --at) {
+            s->value[at] = s->value[at - 1];
+            s->estimate[at] = s->estimate[at - 1];
+            s->ritz_of[at] = s->ritz_of[at - 1];
         }
-        if (status == CS_OK && first == 0) {
-            cs_dense scaled = {.rows = B, .cols = B, .ld = B, .data = identity};
-            status = s->space->rotate(s->space, 1, 1, &s->k.next, &scaled);
-        }
-        status = status ? status : s->space->combine(s->space, 1, &part, c, true, s->k.next);
+        s->value[at] = value;
+        s->estimate[at] = ritz < 0 ? 0 : s->ritz.estimate[ritz];
+        s->ritz_of[at] = ritz < 0 ? -1 : ritz;
     }
-    s->space->destroy(part);
-    return status ? status : cs_basis_orthonormalise(&s->k.v, 0, s->k.next, r, &s->k.next_active);
+    return CS_OK;
 }
-
-/* --- looks ------------------------------------------------------------------------------------ */
 
 /* Norm of the triplet's residual over its bound. */
 static double excess_of(const search *s, int64_t j)
 {
-    double sigma = s->ritz.value[j], first = s->ritz.value[0];
-    double residual = s->ritz.estimate[j];
+    double sigma = s->value[j], first = s->value[0];
+    double residual = s->estimate[j];
     if (!s->k.bidiagonal) {
         residual /= fmax(sigma, DBL_MIN);
     }
@@ -177,15 +130,15 @@ static double excess_of(const search *s, int64_t j)
  * reach the limit. */
 static bool settled_below(const search *s, int64_t j)
 {
-    double limit = gram_limit(s) * s->ritz.value[0];
-    return s->ritz.value[j] < limit && s->ritz.estimate[j] < 0.25 * limit * limit;
+    double limit = gram_limit(s) * s->value[0];
+    return s->value[j] < limit && s->estimate[j] < 0.25 * limit * limit;
 }
 
 /* How many of the first n values are above what this process can tell from 0. */
 static int64_t above_floor(const search *s, int64_t n)
 {
     double part = s->k.bidiagonal ? (double)s->space->rows * DBL_EPSILON : gram_limit(s);
-    while (n > 0 && !(s->ritz.value[n - 1] > part * s->ritz.value[0])) {
+    while (n > 0 && !(s->value[n - 1] > part * s->value[0])) {
         --n;
     }
     return n;
@@ -200,7 +153,7 @@ static bool suspicious(const search *s, int64_t n)
     }
     n = above_floor(s, n);
     for (int64_t j = 0; j + copies <= n; ++j) {
-        if (s->ritz.value[j] - s->ritz.value[j + copies - 1] <= CLUSTER * s->ritz.value[j]) {
+        if (s->value[j] - s->value[j + copies - 1] <= CLUSTER * s->value[j]) {
             return true;
         }
     }
@@ -212,18 +165,140 @@ static bool exhausted(const search *s)
     return cs_basis_columns(&s->k.v) >= s->space->cols;
 }
 
-/* The first n Ritz vectors stay; a fresh block looks for more. */
-static cs_status verify(search *s, int64_t n)
+/* Of the first n triplets those that have converged, or all, stay in the basis; *converged: how
+ * many of the first of these have. */
+static cs_status keep_first(search *s, int64_t n, bool all, int64_t *converged)
+{
+    int64_t kept = 0, count = 0;
+    *converged = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        bool good = excess_of(s, j) <= 1;
+        *converged += *converged == j && good;
+        if (s->ritz_of[j] < 0) {
+            ++kept;
+        } else if (all || good) {
+            s->which[count++] = s->ritz_of[j];
+        }
+    }
+    cs_status status = s->k.v.panels == s->locked
+                           ? CS_OK
+                           : cs_krylov_keep(&s->k, &s->ritz, s->locked, count, s->which);
+    if (status != CS_OK || kept == s->locked * B) {
+        return status;
+    }
+    s->locked = 0; /* some go: all are Ritz vectors by now, so that this only sorts them */
+    status = find_ritz(s);
+    for (int64_t j = 0; status == CS_OK && j < kept + count; ++j) {
+        s->which[j] = s->ritz_of[j];
+    }
+    return status ? status : cs_krylov_keep(&s->k, &s->ritz, 0, kept + count, s->which);
+}
+
+/* A fresh block looks for more than the first n values, already kept. */
+static cs_status send_fresh(search *s, int64_t n)
 {
     for (int64_t j = 0; j < s->options->k; ++j) {
-        s->known[j] = j < above_floor(s, n) ? s->ritz.value[j] : 0;
+        s->known[j] = j < above_floor(s, n) ? s->value[j] : 0;
     }
-    cs_status status = cs_krylov_keep(&s->k, &s->ritz, n, s->which);
-    status = status ? status : cs_krylov_fresh(&s->k);
+    cs_status status = cs_krylov_fresh(&s->k);
+    s->locked = s->k.next_active > 0 ? s->locked : 0; /* all there is */
     s->verifying = true;
     s->since_fresh = 0;
+    s->last_panels = 0;
     s->next_look = s->k.v.panels + 1;
     return status;
+}
+
+/* The first n triplets stay, locked when they have converged; a fresh block looks for more. */
+static cs_status verify(search *s, int64_t n)
+{
+    int64_t converged = 0;
+    cs_status status = keep_first(s, n, true, &converged);
+    s->locked = converged / B > s->locked ? converged / B : s->locked;
+    return status ? status : send_fresh(s, n);
+}
+
+/* --- many copies ------------------------------------------------------------------------------ */
+
+/* Where among the converged values, the first n, a block's worth of copies begins that this run has
+ * found; n when nowhere. */
+static int64_t find_cluster(const search *s, int64_t n)
+{
+    int64_t copies = s->k.least_active;
+    n = above_floor(s, n);
+    for (int64_t j = 0; copies > 0 && j + copies <= n; ++j) {
+        double value = s->value[j];
+        int64_t found = 0, l = j;
+        for (; l < n && value - s->value[l] <= CLUSTER * value; ++l) {
+            found += s->ritz_of[l] >= 0;
+        }
+        if (found >= copies) {
+            return j;
+        }
+    }
+    return n;
+}
+
+/* What has settled, of what is wanted; a run that verifies has settled all and is not at its end.
+ */
+static void report(const search *s)
+{
+    char stage[96];
+    int64_t k = s->options->k, settled = s->settled < k ? s->settled : k - 1;
+    (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
+                   s->verifying ? ", looking for missed copies" : "", (long long)(s->steps * B));
+    cs_progress_report(s->options->progress, stage, settled, k);
+}
+
+/* Copies of a value, until there are no more to be had so; `below`: the next one that is not kept,
+ * `first`: the largest. A degree beyond what a Krylov space needed by far: values stand between. */
+static cs_status sweep(search *s, double value, double below, double first)
+{
+    double found_value[B];
+    double bound = 0.25 * s->tol * first * value;
+    cs_copies c = {.value = value * value,
+                   .cut = below * below,
+                   .largest = first * first,
+                   .width = 2 * CLUSTER,
+                   .bound = bound,
+                   .gain = sqrt((double)s->space->cols) * value * value / bound,
+                   .most_degree = 3 * s->since_fresh,
+                   .steps = s->steps,
+                   .most_steps = s->most_steps};
+    int found = B;
+    cs_status status = CS_OK;
+    while (status == CS_OK && found == B && cs_basis_columns(&s->k.v) < s->options->k) {
+        status = cs_krylov_copies(&s->k, &c, found_value, &found);
+        s->locked += status == CS_OK && found == B;
+        s->settled += found;
+        s->steps = c.steps;
+        report(s);
+    }
+    return status;
+}
+
+/* When a block's worth of copies of a value has converged, `converged` the values so far: these are
+ * locked, more of them are looked for, and the rest is left to a fresh block, which comes to it
+ * again on its way. */
+static cs_status take_copies(search *s, int64_t converged, bool *taken)
+{
+    int64_t at = find_cluster(s, converged), n = converged / B * B, next = n, all = 0;
+    *taken = at < converged && n / B > s->locked;
+    if (!*taken) {
+        return CS_OK;
+    }
+    while (next < s->count && s->value[at] - s->value[next] <= CLUSTER * s->value[at]) {
+        ++next;
+    }
+    double value = s->value[at], first = s->value[0], below = next < s->count ? s->value[next] : 0;
+    cs_status status = keep_first(s, n, true, &all);
+    s->locked = all / B;
+    memset(s->k.r, 0, sizeof s->k.r); /* of what was dropped */
+    if (status == CS_OK && !s->k.bidiagonal && below > 0) {
+        status = sweep(s, value, below, first);
+    }
+    status = status ? status : find_ritz(s);
+    return status ? status : send_fresh(s, s->count);
 }
 
 /* When to look next: the residuals fall about geometrically; early is cheaper than late, for each
@@ -238,14 +313,19 @@ static void plan_look(search *s, double worst)
     }
     s->last_excess = now;
     s->last_panels = s->k.v.panels;
-    s->next_look = s->k.v.panels + (s->k.v.panels < FEW ? 1 : ahead);
+    int64_t panels = s->k.v.panels, whole = s->options->k / B + 3;
+    s->next_look = panels + (panels - s->locked < FEW ? 1 : ahead);
+    if (s->next_look <
+        whole) { /* not all that is wanted can be there: only copies are looked for */
+        s->next_look = panels + panels / 2 < whole ? panels + panels / 2 : whole;
+    }
 }
 
 /* Whether a fresh block has found something: then a value has moved down in their order. */
 static bool found_more(const search *s, int64_t n)
 {
     for (int64_t j = 0; j < above_floor(s, n); ++j) {
-        if (s->ritz.value[j] > s->known[j] * (1 + MISSED)) {
+        if (s->value[j] > s->known[j] * (1 + MISSED)) {
             return true;
         }
     }
@@ -270,10 +350,10 @@ static cs_status settled(search *s, int64_t n)
 static cs_status restart(search *s)
 {
     int64_t k = s->options->k, room = (s->capacity - SPARE) * B;
-    int64_t keep = k + (room - k) / 2;
-    keep = keep / B * B < s->ritz.count ? keep / B * B : s->ritz.count;
+    int64_t keep = k + (room - k) / 2, converged = 0;
+    keep = keep / B * B < s->count ? keep / B * B : s->count;
     s->last_panels = 0;
-    cs_status status = cs_krylov_keep(&s->k, &s->ritz, keep, s->which);
+    cs_status status = keep_first(s, keep, true, &converged);
     s->next_look = s->k.v.panels + 3;
     return status;
 }
@@ -281,18 +361,18 @@ static cs_status restart(search *s)
 static cs_status look(search *s)
 {
     int64_t k = s->options->k, panels = s->k.v.panels;
-    cs_ritz_free(&s->ritz);
-    cs_status status = cs_krylov_ritz(&s->k, 0, &s->ritz);
+    cs_status status = find_ritz(s);
     if (status != CS_OK) {
         return status;
     }
-    int64_t n = k < s->ritz.count ? k : s->ritz.count;
+    int64_t n = k < s->count ? k : s->count, converged = 0;
     double worst = 0;
-    bool below = false;
+    bool below = false, taken = false;
     s->settled = 0;
     for (int64_t j = 0; j < n; ++j) {
         bool deep = !s->k.bidiagonal && settled_below(s, j);
         below |= deep;
+        converged += converged == j && excess_of(s, j) <= 1;
         worst = deep ? worst : fmax(worst, excess_of(s, j));
         s->settled += deep || excess_of(s, j) <= 1;
     }
@@ -303,6 +383,10 @@ static cs_status look(search *s)
         if (status != CS_OK || s->done || s->k.v.panels < s->capacity) {
             return status;
         }
+    }
+    status = worst <= 1 ? CS_OK : take_copies(s, converged, &taken);
+    if (status != CS_OK || taken) {
+        return status;
     }
     if (panels >= s->capacity) {
         return restart(s);
@@ -316,25 +400,14 @@ static cs_status look(search *s)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* What has settled, of what is wanted; a run that verifies has settled all and is not at its end.
- */
-static void report(const search *s)
-{
-    char stage[96];
-    int64_t k = s->options->k, settled = s->settled < k ? s->settled : k - 1;
-    (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
-                   s->verifying ? ", looking for missed copies" : "", (long long)(s->steps * B));
-    cs_progress_report(s->options->progress, stage, settled, k);
-}
-
 static cs_status run(search *s)
 {
     int64_t k = s->options->k;
     bool zero = false;
-    cs_status status = first_block(s);
-    status = status ? status : find_scale(s, &zero);
+    cs_status status = cs_krylov_first(&s->k, s->options->start);
+    status = status ? status : cs_krylov_find_scale(&s->k, &zero);
     s->done = zero;
-    s->next_look = k / B + 3;
+    s->next_look = k / B + 3 < FIRST_LOOK ? k / B + 3 : FIRST_LOOK;
     while (status == CS_OK && !s->done && s->steps < s->most_steps) {
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_step(&s->k);
@@ -357,39 +430,13 @@ static cs_status run(search *s)
     return status;
 }
 
-static cs_status capacity_of(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
-                             int64_t *capacity)
-{
-    int64_t k = o->k, n = space->cols;
-    int64_t run = k + B * (cs_probe_steps(n) + 2); /* a fresh block's, without a restart */
-    int64_t columns = 6 * k > run ? 6 * k : run;
-    columns = columns < n ? columns : n;
-    int64_t memory = o->memory;
-    if (memory == 0) {
-        int64_t quarter = cs_mem_available() / 4;
-        memory = (int64_t)4 << 30;
-        memory = quarter > 0 && quarter < memory ? quarter : memory;
-    }
-    int64_t length = bidiagonal ? space->rows + n : n;
-    int64_t fit = memory / (int64_t)sizeof(double) / B / (length > 0 ? length : 1);
-    int64_t most = (columns + B - 1) / B + SPARE, least = (k + B - 1) / B + SPARE;
-    /* Blocks that are not full may make more panels than columns of them. */
-    if (fit < least) {
-        return cs_fail(CS_ERR_MEMORY,
-                       "a basis for %lld triplets of %lld x %lld takes %lld bytes, the limit is "
-                       "%lld",
-                       (long long)k, (long long)space->rows, (long long)n,
-                       (long long)(least * B * length * (int64_t)sizeof(double)),
-                       (long long)memory);
-    }
-    *capacity = most < fit ? most : fit;
-    return CS_OK;
-}
-
 static void search_free(search *s)
 {
     cs_ritz_free(&s->ritz);
     cs_krylov_free(&s->k);
+    cs_free(s->value);
+    cs_free(s->estimate);
+    cs_free(s->ritz_of);
     cs_free(s->which);
     cs_free(s->known);
 }
@@ -400,14 +447,16 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
                 .options = o,
                 .tol = o->tol > 0 ? o->tol : 1e-12,
                 .most_steps = o->max_iterations > 0 ? o->max_iterations : DEFAULT_STEPS};
-    cs_status status = capacity_of(space, o, bidiagonal, &s.capacity);
+    cs_status status = cs_krylov_capacity(space, o, bidiagonal, &s.capacity);
     if (status == CS_OK) {
-        s.which = cs_alloc((s.capacity + 1) * B, sizeof *s.which);
+        int64_t columns = (s.capacity + 1) * B;
+        s.value = cs_alloc(columns, sizeof *s.value);
+        s.estimate = cs_alloc(columns, sizeof *s.estimate);
+        s.ritz_of = cs_alloc(columns, sizeof *s.ritz_of);
+        s.which = cs_alloc(columns, sizeof *s.which);
         s.known = cs_calloc(o->k, sizeof *s.known);
-        status = s.which && s.known ? CS_OK : CS_ERR_MEMORY;
-    }
-    for (int64_t j = 0; status == CS_OK && j < (s.capacity + 1) * B; ++j) {
-        s.which[j] = j;
+        bool made = s.value && s.estimate && s.ritz_of && s.which && s.known;
+        status = made ? CS_OK : CS_ERR_MEMORY;
     }
     status = status ? status : cs_krylov_open(space, bidiagonal, s.capacity + 1, o->seed, &s.k);
     if (status != CS_OK) {
@@ -420,35 +469,44 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The wanted triplets that have converged. */
+/* The wanted triplets that have converged become the basis: s->value, n of them. */
+static cs_status keep_wanted(search *s, double floor, int64_t *n)
+{
+    cs_krylov *k = &s->k;
+    bool sorted = s->locked == 0 || !k->bidiagonal;
+    int64_t most = 0, converged = 0;
+    cs_status status = s->done ? CS_OK : find_ritz(s); /* the last look was earlier */
+    while (status == CS_OK && most < s->options->k && most < s->count &&
+           s->value[most] > floor * s->value[0]) {
+        ++most;
+    }
+    status = status || most == 0 ? status : keep_first(s, most, false, &converged);
+    *n = most == 0 ? 0 : cs_basis_columns(&k->v);
+    if (status != CS_OK || sorted) {
+        return status; /* the Gram form is sorted with the left vectors */
+    }
+    s->locked = 0;
+    status = find_ritz(s);
+    return status ? status : keep_first(s, *n, true, &converged);
+}
+
 static cs_status collect(search *s, cs_svd *svd)
 {
     int64_t n = 0;
     cs_krylov *k = &s->k;
-    cs_status status = CS_OK;
-    if (!s->done) { /* the last look was earlier */
-        cs_ritz_free(&s->ritz);
-        status = k->v.panels > 0 ? cs_krylov_ritz(k, 0, &s->ritz) : CS_OK;
-    }
-    int64_t most = s->options->k < s->ritz.count ? s->options->k : s->ritz.count;
     double noise = (double)s->space->rows * DBL_EPSILON;
-    for (int64_t j = 0; status == CS_OK && j < most; ++j) {
-        bool zero = s->ritz.value[j] <= (k->bidiagonal ? noise : sqrt(noise)) * s->ritz.value[0];
-        if (!zero && excess_of(s, j) <= 1) {
-            s->which[n++] = j;
-        }
-    }
-    svd->floor = most > 0 ? (k->bidiagonal ? noise : sqrt(noise)) * s->ritz.value[0] * k->scale : 0;
+    double floor = k->bidiagonal ? noise : sqrt(noise);
+    cs_status status = keep_wanted(s, floor, &n);
+    svd->floor = s->count > 0 ? floor * s->value[0] * k->scale : 0;
     svd->k = n;
     svd->sigma = cs_alloc(n, sizeof *svd->sigma);
     status = status || svd->sigma ? status : CS_ERR_MEMORY;
-    status = status || n == 0 ? status : cs_krylov_keep(k, &s->ritz, n, s->which);
     s->space->destroy(k->half);
     s->space->destroy(k->next);
     k->half = k->next = NULL;
     if (status == CS_OK && n > 0 && k->bidiagonal) {
         for (int64_t j = 0; j < n; ++j) {
-            svd->sigma[j] = s->ritz.value[s->which[j]] * k->scale;
+            svd->sigma[j] = k->m[j + j * k->ld] * k->scale;
         }
     } else if (status == CS_OK && n > 0) {
         status = cs_krylov_left(k, n, svd->sigma);

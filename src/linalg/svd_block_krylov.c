@@ -68,7 +68,19 @@ cs_status cs_krylov_fresh(cs_krylov *k)
                     : cs_basis_random(&k->v, k->seed, k->blocks, B, k->next, k->h, &k->next_active);
     k->blocks += 1;
     k->coupled = true;
+    memset(k->r, 0, sizeof k->r);
     return status;
+}
+
+void cs_krylov_lock(cs_krylov *k, cs_panel **w, int active, const double *value)
+{
+    int64_t from = k->v.panels * B;
+    cs_basis_append(&k->v, w, active);
+    for (int64_t i = 0; i < from + B; ++i) {
+        for (int64_t j = from; j < from + B; ++j) {
+            k->m[i + j * k->ld] = k->m[j + i * k->ld] = i == j ? value[j - from] : 0;
+        }
+    }
 }
 
 cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
@@ -86,8 +98,7 @@ cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
     return status;
 }
 
-/* Y = A^T A X / scale^2. */
-static cs_status apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y)
+cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y)
 {
     if (k->space->normal && k->scale == 1) { /* the product unscaled could overflow */
         k->applications += 2 * (int64_t)B;
@@ -165,7 +176,7 @@ cs_status cs_krylov_step(cs_krylov *k)
         status = status ? status : step_left(k, at);
         status = status ? status : cs_krylov_apply(k, k->u.panel[at], w);
     } else {
-        status = status ? status : apply_normal(k, k->next, w);
+        status = status ? status : cs_krylov_apply_normal(k, k->next, w);
     }
     if (status != CS_OK) {
         goto done;
@@ -331,38 +342,46 @@ cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
     return CS_OK;
 }
 
-/* Columns `which` of c, zero-padded to whole panels, turn the basis. */
-static cs_status turn_basis(cs_basis *b, const cs_dense *c, int64_t count, const int64_t *which)
+/* Columns `which` of c, zero-padded to whole panels, turn the basis from panel `first` on. */
+static cs_status turn_basis(cs_basis *b, const cs_dense *c, int64_t first, int64_t count,
+                            const int64_t *which)
 {
-    int64_t panels = (count + B - 1) / B;
+    int64_t panels = (count + B - 1) / B, rows = c->rows - first * B;
     cs_dense chosen = {0};
-    cs_status status = cs_dense_init(&chosen, c->rows, panels * B);
+    cs_status status = cs_dense_init(&chosen, rows, panels * B);
     for (int64_t j = 0; status == CS_OK && j < count; ++j) {
-        memcpy(chosen.data + j * chosen.ld, c->data + which[j] * c->ld,
-               (size_t)c->rows * sizeof *c->data);
+        memcpy(chosen.data + j * chosen.ld, c->data + first * B + which[j] * c->ld,
+               (size_t)rows * sizeof *c->data);
     }
-    status = status ? status : b->space->rotate(b->space, b->panels, panels, b->panel, &chosen);
+    status = status
+                 ? status
+                 : b->space->rotate(b->space, b->panels - first, panels, b->panel + first, &chosen);
     cs_dense_free(&chosen);
     if (status == CS_OK) {
-        cs_basis_cut(b, panels);
+        cs_basis_cut(b, first + panels);
         for (int64_t q = 0; q < panels; ++q) {
-            b->active[q] = (int)(count - q * B < B ? count - q * B : B);
+            b->active[first + q] = (int)(count - q * B < B ? count - q * B : B);
         }
     }
     return status;
 }
 
-cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t count, const int64_t *which)
+cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t first, int64_t count,
+                         const int64_t *which)
 {
-    cs_status status = turn_basis(&k->v, &ritz->y, count, which);
+    cs_status status = turn_basis(&k->v, &ritz->y, first, count, which);
     if (status == CS_OK && k->bidiagonal) {
-        status = turn_basis(&k->u, &ritz->x, count, which);
+        status = turn_basis(&k->u, &ritz->x, first, count, which);
     }
     if (status == CS_OK) {
-        memset(k->m, 0, (size_t)(k->ld * k->ld) * sizeof *k->m);
+        int64_t from = first * B, ld = k->ld;
+        for (int64_t j = 0; j < ld; ++j) { /* what is before `first` stays diagonal */
+            int64_t top = j < from ? from : 0;
+            memset(k->m + top + j * ld, 0, (size_t)(ld - top) * sizeof *k->m);
+        }
         for (int64_t j = 0; j < count; ++j) {
             double value = ritz->value[which[j]];
-            k->m[j + j * k->ld] = k->bidiagonal ? value : value * value;
+            k->m[from + j + (from + j) * ld] = k->bidiagonal ? value : value * value;
         }
         k->coupled = true;
     }

@@ -6,7 +6,11 @@
 #include "linalg/space.h"
 #include "linalg/svd.h"
 
-enum { CS_BLOCK = CS_PANEL, CS_SQUARE = CS_BLOCK * CS_BLOCK };
+enum {
+    CS_BLOCK = CS_PANEL,
+    CS_SQUARE = CS_BLOCK * CS_BLOCK,
+    CS_BLOCK_SPARE = 4 /* panels beyond the wanted ones, least */
+};
 
 /* Orthonormal columns in panels; panel q holds active[q] of them, its other columns are zero. */
 typedef struct {
@@ -77,13 +81,49 @@ void cs_krylov_free(cs_krylov *k);
 /* Y = A X / scale or Y = A^T X / scale, by the side of X. */
 cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
 
-/* A fresh random block, orthogonal to the basis, as the next; none when the basis is all there is.
- */
+/* Y = A^T A X / scale^2, both right. */
+cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
+
+/* Panels of the basis, within the memory allowed (options): for 6 k columns, or k and a fresh
+ * block's run. CS_ERR_MEMORY tells what the least would take. */
+cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
+                             int64_t *capacity) CS_MUST_CHECK;
+
+/* A power of two by which the norm of A x, x the next block, is brought into the range where no
+ * square overflows; `*zero` when A x = 0. */
+cs_status cs_krylov_find_scale(cs_krylov *k, bool *zero) CS_MUST_CHECK;
+
+/* The first block: random, or random combinations of the guess (columns, right; NULL: none) with a
+ * thousandth of noise, so that nothing is left out. */
+cs_status cs_krylov_first(cs_krylov *k, const cs_dense *guess) CS_MUST_CHECK;
+
+/* A fresh random block, orthogonal to the basis and coupled to nothing in it, as the next; none
+ * when the basis is all there is. */
 cs_status cs_krylov_fresh(cs_krylov *k) CS_MUST_CHECK;
 
 /* Appends the next block and finds the one after it. Unless CS_OK nothing has changed but the
  * contents of scratch. */
 cs_status cs_krylov_step(cs_krylov *k) CS_MUST_CHECK;
+
+/* Not bidiagonal: appends Ritz vectors of A^T A, orthogonal to the basis. Takes *w over. */
+void cs_krylov_lock(cs_krylov *k, cs_panel **w, int active, const double *value);
+
+/* Copies of a value looked for by filtered random blocks (svd_block_copies.c); squares of singular
+ * values, over scale^2. */
+typedef struct {
+    double value, cut;         /* of the copies; of what is known below them */
+    double largest;            /* of what is in the basis */
+    double width;              /* copies are above value (1 - width) */
+    double bound;              /* on the residual of A^T A */
+    double gain;               /* by which the copies must stand above the rest; adapted */
+    int64_t most_degree;       /* of a filter that pays */
+    int64_t steps, most_steps; /* products with A^T A, in panels */
+} cs_copies;
+
+/* Not bidiagonal: appends one panel of copies, *found columns of it, whose residuals are within the
+ * bound; fewer than a panel has when there are no more or they cannot be had so, and then nothing
+ * is appended for 0. value (a panel's columns): theirs. Interrupted, the basis is as before. */
+cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found) CS_MUST_CHECK;
 
 /* Ritz triplets of the panels from `first` on: count of them, values descending; columns of y (and
  * x) give the vectors over all columns of v (u); estimate: norm of the residual of A^T A v (of A^T
@@ -106,8 +146,9 @@ int64_t cs_probe_steps(int64_t n);
 cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out) CS_MUST_CHECK;
 void cs_ritz_free(cs_ritz *ritz);
 
-/* The basis becomes the Ritz vectors with the given numbers; next block and r stay as they are. */
-cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t count,
+/* The basis from panel `first` on becomes the Ritz vectors with the given numbers; next block and r
+ * stay as they are. */
+cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t first, int64_t count,
                          const int64_t *which) CS_MUST_CHECK;
 
 /* Not bidiagonal, V the n right vectors: U becomes A V, both are turned to singular vectors, sigma

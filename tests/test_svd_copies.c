@@ -1,0 +1,215 @@
+/* Many copies of a value in the block solver: all of them, at any level of the spectrum, within a
+ * budget, and what is left of them when it is stopped. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/svd.h"
+#include "linalg_support.h"
+
+typedef struct {
+    cs_csr a, at;
+    cs_linop_csr_ctx ctx;
+    cs_linop op;
+} fixture;
+
+/* One value in each column but the last, at (7 j mod rows, 11 j mod cols): 7 and 11 must not
+ * divide. */
+static void fixture_of(fixture *f, int64_t rows, int64_t cols, const double *value)
+{
+    int64_t n = cols - 1, *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    assert_non_null(row);
+    assert_non_null(col);
+    for (int64_t j = 0; j < n; ++j) {
+        row[j] = 7 * j % rows;
+        col[j] = 11 * j % cols;
+    }
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &f->a));
+    OK(cs_csr_transpose(&f->a, &f->at));
+    f->op = cs_linop_csr(&f->ctx, &f->a, &f->at, 0);
+    cs_free(row);
+    cs_free(col);
+}
+
+static void fixture_free(fixture *f)
+{
+    cs_csr_free(&f->a);
+    cs_csr_free(&f->at);
+}
+
+/* The k largest of `value`, which descends, each within the residual that was asked for. */
+static void check(const cs_svd *s, int64_t k, const double *value, double tol)
+{
+    assert_true(s->converged);
+    assert_int_equal(s->k, k);
+    for (int64_t j = 0; j < k; ++j) {
+        assert_true(s->residual[j] <= tol * value[0]);
+        assert_true(fabs(s->sigma[j] - value[j]) <= tol * value[0]);
+    }
+    double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
+    assert_true(orthonormality(&s->u) < rounding);
+    assert_true(orthonormality(&s->v) < rounding);
+}
+
+enum { N = 2000, COPIES = 256 };
+
+static void all_copies_whatever_the_threads(void **state)
+{
+    (void)state;
+    static double value[N];
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
+    }
+    fixture f;
+    fixture_of(&f, N + 10, N + 1, value);
+    static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
+    for (int w = 0; w < 3; ++w) {
+        cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
+        cs_svd one, three;
+        OK(cs_svd_compute(&f.op, &o, &one));
+        check(&one, o.k, value, 1e-10);
+        o.threads = 3;
+        OK(cs_svd_compute(&f.op, &o, &three));
+        assert_int_equal(three.iterations, one.iterations);
+        assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
+        assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
+        cs_svd_free(&one);
+        cs_svd_free(&three);
+    }
+    /* Room for the wanted ones and little more: the same copies. */
+    cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
+    o.memory = (int64_t)(N + 1) * 8 * (COPIES + 12 * 8);
+    cs_svd s;
+    OK(cs_svd_compute(&f.op, &o, &s));
+    check(&s, COPIES, value, 1e-10);
+    cs_svd_free(&s);
+    fixture_free(&f);
+}
+
+/* Copies under larger copies, the step between them small and large, and near ones between. */
+static void copies_at_every_level(void **state)
+{
+    (void)state;
+    enum { LENGTH = 600, WANTED = 150 };
+    static const double level[][3] = {{1, 0.9, 0.7}, {1, 0.1, 0.08}, {1, 1 - 1e-4, 0.9}};
+    for (size_t t = 0; t < sizeof level / sizeof *level; ++t) {
+        double value[LENGTH];
+        for (int j = 0; j < LENGTH; ++j) {
+            value[j] = j < 40   ? level[t][0]
+                       : j < 90 ? level[t][1]
+                       : j < 95 ? level[t][1] * (1 - 1e-5)
+                                : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
+        }
+        fixture f;
+        fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+        cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        check(&s, WANTED, value, 1e-12);
+        cs_svd_free(&s);
+        fixture_free(&f);
+    }
+}
+
+/* Copies below what the Gram form can tell: Golub-Kahan finds them, without filters. */
+static void copies_of_a_small_value(void **state)
+{
+    (void)state;
+    enum { LENGTH = 300, WANTED = 70 };
+    double value[LENGTH];
+    for (int j = 0; j < LENGTH; ++j) {
+        value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
+    }
+    fixture f;
+    fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+    cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
+    cs_svd s;
+    OK(cs_svd_compute(&f.op, &o, &s));
+    check(&s, WANTED, value, 1e-12);
+    assert_true(s.floor < 1e-12);
+    cs_svd_free(&s);
+    fixture_free(&f);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    enum { LENGTH = 150, WANTED = 24 };
+    double value[LENGTH];
+    for (int j = 0; j < LENGTH; ++j) {
+        value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
+    }
+    fixture f;
+    fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+    cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
+    cs_svd s;
+    (void)cs_mem_fail_at(0);
+    OK(cs_svd_compute(&f.op, &o, &s));
+    int64_t count = cs_mem_fail_at(0);
+    check(&s, WANTED, value, 1e-9);
+    cs_svd_free(&s);
+    for (int64_t n = 1; n <= count; ++n) {
+        (void)cs_mem_fail_at(n);
+        assert_int_equal(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY);
+        expect_reason("out of memory");
+    }
+    (void)cs_mem_fail_at(0);
+    fixture_free(&f);
+}
+
+static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)stage;
+    assert_int_equal(total, COPIES);
+    if (done >= 64) {
+        *(int64_t *)ctx = done;
+        cs_interrupt_set();
+    }
+}
+
+/* Last: the flag cannot be taken back. */
+static void what_was_found_is_kept(void **state)
+{
+    (void)state;
+    static double value[N];
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
+    }
+    fixture f;
+    fixture_of(&f, N + 10, N + 1, value);
+    int64_t done = 0;
+    cs_progress progress = {stop_among_copies, &done};
+    cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
+    o.progress = &progress;
+    cs_svd s;
+    OK(cs_svd_compute(&f.op, &o, &s));
+    assert_true(s.interrupted && !s.converged);
+    assert_true(done >= 64 && done < COPIES);
+    assert_true(s.k >= 64 && s.k < COPIES);
+    for (int64_t j = 0; j < s.k; ++j) {
+        assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
+        assert_true(s.residual[j] <= 1e-10);
+    }
+    cs_svd_free(&s);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_copies_whatever_the_threads),
+        cmocka_unit_test(copies_at_every_level),
+        cmocka_unit_test(copies_of_a_small_value),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(what_was_found_is_kept),
+    };
+    return cmocka_run_group_tests_name("svd_copies", tests, NULL, NULL);
+}
