@@ -3,6 +3,7 @@
  *
  *   bench components FILE.npz REPEATS
  *   bench svd        FILE.npz REPEATS K
+ *   bench copies     FILE.npz REPEATS K           the same without reduction: one solver call
  *   bench count      FILE.npy REPEATS WINDOW      AR contexts each:WINDOW over token ids (a
  * document a row)
  *   bench gram       FILE.npy REPEATS             float32 rows in memory into a double Gram matrix,
@@ -63,7 +64,8 @@ static double processor(double *peak)
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static cs_status svd(const char *path, int repeats, int64_t k, json_t *seconds, json_t *result)
+static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, json_t *seconds,
+                     json_t *result)
 {
     cs_csr a = {0};
     double peak = 0;
@@ -73,8 +75,12 @@ static cs_status svd(const char *path, int repeats, int64_t k, json_t *seconds, 
     (void)json_object_set_new(result, "before", json_real(peak));
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
         cs_spectrum s = {0};
-        cs_spectrum_options options = {
-            .k = k, .normalised = true, .tol = 1e-10, .certify = CS_CERTIFY_USUAL, .seed = (uint64_t)r};
+        cs_spectrum_options options = {.k = k,
+                                       .normalised = true,
+                                       .tol = 1e-10,
+                                       .certify = CS_CERTIFY_USUAL,
+                                       .seed = (uint64_t)r,
+                                       .no_reduction = !reduced};
         double start = now(), used = processor(&peak);
         status = cs_spectrum_of(&a, &options, &s);
         (void)json_array_append_new(seconds, json_real(now() - start));
@@ -238,9 +244,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "components") == 0) {
         cs_reason_clear();
         status = components(argv[2], repeats, seconds, result);
-    } else if (strcmp(argv[1], "svd") == 0) {
+    } else if (strcmp(argv[1], "svd") == 0 || strcmp(argv[1], "copies") == 0) {
         cs_reason_clear();
-        status = svd(argv[2], repeats, parameter, seconds, result);
+        status = svd(argv[2], repeats, parameter, argv[1][0] == 's', seconds, result);
     } else if (strcmp(argv[1], "moment4") == 0) {
         cs_reason_clear();
         status = moment4(argv[2], repeats, seconds, result);

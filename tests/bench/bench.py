@@ -104,6 +104,13 @@ with tempfile.TemporaryDirectory() as work:
         for row in json.load(f):
             report(f"SVD k={k}, {shape}", row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
+    rows_path = os.path.join(work, "copies.json")
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "copies_bench.py"), program, rows_path, work,
+                    *(["64"] if small else ["64", "256", "1024"])], check=True)
+    with open(rows_path) as f:
+        for row in json.load(f):
+            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
+
     # Processor time of both: the Gram matrix of scipy takes one core, ours as many as there are.
     mine = ours("moment4", path, repeats)
     processor = []
