@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
@@ -71,6 +72,19 @@ void cs_mem_large_pages(void *p, int64_t bytes)
         (void)madvise((void *)from, ((uintptr_t)p + (uintptr_t)bytes - from) / page * page,
                       MADV_HUGEPAGE);
     }
+}
+
+void cs_mem_populate(void *p, int64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p / page * page;
+    if (bytes > 0) { /* the first and last page hold some of the bytes, so all are there */
+        (void)madvise((void *)from, (uintptr_t)p + (uintptr_t)bytes - from, MADV_POPULATE_WRITE);
+    }
+#else
+    (void)p;
+    (void)bytes;
+#endif
 }
 
 char *cs_strdup(const char *text)

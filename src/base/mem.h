@@ -31,6 +31,11 @@ char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
  * fault every 4 KiB. A hint: a refusal changes nothing. */
 void cs_mem_large_pages(void *p, int64_t bytes);
 
+/* Has the system give the memory of `bytes` bytes at p, within one allocation, that is about to be
+ * written for the first time: at once rather than a page at a time when it is touched, which saves
+ * the entry into the system for each page. Contents stay. A wish too: writes give it otherwise. */
+void cs_mem_populate(void *p, int64_t bytes);
+
 /* Accepts NULL. */
 void cs_free(void *p);
 

@@ -142,7 +142,7 @@ static cs_status start_tallies(cs_window_counter *c)
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_window_tally *y = &c->tally[i];
         y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
-        y->row = cs_calloc(c->vocab + 1, sizeof *y->row);
+        y->row = cs_calloc(64 * words, sizeof *y->row);
         y->in_row = cs_calloc(c->labels, sizeof *y->in_row);
         y->touched = cs_alloc(c->vocab + 1, sizeof *y->touched);
         y->bits = cs_calloc(words, sizeof *y->bits);

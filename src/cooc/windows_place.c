@@ -45,9 +45,12 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
 
 /* Room for `more` entries and, so that the result seldom moves, for as many as all groups will have
  * if the others are like the ones that `counted` entries came from, and a fifth to spare: what is
- * never written costs no memory. Small pages: cleared as they are filled, they are still in the
- * cache then, while large ones took up to a second more a GiB where a virtual machine's host gives
- * memory on first touch. */
+ * never written costs no memory.
+ *
+ * Small pages, asked for a part at a time before it is copied: measured on a virtual machine, first
+ * touch of small pages runs at 2.1 GB/s and at 2.7 when they are asked for together, whether or not
+ * the host had taken the memory back; of large ones at 10.8 where it had not, but at 1.0 to 2.7
+ * where it had, so that a process begun anew took longer with them. */
 static cs_status make_room(const cs_window_counter *c, cs_growing *g, int64_t more, int64_t counted)
 {
     int64_t all = (int64_t)(1.2 * (double)counted * (double)c->groups / (double)c->counted);
@@ -64,6 +67,8 @@ static void copy(const cs_growing *from, int64_t row, int64_t entry, cs_growing 
 {
     size_t nnz = (size_t)from->nnz;
     if (nnz > 0) {
+        cs_mem_populate(to->col + entry, from->nnz * (int64_t)sizeof *to->col);
+        cs_mem_populate(to->val + entry, from->nnz * (int64_t)sizeof *to->val);
         memcpy(to->col + entry, from->col, nnz * sizeof *to->col);
         memcpy(to->val + entry, from->val, nnz * sizeof *to->val);
     }

@@ -44,7 +44,8 @@ typedef struct {
     int64_t contributions, units;
     bool overflow;
     int64_t *in_col;  /* vocab x labels */
-    int64_t *row;     /* vocab + 1: the last one takes what is between the sequences, always 0 */
+    int64_t *row;     /* 64 CS_WINDOW_WORDS(vocab): [vocab] takes what is between the sequences,
+                         always 0 */
     int64_t *in_row;  /* labels */
     int32_t *touched; /* vocab + 1 */
     uint64_t *bits;   /* CS_WINDOW_WORDS(vocab): one a column, set while columns are put in order */
@@ -102,7 +103,7 @@ cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK
 
 /* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns its
  * entries. Only the columns y->touched[0..touched-1] (each once), or whatever is there. col and val
- * have room for touched + CS_WINDOW_SLACK entries, or vocab. */
+ * have room for touched + CS_WINDOW_SLACK entries, or vocab + CS_WINDOW_SLACK. */
 int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched, double unit,
                                int32_t *col, double *val);
 int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,

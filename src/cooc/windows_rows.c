@@ -12,7 +12,7 @@
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
-enum { SPARSE = 4, AHEAD = 16, CACHE_LINE = 64 };
+enum { SPARSE = 12, AHEAD = 16, CACHE_LINE = 64 };
 
 /* A function that does nothing but prefetch counts as one without effect, and gcc 12 drops calls of
  * it that it has not inlined first. */
@@ -132,7 +132,7 @@ static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_wind
 {
     const double unit = cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
-    cs_status status = cs_growing_room(m, sparse ? touched + CS_WINDOW_SLACK : c->vocab);
+    cs_status status = cs_growing_room(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
     if (status != CS_OK) {
         return status;
     }
