@@ -231,6 +231,15 @@ static void sequences_cut_as_documented(void **state)
             assert_int_equal(out.length[k], c->length[k]);
             assert_int_equal(out.document[k], c->document[k]);
         }
+        bool in[16] = {false};
+        int64_t covered = 0;
+        for (int64_t k = 0; k < out.count; ++k) {
+            for (int64_t t = out.start[k]; t < out.start[k] + out.length[k]; ++t) {
+                covered += !in[t];
+                in[t] = true;
+            }
+        }
+        assert_int_equal(cs_sequences_covered(&out), covered);
         cs_sequences_free(&out);
         cs_sequences_free(&out); /* accepts a zeroed object */
     }

@@ -79,6 +79,16 @@ bool cs_args_given(const cs_args *args, const char *name)
     return value_of(args, name)->given;
 }
 
+const char *cs_args_given_of(const cs_args *args, const cs_opt *group)
+{
+    for (; group->name; ++group) {
+        if (cs_args_given(args, group->name)) {
+            return group->name;
+        }
+    }
+    return NULL;
+}
+
 bool cs_args_flag(const cs_args *args, const char *name)
 {
     return value_of(args, name)->flag;

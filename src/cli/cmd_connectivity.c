@@ -29,6 +29,7 @@ typedef struct {
     char *unfinished; /* DIR/unfinished.json; NULL without -o */
     json_t *options;  /* of this run: a kept file must have the same */
     int64_t blocks;
+    int64_t uncovered; /* tokens of the corpus in no sequence of the matrix at hand */
     uint64_t seed;
 } study;
 
@@ -122,6 +123,9 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
         json_t *record = cs_record_of(
             series, position, cs_args_given(args, "corpus") ? cs_args_text(args, "context") : "",
             &c, se);
+        if (record && cs_args_given(args, "corpus")) {
+            (void)json_object_set_new(record, "uncovered_tokens", json_integer(t->uncovered));
+        }
         status = record && json_array_append_new(t->records, record) == 0 ? save_unfinished(t)
                                                                           : CS_ERR_MEMORY;
     }
@@ -170,6 +174,7 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     if (status == CS_OK) {
         status = measuring_options(args, CS_RECORD_SIGMAS, &m.options);
     }
+    status = status ? status : cs_args_note_uncovered(args, corpus, &options, &t->uncovered);
     if (status == CS_OK && t->blocks > 0) {
         const cs_corpus_metrics metrics = {CS_RECORD_VALUES, metrics_of, &m};
         m.options.no_probe = true;
@@ -261,17 +266,6 @@ static cs_status report(cs_args *args, const study *t)
     return status;
 }
 
-/* The first option of the group that is given, NULL for none. */
-static const char *given_of(const cs_args *args, const cs_opt *group)
-{
-    for (; group->name; ++group) {
-        if (cs_args_given(args, group->name)) {
-            return group->name;
-        }
-    }
-    return NULL;
-}
-
 /* Features have options of their own. */
 static cs_status check_mode(const cs_args *args)
 {
@@ -284,7 +278,7 @@ static cs_status check_mode(const cs_args *args)
                         : features && cs_args_given(args, "k")     ? "k"
                                                                    : NULL;
     for (; *group && !other; ++group) {
-        other = given_of(args, *group);
+        other = cs_args_given_of(args, *group);
     }
     if (!other && cs_args_flag(args, "normalised")) {
         return cs_fail(CS_ERR_USAGE, "--normalised: volumes and cuts need the counts or "

@@ -7,6 +7,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
@@ -32,9 +33,11 @@ static void set(cs_status *status, json_t *object, const char *key, json_t *valu
     *status = *status == CS_OK ? now : *status;
 }
 
-static json_t *build_json(const cs_args *args, const cs_cooc_options *options, const cs_cooc *cooc)
+static json_t *build_json(const cs_args *args, const cs_corpus *corpus,
+                          const cs_cooc_options *options, const cs_cooc *cooc)
 {
-    cs_status status = CS_OK;
+    int64_t tokens = 0, uncovered = 0;
+    cs_status status = cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
     char *objective = cs_objective_describe(&options->objective);
     json_t *o = json_object();
     const struct {
@@ -46,6 +49,7 @@ static json_t *build_json(const cs_args *args, const cs_cooc_options *options, c
         {"nonzeros", cs_csr_nnz(&cooc->matrix.a)},
         {"sequences", cooc->sequences},
         {"skipped_sequences", cooc->skipped_sequences},
+        {"uncovered_tokens", uncovered},
         {"contributions", cooc->contributions},
         {"runs", cooc->runs},
         {"draws", options->draws},
@@ -140,7 +144,7 @@ static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc
     json_t *json = NULL;
     cs_status status = build_into(args, corpus, options, cs_args_text(args, "output"), &cooc);
     if (status == CS_OK) {
-        json = build_json(args, options, &cooc);
+        json = build_json(args, corpus, options, &cooc);
         status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
     }
     json_decref(json);
@@ -217,7 +221,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     }
     if (status == CS_OK) {
         cs_status full = CS_OK;
-        json_t *o = build_json(args, options, &cooc);
+        json_t *o = build_json(args, corpus, options, &cooc);
         set(&full, o, "components", json_integer(spectrum.components));
         set(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
         set(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
@@ -265,13 +269,16 @@ static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_opti
 static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
 {
     double contributions = 0.0, bytes = 0.0;
+    int64_t uncovered = 0, tokens = 0;
     cs_status status = cs_cooc_estimate(corpus, options, &contributions, &bytes);
+    status = status ? status : cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
     if (status != CS_OK) {
         return status;
     }
-    json_t *json = json_pack("{s:o, s:o, s:I, s:I}", "contributions", cs_json_number(contributions),
+    json_t *json = json_pack("{s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(contributions),
                              "bytes", cs_json_number(bytes), "documents",
-                             (json_int_t)corpus->documents, "tokens", (json_int_t)corpus->tokens);
+                             (json_int_t)corpus->documents, "tokens", (json_int_t)corpus->tokens,
+                             "uncovered_tokens", (json_int_t)uncovered);
     status = json ? cs_output_result(args, "cooc", json, NULL)
                   : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
     json_decref(json);
@@ -311,7 +318,7 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
         status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
         if (status == CS_OK) {
             note_built(args, dir, &cooc);
-            json = build_json(args, options, &cooc);
+            json = build_json(args, corpus, options, &cooc);
             status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
         }
     }
@@ -414,6 +421,11 @@ static cs_status run_cooc(cs_args *args)
     if (status == CS_OK) {
         note_target_position(args, &options);
         status = cs_args_note_clamped(args, &corpus, &options);
+    }
+    int64_t uncovered = 0;
+    status = status ? status : cs_args_note_uncovered(args, &corpus, &options, &uncovered);
+    if (options.comm && !comm.agreed) { /* one tells of a corpus that does not fit */
+        status = cs_comm_agree(&comm, status);
     }
     if (status == CS_OK) {
         options.draws = count > 0 ? draws[count - 1] : 0;

@@ -180,6 +180,13 @@ static cs_status estimate(cs_args *args, const cs_csr *a, double cost)
 
 static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 {
+    static const char *const of_triplets[] = {"solver", "tol", "max-iterations"};
+    for (size_t i = 0; i < sizeof of_triplets / sizeof *of_triplets; ++i) {
+        if (cs_args_int(args, "known") == 0 && cs_args_given(args, of_triplets[i])) {
+            return cs_fail(CS_ERR_USAGE, "--%s goes with -k: without triplets nothing is solved",
+                           of_triplets[i]);
+        }
+    }
     cs_status status = cs_args_spectrum(args, &o->spectrum);
     o->spectrum.k = cs_args_int(args, "known");
     o->spectrum.moment4_budget = cs_args_moment_budget(args);

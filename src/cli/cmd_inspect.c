@@ -219,6 +219,22 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
     return CS_OK;
 }
 
+/* Options that the lists asked for would ignore. */
+static cs_status check_lists(const cs_args *args)
+{
+    if (cs_args_given(args, "dimensions") && !cs_args_given(args, "neighbours")) {
+        return cs_fail(CS_ERR_USAGE, "--dimensions goes with --neighbours");
+    }
+    const char *other = cs_args_given_of(args, cs_group_solver);
+    other = other ? other : cs_args_given_of(args, cs_group_certify);
+    if (other && !cs_args_given(args, "neighbours") && cs_args_count(args, "vector") == 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--%s goes with --vector or --neighbours: without them nothing is solved",
+                       other);
+    }
+    return CS_OK;
+}
+
 /* As many vectors as the largest --vector, or --dimensions for neighbours. */
 static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_spectrum *out)
 {
@@ -300,7 +316,8 @@ static cs_status run(cs_args *args)
     cs_table table = {0};
     json_t *json = json_object();
     cs_status status;
-    if ((status = cs_output_claim(args, "inspect.csv")) != CS_OK ||
+    if ((status = check_lists(args)) != CS_OK ||
+        (status = cs_output_claim(args, "inspect.csv")) != CS_OK ||
         (status = cs_output_input(args, dir)) != CS_OK ||
         (status = cs_cooc_read(dir, &store)) != CS_OK ||
         (status = cs_table_init(&table, "what,rank,index,text,value,share")) != CS_OK ||

@@ -96,13 +96,51 @@ static cs_status judged(const cs_spectrum *s)
                          (long long)s->k, s->cert_residual.value);
 }
 
+static const char *const of_block[] = {"start", "memory"};
+enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
+
+/* Options that the solver or the certificates named would ignore. */
+static cs_status check_choices(const cs_args *args, const cs_spectrum_options *options)
+{
+    bool block = options->solver == CS_SOLVER_AUTO || options->solver == CS_SOLVER_BLOCK;
+    for (int i = 0; i < OF_BLOCK; ++i) {
+        if (!block && cs_args_given(args, of_block[i])) {
+            return cs_fail(CS_ERR_USAGE, "--%s: --solver %s does not take it (it is for block)",
+                           of_block[i], cs_args_text(args, "solver"));
+        }
+    }
+    if (cs_args_given(args, "memory") && cs_args_int(args, "memory") == 0) {
+        return cs_fail(CS_ERR_USAGE, "--memory 0 leaves the block solver no room");
+    }
+    if (cs_args_given(args, "moment-budget") && !(options->certify & CS_CERTIFY_MOMENTS)) {
+        return cs_fail(CS_ERR_USAGE, "--moment-budget: --certify %s takes no moments",
+                       cs_args_text(args, "certify"));
+    }
+    return CS_OK;
+}
+
+/* The same where --solver auto has chosen. */
+static void note_choices(const cs_args *args, const cs_spectrum *s)
+{
+    for (int i = 0; i < OF_BLOCK; ++i) {
+        if (s->solver != CS_SOLVER_BLOCK && cs_args_given(args, of_block[i])) {
+            cs_output_note(args,
+                           "--%s changed nothing: it is for the block solver, which solved nothing "
+                           "here",
+                           of_block[i]);
+        }
+    }
+}
+
 /* What rank 0 alone does before the work. */
-static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path)
+static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path,
+                             const cs_spectrum_options *options)
 {
     if (cs_args_given(args, "start")) {
         return cs_fail(CS_ERR_USAGE, "--start works in one process: leave --mpi out");
     }
-    cs_status status = comm->rank == 0 ? claim_all(args) : CS_OK;
+    cs_status status = check_choices(args, options);
+    status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_output_input(args, path);
 }
 
@@ -121,7 +159,7 @@ static cs_status run_ranks(cs_args *args)
         cs_free(path);
         return status;
     }
-    status = cs_comm_agree(&comm, begin_ranks(args, &comm, path));
+    status = cs_comm_agree(&comm, begin_ranks(args, &comm, path, &options));
     status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
     if (status == CS_OK) {
         const cs_csr sizes = {.rows = shard.rows, .cols = shard.cols};
@@ -224,6 +262,9 @@ static cs_status run_svd(cs_args *args)
     cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
     if (status == CS_OK) {
+        status = check_choices(args, &options);
+    }
+    if (status == CS_OK) {
         status = claim_all(args);
     }
     if (status == CS_OK) {
@@ -265,6 +306,7 @@ static cs_status run_svd(cs_args *args)
         goto done;
     }
     if (status == CS_OK) {
+        note_choices(args, &spectrum);
         status = cs_svd_print(args, options.gpu, &spectrum);
     }
     status = status ? status : judged(&spectrum);
@@ -307,7 +349,8 @@ const cs_command cs_cmd_svd = {
         "triplets that have converged, not certified, with exit code 130.\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors "
-        "(docs/scaling.md).",
+        "(docs/scaling.md). There mpirun takes the interrupt: it ends all processes without a "
+        "partial result, with an exit code of its own.",
     .positional = "FILE|DIR",
     .gpu = true,
     .groups = svd_groups,

@@ -94,7 +94,10 @@ const cs_opt cs_group_cooc[] = {
     {"max-length", 0, CS_OPT_INT, "L", "0", 0, 1e9,
      "Cut documents into pieces of at most L tokens; 0: whole documents.", false},
     {"stride", 0, CS_OPT_INT, "N", "0", 0, 1e9,
-     "Slide windows of L tokens by N instead of cutting.", false},
+     "Slide windows of L tokens by N instead of cutting. Only full windows count (a shorter "
+     "document "
+     "is one sequence): up to N-1 tokens at a document's end stand in none, and how many is told.",
+     false},
     {"weight", 0, CS_OPT_CHOICE, "token|document", "token", 0, 0,
      "Sequences count by their number of predicted tokens, or equally.", false},
     {"split", 0, CS_OPT_CHOICE, "all|train|test", "all", 0, 0, "Which documents to use.", false},
@@ -554,6 +557,12 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
     cs_status status = cs_solver_by_name(solver, &options.solver);
     if (status == CS_OK && options.solver == CS_SOLVER_CUSOLVER && !cuda) {
         return cs_fail(CS_ERR_USAGE, "--solver cusolver needs --device cuda");
+    }
+    if (status == CS_OK && cs_args_given(args, "max-iterations") &&
+        (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_CUSOLVER)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--max-iterations: --solver %s does not iterate (it is for arpack, block)",
+                       solver);
     }
     if (status == CS_OK && cuda &&
         (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_ARPACK)) {

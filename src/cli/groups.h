@@ -97,6 +97,11 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
 cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                                const cs_cooc_options *options) CS_MUST_CHECK;
 
+/* Says on stderr how many tokens of the split are in no sequence of the build (*uncovered); silent
+ * when none is. */
+cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
+                                 const cs_cooc_options *options, int64_t *uncovered) CS_MUST_CHECK;
+
 /* Everything of the spectrum but `k` and the GPU. CS_ERR_USAGE: a solver that does not compute on
  * --device. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cooc/build_sequences.h"
 #include "io/file.h"
 
 #define GROUP_END                                                                                  \
@@ -189,4 +190,19 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     }
     cs_status status = cs_splitter_by_name(name, &splitter);
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;
+}
+
+cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
+                                 const cs_cooc_options *options, int64_t *uncovered)
+{
+    int64_t tokens = 0;
+    cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
+    if (status == CS_OK && *uncovered > 0) {
+        cs_output_note(args, "%lld of %lld tokens are in no sequence, and not counted: %s",
+                       (long long)*uncovered, (long long)tokens,
+                       options->stride > 0 ? "no full window reaches them, or theirs is too short "
+                                             "for the objective"
+                                           : "theirs is too short for the objective");
+    }
+    return status;
 }

@@ -91,11 +91,12 @@ int main(int argc, char **argv)
         (void)cs_fail(CS_ERR_IO, "standard output: %s",
                       errno ? strerror(errno) : "cannot be written");
     }
-    if (cs_reason()[0] != '\0') {
+    bool told = cs_reason()[0] != '\0'; /* of several ranks one tells */
+    if (told) {
         (void)fprintf(stderr, "cospec%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "",
                       cs_reason());
     }
-    if (code == 2) {
+    if (told && code == 2) {
         const cs_command *known = NULL;
         bool found = argc > 1 && cs_command_by_name(argv[1], &known) == CS_OK;
         (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "",

@@ -77,6 +77,9 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
                         cs_args **out) CS_MUST_CHECK;
 void cs_args_free(cs_args **held);
 
+/* The first option of the group that is given, NULL for none. */
+const char *cs_args_given_of(const cs_args *args, const cs_opt *group);
+
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
  * those that were given, as an array. NULL when out of memory. */
 json_t *cs_args_json(const cs_args *args);

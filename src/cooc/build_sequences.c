@@ -130,6 +130,25 @@ done:
     return CS_OK;
 }
 
+cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,
+                            int64_t *uncovered, int64_t *tokens)
+{
+    cs_sequences sequences = {0};
+    int64_t skipped = 0;
+    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    if (status == CS_OK) {
+        *tokens = 0;
+        for (int64_t d = 0; d < corpus->documents; ++d) {
+            *tokens += in_split(corpus, options->split, d)
+                           ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]
+                           : 0;
+        }
+        *uncovered = *tokens - cs_sequences_covered(&sequences);
+    }
+    cs_sequences_free(&sequences);
+    return status;
+}
+
 /* Whether every conditioning set of every length can be listed, longest first. */
 static cs_status sets_enumerable(const cs_objective *objective, const cs_sequences *s, bool *out)
 {

@@ -108,6 +108,18 @@ done:
     return status;
 }
 
+int64_t cs_sequences_covered(const cs_sequences *sequences)
+{
+    int64_t covered = 0, end = 0; /* of the sequences so far */
+    for (int64_t i = 0; i < sequences->count; ++i) {
+        int64_t first = sequences->start[i], past = first + sequences->length[i];
+        first = first > end ? first : end;
+        covered += past > first ? past - first : 0;
+        end = past > end ? past : end;
+    }
+    return covered;
+}
+
 void cs_sequences_free(cs_sequences *sequences)
 {
     cs_free(sequences->start);

@@ -3,7 +3,8 @@
  * Whole documents are cut into consecutive pieces of at most max_length tokens (0: no cut). With
  * stride > 0, sliding windows of max_length tokens every `stride` tokens; a document shorter than
  * the window is one shorter sequence, and a last window that would run over the end is not made (so
- * stride 1 gives n - L + 1 windows).
+ * stride 1 gives n - L + 1 windows): up to stride - 1 tokens at the end of a document, and the
+ * tokens between windows when stride > max_length, are in no sequence.
  */
 #ifndef CS_TEXT_SEQUENCES_H
 #define CS_TEXT_SEQUENCES_H
@@ -27,5 +28,9 @@ typedef struct {
 cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t stride,
                           int64_t min_length, cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
 void cs_sequences_free(cs_sequences *sequences);
+
+/* Tokens that stand in at least one of the sequences, which are in the order of cs_sequences_of (any
+ * of them may be left out). O(sequences). */
+int64_t cs_sequences_covered(const cs_sequences *sequences);
 
 #endif

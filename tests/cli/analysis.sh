@@ -65,6 +65,29 @@ test_angles() {
         refuses 3 "vocabularies" "$COSPEC" angles a small -k 2
 }
 
+# Two components: sigma_1 = sigma_2 = 1, so that one direction is not determined, two are.
+test_angles_say_where_the_subspace_is_open() {
+    i=0; while [ $i -lt 6 ]; do printf 'a b a b b\nc d c d d\n'; i=$((i + 1)); done > two.txt
+    exits 0 "$COSPEC" cooc --corpus two.txt --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" angles m m -k 1 --json || return 1
+    [ "$(grep -c 'm: sigma_1 - sigma_2 is .* the subspace is not determined' err)" = 2 ] || { fail "-k 1: $(cat err)"; return 1; }
+    tr -d ' \n' < out | sed -n 's/.*"gap":\[\([^]]*\)\],"gap_error":\[\([^]]*\)\].*/\1,\2/p' |
+        awk -F, '{ ok = NF == 4 && $1 <= $3 && $2 <= $4 && $3 < 1e-9 } END { exit !ok }' || { fail "gap: $(cat out)"; return 1; }
+    exits 0 "$COSPEC" angles m m -k 2 --json && ! grep -q determined err || { fail "-k 2: ${why:-$(cat err)}"; return 1; }
+    tr -d ' \n' < out | sed -n 's/.*"gap":\[\([^]]*\)\],"gap_error":\[\([^]]*\)\].*/\1,\2/p' |
+        awk -F, '{ ok = NF == 4 && $1 > 0.01 && $1 > $3 && $2 > $4 } END { exit !ok }' || fail "gap: $(cat out)"
+}
+
+# Options that nothing would use.
+test_what_would_be_ignored_is_refused() {
+    built ar m "" || return 1
+    refuses 2 "--dimensions goes with --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
+        refuses 2 "--tol goes with --vector or --neighbours" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
+        refuses 2 "--certify goes with --vector or --neighbours" "$COSPEC" inspect m --certify probe &&
+        refuses 2 "--max-iterations: --solver lapack does not iterate" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
+        refuses 2 "--solver goes with -k" "$COSPEC" density m --solver block &&
+        exits 0 "$COSPEC" density m -k 2 --solver block && exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --tol 1e-9
+}
+
 # 676 words at random make one component that goes to ARPACK, which one iteration does not serve.
 test_what_did_not_converge_is_not_shown() {
     awk 'BEGIN { srand(3); for (d = 0; d < 300; ++d) { printf "l"; printf "\t"
@@ -150,4 +173,4 @@ test_reproduce_scales_and_claims() {
         printf 'a: toy --objective ar\n' > plain.steps && refuses 2 "has no scales" "$COSPEC" reproduce --steps plain.steps --template t.html --scale cpu -o x
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles what_did_not_converge_is_not_shown tradeoff plot figures_are_listed reproduce reproduce_scales_and_claims; do check "$name"; done
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed reproduce reproduce_scales_and_claims; do check "$name"; done

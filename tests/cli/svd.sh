@@ -210,10 +210,30 @@ test_start_and_memory() {
     refuses 3 "nowhere/u.npy" "$COSPEC" svd two.mtx --start nowhere
 }
 
+test_what_would_be_ignored_is_refused() {
+    two
+    exits 0 svd two.mtx -k 1 --vectors -o os || return 1
+    for solver in lapack arpack; do
+        refuses 2 "--start: --solver $solver does not take it" "$COSPEC" svd two.mtx -k 1 --start os --solver $solver &&
+            refuses 2 "--memory: --solver $solver does not take it" "$COSPEC" svd two.mtx -k 1 --memory 8M --solver $solver || return 1
+    done
+    refuses 2 "--memory 0" "$COSPEC" svd two.mtx --memory 0 &&
+        refuses 2 "--moment-budget: --certify probe takes no moments" "$COSPEC" svd two.mtx --certify probe --moment-budget 1e9 &&
+        exits 0 svd two.mtx --certify moments --moment-budget 1e9 &&
+        exits 0 svd two.mtx -k 1 --start os && says "--start changed nothing: it is for the block solver, which solved nothing here"
+}
+
+test_arpack_of_all() {
+    awk 'BEGIN { n = 700; print "%%MatrixMarket matrix coordinate real general"; print n, n, 2 * n
+        for (i = 1; i <= n; ++i) { print i, i, 0.5; print i, i % n + 1, 0.5 } }' > c.mtx
+    refuses 2 "use the solver lapack" "$COSPEC" svd c.mtx -k all --normalised --solver arpack
+}
+
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
 for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
-    certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory dry_run; do
+    certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
+    what_would_be_ignored_is_refused arpack_of_all dry_run; do
     check $t
 done
