@@ -27,12 +27,6 @@ static const cs_opt *const cooc_groups[] = {cs_group_corpus,  cs_group_plan, cs_
                                             cs_group_cooc,    cooc_options,  cs_group_ranks,
                                             cs_group_moments, NULL};
 
-static void set(cs_status *status, json_t *object, const char *key, json_t *value)
-{
-    cs_status now = cs_json_set(object, key, value);
-    *status = *status == CS_OK ? now : *status;
-}
-
 static json_t *build_json(const cs_args *args, const cs_corpus *corpus,
                           const cs_cooc_options *options, const cs_cooc *cooc)
 {
@@ -55,18 +49,19 @@ static json_t *build_json(const cs_args *args, const cs_corpus *corpus,
         {"draws", options->draws},
         {"seed", (int64_t)options->seed},
     };
-    set(&status, o, "corpus", json_string(cs_args_text(args, "corpus")));
-    set(&status, o, "objective", json_string(objective ? objective : ""));
-    set(&status, o, "context", json_string(cs_args_text(args, "context")));
-    set(&status, o, "target_position", json_string(options->context.given ? "given" : "blind"));
+    cs_json_put(&status, o, "corpus", json_string(cs_args_text(args, "corpus")));
+    cs_json_put(&status, o, "objective", json_string(objective ? objective : ""));
+    cs_json_put(&status, o, "context", json_string(cs_args_text(args, "context")));
+    cs_json_put(&status, o, "target_position",
+                json_string(options->context.given ? "given" : "blind"));
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
-        set(&status, o, counts[i].key, json_integer(counts[i].value));
+        cs_json_put(&status, o, counts[i].key, json_integer(counts[i].value));
     }
-    set(&status, o, "sampled", json_boolean(options->draws > 0));
-    set(&status, o, "exact", json_boolean(cooc->exact));
-    set(&status, o, "unit", cs_json_number(cooc->unit));
-    set(&status, o, "mass", cs_json_number(cooc->mass));
-    set(&status, o, "dropped_mass", cs_json_number(cooc->dropped_mass));
+    cs_json_put(&status, o, "sampled", json_boolean(options->draws > 0));
+    cs_json_put(&status, o, "exact", json_boolean(cooc->exact));
+    cs_json_put(&status, o, "unit", cs_json_number(cooc->unit));
+    cs_json_put(&status, o, "mass", cs_json_number(cooc->mass));
+    cs_json_put(&status, o, "dropped_mass", cs_json_number(cooc->dropped_mass));
     if (status != CS_OK || !objective) {
         json_decref(o);
         o = NULL;
@@ -222,12 +217,12 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     if (status == CS_OK) {
         cs_status full = CS_OK;
         json_t *o = build_json(args, corpus, options, &cooc);
-        set(&full, o, "components", json_integer(spectrum.components));
-        set(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
-        set(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
-        set(&full, o, "sum_sigma4_error", cs_json_number(spectrum.sum_sigma4_error));
-        set(&full, o, "sigma", cs_json_numbers(spectrum.k, spectrum.sigma));
-        set(&full, o, "residual", cs_json_numbers(spectrum.k, spectrum.residual));
+        cs_json_put(&full, o, "components", json_integer(spectrum.components));
+        cs_json_put(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
+        cs_json_put(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
+        cs_json_put(&full, o, "sum_sigma4_error", cs_json_number(spectrum.sum_sigma4_error));
+        cs_json_put(&full, o, "sigma", cs_json_numbers(spectrum.k, spectrum.sigma));
+        cs_json_put(&full, o, "residual", cs_json_numbers(spectrum.k, spectrum.residual));
         status = json_array_append_new(array, o) == 0 && full == CS_OK
                      ? CS_OK
                      : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
@@ -275,10 +270,10 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     if (status != CS_OK) {
         return status;
     }
-    json_t *json = json_pack("{s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(contributions),
-                             "bytes", cs_json_number(bytes), "documents",
-                             (json_int_t)corpus->documents, "tokens", (json_int_t)corpus->tokens,
-                             "uncovered_tokens", (json_int_t)uncovered);
+    json_t *json =
+        json_pack("{s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(contributions),
+                  "bytes", cs_json_number(bytes), "documents", (json_int_t)corpus->documents,
+                  "tokens", (json_int_t)corpus->tokens, "uncovered_tokens", (json_int_t)uncovered);
     status = json ? cs_output_result(args, "cooc", json, NULL)
                   : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
     json_decref(json);

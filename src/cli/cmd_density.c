@@ -30,12 +30,6 @@ static const cs_opt density_options[] = {
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-static void set(cs_status *status, json_t *object, const char *key, json_t *value)
-{
-    cs_status now = cs_json_set(object, key, value);
-    *status = *status == CS_OK ? now : *status;
-}
-
 static json_t *result_json(const cs_args *args, const cs_spectrum_density *d)
 {
     cs_status status = CS_OK;
@@ -73,17 +67,17 @@ static json_t *result_json(const cs_args *args, const cs_spectrum_density *d)
         {"sum_sigma4_budget", cs_args_real(args, "moment-budget")},
         {"rest_sigma4_error", d->density.rest4_error},
     };
-    set(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
+    cs_json_put(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        set(&status, o, counts[i].key, json_integer(counts[i].value));
+        cs_json_put(&status, o, counts[i].key, json_integer(counts[i].value));
     }
     for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
-        set(&status, o, reals[i].key, cs_json_number(reals[i].value));
+        cs_json_put(&status, o, reals[i].key, cs_json_number(reals[i].value));
     }
-    set(&status, o, "sum_sigma2_estimate", cs_interval_json(&d->sum2));
-    set(&status, o, "sum_sigma4_estimate", cs_interval_json(&d->sum4));
-    set(&status, o, "sigma", cs_json_numbers(d->k, d->sigma));
-    set(&status, o, "tail", cs_tails_json(d->k, d->tail, d->tail_exact));
+    cs_json_put(&status, o, "sum_sigma2_estimate", cs_interval_json(&d->sum2));
+    cs_json_put(&status, o, "sum_sigma4_estimate", cs_interval_json(&d->sum4));
+    cs_json_put(&status, o, "sigma", cs_json_numbers(d->k, d->sigma));
+    cs_json_put(&status, o, "tail", cs_tails_json(d->k, d->tail, d->tail_exact));
     if (status != CS_OK) {
         json_decref(o);
         o = NULL;
@@ -138,7 +132,7 @@ static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
     cs_status status =
         json ? cs_stored_position(cs_args_positional(args, 0), &position) : CS_ERR_MEMORY;
     if (position) {
-        set(&status, json, "target_position", json_string(position));
+        cs_json_put(&status, json, "target_position", json_string(position));
     }
     if (status == CS_OK) {
         status = curve_table(d, &table);

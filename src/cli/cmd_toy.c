@@ -46,26 +46,20 @@ static cs_status spectrum_of(const char *method, const cs_toy *toy, cs_toy_spect
     return strcmp(method, "reduce") == 0 ? cs_toy_reduce(toy, out) : cs_toy_closed(toy, out);
 }
 
-/* Keys are set one after another; the first failure is kept. */
-static void set(cs_status *status, json_t *object, const char *key, json_t *value)
-{
-    cs_status now = cs_json_set(object, key, value);
-    *status = *status == CS_OK ? now : *status;
-}
-
 static json_t *point_json(const cs_toy *toy, const char *parameters, const char *method)
 {
     cs_status status = CS_OK;
     json_t *o = json_object();
-    set(&status, o, "objective", json_string(cs_objective_table(toy->objective.kind)->name));
-    set(&status, o, "parameters", json_string(parameters));
-    set(&status, o, "classes", json_integer(toy->classes));
-    set(&status, o, "length", json_integer(toy->length));
-    set(&status, o, "tokens", json_integer(toy->tokens));
-    set(&status, o, "token_sets", json_string(toy->literal ? "literal" : "disjoint"));
-    set(&status, o, "empty_prefix", json_string(prefix_name(toy->objective.empty_prefix)));
-    set(&status, o, "target_position", json_string(toy->given ? "given" : "blind"));
-    set(&status, o, "method", json_string(method));
+    cs_json_put(&status, o, "objective",
+                json_string(cs_objective_table(toy->objective.kind)->name));
+    cs_json_put(&status, o, "parameters", json_string(parameters));
+    cs_json_put(&status, o, "classes", json_integer(toy->classes));
+    cs_json_put(&status, o, "length", json_integer(toy->length));
+    cs_json_put(&status, o, "tokens", json_integer(toy->tokens));
+    cs_json_put(&status, o, "token_sets", json_string(toy->literal ? "literal" : "disjoint"));
+    cs_json_put(&status, o, "empty_prefix", json_string(prefix_name(toy->objective.empty_prefix)));
+    cs_json_put(&status, o, "target_position", json_string(toy->given ? "given" : "blind"));
+    cs_json_put(&status, o, "method", json_string(method));
     if (status != CS_OK) {
         json_decref(o);
         o = NULL;
@@ -77,9 +71,9 @@ static cs_status add_size(const cs_toy *toy, json_t *o)
 {
     double rows = 0.0, cols = 0.0, nnz = 0.0;
     cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
-    set(&status, o, "rows", cs_json_number(rows));
-    set(&status, o, "cols", cs_json_number(cols));
-    set(&status, o, "nnz", cs_json_number(nnz));
+    cs_json_put(&status, o, "rows", cs_json_number(rows));
+    cs_json_put(&status, o, "cols", cs_json_number(cols));
+    cs_json_put(&status, o, "nnz", cs_json_number(nnz));
     return status;
 }
 
@@ -95,12 +89,12 @@ static cs_status add_spectrum(const cs_toy_spectrum *s, json_t *o)
             pairs = NULL;
         }
     }
-    set(&status, o, "spectrum", pairs);
-    set(&status, o, "sum_sigma2", cs_json_number(s->sum_sigma2));
-    set(&status, o, "sum_sigma4", cs_json_number(s->sum_sigma4));
-    set(&status, o, "rank", json_integer(s->rank));
-    set(&status, o, "residual", cs_json_number(s->residual));
-    set(&status, o, "source", json_string(s->source));
+    cs_json_put(&status, o, "spectrum", pairs);
+    cs_json_put(&status, o, "sum_sigma2", cs_json_number(s->sum_sigma2));
+    cs_json_put(&status, o, "sum_sigma4", cs_json_number(s->sum_sigma4));
+    cs_json_put(&status, o, "rank", json_integer(s->rank));
+    cs_json_put(&status, o, "residual", cs_json_number(s->residual));
+    cs_json_put(&status, o, "source", json_string(s->source));
     return status;
 }
 

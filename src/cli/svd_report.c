@@ -16,12 +16,6 @@
 #include "io/npy.h"
 #include "io/table.h"
 
-static void set(cs_status *status, json_t *object, const char *key, json_t *value)
-{
-    cs_status now = cs_json_set(object, key, value);
-    *status = *status == CS_OK ? now : *status;
-}
-
 static const char *state_name(cs_cert_state state)
 {
     switch (state) {
@@ -70,22 +64,24 @@ static json_t *certificates_json(const cs_spectrum *s)
                                      "largest Ritz value of the doubly deflated operator from a "
                                      "random start, against the smallest sigma returned with its "
                                      "slack: sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2)");
-    set(&status, o, "components", components_json(s));
-    set(&status, o, "moments",
-        certificate_json(&s->cert_moments,
-                         s->rank >= 0
-                             ? "|sum sigma_j^2 - ||Abar||_F^2|, against its rounding bound"
-                             : "bound on sigma_{k+1} from sum sigma^2 and sum sigma^4, against "
-                               "sigma_k (1 + 1e-9)"));
+    cs_json_put(&status, o, "components", components_json(s));
+    cs_json_put(&status, o, "moments",
+                certificate_json(
+                    &s->cert_moments,
+                    s->rank >= 0 ? "|sum sigma_j^2 - ||Abar||_F^2|, against its rounding bound"
+                                 : "bound on sigma_{k+1} from sum sigma^2 and sum sigma^4, against "
+                                   "sigma_k (1 + 1e-9)"));
     if (s->cert_probe.state != CS_CERT_NOT_RUN) {
-        set(&status, probe, "failure_probability", cs_json_number(s->probe_failure));
+        cs_json_put(&status, probe, "failure_probability", cs_json_number(s->probe_failure));
     }
-    set(&status, o, "probe", probe);
-    set(&status, o, "inertia",
+    cs_json_put(&status, o, "probe", probe);
+    cs_json_put(
+        &status, o, "inertia",
         certificate_json(&s->cert_inertia,
                          "singular values above a tau just below sigma_k, counted by L D L^T, "
                          "against k: passed when equal"));
-    set(&status, o, "residual",
+    cs_json_put(
+        &status, o, "residual",
         certificate_json(&s->cert_residual, "largest two-sided residual, against the tolerance"));
     if (status != CS_OK) {
         json_decref(o);
@@ -139,25 +135,25 @@ static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spec
         {"floor", s->floor},
         {"tolerance", cs_args_real(args, "tol")},
     };
-    set(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
-    set(&status, o, "definition",
-        json_string(normalised ? "singular values of the matrix as it stands"
-                               : "singular values of A / sqrt(P_C P_G)"));
+    cs_json_put(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
+    cs_json_put(&status, o, "definition",
+                json_string(normalised ? "singular values of the matrix as it stands"
+                                       : "singular values of A / sqrt(P_C P_G)"));
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
-        set(&status, o, counts[i].key, json_integer(counts[i].value));
+        cs_json_put(&status, o, counts[i].key, json_integer(counts[i].value));
     }
-    set(&status, o, "rank", s->rank >= 0 ? json_integer(s->rank) : json_null());
+    cs_json_put(&status, o, "rank", s->rank >= 0 ? json_integer(s->rank) : json_null());
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; ++i) {
-        set(&status, o, reals[i].key, cs_json_number(reals[i].value));
+        cs_json_put(&status, o, reals[i].key, cs_json_number(reals[i].value));
     }
-    set(&status, o, "solver", json_string(cs_solver_name(s->solver)));
-    set(&status, o, "device", json_string(gpu ? gpu->name : "cpu"));
-    set(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
-    set(&status, o, "converged", json_boolean(s->converged));
-    set(&status, o, "interrupted", json_boolean(s->interrupted));
-    set(&status, o, "certificates", certificates_json(s));
-    set(&status, o, "sigma", cs_json_numbers(s->k, s->sigma));
-    set(&status, o, "residual", cs_json_numbers(s->k, s->residual));
+    cs_json_put(&status, o, "solver", json_string(cs_solver_name(s->solver)));
+    cs_json_put(&status, o, "device", json_string(gpu ? gpu->name : "cpu"));
+    cs_json_put(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
+    cs_json_put(&status, o, "converged", json_boolean(s->converged));
+    cs_json_put(&status, o, "interrupted", json_boolean(s->interrupted));
+    cs_json_put(&status, o, "certificates", certificates_json(s));
+    cs_json_put(&status, o, "sigma", cs_json_numbers(s->k, s->sigma));
+    cs_json_put(&status, o, "residual", cs_json_numbers(s->k, s->residual));
     if (status != CS_OK) {
         json_decref(o);
         o = NULL;
@@ -273,7 +269,7 @@ cs_status cs_svd_print(cs_args *args, const cs_gpu *gpu, const cs_spectrum *s)
     cs_status status =
         json ? cs_stored_position(cs_args_positional(args, 0), &position) : CS_ERR_MEMORY;
     if (position) {
-        set(&status, json, "target_position", json_string(position));
+        cs_json_put(&status, json, "target_position", json_string(position));
     }
     if (status == CS_OK) {
         status = cs_sum4_report(args, s, json);
@@ -299,11 +295,11 @@ static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, json_t *j
     cs_gpu_bytes b = {0};
     cs_status status = cs_gpu_estimate(gpu, a, k, &b);
     if (status == CS_OK) {
-        set(&status, json, "device", json_string(gpu->name));
-        set(&status, json, "gpu_free_bytes", cs_json_number((double)b.free_bytes));
-        set(&status, json, "gpu_dense_bytes", cs_json_number((double)b.dense));
-        set(&status, json, "gpu_gram_bytes", cs_json_number((double)b.gram));
-        set(&status, json, "gpu_block_bytes", cs_json_number((double)b.sparse));
+        cs_json_put(&status, json, "device", json_string(gpu->name));
+        cs_json_put(&status, json, "gpu_free_bytes", cs_json_number((double)b.free_bytes));
+        cs_json_put(&status, json, "gpu_dense_bytes", cs_json_number((double)b.dense));
+        cs_json_put(&status, json, "gpu_gram_bytes", cs_json_number((double)b.gram));
+        cs_json_put(&status, json, "gpu_block_bytes", cs_json_number((double)b.sparse));
     }
     return status;
 }

@@ -50,6 +50,12 @@ cs_status cs_json_set(json_t *object, const char *key, json_t *value)
     return CS_OK;
 }
 
+void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *value)
+{
+    cs_status now = cs_json_set(object, key, value);
+    *status = *status == CS_OK ? now : *status;
+}
+
 static cs_status parse_failure(const char *path, const json_error_t *error)
 {
     if (json_error_code(error) == json_error_out_of_memory) {

@@ -23,6 +23,9 @@ json_t *cs_json_numbers(int64_t n, const double *x);
  * is NULL. */
 cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;
 
+/* The same in a row: *status receives the first failure, and stays what it was where it is one. */
+void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *value);
+
 /* Reads a file of at most 256 MiB; CS_ERR_INPUT "FILE:LINE:COLUMN: text", also for a key given
  * twice. Any JSON value may stand at the top. */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;

@@ -4,12 +4,15 @@
  *   bench components FILE.npz REPEATS
  *   bench svd        FILE.npz REPEATS K
  *   bench copies     FILE.npz REPEATS K           the same without reduction: one solver call
- *   bench count      FILE.npy REPEATS WINDOW      AR contexts each:WINDOW over token ids (a
- * document a row)
+ *   bench count      FILE.npy REPEATS WINDOW [OBJECTIVE]
+ *                                                 contexts each:WINDOW over token ids (a document a
+ *                                                 row) under ar or another objective
  *   bench gram       FILE.npy REPEATS             float32 rows in memory into a double Gram matrix,
  *                                                 and the rates of BLAS on one chunk of them
+ *   bench density    FILE.npz REPEATS SAMPLES     stochastic Lanczos quadrature, 32 steps a sample
  *   bench moment4    FILE.npz REPEATS             sum sigma^4 exactly, and what it was said to cost
  *   bench pairs      FILE.npy REPEATS K           the K largest cosines, mean and quantiles */
+#include <float.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +28,13 @@
 #include "cooc/moments.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
+#include "cooc/spectrum_density.h"
 #include "io/npy.h"
 #include "io/rows.h"
 #include "linalg/gram.h"
 #include "linalg/matrix_file.h"
 #include "linalg/top_pairs.h"
+#include "plan/spec.h"
 
 static double now(void)
 {
@@ -103,6 +108,36 @@ static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, jso
     return status;
 }
 
+static cs_status density(const char *path, int repeats, int64_t samples, json_t *seconds,
+                         json_t *result)
+{
+    cs_csr a = {0};
+    double peak = 0;
+    json_t *spent = json_array();
+    cs_status status = cs_matrix_read(path, &a);
+    for (int r = 0; r < repeats && status == CS_OK; ++r) {
+        cs_spectrum_density d = {0};
+        cs_spectrum_density_options options = {
+            .spectrum = {.normalised = true, .moment4_budget = DBL_MIN, .seed = (uint64_t)r},
+            .samples = samples,
+            .degree = 32,
+            .bins = 50,
+            .level = 0.9999};
+        double start = now(), used = processor(&peak);
+        status = cs_spectrum_density_of(&a, &options, &d);
+        (void)json_array_append_new(seconds, json_real(now() - start));
+        (void)json_array_append_new(spent, json_real(processor(&peak) - used));
+        if (status == CS_OK) {
+            (void)json_object_set_new(result, "low", json_real(d.sum4.low));
+            (void)json_object_set_new(result, "high", json_real(d.sum4.high));
+        }
+        cs_spectrum_density_free(&d);
+    }
+    (void)json_object_set_new(result, "processor", spent);
+    cs_csr_free(&a);
+    return status;
+}
+
 static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t *result)
 {
     cs_csr a = {0};
@@ -126,15 +161,17 @@ static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t 
     return status;
 }
 
-static cs_status count(const char *path, int repeats, int64_t window, json_t *seconds,
-                       json_t *result)
+static cs_status count(const char *path, int repeats, int64_t window, const char *spec,
+                       json_t *seconds, json_t *result)
 {
     cs_corpus corpus = {0};
     cs_corpus_options options = {0};
-    cs_status status = cs_corpus_load(path, &options, &corpus);
+    cs_objective objective;
+    cs_status status = cs_objective_parse(spec, &objective);
+    status = status ? status : cs_corpus_load(path, &options, &corpus);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
         cs_cooc cooc = {0};
-        cs_cooc_options build = {.objective = cs_objective_default(CS_OBJ_AR),
+        cs_cooc_options build = {.objective = objective,
                                  .context = {CS_CONTEXT_EACH, window, false}};
         double start = now();
         status = cs_cooc_build(&corpus, &build, &cooc);
@@ -234,7 +271,8 @@ int main(int argc, char **argv)
 {
     if (argc < 4) {
         (void)fprintf(stderr,
-                      "usage: bench components|svd|count|gram|pairs FILE REPEATS [K|WINDOW]\n");
+                      "usage: bench components|svd|copies|density|moment4|count|gram|pairs FILE "
+                      "REPEATS [K|SAMPLES|WINDOW [OBJECTIVE]]\n");
         return 2;
     }
     int repeats = atoi(argv[3]);
@@ -247,12 +285,15 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "svd") == 0 || strcmp(argv[1], "copies") == 0) {
         cs_reason_clear();
         status = svd(argv[2], repeats, parameter, argv[1][0] == 's', seconds, result);
+    } else if (strcmp(argv[1], "density") == 0) {
+        cs_reason_clear();
+        status = density(argv[2], repeats, parameter, seconds, result);
     } else if (strcmp(argv[1], "moment4") == 0) {
         cs_reason_clear();
         status = moment4(argv[2], repeats, seconds, result);
     } else if (strcmp(argv[1], "count") == 0) {
         cs_reason_clear();
-        status = count(argv[2], repeats, parameter, seconds, result);
+        status = count(argv[2], repeats, parameter, argc > 5 ? argv[5] : "ar", seconds, result);
     } else if (strcmp(argv[1], "gram") == 0) {
         cs_reason_clear();
         cs_threads_set(0);

@@ -1,8 +1,11 @@
-"""Ours against scipy on the same input in the same run: medians and ratios, to docs/results/bench.md and bench.json.
+"""Ours against its peers on the same input in the same run: medians and ratios, to OUT_DIR/bench.md and bench.json, which hold this run and nothing else.
 
 usage: bench.py BENCH_PROGRAM OUT_DIR [--small]      (a development aid; wants numpy and scipy, says so when they are absent)
+
+A peer that takes more than SLOW seconds runs once; the table says how often each side ran.
 """
 import json
+import math
 import os
 import platform
 import statistics
@@ -18,6 +21,8 @@ import scipy.sparse.csgraph
 
 program, out_dir = sys.argv[1], sys.argv[2]
 small = "--small" in sys.argv
+SLOW = 20  # seconds
+begun, load = time.time(), os.getloadavg()[0]
 rng = np.random.default_rng(20261121)
 
 
@@ -27,7 +32,7 @@ def ours(*args):
 
 def timed(fn, repeats):
     seconds, value = [], None
-    for _ in range(repeats):
+    while len(seconds) < repeats and (not seconds or seconds[0] <= SLOW):
         start = time.perf_counter()
         value = fn()
         seconds.append(time.perf_counter() - start)
@@ -56,25 +61,59 @@ def zipf_documents(documents, length, vocabulary):
     return rng.choice(vocabulary, size=(documents, length), p=p / p.sum()).astype(np.int32)
 
 
-def scipy_count(ids, window, vocabulary):
-    """AR contexts within `window`: the event of target i shares weight 1 among min(window, i) tokens before it."""
-    total = sp.csr_matrix((vocabulary, vocabulary))
-    share = 1.0 / np.minimum(window, np.maximum(np.arange(ids.shape[1]), 1))
-    for d in range(1, window + 1):
-        context, target = ids[:, :-d].ravel(), ids[:, d:].ravel()
-        weight = np.broadcast_to(share[d:], (ids.shape[0], ids.shape[1] - d)).ravel()
+def scipy_count(ids, vocabulary, shares):
+    """(weight, (context, target)) for every token `offset` before the target (behind it where negative); shares: {offset: weight of target 0, 1, ...}."""
+    total, length = sp.csr_matrix((vocabulary, vocabulary)), ids.shape[1]
+    for offset, share in shares.items():
+        first, last = max(offset, 0), length + min(offset, 0)
+        context, target = ids[:, first - offset:last - offset].ravel(), ids[:, first:last].ravel()
+        weight = np.broadcast_to(share[first:last], (ids.shape[0], last - first)).ravel()
         total = total + sp.coo_matrix((weight, (context, target)), shape=(vocabulary, vocabulary)).tocsr()
     return total
 
 
-results = []
+def ar_shares(length, window):
+    """The event of target i shares weight 1 among the min(window, i) tokens before it."""
+    share = 1.0 / np.minimum(window, np.maximum(np.arange(length), 1))
+    return {d: share for d in range(1, window + 1)}
+
+
+def masked_shares(length, window, unmasked):
+    """`unmasked` of `length` positions are seen, each set as likely, the others predicted once each; a target's weight 1 is shared among the seen ones of
+    the n within the window, and lost where none is: each has (1 - P(none of n is seen)) / n."""
+    i = np.arange(length)
+    near = np.minimum(i, window) + np.minimum(length - 1 - i, window)
+    seen = np.array([1 - math.comb(length - 1 - int(n), unmasked) / math.comb(length - 1, unmasked) for n in near])
+    return {d: (length - unmasked) / length * seen / near for d in range(-window, window + 1) if d}
+
+
+results, blas_kernel = [], ""
+
+
+def lanczos_quadrature(a, samples, steps):
+    """Sums sigma^4 of `samples` random sign vectors, times their number of columns: Lanczos on A'A, orthogonalised in full."""
+    sums = []
+    for _ in range(samples):
+        q = np.zeros((steps + 1, a.shape[1]))
+        q[0] = rng.choice([-1.0, 1.0], a.shape[1]) / math.sqrt(a.shape[1])
+        diagonal, beside = np.zeros(steps), np.zeros(steps)
+        for j in range(steps):
+            w = a.T @ (a @ q[j])
+            diagonal[j] = w @ q[j]
+            for _ in range(2):
+                w -= q[:j + 1].T @ (q[:j + 1] @ w)
+            beside[j] = np.linalg.norm(w)
+            q[j + 1] = w / beside[j]
+        node, vector = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1))
+        sums.append(a.shape[1] * (vector[0] ** 2 @ node**2))
+    return np.array(sums)
 
 
 def report(workload, our_seconds, peer, peer_seconds, note):
     a, b = statistics.median(our_seconds), statistics.median(peer_seconds)
     results.append({"workload": workload, "ours_median_s": a, "peer": peer, "peer_median_s": b, "ratio_peer_over_ours": b / a,
                     "ours_s": our_seconds, "peer_s": peer_seconds, "note": note})
-    print(f"{workload}: ours {a:.4g} s, {peer} {b:.4g} s, ratio {b / a:.2f}   {note}", flush=True)
+    print(f"[{time.time() - begun:.0f} s] {workload}: ours {a:.4g} s, {peer} {b:.4g} s, ratio {b / a:.2f}   {note}", flush=True)
 
 
 with tempfile.TemporaryDirectory() as work:
@@ -122,19 +161,29 @@ with tempfile.TemporaryDirectory() as work:
         return value
 
     _, value = timed(scipy_moment4, repeats)
+    exact = value
     assert abs(value - mine["sum"]) < 1e-10 * value, (value, mine["sum"])
     report(f"sum sigma^4 exactly, {shape} (processor seconds)", mine["processor_seconds"], "scipy (A.T @ A).power(2).sum()", processor,
            f"{mine['multiply_adds']:.3g} multiply-adds, {mine['bytes'] / 1e6:.0f} MB beside the matrix, cost count included")
+
+    samples = 8
+    mine = ours("density", path, repeats, samples)
+    seconds, value = timed(lambda: lanczos_quadrature(normalised, samples, 32), repeats)
+    assert mine["low"] <= exact <= mine["high"] and abs(value.mean() - exact) < 6 * value.std(ddof=1) / math.sqrt(samples), (mine, value, exact)
+    report(f"spectral density, {samples} samples of 32 Lanczos steps, {shape}", mine["seconds"], "numpy/scipy Lanczos quadrature (our own)", seconds,
+           f"sum sigma^4 {exact:.6g}, ours in [{mine['low']:.6g}, {mine['high']:.6g}], theirs {value.mean():.6g} +- "
+           f"{value.std(ddof=1) / math.sqrt(samples):.2g}; ours also bounds the quadrature's error and draws the curves")
 
     documents, length, vocabulary, window = (200, 500, 5000, 10) if small else (2000, 500, 50_000, 10)
     ids = zipf_documents(documents, length, vocabulary)
     path = os.path.join(work, "ids.npy")
     np.save(path, ids)
-    mine = ours("count", path, repeats, window)
-    seconds, value = timed(lambda: scipy_count(ids, window, vocabulary), repeats)
-    assert value.nnz == mine["nnz"] and abs(value.sum() - mine["mass"]) < 1e-6 * value.sum(), (value.nnz, mine)
-    report(f"windowed co-occurrence, {ids.size} tokens, window {window}, {value.nnz} nonzeros", mine["seconds"], "numpy/scipy coo sums", seconds,
-           f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
+    for objective, shares in (("ar", ar_shares(length, window)), (f"masked:unmasked={length // 2}", masked_shares(length, window, length // 2))):
+        mine = ours("count", path, repeats, window, objective)
+        seconds, value = timed(lambda: scipy_count(ids, vocabulary, shares), repeats)
+        assert value.nnz == mine["nnz"] and abs(value.sum() - mine["mass"]) < 1e-6 * value.sum(), (value.nnz, value.sum(), mine)
+        report(f"windowed co-occurrence, {objective}, {ids.size} tokens, window {window}, {value.nnz} nonzeros", mine["seconds"], "numpy/scipy coo sums",
+               seconds, f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
 
     # OpenBLAS chooses its kernel when it is loaded, and an old one does not know a new processor: numpy runs as it is
     # installed and, where there is AVX-512, told of it.
@@ -163,6 +212,8 @@ with tempfile.TemporaryDirectory() as work:
         if what == "pairs":
             assert abs(mine["first"] - peer["first"]) < 1e-5 and abs(mine["last"] - peer["last"]) < 1e-5, (mine, peer)
             return "numpy without mean and quantiles"
+        global blas_kernel
+        blas_kernel = mine["kernel"]
         n, d = np.load(path, mmap_mode="r").shape
         assert abs(mine["trace"] - peer["trace"]) < 1e-5 * mine["trace"] and abs(mine["corner"] - peer["corner"]) < 1e-5 * mine["trace"]
         rate, best = n * d * d / statistics.median(mine["seconds"]), max(mine["ssyrk"], mine["sgemm"])
@@ -187,13 +238,23 @@ for program_name in ("count_bench", "train_bench"):
             for row in json.load(f):
                 report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
-versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, {os.cpu_count()} cores"
+with open("/proc/cpuinfo") as f:
+    model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
+version = subprocess.run([os.path.join(os.path.dirname(program), "..", "..", "cospec"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
+head = {"date": time.strftime("%Y-%m-%d", time.gmtime(begun)), "cospec": version, "machine": f"{model}, {os.cpu_count()} cores",
+        "kernel": f"{platform.system()} {platform.release()}; OpenBLAS {blas_kernel}",
+        "versions": f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}; others with their rows",
+        "load": f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end", "minutes": round((time.time() - begun) / 60, 1), "small": small}
 os.makedirs(out_dir, exist_ok=True)
 with open(os.path.join(out_dir, "bench.json"), "w") as f:
-    json.dump({"versions": versions, "date": time.strftime("%Y-%m-%d"), "small": small, "results": results}, f, indent=1)
+    json.dump({**head, "results": results}, f, indent=1)
 with open(os.path.join(out_dir, "bench.md"), "w") as f:
-    f.write(f"# Benchmarks\n\nOurs and the peer on the same input in the same run; medians of {repeats} to 5; {versions}; {time.strftime('%Y-%m-%d')}"
-            f"{'; small sizes' if small else ''}. Ratios carry over between machines, times do not. Written by `make bench`.\n\n"
-            "| workload | ours (s) | peer | peer (s) | peer / ours | note |\n|---|---|---|---|---|---|\n")
+    f.write("# Benchmarks\n\nOurs and the peer on the same input in the same run, medians of the runs counted in the last column (peers slower than "
+            f"{SLOW} s run once). Ratios carry over between machines, times do not. Written by one run of `make bench`{' --small' if small else ''}, and by "
+            "nothing else.\n\n| | |\n|---|---|\n")
+    for key in ("date", "cospec", "machine", "kernel", "versions", "load", "minutes"):
+        f.write(f"| {key} | {head[key]} |\n")
+    f.write("\n| workload | ours (s) | peer | peer (s) | peer / ours | note | runs, ours and peer |\n|---|---|---|---|---|---|---|\n")
     for r in results:
-        f.write(f"| {r['workload']} | {r['ours_median_s']:.4g} | {r['peer']} | {r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f} | {r['note']} |\n")
+        f.write(f"| {r['workload']} | {r['ours_median_s']:.4g} | {r['peer']} | {r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f} | {r['note']} | "
+                f"{len(r['ours_s'])}, {len(r['peer_s'])} |\n")

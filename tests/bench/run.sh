@@ -1,10 +1,12 @@
 #!/bin/sh
-# make bench: builds the timing program, runs it beside its peers. BENCH_ARGS=--small for a quick look.
+# make bench: builds the timing program, runs it beside its peers. BENCH_ARGS=--small for a quick look, which leaves docs/results as it is.
 set -eu
 : "${BUILD:?}" "${PYTHON:?}"
 if ! "$PYTHON" -c 'import numpy, scipy' 2>/dev/null; then
     echo "bench: numpy and scipy are not installed for $PYTHON (Debian: python3-numpy python3-scipy); nothing measured" >&2
     exit 1
 fi
+out=docs/results
+case " ${BENCH_ARGS:-} " in *" --small "*) out=$BUILD/bench ;; esac
 # shellcheck disable=SC2086
-exec "$PYTHON" tests/bench/bench.py "$BUILD/tests/bench/bench" docs/results ${BENCH_ARGS:-}
+exec "$PYTHON" tests/bench/bench.py "$BUILD/tests/bench/bench" "$out" ${BENCH_ARGS:-}

@@ -2,10 +2,13 @@
 
 usage: svd_bench.py BENCH_PROGRAM OUT.json MATRIX.npz K [TURNS]
 
-The peers are asked for residuals of 1e-10, as ours is; randomized_svd for sigma to 1e-6 of the largest, by doubling its iterations from a setting that is
-too small (that search is not timed, its last step is). Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each.
+The peers are asked for residuals of 1e-10, as ours is; scipy by the loosest power of ten of its `tol` that gives them (it asks ARPACK for tol^2 on A'A);
+randomized_svd for sigma to 1e-6 of the largest, by the least n_iter, to an eighth, that gives it.
+Neither search is timed, but for its last run. Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each. A peer that
+takes more than 20 seconds runs once.
 """
 import json
+import math
 import os
 import shutil
 import statistics
@@ -14,6 +17,7 @@ import sys
 
 program, out, path, k = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 turns = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+SLOW = 20  # seconds
 here = os.path.dirname(os.path.abspath(__file__))
 env = dict(os.environ, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
 
@@ -26,7 +30,11 @@ def peer(kind, *more, ranks=1):
     done = subprocess.run(line, capture_output=True, text=True, env=alone)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(line)}: {done.stderr[-500:]}")
-    parts = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
+    parts, at = [], done.stdout.find("{")
+    while at >= 0:  # ranks may share a line
+        part, end = json.JSONDecoder().raw_decode(done.stdout, at)
+        parts.append(part)
+        at = done.stdout.find("{", end)
     if "missing" in parts[0]:
         return None
     return dict(parts[0], seconds=max(p["seconds"] for p in parts), processor=sum(p["processor"] for p in parts), peak=sum(p["peak"] for p in parts))
@@ -42,35 +50,53 @@ def error(got, best):
     return max([abs(x - y) for x, y in zip(got["sigma"], best["sigma"])], default=1) / best["sigma"][0] if count == k else float("inf")
 
 
+def svds_setting():
+    """(run, tol): the loosest tol whose residual is 1e-10."""
+    for digits in range(5, 16):
+        got = peer("svds", tol := 10.0**-digits)
+        if got["residual"] <= 1e-10:
+            break
+    return got, tol
+
+
 def randomized_setting(best):
-    """(n_iter, oversamples) that reaches 1e-6, or the last one tried."""
-    n_iter = 8
-    while True:
-        got = peer("randomized", n_iter, k)
-        if got is None or error(got, best) <= 1e-6 or n_iter >= 128:
-            return got, (n_iter, k)
-        n_iter *= 2
+    """(run, n_iter): the least n_iter, to an eighth, that reaches 1e-6, or 128. The error's fall between two runs says where the next one is worth while."""
+    run = peer("randomized", 2, k)
+    if run is None or error(run, best) <= 1e-6:
+        return run, 2
+    failed, n_iter, before = 2, 5, error(run, best)
+    while (now := error(run := peer("randomized", n_iter, k), best)) > 1e-6 and n_iter < 128:
+        fall = math.log(before / now) / (n_iter - failed)
+        step = math.ceil(math.log(now / 1e-6) / fall) if fall > 0 else n_iter
+        failed, n_iter, before = n_iter, min(n_iter + min(step, n_iter), 128), now
+    while n_iter - failed > max(1, n_iter // 8):
+        middle = (failed + n_iter) // 2
+        tried = peer("randomized", middle, k)
+        if error(tried, best) <= 1e-6:
+            run, n_iter = tried, middle
+        else:
+            failed = middle
+    return run, n_iter
 
 
 mine = [ours()]
-candidates = [("scipy svds (ARPACK)", ("svds", 1e-10), 1), ("SLEPc trlanczos", ("trlanczos", 1e-10), 1), ("SLEPc cross", ("cross", 1e-10), 1)]
+reached, tol = svds_setting()
+candidates = [(f"scipy svds (ARPACK), tol {tol:g}", ("svds", tol), 1), ("SLEPc trlanczos", ("trlanczos", 1e-10), 1), ("SLEPc cross", ("cross", 1e-10), 1)]
 if shutil.which("mpirun"):
     candidates += [(f"{name}, 2 ranks", args, 2) for name, args, _ in candidates[1:]]
 searched, setting = randomized_setting(mine[0])
 if searched:
-    candidates.append((f"sklearn randomized_svd, n_iter {setting[0]}, {setting[1]} oversamples", ("randomized", *setting), 1))
-runs = {name: [] for name, _, _ in candidates}
+    candidates.append((f"sklearn randomized_svd, n_iter {setting}, {k} oversamples", ("randomized", setting, k), 1))
+runs = {name: {"svds": [reached], "randomized": [searched]}.get(args[0], []) for name, args, _ in candidates}
 for turn in range(turns):
     if turn > 0:
         mine.append(ours())
     for name, args, ranks in candidates:
-        if runs[name] is None or (turn == 0 and args[0] == "randomized"):
-            runs[name] = runs[name] if runs[name] is None else [searched]
+        past = runs[name]
+        if past is None or len(past) > turn or (past and past[0]["seconds"] > SLOW):
             continue
-        if turn > 0 and args[0] == "randomized" and searched["seconds"] > 60:
-            continue  # the others decide
         got = peer(*args, ranks=ranks)
-        runs[name] = None if got is None else [*runs[name], got]
+        runs[name] = None if got is None else [*past, got]
 
 middle = {key: statistics.median(r[key] for r in mine) for key in ("seconds", "processor", "peak", "residual")}
 rows = []
@@ -79,7 +105,8 @@ for name, _, _ in candidates:
         print(f"SVD: {name} is not installed for {sys.executable}; not measured", file=sys.stderr)
         continue
     theirs = {key: statistics.median(r[key] for r in runs[name]) for key in ("seconds", "processor", "peak", "residual")}
-    rows.append({"workload": f"SVD k={k}, {os.path.basename(path)}", "ours_s": [r["seconds"] for r in mine], "peer": name,
+    rows.append({"workload": f"SVD k={k}, {os.path.basename(path)}", "ours_s": [r["seconds"] for r in mine],
+                 "peer": f"{name}; {runs[name][0]['version']}",
                  "peer_s": [r["seconds"] for r in runs[name]],
                  "note": f"processor seconds ours {middle['processor']:.2f}, theirs {theirs['processor']:.2f}; peak memory {middle['peak']:.0f} and "
                          f"{theirs['peak']:.0f} MB; residual {middle['residual']:.1e} and {theirs['residual']:.1e}; largest difference of sigma "

@@ -2,7 +2,7 @@
 
 usage: svd_peer.py svds|randomized|trlanczos|cross FILE.npz K [TOLERANCE | N_ITER OVERSAMPLES]
 
-seconds: wall; processor: user + system, all threads; peak, before: resident megabytes at the end and before the solver; sigma, residual: the largest of
+version: of the library; seconds: wall; processor: user + system, all threads; peak, before: resident megabytes at the end and before the solver; sigma, residual: the largest of
 ||A v - sigma u||, ||A' u - sigma v||, taken afterwards. A peer that is not installed prints {"missing": name}.
 """
 import glob
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 kind, path, k = sys.argv[1], sys.argv[2], int(sys.argv[3])
-rank, ranks = 0, 1
+rank, ranks, version = 0, 1, ""
 
 
 def usage():
@@ -29,20 +29,26 @@ def missing(name):
 
 
 def svds(a):
+    global version
+    import scipy
     from scipy.sparse.linalg import svds as solve
+    version = f"scipy {scipy.__version__}"
     return lambda: solve(a, k=k, tol=float(sys.argv[4]), return_singular_vectors=True)
 
 
 def randomized(a):
+    global version
     try:
+        import sklearn
         from sklearn.utils.extmath import randomized_svd
     except ImportError:
         missing("scikit-learn")
+    version = f"scikit-learn {sklearn.__version__}"
     return lambda: randomized_svd(a, k, n_iter=int(sys.argv[4]), n_oversamples=int(sys.argv[5]), power_iteration_normalizer="QR", random_state=0)
 
 
 def slepc(a):
-    global rank, ranks
+    global rank, ranks, version
     for package in ("petsc", "slepc"):  # where Debian keeps them
         sys.path.extend(glob.glob(f"/usr/lib/{package}dir/*/*-real/lib/python3/dist-packages"))
     try:
@@ -52,6 +58,7 @@ def slepc(a):
         from slepc4py import SLEPc
     except ImportError:
         missing("slepc4py")
+    version = "SLEPc " + ".".join(map(str, SLEPc.Sys.getVersion()))
     comm = PETSc.COMM_WORLD
     rank, ranks = comm.getRank(), comm.getSize()
     (m, n), part = a.shape, lambda size, r: size * r // ranks
@@ -92,5 +99,5 @@ if ranks == 1:
     residual = max(np.linalg.norm(a @ vt.T - u * s, axis=0).max(), np.linalg.norm(a.T @ u - vt.T * s, axis=0).max())
 else:
     residual = run.residual
-print(json.dumps({"seconds": seconds, "processor": spent - cpu, "peak": peak, "before": before, "residual": float(residual),
+print(json.dumps({"version": version, "seconds": seconds, "processor": spent - cpu, "peak": peak, "before": before, "residual": float(residual),
                   "sigma": sorted((float(x) for x in s), reverse=True)}), flush=True)
