@@ -9,12 +9,13 @@
  * basis. A Ritz value is a lower bound, so that this is known as soon as the small ones have
  * settled.
  *
- * Multiple values: a Krylov space from a block of b columns holds at most b copies of a value.
- * Where b found values lie within 1e-6 of each other (b the smallest number of columns that a block
- * has had, 0 after a breakdown), the triplets found are kept and a fresh random block, orthogonal
- * to them, is sent in, until one has run for the steps of svd_block_probe.c, or to the end of its
- * space, and changed nothing. Then a value that was missed has probability below 1e-6; where no
- * cluster is that large it has probability 0 in exact arithmetic. That a block's worth of copies
+ * Multiple values: the Krylov space of a random block of 8 columns holds min(8, m) of m copies of a
+ * value, also where later blocks have fewer columns: it is then nearer to its end, not narrower.
+ * Where 8 found values lie within 1e-6 of each other, or the space has come to its end, the
+ * triplets found are kept and a fresh random block, orthogonal to them, is sent in, until one has
+ * run for the steps of svd_block_probe.c, or to the end of its space, and changed nothing. Then a
+ * value that was missed has probability below 1e-6; where no cluster is that large and the space
+ * had no end it has probability 0 in exact arithmetic. That a block's worth of copies
  * has converged is acted upon before the rest has: these are locked, blocks filtered for the same
  * value bring more of them (svd_block_copies.c), and the rest of the Krylov space is dropped.
  * Locked triplets stay where they are: small eigenproblems and rotations leave them out.
@@ -24,7 +25,8 @@
  *
  * Memory: basis of cols x 6 k, or k and a fresh block's run, about 200 (a budget below the latter
  * restarts within the run, for which the probability is not proved); results (rows + cols) k;
- * one left panel, rows x 8 (Golub-Kahan: the basis has rows + cols).
+ * one left panel, rows x 8 (Golub-Kahan: the basis has rows + cols). The three panels of a filter
+ * have room in the basis, which is down to fewer than k columns, all locked, when a filter runs.
  */
 #include <float.h>
 #include <math.h>
@@ -147,13 +149,9 @@ static int64_t above_floor(const search *s, int64_t n)
 /* Whether copies may be missing among the first n values. */
 static bool suspicious(const search *s, int64_t n)
 {
-    int64_t copies = s->k.least_active;
-    if (copies == 0) {
-        return true;
-    }
     n = above_floor(s, n);
-    for (int64_t j = 0; j + copies <= n; ++j) {
-        if (s->value[j] - s->value[j + copies - 1] <= CLUSTER * s->value[j]) {
+    for (int64_t j = 0; j + B <= n; ++j) {
+        if (s->value[j] - s->value[j + B - 1] <= CLUSTER * s->value[j]) {
             return true;
         }
     }
@@ -224,15 +222,14 @@ static cs_status verify(search *s, int64_t n)
  * found; n when nowhere. */
 static int64_t find_cluster(const search *s, int64_t n)
 {
-    int64_t copies = s->k.least_active;
     n = above_floor(s, n);
-    for (int64_t j = 0; copies > 0 && j + copies <= n; ++j) {
+    for (int64_t j = 0; j + B <= n; ++j) {
         double value = s->value[j];
         int64_t found = 0, l = j;
         for (; l < n && value - s->value[l] <= CLUSTER * value; ++l) {
             found += s->ritz_of[l] >= 0;
         }
-        if (found >= copies) {
+        if (found >= B) {
             return j;
         }
     }
@@ -246,7 +243,7 @@ static void report(const search *s)
     char stage[96];
     int64_t k = s->options->k, settled = s->settled < k ? s->settled : k - 1;
     (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
-                   s->verifying ? ", looking for missed copies" : "", (long long)(s->steps * B));
+                   s->verifying ? ", looking for missed copies" : "", (long long)s->steps * B);
     cs_progress_report(s->options->progress, stage, settled, k);
 }
 
@@ -566,7 +563,7 @@ static cs_status open_space(const cs_linop *tall, cs_svd_options *o, cs_space *s
     cs_status status = o->gpu->space(o->gpu, tall, space);
     status = status || o->memory > 0 ? status : o->gpu->memory(o->gpu, &left, &all);
     if (status == CS_OK && o->memory == 0) {
-        int64_t panels = (o->k + B - 1) / B + 2 * SPARE;
+        int64_t panels = (o->k + B - 1) / B + 2 * (int64_t)SPARE;
         left = left / 10 * 9 - panels * tall->rows * B * (int64_t)sizeof(double);
         o->memory = left > 0 ? left : 1;
     }

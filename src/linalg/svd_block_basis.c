@@ -1,9 +1,11 @@
 /* Orthonormal bases in panels.
  *
- * Projection: classical Gram-Schmidt, twice (Giraud, Langou, Rozloznik & van den Eshof, 2005), and
- * again while a pass takes away more than it leaves (Daniel, Gragg, Kaufman & Stewart, 1976). In a
- * Lanczos step the first pass need only meet the panels that the recurrence couples: on the others
- * the block has rounding alone, which the full pass removes.
+ * Projection: classical Gram-Schmidt, twice, which is enough for what is more than rounding of the
+ * length before (Giraud, Langou, Rozloznik & van den Eshof, 2005). In a Lanczos step the first pass
+ * need only meet the panels that the recurrence couples: on the others the block has rounding, and,
+ * where triplets were kept that had converged to a loose tolerance only, their residuals. Against
+ * these it is the full pass that is the first, so that a third follows where that one took more
+ * than it left (Daniel, Gragg, Kaufman & Stewart, 1976).
  *
  * Within a block: the eigenvectors of its scaled Gram matrix (SVQB, Stathopoulos & Wu, 2002),
  * repeated until the Gram matrix is the identity. Where the block was near dependent, dividing by a
@@ -16,7 +18,7 @@
 #include "base/mem.h"
 #include "linalg/svd_block_private.h"
 
-enum { B = CS_BLOCK, MOST_PASSES = 5, MOST_ROUNDS = 8 };
+enum { B = CS_BLOCK, MOST_ROUNDS = 8 };
 
 cs_status cs_basis_open(cs_space *space, cs_side side, int64_t capacity, cs_basis *out)
 {
@@ -95,23 +97,18 @@ static cs_status squared_norms(const cs_basis *b, cs_panel *w, double *norm)
 
 cs_status cs_basis_project(const cs_basis *b, int64_t first, cs_panel *w, double *h, double *size)
 {
-    double taken[B], left[B], largest = 0;
+    double before[B], taken[B], left[B], largest = 0;
+    bool again = false;
     memset(h, 0, (size_t)(b->panels * CS_SQUARE) * sizeof *h);
-    cs_status status = pass(b, first, w, h, taken);
-    bool again = true;
-    for (int n = 1; status == CS_OK && again && n < MOST_PASSES; ++n) {
-        double before[B];
-        memcpy(before, taken, sizeof before);
-        status = pass(b, 0, w, h, taken);
-        status = status ? status : squared_norms(b, w, left);
-        again = false;
-        for (int j = 0; status == CS_OK && j < B; ++j) {
-            again |= taken[j] > left[j];
-            largest = n == 1 ? fmax(largest, before[j] + taken[j] + left[j]) : largest;
-        }
+    cs_status status = pass(b, first, w, h, before);
+    status = status ? status : pass(b, 0, w, h, taken);
+    status = status ? status : squared_norms(b, w, left);
+    for (int j = 0; status == CS_OK && j < B; ++j) {
+        again |= taken[j] > left[j];
+        largest = fmax(largest, before[j] + taken[j] + left[j]);
     }
     *size = sqrt(largest);
-    return status;
+    return status == CS_OK && again ? pass(b, 0, w, h, taken) : status;
 }
 
 /* s (row-major) = D^-1 Z L^-1/2 and its inverse, from g with D^2 its diagonal and D^-1 g D^-1 = Z L

@@ -22,7 +22,6 @@ cs_status cs_krylov_open(cs_space *space, bool bidiagonal, int64_t capacity, uin
                    .seed = seed,
                    .scale = 1,
                    .coupled = true,
-                   .least_active = B,
                    .ld = capacity * B};
     cs_status status = cs_basis_open(space, CS_RIGHT, capacity, &k.v);
     status = status || !bidiagonal ? status : cs_basis_open(space, CS_LEFT, capacity, &k.u);
@@ -152,12 +151,6 @@ static cs_status step_left(cs_krylov *k, int64_t at)
                 k->m[at * B + i + (at * B + j) * k->ld] = r[i * B + j];
             }
         }
-        /* Rows of M in this panel's place: nothing of A times the older V. */
-        for (int64_t j = 0; j < at * B; ++j) {
-            for (int64_t i = at * B; i < (at + 1) * B; ++i) {
-                k->m[i + j * k->ld] = 0;
-            }
-        }
         cs_basis_append(&k->u, &k->half, active);
         k->half = made;
     }
@@ -200,7 +193,6 @@ cs_status cs_krylov_step(cs_krylov *k)
     memcpy(k->r, r, sizeof r);
     k->next = w;
     k->next_active = active;
-    k->least_active = active < k->least_active ? active : k->least_active;
     k->coupled = false;
     return CS_OK;
 done:

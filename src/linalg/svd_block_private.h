@@ -34,9 +34,10 @@ void cs_basis_append(cs_basis *basis, cs_panel **w, int active);
 /* Destroys the panels from `keep` on. */
 void cs_basis_cut(cs_basis *basis, int64_t keep);
 
-/* W -= V h, h = V^T W (capacity squares), by two passes and more while a pass takes most of what is
- * there. The panels before `first` hold nothing of W but rounding, and the first pass leaves them
- * out. `size` receives the norm of W's columns before, the largest. */
+/* W -= V h, h = V^T W (capacity squares), by two passes and a third where the second took most of
+ * what was there. The panels before `first` hold little of W, and the first pass leaves them out.
+ * `size` receives the norm of W's columns before, the largest. What is left of a column is
+ * orthogonal to V, relative to itself, unless it is rounding of the column's length. */
 cs_status cs_basis_project(const cs_basis *basis, int64_t first, cs_panel *w, double *h,
                            double *size) CS_MUST_CHECK;
 
@@ -52,7 +53,7 @@ cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, 
 
 /* Lanczos on A^T A (or, bidiagonal, Golub and Kahan's process on A) with full orthogonalisation:
  *   A^T A V = V M + W r E^T              M = V^T A^T A V
- *   A V = U M,  A^T U = V M^T + W r E^T  M = U^T A V        (bidiagonal)
+ *   A V = U M,  A^T U = V M^T + W r E^T  M = U^T A V        (bidiagonal; upper by panels)
  * E picks the columns of the last panel. All of M is computed, so that any orthonormal columns may
  * be put into V. */
 typedef struct {
@@ -69,7 +70,6 @@ typedef struct {
     double *m, *h;       /* ld x ld column-major, rows and columns as in the panels; scratch */
     int64_t ld;
     double largest;       /* norm of a product so far: the scale of rounding */
-    int least_active;     /* of a block since the start: copies of a value that can be seen */
     uint64_t blocks;      /* random ones drawn */
     int64_t applications; /* columns */
 } cs_krylov;

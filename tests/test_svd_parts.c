@@ -1,0 +1,211 @@
+/* What the block solver's answers rest on, part by part: near copies, starts that hide half of the
+ * spectrum, projections, and a probe that knows nothing of the solver. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "linalg/space.h"
+#include "linalg/svd.h"
+#include "linalg/svd_block_private.h"
+#include "linalg_support.h"
+
+enum { B = CS_BLOCK };
+
+typedef struct {
+    cs_csr a;
+    cs_linop_csr_ctx ctx;
+    cs_linop op;
+} diagonal;
+
+static void diagonal_of(diagonal *d, int64_t n, const double *value)
+{
+    OK(cs_csr_init(&d->a, n, n, n));
+    for (int64_t i = 0; i < n; ++i) {
+        d->a.ptr[i + 1] = i + 1;
+        d->a.col[i] = (int32_t)i;
+        d->a.val[i] = value[i];
+    }
+    d->op = cs_linop_csr(&d->ctx, &d->a, &d->a, 0);
+}
+
+/* 20 values within 1e-9 of each other, whose differences a tolerance of 1e-7 does not resolve: to
+ * the process they are copies, of which a block sees eight. */
+static void near_copies_are_copies(void **state)
+{
+    (void)state;
+    enum { N = 1000, COPIES = 20 };
+    double value[N];
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < COPIES       ? 1 - 5e-11 * j
+                   : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
+                                    : 0.2 * (N - j) / N;
+    }
+    diagonal d;
+    diagonal_of(&d, N, value);
+    cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
+    cs_svd s;
+    OK(cs_svd_compute(&d.op, &o, &s));
+    assert_true(s.converged);
+    assert_int_equal(s.k, COPIES);
+    for (int j = 0; j < COPIES; ++j) {
+        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-7);
+    }
+    cs_svd_free(&s);
+    cs_csr_free(&d.a);
+}
+
+/* Start vectors that span an invariant subspace without the largest value, much wider than a block:
+ * the process never leaves it but for the noise, and nothing in it looks wrong. */
+static void a_start_in_a_wrong_subspace(void **state)
+{
+    (void)state;
+    enum { N = 600, K = 6 };
+    double value[N];
+    cs_dense start;
+    OK(cs_dense_init(&start, N, N / 2));
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N;
+    }
+    for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
+        start.data[2 * j + 1 + j * start.ld] = 1;
+    }
+    diagonal d;
+    diagonal_of(&d, N, value);
+    cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
+    cs_svd s;
+    OK(cs_svd_compute(&d.op, &o, &s));
+    assert_true(s.converged);
+    assert_int_equal(s.k, K);
+    for (int j = 0; j < K; ++j) {
+        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12);
+    }
+    cs_svd_free(&s);
+    cs_csr_free(&d.a);
+    cs_dense_free(&start);
+}
+
+/* W = V_0 X + V_1 Y + Z with X of size `early` that the first pass leaves out, and Z of size
+ * `left`: what remains is orthogonal to V to rounding, relative to itself, and h holds what was
+ * taken. */
+static void what_is_projected_is_orthogonal(void **state)
+{
+    (void)state;
+    enum { N = 500 };
+    static const double size[][2] = {{1e-12, 1}, {1e-4, 1e-12}, {1, 1e-13}};
+    double value[N], norm = 0;
+    for (int j = 0; j < N; ++j) {
+        value[j] = 1;
+    }
+    diagonal d;
+    diagonal_of(&d, N, value);
+    cs_space space = {0};
+    cs_basis v = {0};
+    double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
+    int active = 0;
+    OK(cs_space_cpu(&d.op, 1, &space));
+    OK(cs_basis_open(&space, CS_RIGHT, 3, &v));
+    cs_panel *w = NULL;
+    for (int q = 0; q < 3; ++q) {
+        OK(space.create(&space, CS_RIGHT, &w));
+        OK(cs_basis_random(&v, 5, (uint64_t)q, B, w, h, &active));
+        assert_int_equal(active, B);
+        cs_basis_append(&v, &w, B);
+    }
+    w = v.panel[--v.panels]; /* Z: orthonormal */
+    cs_panel *z = w;
+    OK(space.create(&space, CS_RIGHT, &w));
+    for (size_t t = 0; t < sizeof size / sizeof *size; ++t) {
+        double c[3 * CS_SQUARE] = {0};
+        cs_panel *all[3] = {v.panel[0], v.panel[1], z};
+        for (int i = 0; i < B; ++i) {
+            for (int j = 0; j < B; ++j) {
+                c[i * B + j] = size[t][0] * cos(i + 3 * j);
+                c[CS_SQUARE + i * B + j] = sin(2 * i + j);
+            }
+            c[2 * CS_SQUARE + i * B + i] = size[t][1];
+        }
+        OK(space.combine(&space, 3, all, c, false, w));
+        OK(cs_basis_project(&v, 1, w, h, &norm));
+        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
+            assert_true(fabs(h[e] - c[e]) < 1e-14);
+        }
+        assert_true(norm > 1 && norm < 5);
+        OK(space.gram(&space, 2, v.panel, w, again));
+        OK(space.gram(&space, 1, &w, w, own));
+        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
+            assert_true(fabs(again[e]) <=
+                        64 * DBL_EPSILON * sqrt(own[(ptrdiff_t)(e % B) * (B + 1)]));
+        }
+    }
+    space.destroy(z);
+    space.destroy(w);
+    cs_basis_free(&v);
+    cs_space_cpu_free(&space);
+    cs_csr_free(&d.a);
+}
+
+/* The numbers of the random blocks drawn, as the space is asked for them. */
+enum { MOST = 1000 };
+static struct {
+    cs_status (*random)(cs_space *, uint64_t, uint64_t, cs_panel *);
+    uint64_t seed, index[MOST];
+    int count;
+} drawn;
+
+static cs_status random_noted(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
+{
+    assert_true(drawn.count < MOST && seed == drawn.seed);
+    drawn.index[drawn.count++] = index;
+    return drawn.random(s, seed, index, x);
+}
+
+/* With one seed for both: the bound supposes blocks that the result does not depend on. */
+static void the_probe_draws_blocks_of_its_own(void **state)
+{
+    (void)state;
+    enum { N = 400, COPIES = 40 };
+    double value[N], seen, failure;
+    for (int j = 0; j < N; ++j) {
+        value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
+    }
+    diagonal d;
+    diagonal_of(&d, N, value);
+    cs_space space = {0};
+    OK(cs_space_cpu(&d.op, 1, &space));
+    drawn.random = space.random;
+    drawn.seed = 7;
+    drawn.count = 0;
+    space.random = random_noted;
+    cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .seed = drawn.seed};
+    cs_svd s;
+    OK(cs_svd_block_space(&space, &o, &s));
+    int solver = drawn.count;
+    assert_true(solver >= COPIES / B);
+    OK(cs_svd_probe_space(&space, &s.v, drawn.seed, &seen, &failure));
+    assert_true(drawn.count > solver && seen < 0.7);
+    for (int i = solver; i < drawn.count; ++i) {
+        for (int j = 0; j < solver; ++j) {
+            assert_true(drawn.index[i] != drawn.index[j]);
+        }
+    }
+    cs_svd_free(&s);
+    cs_space_cpu_free(&space);
+    cs_csr_free(&d.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(near_copies_are_copies),
+        cmocka_unit_test(a_start_in_a_wrong_subspace),
+        cmocka_unit_test(what_is_projected_is_orthogonal),
+        cmocka_unit_test(the_probe_draws_blocks_of_its_own),
+    };
+    return cmocka_run_group_tests_name("svd_parts", tests, NULL, NULL);
+}
