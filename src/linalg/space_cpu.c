@@ -5,7 +5,9 @@
  * padded with zeros to a multiple of 8. Work is dealt in fixed runs of rows; inner products are
  * summed per run and added in the order of the runs, so that bits do not depend on threads. Within
  * a run, a slice of W that the first cache holds meets every panel in turn: a panel is read once
- * from memory, W too.
+ * from memory, W too. Where W is written, 8 panels meet the slice at once: more streams than one
+ * from memory, and coefficients that stay in the first cache for all rows of the slice; each sum is
+ * kept in W between, in the same order.
  *
  * Limits: bits differ between instruction sets (fused multiply-adds). An operator without panel
  * products is applied through two column-major copies.
@@ -23,7 +25,9 @@ enum {
     SLICE = 256,            /* rows of a panel that the first cache holds: 16 KB */
     LEAST_ROWS = 4 * SLICE, /* of a run */
     MOST_RUNS = 64,         /* more would only make more partial sums */
-    ROTATED_ROWS = 64       /* rows taken at once by a rotation */
+    COMBINED_ROWS = 128,    /* rows taken at once by a combination: 8 KB */
+    ROTATED_ROWS = 64,      /* by a rotation, of all panels */
+    TOGETHER = 8            /* panels read at once: their squares are 4 KB */
 };
 
 struct cs_panel {
@@ -210,8 +214,14 @@ static cs_status combine_run(void *ctx, int64_t item, int worker)
     (void)worker;
     const row_job *j = ctx;
     int64_t begin = item * j->run, end = run_end(j, item);
-    j->kernels->combine(end - begin, begin, j->p, j->panels, j->c, (int64_t)B * B, j->keep,
-                        j->to + begin * B);
+    for (int64_t i = begin; i < end; i += COMBINED_ROWS) {
+        int64_t rows = end - i < COMBINED_ROWS ? end - i : COMBINED_ROWS;
+        for (int64_t q = 0; q < j->p; q += TOGETHER) {
+            int64_t p = j->p - q < TOGETHER ? j->p - q : TOGETHER;
+            j->kernels->combine(rows, i, p, j->panels + q, j->c + q * B * B, (int64_t)B * B,
+                                q > 0 || j->keep, j->to + i * B);
+        }
+    }
     return CS_OK;
 }
 
@@ -239,9 +249,12 @@ static cs_status rotate_run(void *ctx, int64_t item, int worker)
     double *room = j->room + (int64_t)worker * j->q * ROTATED_ROWS * B;
     for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += ROTATED_ROWS) {
         int64_t rows = end - i < ROTATED_ROWS ? end - i : ROTATED_ROWS;
-        for (int64_t o = 0; o < j->q; ++o) {
-            j->kernels->combine(rows, i, j->p, j->panels, j->c + o * j->p * B * B, (int64_t)B * B,
-                                false, room + o * ROTATED_ROWS * B);
+        for (int64_t l = 0; l < j->p; l += TOGETHER) {
+            int64_t p = j->p - l < TOGETHER ? j->p - l : TOGETHER;
+            for (int64_t o = 0; o < j->q; ++o) {
+                j->kernels->combine(rows, i, p, j->panels + l, j->c + (o * j->p + l) * B * B,
+                                    (int64_t)B * B, l > 0, room + o * ROTATED_ROWS * B);
+            }
         }
         for (int64_t o = 0; o < j->q; ++o) {
             memcpy(j->panels[o] + i * B, room + o * ROTATED_ROWS * B,
