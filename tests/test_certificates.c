@@ -303,6 +303,126 @@ static void bounds_include_their_slack(void **state)
     cs_csr_free(&a);
 }
 
+/* 20 values, one known: the others are at most 1/2 if sum sigma^4 is what it is said to be, and up
+ * to sqrt(19)/2 by sum sigma^2 alone. */
+static void an_estimate_is_no_proof(void **state)
+{
+    (void)state;
+    double sigma = 1, residual = 0;
+    const cs_certificate_facts facts = {.rank = 20, .longest = 20};
+    const cs_spectrum_options o = {.k = 1, .normalised = true};
+    for (int estimated = 0; estimated < 2; ++estimated) {
+        cs_spectrum s = {.rows = 20,
+                         .cols = 20,
+                         .k = 1,
+                         .rank = -1,
+                         .components = 1,
+                         .sigma = &sigma,
+                         .residual = &residual,
+                         .sum_sigma2 = 1 + 19 * 0.25,
+                         .sum_sigma4 = 1 + 19 * 0.0625,
+                         .sum_sigma4_error = estimated ? 1e-6 : 0};
+        cs_certificates_of(&o, &facts, &s);
+        assert_true(s.cert_moments.value > 0.499 && s.cert_moments.value < 0.51);
+        if (estimated) {
+            assert_int_equal(s.cert_moments.state, CS_CERT_INCONCLUSIVE);
+            assert_true(s.cert_moments.reach >= sqrt(19) / 2 && s.cert_moments.reach < 2.2);
+            assert_non_null(strstr(s.cert_moments.why, "estimate"));
+        } else {
+            assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
+            assert_true(s.cert_moments.reach == s.cert_moments.value);
+        }
+    }
+}
+
+/* The Hadamard matrix over sqrt 2: connected, and both values are 1. With a sign no theorem forbids
+ * that. */
+static void signs_void_the_theorem(void **state)
+{
+    (void)state;
+    const double h = sqrt(0.5);
+    cs_csr a = matrix_of(2, 2, (double[]){h, h, h, -h});
+    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    assert_int_equal(s.k, 2);
+    assert_int_equal(s.components, 1);
+    assert_true(fabs(s.sigma[1] - 1) < CLOSE);
+    assert_false(s.perron);
+    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.near_ones, 0);
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+}
+
+/* sigma = 1 with a residual of 1e-3 may be 1.0005 in truth, whose square is 1e-3 more: no failure.
+ * Without a residual it is one. */
+static void residuals_widen_the_moments(void **state)
+{
+    (void)state;
+    for (int complete = 0; complete < 2; ++complete) {
+        for (int exact = 0; exact < 2; ++exact) {
+            double sigma = 1, residual = exact ? 0 : 1e-3;
+            const cs_certificate_facts facts = {.complete = complete, .rank = 1, .longest = 1};
+            const cs_spectrum_options o = {.k = 1, .normalised = true};
+            cs_spectrum s = {.rows = 1,
+                             .cols = 1,
+                             .k = 1,
+                             .rank = complete ? 1 : -1,
+                             .components = 1,
+                             .sigma = &sigma,
+                             .residual = &residual,
+                             .sum_sigma2 = 1 - 1e-3,
+                             .sum_sigma4 = NAN};
+            cs_certificates_of(&o, &facts, &s);
+            assert_int_equal(s.cert_moments.state, exact ? CS_CERT_FAILED : CS_CERT_PASSED);
+        }
+    }
+}
+
+/* All triplets of (1 0 1; 0 1 1; 1 1 2), which has the values 3, 1 and 0, or of the same with its
+ * first row cut into four halves, which lumping joins again; inertia counts at tau = 1/2, twice the
+ * floor it is told. */
+static cs_spectrum counted_at_half(bool cut)
+{
+    const double whole[] = {1, 0, 1, 0, 1, 1, 1, 1, 2};
+    const double halves[] = {.5, 0, .5, .5, 0, .5, .5, 0, .5, .5, 0, .5, 0, 1, 1, 1, 1, 2};
+    cs_csr a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
+    cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
+    cs_system system = {0};
+    cs_parts parts = {0};
+    cs_spectrum s = {.rows = a.rows, .cols = 3, .components = 1};
+    assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
+    assert_int_equal(system.reduced.shared, !cut);
+    assert_int_equal(system.reduced.a.rows, 3);
+    assert_int_equal(cs_parts_solve(&system, &o, 3, &parts), CS_OK);
+    assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
+    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
+    assert_true(claims.complete && s.k == 2);
+    s.floor = 0.25;
+    assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
+    assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
+    cs_parts_free(&parts);
+    cs_system_free(&system);
+    cs_csr_free(&a);
+    return s;
+}
+
+/* What a count proves reaches no further than its backward error, and what lumping may have moved,
+ * allow. G - tau^2 I has norm 9 - 1/4, so the error of the factorisation alone is (4 n + 400) u of
+ * that (linalg/inertia.h). */
+static void inertia_keeps_its_margins(void **state)
+{
+    (void)state;
+    cs_spectrum whole = counted_at_half(false), cut = counted_at_half(true);
+    double error = 412 * (DBL_EPSILON / 2) * 8.75;
+    assert_true(whole.cert_inertia.reach >= sqrt(0.25 + error));
+    assert_true(whole.cert_inertia.reach < 0.5 + 1e-9);
+    /* The matrix that is factored is the same: the difference is CS_LUMPED times a bound on 3. */
+    double difference = cut.cert_inertia.reach - whole.cert_inertia.reach;
+    assert_true(difference >= 0.99 * 3 * CS_LUMPED && difference < 4 * CS_LUMPED);
+    cs_spectrum_free(&whole);
+    cs_spectrum_free(&cut);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +436,10 @@ int main(void)
         cmocka_unit_test(signed_matrices_have_no_components_certificate),
         cmocka_unit_test(a_value_near_one_is_no_proof),
         cmocka_unit_test(bounds_include_their_slack),
+        cmocka_unit_test(an_estimate_is_no_proof),
+        cmocka_unit_test(signs_void_the_theorem),
+        cmocka_unit_test(residuals_widen_the_moments),
+        cmocka_unit_test(inertia_keeps_its_margins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

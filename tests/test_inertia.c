@@ -101,6 +101,26 @@ static void closed_forms(void **state)
     cs_dense_free(&a);
 }
 
+/* (0 1; 1 0) by blocks, and definite ones, where products of two entries leave the range of
+ * doubles.
+ */
+static void pivots_of_any_size(void **state)
+{
+    (void)state;
+    for (int e = -1000; e <= 1000; e += 100) {
+        double x = ldexp(1, e), error = 0;
+        int64_t positive = -1;
+        cs_dense a;
+        OK(cs_dense_init(&a, 4, 4));
+        a.data[1] = a.data[11] = x; /* blocks (0 x; x 0) and (x / 8, x; x, x / 8) */
+        a.data[10] = a.data[15] = x / 8;
+        OK(cs_inertia(&a, &positive, &error));
+        assert_int_equal(positive, 2);
+        assert_true(error >= 416 * (DBL_EPSILON / 2) * x && error < 1e-10 * x);
+        cs_dense_free(&a);
+    }
+}
+
 /* Only the lower triangle is read, and nothing above it. */
 static void the_upper_triangle_is_not_read(void **state)
 {
@@ -234,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_agree_with_eigenvalues),
         cmocka_unit_test(closed_forms),
+        cmocka_unit_test(pivots_of_any_size),
         cmocka_unit_test(the_upper_triangle_is_not_read),
         cmocka_unit_test(the_error_covers_the_factorisation),
         cmocka_unit_test(bad_matrices_are_refused),

@@ -294,6 +294,7 @@ static cs_status run_svd(cs_args *args)
     options.partial = true;
     options.moment4_budget = cs_args_moment_budget(args);
     options.values_only = !cs_args_flag(args, "vectors");
+    options.departure = !options.values_only;
     if (status == CS_OK && options.moment4) {
         double cost = 0;
         status = cs_args_note_moment4(args, &a, &cost);

@@ -101,6 +101,12 @@ static int64_t multiplicity_of_one(const cs_spectrum *s)
     return s->perron ? s->components : count;
 }
 
+/* AUTO stands for none that had to run. */
+static const char *solver_name(const cs_spectrum *s)
+{
+    return s->solver == CS_SOLVER_AUTO ? "closed form" : cs_solver_name(s->solver);
+}
+
 static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spectrum *s)
 {
     cs_status status = CS_OK;
@@ -134,6 +140,7 @@ static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spec
         {"sum_sigma4_budget", cs_args_real(args, "moment-budget")},
         {"floor", s->floor},
         {"tolerance", cs_args_real(args, "tol")},
+        {"departure", s->departure},
     };
     cs_json_put(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
     cs_json_put(&status, o, "definition",
@@ -146,7 +153,7 @@ static json_t *result_json(const cs_args *args, const cs_gpu *gpu, const cs_spec
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; ++i) {
         cs_json_put(&status, o, reals[i].key, cs_json_number(reals[i].value));
     }
-    cs_json_put(&status, o, "solver", json_string(cs_solver_name(s->solver)));
+    cs_json_put(&status, o, "solver", json_string(solver_name(s)));
     cs_json_put(&status, o, "device", json_string(gpu ? gpu->name : "cpu"));
     cs_json_put(&status, o, "seed", json_integer((json_int_t)cs_args_seed(args)));
     cs_json_put(&status, o, "converged", json_boolean(s->converged));
@@ -235,7 +242,7 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
     cs_output_note(args, "%lld x %lld, %lld nonzeros, %lld components; lumped %lld x %lld; %s",
                    (long long)s->rows, (long long)s->cols, (long long)s->nnz,
                    (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
-                   cs_solver_name(s->solver));
+                   solver_name(s));
     if (s->interrupted) {
         return; /* nothing of it is certified but its residuals */
     }
@@ -254,6 +261,9 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                        "sigma_1 = %.6g is above 1, so this is no normalised matrix of joint "
                        "probabilities; without --normalised it is normalised first",
                        s->sigma[0]);
+    }
+    if (!isnan(s->departure)) {
+        cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->departure);
     }
     if (s->zeros > 0) {
         cs_output_note(args, "%lld wanted singular values are zero (below %.3g)",

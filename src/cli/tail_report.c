@@ -73,9 +73,10 @@ static cs_status sum4_json(json_t *object, const cs_sum4 *sum)
         const char *key;
         json_t *value;
     } member[] = {
-        {"sum_sigma4_method", json_string(isnan(sum->value)  ? "none"
-                                          : sum->samples > 0 ? "hutch++"
-                                                             : "exact")},
+        {"sum_sigma4_method", json_string(sum->out_of_range   ? "out of range"
+                                          : isnan(sum->value) ? "none"
+                                          : sum->samples > 0  ? "hutch++"
+                                                              : "exact")},
         {"sum_sigma4_low", cs_json_number(sum->low)},
         {"sum_sigma4_high", cs_json_number(sum->high)},
         {"sum_sigma4_level", cs_json_number(sum->level)},
@@ -94,7 +95,11 @@ static cs_status sum4_json(json_t *object, const cs_sum4 *sum)
 
 void cs_sum4_note(const cs_args *args, const cs_sum4 *sum)
 {
-    if (sum->samples == 0) {
+    if (sum->out_of_range) {
+        cs_output_note(args, "sum sigma^4 is out of the range of doubles");
+    } else if (isnan(sum->value)) {
+        cs_output_note(args, "sum sigma^4 was not computed");
+    } else if (sum->samples == 0) {
         cs_output_note(args, "sum sigma^4 %.12g, exact", sum->value);
     } else {
         cs_output_note(args,
@@ -109,6 +114,7 @@ cs_status cs_sum4_report(cs_args *args, const cs_spectrum *s, json_t *object)
 {
     cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
     double *exact = cs_alloc(s->k + 1, sizeof *exact);
+    bool known = false;
     cs_status status = tail && exact ? sum4_json(object, &s->sum4) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_spectrum_tails(s, 0, tail);
@@ -117,10 +123,15 @@ cs_status cs_sum4_report(cs_args *args, const cs_spectrum *s, json_t *object)
             exact[t] = sampled ? (double)NAN : tail[t].value;
         }
         cs_sum4_note(args, &s->sum4);
-        status = cs_json_set(object, "tail", cs_tails_json(s->k, tail, exact));
+        known = !isnan(tail[0].value);
+        status =
+            cs_json_set(object, "tail", known ? cs_tails_json(s->k, tail, exact) : json_null());
     }
-    if (status == CS_OK && cs_args_given(args, "output")) {
+    if (status == CS_OK && cs_args_given(args, "output") && known) {
         status = cs_tails_write(args, s->k, tail, exact);
+    } else if (status == CS_OK && cs_args_given(args, "output")) {
+        cs_output_note(args, "no tail.csv: tails need sum sigma^4 or every singular value, within "
+                             "the range of doubles");
     }
     cs_free(tail);
     cs_free(exact);

@@ -20,6 +20,16 @@ typedef struct {
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
 
+/* The spectrum of a matrix that came normalised is taken of 2^-e Abar, e from its largest modulus
+ * (spectrum_scale.c); 0 for all that can have a singular value 1. */
+int cs_scale_exponent(double largest);
+double cs_csr_largest(const cs_csr *a);
+void cs_scale_down(int exponent, cs_csr *a);
+
+/* Everything in *s times its power of 2^s->exponent, which becomes 0. Sums of powers out of the
+ * range of doubles become NaN. */
+void cs_spectrum_restore(cs_spectrum *s);
+
 /* For a certificate that does not run, or that proves nothing. */
 void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
     CS_PRINTF(3, 4);

@@ -156,6 +156,7 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->zero_rows = count_absent(system->reduced.row_of, a->rows);
     s->zero_cols = count_absent(system->reduced.col_of, a->cols);
     s->components = system->components;
+    s->exponent = system->exponent;
     s->lumped_rows = system->reduced.a.rows;
     s->lumped_cols = system->reduced.a.cols;
 }
@@ -207,6 +208,11 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     if ((status = cs_spectrum_certify(&system, options, &claims, &s)) != CS_OK) {
         goto done;
     }
+    if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data &&
+        (status = cs_spectrum_departure(&system.reduced, &s, &s.departure)) != CS_OK) {
+        goto done;
+    }
+    cs_spectrum_restore(&s);
     if (options->values_only) {
         cs_dense_free(&s.u);
         cs_dense_free(&s.v);

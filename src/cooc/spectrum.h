@@ -55,6 +55,7 @@ typedef struct {
     double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
                               (moments.h), a positive value below 1: never exact */
     const cs_progress *progress;
+    bool departure;        /* take how far u and v are from orthonormal */
     bool partial;          /* interrupted in the block solver: give what had converged by then,
                               uncertified, rather than CS_ERR_INTERRUPT */
     int64_t solver_memory; /* most bytes of the block solver's basis; 0: linalg/svd.h's */
@@ -98,13 +99,18 @@ typedef struct {
     double *row_mass,
         *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
     bool converged;
-    bool interrupted;                    /* what had converged when the solver was stopped, not
-                                            certified (but for residuals): values between may be
-                                            missing */
-    cs_solver solver;                    /* of the largest component */
-    double floor;                        /* values below it are counted as zero */
+    bool interrupted; /* what had converged when the solver was stopped, not
+                         certified (but for residuals): values between may be
+                         missing */
+    cs_solver solver; /* of the largest component */
+    double floor;     /* values below it are counted as zero */
+    int exponent; /* 0; within the stages, and in what they are given, all numbers stand for those
+                     of 2^exponent times the matrix */
+    double departure; /* at least ||X^T X - I||_F of the left and of the right vectors; NaN where it
+                         was not asked for and no certificate needed it */
     double sum_sigma2;                   /* ||Abar||_F^2 */
-    double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed */
+    double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed, or out of the
+                                            range of doubles (sum4) */
     double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
     cs_sum4 sum4;           /* how sum_sigma4 was come by, and its interval */
     /* Passed when value <= bound, slack included, but for components and inertia.
@@ -192,7 +198,7 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
  * side). All triplets known: summed from the last one. Else sum sigma^4 less the k values, with
  * Student's interval of an estimated sum at `level` (0: that of sum4). Both are widened by the
  * residuals, |sigma^4 - exact| <= 4 (sigma + r)^3 r, and by rounding. NaN where the sum is needed
- * and was not computed. */
+ * and was not computed, and where sigma^4 leaves the range of doubles. */
 void cs_spectrum_tails(const cs_spectrum *spectrum, double level, cs_interval *tail);
 
 /* Groups descending values that lie within 1e-9 of the first of their group: (its first value,

@@ -41,7 +41,8 @@ cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
 {
     cs_spectrum_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
-    if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
+    if (options->normalised && system->exponent == 0 && !options->no_reduction &&
+        !any_negative(system->abar)) {
         claims.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {
             const cs_part *part = &parts->part[b];
@@ -159,7 +160,7 @@ static void certify_all(double off, double error, double room, cs_spectrum *s)
         cs_certificate_why(&s->cert_moments, CS_CERT_INCONCLUSIVE,
                            "another value of the size of the smallest one, %.3g, would not show: "
                            "the sums see what is above %.3g",
-                           least_known, reach);
+                           ldexp(least_known, s->exponent), ldexp(reach, s->exponent));
     }
 }
 
@@ -188,7 +189,7 @@ static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims 
         found2 += x * x;
         found4 += x * x * x * x;
         error2 += (2 * x + e) * e;
-        error4 += 4 * pow(x + e, 3) * e;
+        error4 += 4 * (x + e) * (x + e) * (x + e) * e;
     }
     /* Sums of k terms, compensated sums of nnz, sums of `terms` in the entries of the Gram matrix,
      * and entries of Abar good to a few units. With signs the sum of the moduli stands for the
@@ -287,6 +288,7 @@ static unsigned begin(const cs_spectrum_options *options, const cs_spectrum_clai
     }
     s->perron = claims->perron;
     s->near_ones = 0;
+    s->departure = NAN;
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
 

@@ -162,6 +162,11 @@ static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, bool
     return CS_OK;
 }
 
+static double fourth(double x)
+{
+    return x * x * x * x;
+}
+
 static cs_interval shifted(const cs_interval *x, double by)
 {
     return (cs_interval){x->value + by, x->low + by, x->high + by};
@@ -184,13 +189,13 @@ static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
             d->tail[j + 1] = shifted(&d->density.rest4, beyond);
         }
         sum2 += sigma[j] * sigma[j];
-        beyond += pow(sigma[j], 4);
+        beyond += fourth(sigma[j]);
     }
     d->tail[0] = d->sum4 = shifted(&d->density.rest4, beyond);
     d->sum2 = shifted(&d->density.rest2, sum2);
     for (int64_t t = 0; exact && t <= d->k; ++t) {
         d->tail_exact[t] = fmax(0, d->sum_sigma4 - before);
-        before += t < d->k ? pow(sigma[t], 4) : 0;
+        before += t < d->k ? fourth(sigma[t]) : 0;
     }
     return CS_OK;
 }
@@ -272,6 +277,8 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     }
     const cs_reduction *r = &system.reduced;
     bool columns = r->a.cols <= r->a.rows;
+    cs_spectrum_density_options scaled = *options;
+    scaled.width = ldexp(options->width, -system.exponent);
     describe(a, &system, &d);
     if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) {
         goto done;
@@ -289,10 +296,11 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
         goto done;
     }
     cs_parts_free(&parts);
-    if ((status = estimate(r, &known, columns, options, &d)) != CS_OK ||
+    if ((status = estimate(r, &known, columns, &scaled, &d)) != CS_OK ||
         (status = fill_tails(known.sigma, &d)) != CS_OK) {
         goto done;
     }
+    cs_spectrum_density_restore(system.exponent, &d);
     *out = d;
     d = (cs_spectrum_density){0};
 done:

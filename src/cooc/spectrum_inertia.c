@@ -235,7 +235,7 @@ static cs_status judge_cluster(counting *c, const tally *below, cs_spectrum *s)
             out->bound = (double)j;
             cs_certificate_why(out, CS_CERT_FAILED,
                                "%lld singular values exceed %.9g, and %lld of those returned",
-                               (long long)t.above, t.low, (long long)j);
+                               (long long)t.above, ldexp(t.low, s->exponent), (long long)j);
             return CS_OK;
         }
         if (apart) {
@@ -244,8 +244,8 @@ static cs_status judge_cluster(counting *c, const tally *below, cs_spectrum *s)
                                "%lld singular values exceed %.9g: the last %lld of the %lld are "
                                "not all that equal sigma_k, and none above them is missing; "
                                "ask for %lld",
-                               (long long)below->above, below->low, (long long)(s->k - j),
-                               (long long)s->k, (long long)below->above);
+                               (long long)below->above, ldexp(below->low, s->exponent),
+                               (long long)(s->k - j), (long long)s->k, (long long)below->above);
             return CS_OK;
         }
         error = 2 * fmax(error, t.error);
@@ -254,7 +254,7 @@ static cs_status judge_cluster(counting *c, const tally *below, cs_spectrum *s)
         out, CS_CERT_INCONCLUSIVE,
         "more than %lld singular values exceed %.9g, and no gap above is wide enough "
         "for a count",
-        (long long)s->k, below->low);
+        (long long)s->k, ldexp(below->low, s->exponent));
     return status;
 }
 
@@ -320,10 +320,11 @@ static cs_status make_room(counting *c)
     return cs_dense_init(&c->room, c->order, c->order);
 }
 
-static cs_status known_of(const cs_reduction *r, const cs_spectrum *s, counting *c)
+static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 {
     double sum = 0;
     cs_status status = cs_spectrum_departure(r, s, &c->departure);
+    s->departure = c->departure;
     for (int64_t j = 0; j < s->k; ++j) {
         sum += s->residual[j] * s->residual[j];
         c->worst = s->residual[j] <= c->worst ? c->worst : s->residual[j];
@@ -353,7 +354,8 @@ static cs_status judge(counting *c, const cs_spectrum_claims *claims, cs_spectru
     }
     if (!isfinite(t.high)) {
         cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
-                           "rounding hides what lies below sigma_k = %.3g%s%s", s->sigma[s->k - 1],
+                           "rounding hides what lies below sigma_k = %.3g%s%s",
+                           ldexp(s->sigma[s->k - 1], s->exponent),
                            larger.why[0] ? "; without squares: " : "", larger.why);
         return CS_OK;
     }
@@ -367,8 +369,8 @@ static cs_status judge(counting *c, const cs_spectrum_claims *claims, cs_spectru
     if (t.above < s->k || (claims->complete && t.low > s->floor)) {
         cs_certificate_why(out, CS_CERT_FAILED,
                            "%lld singular values exceed %.9g, and %lld were returned%s",
-                           (long long)t.above, t.above < s->k ? t.high : t.low, (long long)s->k,
-                           claims->complete ? " as all of them" : "");
+                           (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->exponent),
+                           (long long)s->k, claims->complete ? " as all of them" : "");
         return CS_OK;
     }
     return judge_cluster(c, &t, s);

@@ -5,7 +5,8 @@
  * a time (reduce.h: U[X] = sqrt(P_C(X) / P_C(lump)) U[lump]) and their residuals taken through the
  * full Abar, never through the reduced matrix.
  *
- * Limits: values at or below the largest floor of any block's solver count as zero.
+ * Limits: values at or below the largest floor of any block's solver, and below eps times the
+ * largest of all, count as zero.
  */
 #include <float.h>
 #include <math.h>
@@ -289,7 +290,8 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
                       cs_spectrum *out)
 {
     int64_t largest = 0;
-    out->floor = DBL_EPSILON;
+    double top = r->row_weight ? 1 : 0; /* the largest value of all */
+    out->floor = 0;
     out->converged = true;
     out->solver = CS_SOLVER_AUTO;
     *complete = true;
@@ -297,6 +299,7 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
         const cs_part *part = &parts->part[b];
         int64_t size = cs_block_rank(r, b);
         out->floor = fmax(out->floor, part->floor);
+        top = part->k > 0 ? fmax(top, part->sigma[0]) : top;
         out->converged = out->converged && part->converged;
         *complete = *complete && part->complete;
         if (part->solver != CS_SOLVER_AUTO && size > largest) {
@@ -304,6 +307,7 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
             out->solver = part->solver;
         }
     }
+    out->floor = fmax(out->floor, DBL_EPSILON * top);
 }
 
 /* The largest against tol sigma_1; and, as solvers promise (linalg/svd.h), what came unchecked from

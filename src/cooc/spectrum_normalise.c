@@ -146,9 +146,15 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         status = s.row_mass && s.col_mass ? cs_normalise(a, &s.own, s.row_mass, s.col_mass)
                                           : CS_ERR_MEMORY;
     }
-    s.abar = options->normalised ? a : &s.own;
+    s.exponent = options->normalised ? cs_scale_exponent(cs_csr_largest(a)) : 0;
+    if (s.exponent != 0 && (status = copy_pattern(a, &s.own)) == CS_OK) {
+        memcpy(s.own.val, a->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
+        cs_scale_down(s.exponent, &s.own);
+    }
+    bool as_it_stands = options->normalised && s.exponent == 0;
+    s.abar = as_it_stands ? a : &s.own;
     if (status == CS_OK) {
-        status = cs_reduce(a, options, &s.components, &s.reduced);
+        status = cs_reduce(options->normalised ? s.abar : a, options, &s.components, &s.reduced);
     }
     if (status == CS_OK) {
         status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
@@ -158,6 +164,6 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         return status;
     }
     *out = s;
-    out->abar = options->normalised ? a : &out->own; /* `s` goes away */
+    out->abar = as_it_stands ? a : &out->own; /* `s` goes away */
     return CS_OK;
 }

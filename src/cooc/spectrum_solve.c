@@ -2,10 +2,12 @@
  *
  * Method. A block's sigma = 1 triplet is known in closed form when the input was counts; it is
  * subtracted before any solver runs, and the computed vectors are projected off it afterwards (a
- * vector of value sigma picks up eps / sigma of it in rounding). Blocks with a small side of at
- * most SMALL_SIDE go through dense gesdd, many at a time, each on one thread, whatever solver is
- * named; the others go one after the other through the solver dispatch on the deflated operator. A
- * block with one row or column has nothing left once its closed-form triplet is known.
+ * vector of value sigma picks up c = eps / sigma of it in rounding). That leaves two of them with
+ * an inner product of c_i c_j: where it is above eps, the one of the smaller value is projected off
+ * the other, which moves its residual by sigma_i c_i c_j, no more than eps. Blocks with a small
+ * side of at most SMALL_SIDE go through dense gesdd, many at a time, each on one thread, whatever
+ * solver is named; the others go one after the other through the solver dispatch on the deflated
+ * operator. A block with one row or column has nothing left once its closed-form triplet is known.
  *
  * How many: with closed forms in all of `count` blocks, a triplet of rank beyond wanted - count + 1
  * in its own block cannot be among the `wanted` largest.
@@ -86,20 +88,63 @@ static double dot(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-/* Takes the direction x out of every column and restores their norms. */
-static void project_columns(cs_dense *a, const double *x)
+/* y -= <x, y> x; returns <x, y>. */
+static double take_out(int64_t n, const double *x, double *y)
 {
+    double along = dot(n, x, y);
+    for (int64_t i = 0; i < n; ++i) {
+        y[i] -= along * x[i];
+    }
+    return along;
+}
+
+static void make_unit(int64_t n, double *y)
+{
+    double norm = sqrt(dot(n, y, y));
+    for (int64_t i = 0; i < n && norm > 0; ++i) {
+        y[i] /= norm;
+    }
+}
+
+/* Columns that were as much along one direction as `along` says, without it: those that are no
+ * longer orthogonal to each other are projected again, larger values first, twice. */
+static void reorthogonalise(cs_dense *a, const double *along)
+{
+    double most = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        most = fmax(most, along[j]);
+    }
     for (int64_t j = 0; j < a->cols; ++j) {
         double *y = a->data + j * a->ld;
-        double along = dot(a->rows, x, y);
-        for (int64_t i = 0; i < a->rows; ++i) {
-            y[i] -= along * x[i];
+        if (along[j] * most <= DBL_EPSILON) {
+            continue;
         }
-        double norm = sqrt(dot(a->rows, y, y));
-        for (int64_t i = 0; i < a->rows && norm > 0; ++i) {
-            y[i] /= norm;
+        for (int pass = 0; pass < 2; ++pass) {
+            for (int64_t i = 0; i < j; ++i) {
+                if (along[i] * along[j] > DBL_EPSILON) {
+                    (void)take_out(a->rows, a->data + i * a->ld, y);
+                }
+            }
         }
+        make_unit(a->rows, y);
     }
+}
+
+/* Takes the direction x out of every column and makes them orthonormal again. */
+static cs_status project_columns(cs_dense *a, const double *x)
+{
+    double *along = cs_alloc(a->cols, sizeof *along);
+    if (!along) {
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        double *y = a->data + j * a->ld;
+        along[j] = fabs(take_out(a->rows, x, y));
+        make_unit(a->rows, y);
+    }
+    reorthogonalise(a, along);
+    cs_free(along);
+    return CS_OK;
 }
 
 /* Cuts the part to the values above its floor; `asked` of `most` possible were computed. */
@@ -187,11 +232,13 @@ static cs_status solve_small(void *ctx, int64_t item, int worker)
     part.floor = rounding_floor(r, block) * (known ? 1 : sigma[0]);
     trim(&part, asked, rank - known);
     if (known) {
-        project_columns(&part.u, u1.data);
-        project_columns(&part.v, v1.data);
+        status = project_columns(&part.u, u1.data);
+        status = status ? status : project_columns(&part.v, v1.data);
     }
-    job->parts->part[block] = part;
-    part = (cs_part){0};
+    if (status == CS_OK) {
+        job->parts->part[block] = part;
+        part = (cs_part){0};
+    }
 done:
     part_free(&part);
     cs_free(sigma);
@@ -372,8 +419,8 @@ static cs_status solve_large(batch *job, int64_t block)
         }
         trim(part, asked, cs_block_rank(r, block) - (r->row_weight ? 1 : 0));
         if (r->row_weight) {
-            project_columns(&part->u, b.u1.data);
-            project_columns(&part->v, b.v1.data);
+            status = project_columns(&part->u, b.u1.data);
+            status = status ? status : project_columns(&part->v, b.v1.data);
         }
     }
     block_operator_close(&b);

@@ -9,6 +9,7 @@
 #define CS_COOC_SPECTRUM_STAGES_H
 
 #include "cooc/certificates.h"
+#include "cooc/spectrum_density.h"
 
 /* The matrix after lumping, its rows and columns ordered by component, so that component c is the
  * block of rows row_start[c] .. row_start[c + 1] - 1 and columns col_start[c] .. col_start[c + 1]
@@ -28,9 +29,10 @@ typedef struct {
 } cs_reduction;
 
 typedef struct {
-    const cs_csr *abar; /* the input itself when it came normalised, else `own` */
+    const cs_csr *abar; /* the input itself when it came normalised and in scale, else `own` */
     cs_csr own, abar_t;
     double *row_mass, *col_mass; /* NULL when the input came normalised */
+    int exponent;                /* Abar is that of 2^-exponent times the input */
     int64_t components;
     cs_reduction reduced;
 } cs_system;
@@ -134,6 +136,9 @@ static const double CS_LUMPED = 1e-12;
 /* Entries of the longest row or column of the reduced matrix: most terms of an entry of its Gram
  * matrices. O(rows + cols). */
 int64_t cs_reduction_longest(const cs_reduction *r);
+
+/* As cs_spectrum_restore, of a density. */
+void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);
 
 /* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_density.c). O(nnz). CS_ERR_MEMORY. */
 cs_status cs_reduction_bound(const cs_reduction *r, double *top) CS_MUST_CHECK;

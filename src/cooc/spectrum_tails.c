@@ -31,6 +31,10 @@ static void from_the_end(const cs_spectrum *s, cs_interval *tail)
             off += drift(s, t - 1);
         }
     }
+    bool in_range = s->k == 0 || (sum >= DBL_MIN && sum <= DBL_MAX);
+    for (int64_t t = 0; t <= s->k && !in_range; ++t) {
+        tail[t] = (cs_interval){NAN, NAN, NAN};
+    }
 }
 
 void cs_spectrum_tails(const cs_spectrum *s, double level, cs_interval *tail)

@@ -265,7 +265,8 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
         goto done;
     }
     d.bias = 2 * av.mass * kernel_error(options->top, d.width, q);
-    d.rest2 = interval_of(&av, d.factor, SUM2, SUM2, ROUNDING * av.whole, INFINITY, 0);
+    double most2 = av.whole * options->top * options->top;
+    d.rest2 = interval_of(&av, d.factor, SUM2, SUM2, ROUNDING * most2, INFINITY, 0);
     d.rest4 = interval_of(&av, d.factor, SUM4, SUM4, ROUNDING * av.mean[SUM4], INFINITY, 0);
     d.rest4_error = error_of(&av, SUM4);
     fill_curves(options, &av, &d);

@@ -105,9 +105,14 @@ static int64_t positive_of(const cs_dense *a, const double *below, const int *pi
             continue;
         }
         double next = a->data[i + 1 + (i + 1) * a->ld], e = below[i];
-        double determinant = d * next - e * e;
-        /* A 2 x 2 pivot is taken where |d next| is well below e^2: one of each sign. */
-        positive += determinant < 0 ? 1 : d + next > 0 ? 1 + (determinant > 0) : 0;
+        if (e == 0) {
+            positive += (d > 0) + (next > 0);
+        } else {
+            /* Over e^2, which leaves the range of doubles before e does. A 2 x 2 pivot is taken
+             * where |d next| is well below e^2: one of each sign. */
+            double determinant = (d / e) * (next / e) - 1;
+            positive += determinant < 0 ? 1 : d + next > 0 ? 1 + (determinant > 0) : 0;
+        }
         ++i;
     }
     return positive;

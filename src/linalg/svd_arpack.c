@@ -319,7 +319,9 @@ static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
 {
     int64_t n = all->vector.rows, total = all->count + more->count;
     int64_t keep = total < k ? total : k;
-    eigenpairs best = {.count = keep, .complete = all->complete && more->complete};
+    eigenpairs best = {.count = keep,
+                       .complete = all->complete && more->complete,
+                       .best = fmax(all->best, more->best)};
     best.value = cs_alloc(keep, sizeof *best.value);
     cs_status status = best.value ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_init(&best.vector, n, keep);
@@ -353,7 +355,7 @@ static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
 static cs_status probe(normal *w, const eigenpairs *all, uint64_t run, bool *missed)
 {
     eigenpairs top = {0};
-    double floor = (double)w->all_rows * DBL_EPSILON; /* the square of the floor, sigma_1 about 1 */
+    double floor = (double)w->all_rows * DBL_EPSILON * all->best; /* the square of the floor */
     cs_status status = lanczos(w, 1, PROBE_TOLERANCE, PROBE_ITERATIONS, run, &top);
     *missed = status == CS_OK && top.best > fmax(smallest(all), floor) * (1 + MISSED);
     eigenpairs_free(&top);

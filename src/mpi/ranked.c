@@ -357,6 +357,24 @@ static cs_status describe(cs_ranked *r)
     return status;
 }
 
+/* The power of two that one process would take out, from the largest entry of all. */
+static cs_status scale(cs_ranked *r)
+{
+    enum { NONE = -4096 };
+    double largest = cs_csr_largest(&r->a);
+    int64_t least = 0;
+    int exponent = NONE;
+    if (largest > 0) {
+        (void)frexp(largest, &exponent);
+    }
+    cs_status status = cs_comm_least(r->comm, -exponent, &least);
+    if (status == CS_OK && least < -NONE) {
+        r->exponent = cs_scale_exponent(ldexp(0.5, (int)-least));
+        cs_scale_down(r->exponent, &r->a);
+    }
+    return status;
+}
+
 static cs_status make_scratch(cs_ranked *r)
 {
     int64_t panel_size = r->width * CS_PANEL;
@@ -382,8 +400,8 @@ cs_status cs_ranked_open(cs_shard *shard, const cs_spectrum_options *options, cs
     cs_comm_slice(r.comm, r.comm->rank, r.width, &r.first, &r.slice);
     cs_status status = describe(&r);
     status = status ? status : find_parts(&r);
-    if (status == CS_OK && !options->normalised) {
-        status = normalise(&r, !options->no_reduction);
+    if (status == CS_OK) {
+        status = options->normalised ? scale(&r) : normalise(&r, !options->no_reduction);
     }
     status = status ? status : cs_csr_transpose(&r.a, &r.at);
     status = status ? status : make_scratch(&r);

@@ -25,6 +25,7 @@ typedef struct {
     int64_t first, slice;  /* of the smaller one here */
     int threads;
     cs_csr a, at; /* this rank's part of Abar, held x width, and its transpose */
+    int exponent; /* of the power of two that was taken out of it (certificates.h) */
     double mass;  /* sum of A */
     int64_t nnz;
     int64_t filled_long, filled_short; /* rows and columns that are not zero, of all */

@@ -315,8 +315,9 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
     s->zero_cols = s->cols - cols;
     s->lumped_rows = rows;
     s->lumped_cols = cols;
-    s->solver = t->options->solver == CS_SOLVER_AUTO ? CS_SOLVER_BLOCK : t->options->solver;
-    s->floor = fmax(t->svd.floor, DBL_EPSILON);
+    s->solver = t->svd.solver;
+    s->floor = fmax(t->svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
+    s->exponent = r->exponent;
 }
 
 static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)
@@ -361,6 +362,9 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
         status = cs_ranked_certify(&t.r, options, &facts, &s);
     }
     status = status ? status : hand_over(&t, shard, &facts, &s);
+    if (status == CS_OK) {
+        cs_spectrum_restore(&s);
+    }
     cs_svd_free(&t.svd);
     cs_ranked_free(&t.r);
     if (status != CS_OK) {

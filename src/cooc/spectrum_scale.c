@@ -1,0 +1,135 @@
+/* A matrix that comes normalised may be of any size; its spectrum is taken of 2^-e Abar.
+ *
+ * Method. Certificates need sigma^4 and its rounding error, which leave the range of doubles long
+ * before sigma does. Powers of two are exact, so that scaling changes no bit of what comes out, but
+ * where a result itself is too large or too small. Largest entries in [2^-WINDOW, 2^WINDOW] are
+ * left alone: sigma^4 is between 2^-160 and 2^284 then. Outside, sigma_1 = 1 is impossible, for
+ * sigma_1 is between the largest entry and 2^31 times it.
+ *
+ * Limits: entries below 2^-1074 of the largest may become 0.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "cooc/spectrum_stages.h"
+
+enum { WINDOW = 40 };
+
+double cs_csr_largest(const cs_csr *a)
+{
+    double largest = 0;
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        largest = fmax(largest, fabs(a->val[e]));
+    }
+    return largest;
+}
+
+int cs_scale_exponent(double largest)
+{
+    int exponent = 0;
+    if (largest > 0) {
+        (void)frexp(largest, &exponent);
+    }
+    return exponent < -WINDOW || exponent > WINDOW ? exponent : 0;
+}
+
+void cs_scale_down(int exponent, cs_csr *a)
+{
+    for (int64_t e = 0; exponent != 0 && e < cs_csr_nnz(a); ++e) {
+        a->val[e] = ldexp(a->val[e], -exponent);
+    }
+}
+
+static void restore(int exponent, double *x)
+{
+    *x = ldexp(*x, exponent);
+}
+
+/* Sums of powers: NaN where the range of doubles does not hold them. */
+static double power_sum(int exponent, double x)
+{
+    double y = ldexp(x, exponent);
+    return x == y || (fabs(y) >= DBL_MIN && fabs(y) <= DBL_MAX) ? y : (double)NAN;
+}
+
+static void restore_sum4(int exponent, cs_sum4 *sum)
+{
+    bool lost = isnan(power_sum(4 * exponent, sum->value)) && !isnan(sum->value);
+    sum->value = power_sum(4 * exponent, sum->value);
+    sum->low = lost ? (double)NAN : ldexp(sum->low, 4 * exponent);
+    sum->high = lost ? (double)NAN : ldexp(sum->high, 4 * exponent);
+    sum->error = lost ? (double)NAN : ldexp(sum->error, 4 * exponent);
+    sum->out_of_range = lost;
+}
+
+void cs_spectrum_restore(cs_spectrum *s)
+{
+    int e = s->exponent;
+    s->exponent = 0;
+    if (e == 0) {
+        return;
+    }
+    for (int64_t j = 0; j < s->k; ++j) {
+        restore(e, &s->sigma[j]);
+        restore(e, &s->residual[j]);
+    }
+    restore(e, &s->floor);
+    s->sum_sigma2 = power_sum(2 * e, s->sum_sigma2);
+    restore_sum4(e, &s->sum4);
+    s->sum_sigma4 = s->sum4.value;
+    s->sum_sigma4_error = s->sum4.error;
+    cs_certificate *const of_values[] = {&s->cert_moments, &s->cert_probe, &s->cert_residual};
+    for (int i = 0; i < 3; ++i) { /* the moments of all triplets compare squares */
+        bool squares = of_values[i] == &s->cert_moments && s->rank >= 0;
+        double *number[] = {&of_values[i]->value, &of_values[i]->bound};
+        for (int n = 0; n < 2; ++n) {
+            *number[n] = squares ? power_sum(2 * e, *number[n]) : ldexp(*number[n], e);
+        }
+        restore(e, &of_values[i]->reach);
+    }
+    restore(e, &s->cert_inertia.reach); /* its other numbers are counts */
+}
+
+static void restore_sums(int exponent, int64_t n, cs_interval *x)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        x[i].value = power_sum(exponent, x[i].value);
+        x[i].low = power_sum(exponent, x[i].low);
+        x[i].high = power_sum(exponent, x[i].high);
+    }
+}
+
+void cs_spectrum_density_restore(int e, cs_spectrum_density *d)
+{
+    cs_density *curve = &d->density;
+    if (e == 0) {
+        return;
+    }
+    for (int64_t i = 0; i < curve->points; ++i) {
+        restore(e, &d->x[i]);
+    }
+    for (int64_t j = 0; j < d->k; ++j) {
+        restore(e, &d->sigma[j]);
+    }
+    for (int64_t t = 0; d->tail_exact && t <= d->k; ++t) {
+        d->tail_exact[t] = power_sum(4 * e, d->tail_exact[t]);
+    }
+    restore(e, &d->top);
+    restore(e, &d->residual);
+    restore(e, &curve->width);
+    restore(-e, &curve->bias); /* of a density */
+    restore(4 * e, &curve->rest4_error);
+    for (int64_t i = 0; i < curve->points; ++i) {
+        restore(-e, &curve->density[i].value);
+        restore(-e, &curve->density[i].low);
+        restore(-e, &curve->density[i].high);
+    }
+    restore_sums(4 * e, curve->points, curve->fourth_below);
+    restore_sums(2 * e, 1, &curve->rest2);
+    restore_sums(4 * e, 1, &curve->rest4);
+    restore_sums(4 * e, d->k + 1, d->tail);
+    restore_sums(2 * e, 1, &d->sum2);
+    restore_sums(4 * e, 1, &d->sum4);
+    d->sum_sigma2 = power_sum(2 * e, d->sum_sigma2);
+    d->sum_sigma4 = power_sum(4 * e, d->sum_sigma4);
+}

@@ -1,0 +1,311 @@
+/* Spectra of 2^e A against those of A: the same bits, times 2^e, and the same certificates, for as
+ * far as doubles reach. Powers of two are exact, so nothing but an absolute constant, an overflow
+ * or an underflow can make a difference. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "cooc/spectrum.h"
+#include "cooc/spectrum_density.h"
+#include "cooc_matrices.h"
+#include "spectrum_support.h"
+
+static const int EXPONENTS[] = {-400, -137, -41, -30, -1, 1, 30, 39, 60, 251, 400};
+enum { COUNT = sizeof EXPONENTS / sizeof *EXPONENTS };
+
+static cs_csr times_power(const cs_csr *a, int e)
+{
+    cs_csr b = {0};
+    assert_int_equal(cs_csr_select(a, a->rows, NULL, NULL, a->cols, &b), CS_OK);
+    for (int64_t i = 0; i < cs_csr_nnz(&b); ++i) {
+        b.val[i] = ldexp(b.val[i], e);
+    }
+    return b;
+}
+
+/* x 2^e and y are the same bits, or both NaN. */
+static void assert_power(double x, int e, double y)
+{
+    if (isnan(x) ? !isnan(y) : ldexp(x, e) != y) {
+        fail_msg("%.17g times 2^%d is not %.17g", x, e, y);
+    }
+}
+
+static void assert_certificate(const cs_certificate *x, int e, int reach, const cs_certificate *y)
+{
+    assert_int_equal(x->state, y->state);
+    if (x->state != CS_CERT_NOT_RUN) {
+        assert_power(x->value, e, y->value);
+        assert_power(x->bound, e, y->bound);
+        assert_power(x->reach, reach, y->reach);
+    }
+}
+
+static void assert_scaled(const cs_spectrum *x, int e, const cs_spectrum *y)
+{
+    assert_int_equal(x->k, y->k);
+    assert_int_equal(x->zeros, y->zeros);
+    assert_int_equal(x->rank, y->rank);
+    assert_int_equal(x->converged, y->converged);
+    assert_int_equal(x->lumped_rows, y->lumped_rows);
+    assert_int_equal(x->lumped_cols, y->lumped_cols);
+    assert_int_equal(y->exponent, 0);
+    for (int64_t j = 0; j < x->k; ++j) {
+        assert_power(x->sigma[j], e, y->sigma[j]);
+        assert_power(x->residual[j], e, y->residual[j]);
+    }
+    size_t u = (size_t)(x->rows * x->k), v = (size_t)(x->cols * x->k);
+    assert_memory_equal(x->u.data, y->u.data, u * sizeof(double));
+    assert_memory_equal(x->v.data, y->v.data, v * sizeof(double));
+    assert_power(x->floor, e, y->floor);
+    assert_power(x->sum_sigma2, 2 * e, y->sum_sigma2); /* 800: within range */
+    assert_power(x->departure, 0, y->departure);
+    assert_certificate(&x->cert_components, 0, 0, &y->cert_components);
+    assert_certificate(&x->cert_moments, x->rank >= 0 ? 2 * e : e, e, &y->cert_moments);
+    assert_certificate(&x->cert_probe, e, e, &y->cert_probe);
+    assert_certificate(&x->cert_inertia, 0, e, &y->cert_inertia);
+    assert_certificate(&x->cert_residual, e, e, &y->cert_residual);
+    double sum4 = ldexp(x->sum_sigma4, 4 * e);
+    bool in_range = sum4 >= DBL_MIN && sum4 <= DBL_MAX;
+    assert_int_equal(y->sum4.out_of_range, !in_range);
+    cs_interval *p = malloc((size_t)(x->k + 1) * sizeof *p),
+                *q = malloc((size_t)(x->k + 1) * sizeof *q);
+    cs_spectrum_tails(x, 0, p);
+    cs_spectrum_tails(y, 0, q);
+    if (in_range) {
+        assert_power(x->sum_sigma4, 4 * e, y->sum_sigma4);
+        assert_power(x->sum_sigma4_error, 4 * e, y->sum_sigma4_error);
+        assert_power(x->sum4.high, 4 * e, y->sum4.high);
+        assert_power(p[0].value, 4 * e, q[0].value);
+    } else { /* neither 0 nor infinite */
+        assert_true(isnan(y->sum_sigma4) && isnan(y->sum4.low) && isnan(q[0].value));
+    }
+    free(p);
+    free(q);
+}
+
+static void check(const cs_csr *a, cs_spectrum_options o)
+{
+    o.normalised = o.departure = o.moment4 = true;
+    o.certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA;
+    cs_spectrum base = spectrum_of(a, o);
+    assert_true(base.k > 0 && base.converged);
+    for (int i = 0; i < COUNT; ++i) {
+        cs_csr b = times_power(a, EXPONENTS[i]);
+        cs_spectrum s = spectrum_of(&b, o);
+        assert_scaled(&base, EXPONENTS[i], &s);
+        cs_spectrum_free(&s);
+        cs_csr_free(&b);
+    }
+    cs_spectrum_free(&base);
+}
+
+/* All, truncated, every solver, sampled fourth moment; with signs and without. */
+static void powers_of_two_change_no_bit(void **state)
+{
+    (void)state;
+    for (int with_signs = 0; with_signs < 2; ++with_signs) {
+        cs_csr a = untidy_matrix(3, 90, 60, 5);
+        for (int64_t e = 0; with_signs && e < cs_csr_nnz(&a); e += 3) {
+            a.val[e] = -a.val[e];
+        }
+        check(&a, (cs_spectrum_options){0});
+        check(&a, (cs_spectrum_options){.k = 7});
+        check(&a, (cs_spectrum_options){.k = 7, .moment4_budget = 0.5});
+        check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_LAPACK});
+        check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
+        check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_ARPACK});
+        cs_csr_free(&a);
+    }
+}
+
+static cs_csr diagonal(int64_t n, const double *d)
+{
+    cs_csr a = {0};
+    assert_int_equal(cs_csr_init(&a, n, n, n), CS_OK);
+    for (int64_t i = 0; i < n; ++i) {
+        a.col[i] = (int32_t)i;
+        a.val[i] = d[i];
+        a.ptr[i + 1] = i + 1;
+    }
+    return a;
+}
+
+/* Values below eps, all of them small: none is zero. */
+static void small_values_are_values(void **state)
+{
+    (void)state;
+    const double d[] = {3e-17, 2e-17, 1e-17};
+    cs_csr a = diagonal(3, d);
+    for (int whole = 0; whole < 2; ++whole) {
+        cs_spectrum s =
+            spectrum_of(&a, (cs_spectrum_options){.normalised = true, .no_reduction = whole});
+        assert_int_equal(s.k, 3);
+        assert_int_equal(s.rank, 3);
+        for (int j = 0; j < 3; ++j) {
+            assert_true(fabs(s.sigma[j] - d[j]) <= 4 * DBL_EPSILON * d[0]);
+        }
+        assert_true(s.floor > 0 && s.floor < 1e-30);
+        cs_spectrum_free(&s);
+    }
+    cs_csr_free(&a);
+}
+
+/* diag(3, 3, 3, 1) 10^e with one value asked for: two as large are missing, and whatever the size,
+ * no certificate says otherwise; inertia counts them. */
+static void a_missed_copy_is_seen_at_any_size(void **state)
+{
+    (void)state;
+    for (int e = -300; e <= 300; e += 50) {
+        double x = pow(10, e), d[] = {3 * x, 3 * x, 3 * x, x};
+        cs_csr a = diagonal(4, d);
+        cs_spectrum s = spectrum_of(
+            &a, (cs_spectrum_options){.k = 1,
+                                      .normalised = true,
+                                      .no_reduction = true,
+                                      .moment4 = true,
+                                      .certify = CS_CERTIFY_MOMENTS | CS_CERTIFY_INERTIA});
+        assert_int_equal(s.cert_moments.state, CS_CERT_INCONCLUSIVE);
+        assert_true(s.cert_moments.reach >= 3 * x);
+        assert_int_equal(s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
+        double said = 0; /* in the units of the matrix */
+        const char *at = strstr(s.cert_inertia.why, "exceed ");
+        assert_non_null(at);
+        assert_int_equal(sscanf(at, "exceed %lg", &said), 1);
+        assert_true(fabs(said / x - 3) < 1e-4);
+        cs_spectrum_free(&s);
+        cs_csr_free(&a);
+    }
+}
+
+/* Estimates: QL iterations call hypot, whose last bit may depend on the size. They are good to
+ * 1e-12 of a sample's mass (linalg/density.h). */
+static void assert_close(double x, int e, double y, double mass)
+{
+    if (!(fabs(x - ldexp(y, -e)) <= 1e-12 * mass)) {
+        fail_msg("%.17g times 2^%d is not %.17g", x, e, y);
+    }
+}
+
+static void densities_scale_too(void **state)
+{
+    (void)state;
+    cs_csr a = untidy_matrix(3, 90, 60, 5);
+    cs_spectrum_density_options o = {.spectrum = {.k = 4, .normalised = true, .seed = 3},
+                                     .samples = 8,
+                                     .degree = 12,
+                                     .bins = 10};
+    cs_spectrum_density base = {0};
+    assert_int_equal(cs_spectrum_density_of(&a, &o, &base), CS_OK);
+    for (int fixed = 0; fixed < 2; ++fixed) { /* the width left to the tool, or given */
+        for (int i = 0; i < COUNT; ++i) {
+            int e = EXPONENTS[i];
+            cs_csr b = times_power(&a, e);
+            cs_spectrum_density d = {0};
+            o.width = fixed ? ldexp(base.density.width, e) : 0;
+            assert_int_equal(cs_spectrum_density_of(&b, &o, &d), CS_OK);
+            assert_int_equal(d.k, base.k);
+            assert_power(base.top, e, d.top);
+            assert_power(base.residual, e, d.residual);
+            assert_power(base.density.width, e, d.density.width);
+            assert_power(base.sum_sigma2, 2 * e, d.sum_sigma2);
+            assert_close(base.sum2.high, 2 * e, d.sum2.high, base.sum2.high);
+            for (int64_t j = 0; j < d.k; ++j) {
+                assert_power(base.sigma[j], e, d.sigma[j]);
+            }
+            for (int64_t p = 0; p < d.density.points; ++p) {
+                assert_power(base.x[p], e, d.x[p]);
+                assert_close(base.density.above[p].value, 0, d.density.above[p].value, 60);
+                assert_close(base.density.density[p].high, -e, d.density.density[p].high,
+                             60 / base.density.width);
+            }
+            if (e > -250 && e < 250) {
+                assert_power(base.sum_sigma4, 4 * e, d.sum_sigma4);
+                assert_close(base.tail[2].low, 4 * e, d.tail[2].low, base.sum4.high);
+            }
+            cs_spectrum_density_free(&d);
+            cs_csr_free(&b);
+        }
+    }
+    cs_spectrum_density_free(&base);
+    cs_csr_free(&a);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    const double d[] = {3e-100, 2e-100, 1e-100};
+    cs_csr a = diagonal(3, d);
+    cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
+    cs_status status = CS_ERR_MEMORY;
+    for (int64_t n = 1; status != CS_OK; ++n) {
+        cs_spectrum s = {0};
+        (void)cs_mem_fail_at(n);
+        status = cs_spectrum_of(&a, &o, &s);
+        assert_true(n < 500);
+        if (status != CS_OK) {
+            assert_int_equal(status, CS_ERR_MEMORY);
+            assert_null(s.sigma);
+            cs_reason_clear();
+        }
+        cs_spectrum_free(&s);
+    }
+    (void)cs_mem_fail_at(0);
+    cs_csr_free(&a);
+}
+
+/* 1 / (i + j + 1), counts: values from 1 to below 1e-14 beside a closed form, on which the vectors
+ * of the smallest ones lean by eps / sigma. */
+static void small_vectors_are_orthonormal(void **state)
+{
+    (void)state;
+    enum { ROWS = 26, COLS = 25 };
+    double entry[ROWS * COLS];
+    for (int i = 0; i < ROWS; ++i) {
+        for (int j = 0; j < COLS; ++j) {
+            entry[i * COLS + j] = 1.0 / (i + j + 1);
+        }
+    }
+    cs_csr a = matrix_of(ROWS, COLS, entry);
+    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.departure = true});
+    assert_true(s.sigma[s.k - 1] < 1e-13);
+    const cs_dense *side[] = {&s.u, &s.v};
+    for (int t = 0; t < 2; ++t) {
+        cs_dense g = {0};
+        assert_int_equal(cs_dense_init(&g, s.k, s.k), CS_OK);
+        assert_int_equal(cs_gemm(true, false, 1, side[t], side[t], 0, &g), CS_OK);
+        for (int64_t e = 0; e < s.k * s.k; ++e) { /* sums of 26 terms: 26 eps at the most */
+            assert_true(fabs(g.data[e] - (e % (s.k + 1) == 0)) < 26 * DBL_EPSILON);
+        }
+        cs_dense_free(&g);
+    }
+    assert_true(s.departure > 0 && s.departure < 1e-12);
+    for (int64_t j = 0; j < s.k; ++j) { /* no worse for it */
+        assert_true(s.residual[j] < 26 * DBL_EPSILON);
+    }
+    cs_spectrum_free(&s);
+    cs_csr_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(powers_of_two_change_no_bit),
+        cmocka_unit_test(small_values_are_values),
+        cmocka_unit_test(a_missed_copy_is_seen_at_any_size),
+        cmocka_unit_test(densities_scale_too),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(small_vectors_are_orthonormal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
