@@ -378,13 +378,14 @@ static void residuals_widen_the_moments(void **state)
     }
 }
 
-/* All triplets of (1 0 1; 0 1 1; 1 1 2), which has the values 3, 1 and 0, or of the same with its
- * first row cut into four halves, which lumping joins again; inertia counts at tau = 1/2, twice the
- * floor it is told. */
-static cs_spectrum counted_at_half(bool cut)
+/* All triplets of (1 0 1; 0 1 1; 1 1 2) / 4, which has the values 3/4, 1/4 and 0, or of the same
+ * with its first row cut into four halves, which lumping joins again; inertia counts at tau = 1/8,
+ * twice the floor it is told. */
+static cs_spectrum counted_at_an_eighth(bool cut)
 {
-    const double whole[] = {1, 0, 1, 0, 1, 1, 1, 1, 2};
-    const double halves[] = {.5, 0, .5, .5, 0, .5, .5, 0, .5, .5, 0, .5, 0, 1, 1, 1, 1, 2};
+    const double whole[] = {.25, 0, .25, 0, .25, .25, .25, .25, .5};
+    const double halves[] = {.125, 0, .125, .125, 0,   .125, .125, 0,   .125,
+                             .125, 0, .125, 0,    .25, .25,  .25,  .25, .5};
     cs_csr a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
     cs_system system = {0};
@@ -397,7 +398,7 @@ static cs_spectrum counted_at_half(bool cut)
     assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
     cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
     assert_true(claims.complete && s.k == 2);
-    s.floor = 0.25;
+    s.floor = 0.0625;
     assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
     assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
     cs_parts_free(&parts);
@@ -407,18 +408,18 @@ static cs_spectrum counted_at_half(bool cut)
 }
 
 /* What a count proves reaches no further than its backward error, and what lumping may have moved,
- * allow. G - tau^2 I has norm 9 - 1/4, so the error of the factorisation alone is (4 n + 400) u of
- * that (linalg/inertia.h). */
+ * allow. G - tau^2 I has norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u
+ * of that (linalg/inertia.h). */
 static void inertia_keeps_its_margins(void **state)
 {
     (void)state;
-    cs_spectrum whole = counted_at_half(false), cut = counted_at_half(true);
-    double error = 412 * (DBL_EPSILON / 2) * 8.75;
-    assert_true(whole.cert_inertia.reach >= sqrt(0.25 + error));
-    assert_true(whole.cert_inertia.reach < 0.5 + 1e-9);
-    /* The matrix that is factored is the same: the difference is CS_LUMPED times a bound on 3. */
+    cs_spectrum whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
+    double error = 412 * (DBL_EPSILON / 2) * 35 / 64;
+    assert_true(whole.cert_inertia.reach >= sqrt(1.0 / 64 + error));
+    assert_true(whole.cert_inertia.reach < 0.125 + 1e-9);
+    /* The matrix that is factored is the same: the difference is CS_LUMPED times a bound on 3/4. */
     double difference = cut.cert_inertia.reach - whole.cert_inertia.reach;
-    assert_true(difference >= 0.99 * 3 * CS_LUMPED && difference < 4 * CS_LUMPED);
+    assert_true(difference >= 0.99 * 0.75 * CS_LUMPED && difference < CS_LUMPED);
     cs_spectrum_free(&whole);
     cs_spectrum_free(&cut);
 }

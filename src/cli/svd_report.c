@@ -246,13 +246,16 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
     if (s->interrupted) {
         return; /* nothing of it is certified but its residuals */
     }
-    cs_output_note(
-        args,
-        "sum sigma^2 %.12g; certificates: components %s, moments %s, probe %s, inertia %s, "
-        "residual %s",
-        s->sum_sigma2, state_name(s->cert_components.state), state_name(s->cert_moments.state),
-        state_name(s->cert_probe.state), state_name(s->cert_inertia.state),
-        state_name(s->cert_residual.state));
+    char sum[48] = "out of the range of doubles";
+    if (!isnan(s->sum_sigma2)) {
+        (void)snprintf(sum, sizeof sum, "%.12g", s->sum_sigma2);
+    }
+    cs_output_note(args,
+                   "sum sigma^2 %s; certificates: components %s, moments %s, probe %s, inertia %s, "
+                   "residual %s",
+                   sum, state_name(s->cert_components.state), state_name(s->cert_moments.state),
+                   state_name(s->cert_probe.state), state_name(s->cert_inertia.state),
+                   state_name(s->cert_residual.state));
     if (s->cert_inertia.why[0] && cs_args_given(args, "certify")) {
         cs_output_note(args, "inertia: %s", s->cert_inertia.why);
     }

@@ -20,8 +20,8 @@ typedef struct {
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
 
-/* The spectrum of a matrix that came normalised is taken of 2^-e Abar, e from its largest modulus
- * (spectrum_scale.c); 0 for all that can have a singular value 1. */
+/* The spectrum of a matrix that came normalised is taken of 2^-e Abar, whose largest modulus is in
+ * [1/2, 1) (spectrum_scale.c); e is 0 for a largest modulus of 0. */
 int cs_scale_exponent(double largest);
 double cs_csr_largest(const cs_csr *a);
 void cs_scale_down(int exponent, cs_csr *a);

@@ -38,6 +38,7 @@ typedef struct {
     int64_t k;       /* triplets wanted; 0: all. More than min(rows, cols) is CS_ERR_USAGE */
     bool normalised; /* the matrix is Abar already: nothing is divided; sigma_1 of a component comes
                         from the solver */
+    bool scaled;     /* with it: solve it at the scale it has (certificates.h) */
     bool no_reduction; /* neither components nor lumping: one solver call on the whole matrix (a
                           cross-check) */
     bool values_only;  /* drop u and v from the result (they are computed all the same for the

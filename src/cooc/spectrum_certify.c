@@ -41,13 +41,12 @@ cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
 {
     cs_spectrum_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
-    if (options->normalised && system->exponent == 0 && !options->no_reduction &&
-        !any_negative(system->abar)) {
+    if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
         claims.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {
             const cs_part *part = &parts->part[b];
-            claims.perron =
-                claims.perron && part->k > 0 && fabs(part->sigma[0] - 1) <= ONE_TOLERANCE;
+            claims.perron = claims.perron && part->k > 0 &&
+                            fabs(ldexp(part->sigma[0], system->exponent) - 1) <= ONE_TOLERANCE;
         }
     }
     return claims;
@@ -63,7 +62,7 @@ static void certify_components(const cs_spectrum_options *options, const cs_spec
 {
     int64_t wanted = options->k > 0 ? options->k : least(s->rows, s->cols), ones = 0;
     for (int64_t j = 0; j < s->k; ++j) {
-        ones += fabs(s->sigma[j] - 1) <= ONE_TOLERANCE;
+        ones += fabs(ldexp(s->sigma[j], s->exponent) - 1) <= ONE_TOLERANCE;
     }
     int64_t known = least(wanted, s->components);
     cs_cert_state state = ones == known  ? CS_CERT_PASSED
@@ -213,8 +212,8 @@ static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims 
     double value = n < 1 ? 0 : largest_of_rest(n, least2, most2, most4);
     double reach = n >= 1 && estimated ? largest_of_rest(n, least2, most2, NAN) : value;
     if (claims->perron) {
-        value = fmin(value, 1); /* no singular value is larger */
-        reach = fmin(reach, 1);
+        value = fmin(value, ldexp(1, -s->exponent)); /* no singular value is larger than 1 */
+        reach = fmin(reach, ldexp(1, -s->exponent));
     }
     double bound = (s->k > 0 ? s->sigma[s->k - 1] : 0) * (1 + ONE_TOLERANCE);
     cs_cert_state state = rest2 < -error2  ? CS_CERT_FAILED

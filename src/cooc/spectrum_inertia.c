@@ -444,7 +444,7 @@ cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *
     cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
     cs_spectrum_options as_it_stands = *options;
     cs_system system = {0};
-    as_it_stands.normalised = true;
+    as_it_stands.normalised = as_it_stands.scaled = true;
     cs_status status = cs_system_of(abar, &as_it_stands, &system);
     status = status ? status : cs_spectrum_inertia(&system, options, &claims, s);
     cs_system_free(&system);

@@ -131,6 +131,7 @@ static bool any_nonzero(const cs_csr *a)
 
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
 {
+    bool any_scale = options->normalised && !options->scaled;
     cs_system s = {0};
     cs_status status = cs_csr_check(a, !options->normalised);
     if (status != CS_OK) {
@@ -146,7 +147,7 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         status = s.row_mass && s.col_mass ? cs_normalise(a, &s.own, s.row_mass, s.col_mass)
                                           : CS_ERR_MEMORY;
     }
-    s.exponent = options->normalised ? cs_scale_exponent(cs_csr_largest(a)) : 0;
+    s.exponent = any_scale ? cs_scale_exponent(cs_csr_largest(a)) : 0;
     if (s.exponent != 0 && (status = copy_pattern(a, &s.own)) == CS_OK) {
         memcpy(s.own.val, a->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
         cs_scale_down(s.exponent, &s.own);

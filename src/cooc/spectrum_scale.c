@@ -1,10 +1,9 @@
 /* A matrix that comes normalised may be of any size; its spectrum is taken of 2^-e Abar.
  *
  * Method. Certificates need sigma^4 and its rounding error, which leave the range of doubles long
- * before sigma does. Powers of two are exact, so that scaling changes no bit of what comes out, but
- * where a result itself is too large or too small. Largest entries in [2^-WINDOW, 2^WINDOW] are
- * left alone: sigma^4 is between 2^-160 and 2^284 then. Outside, sigma_1 = 1 is impossible, for
- * sigma_1 is between the largest entry and 2^31 times it.
+ * before sigma does, and solvers have absolute constants (eps^(2/3) in ARPACK's test of
+ * convergence). So the largest modulus is brought into [1/2, 1). Powers of two are exact: scaling
+ * changes no bit of what comes out, but where a result itself is too large or too small.
  *
  * Limits: entries below 2^-1074 of the largest may become 0.
  */
@@ -12,8 +11,6 @@
 #include <math.h>
 
 #include "cooc/spectrum_stages.h"
-
-enum { WINDOW = 40 };
 
 double cs_csr_largest(const cs_csr *a)
 {
@@ -30,7 +27,7 @@ int cs_scale_exponent(double largest)
     if (largest > 0) {
         (void)frexp(largest, &exponent);
     }
-    return exponent < -WINDOW || exponent > WINDOW ? exponent : 0;
+    return exponent;
 }
 
 void cs_scale_down(int exponent, cs_csr *a)

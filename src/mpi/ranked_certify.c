@@ -35,7 +35,7 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
         (cs_certificate_facts){.complete = s->rank >= 0, .perron = !o->normalised, .rank = r->rank};
     s->probe_failure = 1;
     cs_status status = cs_ranked_moments(r, o, &s->v, s);
-    if (status == CS_OK && o->normalised && r->exponent == 0 && !o->no_reduction && s->k > 0) {
+    if (status == CS_OK && o->normalised && !o->no_reduction && s->k > 0) {
         status = cs_ranked_perron(r, s->sigma[0], &facts->perron);
     }
     facts->probed =

@@ -62,8 +62,9 @@ static cs_status inner_products(const run *l, const double *x, const double *y, 
 static bool normalise(run *l)
 {
     const int64_t *part = l->r->short_part + l->r->first;
+    const double end = ldexp(1e-28, -4 * l->r->exponent);
     for (int64_t c = 0; c < l->r->components; ++c) {
-        if (!l->reached[c] && !(l->square[c] > 1e-28)) {
+        if (!l->reached[c] && !(l->square[c] > end)) {
             return false;
         }
     }
@@ -78,6 +79,7 @@ static bool normalise(run *l)
 static cs_status step(run *l)
 {
     const int64_t *part = l->r->short_part + l->r->first;
+    const double least = ldexp(LEAST * LEAST, -2 * l->r->exponent);
     cs_status status = cs_interrupt_check();
     status = status ? status : cs_ranked_forward(l->r, 1, l->now, l->left);
     status = status ? status : cs_ranked_backward(l->r, 1, l->left, l->next);
@@ -88,7 +90,7 @@ static cs_status step(run *l)
     for (int64_t c = 0; c < l->r->components; ++c) {
         if (!l->reached[c]) {
             double from = l->square[c] > 0 ? l->square[c] / l->pivot[c] : 0;
-            l->pivot[c] = l->along[c] - LEAST * LEAST - from;
+            l->pivot[c] = l->along[c] - least - from;
             l->reached[c] = !(l->pivot[c] < 0);
             l->left_over -= l->reached[c];
         }
@@ -128,7 +130,7 @@ static cs_status run_all(run *l, bool *all)
 cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out)
 {
     bool negative = false;
-    *out = fabs(largest - 1) <= 1 - LEAST;
+    *out = fabs(ldexp(largest, r->exponent) - 1) <= 1 - LEAST;
     cs_status status = *out ? any_negative(r, &negative) : CS_OK;
     *out = *out && !negative;
     if (status != CS_OK || !*out || r->components == 1) {

@@ -58,6 +58,21 @@ test_certificates_are_those_of_one_process() {
     done
 }
 
+first_sigma() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^],]*\).*/\1/'; }
+
+# diag(3, 2, 1) times 10^e: the values of one process, none of them zero.
+test_any_size() {
+    for e in -300 -17 200; do
+        printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 3e%d\n2 2 2e%d\n3 3 1e%d\n' $e $e $e > t.mtx
+        for k in 1 3; do
+            exits 0 "$COSPEC" svd t.mtx --normalised -k $k --no-reduction --certify components,moments,probe,inertia --json && mv out one || return 1
+            exits 0 ranks 2 svd t.mtx --mpi --normalised -k $k --certify components,moments,probe,inertia --json || return 1
+            states one > a; states out > b
+            cmp -s a b && [ "$(number zeros out)" = 0 ] && [ "$(number k out)" = $k ] && near "$(awk -v a="$(first_sigma out)" -v b="$(first_sigma one)" 'BEGIN { print a / b }')" 1 1e-14 || { fail "1e$e, $k: ${why:-$(diff a b)}"; return 1; }
+        done
+    done
+}
+
 test_files() {
     matrix || return 1
     exits 0 ranks 3 svd m --mpi -k 5 --vectors -o d || return 1
@@ -145,7 +160,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process certificates_are_those_of_one_process files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process certificates_are_those_of_one_process any_size files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi

@@ -231,7 +231,32 @@ test_arpack_of_all() {
 
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
-for t in closed_form normalised multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
+# diag(3, 2, 1) at any size: three values, none zero, and the same certificates; sums of fourth powers that no double holds are not 0.
+test_any_size() {
+    for e in -300 -100 -17 0 100 300; do
+        mtx 3 3 "1 1 3e$e" "2 2 2e$e" "3 3 1e$e" > t.mtx
+        exits 0 svd t.mtx --normalised -k 3 --force -o d --json && near "$(sigmas out | awk -v b=1e$e 'NR == 3 { print $1 / b }')" 1 1e-14 && [ "$(number zeros out)" = 0 ] &&
+            grep -q '"state": "passed"' out && ! grep -q nan err || { fail "1e$e: ${why:-$(cat err)}"; return 1; }
+        if [ $e = 0 ] || [ $e = -17 ]; then
+            [ -f d/tail.csv ] || { fail "no tail.csv at 1e$e"; return 1; }
+        else
+            says "sum sigma^4 is out of the range of doubles" && says "no tail.csv" && grep -q '"sum_sigma4_method": "out of range"' out && grep -q '"tail": null' out && [ ! -f d/tail.csv ] ||
+                { fail "1e$e: ${why:-$(ls d)}"; return 1; }
+        fi
+        exits 0 svd t.mtx --normalised -k 1 --no-reduction --certify moments --json && grep -A4 '"moments"' out | grep -q '"state": "inconclusive"' || { fail "1e$e: ${why:-moments}"; return 1; }
+        rm -rf d
+    done
+}
+
+# Without the moments there are no tails but of all values; without a solver, none is named.
+test_what_is_not_computed_is_not_said() {
+    two
+    exits 0 svd two.mtx -k 1 --certify none -o d --json && says "sum sigma^4 was not computed" && says "no tail.csv" && ! grep -q nan err && [ ! -f d/tail.csv ] &&
+        grep -q '"solver": "closed form"' out || { fail "${why:-$(cat err out | head -30)}"; return 1; }
+    exits 0 svd two.mtx -k all --certify none -o all --vectors --json && [ -f all/tail.csv ] && says "vectors: ||X^T X - I||" && grep -q '"departure": [0-9]' out || fail "${why:-$(cat err)}"
+}
+
+for t in closed_form normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
     certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
     what_would_be_ignored_is_refused arpack_of_all dry_run; do
