@@ -21,8 +21,9 @@ import scipy.sparse.csgraph
 
 program, out_dir = sys.argv[1], sys.argv[2]
 small = "--small" in sys.argv
-SLOW = 20  # seconds
+SLOW = 10  # seconds
 begun, load = time.time(), os.getloadavg()[0]
+version = subprocess.run([os.path.join(os.path.dirname(program), "..", "..", "cospec"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
 rng = np.random.default_rng(20261121)
 
 
@@ -240,7 +241,6 @@ for program_name in ("count_bench", "train_bench"):
 
 with open("/proc/cpuinfo") as f:
     model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
-version = subprocess.run([os.path.join(os.path.dirname(program), "..", "..", "cospec"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
 head = {"date": time.strftime("%Y-%m-%d", time.gmtime(begun)), "cospec": version, "machine": f"{model}, {os.cpu_count()} cores",
         "kernel": f"{platform.system()} {platform.release()}; OpenBLAS {blas_kernel}",
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}; others with their rows",

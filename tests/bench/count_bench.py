@@ -14,7 +14,7 @@ import sys
 
 program, out = sys.argv[1], sys.argv[2]
 small = "--small" in sys.argv
-threads, repeats, SLOW = 2, 3, 20
+threads, repeats, SLOW = 2, 3, 10
 rows = []
 
 
