@@ -68,12 +68,13 @@ static void kernels_count_alike(void **state)
     cs_tile_free(w);
 }
 
-/* gram, combine and rotate against dense products, for lengths around the padding and the runs. */
+/* gram, combine and rotate against dense products, for lengths around the padding and the runs, and
+ * more panels than are taken together. Sums of P * B terms of size 1: 2 (P B)^2 eps is 1e-11. */
 static void panels_are_matrices(void **state)
 {
     (void)state;
     static const int64_t lengths[] = {1, 7, 8, 9, 1030, 3001};
-    enum { P = 3, Q = 2 };
+    enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
         int64_t n = lengths[t];
         cs_csr a = random_sparse(n, n, 1.0 / (double)n, 3), at;
@@ -103,7 +104,7 @@ static void panels_are_matrices(void **state)
         for (int64_t i = 0; i < P * B; ++i) {
             for (int64_t j = 0; j < B; ++j) {
                 assert_true(fabs(squares[i * B + j] - h.data[i + j * h.ld]) < bound);
-                squares[i * B + j] = h.data[i + j * h.ld] = 0.25 * (double)(i - 2 * j);
+                squares[i * B + j] = h.data[i + j * h.ld] = 0.01 * (double)(i - 2 * j);
             }
         }
         OK(s.combine(&s, P, p, squares, true, p[P]));
