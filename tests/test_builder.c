@@ -216,7 +216,7 @@ static void many_runs_are_merged_in_passes(void **state)
     cs_corpus corpus = {.vocab = 3};
     cs_assembler *assembler = NULL;
     cs_cooc m = {0};
-    assert_int_equal(cs_assembler_new(&corpus, true, 1, &assembler), CS_OK);
+    assert_int_equal(cs_assembler_new(&corpus, true, 1, 0, NULL, &assembler), CS_OK);
     assert_int_equal(cs_runs_merge(&runs, 1 << 17, cs_assembler_take, assembler), CS_OK);
     assert_int_equal(cs_assembler_finish(assembler, &m), CS_OK);
     assert_int_equal(m.matrix.a.rows, 7 * EACH);
@@ -459,7 +459,7 @@ static void every_allocation_may_fail(void **state)
             int64_t made = cs_mem_fail_at(0);
             cs_reason_clear();
             if (status == CS_OK) {
-                assert_true(made < n && (m.runs > 0) == spill);
+                assert_true(made < n && (m.runs > 0) == spill && (m.files != NULL) == spill);
                 cs_cooc_free(&m);
                 break;
             }
@@ -478,23 +478,24 @@ static void estimates_bound_the_build(void **state)
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
         cs_cooc m = {0};
-        double contributions = 0, bytes = 0;
+        cs_cooc_size size = {0};
         assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
-        assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &bytes), CS_OK);
-        assert_true(contributions >= (double)m.contributions);
-        assert_true(contributions <= 2 * (double)m.contributions);
-        assert_true(bytes >= (double)cs_csr_nnz(&m.matrix.a) * 12);
+        assert_int_equal(cs_cooc_estimate(&corpus, &o, &size), CS_OK);
+        assert_true(size.contributions >= (double)m.contributions);
+        assert_true(size.contributions <= 2 * (double)m.contributions);
+        assert_true(size.matrix >= (double)cs_csr_nnz(&m.matrix.a) * 12);
+        assert_true(size.memory >= size.matrix && size.scratch == 0);
         cs_cooc_free(&m);
     }
     /* Columns without a token cost their sums and pointers too. */
     cs_cooc_options o = options_of("ar", "nearest:2");
-    double contributions = 0, narrow = 0, wide = 0;
+    cs_cooc_size narrow = {0}, wide = {0};
     int64_t labels = corpus.labels;
     corpus.labels = 0;
-    assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &narrow), CS_OK);
+    assert_int_equal(cs_cooc_estimate(&corpus, &o, &narrow), CS_OK);
     corpus.vocab += 1 << 24;
-    assert_int_equal(cs_cooc_estimate(&corpus, &o, &contributions, &wide), CS_OK);
-    assert_true(wide - narrow >= 16.0 * (1 << 24));
+    assert_int_equal(cs_cooc_estimate(&corpus, &o, &wide), CS_OK);
+    assert_true(wide.memory - narrow.memory >= 16.0 * (1 << 24));
     corpus.vocab -= 1 << 24;
     corpus.labels = labels;
     cs_corpus_free(&corpus);

@@ -232,7 +232,7 @@ static cs_assembler *new_assembler(void)
 {
     const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
     cs_assembler *a = NULL;
-    assert_int_equal(cs_assembler_new(&corpus, true, 1, &a), CS_OK);
+    assert_int_equal(cs_assembler_new(&corpus, true, 1, 0, NULL, &a), CS_OK);
     return a;
 }
 

@@ -257,23 +257,23 @@ static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_opti
     return status;
 }
 
-/* --- run
- * -------------------------------------------------------------------------------------------------
+/* --- run ---------------------------------------------------------------------------------------
  */
 
 static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
 {
-    double contributions = 0.0, bytes = 0.0;
+    cs_cooc_size size = {0};
     int64_t uncovered = 0, tokens = 0;
-    cs_status status = cs_cooc_estimate(corpus, options, &contributions, &bytes);
+    cs_status status = cs_cooc_estimate(corpus, options, &size);
     status = status ? status : cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
     if (status != CS_OK) {
         return status;
     }
-    json_t *json =
-        json_pack("{s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(contributions),
-                  "bytes", cs_json_number(bytes), "documents", (json_int_t)corpus->documents,
-                  "tokens", (json_int_t)corpus->tokens, "uncovered_tokens", (json_int_t)uncovered);
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(size.contributions),
+        "matrix_bytes", cs_json_number(size.matrix), "memory_bytes", cs_json_number(size.memory),
+        "scratch_bytes", cs_json_number(size.scratch), "documents", (json_int_t)corpus->documents,
+        "tokens", (json_int_t)corpus->tokens, "uncovered_tokens", (json_int_t)uncovered);
     status = json ? cs_output_result(args, "cooc", json, NULL)
                   : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
     json_decref(json);
@@ -450,7 +450,8 @@ const cs_command cs_cmd_cooc = {
         "--scratch may differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
-        "--dry-run estimates contributions and memory.",
+        "--dry-run says how many contributions, and how many bytes of matrix, memory and scratch "
+        "files there may be at most.",
     .groups = cooc_groups,
     .examples =
         "# n-gram contexts of an autoregressive model\n"

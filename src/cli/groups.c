@@ -106,11 +106,12 @@ const cs_opt cs_group_cooc[] = {
      "dropped mass; default 2^-50.",
      false},
     {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0,
-     "Budget of the builder (K, M, G allowed); beyond it sorted runs go to --scratch. Default: a "
-     "quarter of free memory.",
+     "Budget of the builder (K, M, G allowed) for contributions, and as much again for the matrix; "
+     "beyond it sorted runs, and the matrix until it is written, go to --scratch. Default: a "
+     "quarter of free memory, and half of it.",
      false},
-    {"scratch", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0, "Where runs are kept; default: $TMPDIR or /tmp.",
-     false},
+    {"scratch", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0,
+     "Where runs and matrices beyond --memory are kept; default: $TMPDIR or /tmp.", false},
     GROUP_END,
 };
 

@@ -62,6 +62,7 @@ typedef struct {
     cs_cut *cut; /* workers: what their collectors hold at the merge */
     cs_runs runs;
     int64_t budget;
+    double limit;         /* bytes of the matrix in memory */
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
     bool whole; /* every block is wholly in the sums, or not at all */
@@ -234,7 +235,7 @@ static cs_status start_workers(build *b)
     }
     cs_status status = CS_OK;
     /* One worker may meet them all; draws, twice as many as expected. */
-    double share = (double)(b->budget / b->workers);
+    double share = (double)b->budget / b->workers;
     double most = (2 * b->expected + BLOCK) * sizeof(cs_record) * 1.25;
     int64_t bytes = (int64_t)(most < share ? most : share);
     for (int i = 0; i < b->workers && status == CS_OK; ++i) {
@@ -401,6 +402,7 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
         b->budget = cs_mem_available() / 4;
         b->budget = b->budget > MIB ? b->budget : MIB;
     }
+    b->limit = (options->memory_budget > 0 ? 1 : 2) * (double)b->budget;
     if (b->budget < MIB) {
         return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
                        (long long)options->memory_budget);
@@ -551,7 +553,8 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
     }
     if (status == CS_OK) {
-        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, &assembler);
+        status =
+            cs_assembler_new(corpus, b.exact, 1 / b.scale, b.limit, options->scratch, &assembler);
     }
     if (status == CS_OK) {
         status = count(&b, assembler, &result);
@@ -570,7 +573,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
 }
 
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
-                           double *contributions, double *bytes)
+                           cs_cooc_size *out)
 {
     build b;
     cs_status status = prepare(corpus, options, &b);
@@ -579,19 +582,23 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
         for (int64_t i = 0; i < b.sequences.count; ++i) {
             count += cs_context_table_of(b.plan, b.sequences.length[i])->contributions;
         }
-        double collected = count * sizeof(cs_record);
+        const double records = count * sizeof(cs_record), budget = (double)b.budget;
         double entries = count, vocab = (double)corpus->vocab;
         bool token_rows = options->context.mode == CS_CONTEXT_EACH && !options->context.given;
         if (token_rows && entries > vocab * vocab) {
             entries = vocab * vocab;
         }
-        double rows = token_rows && vocab < entries ? vocab : entries;
-        *contributions = count;
-        *bytes =
-            (collected < (double)b.budget ? collected : (double)b.budget) +
-            entries * (sizeof(int32_t) + sizeof(double)) +
-            rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t)) +
-            ((double)corpus->labels + 2) * vocab * sizeof(int64_t); /* masses, sums, pointers */
+        const double rows = token_rows && vocab < entries ? vocab : entries;
+        const double matrix = entries * (sizeof(int32_t) + sizeof(double)) +
+                              rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t));
+        const bool in_files = matrix > b.limit;
+        *out = (cs_cooc_size){
+            .contributions = count,
+            .matrix = matrix,
+            .memory = (records < budget ? records : budget) + (in_files ? b.limit : matrix) +
+                      matrix * b.workers / CS_RANGES + /* parts; masses, sums and pointers */
+                      ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
+            .scratch = (records < budget ? 0 : records) + (in_files ? matrix : 0)};
     }
     release(&b);
     return status;

@@ -38,9 +38,10 @@ typedef struct {
     int64_t draws;
     uint64_t seed;
     double tail;            /* see context.h; 0: 2^-50 */
-    int64_t memory_budget;  /* bytes for contributions; 0: a quarter of free memory; below 1 MiB is
-                               refused */
-    const char *scratch;    /* directory of the runs; NULL: $TMPDIR or /tmp */
+    int64_t memory_budget;  /* bytes for contributions, and as many again for the matrix, beyond
+                               which either goes to scratch files; 0: a quarter of free memory, and
+                               half of it; below 1 MiB is refused */
+    const char *scratch;    /* directory of these files; NULL: $TMPDIR or /tmp */
     const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
                                NULL: none is written */
     bool resume; /* go on from the checkpoint that stands there, if any; false: begin anew, and an
@@ -64,9 +65,11 @@ typedef struct {
     int64_t *witness_ordinal;
     int64_t sequences, skipped_sequences; /* skipped: too short for the objective */
     int64_t contributions;                /* emitted */
-    double mass, dropped_mass; /* in predicted tokens (or documents): kept, and lost to empty
-                                  windows or rounding */
-    int64_t runs;              /* sorted runs spilled to disk */
+    double mass, dropped_mass;   /* in predicted tokens (or documents): kept, and lost to empty
+                                    windows or rounding */
+    int64_t runs;                /* sorted runs spilled to disk */
+    struct cs_cooc_files *files; /* scratch files in which the arrays lie; NULL: in memory. Arrays
+                                   must not be taken out then */
 } cs_cooc;
 
 void cs_cooc_free(cs_cooc *cooc);
@@ -89,8 +92,12 @@ cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
                              bool *out) CS_MUST_CHECK;
 
-/* Estimated contributions and bytes of a build, for --dry-run. */
+/* Upper bounds of a build (where nothing is drawn), for --dry-run: contributions; bytes of the
+ * matrix with its keys; memory, within the budgets of both; and what goes to scratch files. */
+typedef struct {
+    double contributions, matrix, memory, scratch;
+} cs_cooc_size;
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
-                           double *contributions, double *bytes) CS_MUST_CHECK;
+                           cs_cooc_size *out) CS_MUST_CHECK;
 
 #endif

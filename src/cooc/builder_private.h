@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/scratch.h"
 #include "cooc/builder.h"
 #include "text/sequences.h"
 
@@ -200,6 +201,12 @@ cs_status cs_growing_room(cs_growing *g, int64_t more) CS_MUST_CHECK;
 cs_status cs_growing_put(cs_growing *g, int32_t col, double val) CS_MUST_CHECK;
 cs_status cs_growing_end_row(cs_growing *g) CS_MUST_CHECK;
 
+/* The files of a result beyond its limit: one for each array of rows, matrix and row labels. */
+enum { CS_COOC_ARRAYS = 9 };
+struct cs_cooc_files {
+    cs_scratch_memory array[CS_COOC_ARRAYS];
+};
+
 typedef struct {
     int64_t cols, labels;
     bool exact;
@@ -214,14 +221,18 @@ typedef struct {
     int64_t *in_row; /* labels: units of the row by class */
     int64_t *in_col; /* cols x labels */
     int64_t total;
+    double limit;                /* bytes of arrays beyond which they go to files; 0: none */
+    const char *scratch;         /* the folder for these */
+    struct cs_cooc_files *files; /* NULL: in memory. Else only cs_assembler_room makes room */
 } cs_assembler;
 
 /* Units as they stand in the matrix. */
 double cs_assembler_mass(const cs_assembler *a, int64_t units);
 
-/* Takes records in order and makes the matrix. */
-cs_status cs_assembler_new(const cs_corpus *corpus, bool exact, double unit,
-                           cs_assembler **out) CS_MUST_CHECK;
+/* Takes records in order and makes the matrix; what is made of parts beyond `limit` bytes lies in
+ * files in `scratch`. */
+cs_status cs_assembler_new(const cs_corpus *corpus, bool exact, double unit, double limit,
+                           const char *scratch, cs_assembler **out) CS_MUST_CHECK;
 void cs_assembler_free(cs_assembler **assembler);
 cs_status cs_assembler_take(void *assembler, const cs_record *record) CS_MUST_CHECK;
 
@@ -237,6 +248,9 @@ cs_status cs_assembler_close(cs_assembler *a) CS_MUST_CHECK;
 typedef struct {
     int64_t row, entry, label;
 } cs_assembler_place;
+
+/* Room in memory for the keys and witnesses of `rows` rows, which the caller writes itself. */
+cs_status cs_assembler_key_room(cs_assembler *a, int64_t rows) CS_MUST_CHECK;
 
 /* Whether `whole` has room for the rows of a closed part; makes it, and more if a share of the
  * whole is known to be there already (0 < share <= 1), so that it is seldom made; gives it to the

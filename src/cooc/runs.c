@@ -7,12 +7,12 @@
  * records are in each range of keys, so ranges can be merged by several threads.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/scratch.h"
 #include "base/threads.h"
 #include "cooc/builder_private.h"
 
@@ -20,9 +20,7 @@ enum { BUFFER = 256, CHECKED = 1 << 16 };
 
 void cs_runs_init(cs_runs *runs, const char *dir)
 {
-    const char *chosen = dir ? dir : getenv("TMPDIR");
-    *runs = (cs_runs){
-        .dir = chosen && *chosen ? chosen : "/tmp", .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *runs = (cs_runs){.dir = cs_scratch_dir(dir), .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 void cs_runs_free(cs_runs *runs)
@@ -34,23 +32,6 @@ void cs_runs_free(cs_runs *runs)
     (void)pthread_mutex_destroy(&runs->lock);
     memset(runs, 0, sizeof *runs);
     runs->fd = -1;
-}
-
-static cs_status open_scratch(cs_runs *runs)
-{
-    char *path = cs_format("%s/cospec-runs-XXXXXX", runs->dir);
-    if (!path) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = CS_OK;
-    runs->fd = mkostemp(path, O_CLOEXEC);
-    if (runs->fd < 0) {
-        status = cs_fail(CS_ERR_IO, "scratch directory %s: %s", runs->dir, strerror(errno));
-    } else if (unlink(path) != 0) {
-        status = cs_fail(CS_ERR_IO, "scratch file %s: %s", path, strerror(errno));
-    }
-    cs_free(path);
-    return status;
 }
 
 /* Records that follow those of the run. */
@@ -65,7 +46,7 @@ static void count_records(cs_run *run, const cs_record *record, int64_t count)
 /* Puts a run into the list and reserves its place in the file; called with the lock held. */
 static cs_status reserve(cs_runs *runs, cs_run *run)
 {
-    cs_status status = runs->fd < 0 ? open_scratch(runs) : CS_OK;
+    cs_status status = runs->fd < 0 ? cs_scratch_open(runs->dir, &runs->fd) : CS_OK;
     if (status == CS_OK && runs->count == runs->room) {
         int64_t room = runs->room > 0 ? 2 * runs->room : 16;
         cs_run *more = cs_realloc(runs->run, room, sizeof *more);

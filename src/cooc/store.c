@@ -3,7 +3,9 @@
  */
 #include "cooc/store.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,14 +21,11 @@ static cs_status write_rows(const char *path, const cs_cooc *m)
 {
     cs_npz_writer *w = NULL;
     int64_t rows = m->matrix.a.rows;
-    int64_t *keys = cs_alloc(2 * rows, sizeof *keys); /* high, low; read back as unsigned */
-    cs_status status = keys ? cs_npz_create(path, false, &w) : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
-        keys[2 * i] = (int64_t)m->key[i].high;
-        keys[2 * i + 1] = (int64_t)m->key[i].low;
-    }
+    static_assert(offsetof(cs_hash128, high) == 0 && sizeof(cs_hash128) == 2 * sizeof(uint64_t),
+                  "keys are stored as they stand: high, low");
+    cs_status status = cs_npz_create(path, false, &w);
     if (status == CS_OK) {
-        status = cs_npz_add(w, "key", CS_U64, 2, (int64_t[]){rows, 2}, keys);
+        status = cs_npz_add(w, "key", CS_U64, 2, (int64_t[]){rows, 2}, m->key);
     }
     if (status == CS_OK) {
         status = cs_npz_add(w, "witness_sequence", CS_I64, 1, &rows, m->witness_sequence);
@@ -38,7 +37,6 @@ static cs_status write_rows(const char *path, const cs_cooc *m)
         status = cs_npz_commit(&w);
     }
     cs_npz_abort(&w);
-    cs_free(keys);
     return status;
 }
 

@@ -119,22 +119,6 @@ static cs_status group_rows(cs_window_counter *c)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Room for all rows in the result, whose entries come as the groups do. */
-static cs_status start_result(cs_window_counter *c)
-{
-    cs_assembler *a = c->assembler;
-    a->key_room = c->vocab;
-    a->key = cs_alloc(c->vocab, sizeof *a->key);
-    a->witness_sequence = cs_alloc(c->vocab, sizeof *a->witness_sequence);
-    a->witness_ordinal = cs_alloc(c->vocab, sizeof *a->witness_ordinal);
-    a->matrix.row_room = a->row_label.row_room = c->vocab + 1;
-    a->matrix.ptr = cs_calloc(c->vocab + 1, sizeof *a->matrix.ptr);
-    a->row_label.ptr = cs_calloc(c->vocab + 1, sizeof *a->row_label.ptr);
-    bool ok =
-        a->key && a->witness_sequence && a->witness_ordinal && a->matrix.ptr && a->row_label.ptr;
-    return ok ? CS_OK : CS_ERR_MEMORY;
-}
-
 static cs_status start_tallies(cs_window_counter *c)
 {
     int64_t words = CS_WINDOW_WORDS(c->vocab);
@@ -174,10 +158,10 @@ static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
 static void release(cs_window_counter *c)
 {
     for (int64_t g = 0; c->part && g < GROUPS; ++g) {
-        cs_window_part_free(&c->part[g]);
+        cs_assembler_free(&c->part[g].rows);
     }
     for (int64_t i = 0; i < c->spares; ++i) {
-        cs_window_part_free(&c->spare[i]);
+        cs_assembler_free(&c->spare[i]);
     }
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_free(c->tally[i].in_col);
@@ -221,9 +205,6 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
     }
     if (status == CS_OK) {
         status = group_rows(&c);
-    }
-    if (status == CS_OK) {
-        status = start_result(&c);
     }
     if (status == CS_OK) {
         cs_progress_report(job->options->progress, "rows", 0, 0);

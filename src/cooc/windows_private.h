@@ -32,10 +32,7 @@ typedef struct {
 
 /* What one group of rows came to. */
 typedef struct {
-    cs_growing matrix, row_label;
-    int32_t *token; /* of each row */
-    int64_t *witness_sequence, *witness_ordinal;
-    int64_t room; /* rows that token and witnesses have room for */
+    cs_assembler *rows;
     bool counted; /* and not yet placed */
 } cs_window_part;
 
@@ -80,10 +77,10 @@ typedef struct {
     cs_assembler *assembler;
     pthread_mutex_t lock; /* guards what follows, and the sizes of the assembler's matrices */
     int64_t groups, counted, placed;
-    int64_t counted_entries, counted_labels;
+    int64_t counted_entries;
     int copying; /* parts being copied into the result */
     int64_t spares;
-    cs_window_part *spare; /* groups: buffers of placed ones, to be filled again */
+    cs_assembler **spare; /* groups: buffers of placed ones, to be filled again */
 } cs_window_counter;
 
 /* --- the stream (windows_stream.c) ------------------------------------------------------------ */
@@ -111,12 +108,10 @@ int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32
 
 /* --- placing (windows_place.c) ---------------------------------------------------------------- */
 
-/* An empty part for a group of so many rows. */
+/* An empty part for a group, with keys and witnesses for so many rows. */
 cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows) CS_MUST_CHECK;
 
 /* The group is counted: places it in the result, or leaves it for those before it. */
 cs_status cs_window_part_place(cs_window_counter *c, int64_t group) CS_MUST_CHECK;
-
-void cs_window_part_free(cs_window_part *p);
 
 #endif

@@ -127,7 +127,7 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
 }
 
 /* Moves y->row into the part's matrix. */
-static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_window_part *p,
+static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                          bool sparse, int64_t touched)
 {
     const double unit = cs_assembler_mass(c->assembler, 1);
@@ -178,11 +178,11 @@ static void find_witness(const cs_window_counter *c, int32_t token, int64_t *seq
     }
 }
 
-static cs_status end_row(const cs_window_counter *c, cs_window_tally *y, cs_window_part *p,
+static cs_status end_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                          int32_t token)
 {
     int64_t row = p->matrix.rows;
-    p->token[row] = token;
+    p->key[row] = c->key[token];
     find_witness(c, token, &p->witness_sequence[row], &p->witness_ordinal[row]);
     cs_status status = cs_growing_end_row(&p->matrix);
     for (int64_t l = 0; l < c->labels && status == CS_OK; ++l) {
@@ -199,9 +199,9 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
 {
     cs_window_counter *c = counter;
     cs_window_tally *y = &c->tally[worker];
-    cs_window_part *p = &c->part[item];
     const int64_t end = c->group[item + 1], before = c->left ? c->width : 0;
     cs_status status = cs_window_part_begin(c, item, end - c->group[item]);
+    cs_assembler *p = c->part[item].rows;
     for (int64_t r = c->group[item]; r < end && status == CS_OK; ++r) {
         int32_t token = c->by_key[r];
         if (r + 2 < end) {

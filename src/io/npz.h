@@ -57,6 +57,12 @@ cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out) CS
 cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
                      const int64_t *shape, const void *data) CS_MUST_CHECK;
 
+/* Adds a member of one dimension whose items are made as they are written: fill puts items
+ * first..first+count-1 (of a dtype of 8 bytes) to `to`, any number of times, until commit. */
+typedef void (*cs_npz_fill)(const void *ctx, int64_t first, int64_t count, void *to);
+cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
+                          cs_npz_fill fill, const void *ctx) CS_MUST_CHECK;
+
 /* Adds a scalar byte string ("|S3" for "csr"), as scipy.sparse writes "format"; copied. */
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
 

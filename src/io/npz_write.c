@@ -2,7 +2,8 @@
  *
  * libzip pulls each member through a callback when the archive is closed and pushes the archive
  * through another one into a cs_outfile, so that errors, renaming and refusals are those of every
- * other file. A member is its NPY header followed by bytes from memory or from a file. */
+ * other file. A member is its NPY header followed by bytes from memory or from a file, or made in
+ * pieces as it is asked for. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +32,7 @@ typedef struct {
     char *header;
     int64_t header_size;
     const void *data; /* borrowed, or NULL */
+    cs_npz_fill fill; /* makes items from data, or NULL */
     char *text;       /* owned data, or NULL */
     char *path;       /* file with the data, or NULL */
     FILE *stream;     /* of path while open */
@@ -75,6 +77,24 @@ static zip_int64_t member_open(member *m)
     return 0;
 }
 
+/* Items that are made in pieces, cut to the bytes asked for. */
+static void make_bytes(const member *m, int64_t from, int64_t bytes, char *out)
+{
+    enum { ITEM = 8, PIECE = 512 };
+    char piece[ITEM * PIECE];
+    while (bytes > 0) {
+        const int64_t first = from / ITEM, skip = from % ITEM, left = m->data_size / ITEM - first;
+        const int64_t count = left < PIECE ? left : PIECE;
+        int64_t n = count * ITEM - skip;
+        n = n < bytes ? n : bytes;
+        m->fill(m->data, first, count, piece);
+        memcpy(out, piece + skip, (size_t)n);
+        from += n;
+        out += n;
+        bytes -= n;
+    }
+}
+
 static zip_int64_t member_read(member *m, char *out, int64_t want)
 {
     int64_t left = m->header_size + m->data_size - m->at;
@@ -90,6 +110,8 @@ static zip_int64_t member_read(member *m, char *out, int64_t want)
                        : cs_fail(CS_ERR_INPUT, "%s: shorter than %" PRId64 " bytes", m->path,
                                  m->data_size));
         }
+    } else if (m->fill) {
+        make_bytes(m, m->at - m->header_size, n, out);
     } else if (n > 0) {
         memcpy(out, (const char *)m->data + (m->at - m->header_size), (size_t)n);
     }
@@ -306,8 +328,8 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
     return status;
 }
 
-cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
-                     const int64_t *shape, const void *data)
+static cs_status add_data(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
+                          const int64_t *shape, cs_npz_fill fill, const void *data)
 {
     cs_npy_info info = {0};
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
@@ -319,7 +341,21 @@ cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndi
         return CS_ERR_MEMORY;
     }
     m->data = data;
+    m->fill = fill;
     return add_member(w, name, &info, m);
+}
+
+cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
+                     const int64_t *shape, const void *data)
+{
+    return add_data(w, name, dtype, ndim, shape, NULL, data);
+}
+
+cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
+                          cs_npz_fill fill, const void *ctx)
+{
+    assert(cs_dtype_size(dtype) == 8);
+    return add_data(w, name, dtype, 1, &items, fill, ctx);
 }
 
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text)

@@ -271,39 +271,31 @@ cs_status cs_matrix_read(const char *path, cs_csr *out)
     return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file nor a directory", path);
 }
 
-/* The values as int64, or NULL with *status. */
-static int64_t *integers_of(const cs_csr *a, cs_status *status)
+static void to_integers(const void *val, int64_t first, int64_t count, void *to)
 {
-    int64_t nnz = cs_csr_nnz(a);
-    int64_t *data = cs_alloc(nnz, sizeof *data);
-    *status = data ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t p = 0; data && p < nnz; ++p) {
-        data[p] = (int64_t)a->val[p];
+    const double *from = (const double *)val + first;
+    int64_t *out = to;
+    for (int64_t i = 0; i < count; ++i) {
+        out[i] = (int64_t)from[i];
     }
-    return data;
 }
 
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
 {
     const int64_t nnz = cs_csr_nnz(a), pointers = a->rows + 1, two = 2;
     const int64_t shape[] = {a->rows, a->cols};
-    int64_t *data = NULL;
     cs_npz_writer *w = NULL;
-    cs_status status = CS_OK;
-    integers = integers && cs_csr_is_integer(a);
-    if (integers) {
-        data = integers_of(a, &status);
-    }
-    status = status ? status : cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, false, &w);
     status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col);
     status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
-    status = status ? status
-                    : cs_npz_add(w, "data", integers ? CS_I64 : CS_F64, 1, &nnz,
-                                 integers ? (const void *)data : (const void *)a->val);
+    if (status == CS_OK) {
+        status = integers && cs_csr_is_integer(a)
+                     ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, a->val)
+                     : cs_npz_add(w, "data", CS_F64, 1, &nnz, a->val);
+    }
     status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);
-    cs_free(data);
     return status;
 }

@@ -1,0 +1,101 @@
+/* base/scratch: memory in files keeps its contents as it grows and when its pages are let go, takes
+ * its room on the disk at once, and says so when there is none. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/scratch.h"
+
+static int64_t expected(int64_t i)
+{
+    return i * i + 7;
+}
+
+static void contents_stay(void **state)
+{
+    (void)state;
+    cs_scratch_memory m = {0};
+    int64_t held = 0;
+    for (int64_t items = 3; items < 3000000; items *= 10) {
+        assert_int_equal(cs_scratch_grow(&m, NULL, items * (int64_t)sizeof(int64_t)), CS_OK);
+        int64_t *at = m.at;
+        for (int64_t i = 0; i < held; ++i) {
+            assert_int_equal(at[i], expected(i));
+        }
+        for (int64_t i = held; i < items; ++i) {
+            assert_int_equal(at[i], 0);
+            at[i] = expected(i);
+        }
+        /* any part of it, on page boundaries or not */
+        cs_scratch_let_go(&m, held * (int64_t)sizeof(int64_t),
+                          (items - held) * (int64_t)sizeof(int64_t));
+        held = items;
+    }
+    struct stat s;
+    assert_int_equal(fstat(m.fd, &s), 0);
+    assert_int_equal(s.st_nlink, 0); /* no name */
+    assert_true((int64_t)s.st_blocks * 512 >= m.bytes);
+    int64_t bytes = m.bytes;
+    assert_int_equal(cs_scratch_grow(&m, NULL, 8), CS_OK);
+    assert_int_equal(m.bytes, bytes);
+    for (int64_t i = 0; i < held; ++i) {
+        assert_int_equal(((int64_t *)m.at)[i], expected(i));
+    }
+    cs_scratch_free(&m);
+    assert_null(m.at);
+    cs_scratch_free(&m);
+}
+
+static void what_cannot_be_had_is_said(void **state)
+{
+    (void)state;
+    cs_scratch_memory m = {0};
+    assert_int_equal(cs_scratch_grow(&m, "/nowhere", 100), CS_ERR_IO);
+    assert_non_null(strstr(cs_reason(), "/nowhere"));
+    assert_null(m.at);
+    cs_reason_clear();
+
+    (void)cs_mem_fail_at(1);
+    assert_int_equal(cs_scratch_grow(&m, NULL, 100), CS_ERR_MEMORY);
+    (void)cs_mem_fail_at(0);
+    cs_reason_clear();
+    assert_null(m.at);
+
+    /* as a full disk: files may not grow beyond a MiB */
+    struct rlimit before, little;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = 1 << 20;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    assert_int_equal(cs_scratch_grow(&m, NULL, 2 << 20), CS_ERR_IO);
+    assert_non_null(strstr(cs_reason(), "2097152 bytes"));
+    assert_null(m.at);
+    cs_reason_clear();
+    assert_int_equal(cs_scratch_grow(&m, NULL, 1 << 20), CS_OK);
+    ((char *)m.at)[(1 << 20) - 1] = 5;
+    assert_int_equal(cs_scratch_grow(&m, NULL, 2 << 20), CS_ERR_IO);
+    assert_int_equal(m.bytes, 1 << 20);
+    assert_int_equal(((char *)m.at)[(1 << 20) - 1], 5);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    cs_scratch_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contents_stay),
+        cmocka_unit_test(what_cannot_be_had_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
