@@ -48,7 +48,7 @@ struct cs_space {
     cs_status (*gram)(cs_space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
                       double *h);
 
-    /* W = keep W + sum_q P_q C_q, keep 0 or 1, p >= 1. W is none of the P_q. */
+    /* W = keep W + sum_q P_q C_q, keep 0 or 1, p >= 0. W is none of the P_q. */
     cs_status (*combine)(cs_space *s, int64_t p, cs_panel *const *panels, const double *c,
                          bool keep, cs_panel *w);
 

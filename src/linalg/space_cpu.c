@@ -216,11 +216,13 @@ static cs_status combine_run(void *ctx, int64_t item, int worker)
     int64_t begin = item * j->run, end = run_end(j, item);
     for (int64_t i = begin; i < end; i += COMBINED_ROWS) {
         int64_t rows = end - i < COMBINED_ROWS ? end - i : COMBINED_ROWS;
-        for (int64_t q = 0; q < j->p; q += TOGETHER) {
+        int64_t q = 0;
+        do { /* once without panels: W may have to be cleared */
             int64_t p = j->p - q < TOGETHER ? j->p - q : TOGETHER;
             j->kernels->combine(rows, i, p, j->panels + q, j->c + q * B * B, (int64_t)B * B,
                                 q > 0 || j->keep, j->to + i * B);
-        }
+            q += TOGETHER;
+        } while (q < j->p);
     }
     return CS_OK;
 }
