@@ -242,7 +242,7 @@ for program_name in ("count_bench", "train_bench"):
 with open("/proc/cpuinfo") as f:
     model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
 head = {"date": time.strftime("%Y-%m-%d", time.gmtime(begun)), "cospec": version, "machine": f"{model}, {os.cpu_count()} cores",
-        "kernel": f"{platform.system()} {platform.release()}; OpenBLAS {blas_kernel}",
+        "kernel": f"{platform.system()} {platform.release().split('-')[0]}; OpenBLAS {blas_kernel}",
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}; others with their rows",
         "load": f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end", "minutes": round((time.time() - begun) / 60, 1), "small": small}
 os.makedirs(out_dir, exist_ok=True)

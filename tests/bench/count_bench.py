@@ -77,7 +77,7 @@ assert mine["bits"] == whole["bits"] and mine["runs"] > 0 == whole["runs"], (min
 result = (mine["nnz"] * 12 + mine["rows"] * 48) / 2**20
 report(f"out of core, ar nearest:2, {mine['tokens']} tokens ({mine['tokens'] * 4 / 2**20:.0f} MiB of ids), budget {budget} MiB, {mine['nnz']} nonzeros",
        mine, "ours, in memory", whole,
-       f"{mine['runs']} runs; memory grew by {grown(mine):.0f} MiB, of which the result is {result:.0f}; in memory by {grown(whole):.0f}; the same bits")
+       f"{mine['runs']} runs; memory grew by {grown(mine):.0f} MiB, the result of {result:.0f} MiB lies in files; in memory by {grown(whole):.0f} MiB; the same bits")
 
 with open(out, "w") as f:
     json.dump(rows, f)
