@@ -485,6 +485,18 @@ static void estimates_bound_the_build(void **state)
         assert_true(size.contributions <= 2 * (double)m.contributions);
         assert_true(size.matrix >= (double)cs_csr_nnz(&m.matrix.a) * 12);
         assert_true(size.memory >= size.matrix && size.scratch == 0);
+        o.memory_budget = 1 << 20; /* spilled, and in files as far as it is large */
+        cs_cooc spilled = {0};
+        assert_int_equal(cs_cooc_build(&corpus, &o, &spilled), CS_OK);
+        assert_int_equal(cs_cooc_estimate(&corpus, &o, &size), CS_OK);
+        double files = 0;
+        for (int f = 0; spilled.files && f < CS_COOC_ARRAYS; ++f) {
+            files += (double)spilled.files->array[f].bytes;
+        }
+        assert_true(spilled.runs == 0 || size.scratch >= files + (double)m.matrix.a.rows);
+        assert_true(size.scratch >= files);
+        assert_true(spilled.runs == 0 || size.scratch > 0);
+        cs_cooc_free(&spilled);
         cs_cooc_free(&m);
     }
     /* Columns without a token cost their sums and pointers too. */

@@ -155,6 +155,45 @@ static void values_are_those_of_one_process(void **state)
     }
 }
 
+/* The entries of Hilbert's matrix: values fall by a digit or more from each to the next. Vectors of
+ * small ones hold rounding along those of 1, which leaves them at an angle to each other when it is
+ * taken out. */
+static void vectors_of_small_values_are_orthonormal(void **state)
+{
+    enum { M = 200, N = 60, K = 16 };
+    cs_dense dense;
+    cs_csr a;
+    assert_int_equal(cs_dense_init(&dense, M, N), CS_OK);
+    for (int64_t e = 0; e < M * N; ++e) {
+        dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
+    }
+    assert_int_equal(cs_csr_from_dense(&dense, &a), CS_OK);
+    cs_spectrum all[MOST_RANKS] = {0};
+    svd_job job = {
+        .path = stored(state, &a), .options = {.k = K, .seed = 3, .threads = 1}, .result = all};
+    for (int ranks = 1; ranks <= 3; ++ranks) {
+        run_svd(ranks, &job);
+        assert_int_equal(all[0].k, K);
+        assert_true(all[0].sigma[K - 1] < 1e-9);
+        const cs_dense *sides[] = {&all[0].u, &all[0].v};
+        for (int64_t e = 0; e < 2 * K * K; ++e) {
+            const cs_dense *x = sides[e % 2];
+            const double *y = x->data + e / 2 % K * x->ld, *z = x->data + e / 2 / K * x->ld;
+            double sum = 0;
+            for (int64_t i = 0; i < x->rows; ++i) {
+                sum += y[i] * z[i];
+            }
+            /* M roundings of products whose sum is 1 */
+            assert_true(fabs(sum - (y == z)) <= M * 2.3e-16);
+        }
+        for (int r = 0; r < ranks; ++r) {
+            cs_spectrum_free(&all[r]);
+        }
+    }
+    cs_csr_free(&a);
+    cs_dense_free(&dense);
+}
+
 /* More components than values wanted, and double values below 1. */
 static void copies_are_found(void **state)
 {
@@ -535,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST_IN_DIR(values_are_those_of_one_process),
         TEST_IN_DIR(copies_are_found),
+        TEST_IN_DIR(vectors_of_small_values_are_orthonormal),
         TEST_IN_DIR(ways_of_asking),
         TEST_IN_DIR(the_theorem_is_put_to_the_test),
         TEST_IN_DIR(a_missed_copy_is_caught),

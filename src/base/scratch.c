@@ -49,7 +49,10 @@ cs_status cs_scratch_grow(cs_scratch_memory *m, const char *dir, int64_t bytes)
     if (status != CS_OK) {
         return status;
     }
-    int error = posix_fallocate(fd, 0, bytes);
+    int error = 0;
+    do {
+        error = posix_fallocate(fd, 0, bytes);
+    } while (error == EINTR);
     void *at = MAP_FAILED;
     if (error == 0) {
         at = m->at ? mremap(m->at, (size_t)m->bytes, (size_t)bytes, MREMAP_MAYMOVE)

@@ -445,13 +445,15 @@ const cs_command cs_cmd_cooc = {
         "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
-        "An interrupt (Ctrl-C, SIGTERM) leaves what is counted in DIR/checkpoint. The same command "
-        "with --resume goes on from there and ends with the same matrix; --threads, --memory and "
+        "An interrupt (Ctrl-C, SIGTERM) while it counts or merges leaves what is counted in "
+        "DIR/checkpoint. The same command with --resume goes on from there and ends with the same "
+        "matrix; --threads, --memory and "
         "--scratch may differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
-        "--dry-run says how many contributions, and how many bytes of matrix, memory and scratch "
-        "files there may be at most.",
+        "--dry-run estimates from above: contributions, and bytes of the matrix, of memory beside "
+        "the "
+        "corpus, and of scratch files.",
     .groups = cooc_groups,
     .examples =
         "# n-gram contexts of an autoregressive model\n"

@@ -95,8 +95,8 @@ const cs_opt cs_group_cooc[] = {
      "Cut documents into pieces of at most L tokens; 0: whole documents.", false},
     {"stride", 0, CS_OPT_INT, "N", "0", 0, 1e9,
      "Slide windows of L tokens by N instead of cutting. Only full windows count (a shorter "
-     "document "
-     "is one sequence): up to N-1 tokens at a document's end stand in none, and how many is told.",
+     "document is one sequence): up to N-1 tokens at a document's end stand in none, and how many "
+     "is told.",
      false},
     {"weight", 0, CS_OPT_CHOICE, "token|document", "token", 0, 0,
      "Sequences count by their number of predicted tokens, or equally.", false},

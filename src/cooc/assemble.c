@@ -277,7 +277,7 @@ bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler *part)
 }
 
 /* What has room for `have` and must take `more`: the whole, foreseen from a share of it, and a
- * little to spare. What is never written costs no memory. */
+ * little to spare. What is never written costs no memory, though room in a file. */
 static int64_t foresee(int64_t have, int64_t more, double share)
 {
     double all = 1.2 * (double)(have + more) / share;
@@ -406,18 +406,17 @@ static void copy(const cs_growing *from, int64_t row, int64_t entry, cs_growing 
     }
 }
 
-/* What was written leaves memory. */
-static void let_go(const struct cs_cooc_files *f, const cs_assembler_place *at,
-                   const cs_assembler *part)
+void cs_assembler_let_go(const cs_assembler *whole, const cs_assembler_place *at,
+                         const cs_assembler *part)
 {
     array list[CS_COOC_ARRAYS];
     cs_assembler copied = *part;
     list_arrays(&copied, part->matrix.rows, part->matrix.nnz, part->row_label.nnz, list);
     const int64_t first[CS_COOC_ARRAYS] = {at->row,   at->entry, at->entry, at->row, at->label,
                                            at->label, at->row,   at->row,   at->row};
-    for (int i = 0; i < CS_COOC_ARRAYS; ++i) {
+    for (int i = 0; whole->files && i < CS_COOC_ARRAYS; ++i) {
         const int64_t size = (int64_t)list[i].size;
-        cs_scratch_let_go(&f->array[i], first[i] * size, list[i].used * size);
+        cs_scratch_let_go(&whole->files->array[i], first[i] * size, list[i].used * size);
     }
 }
 
@@ -429,9 +428,7 @@ void cs_assembler_copy(cs_assembler *whole, const cs_assembler_place *at, const 
     put(whole->witness_ordinal, at->row, part->witness_ordinal, rows, sizeof(int64_t));
     copy(&part->matrix, at->row, at->entry, &whole->matrix);
     copy(&part->row_label, at->row, at->label, &whole->row_label);
-    if (whole->files) {
-        let_go(whole->files, at, part);
-    }
+    cs_assembler_let_go(whole, at, part);
 }
 
 void cs_assembler_clear(cs_assembler *part)

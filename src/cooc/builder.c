@@ -26,7 +26,7 @@
 #include "cooc/context_private.h"
 #include "cooc/exchange_private.h"
 
-enum { BLOCK = 1 << 15, MIB = 1 << 20, MAX_WORKERS = 256 };
+enum { BLOCK = 1 << 15 };
 
 typedef struct {
     int64_t sequence;
@@ -57,12 +57,10 @@ typedef struct {
     int64_t blocks, room;
     cs_block *block;
     double expected; /* contributions: an upper bound, but for draws */
-    int workers;
     worker *worker;
     cs_cut *cut; /* workers: what their collectors hold at the merge */
     cs_runs runs;
-    int64_t budget;
-    double limit;         /* bytes of the matrix in memory */
+    cs_build_means means;
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
     bool whole; /* every block is wholly in the sums, or not at all */
@@ -228,17 +226,17 @@ static cs_status run_block(void *ctx, int64_t item, int number)
 
 static cs_status start_workers(build *b)
 {
-    b->worker = cs_calloc(b->workers, sizeof *b->worker);
-    b->cut = cs_alloc(b->workers, sizeof *b->cut);
+    b->worker = cs_calloc(b->means.workers, sizeof *b->worker);
+    b->cut = cs_alloc(b->means.workers, sizeof *b->cut);
     if (!b->worker || !b->cut) {
         return CS_ERR_MEMORY;
     }
     cs_status status = CS_OK;
     /* One worker may meet them all; draws, twice as many as expected. */
-    double share = (double)b->budget / b->workers;
+    double share = (double)b->means.budget / b->means.workers;
     double most = (2 * b->expected + BLOCK) * sizeof(cs_record) * 1.25;
     int64_t bytes = (int64_t)(most < share ? most : share);
-    for (int i = 0; i < b->workers && status == CS_OK; ++i) {
+    for (int i = 0; i < b->means.workers && status == CS_OK; ++i) {
         worker *w = &b->worker[i];
         status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
         if (status == CS_OK) {
@@ -252,7 +250,7 @@ static cs_status start_workers(build *b)
 
 static void stop_workers(build *b)
 {
-    for (int i = 0; b->worker && i < b->workers; ++i) {
+    for (int i = 0; b->worker && i < b->means.workers; ++i) {
         cs_context_walker_free(&b->worker[i].walker);
         cs_collector_free(&b->worker[i].collector);
     }
@@ -306,11 +304,13 @@ static cs_status cut_collector(void *ctx, int64_t item, int number)
  * for the merge. */
 static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
 {
-    cs_status status = cs_parallel(b->workers, b->workers, cut_collector, b);
-    cs_sorted sorted = {
-        .cut = b->cut, .cuts = b->workers, .budget = b->budget, .workers = b->workers};
+    cs_status status = cs_parallel(b->means.workers, b->means.workers, cut_collector, b);
+    cs_sorted sorted = {.cut = b->cut,
+                        .cuts = b->means.workers,
+                        .budget = b->means.budget,
+                        .workers = b->means.workers};
     if (status == CS_OK && b->runs.count > 0) {
-        status = cs_parallel(b->workers, b->workers, spill_collector, b);
+        status = cs_parallel(b->means.workers, b->means.workers, spill_collector, b);
         *runs = b->runs.count;
         sorted.runs = &b->runs;
     }
@@ -323,12 +323,12 @@ static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *ru
 {
     cs_exchange *exchange = NULL;
     cs_status status =
-        cs_exchange_open(b->options->comm, b->options->scratch, b->budget, &exchange);
-    status = status ? status : cs_parallel(b->workers, b->workers, spill_collector, b);
+        cs_exchange_open(b->options->comm, b->options->scratch, b->means.budget, &exchange);
+    status = status ? status : cs_parallel(b->means.workers, b->means.workers, spill_collector, b);
     *runs = b->runs.count;
-    status = status ? status : cs_runs_merge(&b->runs, b->budget, cs_exchange_take, exchange);
+    status = status ? status : cs_runs_merge(&b->runs, b->means.budget, cs_exchange_take, exchange);
     cs_runs_free(&b->runs);
-    status = status ? status : cs_exchange_finish(exchange, b->workers, assembler);
+    status = status ? status : cs_exchange_finish(exchange, b->means.workers, assembler);
     cs_exchange_free(&exchange);
     return status;
 }
@@ -340,12 +340,12 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
     cs_checkpoint_state s = {.blocks = b->blocks,
                              .block = b->block,
                              .runs = &b->runs,
-                             .collectors = b->workers,
+                             .collectors = b->means.workers,
                              .collector = collector,
                              .vocab = b->corpus->vocab,
                              .labels = b->corpus->labels,
                              .sequences = b->sequences.count};
-    for (int i = 0; i < b->workers; ++i) {
+    for (int i = 0; i < b->means.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         collector[i] = &b->worker[i].collector;
         s.contributions += e->contributions;
@@ -357,7 +357,7 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
 /* What the first builds have found becomes the start of the first worker. */
 static cs_status take_up(build *b)
 {
-    cs_collector *collector[MAX_WORKERS];
+    cs_collector *collector[CS_BUILD_WORKERS];
     cs_checkpoint_state s = state_of(b, collector);
     cs_status status = cs_checkpoint_load(b->checkpoint, &s);
     if (status == CS_OK) {
@@ -375,7 +375,7 @@ static cs_status take_up(build *b)
 /* After an interrupt: returns it with the place of the checkpoint, or the failure to write one. */
 static cs_status save(build *b)
 {
-    cs_collector *collector[MAX_WORKERS];
+    cs_collector *collector[CS_BUILD_WORKERS];
     cs_checkpoint_state s = state_of(b, collector);
     cs_reason_clear();
     cs_status status = cs_checkpoint_write(b->options->checkpoint, b->identity, &s);
@@ -395,19 +395,8 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     b->options = options;
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
-    int asked = options->threads > 0 ? options->threads : cs_threads();
-    b->workers = asked < MAX_WORKERS ? asked : MAX_WORKERS;
-    b->budget = options->memory_budget;
-    if (b->budget == 0) {
-        b->budget = cs_mem_available() / 4;
-        b->budget = b->budget > MIB ? b->budget : MIB;
-    }
-    b->limit = (options->memory_budget > 0 ? 1 : 2) * (double)b->budget;
-    if (b->budget < MIB) {
-        return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
-                       (long long)options->memory_budget);
-    }
-    cs_status status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
+    cs_status status = cs_build_means_of(options, &b->means);
+    status = status ? status : cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);
         status = cs_context_prepare(&b->sequences, &context, &b->plan);
@@ -466,7 +455,7 @@ static cs_status add_up(const build *b, cs_cooc *out)
 {
     bool overflow = false;
     int64_t units = 0;
-    for (int i = 0; i < b->workers; ++i) {
+    for (int i = 0; i < b->means.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         out->contributions += e->contributions;
         overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
@@ -495,7 +484,7 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     }
     if (status == CS_OK) {
         b->whole = true;
-        status = cs_parallel(b->blocks, b->workers, run_block, b);
+        status = cs_parallel(b->blocks, b->means.workers, run_block, b);
     }
     if (status == CS_OK) {
         status = add_up(b, result);
@@ -520,8 +509,8 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
                           .scale = b->scale,
                           .blocks = b->blocks,
                           .block = b->block,
-                          .workers = b->workers,
-                          .budget = b->budget};
+                          .workers = b->means.workers,
+                          .budget = b->means.budget};
     cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
@@ -553,8 +542,8 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
     }
     if (status == CS_OK) {
-        status =
-            cs_assembler_new(corpus, b.exact, 1 / b.scale, b.limit, options->scratch, &assembler);
+        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, b.means.limit, options->scratch,
+                                  &assembler);
     }
     if (status == CS_OK) {
         status = count(&b, assembler, &result);
@@ -568,38 +557,6 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         *out = result;
     }
     cs_assembler_free(&assembler);
-    release(&b);
-    return status;
-}
-
-cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
-                           cs_cooc_size *out)
-{
-    build b;
-    cs_status status = prepare(corpus, options, &b);
-    if (status == CS_OK) {
-        double count = 0;
-        for (int64_t i = 0; i < b.sequences.count; ++i) {
-            count += cs_context_table_of(b.plan, b.sequences.length[i])->contributions;
-        }
-        const double records = count * sizeof(cs_record), budget = (double)b.budget;
-        double entries = count, vocab = (double)corpus->vocab;
-        bool token_rows = options->context.mode == CS_CONTEXT_EACH && !options->context.given;
-        if (token_rows && entries > vocab * vocab) {
-            entries = vocab * vocab;
-        }
-        const double rows = token_rows && vocab < entries ? vocab : entries;
-        const double matrix = entries * (sizeof(int32_t) + sizeof(double)) +
-                              rows * (sizeof(cs_hash128) + 3 * sizeof(int64_t));
-        const bool in_files = matrix > b.limit;
-        *out = (cs_cooc_size){
-            .contributions = count,
-            .matrix = matrix,
-            .memory = (records < budget ? records : budget) + (in_files ? b.limit : matrix) +
-                      matrix * b.workers / CS_RANGES + /* parts; masses, sums and pointers */
-                      ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
-            .scratch = (records < budget ? 0 : records) + (in_files ? matrix : 0)};
-    }
     release(&b);
     return status;
 }

@@ -92,8 +92,8 @@ cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
                              bool *out) CS_MUST_CHECK;
 
-/* Upper bounds of a build (where nothing is drawn), for --dry-run: contributions; bytes of the
- * matrix with its keys; memory, within the budgets of both; and what goes to scratch files. */
+/* Estimates from above (where nothing is drawn), for --dry-run: contributions; bytes of the matrix
+ * with its keys; of memory beside the corpus, within the budgets of both; and of scratch files. */
 typedef struct {
     double contributions, matrix, memory, scratch;
 } cs_cooc_size;

@@ -42,6 +42,17 @@ static inline void cs_record_add(cs_record *to, const cs_record *from)
     }
 }
 
+/* What a build may use: threads, bytes for contributions, bytes of the matrix in memory. */
+enum { CS_BUILD_WORKERS = 256 };
+typedef struct {
+    int workers;
+    int64_t budget;
+    double limit;
+} cs_build_means;
+
+/* CS_ERR_USAGE: a budget below 1 MiB. */
+cs_status cs_build_means_of(const cs_cooc_options *options, cs_build_means *out) CS_MUST_CHECK;
+
 /* Sorts in place; CS_ERR_INTERRUPT when asked to stop (unless `patient`). */
 cs_status cs_records_sort(cs_record *r, int64_t n, bool patient) CS_MUST_CHECK;
 
@@ -261,6 +272,11 @@ cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler *part,
                             double share) CS_MUST_CHECK;
 cs_assembler_place cs_assembler_give(cs_assembler *whole, const cs_assembler *part);
 void cs_assembler_copy(cs_assembler *whole, const cs_assembler_place *at, const cs_assembler *part);
+
+/* The part's rows stand in the result: where that lies in files, they leave memory. Of the part,
+ * sizes are used. */
+void cs_assembler_let_go(const cs_assembler *whole, const cs_assembler_place *at,
+                         const cs_assembler *part);
 
 /* Empties the part but for its sums, and adds these in the end. */
 void cs_assembler_clear(cs_assembler *part);

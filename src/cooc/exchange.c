@@ -201,6 +201,7 @@ static void take_part(cs_exchange *x, int rank, const part_size *n, int64_t *in_
     for (int64_t i = 0; i < whole->cols * whole->labels; ++i) {
         whole->in_col[i] += in_col[i];
     }
+    cs_assembler_let_go(whole, &at, &sizes);
 }
 
 static cs_status take_parts(cs_exchange *x, const part_size *size, cs_assembler *whole)
@@ -233,6 +234,10 @@ cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
     cs_status status = size ? exchange_parts(x) : CS_ERR_MEMORY;
     status = status || first ? status : cs_assembler_part(whole, false, &part);
     cs_assembler *mine = first ? whole : part;
+    if (part) {
+        part->limit = whole->limit;
+        part->scratch = whole->scratch;
+    }
     status = status ? status : cs_merge(&sorted, mine);
     if (status == CS_OK) {
         const part_size n = {mine->matrix.rows, mine->matrix.nnz, mine->row_label.nnz, mine->total};

@@ -105,8 +105,7 @@ typedef struct {
 /* The same estimate, from the same random vectors: over a group it differs by rounding. Collective;
  * all ranks receive the same bits. Besides, each needs `cols` doubles, and for a sketch p + sketch
  * columns of the whole length; sends 16 cols (samples + 3 sketch) bytes, and with a sketch 8 cols
- * (p
- * + sketch). A failure that is not agreed on is this rank's own. */
+ * (p + sketch). A failure that is not agreed on is this rank's own. */
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
                                    const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
 

@@ -10,7 +10,8 @@
  * in order of their keys, and are placed behind those of the groups before (windows_place.c).
  *
  * Memory: 12 bytes a cell and 32 a sequence for the stream, and 8 a position of each length, which
- * must fit in the budget; the result; and a group's rows a worker.
+ * must fit in the budget; the result; and a group's rows a worker, with those
+ * of groups that wait while another counts a token of many occurrences.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -21,9 +21,9 @@
  * Off under sanitizers, whose run time is not ready when the choice is made. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CS_CLONES __attribute__((target_clones("avx2", "default")))
+#define BIT_CLONES __attribute__((target_clones("avx2", "default")))
 #else
-#define CS_CLONES
+#define BIT_CLONES
 #endif
 
 /* Writes base + i for each of the first `most` bits i of *bits, or something, and clears them. */
@@ -118,8 +118,8 @@ static inline void take_values(int64_t *row, int64_t taken, double unit, const i
     }
 }
 
-CS_CLONES int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched,
-                                         double unit, int32_t *col, double *val)
+BIT_CLONES int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched,
+                                          double unit, int32_t *col, double *val)
 {
     uint64_t *bits = y->bits;
     int64_t words = 0, taken = 0;
@@ -140,8 +140,8 @@ CS_CLONES int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int6
     return taken;
 }
 
-CS_CLONES int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,
-                                     double *val)
+BIT_CLONES int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,
+                                      double *val)
 {
     int64_t taken = 0;
     for (int64_t v = 0; v < vocab; v += 64) {

@@ -6,6 +6,7 @@
  */
 #include "mpi/ranked.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -309,6 +310,65 @@ static cs_status panel_t(void *ctx, const double *x, double *y)
     return cs_ranked_backward(ctx, CS_PANEL, x, y);
 }
 
+/* Sums of squares of the columns over all ranks. */
+static cs_status squares_of(cs_ranked *r, int64_t n, int64_t cols, const cs_dense *x, int64_t first,
+                            double *square)
+{
+    for (int64_t j = 0; j < cols; ++j) {
+        const double *y = x->data + (first + j) * x->ld;
+        double lost = 0; /* a plain sum of 10^6 squares is off by more than the residuals */
+        square[j] = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            cs_add_compensated(&square[j], &lost, y[i] * y[i]);
+        }
+        square[j] += lost;
+    }
+    return cs_comm_sum(r->comm, cols, square);
+}
+
+static void divide(int64_t n, double square, double *y)
+{
+    for (int64_t i = 0; i < n && square > 0; ++i) {
+        y[i] /= sqrt(square);
+    }
+}
+
+/* As in one process (spectrum_solve.c): what was taken out of two columns leaves an inner product,
+ * of as much as both were along it; these are projected again, larger values first, twice. */
+static cs_status reorthogonalise(cs_ranked *r, int64_t n, const double *along, double *dot,
+                                 cs_dense *x)
+{
+    cs_status status = CS_OK;
+    for (int64_t j = 1; j < x->cols && status == CS_OK; ++j) {
+        double *y = x->data + j * x->ld, most = 0;
+        for (int64_t i = 0; i < j; ++i) {
+            most = fmax(most, along[i]);
+        }
+        if (along[j] * most <= DBL_EPSILON) {
+            continue;
+        }
+        for (int pass = 0; pass < 2 && status == CS_OK; ++pass) {
+            for (int64_t i = 0; i < j; ++i) {
+                const double *z = x->data + i * x->ld;
+                dot[i] = 0;
+                for (int64_t l = 0; l < n && along[i] * along[j] > DBL_EPSILON; ++l) {
+                    dot[i] += z[l] * y[l];
+                }
+            }
+            status = cs_comm_sum(r->comm, j, dot);
+            for (int64_t i = 0; i < j && status == CS_OK; ++i) {
+                const double *z = x->data + i * x->ld;
+                for (int64_t l = 0; l < n && dot[i] != 0; ++l) {
+                    y[l] -= dot[i] * z[l];
+                }
+            }
+        }
+        status = status ? status : squares_of(r, n, 1, x, j, dot);
+        divide(status ? 0 : n, dot[0], y);
+    }
+    return status;
+}
+
 cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
 {
     bool left = side == CS_LEFT;
@@ -316,25 +376,24 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
     const int64_t *part = left ? r->long_part : r->short_part + r->first;
     const double *weight = left ? r->long_weight : r->short_weight + r->first;
     double *square = cs_calloc(x->cols, sizeof *square);
-    cs_status status = square ? CS_OK : CS_ERR_MEMORY;
+    double *along = cs_calloc(x->cols, sizeof *along);
+    cs_status status = square && along ? CS_OK : CS_ERR_MEMORY;
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
         double *y = x->data + j * x->ld;
         sum_along(r, n, part, weight, 1, y);
         status = cs_comm_sum(r->comm, r->components, r->along);
+        for (int64_t c = 0; c < r->components; ++c) {
+            along[j] = hypot(along[j], r->along[c]);
+        }
         take_along(r, n, part, weight, 1, y);
-        double lost = 0; /* a plain sum of 10^6 squares is off by more than the residuals */
-        for (int64_t i = 0; i < n; ++i) {
-            cs_add_compensated(&square[j], &lost, y[i] * y[i]);
-        }
-        square[j] += lost;
     }
-    status = status ? status : cs_comm_sum(r->comm, x->cols, square);
+    status = status ? status : squares_of(r, n, x->cols, x, 0, square);
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
-        for (int64_t i = 0; i < n && square[j] > 0; ++i) {
-            x->data[i + j * x->ld] /= sqrt(square[j]);
-        }
+        divide(n, square[j], x->data + j * x->ld);
     }
+    status = status ? status : reorthogonalise(r, n, along, square, x);
     cs_free(square);
+    cs_free(along);
     return status;
 }
 

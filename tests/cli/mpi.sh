@@ -58,6 +58,15 @@ test_certificates_are_those_of_one_process() {
     done
 }
 
+# What is known when a solver gives up is printed whole, though the other ranks end meanwhile.
+test_unfinished_results_are_printed_whole() {
+    matrix || return 1
+    for turn in 1 2 3 4; do
+        exits 4 ranks 3 svd m --mpi -k 12 --max-iterations 1 --no-reduction --json || return 1
+        [ "$(tail -c 3 out | tr -d ' \n')" = "}" ] && grep -q '"solver"' out || { fail "turn $turn: ends with $(tail -c 60 out)"; return 1; }
+    done
+}
+
 first_sigma() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^],]*\).*/\1/'; }
 
 # diag(3, 2, 1) times 10^e: the values of one process, none of them zero.
@@ -160,7 +169,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process certificates_are_those_of_one_process any_size files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
