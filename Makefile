@@ -29,7 +29,7 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug or asan)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle
+PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
@@ -49,27 +49,33 @@ CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if
 LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
-MPI_SRC := src/mpi/carrier_mpi.c
-LIB_SRC := $(sort $(wildcard src/base/*.c src/io/*.c src/plan/*.c src/text/*.c src/linalg/*.c src/cooc/*.c src/tensor/*.c src/model/*.c src/train/*.c toy/*.c analysis/*.c) \
-  $(filter-out $(MPI_SRC),$(wildcard src/mpi/*.c)))
+MPI_SRC := src/dist/carrier_mpi.c
+ROOMS := src/base src/io src/stats src/dist src/plan src/text src/linalg src/cooc src/tensor src/model src/train src/infer toy \
+  analysis/measures analysis/theorems analysis/trained analysis/study
+LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard $(ROOMS:%=%/*.c))))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))
 TEST_SUPPORT := $(sort $(filter-out $(TEST_SRC),$(wildcard tests/*.c)))
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+# Vector kernels: an object for each instruction set (src/base/simd.h).
+KERNEL_SRC := $(filter %_kernels.c,$(LIB_SRC))
+SIMD_SETS := 128 $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),256 512)
+SIMD_256 := -mavx2 -mfma
+SIMD_512 := $(SIMD_256) -mavx512f -mavx512dq -mavx512vl -mavx512bw
+LIB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out $(KERNEL_SRC),$(LIB_SRC))) $(foreach bits,$(SIMD_SETS),$(KERNEL_SRC:%.c=$(B)/%.$(bits).o))
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
 TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 CUDA_SRC := $(sort $(wildcard src/cuda/*.cu))
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)
-EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(B)/tests/cuda_emulation/emulator.o $(B)/tests/cuda_emulation/libraries.o
+EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(patsubst %,$(B)/tests/cuda_emulation/%.o,emulator runtime libraries libraries_sparse)
 ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
-FORMATTED := $(MPI_SRC) $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
-HEADERS := $(sort $(wildcard src/base/*.h src/io/*.h src/plan/*.h src/text/*.h src/linalg/*.h src/cooc/*.h src/tensor/*.h src/model/*.h src/train/*.h src/mpi/*.h toy/*.h analysis/*.h))
+FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
+HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind layers tidy format format-check docs install uninstall reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -91,6 +97,13 @@ $(B)/%.o: %.c $(B)/flags | probe
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+define SIMD_RULE
+$(B)/%_kernels.$(1).o: %_kernels.c $(B)/flags | probe
+	@mkdir -p $$(@D)
+	$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(SIMD_$(1)) -DCS_SIMD=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach bits,$(SIMD_SETS),$(eval $(call SIMD_RULE,$(bits))))
+
 # Rebuild when flags or compiler change.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
@@ -104,7 +117,7 @@ ARPACK_VERSION := $(or $(shell pkg-config --modversion arpack 2>/dev/null),unkno
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define CS_VERSION "$(VERSION)"'; echo '#define CS_COMMIT "$(COMMIT)"'; \
-	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; echo '#define CS_SHARE_INSTALL "$(PREFIX)/share/cospec"'; \
+	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; \
 	   echo '#define CS_ARPACK_VERSION "$(ARPACK_VERSION)"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(CLI_OBJ) $(B)/src/io/share.o: $(B)/generated/version.h
@@ -138,7 +151,7 @@ $(B)/cospec-cuda.so: $(CUDA_OBJ)
 carrier: probe
 	+@if [ "$$(cat $(B)/probe/mpi)" = 1 ]; then $(MAKE) --no-print-directory $(B)/cospec-mpi.so; else rm -f $(B)/cospec-mpi.so; fi
 
-$(B)/cospec-mpi.so: $(MPI_SRC) src/mpi/carrier.h src/base/comm.h $(B)/flags
+$(B)/cospec-mpi.so: $(MPI_SRC) src/dist/carrier.h src/dist/comm.h $(B)/flags
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(CPPFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) -shared -o $@ $(MPI_SRC) -lparpack
 
 # The program without its main(), for the tests of its parts.
@@ -181,7 +194,7 @@ $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd
 gpu-bundle: all $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
 	@sh tests/gpu/bundle $(B)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
+-include $(B)/src/python/bridge.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
   $(wildcard $(B)/tests/cuda_emulation/*.d $(B)/tests/gpu/*.d)
 
 # --- tests ---------------------------------------------------------------------------------------------------
@@ -213,13 +226,13 @@ layers:
 	@sh tests/layers.sh
 
 tidy: $(B)/generated/version.h
-	@printf '%s\n' $(LIB_SRC) $(CLI_SRC) | xargs -P2 -n8 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -std=gnu11 2>/dev/null' sh
+	@printf '%s\n' $(LIB_SRC) $(CLI_SRC) | xargs -P2 -n8 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -DCS_SIMD=128 -std=gnu11 2>/dev/null' sh
 
 format:
-	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h) $(FORMATTED)
+	clang-format -i $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*/*.h) $(FORMATTED)
 
 format-check:
-	clang-format --dry-run --Werror $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*.h) $(FORMATTED)
+	clang-format --dry-run --Werror $(LIB_SRC) $(CLI_SRC) $(wildcard tests/*.c tests/*.h src/*/*.h toy/*.h analysis/*/*.h) $(FORMATTED)
 
 # --- the main job ----------------------------------------------------------------------------------------------
 reproduce: deps
@@ -229,7 +242,7 @@ reproduce: deps
 # Six small models, one an objective: some minutes each on two cores.
 train-demo: deps
 	$(MAKE) all
-	$(B)/cospec reproduce --steps plots/train-demo.steps --template plots/train-demo.html -o results/train-demo --resume
+	$(B)/cospec reproduce --steps plots/train-demo.json --template plots/train-demo.html -o results/train-demo --resume
 
 bench: all $(B)/tests/bench/bench $(B)/tests/bench/train_bench $(B)/tests/bench/count_bench
 	@BUILD=$(B) PYTHON=$(PYTHON) sh tests/bench/run.sh
@@ -245,6 +258,9 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 docs: all
 	$(B)/cospec help --markdown > docs/cli.md
 
+# Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
+SYSTEM_PREFIXES := /usr /usr/local
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
@@ -254,13 +270,29 @@ install: all
 	if [ -f $(B)/cospec-cuda.so ]; then install -D -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
 	if [ -f $(B)/cospec-mpi.so ]; then install -D -m 755 $(B)/cospec-mpi.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-mpi.so; fi
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
-	for h in $(HEADERS:src/%=%); do install -D -m 644 $$( [ -f src/$$h ] && echo src/$$h || echo $$h ) $(DESTDIR)$(PREFIX)/include/cospec/$$h; done
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc
+	rm -rf $(DESTDIR)$(PREFIX)/include/cospec
+	for h in $(HEADERS); do to=$(DESTDIR)$(PREFIX)/include/cospec/$${h#src/} && mkdir -p $${to%/*} && \
+	  sed 's|^#include "\(.*\)"|#include <cospec/\1>|' $$h > $$to || exit 1; done
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' \
+	  -e 's|@RPATH@|$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc
 	$(B)/cospec help --man > $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1
 	$(B)/cospec help --completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
 	install -m 755 data/*.sh $(DESTDIR)$(PREFIX)/share/cospec/data/
 	install -m 644 data/*.tsv data/*.md $(DESTDIR)$(PREFIX)/share/cospec/data/
 	install -m 644 plots/* $(DESTDIR)$(PREFIX)/share/cospec/plots/
+	$(if $(DESTDIR),,$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),if [ "$$(id -u)" = 0 ]; then ldconfig; fi))
+
+# The Python module: numpy and scipy are its only needs, and nothing else here needs it. Into the site of $(PYTHON), or PYTHON_SITE.
+PYTHON_SITE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+$(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcospec.a
+	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
+
+python: $(B)/cospec-python.so
+
+install-python: python
+	install -d $(DESTDIR)$(PYTHON_SITE)/cospec
+	install -m 644 src/python/cospec/__init__.py $(DESTDIR)$(PYTHON_SITE)/cospec/
+	install -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \

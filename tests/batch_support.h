@@ -1,11 +1,12 @@
 /* What the tests of batches share: small models and texts, and what a loss row sees, read off the
- * arrays alone. Include after cmocka.h. */
+ * arrays alone. */
 #ifndef CS_TESTS_BATCH_SUPPORT_H
 #define CS_TESTS_BATCH_SUPPORT_H
 
 #include <stdint.h>
 
 #include "plan/objective.h"
+#include "test.h"
 #include "train/batch.h"
 
 /* Special tokens 0..4, then text. */

@@ -1,9 +1,9 @@
-/* A group of threads as a carrier (base/comm.h): what is built over a group is tested without MPI.
+/* A group of threads as a carrier (dist/comm.h): what is built over a group is tested without MPI.
  */
 #ifndef CS_TESTS_COMM_THREADS_H
 #define CS_TESTS_COMM_THREADS_H
 
-#include "base/comm.h"
+#include "dist/comm.h"
 
 /* One rank's work; it must not assert, since it runs on a thread of its own. */
 typedef cs_status (*rank_fn)(cs_comm *comm, void *ctx);

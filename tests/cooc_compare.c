@@ -1,12 +1,8 @@
 /* Comparisons of builds; see the header. */
 #include "cooc_compare.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 void assert_same_csr(const cs_csr *a, const cs_csr *b)
 {

@@ -1,16 +1,11 @@
 /* Support of the tests of corpora. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io_support.h"
+#include "test.h"
 
 const char *put(void **state, const char *name, const char *content)
 {

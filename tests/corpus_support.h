@@ -1,9 +1,10 @@
-/* What the tests of corpora share. Include after cmocka.h. */
+/* What the tests of corpora share. */
 #ifndef CS_TESTS_CORPUS_SUPPORT_H
 #define CS_TESTS_CORPUS_SUPPORT_H
 
 #include <stdint.h>
 
+#include "test.h"
 #include "text/corpus.h"
 
 /* Writes a file / makes a directory below that of the test; the path as from in_dir(). */

@@ -2,11 +2,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <locale.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
+#include "test.h"
 
 int io_dir_make(void **state)
 {

@@ -1,6 +1,5 @@
 /* What the tests of src/io share: a fresh directory for each test, failures with their reasons, a
- * full disk, a locale with a decimal comma, every allocation failed in turn. Include after
- * cmocka.h.
+ * full disk, a locale with a decimal comma, every allocation failed in turn.
  */
 #ifndef CS_TESTS_IO_SUPPORT_H
 #define CS_TESTS_IO_SUPPORT_H
@@ -8,9 +7,10 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "test.h"
 
 /* A test that runs in its own empty directory, removed afterwards. */
-#define TEST_IN_DIR(test) cmocka_unit_test_setup_teardown(test, io_dir_make, io_dir_remove)
+#define TEST_IN_DIR(name) TEST_WITH(name, io_dir_make, io_dir_remove)
 
 int io_dir_make(void **state);
 int io_dir_remove(void **state);

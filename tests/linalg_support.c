@@ -1,18 +1,13 @@
 /* Support of the tests of src/linalg. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "linalg_support.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "test.h"
 
 void expect_reason(const char *part)
 {

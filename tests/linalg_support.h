@@ -1,4 +1,4 @@
-/* What the tests of src/linalg share. Include after cmocka.h. */
+/* What the tests of src/linalg share. */
 #ifndef CS_TESTS_LINALG_SUPPORT_H
 #define CS_TESTS_LINALG_SUPPORT_H
 
@@ -6,6 +6,7 @@
 
 #include "linalg/csr.h"
 #include "linalg/dense.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal((call), CS_OK)
 

@@ -1,13 +1,9 @@
 #include "linear_probe_support.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
+#include "test.h"
 
 void probe_fill(probe_data *s, uint64_t index)
 {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "analysis/linear_probe.h"
+#include "analysis/measures/linear_probe.h"
 #include "io/rows.h"
 
 enum { PROBE_N = 300, PROBE_D = 7, PROBE_K = 3 };

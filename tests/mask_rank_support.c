@@ -1,15 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "mask_rank_support.h"
 
 #include "base/mem.h"
+#include "test.h"
 
 const recipe MASKED_RECIPE = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
 const int64_t ALL_LAYERS[3] = {0, 1, 2};

@@ -1,9 +1,9 @@
-/* Planted states through the sums of the mask-rank study, and small models for it. Include after
- * cmocka.h. */
+/* Planted states through the sums of the mask-rank study, and small models for it. */
 #ifndef CS_TESTS_MASK_RANK_SUPPORT_H
 #define CS_TESTS_MASK_RANK_SUPPORT_H
 
-#include "analysis/mask_rank.h"
+#include "analysis/measures/mask_rank.h"
+#include "test.h"
 #include "train_support.h"
 
 /* Documents of 10 rows of which the first 2 are [MASK]; one layer. */

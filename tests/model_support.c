@@ -1,16 +1,11 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model_support.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "test.h"
 
 void must(cs_status status)
 {
@@ -54,6 +49,11 @@ static void without_positions(cs_model_config *c)
 {
     c->positions = 0;
     with_relative(c);
+}
+
+static void of_real_rows(cs_model_config *c)
+{
+    c->real_width = REAL_WIDTH;
 }
 
 static void one_layer(cs_model_config *c)
@@ -142,6 +142,10 @@ const model_case model_cases[] = {
     {"mae, cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, cross_only},
     {"mae bert, cross", CS_FORM_MAE, CS_ARCH_BERT, CE, cross_only},
     {"mae bert, self-cross", CS_FORM_MAE, CS_ARCH_BERT, CE, self_cross},
+    {"gpt2, real rows", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, of_real_rows},
+    {"two-stream bert, real rows", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CE, of_real_rows},
+    {"mae roberta, real rows", CS_FORM_MAE, CS_ARCH_ROBERTA, CE, of_real_rows},
+    {"linear, real rows", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, of_real_rows},
     {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, NULL},
     {"linear, sum, blind, spectral", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_SPECTRAL, sum_pooling},
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
@@ -281,6 +285,19 @@ static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
     }
 }
 
+/* Every other row is one of real values, in place of its token. */
+static void fill_real(model_data *d, const cs_model_config *c, uint64_t seed)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 3);
+    for (int64_t r = 0; r < d->batch * d->length && c->real_width > 0; ++r) {
+        d->real_row[r] = r % 2 ? (int32_t)r : -1;
+        d->token[r] = r % 2 ? -1 : d->token[r];
+        for (int j = 0; j < REAL_WIDTH; ++j) {
+            d->real[r][j] = cs_rng_normal(&rng);
+        }
+    }
+}
+
 void data_fill(model_data *d, const model_world *world, uint64_t seed)
 {
     const cs_model_config *c = &world->model.config;
@@ -319,6 +336,7 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
         d->weight[p] /= sum;
     }
     fill_texts(d, c, seed);
+    fill_real(d, c, seed);
     if (seed % 3 == 2) {
         d->predict[d->predictions - 1] = -1;
     }
@@ -357,6 +375,11 @@ void world_load(model_world *world, const model_data *d)
         cs_run_input(run, n->goal, p, 0, d->goal[p]);
     }
     put(run, n->token, d->token, rows);
+    put(run, n->real_row, d->real_row, rows);
+    for (int64_t i = 0; n->real != CS_NONE && i < rows * REAL_WIDTH; ++i) {
+        cs_run_input(run, n->real, i / REAL_WIDTH, i % REAL_WIDTH,
+                     d->real[i / REAL_WIDTH][i % REAL_WIDTH]);
+    }
     put(run, n->position, d->position, rows);
     put(run, n->vis, d->vis, rows);
     put(run, n->lim, d->lim, rows);

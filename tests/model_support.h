@@ -1,7 +1,7 @@
 /* What the tests of src/model share: tiny models of every architecture, networks of every form with
  * random rank masks, and what each loss row depends on.
  *
- * Include after cmocka.h; failures of what must succeed end the test with their reason.
+ * Failures of what must succeed end the test with their reason.
  */
 #ifndef CS_TESTS_MODEL_SUPPORT_H
 #define CS_TESTS_MODEL_SUPPORT_H
@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "model/network.h"
 #include "tensor/run.h"
+#include "test.h"
 
 /* Fails the test with the reason unless CS_OK. */
 void must(cs_status status);
@@ -55,7 +56,7 @@ void world_open(model_world *world, backend_open open, const cs_model_config *co
                 const cs_network_options *options);
 void world_close(model_world *world);
 
-enum { DATA_ROWS = 64 };
+enum { DATA_ROWS = 64, REAL_WIDTH = 3 };
 
 /* Inputs of a batch, as the index tensors of a network, at present sizes. */
 typedef struct {
@@ -68,6 +69,8 @@ typedef struct {
     double weight[DATA_ROWS];                        /* sum 1 over rows with a target */
     int32_t type[DATA_ROWS], readout_lim[DATA_ROWS]; /* classifiers */
     double goal[DATA_ROWS];
+    int32_t real_row[DATA_ROWS]; /* models of real rows: every other row is one */
+    double real[DATA_ROWS][REAL_WIDTH];
 } model_data;
 
 /* Random tokens, ranks 0..3 with limits -1..3 (rows that see nothing among them), one padded row;

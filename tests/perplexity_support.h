@@ -1,8 +1,9 @@
-/* What the tests of perplexity share: models of every kind. Include after cmocka.h. */
+/* What the tests of perplexity share: models of every kind. */
 #ifndef CS_TESTS_PERPLEXITY_SUPPORT_H
 #define CS_TESTS_PERPLEXITY_SUPPORT_H
 
-#include "analysis/perplexity.h"
+#include "infer/perplexity.h"
+#include "test.h"
 #include "train_support.h"
 
 enum { PERPLEXITY_CASES = 9 };

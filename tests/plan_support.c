@@ -1,16 +1,14 @@
 /* Objectives for the tests of src/plan. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/mem.h"
 #include "plan/spec.h"
 #include "plan_support.h"
+#include "test.h"
 
 const char *const plan_specs[PLAN_SPECS] = {
     "ar",
@@ -78,4 +76,165 @@ void plan_temporary(char path[64])
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(close(fd), 0);
+}
+
+/* --- tables: the weight of (S, k) at [bitmask of S][k] ---------------------------------------- */
+
+void plan_table_of_pairs(const cs_pairs *pairs, double table[PLAN_CELLS])
+{
+    cs_pairs sets;
+    assert_int_equal(cs_pairs_expand(pairs, 1 << 20, &sets), CS_OK);
+    assert_int_equal(sets.form, CS_PAIRS_SETS);
+    assert_true((double)sets.events == cs_pairs_expand_count(pairs));
+    memset(table, 0, PLAN_CELLS * sizeof *table);
+    int64_t before = -1;
+    for (int64_t e = 0; e < sets.events; ++e) {
+        unsigned mask = 0;
+        for (int64_t i = sets.set_ptr[sets.set[e]]; i < sets.set_ptr[sets.set[e] + 1]; ++i) {
+            assert_true(i == sets.set_ptr[sets.set[e]] || sets.set_pos[i - 1] < sets.set_pos[i]);
+            mask |= 1u << sets.set_pos[i];
+        }
+        double *cell = &table[mask * PLAN_LONGEST + (unsigned)sets.target[e]];
+        assert_true(sets.weight[e] > 0);
+        assert_true(*cell == 0); /* pairs are distinct */
+        assert_true((mask >> sets.target[e] & 1) == 0);
+        int64_t key = sets.set[e] * sets.length + sets.target[e];
+        assert_true(key > before); /* and sorted */
+        before = key;
+        *cell = sets.weight[e];
+    }
+    cs_pairs_free(&sets);
+}
+
+cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability)
+{
+    plan_tally *t = ctx;
+    double used = t->start ? t->start[t->plans] : probability;
+    t->probability += used;
+    ++t->plans;
+    for (int64_t k = 0; k < plan->length; ++k) {
+        unsigned mask = 0;
+        for (int64_t i = 0; i < plan->length; ++i) {
+            mask |= plan->group[i] < plan->group[k] ? 1u << i : 0;
+        }
+        assert_true(plan->group[k] >= 0 && plan->group[k] <= plan->groups);
+        assert_true(plan->group[k] > 0 || plan->weight[k] == 0);
+        t->table[mask * PLAN_LONGEST + (unsigned)k] += used * plan->weight[k];
+        t->predicted += used * (plan->weight[k] > 0);
+    }
+    return CS_OK;
+}
+
+void plan_normalise(double table[PLAN_CELLS])
+{
+    double sum = 0;
+    for (int i = 0; i < PLAN_CELLS; ++i) {
+        sum += table[i];
+    }
+    for (int i = 0; i < PLAN_CELLS; ++i) {
+        table[i] /= sum;
+    }
+}
+
+/* Weights are at most 1 and built from a few dozen rounded operations each. */
+void plan_assert_same_table(const double a[PLAN_CELLS], const double b[PLAN_CELLS],
+                            const char *what)
+{
+    for (int i = 0; i < PLAN_CELLS; ++i) {
+        if (!(fabs(a[i] - b[i]) <= 1e-14)) {
+            fail_msg("%s: S %d, k %d: %.17g against %.17g", what, i / PLAN_LONGEST,
+                     i % PLAN_LONGEST, a[i], b[i]);
+        }
+    }
+}
+
+void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
+{
+    static double exact[PLAN_CELLS];
+    static plan_tally t;
+    memset(&t, 0, sizeof t);
+    cs_pairs pairs;
+    char *name = cs_objective_describe(objective);
+    assert_int_equal(cs_pairs_of(objective, s, &pairs), CS_OK);
+    assert_int_equal(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t), CS_OK);
+    plan_table_of_pairs(&pairs, exact);
+    plan_normalise(t.table);
+    assert_true(fabs(t.probability - 1) < 1e-14 * (double)(t.plans + 8));
+    plan_assert_same_table(exact, t.table, name);
+    cs_plan_weighting weighting = cs_objective_table(objective->kind)->weighting;
+    double scale =
+        weighting == CS_WEIGHTS_ONE ? pairs.predicted : 1; /* one target of each prefix is drawn */
+    if (weighting != CS_WEIGHTS_OWN) {
+        assert_true(fabs(pairs.predicted - scale * t.predicted) < 1e-12);
+    }
+    cs_free(name);
+    cs_pairs_free(&pairs);
+}
+
+/* One event of one plan, drawn so that accepted events are independent with the law of the pairs:
+ * a uniform position, accepted with its weight. */
+static bool draw_event(const cs_objective *objective, cs_rng *rng, double largest, cs_plan *plan,
+                       int64_t *cell)
+{
+    assert_int_equal(cs_plan_sample(objective, rng, plan), CS_OK);
+    int64_t k = cs_rng_below(rng, plan->length), mask = 0;
+    if (!(cs_rng_uniform(rng) * largest < plan->weight[k])) {
+        return false;
+    }
+    for (int64_t i = 0; i < plan->length; ++i) {
+        mask |= plan->group[i] < plan->group[k] ? (int64_t)1 << i : 0;
+    }
+    *cell = mask * PLAN_LONGEST + k;
+    return true;
+}
+
+/* Pearson's statistic of `draws` events has about d = cells - 1 degrees of freedom; a chi-square
+ * exceeds d + 2 sqrt(d x) + 2 x with probability below e^-x (Laurent, Massart 2000). x = 20: one
+ * false alarm in 5e8. */
+void plan_compare_with_samples(const cs_objective *objective, int64_t s, double largest,
+                               uint64_t seed)
+{
+    enum { DRAWS = 20000 };
+    static double exact[PLAN_CELLS];
+    static int64_t seen[PLAN_CELLS];
+    memset(seen, 0, sizeof seen);
+    cs_pairs pairs;
+    cs_plan plan;
+    assert_int_equal(cs_pairs_of(objective, s, &pairs), CS_OK);
+    assert_int_equal(cs_plan_init(&plan, s), CS_OK);
+    plan_table_of_pairs(&pairs, exact);
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
+    for (int64_t n = 0; n < DRAWS;) {
+        int64_t cell;
+        if (draw_event(objective, &rng, largest, &plan, &cell)) {
+            /* Under no empty prefix a Bernoulli mask of everything has no weight, so every event
+             * drawn has a place. */
+            assert_true(exact[cell] > 0);
+            ++seen[cell];
+            ++n;
+        }
+    }
+    /* Cells of fewer than 10 expected events are put together, as Pearson's approximation asks. */
+    double statistic = 0, cells = 0, rare = 0, rare_seen = 0;
+    for (int i = 0; i < PLAN_CELLS; ++i) {
+        double expected = exact[i] * DRAWS;
+        if (expected >= 10) {
+            statistic += pow((double)seen[i] - expected, 2) / expected;
+            ++cells;
+        } else {
+            rare += expected;
+            rare_seen += (double)seen[i];
+        }
+    }
+    if (rare >= 10) {
+        statistic += pow(rare_seen - rare, 2) / rare;
+        ++cells;
+    }
+    double d = cells - 1, x = 20;
+    if (!(statistic <= d + 2 * sqrt(d * x) + 2 * x)) {
+        char *name = cs_objective_describe(objective);
+        fail_msg("%s: chi-square %g with %g degrees of freedom", name, statistic, d);
+    }
+    cs_plan_free(&plan);
+    cs_pairs_free(&pairs);
 }

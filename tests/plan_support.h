@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/objective.h"
+#include "plan/pairs.h"
+#include "plan/plan.h"
 
 enum { PLAN_SPECS = 34 };
 
@@ -23,5 +24,26 @@ void plan_temporary(char path[64]);
 
 /* Writes the text over the file. */
 void plan_write(const char *path, const char *text);
+
+/* The weight of (S, k) at [bitmask of S][k], for lengths up to PLAN_LONGEST. */
+enum { PLAN_LONGEST = 6, PLAN_CELLS = (1 << PLAN_LONGEST) * PLAN_LONGEST };
+
+typedef struct {
+    double table[PLAN_CELLS];
+    double probability, predicted;
+    int64_t plans;
+    const double *start; /* probability of the plan whose first group ends at j; NULL: as given */
+} plan_tally;
+
+void plan_table_of_pairs(const cs_pairs *pairs, double table[PLAN_CELLS]);
+cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability);
+void plan_normalise(double table[PLAN_CELLS]);
+void plan_assert_same_table(const double a[PLAN_CELLS], const double b[PLAN_CELLS],
+                            const char *what);
+
+/* The exact events are those of all plans, and of drawn ones (no weight above `largest`). */
+void plan_compare_with_enumeration(const cs_objective *objective, int64_t s);
+void plan_compare_with_samples(const cs_objective *objective, int64_t s, double largest,
+                               uint64_t seed);
 
 #endif

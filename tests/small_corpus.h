@@ -5,10 +5,9 @@
 #include "text/corpus.h"
 #include "text/sequences.h"
 
-/* Documents of the given lengths with random tokens of `vocab` words ("w0", "w1", ...), labels 0,
- * 1,
- * ..., labels-1, 0, ... (labels 0: unlabelled), every fifth document held out. Aborts when out of
- * memory. */
+/* Documents of the given lengths with random tokens of `vocab` words ("w0", "w1", ...), labels
+ * 0, 1, ..., labels-1, 0, ... (labels 0: unlabelled), every fifth document held out. Aborts when
+ * out of memory. */
 cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, int64_t labels,
                        uint64_t seed);
 

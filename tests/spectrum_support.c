@@ -1,12 +1,7 @@
 #include "spectrum_support.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 cs_spectrum spectrum_of(const cs_csr *a, cs_spectrum_options options)
 {

@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "statement_support.h"
+#include "test.h"
 
 static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form,
                                 int nth)
@@ -39,6 +35,20 @@ bool has_statement(const cs_statements *list, const char *id, cs_statement_form 
 const cs_statement *statement_of(const cs_statements *list, const char *id, cs_statement_form form)
 {
     return nth_statement_of(list, id, form, 0);
+}
+
+cs_item *rows_of(cs_result *result)
+{
+    return cs_item_array(cs_result_root(result), "rows");
+}
+
+int64_t rows_in(const cs_result *result)
+{
+    cs_table table = {0};
+    assert_int_equal(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table), CS_OK);
+    const int64_t rows = table.rows;
+    cs_table_free(&table);
+    return rows;
 }
 
 double detail_of(const cs_statement *s, const char *key)

@@ -1,8 +1,9 @@
-/* What the tests of statements share. Include after cmocka.h. */
+/* What the tests of statements share. */
 #ifndef CS_TESTS_STATEMENT_SUPPORT_H
 #define CS_TESTS_STATEMENT_SUPPORT_H
 
-#include "analysis/statement.h"
+#include "analysis/theorems/statement.h"
+#include "test.h"
 
 /* The statement of the list, or the nth of those (0: the first); fails the test where there is
  * none. */
@@ -12,6 +13,10 @@ const cs_statement *nth_statement_of(const cs_statements *list, const char *id,
 bool has_statement(const cs_statements *list, const char *id, cs_statement_form form);
 
 /* A number of its details. */
+/* The array "rows" of a record, made; the rows that it has. */
+cs_item *rows_of(cs_result *result);
+int64_t rows_in(const cs_result *result);
+
 double detail_of(const cs_statement *s, const char *key);
 
 #endif

@@ -116,6 +116,19 @@ static void embed_one(cs_tensor_net *net)
 }
 
 /* x and four tables, of which two are the same and one is rows of another. */
+/* Rows of real vectors, looked up, projected and added to what ids stand for. */
+static void embed_given(cs_tensor_net *net)
+{
+    int rows = cs_net_rows(net, 3, 7);
+    int table = cs_net_param(net, "table", 5, 6), w = cs_net_param(net, "w", 6, 4);
+    int given = cs_net_input(net, rows, 4, -1.0, 1.0);
+    int row = cs_net_index(net, rows, cs_fill_some, 21);
+    int index = cs_net_index(net, rows, cs_fill_some, 5);
+    int x = cs_graph_embed(&net->graph, CS_NONE, rows, 1, &given, &row);
+    x = cs_graph_linear(&net->graph, x, w, CS_NONE, CS_ACT_NONE);
+    cs_net_output(net, cs_graph_embed(&net->graph, x, rows, 1, &table, &index));
+}
+
 static void embed_many(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 4, 9, 3, 5);
@@ -523,6 +536,7 @@ const cs_tensor_case cs_tensor_cases[] = {
     {"linear, frozen", linear_frozen, NULL, NULL},
     {"embed", embed_one, NULL, NULL},
     {"embed, four tables", embed_many, NULL, NULL},
+    {"embed, given rows", embed_given, NULL, NULL},
     {"gather", gather, NULL, NULL},
     {"gather, shared", gather_shared, NULL, NULL},
     {"gather, nothing", gather_nothing, NULL, NULL},

@@ -1,29 +1,23 @@
 /* base: reasons, allocation, counter-based random numbers, parallel loops, hashes. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "test.h"
 
-static void first_reason_wins(void **state)
+TEST(first_reason_wins)
 {
-    (void)state;
     cs_reason_clear();
     assert_int_equal(cs_fail(CS_ERR_INPUT, "value %d", 7), CS_ERR_INPUT);
     assert_int_equal(cs_fail(CS_ERR_IO, "later"), CS_ERR_IO);
@@ -40,9 +34,8 @@ static void first_reason_wins(void **state)
     assert_string_equal(cs_reason(), "");
 }
 
-static void allocation_is_checked(void **state)
+TEST(allocation_is_checked)
 {
-    (void)state;
     cs_reason_clear();
     assert_null(cs_alloc(-1, 8));
     assert_null(cs_alloc(INT64_MAX, 8));
@@ -59,17 +52,40 @@ static void allocation_is_checked(void **state)
 }
 
 /* Known answer of Random123: philox4x32-10, counter 0, key 0. */
-static void philox_known_answer(void **state)
+TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
-    (void)state;
+    cs_pool pool = {0};
+    for (int64_t n = 0; n < 40; ++n) {
+        char *room = cs_pool_take(&pool, n, 3);
+        assert_non_null(room);
+        assert_int_equal((uintptr_t)room % _Alignof(max_align_t), 0);
+        for (int64_t i = 0; i < 3 * n; ++i) {
+            assert_int_equal(room[i]++, 0);
+        }
+    }
+    assert_int_equal(pool.status, CS_OK);
+    assert_null(cs_pool_take(&pool, INT64_MAX, 1));
+    assert_int_equal(pool.status, CS_ERR_MEMORY);
+    assert_null(cs_pool_take(&pool, 1, 1));
+    cs_pool_free(&pool);
+    assert_non_null(cs_pool_take(&pool, 1, 1));
+    cs_pool_free(&pool);
+    (void)cs_mem_fail_at(1);
+    assert_null(cs_pool_take(&pool, 1, 1));
+    assert_int_equal(pool.status, CS_ERR_MEMORY);
+    cs_pool_free(&pool);
+    cs_reason_clear();
+}
+
+TEST(philox_known_answer)
+{
     cs_rng rng = {.key = {0, 0}, .counter = {0, 0, 0, 0}, .used = 4};
     assert_true(cs_rng_u64(&rng) == ((uint64_t)0xe169c58du << 32 | 0x6627e8d5u));
     assert_true(cs_rng_u64(&rng) == ((uint64_t)0x9b00dbd8u << 32 | 0xbc57ac4cu));
 }
 
-static void draws_have_their_moments(void **state)
+TEST(draws_have_their_moments)
 {
-    (void)state;
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     enum { N = 200000 };
     double sum = 0, square = 0, below = 0;
@@ -99,9 +115,8 @@ static cs_status fail_some(void *ctx, int64_t item, int worker)
     return item % 10 == 3 ? cs_fail(CS_ERR_INPUT, "item %lld", (long long)item) : CS_OK;
 }
 
-static void loops_cover_all_items_and_report_failures(void **state)
+TEST(loops_cover_all_items_and_report_failures)
 {
-    (void)state;
     int64_t out[1000];
     assert_int_equal(cs_parallel(1000, 4, square_item, out), CS_OK);
     for (int64_t i = 0; i < 1000; ++i) {
@@ -113,9 +128,8 @@ static void loops_cover_all_items_and_report_failures(void **state)
 }
 
 /* Items that fail are handed out after item 3 only, whatever the order in which they end. */
-static void lowest_failure_wins_on_any_thread(void **state)
+TEST(lowest_failure_wins_on_any_thread)
 {
-    (void)state;
     for (int i = 0; i < 300; ++i) {
         assert_int_equal(cs_parallel(1000, 2 + i % 4, fail_some, NULL), CS_ERR_INPUT);
         assert_string_equal(cs_reason(), "item 3");
@@ -156,9 +170,8 @@ static cs_status use_scratch(void *ctx, int64_t item, int worker)
     return status;
 }
 
-static void workers_have_numbers_of_their_own(void **state)
+TEST(workers_have_numbers_of_their_own)
 {
-    (void)state;
     shared_work w = {.threads = 0};
     for (int i = 0; i < 200; ++i) {
         assert_int_equal(cs_parallel(100, WORKERS, use_scratch, &w), CS_OK);
@@ -166,9 +179,8 @@ static void workers_have_numbers_of_their_own(void **state)
     assert_int_equal(atomic_load(&w.clashes), 0);
 }
 
-static void loops_nest(void **state)
+TEST(loops_nest)
 {
-    (void)state;
     for (int threads = 1; threads <= 5; ++threads) {
         shared_work w = {.threads = threads};
         for (int i = 0; i < 50; ++i) {
@@ -190,9 +202,8 @@ static void *run_nested(void *arg)
     return NULL;
 }
 
-static void threads_of_the_caller_loop_at_once(void **state)
+TEST(threads_of_the_caller_loop_at_once)
 {
-    (void)state;
     enum { CALLERS = 4 };
     pthread_t thread[CALLERS];
     shared_work work[CALLERS] = {{.threads = 1}, {.threads = 2}, {.threads = 3}, {.threads = 4}};
@@ -216,9 +227,8 @@ static cs_status leave_a_reason(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static void reasons_do_not_outlive_their_loop(void **state)
+TEST(reasons_do_not_outlive_their_loop)
 {
-    (void)state;
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(cs_parallel(100, 4, leave_a_reason, NULL), CS_OK);
         assert_int_equal(cs_parallel(100, 4, fail_some, NULL), CS_ERR_INPUT);
@@ -270,7 +280,7 @@ static pid_t fork_limited(void)
 #define FORK_TEST() (void)state
 #endif
 
-static void children_have_workers_of_their_own(void **state)
+TEST(children_have_workers_of_their_own)
 {
     FORK_TEST();
     assert_true(squares_are_right());
@@ -299,7 +309,7 @@ static cs_status fork_in_item(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static void items_may_fork(void **state)
+TEST(items_may_fork)
 {
     FORK_TEST();
     atomic_int good = 0;
@@ -354,7 +364,7 @@ static cs_status fork_while_both_are_inside(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static void a_forked_caller_ends_its_loop(void **state)
+TEST(a_forked_caller_ends_its_loop)
 {
     FORK_TEST();
     meeting m = {.forker = 0};
@@ -367,7 +377,7 @@ static void a_forked_caller_ends_its_loop(void **state)
     assert_int_equal(code_of(atomic_load(&m.child)), 7);
 }
 
-static void a_forked_worker_ends(void **state)
+TEST(a_forked_worker_ends)
 {
     FORK_TEST();
     meeting m = {.forker = 1};
@@ -389,7 +399,7 @@ static cs_status exit_while_others_work(void *ctx, int64_t item, int worker)
     }
 }
 
-static void exit_does_not_wait_for_a_loop(void **state)
+TEST(exit_does_not_wait_for_a_loop)
 {
     FORK_TEST();
     for (int forker = 0; forker < 2; ++forker) {
@@ -412,7 +422,7 @@ static cs_status interrupt_item(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static void interrupts_stop_loops(void **state)
+TEST(interrupts_stop_loops)
 {
     FORK_TEST();
     pid_t child = fork_limited();
@@ -427,17 +437,15 @@ static void interrupts_stop_loops(void **state)
     assert_int_equal(code_of(child), 7);
 }
 
-static void sha256_known_answer(void **state)
+TEST(sha256_known_answer)
 {
-    (void)state;
     char hex[65];
     cs_sha256("abc", 3, hex);
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-static void hashes_come_in_pieces(void **state)
+TEST(hashes_come_in_pieces)
 {
-    (void)state;
     unsigned char bytes[3000];
     for (int i = 0; i < 3000; ++i) {
         bytes[i] = (unsigned char)(i * i % 251);
@@ -456,29 +464,4 @@ static void hashes_come_in_pieces(void **state)
     char hex[33];
     cs_hash_hex(cs_hash("", 0, 0), hex);
     assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_reason_wins),
-        cmocka_unit_test(allocation_is_checked),
-        cmocka_unit_test(philox_known_answer),
-        cmocka_unit_test(draws_have_their_moments),
-        cmocka_unit_test(loops_cover_all_items_and_report_failures),
-        cmocka_unit_test(lowest_failure_wins_on_any_thread),
-        cmocka_unit_test(workers_have_numbers_of_their_own),
-        cmocka_unit_test(loops_nest),
-        cmocka_unit_test(threads_of_the_caller_loop_at_once),
-        cmocka_unit_test(reasons_do_not_outlive_their_loop),
-        cmocka_unit_test(children_have_workers_of_their_own),
-        cmocka_unit_test(items_may_fork),
-        cmocka_unit_test(a_forked_caller_ends_its_loop),
-        cmocka_unit_test(a_forked_worker_ends),
-        cmocka_unit_test(exit_does_not_wait_for_a_loop),
-        cmocka_unit_test(interrupts_stop_loops),
-        cmocka_unit_test(sha256_known_answer),
-        cmocka_unit_test(hashes_come_in_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

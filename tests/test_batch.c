@@ -1,19 +1,14 @@
 /* Batches: what rows hold in each form. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "batch_support.h"
 #include "linalg_support.h"
 #include "plan_support.h"
+#include "test.h"
 
 static cs_batch build(const cs_task *task, const cs_model_config *config, int64_t s, int64_t step)
 {
-    cs_example example = {batch_text, s, 0};
+    cs_example example = {batch_text, s, 0, NULL};
     cs_batch batch;
     OK(cs_batch_build(task, config, &example, 1, 5, step, NULL, &batch));
     return batch;
@@ -28,9 +23,8 @@ static void expect_ints(const int32_t *array, int64_t count, const int32_t *expe
 
 /* --- one stream ------------------------------------------------------------------------------- */
 
-static void ar_predicts_the_next_token(void **state)
+TEST(ar_predicts_the_next_token)
 {
-    (void)state;
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     cs_batch b = build(&task, &config, 4, 0);
@@ -58,9 +52,8 @@ static void ar_predicts_the_next_token(void **state)
     cs_batch_free(&b);
 }
 
-static void a_shared_empty_prefix_is_the_begin_token(void **state)
+TEST(a_shared_empty_prefix_is_the_begin_token)
 {
-    (void)state;
     cs_task task = batch_task("ar:empty-prefix=shared");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     cs_batch b = build(&task, &config, PLACES, 0); /* as long as the positions: no row more */
@@ -72,9 +65,8 @@ static void a_shared_empty_prefix_is_the_begin_token(void **state)
     cs_batch_free(&b);
 }
 
-static void masked_tokens_are_hidden(void **state)
+TEST(masked_tokens_are_hidden)
 {
-    (void)state;
     cs_task task = batch_task("masked:unmasked=6");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     config.position_offset = 2;
@@ -100,9 +92,8 @@ static void masked_tokens_are_hidden(void **state)
 }
 
 /* Replacements: shares within 5 standard deviations, no special token drawn, every other one. */
-static void replacements_keep_their_shares(void **state)
+TEST(replacements_keep_their_shares)
 {
-    (void)state;
     cs_task task = batch_task("masked:mask-ratio=0.5");
     task.keep = 0.1;
     task.random = 0.3;
@@ -142,9 +133,8 @@ static void replacements_keep_their_shares(void **state)
 
 /* --- two streams, linear ---------------------------------------------------------------------- */
 
-static void queries_sit_where_they_predict(void **state)
+TEST(queries_sit_where_they_predict)
 {
-    (void)state;
     for (int p = 0; p < PLAN_SPECS; ++p) {
         cs_task task = batch_task(plan_specs[p]);
         cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
@@ -168,9 +158,8 @@ static void queries_sit_where_they_predict(void **state)
     }
 }
 
-static void no_positions_no_position_rows(void **state)
+TEST(no_positions_no_position_rows)
 {
-    (void)state;
     cs_task task = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     config.positions = 0;
@@ -186,9 +175,8 @@ static void no_positions_no_position_rows(void **state)
 
 /* Events of one conditioning set read one row: ar and offset-ar one a prefix, masks one, groups one
  * each. */
-static void linear_rows_are_conditioning_sets(void **state)
+TEST(linear_rows_are_conditioning_sets)
 {
-    (void)state;
     const struct {
         const char *spec;
         int64_t queries;
@@ -268,9 +256,8 @@ static void check_mae(const cs_task *task, const cs_model_config *config, int64_
     cs_batch_free(&b);
 }
 
-static void mae_rows_are_those_of_each_decoder(void **state)
+TEST(mae_rows_are_those_of_each_decoder)
 {
-    (void)state;
     const double delta[] = {0, 0.25, 0.5, 1};
     for (int v = 0; v < 4 * 4 * 4; ++v) {
         cs_task task = batch_task("masked:unmasked=6");
@@ -285,9 +272,8 @@ static void mae_rows_are_those_of_each_decoder(void **state)
     }
 }
 
-static void shares_of_masks_round_half_away(void **state)
+TEST(shares_of_masks_round_half_away)
 {
-    (void)state;
     cs_task task = batch_task("masked:unmasked=3");
     cs_model_config config = batch_config(CS_FORM_MAE);
     task.delta = 0.3; /* of 5: 1.5 */
@@ -301,9 +287,8 @@ static void shares_of_masks_round_half_away(void **state)
 }
 
 /* Every subset of [MASK]s is kept equally often: 6 pairs of 4, within 5 standard deviations. */
-static void kept_masks_are_uniform(void **state)
+TEST(kept_masks_are_uniform)
 {
-    (void)state;
     enum { DRAWS = 6000 };
     cs_task task = batch_task("masked:unmasked=1");
     cs_model_config config = batch_config(CS_FORM_MAE);
@@ -327,9 +312,8 @@ static void kept_masks_are_uniform(void **state)
 
 /* Masked tokens that stay may be shown as they are or replaced; the decoder then takes these rows
  * even where it resets [MASK]s. */
-static void replaced_tokens_of_the_encoder_are_not_reset(void **state)
+TEST(replaced_tokens_of_the_encoder_are_not_reset)
 {
-    (void)state;
     cs_task task = batch_task("masked:unmasked=2");
     cs_model_config config = batch_config(CS_FORM_MAE);
     task.delta = 1;
@@ -344,22 +328,4 @@ static void replaced_tokens_of_the_encoder_are_not_reset(void **state)
     }
     assert_true(changed > 0);
     cs_batch_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ar_predicts_the_next_token),
-        cmocka_unit_test(a_shared_empty_prefix_is_the_begin_token),
-        cmocka_unit_test(masked_tokens_are_hidden),
-        cmocka_unit_test(replacements_keep_their_shares),
-        cmocka_unit_test(queries_sit_where_they_predict),
-        cmocka_unit_test(no_positions_no_position_rows),
-        cmocka_unit_test(linear_rows_are_conditioning_sets),
-        cmocka_unit_test(mae_rows_are_those_of_each_decoder),
-        cmocka_unit_test(shares_of_masks_round_half_away),
-        cmocka_unit_test(kept_masks_are_uniform),
-        cmocka_unit_test(replaced_tokens_of_the_encoder_are_not_reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,21 @@
 /* What is trained is the objective: the events (conditioning set, target) that batches show, read
  * off their masks, against the exact distribution cs_pairs_of(). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "batch_support.h"
 #include "linalg_support.h"
+#include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/pairs.h"
 #include "plan/plan.h"
 #include "plan/plan_file.h"
-#include "plan/plan_weights.h"
 #include "plan_support.h"
+#include "test.h"
 
 enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
@@ -67,9 +62,8 @@ static double expected_weight(const cs_objective *o, int64_t s, double predicted
 
 /* --- diverse-ar: exact ------------------------------------------------------------------------ */
 
-static void diverse_groups_weigh_as_the_objective_says(void **state)
+TEST(diverse_groups_weigh_as_the_objective_says)
 {
-    (void)state;
     static double exact[CELLS], drawn[CELLS];
     for (int variant = 0; variant < 4; ++variant) {
         for (int64_t s = 2; s <= LONGEST; ++s) {
@@ -144,7 +138,7 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
 {
     cs_example example[SEQUENCES];
     for (int64_t b = 0; b < SEQUENCES; ++b) {
-        example[b] = (cs_example){batch_text, s, b};
+        example[b] = (cs_example){batch_text, s, b, NULL};
     }
     memset(c->observed, 0, sizeof c->observed);
     c->draws = 0;
@@ -208,9 +202,8 @@ static double test_events(const cs_task *task, const cs_model_config *config,
 enum { FORMS = 4 };
 
 /* 5 standard deviations: level 3e-7 a test, 1e-3 for the thousands of tests together. */
-static void events_follow_the_exact_distribution(void **state)
+TEST(events_follow_the_exact_distribution)
 {
-    (void)state;
     static counts c;
     const int64_t lengths[] = {2, 3, 5};
     int tests = 0;
@@ -244,9 +237,8 @@ static void events_follow_the_exact_distribution(void **state)
 /* The same with more draws refuses what is nearly right: group-ar for diverse-ar (LA 5.1 calls them
  * equivalent), a fixed for a variable ratio, one power of the distance for another, mask for token
  * weights. */
-static void the_test_of_events_can_fail(void **state)
+TEST(the_test_of_events_can_fail)
 {
-    (void)state;
     static counts c;
     const char *const wrong[][2] = {
         {"group-ar:t=2", "diverse-ar:t=2"},
@@ -272,9 +264,8 @@ static void the_test_of_events_can_fail(void **state)
 
 /* --- plan files ------------------------------------------------------------------------------- */
 
-static void plan_files_follow_their_distribution(void **state)
+TEST(plan_files_follow_their_distribution)
 {
-    (void)state;
     static counts c;
     char path[64];
     plan_temporary(path);
@@ -300,9 +291,8 @@ static void plan_files_follow_their_distribution(void **state)
 /* --- distances -------------------------------------------------------------------------------- */
 
 /* The table of a long sequence serves every rest: P(d) is that of cs_pairs_of for this rest. */
-static void distances_follow_their_law(void **state)
+TEST(distances_follow_their_law)
 {
-    (void)state;
     const char *const specs[] = {"offset-ar:offset-weights=power:1.5",
                                  "offset-ar:offset-weights=mix:0.3",
                                  "offset-ar:offset-weights=uniform:4"};
@@ -351,9 +341,8 @@ static cs_rng uniform_next(uint64_t n)
 
 /* Inversion takes d for u in an interval as long as its weight: over a grid of u, each d comes up
  * its share of times to within one point at each end. */
-static void powers_of_the_distance_are_inverted_exactly(void **state)
+TEST(powers_of_the_distance_are_inverted_exactly)
 {
-    (void)state;
     enum { POINTS = 1 << 14, LEFT = 6 };
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
@@ -379,17 +368,4 @@ static void powers_of_the_distance_are_inverted_exactly(void **state)
         cs_pairs_free(&pairs);
     }
     cs_offsets_free(&offsets);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(diverse_groups_weigh_as_the_objective_says),
-        cmocka_unit_test(events_follow_the_exact_distribution),
-        cmocka_unit_test(the_test_of_events_can_fail),
-        cmocka_unit_test(plan_files_follow_their_distribution),
-        cmocka_unit_test(distances_follow_their_law),
-        cmocka_unit_test(powers_of_the_distance_are_inverted_exactly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "batch_support.h"
 #include "linalg_support.h"
 #include "plan_support.h"
+#include "test.h"
 
 /* --- independence, padding, sizes ------------------------------------------------------------- */
 
@@ -85,14 +80,13 @@ static bool nth_task(int n, cs_task *task, cs_model_config *config)
     return n < 12;
 }
 
-static void a_sequence_is_a_function_of_seed_step_and_row(void **state)
+TEST(a_sequence_is_a_function_of_seed_step_and_row)
 {
-    (void)state;
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example both[] = {{batch_text, 9, 17}, {batch_text + 3, 14, 4}};
-        const cs_example other[] = {{batch_text + 3, 14, 4}};
+        const cs_example both[] = {{batch_text, 9, 17, NULL}, {batch_text + 3, 14, 4, NULL}};
+        const cs_example other[] = {{batch_text + 3, 14, 4, NULL}};
         cs_network_options most = {0};
         cs_batch x, y, padded;
         OK(cs_batch_build(&task, &config, both, 2, 1, 9, NULL, &x));
@@ -121,9 +115,8 @@ static void a_sequence_is_a_function_of_seed_step_and_row(void **state)
 
 /* Rows, steps and seeds each have draws of their own: of a mask of 10 in 20, never twice the same
  * in a few hundred (184,756 masks: the chance of one pair is about a quarter, so two may be). */
-static void no_two_rows_draw_alike(void **state)
+TEST(no_two_rows_draw_alike)
 {
-    (void)state;
     enum { DRAWS = 300 };
     cs_task task = batch_task("masked:unmasked=10");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
@@ -132,7 +125,7 @@ static void no_two_rows_draw_alike(void **state)
     for (int n = 0; n < DRAWS; ++n) {
         int64_t step = n % 3 == 0 ? n : n % 3 == 1 ? 0 : INT64_C(1) << 42;
         int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
-        cs_example example = {batch_text, 20, row};
+        cs_example example = {batch_text, 20, row, NULL};
         cs_batch b;
         OK(cs_batch_build(&task, &config, &example, 1, (uint64_t)(n % 2), step, NULL, &b));
         seen[n] = 0;
@@ -154,9 +147,8 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* cs_task_sizes holds every batch, and no number is larger than some batch needs: but for linear
  * queries, which are bounded by tokens where they are groups, and for rare draws. */
-static void sizes_hold_any_batch(void **state)
+TEST(sizes_hold_any_batch)
 {
-    (void)state;
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
@@ -164,8 +156,8 @@ static void sizes_hold_any_batch(void **state)
             cs_network_options most = {0}, reached = {0};
             OK(cs_task_sizes(&task, &config, 2, longest, &most));
             for (int64_t step = 0; step < 40; ++step) {
-                const cs_example example[] = {{batch_text, longest, 0},
-                                              {batch_text, 1 + step % longest, 1}};
+                const cs_example example[] = {{batch_text, longest, 0, NULL},
+                                              {batch_text, 1 + step % longest, 1, NULL}};
                 cs_batch b;
                 OK(cs_batch_build(&task, &config, example, 2, 3, step, &most, &b));
                 cs_batch_free(&b);
@@ -187,13 +179,13 @@ static void sizes_hold_any_batch(void **state)
     }
 }
 
-static void short_sequences_predict_nothing(void **state)
+TEST(short_sequences_predict_nothing)
 {
-    (void)state;
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example example[] = {{batch_text, 0, 0}, {batch_text, 1, 1}, {batch_text, 12, 2}};
+        const cs_example example[] = {
+            {batch_text, 0, 0, NULL}, {batch_text, 1, 1, NULL}, {batch_text, 12, 2, NULL}};
         cs_batch b;
         OK(cs_batch_build(&task, &config, example, 2, 1, 0, NULL, &b));
         bool one = plan_exists(&task.objective, 1);
@@ -221,7 +213,7 @@ static void short_sequences_predict_nothing(void **state)
 
 static void expect_refusal(const cs_task *task, const cs_model_config *config, const char *part)
 {
-    cs_example example = {batch_text, 8, 0};
+    cs_example example = {batch_text, 8, 0, NULL};
     cs_network_options sizes = {0};
     cs_batch b;
     assert_int_equal(cs_task_check(task, config), CS_ERR_USAGE);
@@ -232,9 +224,8 @@ static void expect_refusal(const cs_task *task, const cs_model_config *config, c
     expect_reason(part);
 }
 
-static void tasks_that_cannot_be_are_refused(void **state)
+TEST(tasks_that_cannot_be_are_refused)
 {
-    (void)state;
     cs_task ar = batch_task("ar"), masked = batch_task("masked:unmasked=2"), task = ar;
     cs_model_config single = batch_config(CS_FORM_SINGLE), mae = batch_config(CS_FORM_MAE);
     cs_model_config linear = batch_config(CS_FORM_LINEAR), config = single;
@@ -285,15 +276,14 @@ static void tasks_that_cannot_be_are_refused(void **state)
     task = masked;
     task.objective.unmasked_lo = -3;
     cs_batch b;
-    cs_example example = {batch_text, 8, 0};
+    cs_example example = {batch_text, 8, 0, NULL};
     assert_int_equal(cs_batch_build(&task, &single, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE);
     cs_reason_clear();
 }
 
 /* What a form does not read, a model need not have. */
-static void needless_special_tokens_may_be_absent(void **state)
+TEST(needless_special_tokens_may_be_absent)
 {
-    (void)state;
     cs_task masked = batch_task("masked:unmasked=2");
     cs_model_config mae = batch_config(CS_FORM_MAE), linear = batch_config(CS_FORM_LINEAR);
     mae.mask_id = linear.mask_id = -1;
@@ -304,13 +294,12 @@ static void needless_special_tokens_may_be_absent(void **state)
     expect_reason("no mask token");
 }
 
-static void bad_examples_are_named(void **state)
+TEST(bad_examples_are_named)
 {
-    (void)state;
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     int32_t text[] = {5, 6, 7, 8};
-    cs_example example[] = {{batch_text, 3, 0}, {text, 4, 12}};
+    cs_example example[] = {{batch_text, 3, 0, NULL}, {text, 4, 12, NULL}};
     cs_batch b;
     text[2] = VOCAB;
     assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT);
@@ -351,13 +340,12 @@ static void bad_examples_are_named(void **state)
     expect_reason("2 sequences where 1 fit");
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example example[] = {{batch_text, 9, 0}, {batch_text, 14, 1}};
+        const cs_example example[] = {{batch_text, 9, 0, NULL}, {batch_text, 14, 1, NULL}};
         cs_batch b;
         cs_status status = CS_ERR_MEMORY;
         (void)cs_mem_fail_at(0);
@@ -375,19 +363,4 @@ static void every_failed_allocation_is_reported(void **state)
         cs_batch_free(&b);
         cs_batch_free(&b); /* of a zeroed object */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sequence_is_a_function_of_seed_step_and_row),
-        cmocka_unit_test(no_two_rows_draw_alike),
-        cmocka_unit_test(sizes_hold_any_batch),
-        cmocka_unit_test(short_sequences_predict_nothing),
-        cmocka_unit_test(tasks_that_cannot_be_are_refused),
-        cmocka_unit_test(needless_special_tokens_may_be_absent),
-        cmocka_unit_test(bad_examples_are_named),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* cooc/builder: the matrix against a reference in plain loops, the same bits for any budget and any
  * number of threads, labels, witnesses, full disks, interrupts, bad input. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
-#include "cooc/builder_private.h"
+#include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 static cs_cooc_options options_of(const char *spec, const char *context)
 {
@@ -70,9 +65,8 @@ static void assert_consistent(const cs_cooc *m)
 }
 
 /* Bigrams counted by hand. */
-static void bigrams_are_counted(void **state)
+TEST(bigrams_are_counted)
 {
-    (void)state;
     int64_t length[] = {5, 1, 4, 2};
     cs_corpus corpus = small_corpus(4, length, 3, 2, 8);
     cs_cooc_options o = options_of("ar", "nearest:1");
@@ -108,9 +102,8 @@ static void bigrams_are_counted(void **state)
 }
 
 /* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
-static void windows_are_counted(void **state)
+TEST(windows_are_counted)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(40, 9, 6, 3);
     cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
     cs_cooc m = {0};
@@ -140,9 +133,8 @@ static void windows_are_counted(void **state)
 
 /* Whatever the budget, the threads and the runs: the same bits. 1 MiB for 4 threads spills often.
  */
-static void bits_do_not_depend_on_budget_or_threads(void **state)
+TEST(bits_do_not_depend_on_budget_or_threads)
 {
-    (void)state;
     static const struct {
         const char *spec, *context;
         int64_t max_length, stride, draws;
@@ -194,9 +186,8 @@ static void bits_do_not_depend_on_budget_or_threads(void **state)
 }
 
 /* More runs than the budget has buffers for: merged in several passes. */
-static void many_runs_are_merged_in_passes(void **state)
+TEST(many_runs_are_merged_in_passes)
 {
-    (void)state;
     enum { RUNS = 700, EACH = 50 };
     cs_runs runs;
     cs_runs_init(&runs, NULL);
@@ -234,9 +225,8 @@ static void many_runs_are_merged_in_passes(void **state)
     cs_runs_free(&runs);
 }
 
-static void records_are_sorted(void **state)
+TEST(records_are_sorted)
 {
-    (void)state;
     enum { N = 20000 };
     cs_record *r = malloc(N * sizeof *r);
     assert_non_null(r);
@@ -262,9 +252,8 @@ static void records_are_sorted(void **state)
     free(r);
 }
 
-static void splits_and_weights(void **state)
+TEST(splits_and_weights)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(50, 12, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     double mass[3];
@@ -291,9 +280,8 @@ static void splits_and_weights(void **state)
 }
 
 /* A class-tagged empty prefix gives a row a class, a shared one a single row. */
-static void empty_prefixes_are_shared_or_tagged(void **state)
+TEST(empty_prefixes_are_shared_or_tagged)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(30, 6, 100, 3);
     const char *const specs[] = {"ar", "ar:empty-prefix=shared", "ar:empty-prefix=class"};
     int64_t rows[3];
@@ -311,9 +299,8 @@ static void empty_prefixes_are_shared_or_tagged(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void unlabelled_corpora_have_no_label_columns(void **state)
+TEST(unlabelled_corpora_have_no_label_columns)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(10, 6, 10, 0);
     cs_cooc_options o = options_of("ar", "document");
     cs_cooc m = {0};
@@ -341,9 +328,8 @@ static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs
     cs_reason_clear();
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(20, 4, 10, 2);
     cs_cooc_options o = options_of("masked:unmasked=7", "nearest:1");
     expect_failure(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
@@ -382,9 +368,8 @@ static int64_t open_files(void)
 }
 
 /* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */
-static void full_disk_is_named(void **state)
+TEST(full_disk_is_named)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(3000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     o.memory_budget = 1 << 20;
@@ -421,9 +406,8 @@ static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t to
 }
 
 /* The flag cannot be lowered, so a child raises it. */
-static void interrupts_are_obeyed(void **state)
+TEST(interrupts_are_obeyed)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(20000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     int64_t calls = 0;
@@ -443,9 +427,8 @@ static void interrupts_are_obeyed(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(900, 25, 300, 3);
     for (int way = 0; way < 3; ++way) { /* in memory, spilled, row by row */
         bool spill = way == 1;
@@ -470,9 +453,8 @@ static void every_allocation_may_fail(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void estimates_bound_the_build(void **state)
+TEST(estimates_bound_the_build)
 {
-    (void)state;
     cs_corpus corpus = corpus_of(300, 20, 50, 2);
     const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
     for (int i = 0; i < 4; ++i) {
@@ -513,22 +495,67 @@ static void estimates_bound_the_build(void **state)
     cs_corpus_free(&corpus);
 }
 
-int main(void)
+/* Few words make contributions fall together: rows and entries are foreseen all the same, within a
+ * factor 2, and so is what a tail would leave. */
+TEST(estimates_come_near_the_build)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bigrams_are_counted),
-        cmocka_unit_test(windows_are_counted),
-        cmocka_unit_test(bits_do_not_depend_on_budget_or_threads),
-        cmocka_unit_test(many_runs_are_merged_in_passes),
-        cmocka_unit_test(records_are_sorted),
-        cmocka_unit_test(splits_and_weights),
-        cmocka_unit_test(empty_prefixes_are_shared_or_tagged),
-        cmocka_unit_test(unlabelled_corpora_have_no_label_columns),
-        cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(full_disk_is_named),
-        cmocka_unit_test(interrupts_are_obeyed),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(estimates_bound_the_build),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    cs_corpus corpus = corpus_of(200, 80, 500, 2);
+    const char *const specs[] = {"ar", "masked:mask-ratio=0.15", "masked:mask-ratio=0.5",
+                                 "permuted-ar"};
+    const char *const contexts[] = {"nearest:1", "nearest:2", "all", "document"};
+    int tails = 0;
+    for (int i = 0; i < 16; ++i) {
+        cs_cooc_options o = options_of(specs[i / 4], contexts[i % 4]);
+        if (i % 4 == 2) {
+            o.max_length = 4;
+        }
+        cs_cooc m = {0};
+        cs_cooc_size size = {0}, cut = {0};
+        double tail = 0;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        assert_int_equal(cs_cooc_estimate(&corpus, &o, &size), CS_OK);
+        const double rows = (double)m.matrix.a.rows, nnz = (double)cs_csr_nnz(&m.matrix.a);
+        assert_true(size.rows >= rows && size.rows <= 2 * rows);
+        assert_true(size.entries >= nnz && size.entries <= 2 * nnz);
+        assert_int_equal(cs_cooc_smaller_tail(&corpus, &o, &size, &tail, &cut), CS_OK);
+        cs_cooc_free(&m);
+        if (tail > 0) {
+            assert_true(10 * cut.matrix <= size.matrix);
+            o.tail = tail;
+            assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+            assert_true(cut.rows >= (double)m.matrix.a.rows);
+            assert_true(cut.rows <= 2 * (double)m.matrix.a.rows);
+            cs_cooc_free(&m);
+        }
+        tails += tail > 0;
+    }
+    assert_true(tails > 0);
+    cs_corpus_free(&corpus);
+}
+
+/* group-ar t = 4: a window of 3 has plans that predict 2, 1 and 0 tokens, hence weighs 1; one of 5
+ * predicts 4, 3, 2 and 1: 2.5. */
+TEST(silent_plans_count_as_no_tokens)
+{
+    const int64_t length[] = {3, 5};
+    for (int draws = 0; draws <= 1; ++draws) {
+        cs_corpus corpus = small_corpus(2, length, 4, 0, 3);
+        cs_cooc_options o = options_of("group-ar:t=4", "document");
+        cs_cooc m;
+        o.draws = draws * 200000;
+        assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+        double row[2] = {0};
+        assert_int_equal(m.matrix.a.rows, 2);
+        for (int64_t i = 0; i < 2; ++i) {
+            for (int64_t e = m.matrix.a.ptr[i]; e < m.matrix.a.ptr[i + 1]; ++e) {
+                row[i] += m.matrix.a.val[e];
+            }
+        }
+        double ratio = row[0] < row[1] ? row[1] / row[0] : row[0] / row[1];
+        /* drawn: at most 2 and 1.2 of a token of standard deviation a plan, 10 of them of the mean */
+        assert_true(fabs(ratio - 2.5) <
+                    (draws ? 2.5 * 10 * (2 / 2.5 + 1.2) / sqrt(200000) : 1e-14));
+        cs_cooc_free(&m);
+        cs_corpus_free(&corpus);
+    }
 }

@@ -1,10 +1,6 @@
 /* cooc/builder: what it holds in memory. Records that are mostly new are appended and not hashed,
  * rows of many columns are read out in order, and a build stays within its budget. */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "cooc/builder.h"
-#include "cooc/builder_private.h"
+#include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 /* GCC says so by a macro, clang by a feature. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -33,6 +28,80 @@ enum { SANITIZED = 0 };
 #else
 enum { SANITIZED = 0 };
 #endif
+
+static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64_t labels)
+{
+    int64_t *length = malloc((size_t)documents * sizeof *length);
+    assert_non_null(length);
+    for (int64_t d = 0; d < documents; ++d) {
+        length[d] = each;
+    }
+    cs_corpus c = small_corpus(documents, length, vocab, labels, 5);
+    free(length);
+    return c;
+}
+
+static cs_cooc_options options_of(const char *spec, const char *context, int64_t budget)
+{
+    cs_cooc_options o = {.threads = 2, .memory_budget = budget};
+    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
+    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    return o;
+}
+
+/* First: it forks, before there is any thread. */
+static int64_t peak(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (int64_t)usage.ru_maxrss * 1024;
+}
+
+/* In a child, so that what other tests have held does not hide it: 0 when the resident size grew
+ * by no more than the budget for records, that for the matrix, and 8 MiB for tables, stacks and
+ * what the allocator keeps. The matrix is larger. */
+static int build_within(const cs_corpus *corpus, int64_t budget)
+{
+    cs_cooc m = {0};
+    cs_cooc_options o = options_of("ar", "nearest:3", budget);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 18); /* fixed: what is freed goes back */
+    int64_t before = peak();
+    if (cs_cooc_build(corpus, &o, &m) != CS_OK || m.runs == 0) {
+        return 2;
+    }
+    int64_t rows = m.matrix.a.rows, grown = peak() - before;
+    int64_t result = cs_csr_nnz(&m.matrix.a) * (int64_t)(sizeof(double) + sizeof(int32_t)) +
+                     rows * (int64_t)(sizeof *m.key + 4 * sizeof(int64_t));
+    bool in_files = m.files != NULL;
+    (void)fprintf(stderr, "grown by %lld bytes: budget %lld, result %lld\n", (long long)grown,
+                  (long long)budget, (long long)result);
+    cs_cooc_free(&m);
+    const int64_t allowed = 2 * budget + (8 << 20);
+    return in_files && result > allowed && grown <= allowed ? 0 : 1;
+}
+
+TEST(memory_stays_within_the_budget)
+{
+    if (SANITIZED) {
+        print_message("skipped: AddressSanitizer keeps what is freed\n");
+        skip();
+    }
+    const int64_t budget = 4 << 20;
+    cs_corpus corpus = corpus_of(1000, 500, 2000, 0);
+    /* Held in memory, the records alone would pass the bound. */
+    assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(build_within(&corpus, budget));
+    }
+    int code = -1;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    assert_int_equal(WEXITSTATUS(code), 0);
+    cs_corpus_free(&corpus);
+}
 
 typedef struct {
     int64_t records, units;
@@ -61,9 +130,8 @@ static void add(cs_collector *c, int64_t records, int64_t distinct)
 
 /* The first million is new and makes the collector append; then a thousand come back again and
  * again, which a spill finds out. Nothing is lost or counted twice. */
-static void records_mostly_new_are_appended(void **state)
+TEST(records_mostly_new_are_appended)
 {
-    (void)state;
     const int64_t many = 1000000, few = 1000;
     cs_runs runs;
     cs_collector c;
@@ -86,32 +154,11 @@ static void records_mostly_new_are_appended(void **state)
     cs_runs_free(&runs);
 }
 
-static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64_t labels)
-{
-    int64_t *length = malloc((size_t)documents * sizeof *length);
-    assert_non_null(length);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = each;
-    }
-    cs_corpus c = small_corpus(documents, length, vocab, labels, 5);
-    free(length);
-    return c;
-}
-
-static cs_cooc_options options_of(const char *spec, const char *context, int64_t budget)
-{
-    cs_cooc_options o = {.threads = 2, .memory_budget = budget};
-    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
-    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
-    return o;
-}
-
 /* Row by row (a large budget) as by records (a small one): rows of few of the columns, which are
  * many words of the bitmap and more than 64 of them, and rows of many; windows inside a sequence,
  * whose places have the same units, across its ends, and longer than it. */
-static void rows_of_many_columns_come_in_order(void **state)
+TEST(rows_of_many_columns_come_in_order)
 {
-    (void)state;
     static const struct {
         const char *spec, *context;
         int64_t longest, vocab;
@@ -143,68 +190,4 @@ static void rows_of_many_columns_come_in_order(void **state)
         cs_cooc_free(&records);
         cs_corpus_free(&corpus);
     }
-}
-
-static int64_t peak(void)
-{
-    struct rusage usage;
-    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
-    return (int64_t)usage.ru_maxrss * 1024;
-}
-
-/* In a child, so that what other tests have held does not hide it: 0 when the resident size grew
- * by no more than the budget for records, that for the matrix, and 8 MiB for tables, stacks and
- * what the allocator keeps. The matrix is larger. */
-static int build_within(const cs_corpus *corpus, int64_t budget)
-{
-    cs_cooc m = {0};
-    cs_cooc_options o = options_of("ar", "nearest:3", budget);
-    (void)mallopt(M_MMAP_THRESHOLD, 1 << 18); /* fixed: what is freed goes back */
-    int64_t before = peak();
-    if (cs_cooc_build(corpus, &o, &m) != CS_OK || m.runs == 0) {
-        return 2;
-    }
-    int64_t rows = m.matrix.a.rows, grown = peak() - before;
-    int64_t result = cs_csr_nnz(&m.matrix.a) * (int64_t)(sizeof(double) + sizeof(int32_t)) +
-                     rows * (int64_t)(sizeof *m.key + 4 * sizeof(int64_t));
-    bool in_files = m.files != NULL;
-    (void)fprintf(stderr, "grown by %lld bytes: budget %lld, result %lld\n", (long long)grown,
-                  (long long)budget, (long long)result);
-    cs_cooc_free(&m);
-    const int64_t allowed = 2 * budget + (8 << 20);
-    return in_files && result > allowed && grown <= allowed ? 0 : 1;
-}
-
-static void memory_stays_within_the_budget(void **state)
-{
-    (void)state;
-    if (SANITIZED) {
-        print_message("skipped: AddressSanitizer keeps what is freed\n");
-        skip();
-    }
-    const int64_t budget = 4 << 20;
-    cs_corpus corpus = corpus_of(1000, 500, 2000, 0);
-    /* Held in memory, the records alone would pass the bound. */
-    assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        _exit(build_within(&corpus, budget));
-    }
-    int code = -1;
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code));
-    assert_int_equal(WEXITSTATUS(code), 0);
-    cs_corpus_free(&corpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_stays_within_the_budget), /* before any thread: it forks */
-        cmocka_unit_test(records_mostly_new_are_appended),
-        cmocka_unit_test(rows_of_many_columns_come_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

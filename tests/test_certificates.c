@@ -2,24 +2,18 @@
  */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/status.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 
-static void a_solver_that_stops_early_says_so(void **state)
+TEST(a_solver_that_stops_early_says_so)
 {
-    (void)state;
     cs_csr a = cycle(700); /* clustered values: no hope in one iteration */
     cs_spectrum s = spectrum_of(
         &a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1});
@@ -40,9 +34,8 @@ static void a_solver_that_stops_early_says_so(void **state)
     cs_csr_free(&a);
 }
 
-static void a_missed_copy_is_caught(void **state)
+TEST(a_missed_copy_is_caught)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
@@ -53,7 +46,7 @@ static void a_missed_copy_is_caught(void **state)
         int64_t wanted = full ? a.cols : 24;
         assert_int_equal(cs_parts_solve(&system, &o, wanted, &parts), CS_OK);
         assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
-        cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
+        cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
         assert_int_equal(claims.complete, full);
         assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
         assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
@@ -89,9 +82,8 @@ static void a_missed_copy_is_caught(void **state)
 }
 
 /* A wrong vector shows in its own residual and in the certificate, and nowhere else. */
-static void a_wrong_vector_is_caught(void **state)
+TEST(a_wrong_vector_is_caught)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
     cs_system system = {0};
@@ -119,9 +111,8 @@ static void a_wrong_vector_is_caught(void **state)
  * Krylov space ends after two steps, so nothing can escape. On a spread spectrum the largest value
  * is seen to 1% (in fact far closer) for every seed, with the failure probability of the formula.
  */
-static void the_probe_sees_what_is_left(void **state)
+TEST(the_probe_sees_what_is_left)
 {
-    (void)state;
     enum { N = 1000 };
     cs_csr d = {0};
     assert_int_equal(cs_csr_init(&d, N, N, N), CS_OK);
@@ -153,9 +144,8 @@ static void the_probe_sees_what_is_left(void **state)
 
 /* With the leading vectors taken out, the estimate of sum sigma^4 keeps its mean and loses most of
  * its error. */
-static void known_triplets_sharpen_the_fourth_moment(void **state)
+TEST(known_triplets_sharpen_the_fourth_moment)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
     assert_int_equal(cs_csr_transpose(&abar, &abar_t), CS_OK);
     cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
@@ -176,9 +166,8 @@ static void known_triplets_sharpen_the_fourth_moment(void **state)
 }
 
 /* More in the triplets than in the matrix cannot be. */
-static void invented_values_fail_the_moments(void **state)
+TEST(invented_values_fail_the_moments)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
     cs_system system = {0};
@@ -187,7 +176,7 @@ static void invented_values_fail_the_moments(void **state)
     assert_int_equal(cs_system_of(&a, &o, &system), CS_OK);
     assert_int_equal(cs_parts_solve(&system, &o, 20, &parts), CS_OK);
     assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
-    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
+    cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     for (int64_t j = 0; j < s.k; ++j) {
         s.sigma[j] = 2;
     }
@@ -201,9 +190,8 @@ static void invented_values_fail_the_moments(void **state)
 
 /* When one solver call on the whole matrix misses copies, the component count says so; here it does
  * not (LAPACK), and the certificate passes without any reduction. */
-static void unreduced_results_are_certified_by_components(void **state)
+TEST(unreduced_results_are_certified_by_components)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 12, 2);
     cs_spectrum s = spectrum_of(
         &a, (cs_spectrum_options){.k = 20, .no_reduction = true, .certify = CS_CERTIFY_USUAL});
@@ -229,9 +217,8 @@ static void unreduced_results_are_certified_by_components(void **state)
 
 /* U diag(1, 1, 1, 0.5, 0.4) V^T with Householder U and V has entries of both signs: three values
  * are 1 in one component, and the theorem on components says nothing of it. */
-static void signed_matrices_have_no_components_certificate(void **state)
+TEST(signed_matrices_have_no_components_certificate)
 {
-    (void)state;
     enum { N = 5 };
     const double sigma[N] = {1, 1, 1, 0.5, 0.4}, x[N] = {1, 2, 3, 4, 5}, y[N] = {3, 1, 4, 1, 5};
     double values[N * N];
@@ -258,9 +245,8 @@ static void signed_matrices_have_no_components_certificate(void **state)
 
 /* Two blocks (3 1; 1 3) joined by an entry of 1e-11 are one component with one sigma = 1; the
  * second value is 1 - O(1e-11), which no solver tells from 1: reported, and no proof. */
-static void a_value_near_one_is_no_proof(void **state)
+TEST(a_value_near_one_is_no_proof)
 {
-    (void)state;
     cs_csr a = matrix_of(4, 4, (double[]){3, 1, 1e-11, 0, 1, 3, 0, 0, 0, 0, 3, 1, 0, 0, 1, 3});
     cs_csr abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
@@ -283,9 +269,8 @@ static void a_value_near_one_is_no_proof(void **state)
 /* The bound of a certificate holds its slack: state and numbers cannot disagree. The cycle's values
  * are double, so cutting a pair in two leaves a value equal to sigma_k, seen above it by rounding.
  */
-static void bounds_include_their_slack(void **state)
+TEST(bounds_include_their_slack)
 {
-    (void)state;
     cs_csr a = cycle(64);
     for (int64_t k = 2; k <= 12; ++k) {
         cs_spectrum s = spectrum_of(
@@ -305,9 +290,8 @@ static void bounds_include_their_slack(void **state)
 
 /* 20 values, one known: the others are at most 1/2 if sum sigma^4 is what it is said to be, and up
  * to sqrt(19)/2 by sum sigma^2 alone. */
-static void an_estimate_is_no_proof(void **state)
+TEST(an_estimate_is_no_proof)
 {
-    (void)state;
     double sigma = 1, residual = 0;
     const cs_certificate_facts facts = {.rank = 20, .longest = 20};
     const cs_spectrum_options o = {.k = 1, .normalised = true};
@@ -337,9 +321,8 @@ static void an_estimate_is_no_proof(void **state)
 
 /* The Hadamard matrix over sqrt 2: connected, and both values are 1. With a sign no theorem forbids
  * that. */
-static void signs_void_the_theorem(void **state)
+TEST(signs_void_the_theorem)
 {
-    (void)state;
     const double h = sqrt(0.5);
     cs_csr a = matrix_of(2, 2, (double[]){h, h, h, -h});
     cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
@@ -355,9 +338,8 @@ static void signs_void_the_theorem(void **state)
 
 /* sigma = 1 with a residual of 1e-3 may be 1.0005 in truth, whose square is 1e-3 more: no failure.
  * Without a residual it is one. */
-static void residuals_widen_the_moments(void **state)
+TEST(residuals_widen_the_moments)
 {
-    (void)state;
     for (int complete = 0; complete < 2; ++complete) {
         for (int exact = 0; exact < 2; ++exact) {
             double sigma = 1, residual = exact ? 0 : 1e-3;
@@ -396,7 +378,7 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     assert_int_equal(system.reduced.a.rows, 3);
     assert_int_equal(cs_parts_solve(&system, &o, 3, &parts), CS_OK);
     assert_int_equal(cs_spectrum_merge(&system, &parts, &o, true, &s), CS_OK);
-    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, &o, &parts, &s);
+    cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     assert_true(claims.complete && s.k == 2);
     s.floor = 0.0625;
     assert_int_equal(cs_spectrum_certify(&system, &o, &claims, &s), CS_OK);
@@ -410,9 +392,8 @@ static cs_spectrum counted_at_an_eighth(bool cut)
 /* What a count proves reaches no further than its backward error, and what lumping may have moved,
  * allow. G - tau^2 I has norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u
  * of that (linalg/inertia.h). */
-static void inertia_keeps_its_margins(void **state)
+TEST(inertia_keeps_its_margins)
 {
-    (void)state;
     cs_spectrum whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
     double error = 412 * (DBL_EPSILON / 2) * 35 / 64;
     assert_true(whole.cert_inertia.reach >= sqrt(1.0 / 64 + error));
@@ -422,25 +403,4 @@ static void inertia_keeps_its_margins(void **state)
     assert_true(difference >= 0.99 * 0.75 * CS_LUMPED && difference < CS_LUMPED);
     cs_spectrum_free(&whole);
     cs_spectrum_free(&cut);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_solver_that_stops_early_says_so),
-        cmocka_unit_test(a_missed_copy_is_caught),
-        cmocka_unit_test(a_wrong_vector_is_caught),
-        cmocka_unit_test(the_probe_sees_what_is_left),
-        cmocka_unit_test(known_triplets_sharpen_the_fourth_moment),
-        cmocka_unit_test(invented_values_fail_the_moments),
-        cmocka_unit_test(unreduced_results_are_certified_by_components),
-        cmocka_unit_test(signed_matrices_have_no_components_certificate),
-        cmocka_unit_test(a_value_near_one_is_no_proof),
-        cmocka_unit_test(bounds_include_their_slack),
-        cmocka_unit_test(an_estimate_is_no_proof),
-        cmocka_unit_test(signs_void_the_theorem),
-        cmocka_unit_test(residuals_widen_the_moments),
-        cmocka_unit_test(inertia_keeps_its_margins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* cooc/checkpoint: an interrupted build goes on and ends with the same bits, under other threads
  * and budgets, interrupted again and again; other builds, damaged files and full disks are named.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -23,6 +17,7 @@
 #include "io/file.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 static char folder[] = "/tmp/cospec-checkpoint-XXXXXX", place[64], index_file[96], records[96];
 
@@ -46,6 +41,8 @@ static int remove_folder(void **state)
     (void)rmdir(parent);
     return rmdir(folder);
 }
+
+TEST_PROGRAM(make_folder, remove_folder)
 
 static cs_corpus corpus_of(void)
 {
@@ -109,9 +106,8 @@ static void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t bloc
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void resumed_is_uninterrupted(void **state)
+TEST(resumed_is_uninterrupted)
 {
-    (void)state;
     static const struct {
         const char *spec, *context;
         bool given;
@@ -161,9 +157,8 @@ static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs
     cs_reason_clear();
 }
 
-static void other_builds_are_refused(void **state)
+TEST(other_builds_are_refused)
 {
-    (void)state;
     cs_corpus corpus = corpus_of();
     cs_cooc_options first = options_of("ar", "nearest:3"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, place);
@@ -189,9 +184,8 @@ static void other_builds_are_refused(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void damage_is_named(void **state)
+TEST(damage_is_named)
 {
-    (void)state;
     cs_corpus corpus = corpus_of();
     cs_cooc_options o = options_of("ar", "nearest:3");
     char *good = NULL;
@@ -220,9 +214,8 @@ static void damage_is_named(void **state)
 }
 
 /* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
-static void full_disks_keep_the_older_checkpoint(void **state)
+TEST(full_disks_keep_the_older_checkpoint)
 {
-    (void)state;
     cs_corpus corpus = corpus_of();
     cs_cooc_options o = options_of("ar", "nearest:3");
     cs_cooc whole = {0}, m = {0};
@@ -241,9 +234,8 @@ static void full_disks_keep_the_older_checkpoint(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     cs_corpus corpus = corpus_of();
     cs_cooc_options o = options_of("ar", "nearest:2");
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
@@ -264,16 +256,4 @@ static void every_allocation_may_fail(void **state)
     }
     assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
     cs_corpus_free(&corpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed_is_uninterrupted),
-        cmocka_unit_test(other_builds_are_refused),
-        cmocka_unit_test(damage_is_named),
-        cmocka_unit_test(full_disks_keep_the_older_checkpoint),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,17 +1,12 @@
 /* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
  * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
 
 enum { OUTPUTS = 3, TEXTS = 2, WIDTH = 8, ROWS = 10 };
 
@@ -54,9 +49,8 @@ static void check_sight(backend_open open, const model_case *what, bool training
     world_close(&world);
 }
 
-static void texts_see_what_they_may(void **state)
+TEST(texts_see_what_they_may)
 {
-    (void)state;
     for (const backend_open *open = model_backends; *open; ++open) {
         for (const model_case *what = classifier_cases; what->name; ++what) {
             check_sight(*open, what, false);
@@ -74,9 +68,8 @@ static void mean_head(cs_model_config *c)
 
 /* Logits of gpt2's head, a matrix: of the mean they are the mean of those of the rows, taken here
  * from the top of the same encoder. Double: sums of at most 5 rows of order 10 to a few eps. */
-static void the_mean_is_the_mean(void **state)
+TEST(the_mean_is_the_mean)
 {
-    (void)state;
     const model_case what = {"mean", CS_FORM_SINGLE, CS_ARCH_GPT2, CS_LOSS_CROSS_ENTROPY,
                              mean_head};
     cs_model_config config = case_config(&what, false);
@@ -123,9 +116,8 @@ static void the_mean_is_the_mean(void **state)
 
 /* transformers: GPT2ForSequenceClassification has none, BertForSequenceClassification one before
  * the outputs, RobertaClassificationHead one before each matrix. */
-static void dropout_of_heads(void **state)
+TEST(dropout_of_heads)
 {
-    (void)state;
     for (const model_case *what = classifier_cases; what->name; ++what) {
         for (int training = 0; training < 2; ++training) {
             cs_model_config config = case_config(what, true);
@@ -164,9 +156,8 @@ static cs_status build(const cs_model_config *config, const cs_network_options *
     return status;
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     const model_case *what = &classifier_cases[0];
     cs_model_config config = case_config(what, false), plain = config, value = config, bad;
     cs_network_options good = case_options(what, true), o;
@@ -229,9 +220,8 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
 
 /* Of a two-stream model with a decoder's parameters beside it: the encoder moves, the head keeps
  * its own values, also where both have one. */
-static void encoders_are_taken(void **state)
+TEST(encoders_are_taken)
 {
-    (void)state;
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};
     cs_backend *backend = NULL;
     cs_model from = {0}, to = {0}, again = {0};
@@ -260,7 +250,7 @@ static void encoders_are_taken(void **state)
     cs_backend_free(&backend);
 }
 
-static void files_keep_all(void **state)
+TEST_IN_DIR(files_keep_all)
 {
     for (const model_case *what = classifier_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
@@ -281,14 +271,4 @@ static void files_keep_all(void **state)
         cs_model_free(&back);
         cs_backend_free(&backend);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_see_what_they_may), cmocka_unit_test(the_mean_is_the_mean),
-        cmocka_unit_test(dropout_of_heads),        cmocka_unit_test(refusals),
-        cmocka_unit_test(encoders_are_taken),      TEST_IN_DIR(files_keep_all),
-    };
-    return cmocka_run_group_tests_name("classifier", tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* Collective operations over a group of threads, against their meaning. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/comm.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm_threads.h"
+#include "dist/comm.h"
+#include "test.h"
 
 enum { MOST = 20000 };
 
@@ -128,9 +123,8 @@ static cs_status sums(cs_comm *c, void *ctx)
     return CS_OK;
 }
 
-static void operations_mean_what_they_say(void **state)
+TEST(operations_mean_what_they_say)
 {
-    (void)state;
     static double seen[2][MOST_RANKS][MOST];
     for (int ranks = 1; ranks <= MOST_RANKS; ++ranks) {
         expect_ok(ranks, slices_cover, NULL);
@@ -174,9 +168,8 @@ static cs_status all_fail_alike(cs_comm *c, void *ctx)
     return cs_comm_agree(c, cs_fail(CS_ERR_INPUT, "m.npz: no such file"));
 }
 
-static void ranks_agree_on_failures(void **state)
+TEST(ranks_agree_on_failures)
 {
-    (void)state;
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024], want[1024];
     for (int ranks = 1; ranks <= MOST_RANKS; ++ranks) {
@@ -211,22 +204,11 @@ static cs_status long_sum(cs_comm *c, void *ctx)
 }
 
 /* The formulas of comm.h. */
-static void bytes_are_as_stated(void **state)
+TEST(bytes_are_as_stated)
 {
-    (void)state;
     cs_status status[MOST_RANKS];
     for (int ranks = 1; ranks <= MOST_RANKS; ++ranks) {
         int64_t sent = run_ranks(ranks, long_sum, NULL, status, NULL);
         assert_int_equal(sent, (int64_t)2 * (ranks - 1) * MOST * 8);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_mean_what_they_say),
-        cmocka_unit_test(ranks_agree_on_failures),
-        cmocka_unit_test(bytes_are_as_stated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, the document jackknife, principal
  * angles. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/connectivity.h"
-#include "analysis/subspace.h"
+#include "analysis/measures/connectivity.h"
+#include "analysis/measures/subspace.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "test.h"
 
 enum { MOST = 8 };
 
@@ -64,9 +59,8 @@ static double true_conductance(int64_t rows, int64_t cols, const double *a)
 /* (1 - sigma_2)/2 <= h <= sweep <= sqrt(1 - sigma_2^2) on random connected graphs, h from all
  * subsets. Rounding of the sums is below 1e-13; the singular value enters with its residual, 1e-12.
  */
-static void sweep_lies_between_the_true_minimum_and_cheeger(void **state)
+TEST(sweep_lies_between_the_true_minimum_and_cheeger)
 {
-    (void)state;
     for (uint64_t trial = 0; trial < 200; ++trial) {
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, trial);
         int64_t rows = 1 + cs_rng_below(&rng, 5), cols = 1 + cs_rng_below(&rng, 5);
@@ -109,9 +103,8 @@ static void sweep_lies_between_the_true_minimum_and_cheeger(void **state)
 /* group-ar, t = 2, s = 6: B is 5 x 5 with sigma_j = cos(j pi / 9), bounds 0.03015 and 0.34202
  * (theory). Events of the group plans with first group 1 and 2: prefixes 1, 3, 5 and 2, 4 predict
  * their next two tokens. */
-static void group_ar_has_the_known_gap(void **state)
+TEST(group_ar_has_the_known_gap)
 {
-    (void)state;
     double a[25] = {0};
     for (int i = 0; i < 5; ++i) { /* row: prefix i + 1, column: target i + 2 and i + 3 */
         a[i * 5 + i] = 1.0;
@@ -135,9 +128,8 @@ static void group_ar_has_the_known_gap(void **state)
     cs_csr_free(&m);
 }
 
-static void two_components_report_the_heavier(void **state)
+TEST(two_components_report_the_heavier)
 {
-    (void)state;
     const double a[16] = {3, 1, 0, 0, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
     cs_csr m = sparse(4, 4, a);
     cs_connectivity c = {0};
@@ -157,9 +149,8 @@ static void two_components_report_the_heavier(void **state)
 /* The cycle of 2 x 700 nodes: its second value, cos(pi / 700), is 1e-5 from the first and double,
  * so one iteration of ARPACK leaves it unknown. A sigma_2 of 0, hence an upper bound of 1, would be
  * an invention. */
-static void a_cut_without_its_second_triplet_is_refused(void **state)
+TEST(a_cut_without_its_second_triplet_is_refused)
 {
-    (void)state;
     enum { N = 700 };
     cs_csr a = {0};
     assert_int_equal(cs_csr_init(&a, N, N, 2 * N), CS_OK);
@@ -195,9 +186,8 @@ static cs_status count_tokens(void *ctx, const cs_corpus *corpus, double *values
 
 /* For a sum over documents the leave-one-block-out values are total - block, so se^2 = (B-1)/B sum
  * (block - mean)^2. */
-static void jackknife_of_a_sum_has_its_closed_form(void **state)
+TEST(jackknife_of_a_sum_has_its_closed_form)
 {
-    (void)state;
     enum { DOCUMENTS = 40, BLOCKS = 5 };
     int64_t ptr[DOCUMENTS + 1] = {0};
     int32_t token[DOCUMENTS * DOCUMENTS] = {0}, label[DOCUMENTS];
@@ -241,9 +231,8 @@ static void jackknife_of_a_sum_has_its_closed_form(void **state)
 
 /* Planes spanned by (e1, e3) and by e1, e3 turned by known angles in their own coordinate planes.
  */
-static void principal_angles_are_exact_at_both_ends(void **state)
+TEST(principal_angles_are_exact_at_both_ends)
 {
-    (void)state;
     const double wanted[3] = {1e-9, 0.7, M_PI / 2};
     cs_dense a = {0}, b = {0};
     assert_int_equal(cs_dense_init(&a, 8, 3), CS_OK);
@@ -262,17 +251,4 @@ static void principal_angles_are_exact_at_both_ends(void **state)
     }
     cs_dense_free(&a);
     cs_dense_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweep_lies_between_the_true_minimum_and_cheeger),
-        cmocka_unit_test(group_ar_has_the_known_gap),
-        cmocka_unit_test(two_components_report_the_heavier),
-        cmocka_unit_test(a_cut_without_its_second_triplet_is_refused),
-        cmocka_unit_test(jackknife_of_a_sum_has_its_closed_form),
-        cmocka_unit_test(principal_angles_are_exact_at_both_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

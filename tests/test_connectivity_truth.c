@@ -1,22 +1,17 @@
 /* cli: the table of true quantities that claims are ranked against. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "analysis/measures/connectivity_truth.h"
 #include "base/mem.h"
-#include "cli/connectivity_truth.h"
 #include "io/file.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "test.h"
 
 static const char header[] = "series,target_position,context,metric,definition,value,se\n";
 
-static void truth_is_read_and_oriented(void **state)
+TEST_IN_DIR(truth_is_read_and_oriented)
 {
     const char *path = in_dir(state, "connectivity.csv");
     static const char text[] =
@@ -46,7 +41,7 @@ static void truth_is_read_and_oriented(void **state)
 }
 
 /* One degree of freedom less than blocks; none known without the column or a number in it. */
-static void truth_has_blocks(void **state)
+TEST_IN_DIR(truth_has_blocks)
 {
     const char *path = in_dir(state, "connectivity.csv");
     static const char text[] = "series,target_position,metric,value,se,blocks\n"
@@ -58,7 +53,7 @@ static void truth_has_blocks(void **state)
     assert_int_equal(m[0].truth[3].freedom, 0);
 }
 
-static void bad_truth_is_named(void **state)
+TEST_IN_DIR(bad_truth_is_named)
 {
     static const struct {
         const char *text, *reason;
@@ -93,22 +88,11 @@ static cs_status read_truth(const char *path)
     return cs_truth_read(path, 2, m);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     const char *path = in_dir(state, "connectivity.csv");
     char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
     OK(cs_file_write(path, text, (int64_t)strlen(text)));
     cs_free(text);
     fail_each_allocation(read_truth, path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(truth_is_read_and_oriented),
-        TEST_IN_DIR(truth_has_blocks),
-        TEST_IN_DIR(bad_truth_is_named),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

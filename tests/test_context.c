@@ -1,20 +1,15 @@
 /* cooc/context: exact weights against enumeration of every conditioning set, keys and
  * sampled plans. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 enum { ROW_TEXT = 160 };
 
@@ -211,7 +206,7 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
     const double tolerance = 1e-12;
     assert_true(fabs(got.sum + dropped - 1) < 10 * tolerance);
     assert_true(fabs(dropped - want_dropped) < tolerance);
-    int64_t d = cs_context_denominator(plan);
+    int64_t d = cs_context_denominator(plan, false);
     for (int64_t i = 0; i < got.count && d > 0; ++i) {
         double units = got.entry[i].weight * cs_context_predicted(plan, s) * (double)d;
         assert_true(fabs(units - rint(units)) < 1e-6 && rint(units) >= 1);
@@ -247,9 +242,8 @@ static void check_objective(const char *spec, int64_t shortest, int64_t longest)
     }
 }
 
-static void masked_weights_are_exact(void **state)
+TEST(masked_weights_are_exact)
 {
-    (void)state;
     check_objective("masked:unmasked=1", 2, 8);
     check_objective("masked:unmasked=4", 5, 10);
     check_objective("masked:mask-ratio=0.15", 2, 10);
@@ -259,9 +253,8 @@ static void masked_weights_are_exact(void **state)
     check_objective("bernoulli-masked:mask-ratio=0.4,empty-prefix=shared,event-weight=mask", 2, 6);
 }
 
-static void permuted_weights_are_exact(void **state)
+TEST(permuted_weights_are_exact)
 {
-    (void)state;
     check_objective("permuted-ar", 2, 8);
     check_objective("permuted-ar:empty-prefix=class", 2, 6);
     check_objective("gvp:segmentation=fixed,groups=2", 3, 8);
@@ -270,9 +263,8 @@ static void permuted_weights_are_exact(void **state)
     check_objective("gvp:segmentation=mixed,groups=2", 4, 8);
 }
 
-static void prefix_weights_are_exact(void **state)
+TEST(prefix_weights_are_exact)
 {
-    (void)state;
     check_objective("ar", 2, 10);
     check_objective("ar:empty-prefix=shared", 2, 6);
     check_objective("diverse-ar:t=3", 2, 9);
@@ -281,9 +273,8 @@ static void prefix_weights_are_exact(void **state)
 }
 
 /* Under ar and nearest:2 the rows are trigram histories, each with the same weight. */
-static void ar_nearest_is_an_ngram(void **state)
+TEST(ar_nearest_is_an_ngram)
 {
-    (void)state;
     int64_t s = 5, start = 0, document = 0;
     int32_t length = 5;
     cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
@@ -293,7 +284,7 @@ static void ar_nearest_is_an_ngram(void **state)
     cs_context_plan *plan = NULL;
     table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-    assert_int_equal(cs_context_denominator(plan), 1);
+    assert_int_equal(cs_context_denominator(plan, false), 1);
     assert_int_equal(cs_context_visit(plan, &corpus, &sequences, 0, collect, &t, NULL), CS_OK);
     assert_int_equal(t.count, 4);
     for (int64_t k = 1; k < 5; ++k) {
@@ -333,9 +324,8 @@ static void gather(const char *spec, const char *mode, int64_t draws, uint64_t s
 }
 
 /* The same context has the same key whichever objective it comes from. */
-static void keys_agree_between_objectives(void **state)
+TEST(keys_agree_between_objectives)
 {
-    (void)state;
     int64_t s = 6;
     double dropped;
     cs_corpus corpus = small_corpus(1, &s, 50, 0, 7);
@@ -365,9 +355,8 @@ static cs_status collect_any_order(void *ctx, const cs_contribution *c)
 
 /* Sampled plans approach the exact weights: with d draws an entry of weight w has a standard error
  * below sqrt(w s / d) (at most one event of weight <= 1 hits it per draw of mean weight 1). */
-static void draws_approach_exact_weights(void **state)
+TEST(draws_approach_exact_weights)
 {
-    (void)state;
     enum { DRAWS = 20000 };
     int64_t s = 6;
     cs_corpus corpus = small_corpus(1, &s, 1000, 0, 3);
@@ -417,17 +406,4 @@ static void draws_approach_exact_weights(void **state)
         }
     }
     cs_corpus_free(&corpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masked_weights_are_exact),
-        cmocka_unit_test(permuted_weights_are_exact),
-        cmocka_unit_test(prefix_weights_are_exact),
-        cmocka_unit_test(ar_nearest_is_an_ngram),
-        cmocka_unit_test(keys_agree_between_objectives),
-        cmocka_unit_test(draws_approach_exact_weights),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

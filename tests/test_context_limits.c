@@ -1,19 +1,14 @@
 /* cooc/context: long documents, bad input, denominators, keys of all kinds, failed
  * allocations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "cooc/context_private.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 static cs_status sum_up(void *ctx, const cs_contribution *c)
 {
@@ -22,9 +17,8 @@ static cs_status sum_up(void *ctx, const cs_contribution *c)
 }
 
 /* A long document: nearness decays geometrically, so few patterns hold all but 2^-50. */
-static void long_documents_are_within_reach(void **state)
+TEST(long_documents_are_within_reach)
 {
-    (void)state;
     int64_t s = 20000;
     cs_corpus corpus = small_corpus(1, &s, 100, 0, 9);
     int64_t start = 0, document = 0;
@@ -71,9 +65,8 @@ static void expect_failure(const char *spec, cs_context context, int64_t draws, 
 }
 
 /* What the refusals suggest is accepted, and nothing below 2^20 patterns a target is refused. */
-static void suggested_limits_are_enough(void **state)
+TEST(suggested_limits_are_enough)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int64_t n, length;
@@ -100,9 +93,8 @@ static void suggested_limits_are_enough(void **state)
 }
 
 /* A corpus may be too large where each of its targets is not. */
-static void too_many_in_all_is_named(void **state)
+TEST(too_many_in_all_is_named)
 {
-    (void)state;
     enum { COUNT = 20000 };
     static int64_t start[COUNT], document[COUNT];
     static int32_t length[COUNT];
@@ -129,9 +121,8 @@ static void too_many_in_all_is_named(void **state)
     cs_context_plan_free(&plan);
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     const cs_context all = {CS_CONTEXT_ALL, 1, false};
     expect_failure("masked:mask-ratio=0.5", all, 0, 64,
                    "all under masked at length 64 has 5.86e+19 contexts: give --draws or "
@@ -162,9 +153,8 @@ static void bad_input_is_named(void **state)
 }
 
 /* Denominators that can be counted by hand. */
-static void denominators_are_the_least(void **state)
+TEST(denominators_are_the_least)
 {
-    (void)state;
     static const struct {
         const char *spec, *mode;
         int64_t length, expected;
@@ -185,7 +175,7 @@ static void denominators_are_the_least(void **state)
         assert_int_equal(cs_objective_parse(cases[i].spec, &objective), CS_OK);
         assert_int_equal(cs_context_parse(cases[i].mode, &options.context), CS_OK);
         assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-        assert_int_equal(cs_context_denominator(plan), cases[i].expected);
+        assert_int_equal(cs_context_denominator(plan, false), cases[i].expected);
         cs_context_plan_free(&plan);
     }
 }
@@ -197,9 +187,8 @@ static int by_key(const void *x, const void *y)
 
 /* XXH3 mixes short inputs with the seed by an exclusive or, so small seeds and small numbers can
  * cancel: no two keys of any kinds may be equal. */
-static void keys_of_all_kinds_differ(void **state)
+TEST(keys_of_all_kinds_differ)
 {
-    (void)state;
     enum { KINDS = 5, WHERE = 64, WHAT = 64, KEYS = KINDS * 2 * WHERE * WHAT };
     cs_hash128 *key = malloc(KEYS * sizeof *key);
     assert_non_null(key);
@@ -219,9 +208,8 @@ static void keys_of_all_kinds_differ(void **state)
     free(key);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     int64_t s = 6;
     cs_corpus corpus = small_corpus(1, &s, 5, 0, 1);
     const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2"};
@@ -255,16 +243,39 @@ static void every_allocation_may_fail(void **state)
     cs_corpus_free(&corpus);
 }
 
-int main(void)
+/* A mistyped mode is told what it may have meant, with its number; each has another name. */
+TEST(modes_have_names)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_documents_are_within_reach),
-        cmocka_unit_test(suggested_limits_are_enough),
-        cmocka_unit_test(too_many_in_all_is_named),
-        cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(denominators_are_the_least),
-        cmocka_unit_test(keys_of_all_kinds_differ),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"neares:2", "unknown context 'neares:2'; did you mean nearest:2?"},
+        {"documnet", "unknown context 'documnet'; did you mean document?"},
+        {"eahc:5", "unknown context 'eahc:5'; did you mean each:5?"},
+        {"sentence", "unknown context 'sentence': one of all, nearest:N, each:W, document"},
+        {"nearest", "context 'nearest': nearest:N wants an integer N in 1..1048576"},
+        {"window:x", "context 'window:x': each:W wants an integer W in 1..1048576"},
+        {"all:3", "context 'all:3': all takes no number"}};
+    static const struct {
+        const char *text;
+        cs_context context;
+        bool tokens;
+    } right[] = {{"full", {CS_CONTEXT_ALL, 1, false}, false},
+                 {"closest:3", {CS_CONTEXT_NEAREST, 3, true}, false},
+                 {"window:5", {CS_CONTEXT_EACH, 5, false}, true},
+                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false}, false}};
+    cs_context context;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        cs_reason_clear();
+        assert_int_equal(cs_context_parse(wrong[i].text, &context), CS_ERR_USAGE);
+        assert_string_equal(cs_reason(), wrong[i].says);
+    }
+    cs_reason_clear();
+    for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {
+        assert_int_equal(cs_context_parse(right[i].text, &context), CS_OK);
+        assert_int_equal(context.mode, right[i].context.mode);
+        assert_int_equal(context.n, right[i].context.n);
+        assert_int_equal(cs_context_given(&context), right[i].context.given);
+        assert_int_equal(cs_context_rows_are_tokens(&context), right[i].tokens);
+    }
 }

@@ -1,14 +1,8 @@
 /* Corpora: every source, its bad inputs, the split, selection. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -17,6 +11,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/corpus.h"
 
 static void assert_same(const cs_corpus *a, const cs_corpus *b)
@@ -35,7 +30,7 @@ static void assert_same(const cs_corpus *a, const cs_corpus *b)
 
 /* --- tab-separated and plain text ------------------------------------------------------------ */
 
-static void tsv_gives_labelled_documents(void **state)
+TEST_IN_DIR(tsv_gives_labelled_documents)
 {
     const char *content = "zoo\tThe cat, the DOG.\r\nart\ta cat\n\n\tno label here\nzoo\t42\n";
     const char *path = put(state, "c.tsv", content);
@@ -65,7 +60,7 @@ static void tsv_gives_labelled_documents(void **state)
     cs_corpus_free(&c); /* accepts a zeroed object */
 }
 
-static void tsv_columns_are_chosen(void **state)
+TEST_IN_DIR(tsv_columns_are_chosen)
 {
     const char *path = put(state, "c.tsv", "k1\talpha beta\tx\textra\nk2\tgamma\ty\n");
     cs_corpus_options o = {.label_column = 3, .text_column = 2};
@@ -85,7 +80,7 @@ static void tsv_columns_are_chosen(void **state)
     assert_null(out.token);
 }
 
-static void bad_text_is_refused_with_its_place(void **state)
+TEST_IN_DIR(bad_text_is_refused_with_its_place)
 {
     static const struct {
         const char *name, *content, *reason;
@@ -96,7 +91,7 @@ static void bad_text_is_refused_with_its_place(void **state)
         {"c.txt", "\n\r\n\n", "c.txt: no documents (empty)", 0},
         {"d.txt", "one\ntwo words\n", "none of the 2 documents has 3 tokens or more", 3},
         {"e.txt", "fine\nbad \xC3\x28\n", "e.txt:2: byte 5: invalid UTF-8 (0xC3 0x28)", 0},
-        {"f.csv", "x,y\n", "f.csv: not a directory, .tsv, .txt or .npy", 0},
+        {"f.csv", "x,y\n", "f.csv: not a directory, .tsv, .txt, .jsonl", 0},
         {"g.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "LFS", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -114,7 +109,7 @@ static void bad_text_is_refused_with_its_place(void **state)
                  "absent.txt: no such file");
 }
 
-static void options_out_of_range_are_named(void **state)
+TEST_IN_DIR(options_out_of_range_are_named)
 {
     const char *path = put(state, "c.txt", "a\n");
     static const struct {
@@ -135,7 +130,7 @@ static void options_out_of_range_are_named(void **state)
     }
 }
 
-static void plain_text_by_line_or_whole(void **state)
+TEST_IN_DIR(plain_text_by_line_or_whole)
 {
     const char *path = put(state, "c.txt", "\xEF\xBB\xBFone two\n\nthree\r\nfour");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE};
@@ -152,7 +147,7 @@ static void plain_text_by_line_or_whole(void **state)
     cs_corpus_free(&c);
 }
 
-static void vocabulary_is_capped_by_frequency(void **state)
+TEST_IN_DIR(vocabulary_is_capped_by_frequency)
 {
     const char *path = put(state, "c.txt", "b b b a a c\nd <unk> a\nz z z z\n");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
@@ -180,7 +175,7 @@ static void vocabulary_is_capped_by_frequency(void **state)
     cs_corpus_free(&c);
 }
 
-static void one_document_is_a_corpus(void **state)
+TEST_IN_DIR(one_document_is_a_corpus)
 {
     cs_corpus c = loaded(put(state, "c.txt", "x"), NULL);
     assert_int_equal(c.documents, 1);
@@ -191,7 +186,7 @@ static void one_document_is_a_corpus(void **state)
 
 /* --- the split ------------------------------------------------------------------------------- */
 
-static void split_follows_share_and_seed(void **state)
+TEST_IN_DIR(split_follows_share_and_seed)
 {
     enum { N = 20000 };
     const char *path = in_dir(state, "c.txt");
@@ -236,7 +231,7 @@ static const char *sha256_of(const char *text)
     return hex[turn];
 }
 
-static void directory_of_classes(void **state)
+TEST_IN_DIR(directory_of_classes)
 {
     const char *top = strdupa(put_dir(state, "top"));
     (void)put_dir(state, "top/b");
@@ -276,7 +271,7 @@ static void directory_of_classes(void **state)
                  "\"file\" is a file and \"b\" is not");
 }
 
-static void directory_of_files(void **state)
+TEST_IN_DIR(directory_of_files)
 {
     const char *top = strdupa(put_dir(state, "flat"));
     cs_corpus out = {0};
@@ -308,7 +303,7 @@ static const char *put_ids(void **state, const char *name, int ndim, const int64
     return path;
 }
 
-static void npy_gives_token_ids(void **state)
+TEST_IN_DIR(npy_gives_token_ids)
 {
     const int64_t ids[] = {5, 0, 2, 7, -1, -1, -1, -1, -1, 3, 3, -1};
     const char *path = put_ids(state, "rows.npy", 2, (int64_t[]){4, 3}, ids);
@@ -328,7 +323,7 @@ static void npy_gives_token_ids(void **state)
     cs_corpus_free(&c);
 }
 
-static void npy_refuses_bad_ids(void **state)
+TEST_IN_DIR(npy_refuses_bad_ids)
 {
     cs_corpus out = {0};
     const int64_t negative[] = {1, 2, 3, -7};
@@ -370,7 +365,7 @@ static void npy_refuses_bad_ids(void **state)
 
 /* --- selection -------------------------------------------------------------------------------- */
 
-static void selection_keeps_words_and_classes(void **state)
+TEST_IN_DIR(selection_keeps_words_and_classes)
 {
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");
     cs_corpus_options o = {.vocab_size = 2};
@@ -440,7 +435,7 @@ static void every_allocation_failed(const char *path)
     }
 }
 
-static void loading_survives_failed_allocations(void **state)
+TEST_IN_DIR(loading_survives_failed_allocations)
 {
     every_allocation_failed(put(state, "c.tsv", "x\tone two\ny\tthree \xC3\xA9\n"));
     every_allocation_failed(put(state, "c.txt", "one two\nthree\n"));
@@ -450,25 +445,4 @@ static void loading_survives_failed_allocations(void **state)
     every_allocation_failed(top);
     const int64_t ids[] = {5, 0, 2, 7};
     every_allocation_failed(put_ids(state, "r.npy", 2, (int64_t[]){2, 2}, ids));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(tsv_gives_labelled_documents),
-        TEST_IN_DIR(tsv_columns_are_chosen),
-        TEST_IN_DIR(bad_text_is_refused_with_its_place),
-        TEST_IN_DIR(options_out_of_range_are_named),
-        TEST_IN_DIR(plain_text_by_line_or_whole),
-        TEST_IN_DIR(vocabulary_is_capped_by_frequency),
-        TEST_IN_DIR(one_document_is_a_corpus),
-        TEST_IN_DIR(split_follows_share_and_seed),
-        TEST_IN_DIR(directory_of_classes),
-        TEST_IN_DIR(directory_of_files),
-        TEST_IN_DIR(npy_gives_token_ids),
-        TEST_IN_DIR(npy_refuses_bad_ids),
-        TEST_IN_DIR(selection_keeps_words_and_classes),
-        TEST_IN_DIR(loading_survives_failed_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

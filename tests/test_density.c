@@ -1,27 +1,21 @@
 /* linalg/density, linalg/jacobi and base/student against closed forms, dense SVDs and their own
  * promises of coverage. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
-#include "base/student.h"
 #include "linalg/density.h"
-#include "linalg/jacobi.h"
+#include "linalg/jacobi_private.h"
 #include "linalg_support.h"
+#include "stats/student.h"
+#include "test.h"
 
 enum { ORDER = 24 };
 
 /* --- student ---------------------------------------------------------------------------------- */
 
-static void student_widths_are_those_of_the_tables(void **state)
+TEST(student_widths_are_those_of_the_tables)
 {
-    (void)state;
     /* One and two degrees of freedom in closed form: tan(pi p / 2) and p sqrt(2 / (1 - p^2)). */
     assert_true(fabs(cs_student_width(0.95, 1) / tan(0.95 * M_PI / 2) - 1) < 1e-12);
     assert_true(fabs(cs_student_width(0.95, 2) / (0.95 * sqrt(2 / (1 - 0.9025))) - 1) < 1e-12);
@@ -43,9 +37,8 @@ static cs_jacobi semicircle(int64_t order, double *room)
     return j;
 }
 
-static void the_rule_of_the_semicircle(void **state)
+TEST(the_rule_of_the_semicircle)
 {
-    (void)state;
     double own[2 * ORDER], room[1000], node[ORDER], weight[ORDER];
     for (int64_t q = 1; q <= ORDER; ++q) {
         cs_jacobi j = semicircle(q, own);
@@ -61,9 +54,8 @@ static void the_rule_of_the_semicircle(void **state)
 
 /* The bounds hold the truth, and lie apart by the Christoffel number 1 / sum_{k<=q} U_k(x)^2: no
  * better ones exist. */
-static void bounds_are_the_sharp_ones(void **state)
+TEST(bounds_are_the_sharp_ones)
 {
-    (void)state;
     double own[2 * ORDER], room[1000];
     int compared = 0;
     for (int64_t q = 1; q <= ORDER; ++q) {
@@ -90,9 +82,8 @@ static void bounds_are_the_sharp_ones(void **state)
 }
 
 /* x^2 times the semicircle: mass 1/4 and moments C_{k+1} / 4^{k+1}, C the Catalan numbers. */
-static void a_measure_times_its_square(void **state)
+TEST(a_measure_times_its_square)
 {
-    (void)state;
     double own[2 * ORDER], alpha[ORDER], beta[ORDER], room[1000], node[ORDER], weight[ORDER];
     cs_jacobi j = semicircle(ORDER, own), squared = {.alpha = alpha, .beta = beta};
     OK(cs_jacobi_squared(&j, room, &squared));
@@ -192,9 +183,8 @@ static cs_density_options options_of(int64_t samples, int64_t degree, uint64_t s
 }
 
 /* A multiple of the identity: one value, no variance, no quadrature error. */
-static void the_identity_is_exact(void **state)
+TEST(the_identity_is_exact)
 {
-    (void)state;
     matrix m;
     matrix_open(diagonal(200, half), 1, &m);
     cs_density_options o = options_of(3, 4, 1);
@@ -218,9 +208,8 @@ static void the_identity_is_exact(void **state)
 
 /* Hypercube of dimension 8, edges over 8: sigma = |8 - 2 k| / 8 with multiplicity C(8, k): five
  * values, so five steps give what twenty do, and the intervals hold the counts. */
-static void a_hypercube_ends_in_five_steps(void **state)
+TEST(a_hypercube_ends_in_five_steps)
 {
-    (void)state;
     enum { D = 8, N = 1 << D };
     cs_csr a = {0};
     OK(cs_csr_init(&a, N, N, N * D));
@@ -259,9 +248,8 @@ static void a_hypercube_ends_in_five_steps(void **state)
 /* A bipartite cycle of n + n nodes, sigma = |cos(pi j / n)|: the smoothed density's quadrature
  * error, sampling taken away by comparing with a degree that ends the space, is within its bound,
  * and the bound is of use. */
-static void the_density_is_within_its_quadrature_bound(void **state)
+TEST(the_density_is_within_its_quadrature_bound)
 {
-    (void)state;
     enum { N = 150 };
     cs_csr a = {0};
     OK(cs_csr_init(&a, N, N, 2 * N));
@@ -326,11 +314,10 @@ static void random_problem(matrix *m, double *sigma)
 
 /* 400 seeds. Sums have no quadrature error: Student's interval, which covers in 95% of all cases if
  * samples are normal; two per cent are allowed for that they are not. With p = 0.93 fewer than 342
- * covered have a probability below 1e-6 (normal approximation, 4.8 deviations of 5.1), with p <=
- * 0.97 all 400 one of 5e-6. Counts and partial sums cover at least as often: p = 0.93. */
-static void intervals_cover_as_often_as_they_say(void **state)
+ * covered have a probability below 1e-6 (normal approximation, 4.8 deviations of 5.1), with
+ * p <= 0.97 all 400 one of 5e-6. Counts and partial sums cover at least as often: p = 0.93. */
+TEST(intervals_cover_as_often_as_they_say)
 {
-    (void)state;
     enum { SEEDS = 400, COLS = 60, LEAST = 342 };
     double sigma[COLS], sum2 = 0, sum4 = 0;
     matrix m;
@@ -377,9 +364,8 @@ static double ten_ones(int64_t i)
     return i < 10 ? 1 : 0.2 + 0.005 * (double)(i - 10);
 }
 
-static void known_copies_are_taken_out(void **state)
+TEST(known_copies_are_taken_out)
 {
-    (void)state;
     enum { N = 100 };
     matrix m;
     matrix_open(diagonal(N, ten_ones), 1, &m);
@@ -435,9 +421,8 @@ static void known_copies_are_taken_out(void **state)
     matrix_close(&m);
 }
 
-static void threads_do_not_change_bits(void **state)
+TEST(threads_do_not_change_bits)
 {
-    (void)state;
     cs_density one = {0}, other = {0};
     for (int threads = 1; threads <= 4; ++threads) {
         matrix m;
@@ -464,9 +449,8 @@ static double too_large(int64_t i)
     return i == 3 ? 1e200 : 1;
 }
 
-static void bad_options_are_named(void **state)
+TEST(bad_options_are_named)
 {
-    (void)state;
     matrix m;
     matrix_open(diagonal(5, half), 1, &m);
     double negative = -0.5;
@@ -495,9 +479,8 @@ static void bad_options_are_named(void **state)
     matrix_close(&m);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     matrix m;
     matrix_open(random_sparse(40, 30, 0.2, 3), 1, &m);
     cs_status status = CS_ERR_MEMORY;
@@ -515,23 +498,4 @@ static void every_failed_allocation_is_reported(void **state)
         cs_density_free(&d);
     }
     matrix_close(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student_widths_are_those_of_the_tables),
-        cmocka_unit_test(the_rule_of_the_semicircle),
-        cmocka_unit_test(bounds_are_the_sharp_ones),
-        cmocka_unit_test(a_measure_times_its_square),
-        cmocka_unit_test(the_identity_is_exact),
-        cmocka_unit_test(a_hypercube_ends_in_five_steps),
-        cmocka_unit_test(the_density_is_within_its_quadrature_bound),
-        cmocka_unit_test(intervals_cover_as_often_as_they_say),
-        cmocka_unit_test(known_copies_are_taken_out),
-        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(bad_options_are_named),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 
 #include "base/status.h"
 #include "tensor/device.h"
 #include "tensor/plugin.h"
+#include "test.h"
 
 static bool driver_here(void)
 {
@@ -23,9 +19,8 @@ static bool driver_here(void)
     return driver != NULL;
 }
 
-static void unknown_word(void **state)
+TEST(unknown_word)
 {
-    (void)state;
     cs_backend *backend = NULL;
     assert_int_equal(cs_device_open("gpu", NULL, NULL, 0, &backend), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "\"gpu\" is not cpu, cuda or auto"));
@@ -33,9 +28,8 @@ static void unknown_word(void **state)
     cs_reason_clear();
 }
 
-static void cpu_by_name(void **state)
+TEST(cpu_by_name)
 {
-    (void)state;
     cs_backend *backend = NULL;
     char why[64] = "stale";
     assert_int_equal(cs_device_open("cpu", NULL, why, sizeof why, &backend), CS_OK);
@@ -44,9 +38,8 @@ static void cpu_by_name(void **state)
     cs_backend_free(&backend);
 }
 
-static void absent_plugin(void **state)
+TEST(absent_plugin)
 {
-    (void)state;
     cs_backend *backend = NULL;
     assert_int_equal(cs_backend_cuda("/nonexistent/cospec-cuda.so", NULL, &backend), CS_ERR_DEVICE);
     assert_non_null(strstr(cs_reason(), "/nonexistent/cospec-cuda.so: no GPU"));
@@ -57,9 +50,8 @@ static void absent_plugin(void **state)
 
 /* Asked for by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
  * same. */
-static void nothing_falls_back_silently(void **state)
+TEST(nothing_falls_back_silently)
 {
-    (void)state;
     cs_backend *backend = NULL;
     char why[512] = "";
     assert_int_equal(setenv("COSPEC_PLUGIN", "/nonexistent/cospec-cuda.so", 1), 0);
@@ -76,9 +68,8 @@ static void nothing_falls_back_silently(void **state)
 }
 
 /* The plug-in of this build where there is no driver; where there is one, tests/gpu has its say. */
-static void no_driver(void **state)
+TEST(no_driver)
 {
-    (void)state;
     cs_backend *backend = NULL;
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 64);
@@ -98,9 +89,8 @@ static void no_driver(void **state)
 
 /* The plug-in loads without a driver and was built for this program; opening it then names the
  * cause. */
-static void plugin_of_this_build(void **state)
+TEST(plugin_of_this_build)
 {
-    (void)state;
     cs_backend *backend = NULL;
     void *handle = dlopen("cospec-cuda.so", RTLD_NOW | RTLD_LOCAL);
     char self[4096];
@@ -135,9 +125,8 @@ static cs_status never(const cs_plugin_host *host, const cs_plugin_options *opti
     return CS_OK;
 }
 
-static void foreign_plugin(void **state)
+TEST(foreign_plugin)
 {
-    (void)state;
     cs_backend *backend = NULL;
     cs_plugin plugin = {.version = CS_PLUGIN_VERSION + 1, .open = never};
     cs_plugin_sizes(plugin.size);
@@ -157,9 +146,8 @@ static void foreign_plugin(void **state)
 }
 
 /* A shared object that is no plug-in: the test framework's library. */
-static void no_plugin_at_all(void **state)
+TEST(no_plugin_at_all)
 {
-    (void)state;
     cs_backend *backend = NULL;
     Dl_info about;
     void *symbol = dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests");
@@ -169,15 +157,4 @@ static void no_plugin_at_all(void **state)
     assert_int_equal(cs_backend_cuda(about.dli_fname, NULL, &backend), CS_ERR_DEVICE);
     assert_non_null(strstr(cs_reason(), "cannot load the plug-in"));
     cs_reason_clear();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_word),   cmocka_unit_test(cpu_by_name),
-        cmocka_unit_test(absent_plugin),  cmocka_unit_test(nothing_falls_back_silently),
-        cmocka_unit_test(no_driver),      cmocka_unit_test(plugin_of_this_build),
-        cmocka_unit_test(foreign_plugin), cmocka_unit_test(no_plugin_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

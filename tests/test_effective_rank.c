@@ -1,20 +1,16 @@
 /* analysis: effective ranks against closed forms, the numbers of docs/theory.md, and the jackknife
  * by its definition. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/dimension.h"
-#include "analysis/effective_rank.h"
+#include "analysis/measures/dimension.h"
+#include "analysis/measures/effective_rank.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "stats/student.h"
+#include "test.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
@@ -40,9 +36,8 @@ static cs_gram blocks_of(const float *x, int64_t n, int64_t d, int64_t blocks,
 }
 
 /* k equal values: every rank is k; rank_tau is tau k, rounded up and not. */
-static void flat_spectra(void **state)
+TEST(flat_spectra)
 {
-    (void)state;
     double lambda[40] = {0}, v[CS_RANK_MEASURES];
     for (int k = 1; k <= 40; ++k) {
         lambda[k - 1] = 1e-9;
@@ -62,9 +57,8 @@ static void flat_spectra(void **state)
 }
 
 /* lambda_k = 1/k for d = 768: harmonic sums. */
-static void harmonic_spectrum(void **state)
+TEST(harmonic_spectrum)
 {
-    (void)state;
     enum { D = 768 };
     double lambda[D], v[CS_RANK_MEASURES], h = 0, squares = 0, root = 0;
     for (int k = 1; k <= D; ++k) {
@@ -90,9 +84,8 @@ static void harmonic_spectrum(void **state)
     assert_true(fabs(v[CS_RANK_DECAY] - 1) < 1e-11);
 }
 
-static void spectra_at_the_edge(void **state)
+TEST(spectra_at_the_edge)
 {
-    (void)state;
     double v[CS_RANK_MEASURES];
     const double none[3] = {0}, one[1] = {2.5}, huge[2] = {1e300, 1e300};
     cs_rank_measures(3, none, 1e-6, &plain, v);
@@ -109,9 +102,8 @@ static void spectra_at_the_edge(void **state)
 
 /* The numbers of docs/theory.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
  * jackknife's errors, of which five are allowed. */
-static void the_numbers_of_the_theory(void **state)
+TEST(the_numbers_of_the_theory)
 {
-    (void)state;
     enum { N = 20000, D = 768 };
     float *x = normal_rows(N, D, 1.0, 1);
     for (int wide = 0; wide < 2; ++wide) {
@@ -132,9 +124,8 @@ static void the_numbers_of_the_theory(void **state)
 }
 
 /* Rank 3 in 50 columns: what is left of the others is rounding, and counts as 0. */
-static void rounding_has_no_rank(void **state)
+TEST(rounding_has_no_rank)
 {
-    (void)state;
     enum { N = 400, D = 50, R = 3 };
     float *a = normal_rows(N, R, 0, 2), *b = normal_rows(R, D, 0, 3);
     double *y = cs_calloc((int64_t)N * D, sizeof *y);
@@ -163,9 +154,8 @@ static void rounding_has_no_rank(void **state)
     cs_free(y);
 }
 
-static void fewer_rows_than_columns(void **state)
+TEST(fewer_rows_than_columns)
 {
-    (void)state;
     enum { N = 12, D = 60 };
     float *x = normal_rows(N, D, 0, 4);
     const cs_gram_options options = {.wide = true, .threads = 1, .shift = true};
@@ -187,9 +177,8 @@ static void fewer_rows_than_columns(void **state)
 }
 
 /* Leaving out block b by building the matrix without its rows. */
-static void jackknife_by_its_definition(void **state)
+TEST(jackknife_by_its_definition)
 {
-    (void)state;
     enum { N = 300, D = 20, B = 6 };
     float *x = normal_rows(N, D, 1.5, 5);
     const cs_gram_options options = {.wide = true, .threads = 2};
@@ -217,7 +206,8 @@ static void jackknife_by_its_definition(void **state)
         cs_gram_free(&one);
     }
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        int from = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
+        bool tau = m == CS_RANK_TAU || m == CS_RANK_TAU_CORRECTED;
+        int from = tau ? CS_RANK_TAU_INTERPOLATED : m;
         double mean = 0, sum = 0;
         for (int b = 0; b < B; ++b) {
             mean += theta[b][from] / B;
@@ -247,9 +237,8 @@ static void jackknife_by_its_definition(void **state)
 }
 
 /* One row of norm 1e4 among 2000, or an offset, rules the spectrum, and is seen. */
-static void outliers_are_seen(void **state)
+TEST(outliers_are_seen)
 {
-    (void)state;
     enum { N = 2000, D = 32 };
     float *x = normal_rows(N, D, 0, 6);
     for (int form = 0; form < 4; ++form) {
@@ -278,9 +267,8 @@ static void outliers_are_seen(void **state)
     cs_free(x);
 }
 
-static void definitions_say_what_was_done(void **state)
+TEST(definitions_say_what_was_done)
 {
-    (void)state;
     float x[12] = {1, 2, 3, 4, 0, 1, 5, 2, 2, 7, 1, 0};
     const cs_gram_options options = {.wide = true, .normalise = true, .shift = true, .threads = 1};
     cs_rank_options o = {.tau = 0.95, .eps = 1e-5, .centred = true, .tolerance = 0.25};
@@ -288,8 +276,9 @@ static void definitions_say_what_was_done(void **state)
     cs_effective_rank r = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     static const char *const part[CS_RANK_MEASURES] = {
-        ">= 0.95 sum",   "linear between", "p = sigma /",    "p = sigma^2 /", "eps = 1e-05",
-        "/ sum sigma^4", "/ sigma_1^2",    "> 0.25 sigma_1", "k = 11 to 3"};
+        ">= 0.95 sum", "linear between",          "p = sigma /", "p = sigma^2 /",
+        "eps = 1e-05", "/ sum sigma^4",           "/ sigma_1^2", "> 0.25 sigma_1",
+        "k = 11 to 3", "B theta - (B - 1) mean_b"};
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
         char *text = cs_rank_definition((cs_rank_measure)m, &o, &g, &r);
         assert_non_null(strstr(text, part[m]));
@@ -332,25 +321,45 @@ static cs_status whole(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(whole, "");
 }
 
-int main(void)
+/* What a nominal 95 % interval about rank_tau covers of the population's value, as it is and
+ * corrected: 100 samples of Gaussian rows with covariance diag(1/k).
+ * P(Bin(100, 0.95) < 86) < 2e-4. */
+TEST(corrected_rank_covers_the_population)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flat_spectra),
-        cmocka_unit_test(harmonic_spectrum),
-        cmocka_unit_test(spectra_at_the_edge),
-        cmocka_unit_test(the_numbers_of_the_theory),
-        cmocka_unit_test(rounding_has_no_rank),
-        cmocka_unit_test(fewer_rows_than_columns),
-        cmocka_unit_test(jackknife_by_its_definition),
-        cmocka_unit_test(outliers_are_seen),
-        cmocka_unit_test(definitions_say_what_was_done),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    enum { D = 16, N = 400, B = 20, SAMPLES = 100, LEAST = 86 };
+    double lambda[D], v[CS_RANK_MEASURES];
+    const cs_gram_options wide = {.wide = true};
+    cs_rank_options o = plain;
+    int covered = 0, plainly = 0;
+    for (int k = 0; k < D; ++k) {
+        lambda[k] = 1.0 / (k + 1);
+    }
+    cs_rank_measures(D, lambda, 1e-6, &plain, v);
+    assert_true(isnan(v[CS_RANK_TAU_CORRECTED])); /* of a spectrum alone there is none */
+    const double truth = v[CS_RANK_TAU_INTERPOLATED], width = cs_student_width(0.95, B - 1);
+    o.jackknife = true;
+    for (uint64_t i = 0; i < SAMPLES; ++i) {
+        cs_effective_rank r = {0};
+        float *x = normal_rows(N, D, 1, i);
+        cs_gram g = blocks_of(x, N, D, B, &wide);
+        OK(cs_effective_rank_of(&g, &o, &r));
+        double mean = 0, plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
+        for (int b = 0; b < B; ++b) {
+            mean += r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B;
+        }
+        const double corrected = r.value[CS_RANK_TAU_CORRECTED], se = r.se[CS_RANK_TAU_CORRECTED];
+        assert_true(fabs(corrected - (B * plug_in - (B - 1) * mean)) <= 1e-9);
+        assert_true(se == r.se[CS_RANK_TAU]);
+        covered += fabs(corrected - truth) <= width * se;
+        plainly += fabs(plug_in - truth) <= width * se;
+        cs_effective_rank_free(&r);
+        cs_gram_free(&g);
+        cs_free(x);
+    }
+    assert_true(covered >= LEAST && plainly < LEAST);
 }

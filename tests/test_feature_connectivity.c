@@ -1,20 +1,15 @@
 /* analysis: similarity of pairs of features in closed form, the jackknife by its definition, which
  * rows are taken. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/feature_connectivity.h"
+#include "analysis/measures/feature_connectivity.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "test.h"
 
 static bool near(double a, double b, double tolerance)
 {
@@ -27,9 +22,8 @@ static double quantile_of(const cs_feature_connectivity *c, int which)
 }
 
 /* Rows e_i: no pair is alike; with self-pairs n of them are 1. */
-static void orthonormal_rows(void **state)
+TEST(orthonormal_rows)
 {
-    (void)state;
     enum { N = 40 };
     static double x[N * N];
     for (int i = 0; i < N; ++i) {
@@ -61,9 +55,8 @@ static void orthonormal_rows(void **state)
 }
 
 /* Equal rows: cosines 1, inner products |x|^2; without their mean nothing is left. */
-static void equal_rows(void **state)
+TEST(equal_rows)
 {
-    (void)state;
     enum { N = 9, D = 4 };
     double x[N * D];
     for (int i = 0; i < N * D; ++i) {
@@ -93,9 +86,8 @@ static void equal_rows(void **state)
 }
 
 /* Clusters of a and b rows in orthogonal directions: a (a - 1) / 2 + b (b - 1) / 2 pairs are 1. */
-static void two_clusters(void **state)
+TEST(two_clusters)
 {
-    (void)state;
     enum { A = 12, B = 20, N = A + B, ONES = A * (A - 1) / 2 + B * (B - 1) / 2 };
     double x[N * 3] = {0};
     for (int i = 0; i < N; ++i) {
@@ -189,9 +181,8 @@ static void plainly(const double *x, int64_t n, int64_t d, const int32_t *group,
 
 /* Groups of 20, 20 and 40 rows under 3 blocks: each is a block, in whatever order they are dealt
  * (the middles of their rows fall into different thirds). */
-static void jackknife_by_definition(void **state)
+TEST(jackknife_by_definition)
 {
-    (void)state;
     enum { N = 80, D = 7, B = 3 };
     double x[N * D];
     int32_t group[N];
@@ -249,9 +240,8 @@ static void jackknife_by_definition(void **state)
 
 /* A quantity of one row alone: K = all pairs with 2 rows left has no spread to speak of; where a
  * block leaves no pair there is no standard error. */
-static void too_few_rows_for_errors(void **state)
+TEST(too_few_rows_for_errors)
 {
-    (void)state;
     const double x[] = {1, 0, 1, 1};
     cs_rows rows = cs_rows_of_f64(2, 2, x, "x");
     cs_feature_options o = {.pairs = 5, .cosine = true, .blocks = 10};
@@ -294,9 +284,8 @@ static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hit
     return sum;
 }
 
-static void rows_are_drawn_by_seed(void **state)
+TEST(rows_are_drawn_by_seed)
 {
-    (void)state;
     enum { SEEDS = 200 };
     int hits[MANY] = {0}, ignored[MANY] = {0}, repeats = 0;
     uint64_t last = UINT64_MAX;
@@ -323,9 +312,8 @@ static void rows_are_drawn_by_seed(void **state)
     (void)taken(1, NULL, MANY, ignored); /* all of them */
 }
 
-static void same_bits_for_any_threads(void **state)
+TEST(same_bits_for_any_threads)
 {
-    (void)state;
     enum { N = 300, D = 20 };
     static float x[N * D];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
@@ -364,9 +352,8 @@ static void same_bits_for_any_threads(void **state)
     cs_feature_connectivity_free(&first);
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     int32_t group[4] = {7, 7, 7, -1};
     cs_rows rows = cs_rows_of_f64(4, 3, x, "f.npy");
@@ -426,24 +413,7 @@ static cs_status some_features(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(some_features, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orthonormal_rows),
-        cmocka_unit_test(equal_rows),
-        cmocka_unit_test(two_clusters),
-        cmocka_unit_test(jackknife_by_definition),
-        cmocka_unit_test(too_few_rows_for_errors),
-        cmocka_unit_test(rows_are_drawn_by_seed),
-        cmocka_unit_test(same_bits_for_any_threads),
-        cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

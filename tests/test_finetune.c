@@ -2,18 +2,13 @@
  * learn, values that no prediction may depend on, threads, bad input, every allocation failed. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io_support.h"
+#include "test.h"
 #include "texts_support.h"
 #include "train/finetune.h"
 
@@ -81,7 +76,7 @@ static task open_task(const plan *p)
     ok(cs_backend_cpu(p->threads > 0 ? p->threads : 1, &t.backend));
     ok(cs_model_init(&config, t.backend, true, &t.model));
     ok(cs_model_randomise(&t.model, 3));
-    t.options.causal = p->causal;
+    t.options.masks.attention = p->causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL;
     t.options.seed = 5;
     assert_non_null(t.predicted = cs_calloc(p->count, sizeof *t.predicted));
     return t;
@@ -123,9 +118,8 @@ static int64_t right(const double *truth, const double *guess, int64_t count)
 /* --- learning --------------------------------------------------------------------------------- */
 
 /* Twelve texts whose labels follow from nothing: every head and readout learns them by heart. */
-static void learns_by_heart(void **state)
+TEST(learns_by_heart)
 {
-    (void)state;
     const plan plans[] = {
         {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_CHANCE, 3, 12, 0, 0},
         {CS_ARCH_GPT2, CS_READ_MEAN, true, true, LABEL_BY_CHANCE, 2, 12, 0, 0},
@@ -157,9 +151,8 @@ static void learns_by_heart(void **state)
 }
 
 /* A word decides: all texts that were not trained on are put right. */
-static void learns_what_words_decide(void **state)
+TEST(learns_what_words_decide)
 {
-    (void)state;
     const plan p = {
         CS_ARCH_ROBERTA_PRELAYERNORM, CS_READ_MEAN, false, false, LABEL_BY_WORD, 3, 1500, 0, 0};
     task t = open_task(&p);
@@ -179,9 +172,8 @@ static void learns_what_words_decide(void **state)
 
 /* At a rate of zero the model stays as it was drawn. Labels drawn apart from the texts: the share
  * it gets right is that of 400 fair coins, within five standard deviations. */
-static void untrained_is_chance(void **state)
+TEST(untrained_is_chance)
 {
-    (void)state;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_CHANCE, 2, 400, 0, 0};
     task t = open_task(&p);
     t.options.epochs = 1;
@@ -198,9 +190,8 @@ static void untrained_is_chance(void **state)
 /* --- what must not matter --------------------------------------------------------------------- */
 
 /* Values of texts that are predicted, or not trained on, move no bit of a prediction. */
-static void values_do_not_leak(void **state)
+TEST(values_do_not_leak)
 {
-    (void)state;
     double guess[2][40], loss[2];
     const int64_t fit[] = {3, 1, 17, 20, 21, 30, 8, 9, 12, 13}, judged[] = {0, 2, 4, 5, 6, 7};
     for (int changed = 0; changed < 2; ++changed) {
@@ -237,9 +228,8 @@ static float *parameters(const cs_model *m, int64_t *count)
     return all;
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     float *first = NULL;
     double guess[30];
     for (int threads = 1; threads <= 4; ++threads) {
@@ -268,9 +258,8 @@ static void threads_do_not_matter(void **state)
 /* As on a GPU, batches padded to one shape: the same but for rounding. Adam divides a gradient by
  * its size, so that rounding of the smallest ones counts as a share of the rate: 24 steps of 1e-4
  * on outputs of order one. */
-static void padding_does_not_matter(void **state)
+TEST(padding_does_not_matter)
 {
-    (void)state;
     double guess[2][30];
     for (int padded = 0; padded < 2; ++padded) {
         const plan p = {CS_ARCH_GPT2, CS_READ_MEAN, true, false, LABEL_NUMBER, 0, 30, 0, 0};
@@ -291,9 +280,8 @@ static void padding_does_not_matter(void **state)
 }
 
 /* Seeds are other orders and dropout; the same one repeats itself. */
-static void seeds(void **state)
+TEST(seeds)
 {
-    (void)state;
     double loss[3];
     for (int run = 0; run < 3; ++run) {
         const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 3, 40, 0.1, 0};
@@ -310,7 +298,7 @@ static void seeds(void **state)
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-static void writes_a_log(void **state)
+TEST_IN_DIR(writes_a_log)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
     task t = open_task(&p);
@@ -334,9 +322,8 @@ static void writes_a_log(void **state)
 
 /* --- what goes wrong -------------------------------------------------------------------------- */
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
-    (void)state;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
     task t = open_task(&p);
     cs_finetune_result r;
@@ -371,9 +358,8 @@ static void bad_input(void **state)
     close_task(&t);
 }
 
-static void bad_models(void **state)
+TEST(bad_models)
 {
-    (void)state;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 4, 0, 0};
     task t = open_task(&p);
     cs_model_config linear = {.width = 8, .layers = 1, .heads = 1}, config = t.model.config, out;
@@ -389,9 +375,8 @@ static void bad_models(void **state)
 }
 
 /* A gradient without a finite norm changes nothing; too many of them end the run. */
-static void numbers_that_are_none(void **state)
+TEST(numbers_that_are_none)
 {
-    (void)state;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
     task t = open_task(&p);
     cs_finetune_result r;
@@ -430,9 +415,8 @@ static cs_status interrupted(const char *path)
     return status;
 }
 
-static void interrupts(void **state)
+TEST(interrupts)
 {
-    (void)state;
     assert_int_equal(in_child(interrupted, "", "interrupted after step 0 of 10"), CS_ERR_INTERRUPT);
 }
 
@@ -461,7 +445,7 @@ static cs_status everything(const char *path)
     return status;
 }
 
-static void allocations(void **state)
+TEST_IN_DIR(allocations)
 {
     const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_WORD, 2, 5, 0, 0};
     task t = open_task(&p);
@@ -470,24 +454,4 @@ static void allocations(void **state)
     shared = &t;
     fail_each_allocation(everything, in_dir(state, "run"));
     close_task(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learns_by_heart),
-        cmocka_unit_test(learns_what_words_decide),
-        cmocka_unit_test(untrained_is_chance),
-        cmocka_unit_test(values_do_not_leak),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(padding_does_not_matter),
-        cmocka_unit_test(seeds),
-        TEST_IN_DIR(writes_a_log),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(bad_models),
-        cmocka_unit_test(numbers_that_are_none),
-        cmocka_unit_test(interrupts),
-        TEST_IN_DIR(allocations),
-    };
-    return cmocka_run_group_tests_name("finetune", tests, NULL, NULL);
 }

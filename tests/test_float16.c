@@ -1,19 +1,13 @@
 /* io: floats of 16 bits. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "io/float16.h"
+#include "io/float16_private.h"
+#include "test.h"
 
 /* Round to nearest even holds against the definition: no other BF16 is nearer, and of two equally
  * near ones the even is taken. Steps of the bits by a prime visit all exponents. */
-static void bf16_rounds_to_the_nearest(void **state)
+TEST(bf16_rounds_to_the_nearest)
 {
-    (void)state;
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 65521 / 3) {
         float x = cs_float_of_bits((uint32_t)bits);
         uint16_t half = cs_bf16_encode(x);
@@ -44,9 +38,8 @@ static void bf16_rounds_to_the_nearest(void **state)
 }
 
 /* All 65536 against sign * 2^(e-25) * (1024 + f). */
-static void f16_decodes_every_value(void **state)
+TEST(f16_decodes_every_value)
 {
-    (void)state;
     for (int half = 0; half <= UINT16_MAX; ++half) {
         int exponent = half >> 10 & 31, fraction = half & 1023;
         float x = cs_f16_decode((uint16_t)half);
@@ -58,13 +51,4 @@ static void f16_decodes_every_value(void **state)
             assert_true(fabs((double)x) == want);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bf16_rounds_to_the_nearest),
-        cmocka_unit_test(f16_decodes_every_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* linalg: Gram blocks of streamed rows against sums in long double, within the stated bound. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -17,6 +11,7 @@
 #include "linalg/gram.h"
 #include "linalg/tile_private.h"
 #include "linalg_support.h"
+#include "test.h"
 
 /* n x d normal floats with column offsets. */
 static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)
@@ -78,11 +73,10 @@ static void assert_gram(const cs_dense *g, const sums *s, double gamma, double s
     }
 }
 
-static void kernels_agree_with_the_definition(void **state)
+TEST(kernels_agree_with_the_definition)
 {
-    (void)state;
-    const cs_tile_kernels *all[3];
-    int count = cs_tile_kernels_all(all);
+    const cs_tile_kernels *const all[] = CS_SIMD_TABLES(cs_tile_kernels);
+    int count = cs_simd_sets();
     enum { STEPS = 77, COLS = 13 };
     float *a = normal_rows(STEPS, CS_TILE, 0, 1), *b = normal_rows(STEPS, CS_TILE, 0, 2);
     for (int v = 0; v < count; ++v) {
@@ -134,9 +128,8 @@ static void kernels_agree_with_the_definition(void **state)
     cs_free(b);
 }
 
-static void keys_keep_the_order_of_floats(void **state)
+TEST(keys_keep_the_order_of_floats)
 {
-    (void)state;
     const float x[] = {-INFINITY, -3, -1e-40F, -0.0F, 0, 1e-40F, 1, 1.5F, INFINITY};
     for (int i = 0; i < 9; ++i) {
         assert_true(cs_tile_value(cs_tile_key(x[i])) == x[i]);
@@ -145,9 +138,8 @@ static void keys_keep_the_order_of_floats(void **state)
 }
 
 /* Sizes around those of panels, blocks, runs and slabs. */
-static void error_is_within_its_bound(void **state)
+TEST(error_is_within_its_bound)
 {
-    (void)state;
     static const int64_t size[][2] = {{1, 1},   {3, 40},   {255, 33},  {257, 130},
                                       {513, 5}, {600, 64}, {4500, 17}, {300, 545}};
     for (int c = 0; c < 8; ++c) {
@@ -200,18 +192,16 @@ static void assert_exact(int64_t n, int64_t d)
 }
 
 /* Beyond two chunks of one slab, and a chunk of several. */
-static void chunks_and_slabs_follow_each_other(void **state)
+TEST(chunks_and_slabs_follow_each_other)
 {
-    (void)state;
     assert_exact(9001, 545);
     assert_exact(13001, 40);
 }
 
 /* Rows made to round one way: the bound holds, and half of it would not. Ones and then squares
  * of a little less than half a unit of the sum: in a run, among runs, among slabs. */
-static void bound_is_met_by_the_worst(void **state)
+TEST(bound_is_met_by_the_worst)
 {
-    (void)state;
     enum { RUN = 128, SLAB = 32 * RUN };
     for (int wide = 0; wide < 2; ++wide) {
         const int64_t n = wide ? 400 * SLAB : SLAB;
@@ -238,9 +228,8 @@ static void bound_is_met_by_the_worst(void **state)
 }
 
 /* The same bits for any number of threads, and whether rows are taken in place or copied. */
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     const int64_t n = 5000, d = 150;
     float *x = normal_rows(n, d, 0.1F, 9);
     int32_t *all = cs_calloc(n, sizeof *all);
@@ -264,9 +253,8 @@ static void bits_do_not_depend_on_threads(void **state)
     cs_free(x);
 }
 
-static void groups_are_apart_and_add_up(void **state)
+TEST(groups_are_apart_and_add_up)
 {
-    (void)state;
     const int64_t n = 700, d = 37;
     float *x = normal_rows(n, d, 2.0F, 4);
     int32_t *group = cs_alloc(n, sizeof *group);
@@ -306,9 +294,8 @@ static void groups_are_apart_and_add_up(void **state)
 }
 
 /* Doubles are shifted before they are rounded to floats. */
-static void doubles_are_shifted_as_doubles(void **state)
+TEST(doubles_are_shifted_as_doubles)
 {
-    (void)state;
     enum { ROWS = 5000, COLS = 3 };
     double *x = cs_alloc(ROWS * COLS, sizeof *x), mean[COLS] = {0}, square = 0;
     assert_non_null(x);
@@ -335,9 +322,8 @@ static void doubles_are_shifted_as_doubles(void **state)
 }
 
 /* A mean a thousand times the deviation: with the shift, centring costs no digits. */
-static void centring_does_not_cancel(void **state)
+TEST(centring_does_not_cancel)
 {
-    (void)state;
     const int64_t n = 900, d = 20;
     float *x = normal_rows(n, d, 1000.0F, 5);
     double mean[20] = {0};
@@ -365,9 +351,8 @@ static void centring_does_not_cancel(void **state)
     cs_free(x);
 }
 
-static void rows_can_be_normalised(void **state)
+TEST(rows_can_be_normalised)
 {
-    (void)state;
     const int64_t n = 300, d = 40;
     float *x = normal_rows(n, d, 0, 6);
     for (int64_t j = 0; j < d; ++j) {
@@ -396,7 +381,7 @@ static void rows_can_be_normalised(void **state)
     cs_free(x);
 }
 
-static void shards_merge_and_are_stored(void **state)
+TEST_IN_DIR(shards_merge_and_are_stored)
 {
     const int64_t n = 500, d = 35;
     const char *path = in_dir(state, "gram.npz");
@@ -437,7 +422,7 @@ static void shards_merge_and_are_stored(void **state)
     cs_free(x);
 }
 
-static void stored_blocks_are_checked(void **state)
+TEST_IN_DIR(stored_blocks_are_checked)
 {
     const char *path = in_dir(state, "gram.npz");
     cs_npz_writer *w = NULL;
@@ -451,9 +436,8 @@ static void stored_blocks_are_checked(void **state)
     assert_fails(cs_gram_read(path, &g), CS_ERR_INPUT, "not an NPZ");
 }
 
-static void bad_values_are_named(void **state)
+TEST(bad_values_are_named)
 {
-    (void)state;
     const int64_t n = 600, d = 33;
     float *x = normal_rows(n, d, 0, 8);
     cs_gram_options options = {.threads = 2};
@@ -520,7 +504,7 @@ static cs_status whole_way(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     static double y[N * D];
     for (int i = 0; i < N * D; ++i) {
@@ -528,25 +512,4 @@ static void every_allocation_may_fail(void **state)
     }
     OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, (int64_t[]){N, D}, y));
     fail_each_allocation(whole_way, in_dir(state, "d.npy"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_agree_with_the_definition),
-        cmocka_unit_test(keys_keep_the_order_of_floats),
-        cmocka_unit_test(error_is_within_its_bound),
-        cmocka_unit_test(chunks_and_slabs_follow_each_other),
-        cmocka_unit_test(bound_is_met_by_the_worst),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(groups_are_apart_and_add_up),
-        cmocka_unit_test(doubles_are_shifted_as_doubles),
-        cmocka_unit_test(centring_does_not_cancel),
-        cmocka_unit_test(rows_can_be_normalised),
-        TEST_IN_DIR(shards_merge_and_are_stored),
-        TEST_IN_DIR(stored_blocks_are_checked),
-        cmocka_unit_test(bad_values_are_named),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

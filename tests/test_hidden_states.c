@@ -1,18 +1,13 @@
 /* Hidden states: order of rows, pooling, windows, threads, masking, what is refused. Parity with
  * transformers is in test_verify_states.c. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/hidden_states.h"
 #include "base/mem.h"
+#include "infer/hidden_states.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
 #include "train_support.h"
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -81,9 +76,8 @@ static void assert_same_rows(const rows *a, const rows *b, double tolerance)
 static const recipe MASKED = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
 static const recipe CAUSAL = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
 
-static void rows_are_in_order(void **state)
+TEST(rows_are_in_order)
 {
-    (void)state;
     training t = make_training(&MASKED, "");
     rows *r = states_of(&t, &(cs_hidden_options){.batch = 2});
     assert_int_equal(r->rows, t.corpus.tokens);
@@ -102,9 +96,8 @@ static void rows_are_in_order(void **state)
 
 /* Alone or in company, with any window: the same but for the rounding of products of other shapes.
  */
-static void company_does_not_matter(void **state)
+TEST(company_does_not_matter)
 {
-    (void)state;
     const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
     const cs_pooling pooling[] = {CS_POOL_NONE, CS_POOL_MEAN, CS_POOL_FIRST, CS_POOL_LAST};
     training t = make_training(&many, "");
@@ -126,15 +119,15 @@ static void company_does_not_matter(void **state)
     free_training(&t);
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     recipe r = CAUSAL;
     rows *one = NULL;
     for (int threads = 1; threads <= 3; ++threads) {
         r.threads = threads;
         training t = make_training(&r, "");
-        rows *now = states_of(&t, &(cs_hidden_options){.causal = true, .batch = 5});
+        rows *now =
+            states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL, .batch = 5});
         if (one) {
             assert_same_rows(one, now, 0);
             cs_free(now);
@@ -147,12 +140,13 @@ static void threads_do_not_matter(void **state)
 }
 
 /* A token changes what sees it and nothing else: bit for bit in batches of one shape. */
-static void rows_see_what_they_may(void **state)
+TEST(rows_see_what_they_may)
 {
-    (void)state;
     for (int causal = 0; causal < 2; ++causal) {
         training t = make_training(causal ? &CAUSAL : &MASKED, "");
-        const cs_hidden_options o = {.causal = causal, .batch = 4};
+        const cs_hidden_options o = {.masks.attention =
+                                         causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL,
+                                     .batch = 4};
         rows *before = states_of(&t, &o);
         int64_t changed = t.corpus.doc_ptr[2] + 2;
         t.corpus.token[changed] = t.corpus.token[changed] == 7 ? 8 : 7;
@@ -171,9 +165,8 @@ static void rows_see_what_they_may(void **state)
     }
 }
 
-static void pooling_is_arithmetic(void **state)
+TEST(pooling_is_arithmetic)
 {
-    (void)state;
     training t = make_training(&MASKED, "");
     cs_hidden_options o = {.split = true, .max_length = 4};
     rows *all = states_of(&t, &o), *pooled[3];
@@ -206,15 +199,17 @@ static void pooling_is_arithmetic(void **state)
     free_training(&t);
 }
 
-static void layers_are_chosen(void **state)
+TEST(layers_are_chosen)
 {
-    (void)state;
     training t = make_training(&CAUSAL, "");
     const int64_t last[] = {2};
-    rows *all = states_of(&t, &(cs_hidden_options){.causal = true});
-    rows *normed = states_of(&t, &(cs_hidden_options){.causal = true, .layer = last, .layers = 1});
+    rows *all = states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL});
+    rows *normed = states_of(
+        &t,
+        &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL, .layer = last, .layers = 1});
     rows *raw = states_of(
-        &t, &(cs_hidden_options){.causal = true, .layer = last, .layers = 1, .raw = true});
+        &t, &(cs_hidden_options){
+                .masks.attention = CS_ATTENTION_CAUSAL, .layer = last, .layers = 1, .raw = true});
     assert_memory_equal(all->state[2], normed->state[0], sizeof all->state[2]);
     for (int64_t i = 0; i < normed->rows; ++i) {
         double square = 0, mean = 0;
@@ -233,9 +228,27 @@ static void layers_are_chosen(void **state)
 
 /* --- masking and special tokens --------------------------------------------------------------- */
 
-static void masks_are_counted(void **state)
+/* The double next to 0.58 times 25 is below 14.5: 15 are masked, as in training. */
+TEST(ratios_are_those_of_training)
 {
-    (void)state;
+    const recipe one = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
+    training t = make_training(&one, "");
+    const int64_t ends[] = {0, 25};
+    cs_corpus text = t.corpus;
+    text.documents = 1;
+    text.tokens = 25;
+    text.doc_ptr = (int64_t *)ends;
+    t.model.config.positions = 25;
+    int64_t kept = 0;
+    const cs_hidden_options o = {
+        .layer = ALL, .layers = 3, .max_length = 25, .mask_ratio = 0.58, .drop_masked = true};
+    must(cs_hidden_rows(&t.model, &text, &o, &kept));
+    assert_int_equal(kept, 10);
+    free_training(&t);
+}
+
+TEST(masks_are_counted)
+{
     training t = make_training(&MASKED, "");
     cs_hidden_options o = {.mask_ratio = 0.3, .mask_seed = 4};
     rows *r = states_of(&t, &o), *again = states_of(&t, &o);
@@ -275,9 +288,8 @@ static void masks_are_counted(void **state)
 
 /* Shares of masked tokens that are kept and random: the others stay [MASK], the same ones are
  * masked, and shares of 0 change no bit (masks_are_counted has the text spelled out). */
-static void masked_tokens_are_kept_or_random(void **state)
+TEST(masked_tokens_are_kept_or_random)
 {
-    (void)state;
     const recipe many = {
         .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 60};
     training t = make_training(&many, "");
@@ -332,18 +344,12 @@ static void masked_tokens_are_kept_or_random(void **state)
     free_training(&t);
 }
 
-static void special_tokens_stand_around(void **state)
+TEST(special_tokens_stand_around)
 {
-    (void)state;
     training t = make_training(&MASKED, "");
     const int32_t before[] = {0}, after[] = {2, 2};
-    const cs_hidden_options o = {.max_length = 6,
-                                 .split = true,
-                                 .before = before,
-                                 .befores = 1,
-                                 .after = after,
-                                 .afters = 2,
-                                 .mask_ratio = 0.5};
+    const cs_hidden_options o = {
+        .max_length = 6, .split = true, .around = {before, after, 1, 2}, .mask_ratio = 0.5};
     rows *r = states_of(&t, &o);
     for (int64_t i = 0; i < r->rows; ++i) {
         const cs_hidden_row *a = &r->about[i];
@@ -362,9 +368,8 @@ static void special_tokens_stand_around(void **state)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
-    (void)state;
     training t = make_training(&MASKED, "");
     const int64_t far[] = {3}, twice[] = {1, 1};
     const int32_t around[16] = {0};
@@ -390,7 +395,7 @@ static void bad_options(void **state)
         {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_random = 0.1, .drop_masked = true},
          CS_ERR_USAGE,
          "dropped are neither kept nor random"},
-        {{.layer = ALL, .layers = 3, .before = around, .befores = 9}, CS_ERR_USAGE, "no room"},
+        {{.layer = ALL, .layers = 3, .around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no room"},
         {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
     };
     rows *r = cs_calloc(1, sizeof *r);
@@ -415,15 +420,14 @@ static void bad_options(void **state)
     cs_free(r);
 }
 
-static void not_a_number(void **state)
+TEST(not_a_number)
 {
-    (void)state;
     training t = make_training(&CAUSAL, "");
     int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
     float bias[WIDTH] = {[3] = NAN};
     rows *r = cs_calloc(1, sizeof *r);
     must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, bias));
-    const cs_hidden_options o = {.layer = ALL, .layers = 3, .causal = true};
+    const cs_hidden_options o = {.layer = ALL, .layers = 3, .masks.attention = CS_ATTENTION_CAUSAL};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, collect, r), CS_ERR_INPUT,
                  "layer 2, document 6, piece 0, position 0: a state is not a number");
     assert_int_equal(r->rows, 0);
@@ -438,9 +442,8 @@ static cs_status stop(void *ctx, const cs_hidden_block *block)
     return cs_fail(CS_ERR_IO, "enough");
 }
 
-static void visitor_stops_the_walk(void **state)
+TEST(visitor_stops_the_walk)
 {
-    (void)state;
     training t = make_training(&CAUSAL, "");
     const cs_hidden_options o = {.layer = ALL, .layers = 3};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, stop, NULL), CS_ERR_IO, "enough");
@@ -458,30 +461,9 @@ static cs_status walk_once(const char *path)
     return cs_hidden_states(&held.model, &held.corpus, &o, collect, &r);
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     held = make_training(&MASKED, "");
     fail_each_allocation(walk_once, "");
     free_training(&held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_in_order),
-        cmocka_unit_test(company_does_not_matter),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(rows_see_what_they_may),
-        cmocka_unit_test(pooling_is_arithmetic),
-        cmocka_unit_test(layers_are_chosen),
-        cmocka_unit_test(masks_are_counted),
-        cmocka_unit_test(masked_tokens_are_kept_or_random),
-        cmocka_unit_test(special_tokens_stand_around),
-        cmocka_unit_test(bad_options),
-        cmocka_unit_test(not_a_number),
-        cmocka_unit_test(visitor_stops_the_walk),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("hidden_states", tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
  * against the factors themselves. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "linalg/inertia.h"
 #include "linalg_support.h"
+#include "test.h"
 
 /* n x n symmetric: independent normal entries; `sparse`: two in three are 0, which makes 2 x 2
  * pivots. */
@@ -44,9 +39,8 @@ static cs_dense copy_of(const cs_dense *a)
     return b;
 }
 
-static void counts_agree_with_eigenvalues(void **state)
+TEST(counts_agree_with_eigenvalues)
 {
-    (void)state;
     double lambda[70];
     for (int64_t n = 1; n <= 70; n += n < 8 ? 1 : 9) {
         for (uint64_t t = 0; t < 12; ++t) {
@@ -70,9 +64,8 @@ static void counts_agree_with_eigenvalues(void **state)
 
 /* diag(1, 2, 3) - 2 I has one positive eigenvalue and an exact zero; so has the exchange of two
  * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
-static void closed_forms(void **state)
+TEST(closed_forms)
 {
-    (void)state;
     cs_dense a;
     int64_t positive = -1;
     double error = -1;
@@ -104,9 +97,8 @@ static void closed_forms(void **state)
 /* (0 1; 1 0) by blocks, and definite ones, where products of two entries leave the range of
  * doubles.
  */
-static void pivots_of_any_size(void **state)
+TEST(pivots_of_any_size)
 {
-    (void)state;
     for (int e = -1000; e <= 1000; e += 100) {
         double x = ldexp(1, e), error = 0;
         int64_t positive = -1;
@@ -122,9 +114,8 @@ static void pivots_of_any_size(void **state)
 }
 
 /* Only the lower triangle is read, and nothing above it. */
-static void the_upper_triangle_is_not_read(void **state)
+TEST(the_upper_triangle_is_not_read)
 {
-    (void)state;
     cs_dense a = symmetric(20, false, 5), b = copy_of(&a);
     for (int64_t j = 1; j < 20; ++j) {
         for (int64_t i = 0; i < j; ++i) {
@@ -182,9 +173,8 @@ static cs_dense product_of(const cs_dense *f, const double *below, const int *pi
 
 /* The error stated covers the difference of the factors' product from the matrix, measured in the
  * largest column sum, which is no less than the 2-norm; and is no more than 1e5 times that. */
-static void the_error_covers_the_factorisation(void **state)
+TEST(the_error_covers_the_factorisation)
 {
-    (void)state;
     enum { N = 60 };
     for (uint64_t t = 0; t < 10; ++t) {
         double below[N], error = 0, worst = 0;
@@ -210,9 +200,8 @@ static void the_error_covers_the_factorisation(void **state)
     }
 }
 
-static void bad_matrices_are_refused(void **state)
+TEST(bad_matrices_are_refused)
 {
-    (void)state;
     cs_dense a;
     int64_t positive = 0;
     double error = 0;
@@ -231,9 +220,8 @@ static void bad_matrices_are_refused(void **state)
     cs_dense_free(&a);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     cs_dense a = symmetric(9, false, 3);
     int64_t positive = 0, n = 0;
     double error = 0;
@@ -247,18 +235,4 @@ static void every_failed_allocation_is_reported(void **state)
     (void)cs_mem_fail_at(0);
     assert_int_equal(n, 6);
     cs_dense_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_agree_with_eigenvalues),
-        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(pivots_of_any_size),
-        cmocka_unit_test(the_upper_triangle_is_not_read),
-        cmocka_unit_test(the_error_covers_the_factorisation),
-        cmocka_unit_test(bad_matrices_are_refused),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

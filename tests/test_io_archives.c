@@ -1,14 +1,9 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zip.h>
 
 #include "base/mem.h"
@@ -16,6 +11,7 @@
 #include "io/file.h"
 #include "io/npz.h"
 #include "io_support.h"
+#include "test.h"
 
 /* A sparse matrix as scipy stores it, with an empty and a scalar member besides. */
 static cs_status write_sample(const char *path, bool compress)
@@ -56,7 +52,7 @@ static cs_status read_one(const char *path, int64_t limit, const char *name, cs_
     return status;
 }
 
-static void archives_round_trip(void **state)
+TEST_IN_DIR(archives_round_trip)
 {
     const char *path = in_dir(state, "a.npz");
     for (int compress = 0; compress < 2; ++compress) {
@@ -94,7 +90,7 @@ static void archives_round_trip(void **state)
 }
 
 /* No time of day and no name of a file gets into an archive. */
-static void equal_content_gives_equal_bytes(void **state)
+TEST_IN_DIR(equal_content_gives_equal_bytes)
 {
     const char *one = in_dir(state, "1.npz"), *two = in_dir(state, "two.npz");
     char *a = NULL, *b = NULL;
@@ -111,30 +107,7 @@ static void equal_content_gives_equal_bytes(void **state)
     cs_free(b);
 }
 
-/* --- data from files -------------------------------------------------------------------------- */
-
-static void members_come_from_files(void **state)
-{
-    const char *path = in_dir(state, "f.npz"), *raw = in_dir(state, "raw");
-    enum { N = 30000 };
-    static int32_t x[N];
-    for (int i = 0; i < N; ++i) {
-        x[i] = i * i;
-    }
-    assert_int_equal(cs_file_write(raw, x, sizeof x), CS_OK);
-    for (int compress = 0; compress < 2; ++compress) {
-        cs_npz_writer *w = NULL;
-        cs_array a = {0};
-        assert_int_equal(cs_npz_create(path, compress, &w), CS_OK);
-        assert_int_equal(cs_npz_add_file(w, "x", CS_I32, 2, (int64_t[]){N / 2, 2}, raw), CS_OK);
-        assert_int_equal(cs_npz_commit(&w), CS_OK);
-        assert_null(w);
-        assert_int_equal(read_one(path, 0, "x", &a), CS_OK);
-        assert_int_equal(a.shape[0], N / 2);
-        assert_memory_equal(a.data, x, sizeof x);
-        cs_array_free(&a);
-    }
-}
+/* --- data made in pieces ---------------------------------------------------------------------- */
 
 static void squares(const void *ctx, int64_t first, int64_t count, void *to)
 {
@@ -145,7 +118,7 @@ static void squares(const void *ctx, int64_t first, int64_t count, void *to)
 }
 
 /* Sizes around those of the pieces and of libzip's reads, none of the items kept anywhere. */
-static void members_are_made_as_they_are_written(void **state)
+TEST_IN_DIR(members_are_made_as_they_are_written)
 {
     const char *path = in_dir(state, "f.npz");
     static const int64_t counts[] = {0, 1, 511, 512, 513, 1024, 8191, 8192, 8193, 100003};
@@ -164,29 +137,6 @@ static void members_are_made_as_they_are_written(void **state)
         }
         cs_array_free(&a);
     }
-}
-
-static void files_of_the_wrong_size_are_refused(void **state)
-{
-    const char *path = in_dir(state, "f.npz"), *raw = in_dir(state, "raw");
-    cs_npz_writer *w = NULL;
-    assert_int_equal(cs_file_write(raw, "12345678", 8), CS_OK);
-    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
-    assert_fails(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){3}, raw), CS_ERR_INPUT,
-                 "raw: 8 bytes, the shape needs 12");
-    assert_fails(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){2}, in_dir(state, "none")),
-                 CS_ERR_IO, "none: cannot read");
-    /* A file that shrinks, or goes, between add and commit. */
-    assert_int_equal(cs_npz_add_file(w, "x", CS_I32, 1, (int64_t[]){2}, raw), CS_OK);
-    assert_int_equal(truncate(raw, 5), 0);
-    assert_fails(cs_npz_commit(&w), CS_ERR_INPUT, "raw: shorter than 8 bytes");
-    assert_null(w);
-    assert_int_equal(entries(state), 1);
-    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
-    assert_int_equal(cs_npz_add_file(w, "x", CS_U8, 1, (int64_t[]){5}, raw), CS_OK);
-    assert_int_equal(remove(raw), 0);
-    assert_fails(cs_npz_commit(&w), CS_ERR_IO, "raw: cannot read: No such file");
-    assert_int_equal(entries(state), 0);
 }
 
 /* --- foreign and hostile archives ------------------------------------------------------------- */
@@ -245,7 +195,7 @@ enum {
     LOCAL_SIZE = 22
 };
 
-static void bombs_are_refused_before_memory(void **state)
+TEST_IN_DIR(bombs_are_refused_before_memory)
 {
     const char *path = in_dir(state, "bomb.npz");
     enum { N = 1 << 22 };
@@ -274,7 +224,7 @@ static void bombs_are_refused_before_memory(void **state)
 
 /* The limit is for all members together: each takes 128 bytes of header and 24, 8, 16... of data.
  */
-static void the_limit_is_a_sum(void **state)
+TEST_IN_DIR(the_limit_is_a_sum)
 {
     const char *path = in_dir(state, "a.npz");
     cs_npz *npz = NULL;
@@ -293,7 +243,7 @@ static void the_limit_is_a_sum(void **state)
 }
 
 /* NPY header and directory agree on a size that the content does not have. */
-static void agreed_lies_are_found_while_unpacking(void **state)
+TEST_IN_DIR(agreed_lies_are_found_while_unpacking)
 {
     const char *path = in_dir(state, "lie.npz");
     int64_t size = 0;
@@ -314,7 +264,7 @@ static void agreed_lies_are_found_while_unpacking(void **state)
     assert_null(a.data);
 }
 
-static void damaged_members_are_refused(void **state)
+TEST_IN_DIR(damaged_members_are_refused)
 {
     const char *path = in_dir(state, "bad.npz");
     int64_t size = 0, n = 0;
@@ -369,7 +319,7 @@ static bool sample_reads(const char *path, const cs_array want[SAMPLE])
 
 /* Cut anywhere, an archive does not read. With any byte inverted it does not crash (ASan), and what
  * still reads is unchanged. */
-static void damage_anywhere_is_survived(void **state)
+TEST_IN_DIR(damage_anywhere_is_survived)
 {
     const char *path = in_dir(state, "a.npz"), *bad = in_dir(state, "bad.npz");
     cs_array want[SAMPLE] = {{0}};
@@ -403,7 +353,7 @@ static void damage_anywhere_is_survived(void **state)
     cs_free(bytes);
 }
 
-static void what_is_no_archive_is_named(void **state)
+TEST_IN_DIR(what_is_no_archive_is_named)
 {
     const char *path = in_dir(state, "x.npz");
     const struct {
@@ -430,7 +380,7 @@ static void what_is_no_archive_is_named(void **state)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void impossible_archives_are_refused(void **state)
+TEST_IN_DIR(impossible_archives_are_refused)
 {
     const char *path = in_dir(state, "w.npz");
     const double x = 1;
@@ -478,7 +428,7 @@ static cs_status write_interrupted(const char *path)
     return write_large(path);
 }
 
-static void failed_writes_leave_the_old_archive(void **state)
+TEST_IN_DIR(failed_writes_leave_the_old_archive)
 {
     const char *path = in_dir(state, "w.npz");
     assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
@@ -499,25 +449,17 @@ static cs_status use_all(const char *path)
         status = read_one(path, 0, sample_names[i], &a);
         cs_array_free(&a);
     }
-    cs_npz_writer *w = NULL;
-    if (status == CS_OK) {
-        status = cs_npz_create(path, false, &w);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_add_file(w, "self", CS_U8, 1, (int64_t[]){0}, "/dev/null");
-    }
-    cs_npz_abort(&w);
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(use_all, in_dir(state, "m.npz"));
     assert_int_equal(entries(state), 1);
 }
 
 /* libzip miscounts a read of more than 2^32 - 1 inflated bytes. */
-static void members_beyond_4_gib(void **state)
+TEST_IN_DIR(members_beyond_4_gib)
 {
     if (!getenv("COSPEC_TEST_LARGE")) {
         skip(); /* a minute and 9 GiB of memory */
@@ -537,26 +479,4 @@ static void members_beyond_4_gib(void **state)
     assert_int_equal(a.size, size);
     assert_int_equal(((const uint8_t *)a.data)[size - 1], 7);
     cs_array_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(archives_round_trip),
-        TEST_IN_DIR(equal_content_gives_equal_bytes),
-        TEST_IN_DIR(members_come_from_files),
-        TEST_IN_DIR(members_are_made_as_they_are_written),
-        TEST_IN_DIR(files_of_the_wrong_size_are_refused),
-        TEST_IN_DIR(bombs_are_refused_before_memory),
-        TEST_IN_DIR(the_limit_is_a_sum),
-        TEST_IN_DIR(agreed_lies_are_found_while_unpacking),
-        TEST_IN_DIR(damaged_members_are_refused),
-        TEST_IN_DIR(damage_anywhere_is_survived),
-        TEST_IN_DIR(what_is_no_archive_is_named),
-        TEST_IN_DIR(impossible_archives_are_refused),
-        TEST_IN_DIR(failed_writes_leave_the_old_archive),
-        TEST_IN_DIR(every_allocation_may_fail),
-        TEST_IN_DIR(members_beyond_4_gib),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

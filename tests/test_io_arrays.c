@@ -1,10 +1,6 @@
 /* io: NPY arrays, from files and images. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
+#include "test.h"
 
 /* Builds an NPY image by hand: any dictionary, `bytes` of data. Returns its size. */
 static int64_t image(char *out, int version, const char *dictionary, const void *data, size_t bytes)
@@ -36,9 +31,8 @@ static int64_t image(char *out, int version, const char *dictionary, const void 
     return (int64_t)(at + n + bytes);
 }
 
-static void headers_are_those_of_numpy(void **state)
+TEST_IN_DIR(headers_are_those_of_numpy)
 {
-    (void)state;
     char *h = NULL;
     int64_t size = 0;
     assert_int_equal(cs_npy_header(CS_F64, false, 2, (int64_t[]){3, 4}, &h, &size), CS_OK);
@@ -77,9 +71,8 @@ static void headers_are_those_of_numpy(void **state)
     }
 }
 
-static void impossible_arrays_are_not_written(void **state)
+TEST_IN_DIR(impossible_arrays_are_not_written)
 {
-    (void)state;
     char *h = NULL;
     int64_t size = 0;
     const int64_t shape[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, negative = -2;
@@ -94,7 +87,7 @@ static void impossible_arrays_are_not_written(void **state)
 }
 
 /* Every numeric type, its extreme values, through a file. */
-static void numbers_round_trip(void **state)
+TEST_IN_DIR(numbers_round_trip)
 {
     const char *path = in_dir(state, "a.npy");
     static const union {
@@ -143,9 +136,8 @@ static void numbers_round_trip(void **state)
 }
 
 /* All 65536 halves against the definition of binary16; they are doubles exactly. */
-static void halves_are_decoded(void **state)
+TEST_IN_DIR(halves_are_decoded)
 {
-    (void)state;
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {
         uint16_t half = (uint16_t)bits;
         cs_array a = {.dtype = CS_F16, .item_size = 2, .size = 1, .data = &half};
@@ -162,9 +154,8 @@ static void halves_are_decoded(void **state)
 }
 
 /* A[i][j][k] = 100 i + 10 j + k, stored with i fastest. */
-static void fortran_order_is_transposed(void **state)
+TEST_IN_DIR(fortran_order_is_transposed)
 {
-    (void)state;
     char bytes[512];
     int32_t column_major[24];
     for (int k = 0, n = 0; k < 4; ++k) {
@@ -190,9 +181,8 @@ static void fortran_order_is_transposed(void **state)
     cs_array_free(&a);
 }
 
-static void headers_of_all_writers_are_read(void **state)
+TEST_IN_DIR(headers_of_all_writers_are_read)
 {
-    (void)state;
     const int64_t x[2] = {5, -6};
     const struct {
         int version;
@@ -216,9 +206,8 @@ static void headers_of_all_writers_are_read(void **state)
     }
 }
 
-static void bad_headers_name_their_byte(void **state)
+TEST_IN_DIR(bad_headers_name_their_byte)
 {
-    (void)state;
     const struct {
         const char *dictionary, *reason;
     } bad[] = {
@@ -277,7 +266,7 @@ static void bad_headers_name_their_byte(void **state)
 }
 
 /* Cut anywhere, or lengthened, an array is refused; it is never read beyond its end (ASan). */
-static void every_truncation_is_refused(void **state)
+TEST_IN_DIR(every_truncation_is_refused)
 {
     const char *path = in_dir(state, "a.npy");
     char *bytes = NULL;
@@ -303,7 +292,7 @@ static void every_truncation_is_refused(void **state)
     cs_free(bytes);
 }
 
-static void what_is_no_array_is_named(void **state)
+TEST_IN_DIR(what_is_no_array_is_named)
 {
     const char *path = in_dir(state, "x.npy");
     const struct {
@@ -330,7 +319,7 @@ static void what_is_no_array_is_named(void **state)
 }
 
 /* A sparse file of 1 TiB with a true header: refused by the limit before memory is taken. */
-static void limits_are_checked_before_memory(void **state)
+TEST_IN_DIR(limits_are_checked_before_memory)
 {
     const char *path = in_dir(state, "huge.npy");
     const int64_t items = (int64_t)1 << 37;
@@ -352,7 +341,7 @@ static void limits_are_checked_before_memory(void **state)
 }
 
 /* A pipe has no size: the header alone says how much to read, and too much is found at the end. */
-static void pipes_are_read(void **state)
+TEST_IN_DIR(pipes_are_read)
 {
     const char *path = in_dir(state, "fifo.npy");
     char bytes[256];
@@ -383,9 +372,8 @@ static void pipes_are_read(void **state)
     }
 }
 
-static void integers_are_exact_or_refused(void **state)
+TEST_IN_DIR(integers_are_exact_or_refused)
 {
-    (void)state;
     int64_t out = 0;
     double x[] = {-3, 0.5, NAN, 0x1p63, -0x1p63};
     cs_array a = {.dtype = CS_F64, .item_size = 8, .size = 5, .data = x};
@@ -406,9 +394,8 @@ static void integers_are_exact_or_refused(void **state)
     assert_true(isnan(cs_array_f64(&c, 0)));
 }
 
-static void text_is_utf8(void **state)
+TEST_IN_DIR(text_is_utf8)
 {
-    (void)state;
     char bytes[256], *text = NULL;
     const uint32_t wide[] = {'c', 's', 'r', 0xE9, 0x3BB, 0x20AC, 0x1F600, 0, 0xD800, 0, 0, 0};
     cs_array a = {0};
@@ -441,7 +428,7 @@ static cs_status write_big(const char *path)
     return cs_npy_write(path, CS_F64, 1, (int64_t[]){1000}, x);
 }
 
-static void full_disk_is_an_error(void **state)
+TEST_IN_DIR(full_disk_is_an_error)
 {
     assert_int_equal(
         on_full_disk(write_big, in_dir(state, "big.npy"), "big.npy: cannot write: File"),
@@ -478,30 +465,8 @@ static cs_status use_all(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(use_all, in_dir(state, "m.npy"));
     assert_int_equal(entries(state), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(headers_are_those_of_numpy),
-        TEST_IN_DIR(impossible_arrays_are_not_written),
-        TEST_IN_DIR(numbers_round_trip),
-        TEST_IN_DIR(halves_are_decoded),
-        TEST_IN_DIR(fortran_order_is_transposed),
-        TEST_IN_DIR(headers_of_all_writers_are_read),
-        TEST_IN_DIR(bad_headers_name_their_byte),
-        TEST_IN_DIR(every_truncation_is_refused),
-        TEST_IN_DIR(what_is_no_array_is_named),
-        TEST_IN_DIR(limits_are_checked_before_memory),
-        TEST_IN_DIR(pipes_are_read),
-        TEST_IN_DIR(integers_are_exact_or_refused),
-        TEST_IN_DIR(text_is_utf8),
-        TEST_IN_DIR(full_disk_is_an_error),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* io: tidy tables as CSV and as aligned text. */
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
+#include "test.h"
 
 static void assert_cell(const cs_table *t, int64_t row, const char *column, const char *text)
 {
@@ -41,7 +36,7 @@ static cs_status fill(cs_table *t)
     return status;
 }
 
-static void csv_is_exact(void **state)
+TEST_IN_DIR(csv_is_exact)
 {
     const char *path = in_dir(state, "t.csv");
     cs_table t = {0};
@@ -55,7 +50,7 @@ static void csv_is_exact(void **state)
     cs_table_free(&t); /* zeroed by the first */
 }
 
-static void csv_round_trip(void **state)
+TEST_IN_DIR(csv_round_trip)
 {
     const char *path = in_dir(state, "t.csv");
     cs_table t = {0}, back = {0};
@@ -75,7 +70,7 @@ static void csv_round_trip(void **state)
 }
 
 /* An empty cell of a table of one column is a line of its own, which some readers skip. */
-static void lone_column_round_trip(void **state)
+TEST_IN_DIR(lone_column_round_trip)
 {
     const char *path = in_dir(state, "one.csv");
     cs_table t = {0}, back = {0};
@@ -93,7 +88,7 @@ static void lone_column_round_trip(void **state)
     cs_table_free(&back);
 }
 
-static void other_writers_are_read(void **state)
+TEST_IN_DIR(other_writers_are_read)
 {
     const char *path = in_dir(state, "o.csv");
     const char text[] = "\xEF\xBB\xBF"
@@ -111,7 +106,7 @@ static void other_writers_are_read(void **state)
     cs_table_free(&t);
 }
 
-static void csv_errors_name_their_line(void **state)
+TEST_IN_DIR(csv_errors_name_their_line)
 {
     const char *path = in_dir(state, "bad.csv");
     const struct {
@@ -139,9 +134,8 @@ static void csv_errors_name_their_line(void **state)
     }
 }
 
-static void bad_headers_are_refused(void **state)
+TEST_IN_DIR(bad_headers_are_refused)
 {
-    (void)state;
     cs_table t = {0};
     assert_fails(cs_table_init(&t, "a,b,a"), CS_ERR_USAGE, "two columns are named 'a'");
     assert_fails(cs_table_init(&t, "a,,b"), CS_ERR_USAGE, "column 2 has an empty name");
@@ -149,7 +143,7 @@ static void bad_headers_are_refused(void **state)
     assert_null(t.name);
 }
 
-static void text_is_aligned(void **state)
+TEST_IN_DIR(text_is_aligned)
 {
     const char *path = in_dir(state, "t.txt");
     cs_table t = {0};
@@ -201,7 +195,7 @@ static cs_status print_to_full(const char *path)
     return status;
 }
 
-static void failed_writes_are_errors(void **state)
+TEST_IN_DIR(failed_writes_are_errors)
 {
     const char *path = in_dir(state, "t.csv");
     assert_int_equal(on_full_disk(write_long_table, path, "t.csv: cannot write table: File too"),
@@ -210,7 +204,7 @@ static void failed_writes_are_errors(void **state)
     assert_fails(print_to_full("/dev/full"), CS_ERR_IO, "cannot write table: No space left");
 }
 
-static void tables_ignore_the_locale(void **state)
+TEST_IN_DIR(tables_ignore_the_locale)
 {
     if (!comma_locale(state)) {
         skip();
@@ -253,25 +247,8 @@ static cs_status use_all(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(use_all, in_dir(state, "m.csv"));
     assert_true(entries(state) <= 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(csv_is_exact),
-        TEST_IN_DIR(csv_round_trip),
-        TEST_IN_DIR(lone_column_round_trip),
-        TEST_IN_DIR(other_writers_are_read),
-        TEST_IN_DIR(csv_errors_name_their_line),
-        TEST_IN_DIR(bad_headers_are_refused),
-        TEST_IN_DIR(text_is_aligned),
-        TEST_IN_DIR(failed_writes_are_errors),
-        TEST_IN_DIR(tables_ignore_the_locale),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,16 @@
  * error. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "analysis/jackknife.h"
+#include "stats/jackknife.h"
+#include "test.h"
 
 enum { N = 9, STRIDE = 3 };
 
 /* Of the mean of x_1..x_N, one left out at a time, it is the standard error s / sqrt(N): for 1..N
  * the sum of squares about the mean is N (N^2 - 1) / 12. */
-static void error_of_a_mean(void **state)
+TEST(error_of_a_mean)
 {
-    (void)state;
     double theta[N], strided[N * STRIDE];
     for (int i = 0; i < N * STRIDE; ++i) {
         strided[i] = NAN; /* what lies between is not read */
@@ -36,9 +30,8 @@ static void error_of_a_mean(void **state)
     assert_true(fabs(cs_jackknife_error(N, theta, 1) - want) <= N * 0x1p30 * DBL_EPSILON);
 }
 
-static void no_error_to_speak_of(void **state)
+TEST(no_error_to_speak_of)
 {
-    (void)state;
     const double odd[] = {NAN, INFINITY, -INFINITY};
     double theta[3] = {0.1, 0.1, 0.1}; /* their mean, summed, is not 0.1 */
     assert_true(cs_jackknife_error(3, theta, 1) == 0);
@@ -48,13 +41,4 @@ static void no_error_to_speak_of(void **state)
         assert_true(isnan(cs_jackknife_error(3, theta, 1)));
         theta[k % 3] = 0.1;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_of_a_mean),
-        cmocka_unit_test(no_error_to_speak_of),
-    };
-    return cmocka_run_group_tests_name("jackknife", tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "corpus_support.h"
 #include "io/npy.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "test.h"
 #include "text/labelled_text.h"
 
 static const cs_labelled_options plain = {0};
@@ -28,7 +23,7 @@ static cs_labelled_text read_text(const char *path, const cs_labelled_options *o
     return t;
 }
 
-static void classes_in_byte_order(void **state)
+TEST_IN_DIR(classes_in_byte_order)
 {
     const char *path =
         put(state, "a.tsv", "pos\tgood film\nneg\tbad film\r\n\nObj\tone\tmore\npos\tvery good");
@@ -57,7 +52,7 @@ static void classes_in_byte_order(void **state)
     cs_labelled_text_free(&t);
 }
 
-static void whole_numbers_in_their_order(void **state)
+TEST_IN_DIR(whole_numbers_in_their_order)
 {
     cs_labelled_text t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
     assert_string_equal(t.class_name[0], "-1");
@@ -72,7 +67,7 @@ static void whole_numbers_in_their_order(void **state)
     cs_labelled_text_free(&t);
 }
 
-static void pairs_and_numbers(void **state)
+TEST_IN_DIR(pairs_and_numbers)
 {
     const char *path =
         put(state, "p.tsv",
@@ -98,7 +93,7 @@ static void pairs_and_numbers(void **state)
                  CS_ERR_INPUT, "q.tsv:2: label \"nan\" is no finite number");
 }
 
-static void bad_lines(void **state)
+TEST_IN_DIR(bad_lines)
 {
     static const struct {
         const char *text, *part;
@@ -137,7 +132,7 @@ static void bad_lines(void **state)
 }
 
 /* A prepared corpus of our own in the place where it is looked for. */
-static void a_named_corpus_has_its_split(void **state)
+TEST_IN_DIR(a_named_corpus_has_its_split)
 {
     put(state, "wordnet.tsv",
         "1\tact\ttrain\tone\n2\tbody\ttest\ttwo\n3\tbody\ttrain\tthree\n4\tact\ttrain\tfour\n");
@@ -168,7 +163,7 @@ static cs_labelled_text read_labels(const char *path, bool regression,
     return t;
 }
 
-static void labels_alone(void **state)
+TEST_IN_DIR(labels_alone)
 {
     const int64_t shape[1] = {4}, cube[3] = {1, 2, 2}, whole_number[4] = {7, -1, 10, 7};
     const double real[4] = {0.5, 2, NAN, 1};
@@ -198,9 +193,8 @@ static void labels_alone(void **state)
     cs_labelled_text_free(&t);
 }
 
-static void few_labels(void **state)
+TEST_IN_DIR(few_labels)
 {
-    (void)state;
     enum { N = 1000 };
     double value[N];
     char *name[] = {"noun", "verb", "adverb"};
@@ -276,22 +270,7 @@ static cs_status whole(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(whole, put(state, "w.tsv", "2\ta\tb\n10\tc\td\n2\te\tf\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(classes_in_byte_order),
-        TEST_IN_DIR(whole_numbers_in_their_order),
-        TEST_IN_DIR(pairs_and_numbers),
-        TEST_IN_DIR(bad_lines),
-        TEST_IN_DIR(a_named_corpus_has_its_split),
-        TEST_IN_DIR(labels_alone),
-        TEST_IN_DIR(few_labels),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

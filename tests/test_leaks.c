@@ -6,13 +6,7 @@
  * the plan once more. Then each token in turn is changed, the batch is built again and run: rows
  * that may see the token must change, all others must keep their bits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -21,6 +15,7 @@
 #include "plan/plan.h"
 #include "plan_support.h"
 #include "tensor/backend.h"
+#include "test.h"
 
 enum { FIRST = 7, SECOND = 5, MOST = 8, SEQUENCES = 3, SEED = 21 };
 
@@ -148,7 +143,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
     int32_t text[FIRST];
     memcpy(text, batch_text, sizeof text);
     text[place] = TEXT + 30;
-    const cs_example example[] = {{text, FIRST, 3}, {batch_text + 2, SECOND, 4}};
+    const cs_example example[] = {{text, FIRST, 3, NULL}, {batch_text + 2, SECOND, 4, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
     cs_batch changed;
@@ -201,7 +196,7 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
 static void probe_task(const cs_task *task, const cs_model_config *config, const char *name,
                        cs_backend *backend)
 {
-    const cs_example example[] = {{batch_text, FIRST, 3}, {batch_text + 2, SECOND, 4}};
+    const cs_example example[] = {{batch_text, FIRST, 3, NULL}, {batch_text + 2, SECOND, 4, NULL}};
     probe p = {.task = task, .config = config, .name = name};
     rig r;
     rig_open(task, config, backend, &r);
@@ -233,9 +228,8 @@ static void each_backend(const cs_task *task, const cs_model_config *config, con
 
 /* --- every objective and form ----------------------------------------------------------------- */
 
-static void objectives_do_not_leak(void **state)
+TEST(objectives_do_not_leak)
 {
-    (void)state;
     for (int i = 0; i < PLAN_SPECS; ++i) {
         for (int prefix = 0; prefix < 2; ++prefix) {
             cs_task task = batch_task(plan_specs[i]);
@@ -254,9 +248,8 @@ static void objectives_do_not_leak(void **state)
 }
 
 /* Norms behind the sublayers, relative positions, untied outputs: other networks, the same rule. */
-static void architectures_do_not_leak(void **state)
+TEST(architectures_do_not_leak)
 {
-    (void)state;
     const char *const specs[] = {"ar", "masked:unmasked=3", "diverse-ar:t=2", "permuted-ar",
                                  "offset-ar:offset-weights=power:1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
@@ -278,9 +271,8 @@ static void architectures_do_not_leak(void **state)
     }
 }
 
-static void replaced_tokens_do_not_leak(void **state)
+TEST(replaced_tokens_do_not_leak)
 {
-    (void)state;
     for (int v = 0; v < 2; ++v) {
         cs_task task = batch_task("masked:unmasked=2");
         task.keep = v ? 0.1 : 0.4;
@@ -291,9 +283,8 @@ static void replaced_tokens_do_not_leak(void **state)
 }
 
 /* Every decoder, with none, some and all [MASK]s in the encoder, shown and replaced. */
-static void encoders_do_not_see_masked_tokens(void **state)
+TEST(encoders_do_not_see_masked_tokens)
 {
-    (void)state;
     const char *const specs[] = {"masked:unmasked=3", "variable-masked:unmasked=1:3",
                                  "bernoulli-masked:mask-ratio=0.5"};
     for (int v = 0; v < 3 * 4 * 3; ++v) {
@@ -313,16 +304,15 @@ static void encoders_do_not_see_masked_tokens(void **state)
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-static void batches_load_into_networks_of_their_form(void **state)
+TEST(batches_load_into_networks_of_their_form)
 {
-    (void)state;
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     cs_backend *backend;
     OK(cs_backend_ref(&backend));
     rig r;
     rig_open(&task, &config, backend, &r);
-    const cs_example example[] = {{batch_text, MOST + 1, 0}};
+    const cs_example example[] = {{batch_text, MOST + 1, 0, NULL}};
     cs_run_key key = {0};
     cs_batch b;
     OK(cs_batch_build(&other, &config, example, 1, 0, 0, NULL, &b));
@@ -338,16 +328,15 @@ static void batches_load_into_networks_of_their_form(void **state)
 }
 
 /* Loss of a batch that predicts nothing is 0; weights are multiplied by the scale. */
-static void weights_are_scaled(void **state)
+TEST(weights_are_scaled)
 {
-    (void)state;
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     cs_backend *backend;
     OK(cs_backend_ref64(&backend));
     rig r;
     rig_open(&task, &config, backend, &r);
-    const cs_example example[] = {{batch_text, FIRST, 0}, {batch_text, 1, 0}};
+    const cs_example example[] = {{batch_text, FIRST, 0, NULL}, {batch_text, 1, 0, NULL}};
     double loss[2], none;
     cs_batch b;
     OK(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b));
@@ -370,9 +359,8 @@ static void weights_are_scaled(void **state)
     cs_backend_free(&backend);
 }
 
-static void the_spectral_loss_wants_masses(void **state)
+TEST(the_spectral_loss_wants_masses)
 {
-    (void)state;
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
     cs_backend *backend;
@@ -385,7 +373,7 @@ static void the_spectral_loss_wants_masses(void **state)
     OK(cs_model_randomise(&r.model, 4));
     OK(cs_network_build(&r.model, &r.sizes, &r.net));
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
-    const cs_example example = {batch_text, FIRST, 0};
+    const cs_example example = {batch_text, FIRST, 0, NULL};
     cs_batch b;
     OK(cs_batch_build(&task, &config, &example, 1, 0, 0, NULL, &b));
     assert_int_equal(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE);
@@ -412,18 +400,4 @@ static void the_spectral_loss_wants_masses(void **state)
     cs_batch_free(&b);
     rig_close(&r);
     cs_backend_free(&backend);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objectives_do_not_leak),
-        cmocka_unit_test(architectures_do_not_leak),
-        cmocka_unit_test(replaced_tokens_do_not_leak),
-        cmocka_unit_test(encoders_do_not_see_masked_tokens),
-        cmocka_unit_test(batches_load_into_networks_of_their_form),
-        cmocka_unit_test(weights_are_scaled),
-        cmocka_unit_test(the_spectral_loss_wants_masses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

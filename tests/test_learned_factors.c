@@ -1,16 +1,12 @@
 /* Learned factors against the SVD: the optimum put in by hand is recognised, anything else is
  * above it, and the angles stay under what the excess allows. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/learned_factors.h"
+#include "analysis/trained/learned_factors.h"
 #include "base/mem.h"
 #include "statement_support.h"
+#include "test.h"
 
 static cs_toy toy_of(cs_objective_kind kind)
 {
@@ -48,9 +44,8 @@ static void close_world(world *w)
 
 /* The toy model's own matrix, which shares no code with the enumeration here: sizes and spectrum.
  */
-static void contexts_are_the_rows_of_the_toy_matrix(void **state)
+TEST(contexts_are_the_rows_of_the_toy_matrix)
 {
-    (void)state;
     for (int i = 0; i < 6; ++i) {
         cs_toy toy = toy_of((cs_objective_kind[]){CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_DIVERSE_AR,
                                                   CS_OBJ_PERMUTED_AR, CS_OBJ_MASKED, CS_OBJ_AR}[i]);
@@ -78,9 +73,8 @@ static void contexts_are_the_rows_of_the_toy_matrix(void **state)
 }
 
 /* Each context's tokens ascend, are in range, and no two contexts are equal. */
-static void contexts_have_their_tokens(void **state)
+TEST(contexts_have_their_tokens)
 {
-    (void)state;
     cs_toy toy = toy_of(CS_OBJ_PERMUTED_AR);
     toy.literal = true;
     world w = {0};
@@ -103,12 +97,11 @@ static void contexts_have_their_tokens(void **state)
     close_world(&w);
 }
 
-/* Disjoint: ln T, and ln(r T) on the empty prefix, which is one of s prefixes. Literal, r = 2, T =
- * 2, offsets {0, 1} and {1, 3}: a prefix of one token is 0, 3 (class known) or 1 (both, half of the
- * time); then the next token is 0 or 3 with 1/4 each, 1 with 1/2. */
-static void least_cross_entropy(void **state)
+/* Disjoint: ln T, and ln(r T) on the empty prefix, which is one of s prefixes. Literal, r = 2,
+ * T = 2, offsets {0, 1} and {1, 3}: a prefix of one token is 0, 3 (class known) or 1 (both, half of
+ * the time); then the next token is 0 or 3 with 1/4 each, 1 with 1/2. */
+TEST(least_cross_entropy)
 {
-    (void)state;
     cs_toy toy = toy_of(CS_OBJ_MASKED);
     cs_toy_contexts c = {0};
     must(cs_toy_contexts_of(&toy, 1 << 15, &c));
@@ -129,9 +122,8 @@ static void least_cross_entropy(void **state)
     cs_toy_contexts_free(&c);
 }
 
-static void sequences_are_those_of_the_model(void **state)
+TEST(sequences_are_those_of_the_model)
 {
-    (void)state;
     cs_toy toy = toy_of(CS_OBJ_AR);
     int32_t token[4];
     assert_true(cs_toy_sequences(&toy) == 48);
@@ -149,9 +141,8 @@ static void sequences_are_those_of_the_model(void **state)
     }
 }
 
-static void what_has_no_contexts(void **state)
+TEST(what_has_no_contexts)
 {
-    (void)state;
     cs_toy_contexts c = {0};
     cs_toy toy = toy_of(CS_OBJ_AR);
     toy.given = true;
@@ -182,9 +173,8 @@ static void stretch(cs_dense *f, cs_dense *w)
     }
 }
 
-static void the_optimum_is_the_minimum(void **state)
+TEST(the_optimum_is_the_minimum)
 {
-    (void)state;
     for (int i = 0; i < 4; ++i) {
         cs_toy toy = toy_of(i < 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
         double factor = i % 2 ? 1 : 2;
@@ -227,9 +217,8 @@ static void disturb(cs_dense *x, double by, cs_rng *rng)
 
 /* Whatever the factors: above the minimum, and angles below the bound from the excess. Some bounds
  * must be of use, or the test shows nothing. */
-static void wrong_factors_are_above_it(void **state)
+TEST(wrong_factors_are_above_it)
 {
-    (void)state;
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     int useful = 0;
     for (int i = 0; i < 60; ++i) {
@@ -259,9 +248,8 @@ static void wrong_factors_are_above_it(void **state)
     assert_true(useful >= 10);
 }
 
-static void bad_factors(void **state)
+TEST(bad_factors)
 {
-    (void)state;
     cs_toy toy = toy_of(CS_OBJ_MASKED);
     world w = {0};
     cs_dense f = {0}, o = {0};
@@ -294,9 +282,8 @@ static cs_linear_reach reach_of(const cs_toy *toy, int64_t width, double *least)
     return reach;
 }
 
-static void reach_of_linear_attention(void **state)
+TEST(reach_of_linear_attention)
 {
-    (void)state;
     static const cs_objective_kind holds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_DIVERSE_AR,
                                               CS_OBJ_GROUP_AR};
     double least;
@@ -321,9 +308,8 @@ static void reach_of_linear_attention(void **state)
 
 /* --- statements --------------------------------------------------------------------------------*/
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     double near = 0.01, far = 0.2;
     cs_learned l = {.width = 2,
                     .t = 1,
@@ -364,9 +350,8 @@ static void verdicts(void **state)
     cs_statements_free(&list);
 }
 
-static void entropy_verdicts(void **state)
+TEST(entropy_verdicts)
 {
-    (void)state;
     const struct {
         double loss;
         cs_verdict bound, excess;
@@ -408,9 +393,8 @@ static cs_status everything(const cs_toy *toy)
     return status;
 }
 
-static void every_allocation_fails_once(void **state)
+TEST(every_allocation_fails_once)
 {
-    (void)state;
     cs_toy toy = toy_of(CS_OBJ_AR);
     toy.classes = 2;
     toy.length = 3;
@@ -425,23 +409,4 @@ static void every_allocation_fails_once(void **state)
     }
     must(status);
     assert_true(n > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_are_the_rows_of_the_toy_matrix),
-        cmocka_unit_test(contexts_have_their_tokens),
-        cmocka_unit_test(least_cross_entropy),
-        cmocka_unit_test(sequences_are_those_of_the_model),
-        cmocka_unit_test(what_has_no_contexts),
-        cmocka_unit_test(the_optimum_is_the_minimum),
-        cmocka_unit_test(wrong_factors_are_above_it),
-        cmocka_unit_test(bad_factors),
-        cmocka_unit_test(reach_of_linear_attention),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(entropy_verdicts),
-        cmocka_unit_test(every_allocation_fails_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,20 @@
 /* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
  * known, and on planted rows. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/jackknife.h"
-#include "analysis/mask_rank.h"
+#include "analysis/theorems/lemma_21.h"
 #include "base/mem.h"
-#include "base/student.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
 #include "statement_support.h"
+#include "stats/jackknife.h"
+#include "stats/student.h"
+#include "test.h"
 
-static void statements(void **state)
+TEST(statements)
 {
-    (void)state;
     training t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
     cs_mask_rank r = {0};
@@ -91,9 +85,8 @@ static void statements(void **state)
 }
 
 /* Planted: real rows in 4 of 8 directions, [MASK]s outside. Both claims of Theorem 2.2 hold. */
-static void statements_of_planted_rows(void **state)
+TEST(statements_of_planted_rows)
 {
-    (void)state;
     training t = make_training(&MASKED_RECIPE, "");
     planted *p = plant();
     cs_mask_rank r = {0};
@@ -132,9 +125,8 @@ static cs_status lemma_once(const char *path)
     return status;
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     held = make_training(&MASKED_RECIPE, "");
     cs_mask_rank r = {0};
     cs_mask_rank_options o = model_options(false);
@@ -143,14 +135,4 @@ static void allocations(void **state)
     fail_each_allocation(lemma_once, "");
     cs_mask_rank_free(&r);
     free_training(&held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statements),
-        cmocka_unit_test(statements_of_planted_rows),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("lemma_21", tests, NULL, NULL);
 }

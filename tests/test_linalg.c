@@ -1,13 +1,7 @@
 /* linalg: dense LAPACK wrappers, sparse matrices, their product. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,10 +9,10 @@
 #include "linalg/csr.h"
 #include "linalg/dense.h"
 #include "linalg_support.h"
+#include "test.h"
 
-static void sizes_are_checked(void **state)
+TEST(sizes_are_checked)
 {
-    (void)state;
     cs_dense d;
     cs_csr a;
     int narrow;
@@ -38,9 +32,8 @@ static void sizes_are_checked(void **state)
     expect_reason("3000000000 rows");
 }
 
-static void gemm_agrees_with_the_definition(void **state)
+TEST(gemm_agrees_with_the_definition)
 {
-    (void)state;
     for (int form = 0; form < 4; ++form) {
         bool ta = form & 1, tb = form & 2;
         cs_dense a, b, c, want;
@@ -113,9 +106,8 @@ static void svd_of_shape(int64_t m, int64_t n)
     cs_dense_free(&vt);
 }
 
-static void svd_rebuilds_its_matrix(void **state)
+TEST(svd_rebuilds_its_matrix)
 {
-    (void)state;
     static const int64_t shape[][2] = {{1, 1},   {1, 7},   {7, 1},   {6, 4}, {4, 6},
                                        {300, 3}, {3, 300}, {40, 40}, {0, 3}, {3, 0}};
     for (size_t s = 0; s < sizeof shape / sizeof *shape; ++s) {
@@ -123,9 +115,8 @@ static void svd_rebuilds_its_matrix(void **state)
     }
 }
 
-static void bad_dense_input_is_named(void **state)
+TEST(bad_dense_input_is_named)
 {
-    (void)state;
     cs_dense a, u, vt;
     double sigma[3];
     OK(cs_dense_init(&a, 3, 4));
@@ -159,9 +150,8 @@ static void bad_dense_input_is_named(void **state)
 }
 
 /* The path graph's second difference: eigenvalues 2 - 2 cos(j pi / (n + 1)). */
-static void eigh_of_the_second_difference(void **state)
+TEST(eigh_of_the_second_difference)
 {
-    (void)state;
     enum { N = 25 };
     double values[N], alone[N];
     cs_dense a, b;
@@ -186,9 +176,8 @@ static void eigh_of_the_second_difference(void **state)
     cs_dense_free(&b);
 }
 
-static void orthonormalise_survives_low_rank(void **state)
+TEST(orthonormalise_survives_low_rank)
 {
-    (void)state;
     cs_dense a, empty;
     OK(cs_dense_init(&a, 50, 6));
     fill_normal(&a, 5);
@@ -202,9 +191,8 @@ static void orthonormalise_survives_low_rank(void **state)
     cs_dense_free(&empty);
 }
 
-static void triplets_become_rows(void **state)
+TEST(triplets_become_rows)
 {
-    (void)state;
     const int64_t row[] = {2, 0, 2, 0, 2, 1, 1}, col[] = {1, 3, 0, 3, 1, 2, 2};
     const double val[] = {5, 1, 4, 2, 0.5, 3, -3};
     cs_csr a;
@@ -232,9 +220,8 @@ static void triplets_become_rows(void **state)
     cs_csr_free(&a);
 }
 
-static void reshaping_agrees_with_dense(void **state)
+TEST(reshaping_agrees_with_dense)
 {
-    (void)state;
     cs_csr a = random_sparse(13, 9, 0.3, 1), b, t, s;
     cs_dense d, dt, ds;
     OK(cs_csr_to_dense(&a, &d));
@@ -287,9 +274,8 @@ static void reshaping_agrees_with_dense(void **state)
     cs_dense_free(&ds);
 }
 
-static void check_names_the_entry(void **state)
+TEST(check_names_the_entry)
 {
-    (void)state;
     int64_t ptr[] = {0, 2, 3};
     int32_t col[] = {0, 2, 1};
     double val[] = {1, -1, 2};
@@ -341,9 +327,8 @@ static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
     cs_dense_free(&want);
 }
 
-static void product_is_right_for_every_width(void **state)
+TEST(product_is_right_for_every_width)
 {
-    (void)state;
     cs_csr a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
     cs_dense d;
     OK(cs_csr_to_dense(&a, &d));
@@ -365,9 +350,8 @@ static void product_is_right_for_every_width(void **state)
 }
 
 /* Large enough for many chunks; skewed rows, so that chunks differ in their number of rows. */
-static void product_has_the_same_bits_for_any_threads(void **state)
+TEST(product_has_the_same_bits_for_any_threads)
 {
-    (void)state;
     cs_csr a = random_sparse(5000, 3000, 0.04, 4), t, long_row;
     OK(cs_csr_transpose(&a, &t));
     static const int64_t width[] = {1, 2, 7, 8, 15};
@@ -418,9 +402,8 @@ static cs_status all_sparse_steps(void)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     (void)cs_mem_fail_at(0);
     OK(all_sparse_steps());
     int64_t count = cs_mem_fail_at(0);
@@ -435,9 +418,8 @@ static void every_allocation_may_fail(void **state)
 
 /* Large enough for several runs of rows: entry by entry against the definition, and the same for
  * any number of threads. */
-static void large_transposes(void **state)
+TEST(large_transposes)
 {
-    (void)state;
     cs_csr a = random_sparse(4000, 900, 0.25, 13), first = {0};
     assert_true(cs_csr_nnz(&a) > 700000);
     for (int threads = 1; threads <= 3; ++threads) {
@@ -471,24 +453,4 @@ static void large_transposes(void **state)
     }
     cs_csr_free(&first);
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_checked),
-        cmocka_unit_test(gemm_agrees_with_the_definition),
-        cmocka_unit_test(svd_rebuilds_its_matrix),
-        cmocka_unit_test(bad_dense_input_is_named),
-        cmocka_unit_test(eigh_of_the_second_difference),
-        cmocka_unit_test(orthonormalise_survives_low_rank),
-        cmocka_unit_test(triplets_become_rows),
-        cmocka_unit_test(reshaping_agrees_with_dense),
-        cmocka_unit_test(check_names_the_entry),
-        cmocka_unit_test(product_is_right_for_every_width),
-        cmocka_unit_test(product_has_the_same_bits_for_any_threads),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(large_transposes),
-    };
-    return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* analysis/linear_probe: closed forms, gradients by central differences, stationarity by plain
  * loops, equivariance, threads, choice of the penalty. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/linear_probe.h"
-#include "analysis/linear_probe_private.h"
+#include "analysis/measures/linear_probe.h"
+#include "analysis/measures/linear_probe_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg_support.h"
 #include "linear_probe_support.h"
+#include "test.h"
 
 enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 
@@ -70,11 +65,10 @@ static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const d
 
 static const double ones[K] = {1, 1, 1};
 
-/* z = +-1, y agrees with its sign in a share q: W = (-u, u), b = 0 and sigmoid(2 u) - q + penalty u
- * = 0. q = 1 is separable: u stays finite. */
-static void one_feature_of_two_values(void **state)
+/* z = +-1, y agrees with its sign in a share q: W = (-u, u), b = 0 and
+ * sigmoid(2 u) - q + penalty u = 0. q = 1 is separable: u stays finite. */
+TEST(one_feature_of_two_values)
 {
-    (void)state;
     static const double penalties[3] = {0.5, 0.01, 1e-4}, agreeing[2] = {0.8, 1.0};
     double x[40], y[40];
     for (int t = 0; t < 6; ++t) {
@@ -106,9 +100,8 @@ static void one_feature_of_two_values(void **state)
 }
 
 /* Features that say nothing: W = 0, b = logarithms of the shares less their mean; balanced: 0. */
-static void shares_alone(void **state)
+TEST(shares_alone)
 {
-    (void)state;
     double x[12], y[12];
     for (int i = 0; i < 12; ++i) {
         x[i] = i % 2 ? 1 : -1;
@@ -130,9 +123,8 @@ static void shares_alone(void **state)
     cs_linear_probe_free(&p);
 }
 
-static void gradients_by_differences(void **state)
+TEST(gradients_by_differences)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 1);
     cs_rows rows = probe_rows(&s);
@@ -164,9 +156,8 @@ static void gradients_by_differences(void **state)
     }
 }
 
-static void stationary_by_plain_loops(void **state)
+TEST(stationary_by_plain_loops)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 2);
     cs_rows rows = probe_rows(&s);
@@ -192,9 +183,8 @@ static void stationary_by_plain_loops(void **state)
 }
 
 /* Rows in another order, classes under other numbers: the same probe, up to |grad f| / penalty. */
-static void equivariance(void **state)
+TEST(equivariance)
 {
-    (void)state;
     static probe_data s, t;
     probe_fill(&s, 3);
     static const int renamed[K] = {2, 0, 1};
@@ -229,9 +219,8 @@ static void equivariance(void **state)
     cs_linear_probe_free(&q);
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 4);
     cs_rows rows = probe_rows(&s);
@@ -259,9 +248,8 @@ static void threads_do_not_matter(void **state)
 }
 
 /* One feature: w = r / (1 + penalty) with the correlation r. */
-static void ridge_of_one_feature(void **state)
+TEST(ridge_of_one_feature)
 {
-    (void)state;
     const double x[5] = {1, 2, 3, 4, 5}, y[5] = {20, 10, 40, 30, 50}, penalty = 0.25;
     cs_rows rows = cs_rows_of_f64(5, 1, x, "x");
     const cs_linear_probe_options o = one_penalty(&penalty);
@@ -277,9 +265,8 @@ static void ridge_of_one_feature(void **state)
 }
 
 /* Values of any size; more features than rows. */
-static void ridge_is_stationary(void **state)
+TEST(ridge_is_stationary)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 5);
     for (int i = 0; i < N; ++i) {
@@ -297,9 +284,8 @@ static void ridge_is_stationary(void **state)
     }
 }
 
-static void constant_features_are_left_out(void **state)
+TEST(constant_features_are_left_out)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 6);
     static double wide[N * (D + 2)];
@@ -322,9 +308,8 @@ static void constant_features_are_left_out(void **state)
 }
 
 /* More features than rows: separated by any small penalty, and finite. */
-static void fewer_rows_than_features(void **state)
+TEST(fewer_rows_than_features)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 7);
     double y[20];
@@ -342,9 +327,8 @@ static void fewer_rows_than_features(void **state)
 }
 
 /* Noise wants the largest penalty, a clean line a small one; a share held out does as folds. */
-static void penalties_are_chosen_by_held_out_rows(void **state)
+TEST(penalties_are_chosen_by_held_out_rows)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 8);
     cs_rows rows = probe_rows(&s);
@@ -373,9 +357,8 @@ static void penalties_are_chosen_by_held_out_rows(void **state)
 
 /* The loss on rows held out, by fits of the training parts alone: two folds are each other's
  * training rows, so that the folds can be told from two fits. */
-static void held_out_loss_by_its_definition(void **state)
+TEST(held_out_loss_by_its_definition)
 {
-    (void)state;
     /* Four rows, two folds: each holds a row of each class, so any dealing pairs (a0 or a1) with
      * (b0 or b1). The loss is one of the two that enumeration gives. */
     const double x[4] = {0, 1, 3, 4.5}, y[4] = {0, 0, 1, 1}, penalties[2] = {0.5, 0.1};
@@ -408,9 +391,8 @@ static void held_out_loss_by_its_definition(void **state)
 }
 
 /* Class numbers with gaps; a class of one row is missing from the fold that holds it out. */
-static void classes_that_training_lacks(void **state)
+TEST(classes_that_training_lacks)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 9);
     cs_rows rows = probe_rows(&s);
@@ -432,9 +414,8 @@ static void classes_that_training_lacks(void **state)
     cs_linear_probe_free(&p);
 }
 
-static void unconverged_is_said(void **state)
+TEST(unconverged_is_said)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 10);
     cs_rows rows = probe_rows(&s);
@@ -451,25 +432,4 @@ static void unconverged_is_said(void **state)
     p = probe_fitted(&rows, s.y, K, &o);
     assert_int_equal(p.step[6].unconverged, 5);
     cs_linear_probe_free(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_feature_of_two_values),
-        cmocka_unit_test(shares_alone),
-        cmocka_unit_test(gradients_by_differences),
-        cmocka_unit_test(stationary_by_plain_loops),
-        cmocka_unit_test(equivariance),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(ridge_of_one_feature),
-        cmocka_unit_test(ridge_is_stationary),
-        cmocka_unit_test(constant_features_are_left_out),
-        cmocka_unit_test(fewer_rows_than_features),
-        cmocka_unit_test(penalties_are_chosen_by_held_out_rows),
-        cmocka_unit_test(held_out_loss_by_its_definition),
-        cmocka_unit_test(classes_that_training_lacks),
-        cmocka_unit_test(unconverged_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 /* analysis/linear_probe: bad input of every kind, failed allocations, interrupts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/linear_probe.h"
+#include "analysis/measures/linear_probe.h"
 #include "base/threads.h"
 #include "io_support.h"
 #include "linalg_support.h"
 #include "linear_probe_support.h"
+#include "test.h"
 
 enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
-    (void)state;
     static probe_data s;
     probe_fill(&s, 11);
     cs_rows rows = probe_rows(&s);
@@ -99,9 +93,8 @@ static cs_status whole_values(const char *path)
     return whole_of(0);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(whole_classes, "");
     fail_each_allocation(whole_values, "");
 }
@@ -113,18 +106,7 @@ static cs_status interrupted(const char *path)
     return whole_of(2);
 }
 
-static void interrupts_end_it(void **state)
+TEST(interrupts_end_it)
 {
-    (void)state;
     assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(interrupts_end_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

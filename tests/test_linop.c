@@ -1,16 +1,12 @@
 /* linop: every operator and composition is adjoint to its transpose. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/mem.h"
 #include "linalg/linop.h"
 #include "linalg_support.h"
+#include "test.h"
 
 /* <A x, y> = <x, A^T y> for every pair of columns, and A X against `want` (rows x cols) if given.
  */
@@ -28,8 +24,8 @@ static void adjoint_pair(const cs_linop *op, const cs_dense *want)
     fill_normal(&x, 20);
     fill_normal(&y, 21);
     for (int again = 0; again < 2; ++again) { /* scratch is reused the second time */
-        OK(op->apply(op->ctx, &x, &ax));
-        OK(op->apply_t(op->ctx, &y, &aty));
+        OK(cs_linop_apply(op, false, &x, &ax));
+        OK(cs_linop_apply(op, true, &y, &aty));
     }
     OK(cs_gemm(true, false, 1, &ax, &y, 0, &left));
     OK(cs_gemm(true, false, 1, &x, &aty, 0, &right));
@@ -65,8 +61,8 @@ static void panels_agree(const cs_linop *op)
                 in->data[i + j * in->ld] = pin->data[j + i * pin->ld];
             }
         }
-        OK((turn ? op->apply_t : op->apply)(op->ctx, in, out));
-        OK((turn ? op->panel_t : op->panel)(op->ctx, pin->data, pout->data));
+        OK(cs_linop_apply(op, turn, in, out));
+        OK(cs_linop_panel(op, turn, pin->data, pout->data));
         OK(cs_dense_init(&want, CS_PANEL, out->rows));
         for (int64_t i = 0; i < out->rows; ++i) {
             for (int64_t j = 0; j < CS_PANEL; ++j) {
@@ -86,29 +82,29 @@ static void panels_agree(const cs_linop *op)
 static void normals_agree(const cs_linop *op)
 {
     const int64_t sides[2] = {op->cols, op->rows};
-    const cs_normal_product *normals[2] = {&op->normal, &op->normal_t};
+    const cs_linop back = cs_linop_transposed(op), *sided[2] = {op, &back};
     for (int turn = 0; turn < 2; ++turn) {
         cs_dense x, half, want, got;
-        assert_non_null(normals[turn]->apply);
+        assert_true(sided[turn]->room >= 0);
         OK(cs_dense_init(&x, CS_PANEL, sides[turn]));
         OK(cs_dense_init(&half, CS_PANEL, sides[1 - turn]));
         OK(cs_dense_init(&want, CS_PANEL, sides[turn]));
         OK(cs_dense_init(&got, CS_PANEL, sides[turn]));
         fill_normal(&x, 24);
         fill_normal(&got, 25); /* nothing of it may be left */
-        OK((turn ? op->panel_t : op->panel)(op->ctx, x.data, half.data));
-        OK((turn ? op->panel : op->panel_t)(op->ctx, half.data, want.data));
-        double *room = cs_csr_panel_alloc(normals[turn]->room / CS_PANEL);
+        OK(cs_linop_panel(op, turn, x.data, half.data));
+        OK(cs_linop_panel(op, !turn, half.data, want.data));
+        double *room = cs_csr_panel_alloc(sided[turn]->room / CS_PANEL);
         assert_non_null(room);
         for (int again = 0; again < 2; ++again) { /* room that has been used */
-            OK(normals[turn]->apply(op->ctx, x.data, got.data, room));
+            OK(cs_linop_normal(sided[turn], x.data, got.data, room));
         }
         double scale = 0;
         for (int64_t e = 0; e < CS_PANEL * sides[turn]; ++e) {
             scale = fmax(scale, fabs(want.data[e]));
         }
         assert_true(max_abs_difference(&want, &got) < 1e4 * DBL_EPSILON * scale);
-        cs_csr_panel_free(room);
+        cs_free_aligned(room);
         cs_dense *all[] = {&x, &half, &want, &got};
         for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
             cs_dense_free(all[d]);
@@ -118,9 +114,8 @@ static void normals_agree(const cs_linop *op)
 
 /* Chunks enough for several threads: the same bits for any number of them, and not offered where a
  * column has too few nonzeros. */
-static void normal_products(void **state)
+TEST(normal_products)
 {
-    (void)state;
     enum { M = 3000, N = 50 };
     cs_csr a = random_sparse(M, N, 0.3, 9), at, thin;
     OK(cs_csr_transpose(&a, &at));
@@ -143,8 +138,8 @@ static void normal_products(void **state)
     cs_linop op = cs_linop_csr(&ctx, &a, &at, 2);
     double *half = cs_csr_panel_alloc(M);
     assert_non_null(half);
-    OK(op.panel(op.ctx, x.data, half));
-    OK(op.panel_t(op.ctx, half, y.data));
+    OK(cs_linop_panel(&op, false, x.data, half));
+    OK(cs_linop_panel(&op, true, half, y.data));
     double *half_too = cs_csr_panel_alloc(M);
     cs_dense y_too;
     assert_non_null(half_too);
@@ -152,15 +147,15 @@ static void normal_products(void **state)
     OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, room, 2));
     assert_memory_equal(half_too, half, M * CS_PANEL * sizeof(double));
     assert_memory_equal(y_too.data, first.data, N * CS_PANEL * sizeof(double)); /* in its order */
-    cs_csr_panel_free(half_too);
+    cs_free_aligned(half_too);
     cs_dense_free(&y_too);
     /* Sums of up to 1,000 terms of size up to about 100, of sums of 50. */
     assert_true(max_abs_difference(&first, &y) < 1000 * 100 * 50 * DBL_EPSILON);
-    assert_null(op.normal_t.apply);
+    assert_int_equal(op.room_t, -1);
     thin = random_sparse(3000, 3000, 0.003, 10); /* 9 a column */
     assert_false(cs_csr_normal_pays(&thin));
-    cs_csr_panel_free(half);
-    cs_csr_panel_free(room);
+    cs_free_aligned(half);
+    cs_free_aligned(room);
     cs_dense_free(&x);
     cs_dense_free(&first);
     cs_dense_free(&y);
@@ -170,9 +165,8 @@ static void normal_products(void **state)
 }
 
 /* Its own triplets taken out, three of them: A^T A - V diag(s^2) V^T. */
-static void a_deflated_normal_product(void **state)
+TEST(a_deflated_normal_product)
 {
-    (void)state;
     enum { M = 40, N = 25, P = 3 };
     cs_csr a = random_sparse(M, N, 0.2, 7), at;
     cs_dense copy, u, vt, v;
@@ -192,7 +186,7 @@ static void a_deflated_normal_product(void **state)
     cs_linop_csr_ctx csr;
     cs_linop_deflated_ctx ctx;
     const cs_linop op = cs_linop_csr(&csr, &a, &at, 2);
-    const cs_linop deflated = cs_linop_deflated_singular(&ctx, &op, &u, s, &v);
+    const cs_linop deflated = cs_linop_deflated(&ctx, &op, &u, s, &v, true);
     panels_agree(&deflated);
     normals_agree(&deflated);
     cs_linop turned = cs_linop_transposed(&deflated);
@@ -205,29 +199,18 @@ static void a_deflated_normal_product(void **state)
     cs_dense_free(&v);
 }
 
-static void operators_are_adjoint_to_their_transposes(void **state)
+TEST(operators_are_adjoint_to_their_transposes)
 {
-    (void)state;
     enum { M = 40, N = 25, P = 4 };
     cs_csr a = random_sparse(M, N, 0.2, 7), at;
-    cs_dense dense, scaled, u, v;
-    double r[M], c[N], s[P];
+    cs_dense dense, u, v;
+    double s[P];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &dense));
-    OK(cs_csr_to_dense(&a, &scaled));
     OK(cs_dense_init(&u, M, P));
     OK(cs_dense_init(&v, N, P));
     fill_normal(&u, 8);
     fill_normal(&v, 9);
-    for (int i = 0; i < M; ++i) {
-        r[i] = 1.0 / (i + 1);
-    }
-    for (int j = 0; j < N; ++j) {
-        c[j] = 0.5 * j - 3;
-        for (int i = 0; i < M; ++i) {
-            scaled.data[i + j * M] *= r[i] * c[j];
-        }
-    }
     for (int l = 0; l < P; ++l) {
         s[l] = l + 0.5;
     }
@@ -240,59 +223,34 @@ static void operators_are_adjoint_to_their_transposes(void **state)
     cs_linop back = cs_linop_transposed(&turned);
     adjoint_pair(&back, &dense);
 
-    cs_linop_scaled_ctx both, rows_only, cols_only, of_turned;
-    cs_linop scaled_op = cs_linop_scaled(&both, &op, r, c);
-    adjoint_pair(&scaled_op, &scaled);
-    cs_linop left_op = cs_linop_scaled(&rows_only, &op, r, NULL);
-    adjoint_pair(&left_op, NULL);
-    cs_linop chained = cs_linop_scaled(&cols_only, &left_op, NULL, c);
-    adjoint_pair(&chained, &scaled);
-    cs_linop turned_scaled = cs_linop_scaled(&of_turned, &turned, c, r);
-    adjoint_pair(&turned_scaled, NULL);
-
-    /* scaled becomes D_r A D_c - U diag(s) V^T. */
     cs_linop_deflated_ctx deflated_ctx, deflated_turned_ctx;
-    cs_linop deflated = cs_linop_deflated(&deflated_ctx, &scaled_op, &u, s, &v);
+    cs_linop deflated = cs_linop_deflated(&deflated_ctx, &op, &u, s, &v, false);
     for (int j = 0; j < N; ++j) {
         for (int i = 0; i < M; ++i) {
             for (int l = 0; l < P; ++l) {
-                scaled.data[i + j * M] -= u.data[i + l * M] * s[l] * v.data[j + l * N];
+                dense.data[i + j * M] -= u.data[i + l * M] * s[l] * v.data[j + l * N];
             }
         }
     }
-    adjoint_pair(&deflated, &scaled);
-    cs_linop deflated_turned = cs_linop_deflated(&deflated_turned_ctx, &turned_scaled, &v, s, &u);
+    adjoint_pair(&deflated, &dense);
+    cs_linop deflated_turned = cs_linop_deflated(&deflated_turned_ctx, &turned, &v, s, &u, false);
     cs_linop deflated_back = cs_linop_transposed(&deflated_turned);
-    adjoint_pair(&deflated_back, &scaled);
+    adjoint_pair(&deflated_back, &dense);
 
-    cs_linop_deflated_ctx panel_ctx;
-    cs_linop deflated_panels = cs_linop_deflated(&panel_ctx, &op, &u, s, &v);
     panels_agree(&op);
     panels_agree(&turned);
-    panels_agree(&deflated_panels);
+    panels_agree(&deflated);
     normals_agree(&op);
     normals_agree(&turned);
-    assert_null(deflated_panels.normal.apply); /* these triplets are none of its own */
-    assert_null(deflated.panel);               /* what it is made of has none */
-
-    cs_linop_scaled_free(&both);
-    cs_linop_scaled_free(&rows_only);
-    cs_linop_scaled_free(&cols_only);
-    cs_linop_scaled_free(&of_turned);
+    assert_null(deflated.normal); /* these triplets are none of its own */
+    cs_linop bare = op;
+    bare.panel = NULL;
+    deflated = cs_linop_deflated(&deflated_ctx, &bare, &u, s, &v, true);
+    assert_null(deflated.panel); /* what it is made of has none */
+    assert_null(deflated.normal);
     cs_csr_free(&a);
     cs_csr_free(&at);
     cs_dense_free(&dense);
-    cs_dense_free(&scaled);
     cs_dense_free(&u);
     cs_dense_free(&v);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_are_adjoint_to_their_transposes),
-        cmocka_unit_test(a_deflated_normal_product),
-        cmocka_unit_test(normal_products),
-    };
-    return cmocka_run_group_tests_name("linop", tests, NULL, NULL);
 }

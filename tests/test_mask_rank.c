@@ -2,20 +2,15 @@
  * against plain recomputation, sets of rows of a model against its states, what is refused. The
  * statements are in test_lemma_21.c. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/mask_rank.h"
+#include "analysis/measures/mask_rank.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
+#include "test.h"
 #include "train_support.h"
 
 /* --- planted states -----------------------------------------------------------------------------
@@ -23,9 +18,8 @@
 
 /* [MASK] rows orthogonal to the others: all of them outside, every angle 90 degrees; the ranks are
  * those of 4, 2 and 4 + 2 directions. */
-static void orthogonal_rows(void **state)
+TEST(orthogonal_rows)
 {
-    (void)state;
     planted *p = plant();
     cs_mask_rank r = {0};
     cs_mask_rank_options o = options_of(false);
@@ -63,9 +57,8 @@ static void orthogonal_rows(void **state)
 }
 
 /* [MASK] rows inside: nothing outside, angles 0. At 45 degrees: half outside. */
-static void contained_rows(void **state)
+TEST(contained_rows)
 {
-    (void)state;
     planted *p = plant();
     cs_mask_rank r = {0};
     cs_mask_rank_options o = options_of(false);
@@ -95,9 +88,8 @@ static void contained_rows(void **state)
 }
 
 /* Rows that are masked but show another token are real ones. */
-static void shown_tokens_decide(void **state)
+TEST(shown_tokens_decide)
 {
-    (void)state;
     planted *p = plant();
     cs_mask_rank r = {0};
     cs_mask_rank_options o = options_of(false);
@@ -146,9 +138,8 @@ static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK
     cs_gram_free(&g);
 }
 
-static void gap_has_its_own_error(void **state)
+TEST(gap_has_its_own_error)
 {
-    (void)state;
     for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
         planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
         cs_mask_rank r = {0};
@@ -238,9 +229,8 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
     }
 }
 
-static void sets_of_a_masked_model(void **state)
+TEST(sets_of_a_masked_model)
 {
-    (void)state;
     training t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
     cs_mask_rank r = {0}, again = {0};
@@ -276,9 +266,8 @@ static void sets_of_a_masked_model(void **state)
     free_training(&t);
 }
 
-static void sets_of_an_encoder(void **state)
+TEST(sets_of_an_encoder)
 {
-    (void)state;
     training t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
     cs_mask_rank r = {0};
@@ -301,9 +290,8 @@ static void sets_of_an_encoder(void **state)
 /* --- errors -------------------------------------------------------------------------------------
  */
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
-    (void)state;
     training t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank r = {0};
     static const double ratio[] = {0, 1, -0.1, NAN};
@@ -356,26 +344,10 @@ static cs_status study_once(const char *path)
     return status;
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     held = make_training(&MASKED_RECIPE, "");
     fail_each_allocation(study_once, "");
     fail_each_allocation(study_once, "encoder");
     free_training(&held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orthogonal_rows),
-        cmocka_unit_test(contained_rows),
-        cmocka_unit_test(shown_tokens_decide),
-        cmocka_unit_test(gap_has_its_own_error),
-        cmocka_unit_test(sets_of_a_masked_model),
-        cmocka_unit_test(sets_of_an_encoder),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("mask_rank", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* matrix_file: every format read and written, every way a file can be bad. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,6 +10,7 @@
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal((call), CS_OK)
 
@@ -65,7 +60,7 @@ static const char *text_file(void **state, const char *text)
     return path;
 }
 
-static void mtx_coordinate(void **state)
+TEST_IN_DIR(mtx_coordinate)
 {
     const double real[] = {0, 2.5, 0, -1e-3, 0, 7};
     reads_as(text_file(state, "%%MatrixMarket matrix coordinate real general\n"
@@ -93,7 +88,7 @@ static void mtx_coordinate(void **state)
              real);
 }
 
-static void mtx_array(void **state)
+TEST_IN_DIR(mtx_array)
 {
     const double general[] = {1, 3, 5, 2, 4, 0};
     reads_as(text_file(state, "%%MatrixMarket matrix array real general\n"
@@ -109,7 +104,7 @@ static void mtx_array(void **state)
              3, 3, skew);
 }
 
-static void mtx_malformed(void **state)
+TEST_IN_DIR(mtx_malformed)
 {
     static const struct {
         const char *text, *part;
@@ -213,7 +208,7 @@ static const char *archive(void **state, int count, const member *m)
 static const double small[] = {0, 2, 0, 4, 0, 1};
 static const int64_t small_shape[] = {2, 3};
 
-static void npz_formats_and_types(void **state)
+TEST_IN_DIR(npz_formats_and_types)
 {
     /* csr, rows unsorted with a repeat (3 + 1 = 4), an explicit zero, an entry behind the last
      * pointer. */
@@ -284,7 +279,7 @@ static void spoilt(void **state, int at, member by, const char *part)
     refused(path, CS_ERR_INPUT, "a.npz");
 }
 
-static void npz_malformed(void **state)
+TEST_IN_DIR(npz_malformed)
 {
     enum { FORMAT, SHAPE, INDPTR, INDICES, DATA };
     const member absent = {0};
@@ -344,7 +339,7 @@ static void npz_malformed(void **state)
     refused(in_dir(state, "a.csv"), CS_ERR_USAGE, "a.csv: not a .npz, .npy or .mtx");
 }
 
-static void npy_dense(void **state)
+TEST_IN_DIR(npy_dense)
 {
     const char *path = in_dir(state, "a.npy");
     const int32_t ints[] = {0, 2, 0, 4, 0, 1};
@@ -391,7 +386,7 @@ static void assert_same(const cs_csr *a, const cs_csr *b)
     assert_memory_equal(a->val, b->val, nnz * sizeof *a->val);
 }
 
-static void what_is_written_reads_back(void **state)
+TEST_IN_DIR(what_is_written_reads_back)
 {
     static cs_status (*const write[])(const char *, const cs_csr *, bool) = {cs_matrix_write_npz,
                                                                              cs_matrix_write_mtx};
@@ -416,7 +411,7 @@ static void what_is_written_reads_back(void **state)
     }
 }
 
-static void npz_data_type_follows_the_values(void **state)
+TEST_IN_DIR(npz_data_type_follows_the_values)
 {
     double values[] = {1, 0x1p53};
     int64_t ptr[] = {0, 2};
@@ -437,20 +432,6 @@ static void npz_data_type_follows_the_values(void **state)
     }
 }
 
-static void mtx_ignores_the_locale(void **state)
-{
-    cs_csr a = sample(false), b;
-    bool comma = comma_locale(state);
-    OK(cs_matrix_write_mtx(in_dir(state, "l.mtx"), &a, false));
-    OK(cs_matrix_read(in_dir(state, "l.mtx"), &b));
-    assert_same(&a, &b);
-    cs_csr_free(&a);
-    cs_csr_free(&b);
-    if (!comma) {
-        skip();
-    }
-}
-
 static cs_status write_npz(const char *path)
 {
     cs_csr a = sample(true);
@@ -467,7 +448,7 @@ static cs_status write_mtx(const char *path)
     return status;
 }
 
-static void a_full_disk_leaves_nothing(void **state)
+TEST_IN_DIR(a_full_disk_leaves_nothing)
 {
     assert_int_equal(on_full_disk(write_npz, in_dir(state, "full.npz"), "full.npz"), CS_ERR_IO);
     assert_int_equal(on_full_disk(write_mtx, in_dir(state, "full.mtx"), "full.mtx"), CS_ERR_IO);
@@ -494,7 +475,7 @@ static cs_status write_again_mtx(const char *path)
     return cs_matrix_write_mtx(path, &written, false);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     written = sample(true);
     fail_each_allocation(write_again_npz, in_dir(state, "f.npz"));
@@ -520,20 +501,17 @@ static void every_allocation_may_fail(void **state)
     fail_each_allocation(read_file, archive(state, 5, csc));
 }
 
-int main(void)
+/* Last: it sets the locale. */
+TEST_IN_DIR(mtx_ignores_the_locale)
 {
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(mtx_coordinate),
-        TEST_IN_DIR(mtx_array),
-        TEST_IN_DIR(mtx_malformed),
-        TEST_IN_DIR(npz_formats_and_types),
-        TEST_IN_DIR(npz_malformed),
-        TEST_IN_DIR(npy_dense),
-        TEST_IN_DIR(what_is_written_reads_back),
-        TEST_IN_DIR(npz_data_type_follows_the_values),
-        TEST_IN_DIR(a_full_disk_leaves_nothing),
-        TEST_IN_DIR(every_allocation_may_fail),
-        TEST_IN_DIR(mtx_ignores_the_locale), /* last: it sets the locale */
-    };
-    return cmocka_run_group_tests_name("matrix_file", tests, NULL, NULL);
+    cs_csr a = sample(false), b;
+    bool comma = comma_locale(state);
+    OK(cs_matrix_write_mtx(in_dir(state, "l.mtx"), &a, false));
+    OK(cs_matrix_read(in_dir(state, "l.mtx"), &b));
+    assert_same(&a, &b);
+    cs_csr_free(&a);
+    cs_csr_free(&b);
+    if (!comma) {
+        skip();
+    }
 }

@@ -1,19 +1,14 @@
 /* The rows of a matrix file one after the other, and damaged archives. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cooc_matrices.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "linalg/matrix_stream.h"
+#include "linalg/matrix_stream_private.h"
+#include "test.h"
 
 static const char *stored(void **state, const cs_csr *a)
 {
@@ -48,7 +43,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
 }
 
 /* 40,000 rows and more entries than a piece, and the forms that are read whole. */
-static void files_are_streamed(void **state)
+TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
     cs_csr a = {0};
@@ -107,7 +102,7 @@ static const char *archive(void **state, int64_t pointers, const int64_t *indptr
     return path;
 }
 
-static void damaged_archives_are_named(void **state)
+TEST_IN_DIR(damaged_archives_are_named)
 {
     double sum = 0;
     const cs_row_visitor any = {&sum, begin_any, row_any};
@@ -134,7 +129,7 @@ static void damaged_archives_are_named(void **state)
 }
 
 /* A byte of the last member turned: its checksum tells. */
-static void a_turned_byte_is_seen(void **state)
+TEST_IN_DIR(a_turned_byte_is_seen)
 {
     cs_csr a = untidy_matrix(1, 200, 50, 3);
     const char *path = stored(state, &a);
@@ -158,14 +153,4 @@ static void a_turned_byte_is_seen(void **state)
     assert_int_equal(fclose(f), 0);
     assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot unpack");
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(files_are_streamed),
-        TEST_IN_DIR(damaged_archives_are_named),
-        TEST_IN_DIR(a_turned_byte_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* cooc/collect and cooc/merge: the combining table, full slots that are emptied by adding up, and
  * the merge by ranges of keys on several threads against the same records taken one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
+#include "cooc/merge_private.h"
 #include "cooc_compare.h"
+#include "test.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
 
@@ -27,9 +22,8 @@ static cs_record record_of(int64_t key, int32_t col, int64_t units)
     return (cs_record){.key = cs_hash(&key, sizeof key, 3), .col = col, .units = units};
 }
 
-static void words_hash_as_their_bytes(void **state)
+TEST(words_hash_as_their_bytes)
 {
-    (void)state;
     const uint16_t probe = 1;
     if (*(const unsigned char *)&probe != 1) {
         print_message("skipped: this machine is not little-endian\n");
@@ -49,9 +43,8 @@ static void words_hash_as_their_bytes(void **state)
 
 /* More distinct records than the table holds, fewer than the slots: whenever the slots are full,
  * adding up empties them, and nothing is spilled. */
-static void full_slots_are_added_up(void **state)
+TEST(full_slots_are_added_up)
 {
-    (void)state;
     enum { DISTINCT = 8000, ROUNDS = 40 };
     cs_runs runs;
     cs_collector c;
@@ -84,9 +77,8 @@ static void full_slots_are_added_up(void **state)
 }
 
 /* Units that wrap around, to none among others, lose their sum and nothing else. */
-static void units_that_overflow_do_no_harm(void **state)
+TEST(units_that_overflow_do_no_harm)
 {
-    (void)state;
     cs_runs runs;
     cs_collector c;
     cs_runs_init(&runs, NULL);
@@ -107,9 +99,8 @@ static void units_that_overflow_do_no_harm(void **state)
     cs_runs_free(&runs);
 }
 
-static void no_records_are_no_run(void **state)
+TEST(no_records_are_no_run)
 {
-    (void)state;
     cs_runs runs;
     cs_collector c;
     cs_runs_init(&runs, NULL);
@@ -260,9 +251,8 @@ static void assert_same(cs_assembler **mine, cs_assembler **reference)
 
 /* Small rows, a giant one, one key, one record, edges and empty ranges; 1 to 7 threads, in memory
  * and from the file, in one pass and in several: the bits of a serial merge. */
-static void ranges_merge_as_the_whole(void **state)
+TEST(ranges_merge_as_the_whole)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; ++kind) {
         input in = make_input(kind);
         for (int workers = 1; workers <= 7; workers += 2) {
@@ -288,9 +278,8 @@ static void ranges_merge_as_the_whole(void **state)
     }
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     input in = make_input(LATE);
     for (int way = 0; way < 4; ++way) {
         int64_t failures = 0;
@@ -323,9 +312,8 @@ static void every_allocation_may_fail(void **state)
 }
 
 /* The file is cut off in its middle: the ranges that fail wake those that wait for them. */
-static void short_files_are_named(void **state)
+TEST(short_files_are_named)
 {
-    (void)state;
     input in = make_input(UNIFORM);
     for (int workers = 1; workers <= 4; ++workers) {
         cs_assembler *a = new_assembler();
@@ -343,9 +331,8 @@ static void short_files_are_named(void **state)
 }
 
 /* The flag cannot be lowered, so a child raises it. */
-static void interrupts_wake_all(void **state)
+TEST(interrupts_wake_all)
 {
-    (void)state;
     input in = make_input(UNIFORM);
     hold(&in);
     (void)fflush(NULL);
@@ -362,19 +349,4 @@ static void interrupts_wake_all(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     free_input(&in);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_hash_as_their_bytes),
-        cmocka_unit_test(full_slots_are_added_up),
-        cmocka_unit_test(units_that_overflow_do_no_harm),
-        cmocka_unit_test(no_records_are_no_run),
-        cmocka_unit_test(ranges_merge_as_the_whole),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(short_files_are_named),
-        cmocka_unit_test(interrupts_wake_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

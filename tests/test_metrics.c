@@ -1,19 +1,14 @@
 /* analysis/metrics: scores against counts by hand, jackknife errors against closed forms, order
  * statistics and McNemar's p against sums of binomials. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/metrics.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "stats/metrics.h"
+#include "test.h"
 
 static double score(cs_metric m, int64_t n, const double *truth, const double *guess,
                     int64_t classes)
@@ -24,9 +19,8 @@ static double score(cs_metric m, int64_t n, const double *truth, const double *g
 }
 
 /* tp 3, fp 1, fn 2, tn 4. */
-static void two_classes_by_hand(void **state)
+TEST(two_classes_by_hand)
 {
-    (void)state;
     const double truth[10] = {1, 1, 1, 0, 1, 1, 0, 0, 0, 0},
                  guess[10] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
     assert_true(fabs(score(CS_METRIC_ACCURACY, 10, truth, guess, 2) - 0.7) <= 1e-15);
@@ -37,9 +31,8 @@ static void two_classes_by_hand(void **state)
     assert_true(fabs(score(CS_METRIC_MATTHEWS, 10, truth, guess, 2) - mcc) <= 1e-15);
 }
 
-static void many_classes_by_hand(void **state)
+TEST(many_classes_by_hand)
 {
-    (void)state;
     const double truth[6] = {0, 1, 2, 2, 1, 0}, guess[6] = {0, 2, 2, 2, 1, 1},
                  turned[6] = {1, 2, 0, 0, 2, 1};
     /* c = 4, s = 6, p = 1 2 3, t = 2 2 2 */
@@ -53,9 +46,8 @@ static void many_classes_by_hand(void **state)
     assert_true(score(CS_METRIC_ACCURACY, 6, truth, turned, 3) == 0);
 }
 
-static void constant_sides_are_zero(void **state)
+TEST(constant_sides_are_zero)
 {
-    (void)state;
     const double truth[4] = {0, 1, 1, 0}, ones[4] = {1, 1, 1, 1}, zeros[4] = {0, 0, 0, 0},
                  tenth[4] = {0.1, 0.1, 0.1, 0.1};
     assert_true(score(CS_METRIC_MATTHEWS, 4, truth, ones, 2) == 0);
@@ -66,9 +58,8 @@ static void constant_sides_are_zero(void **state)
     assert_true(score(CS_METRIC_SPEARMAN, 4, tenth, truth, 0) == 0);
 }
 
-static void correlations_by_hand(void **state)
+TEST(correlations_by_hand)
 {
-    (void)state;
     const double a[5] = {1, 2, 3, 4, 5}, b[5] = {2, 1, 4, 3, 5}, cube[5] = {1, 8, 27, 64, 125},
                  ties[5] = {7, 7, 9, 9, 9};
     assert_true(fabs(score(CS_METRIC_PEARSON, 5, a, b, 0) - 0.8) <= 1e-15);
@@ -89,9 +80,8 @@ static void correlations_by_hand(void **state)
 }
 
 /* Leaving out one at a time: sqrt(p (1 - p) / (n - 1)) of a share, sd / sqrt(n) of a mean. */
-static void jackknife_of_a_share(void **state)
+TEST(jackknife_of_a_share)
 {
-    (void)state;
     enum { N = 150 };
     double truth[N], guess[N], se = NAN, square = 0, mean = 0;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
@@ -113,9 +103,8 @@ static void jackknife_of_a_share(void **state)
 }
 
 /* Any metric by the definition, leaving out one at a time by copying. */
-static void jackknife_by_its_definition(void **state)
+TEST(jackknife_by_its_definition)
 {
-    (void)state;
     enum { N = 40 };
     double truth[N], guess[N], t[N], g[N];
     cs_rng rng = cs_rng_at(6, CS_STREAM_TEST, 0);
@@ -145,9 +134,8 @@ static void jackknife_by_its_definition(void **state)
     }
 }
 
-static void blocks_differ_by_one_example(void **state)
+TEST(blocks_differ_by_one_example)
 {
-    (void)state;
     enum { N = 1000 };
     double truth[N], guess[N], a, b, c, few = NAN;
     for (int i = 0; i < N; ++i) {
@@ -168,9 +156,8 @@ static void blocks_differ_by_one_example(void **state)
 }
 
 /* Scores that are the same without any block have no error, not that of a sum's rounding. */
-static void perfect_scores_have_no_error(void **state)
+TEST(perfect_scores_have_no_error)
 {
-    (void)state;
     enum { N = 1003 };
     static const cs_metric metric[] = {CS_METRIC_ACCURACY, CS_METRIC_F1,      CS_METRIC_F1_MACRO,
                                        CS_METRIC_MATTHEWS, CS_METRIC_PEARSON, CS_METRIC_SPEARMAN,
@@ -189,9 +176,8 @@ static void perfect_scores_have_no_error(void **state)
 }
 
 /* One at a time: the difference of two accuracies is a mean of values in {-1, 0, 1}. */
-static void paired_differences(void **state)
+TEST(paired_differences)
 {
-    (void)state;
     enum { N = 100 };
     double truth[N], a[N], b[N], d = NAN, se = NAN;
     for (int i = 0; i < N; ++i) {
@@ -218,9 +204,8 @@ static void paired_differences(void **state)
     assert_fails(cs_mcnemar(0, truth, a, b, &m), CS_ERR_USAGE, "no examples");
 }
 
-static void seeds(void **state)
+TEST(seeds)
 {
-    (void)state;
     cs_seed_summary s;
     double v[2000];
     for (int i = 0; i < 2000; ++i) {
@@ -251,9 +236,8 @@ static void seeds(void **state)
     assert_fails(cs_seed_summary_of(0, v, &s), CS_ERR_USAGE, "no seeds");
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     for (int m = 0; m < CS_METRICS; ++m) {
         cs_metric back = CS_METRICS;
         OK(cs_metric_by_name(cs_metric_name((cs_metric)m), &back));
@@ -265,9 +249,8 @@ static void names(void **state)
                  "\"recall\" is not accuracy, f1");
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
-    (void)state;
     double truth[3] = {0, 1, 2}, guess[3] = {0, 1, 1}, v;
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 0, truth, guess, 3, &v), CS_ERR_USAGE,
                  "no examples");
@@ -312,28 +295,7 @@ static cs_status whole(const char *path)
     return status == CS_OK ? cs_seed_summary_of(4, a, &s) : status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(whole, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_classes_by_hand),
-        cmocka_unit_test(many_classes_by_hand),
-        cmocka_unit_test(constant_sides_are_zero),
-        cmocka_unit_test(correlations_by_hand),
-        cmocka_unit_test(jackknife_of_a_share),
-        cmocka_unit_test(jackknife_by_its_definition),
-        cmocka_unit_test(blocks_differ_by_one_example),
-        cmocka_unit_test(perfect_scores_have_no_error),
-        cmocka_unit_test(paired_differences),
-        cmocka_unit_test(seeds),
-        cmocka_unit_test(names),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,16 @@
  * of them must catch, and that none of them passes over what it says is not missing. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "cooc/spectrum.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 
 enum { ALL = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA };
 
@@ -52,7 +47,7 @@ typedef struct {
     cs_csr a;
     cs_spectrum_options o;
     cs_system system;
-    cs_spectrum_claims claims;
+    cs_certificate_facts claims;
     cs_spectrum s;
 } result;
 
@@ -66,7 +61,7 @@ static void solve(result *r, cs_csr a, cs_spectrum_options o)
     r->s.components = r->system.components;
     assert_int_equal(cs_parts_solve(&r->system, &o, wanted, &parts), CS_OK);
     assert_int_equal(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s), CS_OK);
-    r->claims = cs_spectrum_claims_of(&r->system, &o, &parts, &r->s);
+    r->claims = cs_certificate_facts_of(&r->system, &o, &parts, &r->s);
     cs_parts_free(&parts);
 }
 
@@ -94,9 +89,8 @@ static void assert_no_false_reach(const cs_spectrum *s, double missing)
 
 /* Every triplet in turn is taken from a truncated result: copies of 1, of a value below 1, simple
  * ones. */
-static void any_missed_triplet_is_caught(void **state)
+TEST(any_missed_triplet_is_caught)
 {
-    (void)state;
     enum { K = 40 };
     int copies = 0, simple = 0, ones = 0, last = 0;
     for (int64_t j = 0; j < K; ++j) {
@@ -140,9 +134,8 @@ static void any_missed_triplet_is_caught(void **state)
 }
 
 /* Of all triplets none can be taken unseen: the sums and the count are both off. */
-static void any_missed_triplet_of_all_is_caught(void **state)
+TEST(any_missed_triplet_of_all_is_caught)
 {
-    (void)state;
     result r;
     solve(&r, planted(), (cs_spectrum_options){.certify = ALL});
     int64_t k = r.s.k;
@@ -179,9 +172,8 @@ static void copy_triplet(cs_spectrum *s, int64_t from, int64_t to)
 
 /* One triplet twice in the place of the next: the number of values is right, and their vectors are
  * not independent. Values that the residuals do not bear out: more of them than there are. */
-static void wrong_triplets_are_caught(void **state)
+TEST(wrong_triplets_are_caught)
 {
-    (void)state;
     result r;
     solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
     copy_triplet(&r.s, 12, 13);
@@ -212,9 +204,8 @@ static void wrong_triplets_are_caught(void **state)
 }
 
 /* The cycle's values are double but for the first: an even k cuts a pair, an odd one does not. */
-static void a_cut_through_equal_values_is_told(void **state)
+TEST(a_cut_through_equal_values_is_told)
 {
-    (void)state;
     cs_csr a = cycle(64);
     for (int64_t k = 1; k <= 20; ++k) {
         for (int plain = 0; plain < 2; ++plain) {
@@ -263,9 +254,8 @@ static cs_csr turned(int n, const double *value)
 /* Values whose squares drown in rounding are counted without squares, down to where those drown
  * too.
  */
-static void small_values_are_counted_without_squares(void **state)
+TEST(small_values_are_counted_without_squares)
 {
-    (void)state;
     enum { SIZE = 12, SEEN = 8 };
     double value[SIZE] = {1, 0.9, 0.9, 0.3, 1e-3, 1e-7, 1e-7, 2e-9, 1e-16};
     for (int64_t k = 1; k <= SEEN; ++k) {
@@ -309,9 +299,8 @@ static void small_values_are_counted_without_squares(void **state)
 
 /* All triplets, with values whose squares the sums cannot hold: the moments say so, with one missed
  * or not, and the count is exact. */
-static void sums_do_not_prove_what_they_cannot_hold(void **state)
+TEST(sums_do_not_prove_what_they_cannot_hold)
 {
-    (void)state;
     const double value[12] = {1, 0.9, 0.5, 1e-9, 1e-9};
     for (int missed = 0; missed < 2; ++missed) {
         result r;
@@ -332,9 +321,8 @@ static void sums_do_not_prove_what_they_cannot_hold(void **state)
 }
 
 /* Beyond the limits nothing runs, and the reason names size and limit. */
-static void limits_are_named(void **state)
+TEST(limits_are_named)
 {
-    (void)state;
     cs_csr a = cycle(9000);
     cs_spectrum s =
         spectrum_of(&a, (cs_spectrum_options){.k = 1, .certify = ALL, .values_only = true});
@@ -355,9 +343,8 @@ static void limits_are_named(void **state)
     cs_csr_free(&a);
 }
 
-static void threads_do_not_change_the_count(void **state)
+TEST(threads_do_not_change_the_count)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(false, 6, 2);
     double reach = 0;
     for (int threads = 1; threads <= 3; ++threads) {
@@ -371,9 +358,8 @@ static void threads_do_not_change_the_count(void **state)
     cs_csr_free(&a);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     double value[12] = {1, 0.5, 1e-7, 2e-9};
     for (int small = 0; small < 2; ++small) {
         result r;
@@ -396,20 +382,4 @@ static void every_failed_allocation_is_reported(void **state)
         assert_true(n > 10);
         forget_all(&r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_missed_triplet_is_caught),
-        cmocka_unit_test(any_missed_triplet_of_all_is_caught),
-        cmocka_unit_test(wrong_triplets_are_caught),
-        cmocka_unit_test(a_cut_through_equal_values_is_told),
-        cmocka_unit_test(small_values_are_counted_without_squares),
-        cmocka_unit_test(sums_do_not_prove_what_they_cannot_hold),
-        cmocka_unit_test(limits_are_named),
-        cmocka_unit_test(threads_do_not_change_the_count),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

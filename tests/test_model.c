@@ -1,16 +1,11 @@
 /* model: initial values, what networks refuse, hidden rows, cost and memory. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
 
 enum { VOCAB = 11, WIDTH = 8 };
 
@@ -43,9 +38,8 @@ static void close_model(cs_model *model, cs_backend **backend)
 
 /* The same values in a model with other parameters beside, on another backend; others with another
  * seed. */
-static void test_values_by_name(void **state)
+TEST(test_values_by_name)
 {
-    (void)state;
     cs_model_config config = case_config(&gpt2, false), other = config;
     other.query_vector = true;
     other.layers = 3;
@@ -88,9 +82,8 @@ static void assert_spread(const cs_model *model, const char *name, int64_t n, do
     }
 }
 
-static void test_initial_values(void **state)
+TEST(test_initial_values)
 {
-    (void)state;
     cs_model_config config = {
         .vocab = 64, .positions = 16, .width = 32, .layers = 3, .heads = 4, .inner = 64};
     cs_backend *backend;
@@ -118,9 +111,8 @@ static void test_initial_values(void **state)
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options good = case_options(&gpt2, false), o;
     cs_backend *backend;
@@ -182,9 +174,8 @@ static cs_status build_all(const char *unused)
     return status;
 }
 
-static void test_each_allocation(void **state)
+TEST(test_each_allocation)
 {
-    (void)state;
     fail_each_allocation(build_all, NULL);
 }
 
@@ -228,17 +219,15 @@ static void check_hidden(cs_arch arch)
     assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.post_norm);
 }
 
-static void test_hidden(void **state)
+TEST(test_hidden)
 {
-    (void)state;
     check_hidden(CS_ARCH_GPT2);
     check_hidden(CS_ARCH_BERT);
 }
 
 /* The content stream of two-stream attention is the single form under the same masks. */
-static void test_content_stream(void **state)
+TEST(test_content_stream)
 {
-    (void)state;
     const model_case what = {"content", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CS_LOSS_NONE, NULL};
     cs_model_config config = case_config(&what, false);
     float hidden[2][3][10 * WIDTH];
@@ -264,9 +253,8 @@ static void test_content_stream(void **state)
 
 /* --- cost and memory -------------------------------------------------------------------------- */
 
-static void test_flops(void **state)
+TEST(test_flops)
 {
-    (void)state;
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options o = case_options(&gpt2, true);
     model_world world;
@@ -296,9 +284,8 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
 
 /* Memory grows with rows, in training with layers too; without training layers share it but for
  * their row statistics (at most 64 bytes a row and matrix of them, of four a layer). */
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     for (int training = 0; training < 2; ++training) {
         int64_t one = bytes_of(8, 2, training), two = bytes_of(16, 2, training);
         assert_true(two > one + one * 9 / 10 && two <= 2 * one);
@@ -306,15 +293,4 @@ static void test_memory(void **state)
     int64_t rows = 8 * 5;
     assert_true(bytes_of(8, 6, false) <= bytes_of(8, 2, false) + 4 * 4 * rows * 64);
     assert_true(bytes_of(8, 6, true) > bytes_of(8, 2, true) + 4 * rows * 64 * 4 * 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_by_name), cmocka_unit_test(test_initial_values),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_each_allocation),
-        cmocka_unit_test(test_hidden),         cmocka_unit_test(test_content_stream),
-        cmocka_unit_test(test_flops),          cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

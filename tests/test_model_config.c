@@ -1,21 +1,16 @@
 /* model: presets, sound configurations, config.json both ways. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
 
 /* --- names and presets ------------------------------------------------------------------------ */
 
-static void test_presets(void **state)
+TEST(test_presets)
 {
-    (void)state;
-    for (const char *const *name = cs_model_presets(); *name; ++name) {
+    static const char *const preset[] = {"1m", "4m", "small", "base", "cramming", "large", NULL};
+    for (const char *const *name = preset; *name; ++name) {
         cs_model_config config = {.vocab = 1000};
         must(cs_model_preset(*name, &config));
         for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
@@ -34,9 +29,8 @@ static void test_presets(void **state)
     assert_fails(cs_model_preset("huge", &config), CS_ERR_USAGE, "unknown model size 'huge'");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_arch found;
         must(cs_arch_by_name(cs_arch_name((cs_arch)arch), &found));
@@ -59,9 +53,8 @@ static const model_case linear = {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_L
         assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, part);                             \
     } while (0)
 
-static void test_checks(void **state)
+TEST(test_checks)
 {
-    (void)state;
     REFUSES(roberta, vocab, 0, "vocabulary 0 not in 1");
     REFUSES(roberta, heads, 3, "heads 3 do not divide width 8");
     REFUSES(roberta, heads, 65, "heads 65 not in 1 .. 64");
@@ -140,9 +133,8 @@ static void check_round_trip(const model_case *cases)
     }
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     check_round_trip(model_cases);
     check_round_trip(classifier_cases);
 }
@@ -158,9 +150,8 @@ static json_t *json_of(const char *text)
 }
 
 /* As the class writes it: rows of the position table, ids, absent keys. */
-static void test_foreign_files(void **state)
+TEST(test_foreign_files)
 {
-    (void)state;
     cs_model_config config;
     json_t *json = json_of(
         "{\"model_type\": \"gpt2\", \"vocab_size\": 100, \"n_positions\": 16, \"n_embd\": 8,"
@@ -193,9 +184,8 @@ static void test_foreign_files(void **state)
 }
 
 /* What no class computes is not passed off as one. */
-static void test_own_type(void **state)
+TEST(test_own_type)
 {
-    (void)state;
     cs_model_config config = case_config(&roberta, false);
     for (int own = 0; own < 2; ++own) {
         config.relative_buckets = own ? 8 : 0;
@@ -223,9 +213,8 @@ static void assert_refused(const char *key, json_t *value, const char *part)
     json_decref(json);
 }
 
-static void test_refused_files(void **state)
+TEST(test_refused_files)
 {
-    (void)state;
     assert_refused("model_type", json_string("xlnet"),
                    "dir/config.json: unknown architecture 'xlnet'");
     assert_refused("model_type", json_string("linear"), "'linear' is no model_type");
@@ -255,15 +244,4 @@ static void test_refused_files(void **state)
     json_t *array = json_array();
     assert_fails(cs_model_config_parse("f", array, &out), CS_ERR_INPUT, "f: not a JSON object");
     json_decref(array);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presets),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_checks),        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_foreign_files), cmocka_unit_test(test_own_type),
-        cmocka_unit_test(test_refused_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

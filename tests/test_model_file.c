@@ -1,12 +1,6 @@
 /* model directories: round trips of every architecture, the names and layouts of Hugging Face, bad
  * files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io/file.h"
@@ -15,6 +9,7 @@
 #include "io_support.h"
 #include "model/huggingface.h"
 #include "model/model.h"
+#include "test.h"
 
 static cs_model_config config_of(cs_arch arch)
 {
@@ -61,7 +56,7 @@ static void round_trip(void **state, const cs_model_config *config, cs_backend *
     cs_model_free(&back);
 }
 
-static void every_architecture_comes_back(void **state)
+TEST_IN_DIR(every_architecture_comes_back)
 {
     cs_backend *backend = NULL;
     assert_int_equal(cs_backend_ref(&backend), CS_OK);
@@ -84,7 +79,7 @@ static void every_architecture_comes_back(void **state)
 }
 
 /* Names and shapes as transformers' classes list them in state_dict(). */
-static void names_are_those_of_the_classes(void **state)
+TEST_IN_DIR(names_are_those_of_the_classes)
 {
     static const struct {
         cs_arch arch;
@@ -157,7 +152,7 @@ static void names_are_those_of_the_classes(void **state)
 }
 
 /* GPT-2 keeps inputs x outputs: item (i, o) of the file is item (o, i) here. */
-static void gpt2_matrices_are_transposed(void **state)
+TEST_IN_DIR(gpt2_matrices_are_transposed)
 {
     cs_backend *backend = NULL;
     cs_model model = {0};
@@ -209,7 +204,7 @@ static void rewrite(const char *dir, const char *(*rename)(const char *name, cha
     int64_t all = kept;
     if (extra) {
         entry[all++] =
-            (cs_safetensors_entry){.name = extra, .dtype = CS_ST_F32, .ndim = 1, .shape = {2}};
+            (cs_safetensors_entry){.name = extra, .dtype = CS_F32, .ndim = 1, .shape = {2}};
     }
     char *path = cs_path_join(dir, "model.safetensors");
     assert_int_equal(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer), CS_OK);
@@ -261,7 +256,7 @@ static const char *without_key(const char *name, char *room)
     return strstr(name, "layer.1.attention.self.key.bias") ? NULL : name;
 }
 
-static void files_of_the_bare_model_are_read(void **state)
+TEST_IN_DIR(files_of_the_bare_model_are_read)
 {
     cs_backend *backend = NULL;
     assert_int_equal(cs_backend_ref(&backend), CS_OK);
@@ -287,7 +282,7 @@ static void files_of_the_bare_model_are_read(void **state)
     cs_backend_free(&backend);
 }
 
-static void old_names_and_extra_buffers_are_read(void **state)
+TEST_IN_DIR(old_names_and_extra_buffers_are_read)
 {
     cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
@@ -304,7 +299,7 @@ static void old_names_and_extra_buffers_are_read(void **state)
     cs_backend_free(&backend);
 }
 
-static void bad_files_are_refused(void **state)
+TEST_IN_DIR(bad_files_are_refused)
 {
     cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
@@ -365,21 +360,7 @@ static cs_status write_and_read(const char *path)
     return status;
 }
 
-static void every_allocation_fails_cleanly(void **state)
+TEST_IN_DIR(every_allocation_fails_cleanly)
 {
     fail_each_allocation(write_and_read, in_dir(state, "m"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(every_architecture_comes_back),
-        TEST_IN_DIR(names_are_those_of_the_classes),
-        TEST_IN_DIR(gpt2_matrices_are_transposed),
-        TEST_IN_DIR(files_of_the_bare_model_are_read),
-        TEST_IN_DIR(old_names_and_extra_buffers_are_read),
-        TEST_IN_DIR(bad_files_are_refused),
-        TEST_IN_DIR(every_allocation_fails_cleanly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,31 @@
 /* What kind of model a directory holds, by its files. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/model_kind.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "plan/spec.h"
+#include "test.h"
+#include "train/model_kind.h"
 
 static void put(void **state, const char *name, const char *text)
 {
     must(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
 }
 
-static void kinds_are_read(void **state)
+TEST_IN_DIR(kinds_are_read)
 {
     cs_model_config config = {.arch = CS_ARCH_BERT};
-    cs_model_kind kind;
+    cs_model_kind kind = {0};
     put(state, "config.json", "{}");
+    cs_model_kind_free(&kind);
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && !kind.trained_here && kind.likelihood);
     put(state, "config.json", "{\"is_decoder\": true}");
+    cs_model_kind_free(&kind);
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_int_equal(kind.kind, CS_KIND_CAUSAL);
     const struct {
@@ -44,6 +43,7 @@ static void kinds_are_read(void **state)
         (void)snprintf(text, sizeof text, "{\"objective\": \"%s\"}", known[i].objective);
         put(state, "train.json", text);
         config.decoder.layers = known[i].decoder;
+        cs_model_kind_free(&kind);
         must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
         assert_true(kind.kind == known[i].kind && kind.trained_here && !kind.from_nothing);
         cs_kind named;
@@ -53,13 +53,16 @@ static void kinds_are_read(void **state)
     put(state, "train.json", "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
     put(state, "manifest.json",
         "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
+    cs_model_kind_free(&kind);
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.from_nothing && !kind.likelihood && kind.decoder_resets);
     assert_true(fabs(kind.delta - 0.25) < 1e-15);
     put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
     config.arch = CS_ARCH_LINEAR;
+    cs_model_kind_free(&kind);
     must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_LINEAR && !kind.likelihood);
+    cs_model_kind_free(&kind);
     put(state, "train.json", "{\"objective\": \"ars\"}");
     assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
     put(state, "train.json", "{}");
@@ -69,10 +72,79 @@ static void kinds_are_read(void **state)
     assert_fails(cs_kind_by_name("causl", &named), CS_ERR_USAGE, "causl");
 }
 
-int main(void)
+/* config.json has the last word; what it does not say is in the files beside it. */
+TEST_IN_DIR(a_model_says_its_own_kind)
 {
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(kinds_are_read),
-    };
-    return cmocka_run_group_tests_name("model_kind", tests, NULL, NULL);
+    cs_model_config config = {.arch = CS_ARCH_GPT2};
+    cs_model_kind kind = {0};
+    cs_objective objective;
+    cs_plan_file plans = {0};
+    put(state, "train.json", "{\"objective\": \"ar\"}");
+    put(state, "config.json",
+        "{\"cospec\": {\"trained\": {\"kind\": \"two-stream\", \"attention\": \"causal\", "
+        "\"objective\": \"group-ar t=3 event-weight=token\", \"plan_file\": null}}}");
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_true(kind.kind == CS_KIND_TWO_STREAM && kind.trained_here && kind.likelihood);
+    assert_int_equal(kind.attention, CS_ATTENTION_CAUSAL); /* as it was fine-tuned */
+    assert_int_equal(kind.pretrained, CS_ATTENTION_PLAN);
+    must(cs_model_kind_objective(&kind, &plans, &objective));
+    assert_true(objective.kind == CS_OBJ_GROUP_AR && objective.t == 3);
+    cs_model_kind_free(&kind);
+    put(state, "config.json", "{\"cospec\": {\"trained\": {\"kind\": \"masked\"}}}");
+    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
+                 "config.json");
+}
+
+/* A checkpoint of before: its run is in trainer.json. */
+TEST_IN_DIR(a_checkpoint_of_before)
+{
+    cs_model_config config = {.arch = CS_ARCH_GPT2};
+    cs_model_kind kind = {0};
+    put(state, "config.json", "{}");
+    put(state, "trainer.json",
+        "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
+        "\"cross-entropy\"}}");
+    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
+    cs_model_kind_free(&kind);
+}
+
+/* What is written is what is read, fine-tuning's attention aside; of offset-ar the content is
+ * causal, of other two-stream objectives by plans. */
+TEST_IN_DIR(records_are_read_back)
+{
+    static const char *const spec[] = {"ar",
+                                       "masked:mask-ratio=0.3",
+                                       "offset-ar:offset-weights=mix:0.5",
+                                       "gvp:segmentation=random,groups=3",
+                                       "permuted-ar",
+                                       "diverse-ar:t=2"};
+    const cs_attention attention[] = {CS_ATTENTION_CAUSAL, CS_ATTENTION_BIDIRECTIONAL,
+                                      CS_ATTENTION_CAUSAL, CS_ATTENTION_PLAN,
+                                      CS_ATTENTION_PLAN,   CS_ATTENTION_PLAN};
+    for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
+        cs_model_config config = {.arch = CS_ARCH_GPT2};
+        cs_model_kind made = {0}, read = {0};
+        cs_objective objective;
+        cs_plan_file plans = {0};
+        cs_task task = {.delta = 0.25};
+        must(cs_objective_parse(spec[i], &task.objective));
+        must(cs_model_kind_of(&task, &config, CS_LOSS_SPECTRAL, 1, &made));
+        json_t *record = NULL, *json = json_object();
+        must(cs_model_kind_record(&made, CS_ATTENTION_CAUSAL, &record));
+        assert_true(json_object_set_new(json, "cospec", json_pack("{s:o}", "trained", record)) ==
+                    0);
+        must(cs_json_write(in_dir(state, "config.json"), json));
+        json_decref(json);
+        must(cs_model_kind_read(in_dir(state, "."), &config, &read));
+        assert_true(read.kind == made.kind && read.pretrained == attention[i]);
+        assert_true(made.attention == attention[i] && read.attention == CS_ATTENTION_CAUSAL);
+        assert_true(!read.likelihood && fabs(read.spectral_factor - 1) < 1e-15);
+        assert_true(fabs(read.delta - 0.25) < 1e-15 && read.trained_here);
+        must(cs_model_kind_objective(&read, &plans, &objective));
+        assert_int_equal(objective.kind, task.objective.kind);
+        assert_int_equal(objective.groups, task.objective.groups);
+        cs_model_kind_free(&made);
+        cs_model_kind_free(&read);
+    }
 }

@@ -1,15 +1,10 @@
 /* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
  * sizes at hand below the network's move nothing either. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model_support.h"
+#include "test.h"
 
 enum { VOCAB = 11, PREDICTIONS = 7, PLANS = 6 };
 
@@ -84,9 +79,8 @@ static void check_leaks(backend_open open, const model_case *what, bool training
     world_close(&world);
 }
 
-static void test_leaks(void **state)
+TEST(test_leaks)
 {
-    (void)state;
     for (const backend_open *open = model_backends; *open; ++open) {
         for (const model_case *what = model_cases; what->name; ++what) {
             check_leaks(*open, what, false);
@@ -97,9 +91,8 @@ static void test_leaks(void **state)
 
 /* A query is blind to the token at its own place, and later groups are not. Groups of two: rank
  * k / 2; query q sits at place q and sees the groups before its own. */
-static void test_two_stream_targets(void **state)
+TEST(test_two_stream_targets)
 {
-    (void)state;
     const model_case what = {"two-stream", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CS_LOSS_CROSS_ENTROPY,
                              NULL};
     for (const backend_open *open = model_backends; *open; ++open) {
@@ -135,9 +128,8 @@ static void test_two_stream_targets(void **state)
 
 /* A query that sees nothing has the logits of its start vector and place alone: the same in any
  * batch, beside any text. */
-static void test_empty_query(void **state)
+TEST(test_empty_query)
 {
-    (void)state;
     const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
     for (size_t a = 0; a < sizeof arch / sizeof *arch; ++a) {
         const model_case what = {"empty query", CS_FORM_TWO_STREAM, arch[a], CS_LOSS_CROSS_ENTROPY,
@@ -168,9 +160,8 @@ static void test_empty_query(void **state)
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 /* A network of larger maxima, with the same data, gives the same bits. */
-static void test_present_sizes(void **state)
+TEST(test_present_sizes)
 {
-    (void)state;
     for (const model_case *what = model_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
         float logits[2][PREDICTIONS * VOCAB];
@@ -206,9 +197,8 @@ static void test_present_sizes(void **state)
 /* With output weights of standard deviation r below 6r (11 x 8 normal draws of one seed), logits
  * are below m = 6 r |f|_1: the cross-entropy is within 2 m of ln V, the spectral loss of factor 2
  * within 2 m + m^2 of 0. */
-static void test_first_loss(void **state)
+TEST(test_first_loss)
 {
-    (void)state;
     for (const model_case *what = model_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
         cs_network_options options = case_options(what, false);
@@ -237,14 +227,4 @@ static void test_first_loss(void **state)
         }
         world_close(&world);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_leaks),       cmocka_unit_test(test_two_stream_targets),
-        cmocka_unit_test(test_empty_query), cmocka_unit_test(test_present_sizes),
-        cmocka_unit_test(test_first_loss),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

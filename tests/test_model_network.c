@@ -1,15 +1,10 @@
 /* model: which operations networks are made of: where dropout stands and with which rate, which
  * attention has relative positions, the activation of the head. Rates are told apart by
  * case_config's three values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model_support.h"
+#include "test.h"
 
 static void open_case(const model_case *what, bool training, model_world *world)
 {
@@ -87,9 +82,8 @@ static void check_dropout(const model_case *what, bool training)
 
 /* After embeddings, in attention and in the sums of the encoder; none in the decoder of MAE-LM (its
  * appendix C), none without training. */
-static void test_dropout(void **state)
+TEST(test_dropout)
 {
-    (void)state;
     for (const model_case *what = model_cases; what->name; ++what) {
         check_dropout(what, true);
         check_dropout(what, false);
@@ -100,9 +94,8 @@ static void test_dropout(void **state)
 
 /* Attention of the encoder, the query stream's with the positions that queries fill; the decoder
  * has absolute positions only (MAE-LM, appendix C). */
-static void test_relative(void **state)
+TEST(test_relative)
 {
-    (void)state;
     int64_t relative = 0, queries = 0;
     for (const model_case *what = model_cases; what->name; ++what) {
         model_world w;
@@ -137,9 +130,8 @@ static void test_relative(void **state)
 /* --- the head --------------------------------------------------------------------------------- */
 
 /* transformers: BertPredictionHeadTransform has config.hidden_act, RobertaLMHead gelu by name. */
-static void test_head(void **state)
+TEST(test_head)
 {
-    (void)state;
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_ROBERTA, CS_ARCH_ROBERTA_PRELAYERNORM};
     const cs_activation act[] = {CS_ACT_RELU, CS_ACT_GELU_TANH, CS_ACT_GELU_ERF};
     for (int k = 0; k < 9; ++k) {
@@ -173,14 +165,4 @@ static void test_head(void **state)
         assert_int_equal(inner, config.layers);
         world_close(&w);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_relative),
-        cmocka_unit_test(test_head),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,17 +7,12 @@
  * same PyTorch program is off in float32.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io/json.h"
 #include "parity_support.h"
+#include "test.h"
 
 static void must_be_ok(cs_status status)
 {
@@ -100,30 +95,17 @@ static void compare_all(const char *backend)
     json_decref(cases);
 }
 
-static void double_agrees_with_torch(void **state)
+TEST(double_agrees_with_torch)
 {
-    (void)state;
     compare_all("ref64");
 }
 
-static void float_reference_agrees_with_torch(void **state)
+TEST(float_reference_agrees_with_torch)
 {
-    (void)state;
     compare_all("ref");
 }
 
-static void cpu_agrees_with_torch(void **state)
+TEST(cpu_agrees_with_torch)
 {
-    (void)state;
     compare_all("cpu");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(double_agrees_with_torch),
-        cmocka_unit_test(float_reference_agrees_with_torch),
-        cmocka_unit_test(cpu_agrees_with_torch),
-    };
-    return cmocka_run_group_tests_name("model_parity", tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* cooc/moments against dense Gram matrices, closed forms and known distributions. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,6 +9,7 @@
 #include "cooc/moments.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 #include "toy/toy.h"
 #include "toy_support.h"
 
@@ -36,9 +31,8 @@ static double dense_moment4(const cs_csr *a)
     return sum;
 }
 
-static void exact_moments_match_dense_sums(void **state)
+TEST(exact_moments_match_dense_sums)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
         /* Wide and tall, so that either side is the cheaper one; some entries negative. */
         cs_csr a = untidy_matrix(2, seed % 2 ? 150 : 30, seed % 2 ? 30 : 150, seed), at = {0};
@@ -90,9 +84,8 @@ static double moment4(const cs_csr *a)
     return one;
 }
 
-static void any_filling_gives_the_dense_sum(void **state)
+TEST(any_filling_gives_the_dense_sum)
 {
-    (void)state;
     const double fill[] = {0.02, 0.3, 5, 1e9};
     const int64_t size[][2] = {{97, 61}, {60, 130}, {7, 40}, {40, 5}, {9, 9}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
@@ -123,9 +116,8 @@ static cs_csr hub_matrix(int64_t n, int64_t hubs, int64_t each)
     return a;
 }
 
-static void matrices_wider_than_the_tile(void **state)
+TEST(matrices_wider_than_the_tile)
 {
-    (void)state;
     const struct {
         int64_t n, hubs, each;
     } kind[] = {{300000, 1, 300}, {70000, 8, 100}, {300000, 9, 1000}};
@@ -148,9 +140,8 @@ static void matrices_wider_than_the_tile(void **state)
 }
 
 /* Spectra known in closed form: cycles, sum cos(pi j / n)^4 = 3 n / 8; the toy model (theory 5). */
-static void closed_forms(void **state)
+TEST(closed_forms)
 {
-    (void)state;
     for (int64_t n = 3; n < 200; n += 49) {
         cs_csr a = cycle(n), abar = normalised(&a);
         double expected = 0.375 * (double)n;
@@ -193,9 +184,8 @@ static double one_sided(const cs_csr *a)
     return sum;
 }
 
-static void cost_is_that_of_the_cheapest_order(void **state)
+TEST(cost_is_that_of_the_cheapest_order)
 {
-    (void)state;
     /* One full row of 5: columns' Gram 15 products, rows' Gram 5. */
     cs_csr a = matrix_of(1, 5, (double[]){1, 2, 3, 4, 5});
     assert_true(cost_of(&a) == 5);
@@ -276,9 +266,8 @@ static cs_sum4 estimate(const cs_csr *a, const cs_csr *at, cs_moment4_sampling s
 /* The interval holds the truth as often as it says. Of 400 seeds at 95%, 380 are expected with a
  * deviation of 4.4; five of them below is 358. Three matrices, with and without a sketch; the
  * decaying one only with it: a single large value is a skewed chi-square. */
-static void intervals_cover(void **state)
+TEST(intervals_cover)
 {
-    (void)state;
     enum { SEEDS = 400 };
     cs_csr at[3] = {{0}}, a[3] = {untidy_matrix(2, 150, 60, 3), zipf_matrix(70, 50, 0.3, 1)};
     double truth[3] = {dense_moment4(&a[0]), dense_moment4(&a[1])};
@@ -310,9 +299,8 @@ static void intervals_cover(void **state)
     }
 }
 
-static void a_sketch_takes_the_large_values_away(void **state)
+TEST(a_sketch_takes_the_large_values_away)
 {
-    (void)state;
     double truth = 0;
     cs_csr at = {0}, a = decaying(60, 0.8, &at, &truth);
     const cs_moment4_sampling plain = {.samples = 16, .seed = 4, .threads = 1};
@@ -344,9 +332,8 @@ static void a_sketch_takes_the_large_values_away(void **state)
 
 /* Over 20 seeds the estimate stays within 5 standard errors of the truth, the errors shrink with
  * the square root of the samples, and a diagonal matrix has no variance at all. */
-static void hutchinson_is_unbiased_within_its_error(void **state)
+TEST(hutchinson_is_unbiased_within_its_error)
 {
-    (void)state;
     cs_csr a = untidy_matrix(2, 150, 60, 3), at = {0};
     assert_int_equal(cs_csr_transpose(&a, &at), CS_OK);
     double truth = dense_moment4(&a);
@@ -375,9 +362,8 @@ static void hutchinson_is_unbiased_within_its_error(void **state)
 
 /* With every right vector of the nonzero values known nothing is left to estimate; with one of two
  * and a sketch of one beside it neither. */
-static void known_vectors_take_the_variance_away(void **state)
+TEST(known_vectors_take_the_variance_away)
 {
-    (void)state;
     cs_csr a = matrix_of(2, 3, (double[]){3, 4, 0, 0, 0, 2}), at = {0};
     assert_int_equal(cs_csr_transpose(&a, &at), CS_OK);
     cs_dense v = {0};
@@ -400,9 +386,8 @@ static void known_vectors_take_the_variance_away(void **state)
     cs_csr_free(&at);
 }
 
-static void bad_options_are_named(void **state)
+TEST(bad_options_are_named)
 {
-    (void)state;
     cs_csr a = matrix_of(1, 1, (double[]){1});
     const struct {
         cs_moment4_sampling sampling;
@@ -426,9 +411,8 @@ static void bad_options_are_named(void **state)
     cs_reason_clear();
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     cs_csr a = zipf_matrix(40, 30, 0.5, 2), at = {0};
     assert_int_equal(cs_csr_transpose(&a, &at), CS_OK);
     cs_status status = CS_ERR_MEMORY;
@@ -456,9 +440,8 @@ static void every_failed_allocation_is_reported(void **state)
 }
 
 /* Last: the flag cannot be taken back. */
-static void an_interrupt_stops_both(void **state)
+TEST(an_interrupt_stops_both)
 {
-    (void)state;
     cs_csr a = zipf_matrix(40, 30, 0.5, 2), at = {0};
     double exact = 7;
     cs_sum4 sum = {.value = 7};
@@ -471,23 +454,4 @@ static void an_interrupt_stops_both(void **state)
     assert_true(exact == 7 && sum.value == 7);
     cs_csr_free(&a);
     cs_csr_free(&at);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_moments_match_dense_sums),
-        cmocka_unit_test(any_filling_gives_the_dense_sum),
-        cmocka_unit_test(matrices_wider_than_the_tile),
-        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(cost_is_that_of_the_cheapest_order),
-        cmocka_unit_test(intervals_cover),
-        cmocka_unit_test(a_sketch_takes_the_large_values_away),
-        cmocka_unit_test(hutchinson_is_unbiased_within_its_error),
-        cmocka_unit_test(known_vectors_take_the_variance_away),
-        cmocka_unit_test(bad_options_are_named),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-        cmocka_unit_test(an_interrupt_stops_both),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,17 @@
 /* cli/opt: every form of an option, strict numbers, suggestions, config files, sweeps, and the
  * texts made from the tables. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "cli/opt.h"
 #include "cli/sweep.h"
+#include "test.h"
 
 static const cs_opt group_one[] = {
     {"rank", 'k', CS_OPT_INT, "K", "5", 1, 100, "Number of triplets.", false},
@@ -82,9 +78,8 @@ static cs_args *accepted(const char *line)
     return args;
 }
 
-static void forms_of_options(void **state)
+TEST(forms_of_options)
 {
-    (void)state;
     static const char *const lines[] = {"-k 7 f",     "-k7 f",      "--rank 7 f",
                                         "--rank=7 f", "f --rank 7", "--rank=+7 -- f"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
@@ -102,9 +97,8 @@ static void forms_of_options(void **state)
     cs_args_free(&args);
 }
 
-static void fallbacks_and_unset(void **state)
+TEST(fallbacks_and_unset)
 {
-    (void)state;
     cs_args *args = accepted("f");
     assert_int_equal(cs_args_int(args, "rank"), 5);
     assert_false(cs_args_given(args, "rank"));
@@ -133,9 +127,8 @@ static void fallbacks_and_unset(void **state)
     cs_args_free(&args);
 }
 
-static void refusals_name_the_value(void **state)
+TEST(refusals_name_the_value)
 {
-    (void)state;
     assert_refused("f --rank 0", "--rank: 0 is not in 1..100");
     assert_refused("f --rank 101", "101");
     assert_refused("f --rank 3x", "'3x' is not an integer");
@@ -165,9 +158,8 @@ static void refusals_name_the_value(void **state)
     assert_refused("f g h", "unexpected argument 'h'");
 }
 
-static void help_wants_no_arguments(void **state)
+TEST(help_wants_no_arguments)
 {
-    (void)state;
     cs_args *args = accepted("--help");
     assert_true(cs_args_flag(args, "help"));
     cs_args_free(&args);
@@ -184,9 +176,8 @@ static void write_config(char path[64], const char *text)
     assert_int_equal(close(fd), 0);
 }
 
-static void config_fills_what_flags_left(void **state)
+TEST(config_fills_what_flags_left)
 {
-    (void)state;
     char path[64], line[256];
     write_config(path, "{\"rank\": 9, \"tol\": 0.25, \"vectors\": true, \"name\": [\"a\", \"b\"], "
                        "\"form\": \"random\", \"memory\": null}");
@@ -203,9 +194,8 @@ static void config_fills_what_flags_left(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void config_refusals(void **state)
+TEST(config_refusals)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"{\"rnak\": 3}", "rnak: probe does not know it; did you mean rank?"},
         {"{\"rank\": 1000}", "1000"},
@@ -232,9 +222,8 @@ static void config_refusals(void **state)
 
 /* --- numbers, names, sweeps ------------------------------------------------------------------- */
 
-static void lists_of_integers(void **state)
+TEST(lists_of_integers)
 {
-    (void)state;
     int64_t count = 0, *value = NULL;
     assert_int_equal(cs_parse_int_list("1,20,300", "--draws", 1, 1000, &count, &value), CS_OK);
     assert_int_equal(count, 3);
@@ -251,9 +240,8 @@ static void lists_of_integers(void **state)
     }
 }
 
-static void nearest_names(void **state)
+TEST(nearest_names)
 {
-    (void)state;
     static const char *const names[] = {"toy", "cooc", "svd", "verify", "connectivity", NULL};
     assert_string_equal(cs_nearest_name("coco", names), "cooc");
     assert_string_equal(cs_nearest_name("vreify", names), "verify");
@@ -263,9 +251,8 @@ static void nearest_names(void **state)
     assert_null(cs_nearest_name("", names));
 }
 
-static void sweeps_are_products(void **state)
+TEST(sweeps_are_products)
 {
-    (void)state;
     cs_sweep sweep;
     char text[CS_SWEEP_TEXT];
     cs_args *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
@@ -301,9 +288,8 @@ static void sweeps_are_products(void **state)
     cs_args_free(&args);
 }
 
-static void sweeps_refused(void **state)
+TEST(sweeps_refused)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"--classes 2:4", "'2:4' is not a value; a sweep is A:B:STEP"},
         {"--classes 4:2:1", "runs downwards"},
@@ -332,11 +318,20 @@ static void sweeps_refused(void **state)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static void texts_hold_every_option(void **state)
+static char *written(cs_opt_writer *write, const cs_command *const *list)
 {
-    (void)state;
     char *text = NULL;
-    assert_int_equal(cs_opt_help(&command, &text), CS_OK);
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    write(list, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+TEST(texts_hold_every_option)
+{
+    char *text = written(cs_opt_help, commands);
     assert_non_null(strstr(text, "-k, --rank K"));
     assert_non_null(strstr(text, "[5]"));
     assert_non_null(strstr(text, "  x = y / z\n"));
@@ -347,26 +342,25 @@ static void texts_hold_every_option(void **state)
         assert_true(length <= 80);
         line += length + (line[length] == '\n');
     }
-    cs_free(text);
-    assert_int_equal(cs_opt_man(commands, &text), CS_OK);
+    free(text);
+    text = written(cs_opt_man, commands);
     assert_non_null(strstr(text, "\\fB\\-\\-mask\\-ratio\\fR"));
     assert_non_null(strstr(text, "\n\\&.dot"));
-    cs_free(text);
-    assert_int_equal(cs_opt_completion(commands, &text), CS_OK);
+    free(text);
+    text = written(cs_opt_completion, commands);
     assert_non_null(strstr(text, "--form) words=\"fixed random\" files=0"));
-    cs_free(text);
-    assert_int_equal(cs_opt_markdown(commands, &text), CS_OK);
+    free(text);
+    text = written(cs_opt_markdown, commands);
     assert_non_null(strstr(text, "| `-k, --rank K` | Number of triplets. | 5 |"));
     assert_non_null(strstr(text, "fixed\\|random"));
-    cs_free(text);
-    assert_int_equal(cs_opt_overview(commands, &text), CS_OK);
+    free(text);
+    text = written(cs_opt_overview, commands);
     assert_non_null(strstr(text, "A command for tests"));
-    cs_free(text);
+    free(text);
 }
 
-static void each_allocation_fails_once(void **state)
+TEST(each_allocation_fails_once)
 {
-    (void)state;
     int64_t n = 1;
     for (;; ++n) {
         cs_args *args = NULL;
@@ -382,23 +376,4 @@ static void each_allocation_fails_once(void **state)
     }
     assert_true(n > 10);
     cs_reason_clear();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_of_options),
-        cmocka_unit_test(fallbacks_and_unset),
-        cmocka_unit_test(refusals_name_the_value),
-        cmocka_unit_test(help_wants_no_arguments),
-        cmocka_unit_test(config_fills_what_flags_left),
-        cmocka_unit_test(config_refusals),
-        cmocka_unit_test(lists_of_integers),
-        cmocka_unit_test(nearest_names),
-        cmocka_unit_test(sweeps_are_products),
-        cmocka_unit_test(sweeps_refused),
-        cmocka_unit_test(texts_hold_every_option),
-        cmocka_unit_test(each_allocation_fails_once),
-    };
-    return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
 }

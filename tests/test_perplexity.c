@@ -1,26 +1,20 @@
 /* Perplexity: models whose likelihood is known, the trainer's evaluation, prefixes that must not
  * see further, the jackknife against models left out by hand, what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/perplexity.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "infer/perplexity.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "perplexity_support.h"
+#include "test.h"
 #include "train_support.h"
 
 /* All parameters 0: every token has probability 1 / V, whatever is asked. */
-static void uniform_models(void **state)
+TEST(uniform_models)
 {
-    (void)state;
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         training t = perplexity_case_of(i);
         set_all_parameters(&t, 0);
@@ -52,7 +46,7 @@ static void uniform_models(void **state)
 
 /* The trainer's own evaluation on the held-out documents is ln perplexity: for ar, and for plans
  * whose groups are single tokens, which are asked as ar is. */
-static void agrees_with_the_trainer(void **state)
+TEST_IN_DIR(agrees_with_the_trainer)
 {
     const recipe recipes[] = {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2},
                               {.kind = CS_OBJ_GROUP_AR, .arch = CS_ARCH_ROBERTA_PRELAYERNORM},
@@ -88,9 +82,8 @@ static void agrees_with_the_trainer(void **state)
 
 /* One text alone; the tokens from k + 1 on are changed: what was predicted before them stays, bit
  * for bit. */
-static void prefixes_see_no_further(void **state)
+TEST(prefixes_see_no_further)
 {
-    (void)state;
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         if (perplexity_cases[i].ask == CS_ASK_PSEUDO) {
             continue;
@@ -121,9 +114,8 @@ static void prefixes_see_no_further(void **state)
 }
 
 /* Batches and threads: the same numbers but for rounding, the same bits. */
-static void company_does_not_matter(void **state)
+TEST(company_does_not_matter)
 {
-    (void)state;
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         cs_perplexity first = {0};
         for (int threads = 1; threads < 3; ++threads) {
@@ -156,9 +148,8 @@ static void company_does_not_matter(void **state)
 }
 
 /* Each block of documents left out by hand. */
-static void jackknife(void **state)
+TEST(jackknife)
 {
-    (void)state;
     enum { BLOCKS = 4, DOCUMENTS = 20 };
     training t = perplexity_case_of(0);
     cs_perplexity_options o = perplexity_options_of(0);
@@ -189,9 +180,8 @@ static void jackknife(void **state)
 }
 
 /* A unigram of hand-counted tokens; held-out documents and tokens out of range. */
-static void unigrams(void **state)
+TEST(unigrams)
 {
-    (void)state;
     int32_t token[] = {0, 1, 1, 2, 3};
     int64_t ends[] = {0, 3, 5};
     uint8_t held_out[] = {0, 1};
@@ -215,9 +205,8 @@ static void unigrams(void **state)
 /* Beside a model of equal probabilities the reference is the mean over the tokens asked for, by
  * hand, at every k too; a reference that is the model itself differs from it by nothing, without
  * error, for all positions and for some; and the paired error is that of the differences alone. */
-static void reference(void **state)
+TEST(reference)
 {
-    (void)state;
     enum { MOST = 64 };
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         training t = perplexity_case_of(i);
@@ -262,9 +251,8 @@ static void reference(void **state)
     }
 }
 
-static void bytes_and_pieces(void **state)
+TEST(bytes_and_pieces)
 {
-    (void)state;
     training t = perplexity_case_of(0);
     int32_t bytes[64];
     int64_t expected = 0, pieces = 0, tokens = 0;
@@ -295,9 +283,8 @@ static void bytes_and_pieces(void **state)
     free_training(&t);
 }
 
-static void some_positions(void **state)
+TEST(some_positions)
 {
-    (void)state;
     for (int i = 1; i < PERPLEXITY_CASES; ++i) {
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
@@ -326,9 +313,8 @@ static void some_positions(void **state)
 
 /* Masks up to the piece's length are those of a fill to that length; more masks are another input.
  */
-static void filling(void **state)
+TEST(filling)
 {
-    (void)state;
     training t = perplexity_case_of(2);
     uint8_t keep[64] = {[3] = 1}; /* six tokens */
     cs_perplexity_options o = perplexity_options_of(2);
@@ -347,9 +333,8 @@ static void filling(void **state)
     free_training(&t);
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
-    (void)state;
     const uint8_t none[64] = {0};
     const int32_t around[16] = {0};
     const struct {
@@ -365,11 +350,11 @@ static void bad_options(void **state)
         {0, {.fill_length = 12}, CS_ERR_USAGE, "masks up to length 12"},
         {0, {.max_length = 1}, CS_ERR_INPUT, "nothing to predict"},
         {0, {.keep = none}, CS_ERR_INPUT, "nothing to predict"},
-        {0, {.before = around, .befores = 9}, CS_ERR_USAGE, "no room"},
+        {0, {.around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no room"},
         {0, {.kind = CS_KIND_TWO_STREAM}, CS_ERR_USAGE, "no query vector"},
         {0, {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND}, CS_ERR_USAGE, "no decoder"},
         {6,
-         {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .before = around, .befores = 1},
+         {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .around = {around, NULL, 1, 0}},
          CS_ERR_USAGE,
          "no special tokens"},
         {6,
@@ -388,9 +373,8 @@ static void bad_options(void **state)
     }
 }
 
-static void bad_models(void **state)
+TEST(bad_models)
 {
-    (void)state;
     cs_perplexity p = {0};
     training t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
@@ -427,30 +411,9 @@ static cs_status ask_once(const char *path)
     return status;
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     held = perplexity_case_of(0);
     fail_each_allocation(ask_once, "");
     free_training(&held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uniform_models),
-        TEST_IN_DIR(agrees_with_the_trainer),
-        cmocka_unit_test(prefixes_see_no_further),
-        cmocka_unit_test(company_does_not_matter),
-        cmocka_unit_test(jackknife),
-        cmocka_unit_test(unigrams),
-        cmocka_unit_test(reference),
-        cmocka_unit_test(bytes_and_pieces),
-        cmocka_unit_test(some_positions),
-        cmocka_unit_test(filling),
-        cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_models),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

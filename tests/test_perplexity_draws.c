@@ -1,16 +1,11 @@
 /* Perplexity from a few positions a piece: weights of what is drawn, and their errors. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "analysis/perplexity.h"
 #include "base/rng.h"
+#include "infer/perplexity.h"
 #include "model_support.h"
 #include "perplexity_support.h"
+#include "test.h"
 #include "train_support.h"
 
 /* All parameters 0 but the bias of the logits: the loss of a token, log sum exp - its bias, is that
@@ -69,9 +64,8 @@ static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first,
 
 /* The mean over draws is the number of all positions, within five standard deviations of it; so
  * narrow that draws without weights would be found out. */
-static void draws_are_weighted(void **state)
+TEST(draws_are_weighted)
 {
-    (void)state;
     enum { SEEDS = 200 };
     int32_t bytes[64];
     for (int32_t v = 0; v < 64; ++v) {
@@ -109,9 +103,8 @@ static void draws_are_weighted(void **state)
 
 /* Losses of two pieces of a block each, drawn ones times the tokens that they stand for; the
  * jackknife leaves out these sums. */
-static void errors_are_weighted(void **state)
+TEST(errors_are_weighted)
 {
-    (void)state;
     training t = perplexity_case_of(1);
     double loss[64], sum = 0, all = 0, mean[2] = {0};
     prepare_losses(&t, loss);
@@ -148,13 +141,4 @@ static void errors_are_weighted(void **state)
     assert_true(fabs(p.se - fabs(mean[0] - mean[1]) / 2) < 1e-6);
     cs_perplexity_free(&p);
     free_training(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_are_weighted),
-        cmocka_unit_test(errors_are_weighted),
-    };
-    return cmocka_run_group_tests_name("perplexity of draws", tests, NULL, NULL);
 }

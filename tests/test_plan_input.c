@@ -1,12 +1,6 @@
 /* plan: bad parameters and lengths, plan files, failed allocations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "linalg_support.h"
@@ -15,6 +9,7 @@
 #include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
+#include "test.h"
 
 static cs_status pass_over(void *ctx, const cs_plan *plan, double probability)
 {
@@ -26,11 +21,11 @@ static cs_status pass_over(void *ctx, const cs_plan *plan, double probability)
 
 /* --- bad parameters --- */
 
-static void bad_specifications_are_named(void **state)
+TEST(bad_specifications_are_named)
 {
-    (void)state;
     const char *const cases[][2] = {
-        {"arr", "unknown objective \"arr\"; known: ar, masked, variable-masked, bernoulli-masked, "
+        {"arr", "unknown objective \"arr\", did you mean ar?; known: ar, masked, variable-masked, "
+                "bernoulli-masked, "
                 "diverse-ar, offset-ar, group-ar, permuted-ar, gvp, file"},
         {"masked", "masked needs a number of unmasked tokens or a mask ratio"},
         {"masked:unmasked=1:2", "takes one number of unmasked tokens, got 1:2"},
@@ -47,7 +42,8 @@ static void bad_specifications_are_named(void **state)
         {"masked:mask-ratio=0.1:0.2", "takes one mask ratio, got 0.1:0.2"},
         {"variable-masked:mask-ratio=0.3:0.1", "0.3 exceeds 0.1"},
         {"masked:unmasked=1,mask-ratio=0.5", "both unmasked 1 and mask ratio 0.5"},
-        {"bernoulli-masked:unmasked=2", "takes a mask ratio, not unmasked 2"},
+        {"bernoulli-masked:unmasked=2",
+         "bernoulli-masked does not take it (it is for masked, variable-masked"},
         {"bernoulli-masked", "bernoulli-masked needs a mask ratio"},
         {"diverse-ar", "diverse-ar needs t"},
         {"group-ar:t=0", "t 0 is not a whole number >= 1"},
@@ -87,9 +83,8 @@ static void bad_specifications_are_named(void **state)
     expect_reason("unmasked -1:3 is not a range");
 }
 
-static void bad_lengths_are_named(void **state)
+TEST(bad_lengths_are_named)
 {
-    (void)state;
     const struct {
         const char *spec;
         int64_t s;
@@ -137,9 +132,8 @@ static void bad_lengths_are_named(void **state)
 
 /* --- plan files --- */
 
-static void defects_of_plan_files_are_named(void **state)
+TEST(defects_of_plan_files_are_named)
 {
-    (void)state;
     const char *const cases[][2] = {
         {"[]", "not an object with an array \"plans\""},
         {"{}", "not an object with an array"},
@@ -229,9 +223,8 @@ static void fail_each_allocation(const cs_objective *objective)
     (void)cs_mem_fail_at(0);
 }
 
-static void failed_allocations_are_reported(void **state)
+TEST(failed_allocations_are_reported)
 {
-    (void)state;
     for (int i = 0; i < PLAN_SPECS; ++i) {
         cs_objective objective = plan_objective(plan_specs[i]);
         objective.event_weight = i % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
@@ -258,15 +251,4 @@ static void failed_allocations_are_reported(void **state)
     }
     (void)cs_mem_fail_at(0);
     assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_specifications_are_named),
-        cmocka_unit_test(bad_lengths_are_named),
-        cmocka_unit_test(defects_of_plan_files_are_named),
-        cmocka_unit_test(failed_allocations_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

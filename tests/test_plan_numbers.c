@@ -1,25 +1,20 @@
 /* plan: denominators, predicted tokens, long sequences, ratios, descriptions, binomials. */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "linalg_support.h"
 #include "plan/count.h"
 #include "plan/pairs.h"
+#include "plan/ratio.h"
 #include "plan_support.h"
+#include "test.h"
 
 /* --- denominators, predicted tokens, large lengths --- */
 
-static void denominators_make_integers(void **state)
+TEST(denominators_make_integers)
 {
-    (void)state;
     int known = 0;
     for (int i = 0; i < PLAN_SPECS; ++i) {
         cs_objective objective = plan_objective(plan_specs[i]);
@@ -89,9 +84,8 @@ static cs_pairs pairs_at(const char *spec, int64_t s)
 }
 
 /* s = 10^6: means in closed form, and single values where there is one, to 1e-12. */
-static void long_sequences_keep_their_accuracy(void **state)
+TEST(long_sequences_keep_their_accuracy)
 {
-    (void)state;
     const int64_t s = 1000000;
     cs_pairs pairs = pairs_at("bernoulli-masked:mask-ratio=0.15,empty-prefix=class", s);
     /* A masked token's others are masked independently: m is Binomial(s - 1, 0.85). */
@@ -137,9 +131,8 @@ static void long_sequences_keep_their_accuracy(void **state)
     cs_pairs_free(&pairs);
 }
 
-static void ratios_resolve_with_half_away_from_zero(void **state)
+TEST(ratios_resolve_with_half_away_from_zero)
 {
-    (void)state;
     const struct {
         double ratio;
         int64_t s, unmasked;
@@ -196,9 +189,8 @@ static void ratios_resolve_with_half_away_from_zero(void **state)
 }
 
 /* The check comes before the allocation: no memory is touched. */
-static void too_long_for_memory_is_said_before(void **state)
+TEST(too_long_for_memory_is_said_before)
 {
-    (void)state;
     const int64_t s = INT32_MAX;
     cs_objective objective = plan_objective("permuted-ar");
     cs_pairs pairs = {0};
@@ -213,9 +205,20 @@ static void too_long_for_memory_is_said_before(void **state)
     assert_null(pairs.q);
 }
 
-static void objectives_describe_themselves(void **state)
+/* A share of a number of tokens: masked tokens, and the [MASK]s that an encoder reads. */
+TEST(shares_are_rounded_as_typed)
 {
-    (void)state;
+    assert_int_equal(cs_ratio_round(0.29, 50), 15);
+    assert_int_equal(cs_ratio_round(0.28999999999999, 50), 14);
+    assert_int_equal(cs_ratio_round(0, 50), 0);
+    assert_int_equal(cs_ratio_round(1, INT32_MAX), INT32_MAX);
+    assert_int_equal(cs_ratio_masked(0.29, 50), 15);
+    assert_int_equal(cs_ratio_masked(0.01, 5), 1);
+    assert_int_equal(cs_ratio_masked(0.99, 5), 4);
+}
+
+TEST(objectives_describe_themselves)
+{
     const char *const cases[][2] = {
         {"masked:unmasked=2", "masked unmasked=2 event-weight=token"},
         {"variable-masked:unmasked=1:3,event-weight=mask",
@@ -236,18 +239,16 @@ static void objectives_describe_themselves(void **state)
         cs_free(text);
     }
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
-        const cs_objective_info *info = cs_objective_table((cs_objective_kind)kind);
+        const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
         cs_objective_kind found;
-        assert_int_equal(cs_objective_by_name(info->name, &found), CS_OK);
+        assert_int_equal(cs_objective_by_name(row->name, &found), CS_OK);
         assert_int_equal(found, kind);
-        assert_true(strlen(info->summary) > 10);
-        assert_false(info->fixed_order && info->permutation_invariant);
+        assert_true(strlen(row->summary) > 10);
     }
 }
 
-static void binomials_are_exact(void **state)
+TEST(binomials_are_exact)
 {
-    (void)state;
     double row[61] = {1};
     for (int64_t n = 1; n <= 60; ++n) {
         for (int64_t k = n; k >= 1; --k) {
@@ -262,17 +263,4 @@ static void binomials_are_exact(void **state)
     assert_true(cs_small_lcm_to(10) == 2520 && cs_small_lcm_to(100) == 0);
     assert_true(cs_small_product((int64_t)1 << 20, (int64_t)1 << 20) == 0);
     assert_true(cs_small_product((int64_t)1 << 20, ((int64_t)1 << 20) - 1) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(denominators_make_integers),
-        cmocka_unit_test(long_sequences_keep_their_accuracy),
-        cmocka_unit_test(ratios_resolve_with_half_away_from_zero),
-        cmocka_unit_test(too_long_for_memory_is_said_before),
-        cmocka_unit_test(objectives_describe_themselves),
-        cmocka_unit_test(binomials_are_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
-/* cli/predictions: what is written is read again, comparisons of known size, other runs that are of
- * other examples, failed allocations. */
+/* analysis/trained/predictions: what is written is read again, comparisons of known size, other
+ * runs that are of other examples, failed allocations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "analysis/trained/predictions.h"
 #include "base/mem.h"
-#include "cli/predictions.h"
+
 #include "io_support.h"
 #include "linalg_support.h"
+#include "test.h"
 
 enum { N = 10, SEEDS = 3 };
 
@@ -52,9 +48,8 @@ static cs_status rival_of(const cs_judge *judge, const char *layer, const double
     return status;
 }
 
-static void scores_over_seeds(void **state)
+TEST(scores_over_seeds)
 {
-    (void)state;
     double p[SEEDS * N], scratch[2 * SEEDS], se[SEEDS];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
@@ -79,9 +74,8 @@ static void scores_over_seeds(void **state)
     assert_true(cs_judge_constant(&of_classes) == 0); /* the first of equal ones */
 }
 
-static void written_and_compared(void **state)
+TEST(written_and_compared)
 {
-    (void)state;
     double mine[SEEDS * N], other[SEEDS * N];
     cs_rival rival;
     cs_comparison c;
@@ -103,14 +97,17 @@ static void written_and_compared(void **state)
     const cs_seed_score p = cs_comparison_first_p(&c);
     assert_true(p.seeds.median == c.mcnemar[0].p && p.seeds.count == 1);
     assert_true(isnan(p.se) && isnan(p.seeds.low) && isnan(p.seeds.coverage));
-    json_t *json = json_object();
-    OK(cs_comparison_json(&rival, &of_classes, &c, json));
+    cs_result *result = cs_result_new();
+    json_t *json = NULL;
+    (void)cs_comparison_add(&rival, &of_classes, &c, cs_result_root(result));
+    OK(cs_result_json(result, &json));
     const json_t *against = json_object_get(json, "against"),
                  *tests = json_object_get(against, "mcnemar");
     assert_int_equal(json_array_size(json_object_get(against, "metrics")), 2);
     assert_int_equal(json_array_size(tests), SEEDS);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(tests, 2), "seed")), 9);
     json_decref(json);
+    cs_result_free(&result);
     cs_comparison_free(&c);
     cs_judge fewer = of_classes; /* as many seeds as both have */
     fewer.seeds = 1;
@@ -121,9 +118,8 @@ static void written_and_compared(void **state)
 }
 
 /* Numbers survive the file to the last bit. */
-static void values_are_compared(void **state)
+TEST(values_are_compared)
 {
-    (void)state;
     cs_judge j = of_classes;
     double value[N], p[SEEDS * N];
     for (int i = 0; i < N; ++i) {
@@ -157,9 +153,8 @@ static void set(cs_table *t, int64_t row, int column, const char *text)
     assert_non_null(*cell);
 }
 
-static void other_examples(void **state)
+TEST(other_examples)
 {
-    (void)state;
     static const struct {
         int column;
         const char *text, *reason;
@@ -207,18 +202,7 @@ static cs_status whole(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(whole, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_over_seeds),         cmocka_unit_test(written_and_compared),
-        cmocka_unit_test(values_are_compared),       cmocka_unit_test(other_examples),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

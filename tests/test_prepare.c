@@ -1,15 +1,9 @@
 /* Preparation of the corpora known by name: paths, scripts, checksums; the real ones where their
  * packages are. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -18,11 +12,19 @@
 #include "io/file.h"
 #include "io/share.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/corpus.h"
 
-static void sources_are_listed_and_recorded(void **state)
+static int own_environment(void **state)
 {
-    (void)state;
+    (void)unsetenv("COSPEC_SHARE");
+    return io_dir_make(state);
+}
+
+#define TEST_HERE(name) TEST_WITH(name, own_environment, io_dir_remove)
+
+TEST_HERE(sources_are_listed_and_recorded)
+{
     int count = 0;
     const cs_corpus_source *s = cs_corpus_sources(&count);
     assert_int_equal(count, 4);
@@ -47,9 +49,8 @@ static void sources_are_listed_and_recorded(void **state)
     cs_free(text);
 }
 
-static void prepared_path_follows_the_environment(void **state)
+TEST_HERE(prepared_path_follows_the_environment)
 {
-    (void)state;
     char *path = NULL;
     assert_int_equal(setenv("COSPEC_CACHE", "/c", 1), 0);
     assert_int_equal(setenv("XDG_CACHE_HOME", "/x", 1), 0);
@@ -84,7 +85,7 @@ static const char write_it[] =
     "printf '7\\t\\ttest\\tone two\\n8\\tz\\ttrain\\tthree\\n' > \"$1\"; echo pkg=1.0\n";
 static const char no_sha[] = "0000000000000000000000000000000000000000000000000000000000000000";
 
-static void preparation_is_checked(void **state)
+TEST_HERE(preparation_is_checked)
 {
     char sha256[65], *note = NULL;
     cs_sha256(prepared_text, strlen(prepared_text), sha256);
@@ -121,7 +122,7 @@ static void preparation_is_checked(void **state)
     cs_free(note);
 }
 
-static void failed_preparation_says_why(void **state)
+TEST_HERE(failed_preparation_says_why)
 {
     cs_corpus out = {0};
     share(state, "echo 'install dict-gcide (no dictionary)' >&2; exit 1\n", "pkg=1.0", no_sha);
@@ -150,7 +151,7 @@ static void failed_preparation_says_why(void **state)
                  "gcide.tsv:1: split \"dev\" is not train, test or empty");
 }
 
-static void preparation_survives_failed_allocations(void **state)
+TEST_HERE(preparation_survives_failed_allocations)
 {
     char sha256[65];
     cs_sha256(prepared_text, strlen(prepared_text), sha256);
@@ -174,7 +175,7 @@ static void preparation_survives_failed_allocations(void **state)
 
 /* --- the real corpora, where their packages are ----------------------------------------------- */
 
-static void wordnet_is_as_documented(void **state)
+TEST_HERE(wordnet_is_as_documented)
 {
     if (!cs_path_exists("/usr/share/wordnet/data.noun")) {
         print_message("wordnet-base is not installed\n");
@@ -198,7 +199,7 @@ static void wordnet_is_as_documented(void **state)
     cs_corpus_free(&c);
 }
 
-static void bible_has_its_verses(void **state)
+TEST_HERE(bible_has_its_verses)
 {
     if (!cs_path_exists("/usr/bin/bible") || !cs_path_exists("/usr/lib/bible.data")) {
         print_message("bible-kjv is not installed\n");
@@ -213,7 +214,7 @@ static void bible_has_its_verses(void **state)
 }
 
 /* The real script stops with the package's name when its files are not there. */
-static void missing_package_is_named(void **state)
+TEST_HERE(missing_package_is_named)
 {
     static const struct {
         const char *name, *variable, *package;
@@ -226,27 +227,4 @@ static void missing_package_is_named(void **state)
         assert_int_equal(unsetenv(cases[i].variable), 0);
     }
     assert_int_equal(entries(state), 1); /* cache/ alone */
-}
-
-static int own_environment(void **state)
-{
-    (void)unsetenv("COSPEC_SHARE");
-    return io_dir_make(state);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, own_environment, io_dir_remove)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(sources_are_listed_and_recorded),
-        TEST(prepared_path_follows_the_environment),
-        TEST(preparation_is_checked),
-        TEST(failed_preparation_says_why),
-        TEST(preparation_survives_failed_allocations),
-        TEST(wordnet_is_as_documented),
-        TEST(bible_has_its_verses),
-        TEST(missing_package_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

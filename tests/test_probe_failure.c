@@ -2,12 +2,6 @@
  * its bound ends in, and the process itself on spectra made to hide their largest value. Seeds are
  * fixed, so the outcome is; allowances are four standard deviations of a count. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "base/status.h"
@@ -15,6 +9,7 @@
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
+#include "test.h"
 
 static double chi_square(cs_rng *rng, int64_t degrees)
 {
@@ -29,9 +24,8 @@ static double chi_square(cs_rng *rng, int64_t degrees)
 /* P(|g|^2 M^2 <= |rest|^2), g of b and rest of n - 1 normal numbers: the bound replaces (1 - t)^(d
  * - 1) by 1 under the integral up to y = 1 / (1 + M^2), so it is above by (1 - y)^(1 - d) at most.
  */
-static void the_bound_is_the_tail_of_beta(void **state)
+TEST(the_bound_is_the_tail_of_beta)
 {
-    (void)state;
     static const struct {
         int64_t n, steps;
         int columns;
@@ -138,9 +132,8 @@ static void assert_rare(int64_t missed, int64_t trials, double bound)
 
 /* The process of the proof, by few columns, where it is not far from the truth; and that of the
  * program, by its eight. */
-static void misses_stay_below_the_bound(void **state)
+TEST(misses_stay_below_the_bound)
 {
-    (void)state;
     static const struct {
         int64_t n, steps;
         int columns;
@@ -174,9 +167,8 @@ static void misses_stay_below_the_bound(void **state)
 
 /* More steps, more columns, fewer dimensions and a wider gap all help; the steps taken are the
  * least that bring the bound to 1e-6. */
-static void the_bound_is_monotone(void **state)
+TEST(the_bound_is_monotone)
 {
-    (void)state;
     for (int64_t n = 10; n <= 1000000; n *= 10) {
         for (int64_t q = 2; q < 40; ++q) {
             double p = cs_probe_failure(n, 8, q, CS_PROBE_RATIO);
@@ -190,14 +182,4 @@ static void the_bound_is_monotone(void **state)
         assert_true(whole || cs_probe_failure(n, 8, steps, CS_PROBE_RATIO) <= 1e-6);
         assert_true(steps == 1 || cs_probe_failure(n, 8, steps - 1, CS_PROBE_RATIO) > 1e-6);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bound_is_the_tail_of_beta),
-        cmocka_unit_test(misses_stay_below_the_bound),
-        cmocka_unit_test(the_bound_is_monotone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,19 @@
 /* The SVD over a group of threads, against that of one process. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/compensated.h"
+#include "cooc/compensated_private.h"
+#include "cooc/ranked.h"
 #include "cooc/reduce.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "mpi/ranked.h"
 #include "spectrum_support.h"
+#include "test.h"
 
 /* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;
@@ -143,7 +138,7 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
     cs_csr_free(&turned);
 }
 
-static void values_are_those_of_one_process(void **state)
+TEST_IN_DIR(values_are_those_of_one_process)
 {
     for (int wide = 0; wide < 2; ++wide) {
         cs_csr a = untidy_matrix(3, 300, 90, 5), b = untidy_matrix(1, 700, 200, 6);
@@ -158,7 +153,7 @@ static void values_are_those_of_one_process(void **state)
 /* The entries of Hilbert's matrix: values fall by a digit or more from each to the next. Vectors of
  * small ones hold rounding along those of 1, which leaves them at an angle to each other when it is
  * taken out. */
-static void vectors_of_small_values_are_orthonormal(void **state)
+TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
 {
     enum { M = 200, N = 60, K = 16 };
     cs_dense dense;
@@ -195,7 +190,7 @@ static void vectors_of_small_values_are_orthonormal(void **state)
 }
 
 /* More components than values wanted, and double values below 1. */
-static void copies_are_found(void **state)
+TEST_IN_DIR(copies_are_found)
 {
     cs_csr blocks = multiplicity_matrix(false, 12, 4), ring = cycle(60);
     compare(state, &blocks, 8, false);
@@ -206,7 +201,7 @@ static void copies_are_found(void **state)
 }
 
 /* Every value, a matrix that came normalised, and no reduction. */
-static void ways_of_asking(void **state)
+TEST_IN_DIR(ways_of_asking)
 {
     cs_csr a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
     for (int way = 0; way < 3; ++way) {
@@ -248,7 +243,7 @@ static void ways_of_asking(void **state)
 
 /* A matrix that came normalised: the theorem of the components holds where each has a value 1, and
  * one component that has none, or a sign, takes it away, as in one process. */
-static void the_theorem_is_put_to_the_test(void **state)
+TEST_IN_DIR(the_theorem_is_put_to_the_test)
 {
     static const double scale[] = {1, 0.5, 1 + 1e-6, -1, 1};
     for (int way = 0; way < 5; ++way) {
@@ -341,7 +336,7 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
 
 /* Copies of 1, of values below 1 and simple ones are missed in turn; the certificates say so on
  * every rank. */
-static void a_missed_copy_is_caught(void **state)
+TEST_IN_DIR(a_missed_copy_is_caught)
 {
     enum { K = 14 };
     int ones = 0, below = 0;
@@ -391,7 +386,7 @@ static void a_missed_copy_is_caught(void **state)
 
 /* The estimate of the fourth moment is that of one process, whether triplets are known or vectors
  * are sketched, and brackets the exact sum; the same number of ranks gives the same bits. */
-static void estimates_and_bits(void **state)
+TEST_IN_DIR(estimates_and_bits)
 {
     for (int wide = 0; wide < 2; ++wide) {
         cs_csr tall = untidy_matrix(2, 500, 120, 9), a = tall;
@@ -438,7 +433,7 @@ static void estimates_and_bits(void **state)
 }
 
 /* A million entries: sums of that many squares must not lose the last digits. */
-static void projected_columns_have_norm_1(void **state)
+TEST_IN_DIR(projected_columns_have_norm_1)
 {
     enum { ROWS = 1000000, COLS = 8 };
     cs_csr a = {0};
@@ -507,7 +502,7 @@ static void expect_bad(bad_job job, cs_status code, const char *part)
     }
 }
 
-static void all_ranks_learn_of_a_failure(void **state)
+TEST_IN_DIR(all_ranks_learn_of_a_failure)
 {
     cs_csr a = untidy_matrix(1, 60, 20, 2), tiny = cycle(2), empty = {0};
     bad_job job = {.good = stored(state, &a), .which = 1, .options = {.k = 2, .threads = 1}};
@@ -539,7 +534,7 @@ static void all_ranks_learn_of_a_failure(void **state)
 }
 
 /* Alone, no rank waits for another: any allocation may fail. */
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     cs_csr a = untidy_matrix(2, 40, 15, 3);
     const char *path = stored(state, &a);
@@ -567,21 +562,4 @@ static void every_allocation_may_fail(void **state)
         }
     }
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(values_are_those_of_one_process),
-        TEST_IN_DIR(copies_are_found),
-        TEST_IN_DIR(vectors_of_small_values_are_orthonormal),
-        TEST_IN_DIR(ways_of_asking),
-        TEST_IN_DIR(the_theorem_is_put_to_the_test),
-        TEST_IN_DIR(a_missed_copy_is_caught),
-        TEST_IN_DIR(estimates_and_bits),
-        TEST_IN_DIR(projected_columns_have_norm_1),
-        TEST_IN_DIR(all_ranks_learn_of_a_failure),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* The build over a group of threads, against that of one process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "comm_threads.h"
@@ -13,6 +7,7 @@
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 typedef struct {
     const cs_corpus *corpus;
@@ -29,9 +24,8 @@ static cs_status build_rank(cs_comm *c, void *ctx)
 }
 
 /* Every context mode, exact and fixed-point weights, with and without spilling: the same bits. */
-static void builds_are_those_of_one_process(void **state)
+TEST(builds_are_those_of_one_process)
 {
-    (void)state;
     static const struct {
         const char *objective, *context;
         int64_t max_length, stride, draws;
@@ -77,9 +71,8 @@ static void builds_are_those_of_one_process(void **state)
 }
 
 /* So few rows that most ranks own none, without classes, several threads a rank. */
-static void ranks_without_rows(void **state)
+TEST(ranks_without_rows)
 {
-    (void)state;
     for (int64_t labels = 0; labels < 3; labels += 2) {
         int64_t length[] = {3, 2};
         cs_corpus corpus = small_corpus(2, length, 2, labels, 5);
@@ -107,9 +100,8 @@ static void ranks_without_rows(void **state)
 }
 
 /* Alone, no rank waits for another: any allocation may fail. */
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     int64_t length[] = {5, 9, 4};
     cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
@@ -132,9 +124,8 @@ static void every_allocation_may_fail(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void a_build_that_cannot_be_fails_on_all_ranks(void **state)
+TEST(a_build_that_cannot_be_fails_on_all_ranks)
 {
-    (void)state;
     int64_t length[] = {1, 1, 1};
     cs_corpus corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
@@ -152,15 +143,4 @@ static void a_build_that_cannot_be_fails_on_all_ranks(void **state)
     }
     cs_reason_clear();
     cs_corpus_free(&corpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builds_are_those_of_one_process),
-        cmocka_unit_test(ranks_without_rows),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(a_build_that_cannot_be_fails_on_all_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* analysis: Kendall's tau-b, pairs that errors leave open. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "stats/ranking.h"
+#include "test.h"
 
-#include "analysis/ranking.h"
-
-static void tau_b_by_hand(void **state)
+TEST(tau_b_by_hand)
 {
-    (void)state;
     const cs_measured up[4] = {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}};
     const cs_measured down[4] = {{-1, 0, 0}, {-2, 0, 0}, {-3, 0, 0}, {-4, 0, 0}};
     const cs_measured tied[4] = {{1, 0, 0}, {2, 0, 0}, {2, 0, 0}, {3, 0, 0}};
@@ -32,9 +26,8 @@ static void tau_b_by_hand(void **state)
     assert_true(isnan(r.tau_b) && r.agree + r.disagree + r.cannot_tell == 0);
 }
 
-static void errors_leave_pairs_open(void **state)
+TEST(errors_leave_pairs_open)
 {
-    (void)state;
     /* 1.96 sqrt(0.3^2 + 0.4^2) = 0.98. */
     assert_int_equal(cs_ranking_order((cs_measured){1, 0.3, 0}, (cs_measured){0.021, 0.4, 0}), 0);
     assert_int_equal(cs_ranking_order((cs_measured){1, 0.3, 0}, (cs_measured){0.019, 0.4, 0}), 1);
@@ -49,9 +42,8 @@ static void errors_leave_pairs_open(void **state)
 }
 
 /* Student's points of tables: 12.706 (1), 2.262 (9), 2.101 (18). */
-static void few_blocks_widen_errors(void **state)
+TEST(few_blocks_widen_errors)
 {
-    (void)state;
     const struct {
         cs_measured a;
         double se;
@@ -76,9 +68,8 @@ static void few_blocks_widen_errors(void **state)
 }
 
 /* sqrt(2 (2 n + 5) / (9 n (n - 1))) is the standard deviation over all orders, each as likely. */
-static void tau_of_no_association(void **state)
+TEST(tau_of_no_association)
 {
-    (void)state;
     enum { N = 5 };
     cs_measured first[N], second[N];
     double squares = 0, orders = 0, sd = 0;
@@ -97,15 +88,4 @@ static void tau_of_no_association(void **state)
         }
     }
     assert_true(orders == 120 && fabs(sd - sqrt(squares / orders)) <= 1e-14);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tau_b_by_hand),
-        cmocka_unit_test(errors_leave_pairs_open),
-        cmocka_unit_test(few_blocks_widen_errors),
-        cmocka_unit_test(tau_of_no_association),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* cooc/reduce, cooc/labelled: components against breadth-first search, lumping against brute-force
  * pairwise comparison and against the Gram matrix it must leave unchanged. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,6 +10,7 @@
 #include "cooc/labelled.h"
 #include "cooc/reduce.h"
 #include "cooc_matrices.h"
+#include "test.h"
 
 /* Components by flooding a dense copy of the matrix. */
 static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
@@ -53,9 +48,8 @@ static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
     return count;
 }
 
-static void components_match_flooding(void **state)
+TEST(components_match_flooding)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 12; ++seed) {
         cs_csr a = untidy_matrix((int64_t)seed, 48, 40, seed);
         cs_dense d = {0};
@@ -86,9 +80,8 @@ static void components_match_flooding(void **state)
 }
 
 /* A path r0 - c0 - r1 - c1 - ... joined from its far end, the longest chain a forest can meet. */
-static void components_of_a_long_path(void **state)
+TEST(components_of_a_long_path)
 {
-    (void)state;
     enum { N = 100000 };
     cs_csr a = {0};
     assert_int_equal(cs_csr_init(&a, N, N + 1, 2 * N), CS_OK);
@@ -107,9 +100,8 @@ static void components_of_a_long_path(void **state)
     cs_csr_free(&a);
 }
 
-static void stored_zeros_are_no_edges(void **state)
+TEST(stored_zeros_are_no_edges)
 {
-    (void)state;
     cs_csr a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
     a.val[1] = a.val[2] = 0;
     cs_components c = {0};
@@ -184,9 +176,8 @@ static void check_lumping(cs_csr *a, double scale)
     cs_dense_free(&d);
 }
 
-static void lumping_finds_exactly_the_proportional_rows(void **state)
+TEST(lumping_finds_exactly_the_proportional_rows)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 8; ++seed) {
         cs_csr a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
         check_lumping(&a, 1);
@@ -199,9 +190,8 @@ static void lumping_finds_exactly_the_proportional_rows(void **state)
 }
 
 /* Entries near 2^53 differ in their last unit: cross products in double could not tell. */
-static void large_counts_compare_exactly(void **state)
+TEST(large_counts_compare_exactly)
 {
-    (void)state;
     double big = 9007199254740990.0;
     cs_csr a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
     cs_lumping l = {0};
@@ -214,9 +204,8 @@ static void large_counts_compare_exactly(void **state)
 }
 
 /* Values whose leading digits straddle a decimal or binary boundary agree all the same. */
-static void no_bucket_boundary_parts_rows(void **state)
+TEST(no_bucket_boundary_parts_rows)
 {
-    (void)state;
     double up = nextafter(0.1, 1), down = nextafter(0.1, 0);
     cs_csr a = matrix_of(4, 3,
                          (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
@@ -234,9 +223,8 @@ static void no_bucket_boundary_parts_rows(void **state)
 }
 
 /* 200,000 rows of one entry each lump into one row a column, in linear time. */
-static void single_entry_rows_lump(void **state)
+TEST(single_entry_rows_lump)
 {
-    (void)state;
     enum { ROWS = 200000, COLS = 10 };
     for (int real = 0; real < 2; ++real) {
         cs_csr a = {0};
@@ -255,9 +243,8 @@ static void single_entry_rows_lump(void **state)
     }
 }
 
-static void bad_matrices_are_refused(void **state)
+TEST(bad_matrices_are_refused)
 {
-    (void)state;
     cs_lumping l = {0};
     cs_csr a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
     assert_int_equal(cs_lump(&a, -1, &l), CS_ERR_USAGE);
@@ -277,9 +264,8 @@ static void bad_matrices_are_refused(void **state)
     cs_csr_free(&a);
 }
 
-static void an_empty_matrix_reduces_to_nothing(void **state)
+TEST(an_empty_matrix_reduces_to_nothing)
 {
-    (void)state;
     cs_csr a = {0};
     cs_components c = {0};
     cs_lumping l = {0};
@@ -297,9 +283,8 @@ static void an_empty_matrix_reduces_to_nothing(void **state)
     cs_csr_free(&a);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     for (int real = 0; real < 2; ++real) {
         cs_csr a = untidy_matrix(2, 24, 20, 5);
         a.val[0] += real ? 0.5 : 0;
@@ -326,9 +311,8 @@ static void every_failed_allocation_is_reported(void **state)
     }
 }
 
-static void majority_takes_the_lowest_class_on_ties(void **state)
+TEST(majority_takes_the_lowest_class_on_ties)
 {
-    (void)state;
     cs_labelled m = {.labels = 3};
     m.row_label = matrix_of(4, 3, (double[]){1, 2, 2, 0, 0, 0, 5, 4, 5, 0, 0, 1});
     int32_t label[4];
@@ -339,22 +323,4 @@ static void majority_takes_the_lowest_class_on_ties(void **state)
     assert_int_equal(label[3], 2);
     cs_labelled_free(&m);
     cs_labelled_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(components_match_flooding),
-        cmocka_unit_test(components_of_a_long_path),
-        cmocka_unit_test(stored_zeros_are_no_edges),
-        cmocka_unit_test(lumping_finds_exactly_the_proportional_rows),
-        cmocka_unit_test(large_counts_compare_exactly),
-        cmocka_unit_test(no_bucket_boundary_parts_rows),
-        cmocka_unit_test(single_entry_rows_lump),
-        cmocka_unit_test(bad_matrices_are_refused),
-        cmocka_unit_test(an_empty_matrix_reduces_to_nothing),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-        cmocka_unit_test(majority_takes_the_lowest_class_on_ties),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

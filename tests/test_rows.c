@@ -1,23 +1,18 @@
 /* io: the same rows from files of every kind. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/float16.h"
+#include "io/float16_private.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
 #include "linalg_support.h"
+#include "test.h"
 
 enum { N = 70, D = 6 };
 
@@ -60,7 +55,7 @@ static uint16_t half(double x)
     return (uint16_t)((x < 0 ? 0x8000 : 0) | (e + 14) << 10 | (int)((2 * m - 1) * 1024));
 }
 
-static void every_file_gives_the_same_rows(void **state)
+TEST_IN_DIR(every_file_gives_the_same_rows)
 {
     float x[N * D];
     double y[N * D];
@@ -103,8 +98,8 @@ static void every_file_gives_the_same_rows(void **state)
     assert_fails(cs_rows_open(in_dir(state, "two.npz"), &r), CS_ERR_INPUT, "2 members: a, b; name");
 
     const cs_safetensors_entry entry[2] = {
-        {.name = "x", .dtype = CS_ST_F32, .ndim = 2, .shape = {N, D}},
-        {.name = "z", .dtype = CS_ST_BF16, .ndim = 3, .shape = {7, 10, D}}};
+        {.name = "x", .dtype = CS_F32, .ndim = 2, .shape = {N, D}},
+        {.name = "z", .dtype = CS_BF16, .ndim = 3, .shape = {7, 10, D}}};
     cs_safetensors_writer *sw = NULL;
     OK(cs_safetensors_writer_open(in_dir(state, "m.safetensors"), 2, entry, 0, NULL, &sw));
     OK(cs_safetensors_writer_put(sw, x, sizeof x));
@@ -119,7 +114,7 @@ static void every_file_gives_the_same_rows(void **state)
 }
 
 /* A Fortran file: the columns one after the other. */
-static void fortran_files_are_turned(void **state)
+TEST_IN_DIR(fortran_files_are_turned)
 {
     char *header = NULL;
     int64_t size;
@@ -141,7 +136,7 @@ static void fortran_files_are_turned(void **state)
     cs_free(header);
 }
 
-static void bad_files_are_refused(void **state)
+TEST_IN_DIR(bad_files_are_refused)
 {
     cs_rows r = {0};
     const float x[4] = {0};
@@ -170,7 +165,7 @@ static cs_status open_and_read(const char *text)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     const float x[4 * D] = {0};
     const int64_t shape[2] = {4, D};
@@ -181,22 +176,10 @@ static void every_allocation_may_fail(void **state)
     OK(cs_npz_add(w, "a", CS_F32, 2, shape, x));
     OK(cs_npz_commit(&w));
     fail_each_allocation(open_and_read, in_dir(state, "one.npz"));
-    const cs_safetensors_entry entry = {
-        .name = "x", .dtype = CS_ST_F32, .ndim = 2, .shape = {4, D}};
+    const cs_safetensors_entry entry = {.name = "x", .dtype = CS_F32, .ndim = 2, .shape = {4, D}};
     cs_safetensors_writer *sw = NULL;
     OK(cs_safetensors_writer_open(in_dir(state, "m.safetensors"), 1, &entry, 0, NULL, &sw));
     OK(cs_safetensors_writer_put(sw, x, sizeof x));
     OK(cs_safetensors_writer_commit(&sw));
     fail_each_allocation(open_and_read, in_dir(state, "m.safetensors:x"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(every_file_gives_the_same_rows),
-        TEST_IN_DIR(fortran_files_are_turned),
-        TEST_IN_DIR(bad_files_are_refused),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,20 @@
 /* io: safetensors files and directories of shards. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/float16.h"
+#include "io/float16_private.h"
 #include "io/safetensors.h"
 #include "io_support.h"
+#include "test.h"
 
 /* Written by safetensors 0.8.0 (Python, torch): safetensors.torch.save of these tensors with
  * metadata={"format": "pt"}. */
@@ -60,7 +56,7 @@ static const cs_safetensors_entry *named(const cs_safetensors *s, const char *na
     return e;
 }
 
-static void files_of_the_python_package_are_read(void **state)
+TEST_IN_DIR(files_of_the_python_package_are_read)
 {
     const char *path = in_dir(state, "golden.safetensors");
     cs_safetensors *s = NULL;
@@ -75,7 +71,7 @@ static void files_of_the_python_package_are_read(void **state)
     assert_string_equal(cs_safetensors_metadata(s, "format"), "pt");
     assert_null(cs_safetensors_metadata(s, "xxh3"));
     const cs_safetensors_entry *w = named(s, "w"), *none = named(s, "none");
-    assert_int_equal(w->dtype, CS_ST_BF16);
+    assert_int_equal(w->dtype, CS_BF16);
     assert_true(w->ndim == 2 && w->shape[0] == 2 && w->shape[1] == 2 && w->items == 4);
     assert_int_equal(w->bytes, 8);
     assert_true(none->items == 0 && none->bytes == 0 && none->ndim == 2);
@@ -152,7 +148,7 @@ static const struct {
     {"{}", "m: 8 bytes follow the last tensor"},
 };
 
-static void malformed_headers_are_named(void **state)
+TEST_IN_DIR(malformed_headers_are_named)
 {
     cs_safetensors *s = NULL;
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; ++i) {
@@ -163,7 +159,7 @@ static void malformed_headers_are_named(void **state)
     }
 }
 
-static void lengths_are_held_against_the_file(void **state)
+TEST_IN_DIR(lengths_are_held_against_the_file)
 {
     const char *path = in_dir(state, "m");
     cs_safetensors *s = NULL;
@@ -194,7 +190,7 @@ static void lengths_are_held_against_the_file(void **state)
 }
 
 /* Any beginning of a file is refused, wherever it was cut. */
-static void truncated_files_are_refused(void **state)
+TEST_IN_DIR(truncated_files_are_refused)
 {
     const char *path = in_dir(state, "m");
     cs_safetensors *s = NULL;
@@ -219,11 +215,11 @@ static void truncated_files_are_refused(void **state)
 enum { LONG = 100003 }; /* floats of 8 bytes beyond several stages and one step of the hash */
 
 static const cs_safetensors_entry written[] = {
-    {.name = "wide", .dtype = CS_ST_F64, .ndim = 1, .shape = {LONG}},
-    {.name = "empty", .dtype = CS_ST_I64, .ndim = 3, .shape = {2, 0, 5}},
-    {.name = "narrow \"\xc3\xa9\"", .dtype = CS_ST_BF16, .ndim = 2, .shape = {1, LONG}},
-    {.name = "end", .dtype = CS_ST_U8, .ndim = 0},
-    {.name = "last", .dtype = CS_ST_I8, .ndim = 1, .shape = {0}},
+    {.name = "wide", .dtype = CS_F64, .ndim = 1, .shape = {LONG}},
+    {.name = "empty", .dtype = CS_I64, .ndim = 3, .shape = {2, 0, 5}},
+    {.name = "narrow \"\xc3\xa9\"", .dtype = CS_BF16, .ndim = 2, .shape = {1, LONG}},
+    {.name = "end", .dtype = CS_U8, .ndim = 0},
+    {.name = "last", .dtype = CS_I8, .ndim = 1, .shape = {0}},
 };
 enum { WRITTEN = sizeof written / sizeof *written };
 
@@ -257,7 +253,7 @@ static cs_status write_long(const char *path)
     return status;
 }
 
-static void what_is_written_reads_back(void **state)
+TEST_IN_DIR(what_is_written_reads_back)
 {
     const char *path = in_dir(state, "a.safetensors");
     cs_safetensors *s = NULL;
@@ -292,11 +288,10 @@ static void what_is_written_reads_back(void **state)
 }
 
 /* The bytes of a small file, so that the format is seen. */
-static void the_bytes_are_those_of_the_format(void **state)
+TEST_IN_DIR(the_bytes_are_those_of_the_format)
 {
     const char *path = in_dir(state, "a.safetensors");
-    const cs_safetensors_entry entry = {
-        .name = "a", .dtype = CS_ST_I16, .ndim = 2, .shape = {1, 2}};
+    const cs_safetensors_entry entry = {.name = "a", .dtype = CS_I16, .ndim = 2, .shape = {1, 2}};
     cs_safetensors_writer *w = NULL;
     assert_int_equal(cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &w), CS_OK);
     assert_int_equal(cs_safetensors_writer_put(w, "\1\0\2\0", 4), CS_OK);
@@ -321,7 +316,7 @@ static void the_bytes_are_those_of_the_format(void **state)
     cs_free(found);
 }
 
-static void damaged_data_are_found(void **state)
+TEST_IN_DIR(damaged_data_are_found)
 {
     const char *path = in_dir(state, "a.safetensors");
     cs_safetensors *s = NULL;
@@ -339,7 +334,7 @@ static void damaged_data_are_found(void **state)
     cs_safetensors_free(s);
 }
 
-static void bad_descriptions_are_refused(void **state)
+TEST_IN_DIR(bad_descriptions_are_refused)
 {
     const char *path = in_dir(state, "a");
     const struct {
@@ -351,7 +346,7 @@ static void bad_descriptions_are_refused(void **state)
         {{{.name = "a"}, {.name = "\xff"}}, "the name is not UTF-8"},
         {{{.name = "a", .ndim = 9}, {.name = "b"}}, "tensor \"a\": 9 dimensions, not in 0..8"},
         {{{.name = "a", .ndim = 1, .shape = {-2}}, {.name = "b"}}, "shape[0] is -2"},
-        {{{.name = "a"}, {.name = "b", .dtype = CS_ST_F32}},
+        {{{.name = "a"}, {.name = "b", .dtype = CS_F32}},
          "tensor \"b\": would begin at byte 1 of the data, not at a multiple of 4"},
         {{{.name = "a", .ndim = 1, .shape = {INT64_MAX}}, {.name = "b"}}, "more bytes than 63"},
     };
@@ -374,11 +369,11 @@ static void bad_descriptions_are_refused(void **state)
     assert_int_equal(entries(state), 0);
 }
 
-static void tensors_are_filled_exactly(void **state)
+TEST_IN_DIR(tensors_are_filled_exactly)
 {
     const char *path = in_dir(state, "a");
-    const cs_safetensors_entry two[] = {{.name = "a", .dtype = CS_ST_I32},
-                                        {.name = "b", .dtype = CS_ST_I32}};
+    const cs_safetensors_entry two[] = {{.name = "a", .dtype = CS_I32},
+                                        {.name = "b", .dtype = CS_I32}};
     cs_safetensors_writer *w = NULL;
     assert_int_equal(cs_safetensors_writer_open(path, 2, two, 0, NULL, &w), CS_OK);
     assert_fails(cs_safetensors_writer_put(w, "01234567", 8), CS_ERR_USAGE,
@@ -409,7 +404,7 @@ static void tensors_are_filled_exactly(void **state)
 /* 1000 bytes of data, which wait in the stream's buffer until commit. */
 static cs_status write_short(const char *path)
 {
-    const cs_safetensors_entry one = {.name = "a", .dtype = CS_ST_I32, .ndim = 1, .shape = {250}};
+    const cs_safetensors_entry one = {.name = "a", .dtype = CS_I32, .ndim = 1, .shape = {250}};
     static const int32_t zeros[250];
     cs_safetensors_writer *w = NULL;
     cs_status status = cs_safetensors_writer_open(path, 1, &one, 0, NULL, &w);
@@ -423,7 +418,7 @@ static cs_status write_short(const char *path)
     return status;
 }
 
-static void full_disks_leave_nothing(void **state)
+TEST_IN_DIR(full_disks_leave_nothing)
 {
     const char *path = in_dir(state, "a.safetensors");
     assert_int_equal(on_full_disk(write_long, path, "a.safetensors: cannot write: File too large"),
@@ -460,7 +455,7 @@ static cs_status open_model(const char *path)
     return status;
 }
 
-static void shards_read_as_one(void **state)
+TEST_IN_DIR(shards_read_as_one)
 {
     cs_safetensors *s = NULL;
     assert_fails(open_model(*state), CS_ERR_INPUT, "holds neither model.safetensors nor");
@@ -484,7 +479,7 @@ static void shards_read_as_one(void **state)
     cs_safetensors_free(s);
 }
 
-static void bad_indices_are_named(void **state)
+TEST_IN_DIR(bad_indices_are_named)
 {
     static const struct {
         const char *text, *part;
@@ -531,7 +526,7 @@ static void *json_room(size_t size)
 }
 
 /* Names and metadata that are UTF-8 are never blamed for memory that ran out. */
-static void json_memory_may_run_out(void **state)
+TEST_IN_DIR(json_memory_may_run_out)
 {
     static const cs_safetensors_entry one = {.name = "\xc3\xa9", .ndim = 1, .shape = {8}};
     static const cs_safetensors_pair pair = {"k\xe2\x82\xac", "\xf0\x9f\x98\x80"};
@@ -552,30 +547,9 @@ static void json_memory_may_run_out(void **state)
     assert_true(n > 10);
 }
 
-static void memory_may_run_out_anywhere(void **state)
+TEST_IN_DIR(memory_may_run_out_anywhere)
 {
     fail_each_allocation(write_short, in_dir(state, "a"));
     assert_int_equal(entries(state), 1);
     fail_each_allocation(open_and_verify, in_dir(state, "a"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(files_of_the_python_package_are_read),
-        TEST_IN_DIR(malformed_headers_are_named),
-        TEST_IN_DIR(lengths_are_held_against_the_file),
-        TEST_IN_DIR(truncated_files_are_refused),
-        TEST_IN_DIR(what_is_written_reads_back),
-        TEST_IN_DIR(the_bytes_are_those_of_the_format),
-        TEST_IN_DIR(damaged_data_are_found),
-        TEST_IN_DIR(bad_descriptions_are_refused),
-        TEST_IN_DIR(tensors_are_filled_exactly),
-        TEST_IN_DIR(full_disks_leave_nothing),
-        TEST_IN_DIR(shards_read_as_one),
-        TEST_IN_DIR(bad_indices_are_named),
-        TEST_IN_DIR(memory_may_run_out_anywhere),
-        TEST_IN_DIR(json_memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

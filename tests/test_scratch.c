@@ -1,29 +1,23 @@
 /* base/scratch: memory in files keeps its contents as it grows and when its pages are let go, takes
  * its room on the disk at once, and says so when there is none. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "base/scratch.h"
+#include "test.h"
 
 static int64_t expected(int64_t i)
 {
     return i * i + 7;
 }
 
-static void contents_stay(void **state)
+TEST(contents_stay)
 {
-    (void)state;
     cs_scratch_memory m = {0};
     int64_t held = 0;
     for (int64_t items = 3; items < 3000000; items *= 10) {
@@ -56,9 +50,8 @@ static void contents_stay(void **state)
     cs_scratch_free(&m);
 }
 
-static void what_cannot_be_had_is_said(void **state)
+TEST(what_cannot_be_had_is_said)
 {
-    (void)state;
     cs_scratch_memory m = {0};
     assert_int_equal(cs_scratch_grow(&m, "/nowhere", 100), CS_ERR_IO);
     assert_non_null(strstr(cs_reason(), "/nowhere"));
@@ -89,13 +82,4 @@ static void what_cannot_be_had_is_said(void **state)
     assert_int_equal(((char *)m.at)[(1 << 20) - 1], 5);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     cs_scratch_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contents_stay),
-        cmocka_unit_test(what_cannot_be_had_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

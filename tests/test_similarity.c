@@ -1,22 +1,18 @@
 /* analysis: similarity of representations and dimension of a cloud of rows, against closed forms
  * and the definitions. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <cblas.h>
-#include <cmocka.h>
 
-#include "analysis/dimension.h"
-#include "analysis/similarity.h"
+#include "analysis/measures/dimension.h"
+#include "analysis/measures/similarity.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg/nearest.h"
 #include "linalg_support.h"
+#include "test.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -42,9 +38,8 @@ static cs_similarity compare(const double *a, int64_t p, const double *b, int64_
 }
 
 /* Turned, scaled and shifted: the same representation to every measure. */
-static void rotations_change_nothing(void **state)
+TEST(rotations_change_nothing)
 {
-    (void)state;
     enum { N = 90, P = 12 };
     double *a = normal_rows(N, P, 1), *b = cs_alloc((int64_t)N * P, sizeof *b);
     cs_dense turn = {0};
@@ -75,9 +70,8 @@ static void rotations_change_nothing(void **state)
 
 /* Columns +-1 of a Hadamard matrix: orthogonal, of mean 0. Disjoint ones have nothing in common; c
  * of p and q shared give CKA c / sqrt(p q), nuclear norm c N and c angles of 0. */
-static void orthogonal_columns(void **state)
+TEST(orthogonal_columns)
 {
-    (void)state;
     enum { N = 16, P = 4, Q = 6 };
     double a[N * P], b[N * Q];
     for (int shared = 0; shared <= P; ++shared) {
@@ -136,9 +130,8 @@ static double hsic(const double *x, int p, const double *y, int q, int n)
     return (trace + sk * sl / ((m - 1) * (m - 2)) - 2 / (m - 2) * cross) / (m * (m - 3));
 }
 
-static void unbiased_cka_by_the_kernels(void **state)
+TEST(unbiased_cka_by_the_kernels)
 {
-    (void)state;
     static const int size[][3] = {{4, 2, 3}, {15, 30, 20}, {60, 5, 9}};
     for (int c = 0; c < 3; ++c) {
         int n = size[c][0], p = size[c][1], q = size[c][2];
@@ -160,9 +153,8 @@ static void unbiased_cka_by_the_kernels(void **state)
     }
 }
 
-static void bad_pairs_are_refused(void **state)
+TEST(bad_pairs_are_refused)
 {
-    (void)state;
     double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, same[4] = {1, 1, 1, 1};
     cs_rows a = cs_rows_of_f64(4, 3, x, "a.npy"), b = cs_rows_of_f64(3, 4, x, "b.npy");
     cs_rows c = cs_rows_of_f64(4, 1, same, "c.npy");
@@ -180,9 +172,8 @@ static void bad_pairs_are_refused(void **state)
 
 /* --- dimension -------------------------------------------------------------------------------- */
 
-static void decay_is_a_slope(void **state)
+TEST(decay_is_a_slope)
 {
-    (void)state;
     double lambda[600], r2;
     for (int k = 1; k <= 600; ++k) {
         lambda[k - 1] = k < 11 ? 50 : k <= 500 ? 3 * pow(k, -1.7) : 0;
@@ -197,9 +188,8 @@ static void decay_is_a_slope(void **state)
 }
 
 /* Distances by the definition, ties and repeated rows included. */
-static void nearest_rows(void **state)
+TEST(nearest_rows)
 {
-    (void)state;
     enum { N = 150, D = 200 };
     double *x = normal_rows(N, D, 5), first[N], second[N];
     memcpy(x + 9 * D, x + 100 * D, D * sizeof *x);
@@ -230,13 +220,12 @@ static void nearest_rows(void **state)
     cs_free(x);
 }
 
-/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about d /
- * sqrt(N) (one parameter of an exponential), of which five are allowed, and a bias of the
+/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about
+ * d / sqrt(N) (one parameter of an exponential), of which five are allowed, and a bias of the
  * curvature.
  */
-static void two_nn_finds_the_dimension(void **state)
+TEST(two_nn_finds_the_dimension)
 {
-    (void)state;
     enum { N = 2500, D = 12 };
     cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, 0);
     for (int dim = 1; dim <= 3; ++dim) {
@@ -268,9 +257,8 @@ static void two_nn_finds_the_dimension(void **state)
 }
 
 /* Sizes at which BLAS uses two threads where it may, and then rounds differently. */
-static void threads_of_blas_change_nothing(void **state)
+TEST(threads_of_blas_change_nothing)
 {
-    (void)state;
     enum { N = 300, P = 20 };
     double *a = normal_rows(N, P, 41), *b = normal_rows(N, P, 42);
     cs_rows rows = cs_rows_of_f64(N, P, a, "a");
@@ -295,9 +283,8 @@ static void threads_of_blas_change_nothing(void **state)
 }
 
 /* A cross +-e_k: mean cosine -1/(2D-1), Z equal for all c. One direction more: both by hand. */
-static void isotropy_of_a_cross(void **state)
+TEST(isotropy_of_a_cross)
 {
-    (void)state;
     enum { D = 5 };
     double x[(2 * D + 1) * D] = {0};
     for (int k = 0; k < D; ++k) {
@@ -340,25 +327,7 @@ static cs_status all_of_it(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(all_of_it, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rotations_change_nothing),
-        cmocka_unit_test(orthogonal_columns),
-        cmocka_unit_test(unbiased_cka_by_the_kernels),
-        cmocka_unit_test(bad_pairs_are_refused),
-        cmocka_unit_test(decay_is_a_slope),
-        cmocka_unit_test(nearest_rows),
-        cmocka_unit_test(two_nn_finds_the_dimension),
-        cmocka_unit_test(isotropy_of_a_cross),
-        cmocka_unit_test(threads_of_blas_change_nothing),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,28 @@
 /* The space of the block solver: its kernels by exact sums, its panels against dense products. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/mem.h"
 #include "linalg/space.h"
 #include "linalg/space_private.h"
 #include "linalg/tile_private.h"
 #include "linalg_support.h"
+#include "test.h"
 
 enum { B = CS_PANEL };
 
 /* Entries of whole numbers: sums are exact, whatever their order. */
-static void kernels_count_alike(void **state)
+TEST(kernels_count_alike)
 {
-    (void)state;
     enum { ROWS = 24, P = 3 };
-    const cs_space_kernels *all[3];
-    int count = cs_space_kernels_all(all);
+    const cs_space_kernels *const all[] = CS_SIMD_TABLES(cs_space_kernels);
+    int count = cs_simd_sets();
     assert_string_equal(all[0]->name, "base");
-    double *panel[P], *w = cs_tile_alloc(ROWS, B * sizeof *w), c[P * B * B], h[B * B], to[16 * B];
+    double *panel[P], *w = cs_alloc_aligned(ROWS, B * sizeof *w), c[P * B * B], h[B * B],
+                      to[16 * B];
     for (int q = 0; q < P; ++q) {
-        panel[q] = cs_tile_alloc(ROWS, B * sizeof **panel);
+        panel[q] = cs_alloc_aligned(ROWS, B * sizeof **panel);
         for (int i = 0; i < ROWS * B; ++i) {
             panel[q][i] = (i * (q + 3)) % 17 - 8;
             w[i] = i * 5 % 13 - 6;
@@ -50,7 +46,7 @@ static void kernels_count_alike(void **state)
         }
         for (int keep = 0; keep < 2; ++keep) {
             memcpy(to, w, sizeof to);
-            all[n]->combine(16, 8, P, panel, c, B * B, keep, to);
+            all[n]->combine(16, 8, P, panel, c, keep, to);
             for (int e = 0; e < 16 * B; ++e) {
                 double want = keep ? w[e] : 0;
                 for (int q = 0; q < P; ++q) {
@@ -63,16 +59,15 @@ static void kernels_count_alike(void **state)
         }
     }
     for (int q = 0; q < P; ++q) {
-        cs_tile_free(panel[q]);
+        cs_free_aligned(panel[q]);
     }
-    cs_tile_free(w);
+    cs_free_aligned(w);
 }
 
 /* gram, combine and rotate against dense products, for lengths around the padding and the runs, and
  * more panels than are taken together. Sums of P * B terms of size 1: 2 (P B)^2 eps is 1e-11. */
-static void panels_are_matrices(void **state)
+TEST(panels_are_matrices)
 {
-    (void)state;
     static const int64_t lengths[] = {1, 7, 8, 9, 1030, 3001};
     enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
@@ -139,13 +134,4 @@ static void panels_are_matrices(void **state)
         cs_csr_free(&a);
         cs_csr_free(&at);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_count_alike),
-        cmocka_unit_test(panels_are_matrices),
-    };
-    return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

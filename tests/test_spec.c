@@ -1,18 +1,12 @@
 /* Objective specifications: every key, and what is wrong with each bad one. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/spec.h"
+#include "test.h"
 
-static void every_key_is_understood(void **state)
+TEST(every_key_is_understood)
 {
-    (void)state;
     cs_objective o;
     assert_int_equal(cs_objective_parse("ar", &o), CS_OK);
     assert_int_equal(o.kind, CS_OBJ_AR);
@@ -35,9 +29,24 @@ static void every_key_is_understood(void **state)
     assert_int_equal(o.t, 4);
 }
 
-static void bad_specifications_name_what_is_wrong(void **state)
+/* Parentheses, blanks after commas, and the names that others use. */
+TEST(other_forms_mean_the_same)
 {
-    (void)state;
+    cs_objective o;
+    assert_int_equal(cs_objective_parse("gvp(segmentation=mixed, groups=3)", &o), CS_OK);
+    assert_int_equal(o.segmentation, CS_SEGMENT_MIXED);
+    assert_int_equal(o.groups, 3);
+    assert_int_equal(cs_objective_parse("offset-ar(offset-weights=mix:0.5)", &o), CS_OK);
+    assert_true(o.offset_value == 0.5);
+    assert_int_equal(cs_objective_parse("gpt", &o), CS_OK);
+    assert_int_equal(o.kind, CS_OBJ_AR);
+    assert_int_equal(cs_objective_parse("mlm(mask-ratio=0.15)", &o), CS_OK);
+    assert_int_equal(o.kind, CS_OBJ_MASKED);
+    assert_int_equal(cs_objective_parse("diverse-ar(t=2,event-weight=token)", &o), CS_OK);
+}
+
+TEST(bad_specifications_name_what_is_wrong)
+{
     const struct {
         const char *spec, *named;
     } bad[] = {
@@ -49,6 +58,11 @@ static void bad_specifications_name_what_is_wrong(void **state)
         {"gvp:segmentation=loose,groups=2", "loose"},
         {"masked:unmasked=2,colour=red", "colour"},
         {"masked:mask-ratio=1.2", "1.2"},
+        {"masked(mask-ratio=15)", "mask ratio 15 not in (0, 1): did you mean 0.15?"},
+        {"masked(unmasked=2", "parenthesis"},
+        {"maked", "did you mean masked?"},
+        {"ar(t=2)", "ar does not take it (it is for diverse-ar, group-ar"},
+        {"diverse-ar(t=2,event-weight=mask)", "diverse-ar does not take it"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_objective o;
@@ -57,13 +71,4 @@ static void bad_specifications_name_what_is_wrong(void **state)
         assert_non_null(strstr(cs_reason(), bad[i].named));
         cs_reason_clear();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_understood),
-        cmocka_unit_test(bad_specifications_name_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

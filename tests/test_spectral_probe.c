@@ -1,21 +1,16 @@
 /* probe and ridge: leave-one-out against refits, the fold-in against a row's own features,
  * baselines by hand, held-out documents that resemble their class are found, bad input. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/ridge.h"
-#include "analysis/spectral_features.h"
-#include "analysis/spectral_probe.h"
+#include "analysis/measures/ridge_private.h"
+#include "analysis/measures/spectral_features_private.h"
+#include "analysis/measures/spectral_probe.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/json.h"
 #include "small_corpus.h"
+#include "test.h"
 
 enum { ROWS = 24, FEATURES = 3, CLASSES = 3 };
 
@@ -87,9 +82,8 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
     return error;
 }
 
-static void leave_one_out_is_that_of_refits(void **state)
+TEST(leave_one_out_is_that_of_refits)
 {
-    (void)state;
     int32_t label[ROWS];
     cs_dense x = {0};
     cs_ridge r = {0};
@@ -105,9 +99,8 @@ static void leave_one_out_is_that_of_refits(void **state)
 }
 
 /* Shifting and scaling features changes no prediction; a constant and a missing row do no harm. */
-static void features_may_be_shifted_constant_or_missing(void **state)
+TEST(features_may_be_shifted_constant_or_missing)
 {
-    (void)state;
     int32_t label[ROWS];
     cs_dense x = {0}, y = {0};
     cs_ridge a = {0}, b = {0};
@@ -135,9 +128,8 @@ static void features_may_be_shifted_constant_or_missing(void **state)
     cs_dense_free(&y);
 }
 
-static void bad_rows_are_refused(void **state)
+TEST(bad_rows_are_refused)
 {
-    (void)state;
     int32_t label[ROWS];
     cs_dense x = {0};
     cs_ridge r = {0};
@@ -207,9 +199,8 @@ static cs_status probe(const setting *s, int threads, cs_spectral_probe_result *
     return cs_spectral_probe(&s->corpus, &s->options, &s->cooc, &s->spectrum, 0, threads, r);
 }
 
-static void held_out_documents_are_classified(void **state)
+TEST(held_out_documents_are_classified)
 {
-    (void)state;
     setting s;
     cs_spectral_probe_result r;
     set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
@@ -224,21 +215,25 @@ static void held_out_documents_are_classified(void **state)
     double p = r.tokens.accuracy;
     assert_true(fabs(r.tokens.se - sqrt(p * (1 - p) / (double)r.test_documents)) < 1e-15);
 
-    json_t *json = cs_spectral_probe_json(&r);
-    assert_non_null(json);
-    assert_true(json_real_value(json_object_get(json_object_get(json, "tokens"), "accuracy")) == p);
+    cs_result *result = cs_result_new();
+    json_t *json = NULL, *probe = NULL;
+    cs_spectral_probe_record(&r, cs_result_root(result));
+    assert_int_equal(cs_result_json(result, &json), CS_OK);
+    probe = json_object_get(json, "probe");
+    assert_true(json_real_value(json_object_get(json_object_get(probe, "tokens"), "accuracy")) ==
+                p);
     json_decref(json);
     cs_table table = {0};
-    assert_int_equal(cs_spectral_probe_table(&r, &table), CS_OK);
+    assert_int_equal(cs_result_table(result, &cs_spectral_probe_view, &table), CS_OK);
+    cs_result_free(&result);
     assert_string_equal(table.cell[0], "majority");
     cs_table_free(&table);
     tear_down(&s);
 }
 
 /* Tokens that say nothing of the class: chance, within five standard errors. */
-static void noise_is_not_classified(void **state)
+TEST(noise_is_not_classified)
 {
-    (void)state;
     setting s;
     cs_spectral_probe_result r;
     set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
@@ -250,9 +245,8 @@ static void noise_is_not_classified(void **state)
 }
 
 /* Whole contexts with positions hardly ever recur: the share of unknown ones says so. */
-static void unknown_contexts_are_counted(void **state)
+TEST(unknown_contexts_are_counted)
 {
-    (void)state;
     setting s;
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
@@ -269,9 +263,8 @@ static void unknown_contexts_are_counted(void **state)
 /* Under `document` the row of X holds P(token | X) of the predicted tokens; a mask that takes every
  * position alike predicts each token in proportion, so folding in by tokens gives the row's own
  * feature: Abar v / (sigma sqrt(P_C)) = u / sqrt(P_C). */
-static void folding_in_a_training_document_gives_its_row(void **state)
+TEST(folding_in_a_training_document_gives_its_row)
 {
-    (void)state;
     setting s;
     set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
     cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
@@ -296,9 +289,8 @@ static void folding_in_a_training_document_gives_its_row(void **state)
     tear_down(&s);
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     setting s;
     cs_spectral_probe_result a, b;
     set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
@@ -309,9 +301,8 @@ static void threads_do_not_matter(void **state)
     tear_down(&s);
 }
 
-static void bad_input_is_refused(void **state)
+TEST(bad_input_is_refused)
 {
-    (void)state;
     setting s;
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
@@ -342,9 +333,8 @@ static void bad_input_is_refused(void **state)
     tear_down(&s);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     setting s;
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
     for (int64_t n = 1;; ++n) {
@@ -360,21 +350,4 @@ static void every_allocation_may_fail(void **state)
         cs_reason_clear();
     }
     tear_down(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leave_one_out_is_that_of_refits),
-        cmocka_unit_test(features_may_be_shifted_constant_or_missing),
-        cmocka_unit_test(bad_rows_are_refused),
-        cmocka_unit_test(held_out_documents_are_classified),
-        cmocka_unit_test(noise_is_not_classified),
-        cmocka_unit_test(unknown_contexts_are_counted),
-        cmocka_unit_test(folding_in_a_training_document_gives_its_row),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* cooc/spectrum_density against full spectra and the toy model's closed forms. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/status.h"
@@ -14,6 +8,7 @@
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 #include "toy/toy.h"
 #include "toy_support.h"
 
@@ -66,9 +61,8 @@ static void compare(const cs_spectrum_density *d, const cs_spectrum *s, int *mis
 /* Components, lumps, empty rows, wide and tall, known triplets or none, reduced or not: at 95% some
  * points may be missed; points of one run are correlated, so the mean of the seeds counts: 10% and
  * no more. */
-static void curves_and_tails_hold_the_full_spectrum(void **state)
+TEST(curves_and_tails_hold_the_full_spectrum)
 {
-    (void)state;
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 8; ++seed) {
         cs_csr a = untidy_matrix(3, seed % 2 ? 300 : 120, seed % 2 ? 120 : 300, seed);
@@ -98,9 +92,8 @@ static void curves_and_tails_hold_the_full_spectrum(void **state)
 }
 
 /* Ones of many blocks are taken out whole: the tail beyond them has their variance no more. */
-static void copies_of_one_are_known_in_closed_form(void **state)
+TEST(copies_of_one_are_known_in_closed_form)
 {
-    (void)state;
     cs_csr a = multiplicity_matrix(true, 16, 2); /* rank one each: nothing but the ones */
     cs_spectrum_density d = density_of(&a, options_of(16, 1));
     assert_true(d.sum4.low == 16 && d.sum4.high == 16);
@@ -122,9 +115,8 @@ static void copies_of_one_are_known_in_closed_form(void **state)
 
 /* Golden toy spectrum of masked, 2 of 6 seen, 3 classes: 1 and sqrt(2 / (4 * 5)), 15 times, so the
  * Krylov space ends at once and counts carry only the noise of a projected vector's length. */
-static void the_toy_model_has_one_value_left(void **state)
+TEST(the_toy_model_has_one_value_left)
 {
-    (void)state;
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
     cs_labelled m = {0};
     assert_int_equal(cs_toy_matrix(&toy, 0, &m), CS_OK);
@@ -145,9 +137,8 @@ static void the_toy_model_has_one_value_left(void **state)
 }
 
 /* A matrix that comes normalised is bounded; with other entries the bound still holds. */
-static void what_comes_normalised_is_bounded(void **state)
+TEST(what_comes_normalised_is_bounded)
 {
-    (void)state;
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
         cs_csr a = untidy_matrix(1, 150, 100, seed), abar = normalised(&a);
@@ -175,9 +166,8 @@ static void what_comes_normalised_is_bounded(void **state)
 }
 
 /* Above its budget the fourth moment is an estimate, here and in cs_spectrum_of. */
-static void the_budget_decides(void **state)
+TEST(the_budget_decides)
 {
-    (void)state;
     cs_csr a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_density d = density_of(&a, options_of(2, 1));
     double cost = d.sum_sigma4_cost;
@@ -202,9 +192,8 @@ static void the_budget_decides(void **state)
     cs_csr_free(&a);
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     cs_csr a = untidy_matrix(1, 40, 30, 2);
     cs_spectrum_density d = {0};
     cs_spectrum_density_options o = options_of(-1, 1);
@@ -243,9 +232,8 @@ static void bad_input_is_named(void **state)
     cs_csr_free(&a);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     cs_csr a = untidy_matrix(2, 20, 15, 2), abar = normalised(&a);
     for (int kind = 0; kind < 2; ++kind) {
         cs_status status = CS_ERR_MEMORY;
@@ -267,18 +255,4 @@ static void every_failed_allocation_is_reported(void **state)
     }
     cs_csr_free(&abar);
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves_and_tails_hold_the_full_spectrum),
-        cmocka_unit_test(copies_of_one_are_known_in_closed_form),
-        cmocka_unit_test(the_toy_model_has_one_value_left),
-        cmocka_unit_test(what_comes_normalised_is_bounded),
-        cmocka_unit_test(the_budget_decides),
-        cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

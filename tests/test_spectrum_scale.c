@@ -3,15 +3,9 @@
  * or an underflow can make a difference. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/status.h"
@@ -19,6 +13,7 @@
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 
 static const int EXPONENTS[] = {-400, -137, -41, -30, -1, 1, 30, 39, 60, 251, 400};
 enum { COUNT = sizeof EXPONENTS / sizeof *EXPONENTS };
@@ -111,9 +106,8 @@ static void check(const cs_csr *a, cs_spectrum_options o)
 }
 
 /* All, truncated, every solver, sampled fourth moment; with signs and without. */
-static void powers_of_two_change_no_bit(void **state)
+TEST(powers_of_two_change_no_bit)
 {
-    (void)state;
     for (int with_signs = 0; with_signs < 2; ++with_signs) {
         cs_csr a = untidy_matrix(3, 90, 60, 5);
         for (int64_t e = 0; with_signs && e < cs_csr_nnz(&a); e += 3) {
@@ -131,9 +125,8 @@ static void powers_of_two_change_no_bit(void **state)
 
 /* Twelve equal entries of a diagonal: a Krylov space holds one copy, and what probes for the others
  * must not take small squares for rounding. */
-static void copies_are_found_at_any_size(void **state)
+TEST(copies_are_found_at_any_size)
 {
-    (void)state;
     cs_csr a = {0};
     assert_int_equal(cs_csr_init(&a, 64, 64, 64), CS_OK);
     for (int64_t i = 0; i < 64; ++i) {
@@ -171,9 +164,8 @@ static cs_csr diagonal(int64_t n, const double *d)
 }
 
 /* Values below eps, all of them small: none is zero. */
-static void small_values_are_values(void **state)
+TEST(small_values_are_values)
 {
-    (void)state;
     const double d[] = {3e-17, 2e-17, 1e-17};
     cs_csr a = diagonal(3, d);
     for (int whole = 0; whole < 2; ++whole) {
@@ -192,9 +184,8 @@ static void small_values_are_values(void **state)
 
 /* diag(3, 3, 3, 1) 10^e with one value asked for: two as large are missing, and whatever the size,
  * no certificate says otherwise; inertia counts them. */
-static void a_missed_copy_is_seen_at_any_size(void **state)
+TEST(a_missed_copy_is_seen_at_any_size)
 {
-    (void)state;
     for (int e = -300; e <= 300; e += 50) {
         double x = pow(10, e), d[] = {3 * x, 3 * x, 3 * x, x};
         cs_csr a = diagonal(4, d);
@@ -226,9 +217,8 @@ static void assert_close(double x, int e, double y, double mass)
     }
 }
 
-static void densities_scale_too(void **state)
+TEST(densities_scale_too)
 {
-    (void)state;
     cs_csr a = untidy_matrix(3, 90, 60, 5);
     cs_spectrum_density_options o = {.spectrum = {.k = 4, .normalised = true, .seed = 3},
                                      .samples = 8,
@@ -270,9 +260,8 @@ static void densities_scale_too(void **state)
     cs_csr_free(&a);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     const double d[] = {3e-100, 2e-100, 1e-100};
     cs_csr a = diagonal(3, d);
     cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
@@ -295,9 +284,8 @@ static void every_failed_allocation_is_reported(void **state)
 
 /* 1 / (i + j + 1), counts: values from 1 to below 1e-14 beside a closed form, on which the vectors
  * of the smallest ones lean by eps / sigma. */
-static void small_vectors_are_orthonormal(void **state)
+TEST(small_vectors_are_orthonormal)
 {
-    (void)state;
     enum { ROWS = 26, COLS = 25 };
     double entry[ROWS * COLS];
     for (int i = 0; i < ROWS; ++i) {
@@ -324,18 +312,4 @@ static void small_vectors_are_orthonormal(void **state)
     }
     cs_spectrum_free(&s);
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_of_two_change_no_bit),
-        cmocka_unit_test(copies_are_found_at_any_size),
-        cmocka_unit_test(small_values_are_values),
-        cmocka_unit_test(a_missed_copy_is_seen_at_any_size),
-        cmocka_unit_test(densities_scale_too),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-        cmocka_unit_test(small_vectors_are_orthonormal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

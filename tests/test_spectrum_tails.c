@@ -1,17 +1,12 @@
 /* Tails of sigma^4 from a truncated SVD and a sum, against full spectra and against the density's.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/status.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
+#include "test.h"
 #include "toy/toy.h"
 #include "toy_support.h"
 
@@ -23,9 +18,8 @@ static bool holds(const cs_interval *x, double truth)
 }
 
 /* All triplets, and the top k with an exact sum: the same tails, each within the other's bounds. */
-static void truncated_and_full_agree(void **state)
+TEST(truncated_and_full_agree)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
         cs_csr a = untidy_matrix(2, seed % 2 ? 200 : 90, seed % 2 ? 90 : 200, seed);
         cs_spectrum full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
@@ -51,9 +45,8 @@ static void truncated_and_full_agree(void **state)
 /* Without the budget for the exact sum: over 60 seeds the interval at 99.73% holds the truth but
  * for one or two, as does that of the density, which knows the same triplets or none; two intervals
  * that hold one number meet. */
-static void estimates_and_densities_agree(void **state)
+TEST(estimates_and_densities_agree)
 {
-    (void)state;
     enum { SEEDS = 60, K = 6 };
     cs_csr a = untidy_matrix(1, 220, 120, 3);
     cs_spectrum full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
@@ -94,9 +87,8 @@ static void estimates_and_densities_agree(void **state)
 }
 
 /* Golden toy spectrum: masked, 2 of 6 seen, 3 classes: 1 three times, sqrt(1/10) fifteen times. */
-static void the_toy_model_has_known_tails(void **state)
+TEST(the_toy_model_has_known_tails)
 {
-    (void)state;
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
     cs_labelled m = {0};
     assert_int_equal(cs_toy_matrix(&toy, 0, &m), CS_OK);
@@ -116,9 +108,8 @@ static void the_toy_model_has_known_tails(void **state)
     cs_labelled_free(&m);
 }
 
-static void without_a_sum_there_are_none(void **state)
+TEST(without_a_sum_there_are_none)
 {
-    (void)state;
     cs_csr a = untidy_matrix(1, 60, 40, 2);
     cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 3});
     cs_interval tail[MOST];
@@ -131,9 +122,8 @@ static void without_a_sum_there_are_none(void **state)
 }
 
 /* Exactly the cost is within the budget, one less is not, and neither is nothing. */
-static void the_edges_of_the_budget(void **state)
+TEST(the_edges_of_the_budget)
 {
-    (void)state;
     cs_csr a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_options o = {.k = 4, .moment4 = true, .seed = 1};
     cs_spectrum s = spectrum_of(&a, o);
@@ -151,16 +141,4 @@ static void the_edges_of_the_budget(void **state)
         cs_spectrum_free(&s);
     }
     cs_csr_free(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truncated_and_full_agree),
-        cmocka_unit_test(estimates_and_densities_agree),
-        cmocka_unit_test(the_toy_model_has_known_tails),
-        cmocka_unit_test(without_a_sum_there_are_none),
-        cmocka_unit_test(the_edges_of_the_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

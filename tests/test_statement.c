@@ -1,17 +1,14 @@
 /* statement: verdicts follow from numbers, JSON and table carry every field, memory failures leave
  * nothing behind. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/statement.h"
+#include "analysis/theorems/statement.h"
 #include "base/mem.h"
 #include "io/json.h"
+#include "io_support.h"
+#include "model_support.h"
+#include "test.h"
 
 typedef struct {
     cs_relation relation;
@@ -19,9 +16,8 @@ typedef struct {
     cs_verdict verdict;
 } verdict_case;
 
-static void verdicts_follow_from_numbers(void **state)
+TEST(verdicts_follow_from_numbers)
 {
-    (void)state;
     const verdict_case cases[] = {
         {CS_RELATION_EQUAL, 1, 1, 0, NAN, CS_PASS},
         {CS_RELATION_EQUAL, 1, 1.5, 0.5, NAN, CS_PASS},
@@ -59,9 +55,8 @@ static void verdicts_follow_from_numbers(void **state)
 }
 
 /* Only an `at most` whose sides agree to rounding is attained, and it fails no run. */
-static void an_attained_bound_is_inconclusive_and_harmless(void **state)
+TEST(an_attained_bound_is_inconclusive_and_harmless)
 {
-    (void)state;
     const struct {
         cs_relation relation;
         double lhs, rhs, error;
@@ -91,14 +86,14 @@ static void an_attained_bound_is_inconclusive_and_harmless(void **state)
 }
 
 /* What a statement rests on failed: neither a verdict nor a counterexample. */
-static void a_withheld_statement_has_no_verdict(void **state)
+TEST(a_withheld_statement_has_no_verdict)
 {
-    (void)state;
     cs_statements list = {0};
     cs_statement *s = cs_statements_add(&list, "x", CS_CORRECTED, CS_RELATION_EQUAL, "a = b", NULL);
     cs_statement_judge(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
-    assert_int_equal(cs_statement_counterexample(s, "1 is not 2"), CS_OK);
+    cs_statement_counterexample(s, "1 is not 2");
+    assert_string_equal(s->counterexample, "1 is not 2");
     cs_statement_withhold(s);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_null(s->counterexample);
@@ -107,9 +102,8 @@ static void a_withheld_statement_has_no_verdict(void **state)
 }
 
 /* A false printed statement is a finding, not an error. */
-static void only_corrected_statements_count(void **state)
+TEST(only_corrected_statements_count)
 {
-    (void)state;
     cs_statements list = {0};
     cs_statement *s = cs_statements_add(&list, "p", CS_PRINTED, CS_RELATION_EQUAL, "1 = 2", "");
     cs_statement_judge(s, 1, 2, 0);
@@ -121,29 +115,45 @@ static void only_corrected_statements_count(void **state)
 
 static cs_status fill(cs_statements *list)
 {
-    cs_statement *s =
-        cs_statements_add(list, "3.1", CS_PRINTED, CS_RELATION_EQUAL, "L = x", "a matrix");
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
-    cs_statement_judge(s, 1, 2, 1e-12);
-    cs_status status = cs_statement_assume(s, "A is non-negative", true, NAN);
-    if (status == CS_OK) {
-        status = cs_statement_detail(s, "trials", json_integer(5));
-    }
-    if (status == CS_OK) {
-        status = cs_statement_counterexample(s, "pair %d: %g", 3, 0.5);
-    }
-    return status;
+    cs_statement *s = cs_statements_claim(list, &(cs_claim){.id = "3.1",
+                                                            .form = CS_PRINTED,
+                                                            .relation = CS_RELATION_EQUAL,
+                                                            .text = "L = x",
+                                                            .input = "a matrix",
+                                                            .lhs = 1,
+                                                            .rhs = 2,
+                                                            .error = 1e-12});
+    cs_statement_assume(s, "A is non-negative", true, NAN);
+    cs_statement_int(s, "trials", 5);
+    cs_statement_counterexample(s, "pair %d: %g", 3, 0.5);
+    cs_statements_mark(list, 0);
+    return cs_statements_status(list);
 }
 
-static void json_and_table_carry_every_field(void **state)
+/* What a claim that fails fails on, where nothing else is said; nothing for one that holds. */
+TEST(a_claim_has_its_counterexample)
 {
-    (void)state;
+    cs_statements list = {0};
+    cs_claim claim = {"x", CS_PRINTED, CS_RELATION_AT_MOST, "a <= b", "this", 2, 1, 0};
+    assert_string_equal(cs_statements_claim(&list, &claim)->counterexample, "this: 2 against 1");
+    claim.rhs = 3;
+    assert_null(cs_statements_claim(&list, &claim)->counterexample);
+    assert_int_equal(list.item[1].verdict, CS_PASS);
+    cs_statement_unspecify(&list.item[0], "two formulas", 0);
+    assert_int_equal(list.item[0].verdict, CS_UNSPECIFIED);
+    assert_null(list.item[0].counterexample);
+    must(cs_statements_status(&list));
+    cs_statements_free(&list);
+}
+
+TEST(json_and_table_carry_every_field)
+{
     cs_statements list = {0};
     assert_int_equal(fill(&list), CS_OK);
-    json_t *root = cs_statements_json(&list);
-    assert_non_null(root);
+    cs_result *result = cs_result_new();
+    json_t *root = NULL;
+    cs_statements_record(&list, cs_result_root(result));
+    must(cs_result_json(result, &root));
     json_t *item = json_array_get(json_object_get(root, "statements"), 0);
     assert_string_equal(json_string_value(json_object_get(item, "id")), "3.1");
     assert_string_equal(json_string_value(json_object_get(item, "form")), "printed");
@@ -160,54 +170,33 @@ static void json_and_table_carry_every_field(void **state)
     assert_true(json_is_null(json_object_get(assumption, "value")));
     assert_true(json_integer_value(json_object_get(json_object_get(item, "details"), "trials")) ==
                 5);
+    assert_true(json_is_true(json_object_get(item, "example")));
     json_decref(root);
 
     cs_table table = {0};
-    assert_int_equal(cs_statements_table(&list, false, &table), CS_OK);
+    must(cs_result_table(result, &cs_statements_view, &table));
     assert_true(table.rows == 1);
     assert_string_equal(table.cell[cs_table_column(&table, "verdict")], "FAIL");
     assert_string_equal(table.cell[cs_table_column(&table, "counterexample")], "pair 3: 0.5");
     cs_table_free(&table);
-    assert_int_equal(cs_statements_table(&list, true, &table), CS_OK);
-    assert_int_equal(cs_table_column(&table, "counterexample"), -1);
-    assert_string_equal(table.cell[cs_table_column(&table, "statement")], "L = x");
-    cs_table_free(&table);
+    cs_result_free(&result);
     cs_statements_free(&list);
 }
 
-static void every_allocation_may_fail(void **state)
+static cs_status fill_once(const char *path)
 {
-    (void)state;
-    for (int64_t n = 1;; ++n) {
-        cs_statements list = {0};
-        cs_table table = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = fill(&list);
-        if (status == CS_OK) {
-            status = cs_statements_table(&list, false, &table);
-        }
-        int64_t made = cs_mem_fail_at(0);
-        cs_table_free(&table);
-        cs_statements_free(&list);
-        if (made < n) {
-            assert_int_equal(status, CS_OK);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_true(strlen(cs_reason()) > 0);
-        cs_reason_clear();
-    }
+    (void)path;
+    cs_statements list = {0};
+    cs_result *result = cs_result_new();
+    cs_status status = fill(&list);
+    cs_statements_record(&list, cs_result_root(result));
+    if (status == CS_OK) status = cs_result_status(result);
+    cs_result_free(&result);
+    cs_statements_free(&list);
+    return status;
 }
 
-int main(void)
+TEST(every_allocation_may_fail)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_follow_from_numbers),
-        cmocka_unit_test(an_attained_bound_is_inconclusive_and_harmless),
-        cmocka_unit_test(a_withheld_statement_has_no_verdict),
-        cmocka_unit_test(only_corrected_statements_count),
-        cmocka_unit_test(json_and_table_carry_every_field),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    fail_each_allocation(fill_once, "");
 }

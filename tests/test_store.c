@@ -1,15 +1,9 @@
 /* cooc/store: round trips, row texts, and directories that lie. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "cooc/store.h"
@@ -20,6 +14,7 @@
 #include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
+#include "test.h"
 
 static char dir[] = "/tmp/cospec-store-XXXXXX";
 
@@ -36,6 +31,8 @@ static int remove_dir(void **state)
     (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
     return system(command);
 }
+
+TEST_PROGRAM(make_dir, remove_dir)
 
 static const char *in_dir(const char *name)
 {
@@ -109,9 +106,8 @@ static void assert_rows_have_texts(const cs_cooc_store *s)
     assert_int_equal(cs_cooc_row_of(&s->cooc, absent), -1);
 }
 
-static void stores_round_trip(void **state)
+TEST(stores_round_trip)
 {
-    (void)state;
     static const struct {
         const char *spec, *context;
         bool given;
@@ -181,9 +177,8 @@ static void expect_texts(const char *spec, const char *context, bool given, cons
     cs_corpus_free(&corpus);
 }
 
-static void rows_read_like_their_contexts(void **state)
+TEST(rows_read_like_their_contexts)
 {
-    (void)state;
     expect_texts("ar", "all", false, "the cat sat");
     expect_texts("ar", "all", true, "the cat sat [4]");
     expect_texts("ar:empty-prefix=shared", "all", false, "(empty)");
@@ -203,9 +198,8 @@ static void rows_read_like_their_contexts(void **state)
     expect_texts("masked:unmasked=1", "all", false, "_ _ _ _ mats");
 }
 
-static void plan_files_travel_along(void **state)
+TEST(plan_files_travel_along)
 {
-    (void)state;
     static const char plans[] = "{\"plans\": [{\"probability\": 3, \"groups\": [0, 1, 2, 1]},"
                                 "{\"probability\": 1, \"groups\": [1, 0, 0, 2],"
                                 " \"weights\": [2, 0, 0, 0.5]}]}";
@@ -242,9 +236,8 @@ static void plan_files_travel_along(void **state)
 }
 
 /* Words of the tokenizer `char` may be line ends. */
-static void words_with_line_ends_survive(void **state)
+TEST(words_with_line_ends_survive)
 {
-    (void)state;
     int64_t length[] = {6};
     cs_corpus corpus = small_corpus(1, length, 5, 0, 1);
     const char *const words[] = {"\n", "\r", "\\", "\\n", " "};
@@ -308,18 +301,44 @@ static void edit_sidecar(const char *name, const char *from, const char *to)
     cs_free(text);
 }
 
-static void sidecars_that_lie_are_refused(void **state)
+/* Version 1 had objective and context as objects. */
+TEST(old_sidecars_are_read)
 {
-    (void)state;
+    cs_cooc_store s = {0};
+    write_good("old", true);
+    edit_sidecar("old", "\"version\": 2", "\"version\": 1");
+    edit_sidecar("old", "\"objective\": \"ar event-weight=token\",", "");
+    edit_sidecar("old", "\"context\": \"nearest:2\"",
+                 "\"context\": {\"mode\": \"nearest\", \"n\": 2, \"given\": true}");
+    edit_sidecar("old", "\"target_position\": \"given\",", "");
+    edit_sidecar("old", "\"parameters\": {",
+                 "\"objective\": {\"text\": \"ar event-weight=token\",");
+    assert_int_equal(cs_cooc_read(in_dir("old"), &s), CS_OK);
+    assert_true(s.options.objective.kind == CS_OBJ_AR && s.options.context.n == 2);
+    assert_true(s.options.context.mode == CS_CONTEXT_NEAREST && s.options.context.given);
+    const char *const now[][2] = {{"objective", "ar event-weight=token"},
+                                  {"context", "nearest:2"},
+                                  {"target_position", "given"}};
+    for (int i = 0; i < 3; ++i) {
+        const char *text = json_string_value(json_object_get(s.sidecar, now[i][0]));
+        assert_non_null(text);
+        assert_string_equal(text, now[i][1]);
+    }
+    cs_cooc_store_free(&s);
+}
+
+TEST(sidecars_that_lie_are_refused)
+{
     static const struct {
         const char *from, *to, *words;
     } cases[] = {
         {"cospec co-occurrence", "another", "format is not"},
-        {"\"version\": 1", "\"version\": 2", "format version 2"},
-        {"\"version\": 1", "\"version\": \"1\"", "field 'version'"},
-        {"\"mode\": \"nearest\"", "\"mode\": \"near\"", "field 'context.mode': unknown 'near'"},
+        {"\"version\": 2", "\"version\": 3", "format version 3"},
+        {"\"version\": 2", "\"version\": \"1\"", "field 'version'"},
+        {"\"context\": \"nearest:2\"", "\"context\": \"near:2\"", "field 'context': unknown"},
+        {"\"context\": \"nearest:2\"", "\"context\": {\"mode\": \"near\"}", "field 'context'"},
         {"\"name\": \"ar\"", "\"name\": \"br\"", "br"},
-        {"\"given\": true", "\"given\": 0", "field 'context.given'"},
+        {"\"target_position\": \"given\"", "\"target_position\": 0", "field 'target_position'"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"-1\"", "field 'seed'"},
         {"\"rows\"", "\"rowz\"", "field 'rows'"},
         {"\"stride\": 0", "\"stride\": -3", "field 'stride'"},
@@ -340,9 +359,8 @@ static void sidecars_that_lie_are_refused(void **state)
     }
 }
 
-static void files_that_lie_are_refused(void **state)
+TEST(files_that_lie_are_refused)
 {
-    (void)state;
     static const char *const names[] = {"matrix.npz",     "rows.npz",   "row_labels.npz",
                                         "col_labels.npz", "corpus.npz", "vocab.txt"};
     expect_unreadable("nothing", CS_ERR_IO, "nothing/matrix.json");
@@ -389,9 +407,8 @@ static void files_that_lie_are_refused(void **state)
     cs_cooc_store_free(&s);
 }
 
-static void stores_are_not_overwritten_silently(void **state)
+TEST(stores_are_not_overwritten_silently)
 {
-    (void)state;
     int64_t length[] = {5};
     write_good("twice", false);
     cs_corpus corpus = small_corpus(1, length, 3, 0, 3);
@@ -411,9 +428,8 @@ static void stores_are_not_overwritten_silently(void **state)
     cs_corpus_free(&corpus);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     int64_t length[] = {5, 4, 6};
     cs_corpus corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
@@ -449,19 +465,4 @@ static void every_allocation_may_fail(void **state)
     }
     cs_cooc_free(&m);
     cs_corpus_free(&corpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stores_round_trip),
-        cmocka_unit_test(rows_read_like_their_contexts),
-        cmocka_unit_test(plan_files_travel_along),
-        cmocka_unit_test(words_with_line_ends_survive),
-        cmocka_unit_test(sidecars_that_lie_are_refused),
-        cmocka_unit_test(files_that_lie_are_refused),
-        cmocka_unit_test(stores_are_not_overwritten_silently),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -1,20 +1,15 @@
 /* svd: solvers against closed-form spectra, multiplicities, floors, partial results, residuals. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
+#include "test.h"
 
 /* A sparse matrix as an operator, with what it needs alive. */
 typedef struct {
@@ -92,9 +87,8 @@ static void agrees(const cs_linop *op, cs_solver solver, int64_t k, const double
 }
 
 /* Adjacency of the cycle: |2 cos(2 pi j / n)|, in pairs and fours. */
-static void cycle(void **state)
+TEST(cycle)
 {
-    (void)state;
     enum { N = 300 };
     double want[N];
     for (int i = 0; i < N; ++i) {
@@ -114,9 +108,8 @@ static void cycle(void **state)
 }
 
 /* Adjacency of the d-cube: |d - 2 i| with multiplicity C(d, i). */
-static void hypercube(void **state)
+TEST(hypercube)
 {
-    (void)state;
     enum { D = 9, N = 1 << D };
     double want[N];
     for (int x = 0; x < N; ++x) {
@@ -137,9 +130,8 @@ static void hypercube(void **state)
 }
 
 /* 64 equal blocks of 6 x 4 ones: sigma = sqrt(24) 64 times, rank 64. Both orientations. */
-static void equal_blocks_give_every_copy(void **state)
+TEST(equal_blocks_give_every_copy)
 {
-    (void)state;
     enum { BLOCKS = 64 };
     double want[BLOCKS];
     for (int b = 0; b < BLOCKS; ++b) {
@@ -172,9 +164,8 @@ static void equal_blocks_give_every_copy(void **state)
 
 /* Values 1, 1 - 1e-9, 1 - 2e-9, ... and a bulk: a cluster far below any gap a Krylov method sees.
  */
-static void cluster(void **state)
+TEST(cluster)
 {
-    (void)state;
     enum { N = 400, CLOSE = 12 };
     double want[N];
     for (int j = 0; j < N; ++j) {
@@ -195,9 +186,8 @@ static void cluster(void **state)
 }
 
 /* Scale: ARPACK's stopping rule must not depend on it. */
-static void scale_does_not_matter(void **state)
+TEST(scale_does_not_matter)
 {
-    (void)state;
     static const double scale[] = {1e-100, 1e-9, 1e9, 1e100};
     for (size_t s = 0; s < sizeof scale / sizeof *scale; ++s) {
         double want[60];
@@ -214,11 +204,10 @@ static void scale_does_not_matter(void **state)
     }
 }
 
-/* Lauchli: a row of ones over mu I; sqrt(n + mu^2), then mu n - 1 times. B^T B in double loses mu =
- * 1e-10; the dense solver keeps it, the others must state a floor above it and drop it. */
-static void lauchli(void **state)
+/* Lauchli: a row of ones over mu I; sqrt(n + mu^2), then mu n - 1 times. B^T B in double loses
+ * mu = 1e-10; the dense solver keeps it, the others must state a floor above it and drop it. */
+TEST(lauchli)
 {
-    (void)state;
     enum { N = 30 };
     const double mu = 1e-10;
     for (int j = 0; j < N; ++j) {
@@ -252,9 +241,8 @@ static void lauchli(void **state)
 }
 
 /* The Gram path agrees with the dense one above its floor. */
-static void gram_agrees_with_dense(void **state)
+TEST(gram_agrees_with_dense)
 {
-    (void)state;
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     for (int e = 0; e < 3000; ++e) {
         put(cs_rng_below(&rng, 150), cs_rng_below(&rng, 90), cs_rng_uniform(&rng));
@@ -283,9 +271,8 @@ static void gram_agrees_with_dense(void **state)
     fixture_free(&f);
 }
 
-static void small_shapes(void **state)
+TEST(small_shapes)
 {
-    (void)state;
     fixture f;
     put(0, 0, -3);
     made_of_held(&f, 1, 1);
@@ -307,9 +294,8 @@ static void small_shapes(void **state)
     fixture_free(&f);
 }
 
-static void zero_matrix_has_no_triplets(void **state)
+TEST(zero_matrix_has_no_triplets)
 {
-    (void)state;
     fixture f;
     made_of_held(&f, 40, 30);
     for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
@@ -326,9 +312,8 @@ static void zero_matrix_has_no_triplets(void **state)
 }
 
 /* A flat spectrum and one restart: a partial result, said to be one. */
-static void partial_result(void **state)
+TEST(partial_result)
 {
-    (void)state;
     enum { N = 1000 };
     for (int j = 0; j < N; ++j) {
         put(j, j, 1 - 1e-4 * j);
@@ -346,9 +331,8 @@ static void partial_result(void **state)
 }
 
 /* Same seed, same bits; another seed, the same values. */
-static void seed_fixes_the_bits(void **state)
+TEST(seed_fixes_the_bits)
 {
-    (void)state;
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
     for (int e = 0; e < 20000; ++e) {
         put(cs_rng_below(&rng, 500), cs_rng_below(&rng, 400), cs_rng_uniform(&rng));
@@ -375,9 +359,8 @@ static void seed_fixes_the_bits(void **state)
 
 /* diag(3, 1), u = v = e_1 turned by a small angle: both one-sided residuals by hand; then different
  * errors on the two sides, so that the larger one must be taken. */
-static void residual_is_two_sided(void **state)
+TEST(residual_is_two_sided)
 {
-    (void)state;
     put(0, 0, 3);
     put(1, 1, 1);
     fixture f;
@@ -399,9 +382,8 @@ static void residual_is_two_sided(void **state)
     fixture_free(&f);
 }
 
-static void auto_chooses_by_size(void **state)
+TEST(auto_chooses_by_size)
 {
-    (void)state;
     fixture f;
     for (int j = 0; j < 200; ++j) {
         put(j, j, 200 - j);
@@ -424,9 +406,10 @@ static void auto_chooses_by_size(void **state)
     fixture_free(&f);
 }
 
-static cs_status gives_nan(void *ctx, const cs_dense *x, cs_dense *y)
+static cs_status gives_nan(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 {
     (void)ctx;
+    (void)turn;
     (void)x;
     for (int64_t j = 0; j < y->cols; ++j) {
         y->data[j * y->ld] = NAN;
@@ -434,17 +417,17 @@ static cs_status gives_nan(void *ctx, const cs_dense *x, cs_dense *y)
     return CS_OK;
 }
 
-static cs_status gives_up(void *ctx, const cs_dense *x, cs_dense *y)
+static cs_status gives_up(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 {
     (void)ctx;
+    (void)turn;
     (void)x;
     (void)y;
     return cs_fail(CS_ERR_IO, "block 7 is lost");
 }
 
-static void bad_requests_are_named(void **state)
+TEST(bad_requests_are_named)
 {
-    (void)state;
     fixture f;
     put(0, 0, 1);
     made_of_held(&f, 8, 5);
@@ -471,7 +454,7 @@ static void bad_requests_are_named(void **state)
     o = (cs_svd_options){.k = 5, .solver = CS_SOLVER_LAPACK};
     assert_int_equal(cs_svd_compute(&big, &o, &s), CS_ERR_MEMORY);
     expect_reason("100000 x 90000 is above the limit");
-    cs_linop broken = {.rows = 60, .cols = 50, .apply = gives_nan, .apply_t = gives_nan};
+    cs_linop broken = {.rows = 60, .cols = 50, .apply = gives_nan};
     o = (cs_svd_options){.k = 5, .solver = CS_SOLVER_ARPACK};
     assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
     expect_reason("vector of norm nan");
@@ -481,7 +464,7 @@ static void bad_requests_are_named(void **state)
     o.solver = CS_SOLVER_LAPACK;
     assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT);
     expect_reason("value nan is not finite");
-    broken.apply = broken.apply_t = gives_up;
+    broken.apply = gives_up;
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         o.solver = solver;
         assert_int_equal(cs_svd_compute(&broken, &o, &s), CS_ERR_IO);
@@ -498,9 +481,8 @@ static void bad_requests_are_named(void **state)
     fixture_free(&f);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fixture f;
     for (int b = 0; b < 40; ++b) {
         put(2 * b, b, 1); /* one value 40 times: ARPACK's merging is on the path */
@@ -549,9 +531,8 @@ static void count_reports(void *ctx, const char *stage, int64_t done, int64_t to
 }
 
 /* Last: the flag cannot be taken back. */
-static void interrupt_stops_the_iteration(void **state)
+TEST(interrupt_stops_the_iteration)
 {
-    (void)state;
     fixture f;
     for (int j = 0; j < 1000; ++j) {
         put(j, j, 1 - 1e-4 * j);
@@ -565,27 +546,4 @@ static void interrupt_stops_the_iteration(void **state)
     expect_reason("interrupted");
     assert_in_range(reports, 25, 26);
     fixture_free(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cycle),
-        cmocka_unit_test(hypercube),
-        cmocka_unit_test(equal_blocks_give_every_copy),
-        cmocka_unit_test(cluster),
-        cmocka_unit_test(scale_does_not_matter),
-        cmocka_unit_test(lauchli),
-        cmocka_unit_test(gram_agrees_with_dense),
-        cmocka_unit_test(small_shapes),
-        cmocka_unit_test(zero_matrix_has_no_triplets),
-        cmocka_unit_test(partial_result),
-        cmocka_unit_test(seed_fixes_the_bits),
-        cmocka_unit_test(residual_is_two_sided),
-        cmocka_unit_test(auto_chooses_by_size),
-        cmocka_unit_test(bad_requests_are_named),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(interrupt_stops_the_iteration),
-    };
-    return cmocka_run_group_tests_name("svd", tests, NULL, NULL);
 }

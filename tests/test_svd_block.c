@@ -2,14 +2,8 @@
  * results. Its space is in test_space.c, what it shares with the other solvers in test_svd.c. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -17,6 +11,7 @@
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
+#include "test.h"
 
 enum { B = CS_PANEL };
 
@@ -68,9 +63,8 @@ static void check_triplets(const cs_svd *s, double tol)
     assert_true(orthonormality(&s->v) < rounding);
 }
 
-static void threads_do_not_change_bits(void **state)
+TEST(threads_do_not_change_bits)
 {
-    (void)state;
     fixture f;
     fixture_of(&f, random_sparse(9000, 4000, 0.001, 4));
     cs_svd first = {0};
@@ -98,13 +92,12 @@ static void threads_do_not_change_bits(void **state)
 }
 
 /* An operator that has no panel products: the same values. */
-static void panel_products_are_optional(void **state)
+TEST(panel_products_are_optional)
 {
-    (void)state;
     fixture f;
     fixture_of(&f, random_sparse(150, 320, 0.05, 5));
     cs_linop bare = f.op;
-    bare.panel = bare.panel_t = NULL;
+    bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
     cs_svd with, without;
     OK(cs_svd_compute(&f.op, &o, &with));
@@ -121,9 +114,8 @@ static void panel_products_are_optional(void **state)
 
 /* 10^0 .. 10^-12: the Gram form would lose the lower half, so that Golub-Kahan must have run. Each
  * value to its residual, which is below 1e-12 sigma_1, and the small ones to the floor. */
-static void small_values_by_golub_kahan(void **state)
+TEST(small_values_by_golub_kahan)
 {
-    (void)state;
     enum { N = 61 };
     double value[N];
     for (int j = 0; j < N; ++j) {
@@ -155,9 +147,8 @@ static void small_values_by_golub_kahan(void **state)
 }
 
 /* Lauchli's matrix: sqrt(n + mu^2), then mu n - 1 times, mu = 1e-10. */
-static void lauchli_is_not_lost(void **state)
+TEST(lauchli_is_not_lost)
 {
-    (void)state;
     enum { N = 30 };
     const double mu = 1e-10;
     int64_t row[2 * N], col[2 * N];
@@ -189,9 +180,8 @@ static void lauchli_is_not_lost(void **state)
 }
 
 /* Every triplet, of square, tall, wide and rank-deficient matrices, against the dense solver. */
-static void all_triplets_of_small_matrices(void **state)
+TEST(all_triplets_of_small_matrices)
 {
-    (void)state;
     static const int64_t shape[][2] = {{1, 1},   {1, 9},   {9, 1},  {3, 40},
                                        {17, 16}, {30, 70}, {64, 64}};
     for (size_t t = 0; t < sizeof shape / sizeof *shape; ++t) {
@@ -217,9 +207,8 @@ static void all_triplets_of_small_matrices(void **state)
 }
 
 /* Rank 3 of 50 x 40; the identity, one value 600 times; one value 40 times among others. */
-static void rank_deficient_and_flat(void **state)
+TEST(rank_deficient_and_flat)
 {
-    (void)state;
     double value[600];
     fixture f;
     cs_svd s;
@@ -265,9 +254,8 @@ static void rank_deficient_and_flat(void **state)
 
 /* One copy of a value with 20 of them left out of what is known: the probe finds it, and nothing
  * when all are known. */
-static void the_probe_catches_a_missed_copy(void **state)
+TEST(the_probe_catches_a_missed_copy)
 {
-    (void)state;
     enum { N = 800, COPIES = 20 };
     double value[N], seen, failure;
     for (int j = 0; j < N; ++j) {
@@ -300,9 +288,8 @@ static void the_probe_catches_a_missed_copy(void **state)
     fixture_free(&f);
 }
 
-static void extreme_scales(void **state)
+TEST(extreme_scales)
 {
-    (void)state;
     static const double scale[] = {1e-250, 1e-160, 1e160, 1e250};
     for (size_t t = 0; t < sizeof scale / sizeof *scale; ++t) {
         double value[90];
@@ -325,9 +312,8 @@ static void extreme_scales(void **state)
 }
 
 /* From the vectors themselves, blurred: the same values in fewer steps. */
-static void warm_start(void **state)
+TEST(warm_start)
 {
-    (void)state;
     fixture f;
     fixture_of(&f, random_sparse(3000, 2000, 0.003, 6));
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
@@ -363,9 +349,8 @@ static void warm_start(void **state)
 }
 
 /* A small budget restarts more often and finds the same; one too small is refused. */
-static void memory_budget(void **state)
+TEST(memory_budget)
 {
-    (void)state;
     fixture f;
     fixture_of(&f, random_sparse(3000, 2000, 0.003, 7));
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
@@ -389,9 +374,8 @@ static void memory_budget(void **state)
     fixture_free(&f);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     double value[40], seen, failure;
     for (int j = 0; j < 40; ++j) {
         value[j] = pow(10, -0.25 * j);
@@ -454,9 +438,8 @@ static void stop_at(void *ctx, const char *stage, int64_t done, int64_t total)
 }
 
 /* Last: the flag cannot be taken back. */
-static void partial_results(void **state)
+TEST(partial_results)
 {
-    (void)state;
     enum { N = 2000 };
     static double value[N];
     for (int j = 0; j < N; ++j) {
@@ -483,23 +466,4 @@ static void partial_results(void **state)
     cs_svd_free(&s);
     assert_string_equal(cs_reason(), "");
     fixture_free(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(panel_products_are_optional),
-        cmocka_unit_test(small_values_by_golub_kahan),
-        cmocka_unit_test(lauchli_is_not_lost),
-        cmocka_unit_test(all_triplets_of_small_matrices),
-        cmocka_unit_test(rank_deficient_and_flat),
-        cmocka_unit_test(the_probe_catches_a_missed_copy),
-        cmocka_unit_test(extreme_scales),
-        cmocka_unit_test(warm_start),
-        cmocka_unit_test(memory_budget),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(partial_results),
-    };
-    return cmocka_run_group_tests_name("svd_block", tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
  * budget, and what is left of them when it is stopped. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
+#include "test.h"
 
 typedef struct {
     cs_csr a, at;
@@ -61,9 +56,8 @@ static void check(const cs_svd *s, int64_t k, const double *value, double tol)
 
 enum { N = 2000, COPIES = 256 };
 
-static void all_copies_whatever_the_threads(void **state)
+TEST(all_copies_whatever_the_threads)
 {
-    (void)state;
     static double value[N];
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
@@ -95,9 +89,8 @@ static void all_copies_whatever_the_threads(void **state)
 }
 
 /* Copies under larger copies, the step between them small and large, and near ones between. */
-static void copies_at_every_level(void **state)
+TEST(copies_at_every_level)
 {
-    (void)state;
     enum { LENGTH = 600, WANTED = 150 };
     static const double level[][3] = {{1, 0.9, 0.7}, {1, 0.1, 0.08}, {1, 1 - 1e-4, 0.9}};
     for (size_t t = 0; t < sizeof level / sizeof *level; ++t) {
@@ -120,9 +113,8 @@ static void copies_at_every_level(void **state)
 }
 
 /* Copies below what the Gram form can tell: Golub-Kahan finds them, without filters. */
-static void copies_of_a_small_value(void **state)
+TEST(copies_of_a_small_value)
 {
-    (void)state;
     enum { LENGTH = 300, WANTED = 70 };
     double value[LENGTH];
     for (int j = 0; j < LENGTH; ++j) {
@@ -139,9 +131,8 @@ static void copies_of_a_small_value(void **state)
     fixture_free(&f);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     enum { LENGTH = 150, WANTED = 24 };
     double value[LENGTH];
     for (int j = 0; j < LENGTH; ++j) {
@@ -176,9 +167,8 @@ static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_
 }
 
 /* Last: the flag cannot be taken back. */
-static void what_was_found_is_kept(void **state)
+TEST(what_was_found_is_kept)
 {
-    (void)state;
     static double value[N];
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
@@ -200,16 +190,4 @@ static void what_was_found_is_kept(void **state)
     }
     cs_svd_free(&s);
     fixture_free(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_copies_whatever_the_threads),
-        cmocka_unit_test(copies_at_every_level),
-        cmocka_unit_test(copies_of_a_small_value),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(what_was_found_is_kept),
-    };
-    return cmocka_run_group_tests_name("svd_copies", tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
  * spectrum, projections, and a probe that knows nothing of the solver. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
+#include "test.h"
 
 enum { B = CS_BLOCK };
 
@@ -36,9 +31,8 @@ static void diagonal_of(diagonal *d, int64_t n, const double *value)
 
 /* 20 values within 1e-9 of each other, whose differences a tolerance of 1e-7 does not resolve: to
  * the process they are copies, of which a block sees eight. */
-static void near_copies_are_copies(void **state)
+TEST(near_copies_are_copies)
 {
-    (void)state;
     enum { N = 1000, COPIES = 20 };
     double value[N];
     for (int j = 0; j < N; ++j) {
@@ -62,9 +56,8 @@ static void near_copies_are_copies(void **state)
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
  * the process never leaves it but for the noise, and nothing in it looks wrong. */
-static void a_start_in_a_wrong_subspace(void **state)
+TEST(a_start_in_a_wrong_subspace)
 {
-    (void)state;
     enum { N = 600, K = 6 };
     double value[N];
     cs_dense start;
@@ -93,9 +86,8 @@ static void a_start_in_a_wrong_subspace(void **state)
 /* W = V_0 X + V_1 Y + Z with X of size `early` that the first pass leaves out, and Z of size
  * `left`: what remains is orthogonal to V to rounding, relative to itself, and h holds what was
  * taken. */
-static void what_is_projected_is_orthogonal(void **state)
+TEST(what_is_projected_is_orthogonal)
 {
-    (void)state;
     enum { N = 500 };
     static const double size[][2] = {{1e-12, 1}, {1e-4, 1e-12}, {1, 1e-13}};
     double value[N], norm = 0;
@@ -166,9 +158,8 @@ static cs_status random_noted(cs_space *s, uint64_t seed, uint64_t index, cs_pan
 }
 
 /* With one seed for both: the bound supposes blocks that the result does not depend on. */
-static void the_probe_draws_blocks_of_its_own(void **state)
+TEST(the_probe_draws_blocks_of_its_own)
 {
-    (void)state;
     enum { N = 400, COPIES = 40 };
     double value[N], seen, failure;
     for (int j = 0; j < N; ++j) {
@@ -197,15 +188,4 @@ static void the_probe_draws_blocks_of_its_own(void **state)
     cs_svd_free(&s);
     cs_space_cpu_free(&space);
     cs_csr_free(&d.a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_copies_are_copies),
-        cmocka_unit_test(a_start_in_a_wrong_subspace),
-        cmocka_unit_test(what_is_projected_is_orthogonal),
-        cmocka_unit_test(the_probe_draws_blocks_of_its_own),
-    };
-    return cmocka_run_group_tests_name("svd_parts", tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
  * for any number of threads, the error bounds of its functions. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 #include "tensor_support.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal((call), CS_OK)
 
@@ -85,7 +80,21 @@ static const cs_tensor_case large = {.name = "transformer", .build = transformer
 
 /* --- against the reference -------------------------------------------------------------------- */
 
-static void test_reference(void **state)
+/* The test with each unit of kernels, whose name is its state. */
+#define TEST_EACH_UNIT(name)                                                                       \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void name##_is_listed(void)                                \
+    {                                                                                              \
+        test_add(                                                                                  \
+            (struct CMUnitTest){#name " base", name, NULL, NULL, (void *)(uintptr_t)unit_base});   \
+        test_add(                                                                                  \
+            (struct CMUnitTest){#name " avx2", name, NULL, NULL, (void *)(uintptr_t)unit_avx2});   \
+        test_add((struct CMUnitTest){#name " avx512", name, NULL, NULL,                            \
+                                     (void *)(uintptr_t)unit_avx512});                             \
+    }                                                                                              \
+    static void name(void **state)
+
+TEST_EACH_UNIT(test_reference)
 {
     const char *unit = *state;
     char why[CS_TENSOR_WHY];
@@ -111,7 +120,7 @@ static void test_reference(void **state)
     cs_backend_free(&backend);
 }
 
-static void test_large(void **state)
+TEST_EACH_UNIT(test_large)
 {
     const char *unit = *state;
     char why[CS_TENSOR_WHY];
@@ -157,9 +166,8 @@ static uint64_t bits_after(int threads, const cs_tensor_case *what)
     return hash;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     const int threads[] = {1, 2, 3, 5};
     for (const cs_tensor_case *c = cs_tensor_cases; c; c = c == &large ? NULL : c + 1) {
         if (!c->name) {
@@ -201,9 +209,8 @@ static void visit_after(void *ctx, int64_t row, int64_t rows, int64_t col, int64
 
 /* Wider and deeper than what is packed at once: sums over k come in parts, the last with `after`.
  * Small integers: exact. */
-static void test_parts(void **state)
+TEST(test_parts)
 {
-    (void)state;
     const int64_t m = 3, n = 1100, k = 16400;
     cs_backend *backend = open_cpu(2, NULL);
     float *a = cs_tensor_room(m * k, sizeof *a), *b = cs_tensor_room(n * k, sizeof *b);
@@ -256,8 +263,8 @@ static double exact_act(cs_activation act, double z)
     }
 }
 
-/* The bounds of cpu_simd_private.h. GELU's inherits the argument's rounding: some units of z. */
-static void test_functions(void **state)
+/* The bounds of cpu_math_private.h. GELU's inherits the argument's rounding: some units of z. */
+TEST_EACH_UNIT(test_functions)
 {
     const cs_cpu_kernels *kernels = cs_cpu_kernels_named(*state);
     if (!kernels) {
@@ -292,7 +299,7 @@ static void test_functions(void **state)
 }
 
 /* Dropout as tensor/dropout.h draws it, at lengths around a vector's. */
-static void test_dropout(void **state)
+TEST_EACH_UNIT(test_dropout)
 {
     const cs_cpu_kernels *kernels = cs_cpu_kernels_named(*state);
     if (!kernels) {
@@ -314,9 +321,8 @@ static void test_dropout(void **state)
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     cs_backend *backend = NULL;
     assert_int_equal(cs_cpu_open(1, "abacus", &backend), CS_ERR_DEVICE);
     assert_non_null(strstr(cs_reason(), "abacus"));
@@ -324,9 +330,8 @@ static void test_names(void **state)
 }
 
 /* A step whose scratch cannot be had says so, and the next one works. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     int64_t failed = 0;
     for (bool done = false; !done; ++failed) {
         cs_backend *backend = NULL;
@@ -364,9 +369,8 @@ static void test_memory(void **state)
 }
 
 /* Runs last: the flag stays up. A step stops, an update does not. */
-static void test_interrupt(void **state)
+TEST(test_interrupt)
 {
-    (void)state;
     const cs_adamw hyper = {.learning_rate = 1, .eps = 1, .bias1 = 1, .bias2 = 1};
     cs_backend *backend = open_cpu(2, NULL);
     float value[] = {1, 2, 3}, grad[] = {0, 0, 0}, m[] = {4, 4, 4}, v[] = {0, 0, 0};
@@ -382,23 +386,4 @@ static void test_interrupt(void **state)
     assert_true(m[0] == 0 && m[1] == 0 && m[2] == 0 && value[2] == 3);
     cs_tensor_close(&world);
     cs_backend_free(&backend);
-}
-
-#define EACH_UNIT(test)                                                                            \
-    {#test " base", test, NULL, NULL, (void *)(uintptr_t)unit_base},                               \
-        {#test " avx2", test, NULL, NULL, (void *)(uintptr_t)unit_avx2},                           \
-    {                                                                                              \
-#test " avx512", test, NULL, NULL, (void *)(uintptr_t)unit_avx512                          \
-    }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        EACH_UNIT(test_reference),        EACH_UNIT(test_functions),
-        EACH_UNIT(test_dropout),          EACH_UNIT(test_large),
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_interrupt),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* tensor: emitting a network, its dry run (who writes a gradient first, what shares memory),
  * parameters, inputs of a run. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "tensor/run.h"
+#include "test.h"
 
 enum { WIDTH = 6, CLASSES = 5, BATCH = 3, LENGTH = 4, LAYERS = 3 };
 
@@ -63,9 +58,8 @@ static void drop(small *s)
 
 /* --- emitting --------------------------------------------------------------------------------- */
 
-static void bad_shapes_are_named(void **state)
+TEST(bad_shapes_are_named)
 {
-    (void)state;
     cs_graph g;
     cs_graph_init(&g, true);
     int rows = cs_graph_rows(&g, 2, 3);
@@ -88,9 +82,8 @@ static void bad_shapes_are_named(void **state)
     cs_graph_free(&g);
 }
 
-static void views_cover_their_tensor_once(void **state)
+TEST(views_cover_their_tensor_once)
 {
-    (void)state;
     for (int64_t width = 1; width <= 3; ++width) { /* of the third view; 2 covers 6 columns */
         cs_graph g;
         cs_graph_init(&g, true);
@@ -140,9 +133,8 @@ static void write_operand(void *ctx, cs_operand *operand)
     t->written[operand->tensor] = true;
 }
 
-static void gradients_are_written_then_added(void **state)
+TEST(gradients_are_written_then_added)
 {
-    (void)state;
     small s;
     emit(&s, true);
     assert_int_equal(cs_graph_finish(&s.graph), CS_OK);
@@ -157,9 +149,8 @@ static void gradients_are_written_then_added(void **state)
 
 /* Whenever two gradients are alive together they do not overlap. Alive: from the last reader down
  * to the maker of the tensor, found here from the operations' own records. */
-static void living_gradients_do_not_overlap(void **state)
+TEST(living_gradients_do_not_overlap)
 {
-    (void)state;
     small s;
     emit(&s, true);
     cs_graph *g = &s.graph;
@@ -200,9 +191,8 @@ static void living_gradients_do_not_overlap(void **state)
     drop(&s);
 }
 
-static void inference_shares_what_training_keeps(void **state)
+TEST(inference_shares_what_training_keeps)
 {
-    (void)state;
     small train, infer;
     emit(&train, true);
     emit(&infer, false);
@@ -253,9 +243,8 @@ static void set_params(small *s)
 }
 
 /* The memory of an inference graph is shared, that of a training graph is not: the same loss. */
-static void shared_memory_gives_the_same_loss(void **state)
+TEST(shared_memory_gives_the_same_loss)
 {
-    (void)state;
     double loss[2];
     for (int training = 0; training < 2; ++training) {
         small s;
@@ -302,9 +291,8 @@ static void finish(small *s, cs_run *run)
     cs_backend_free(&backend);
 }
 
-static void bad_inputs_are_named(void **state)
+TEST(bad_inputs_are_named)
 {
-    (void)state;
     small s;
     cs_run *run = begin(&s);
     assert_int_equal(cs_run_rows(run, s.rows, BATCH + 1, LENGTH), CS_ERR_USAGE);
@@ -322,9 +310,8 @@ static void bad_inputs_are_named(void **state)
     finish(&s, run);
 }
 
-static void rows_are_sorted_by_index(void **state)
+TEST(rows_are_sorted_by_index)
 {
-    (void)state;
     small s;
     cs_run *run = begin(&s);
     fill(&s, run, 2, 4);
@@ -335,9 +322,8 @@ static void rows_are_sorted_by_index(void **state)
     finish(&s, run);
 }
 
-static void params_move_through_every_type(void **state)
+TEST(params_move_through_every_type)
 {
-    (void)state;
     cs_status (*const make[])(cs_backend **) = {cs_backend_ref, cs_backend_ref64};
     for (int i = 0; i < 2; ++i) {
         cs_backend *backend = NULL;
@@ -393,9 +379,8 @@ static cs_status build_once(void)
     return status;
 }
 
-static void every_allocation_fails_cleanly(void **state)
+TEST(every_allocation_fails_cleanly)
 {
-    (void)state;
     (void)cs_mem_fail_at(0);
     assert_int_equal(build_once(), CS_OK);
     int64_t allocations = cs_mem_fail_at(0);
@@ -407,21 +392,4 @@ static void every_allocation_fails_cleanly(void **state)
         cs_reason_clear();
     }
     (void)cs_mem_fail_at(0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_shapes_are_named),
-        cmocka_unit_test(views_cover_their_tensor_once),
-        cmocka_unit_test(gradients_are_written_then_added),
-        cmocka_unit_test(living_gradients_do_not_overlap),
-        cmocka_unit_test(inference_shares_what_training_keeps),
-        cmocka_unit_test(shared_memory_gives_the_same_loss),
-        cmocka_unit_test(bad_inputs_are_named),
-        cmocka_unit_test(rows_are_sorted_by_index),
-        cmocka_unit_test(params_move_through_every_type),
-        cmocka_unit_test(every_allocation_fails_cleanly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* The reference backend: central differences, float against double, and what every backend
  * promises. Values by hand are in test_tensor_values.c. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "tensor_support.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal((call), CS_OK)
 
@@ -24,9 +19,8 @@ static cs_backend *double_backend(void)
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-static void test_gradients(void **state)
+TEST(test_gradients)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     char why[CS_TENSOR_WHY];
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
@@ -46,9 +40,8 @@ static cs_status does_nothing(const cs_run *run, const cs_op *op)
 
 /* The check of gradients sees a backward function that does nothing, in every case that has the
  * operation (but for those built to have zero gradients). */
-static void test_idle_backward(void **state)
+TEST(test_idle_backward)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     char why[CS_TENSOR_WHY];
     for (int kind = 0; kind < CS_OP_COUNT; ++kind) {
@@ -77,9 +70,8 @@ static void test_idle_backward(void **state)
     cs_backend_free(&backend);
 }
 
-static void test_float(void **state)
+TEST(test_float)
 {
-    (void)state;
     const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_large_cases};
     cs_backend *backend = NULL;
     char why[CS_TENSOR_WHY];
@@ -123,9 +115,8 @@ static void check_leaks(cs_backend *backend)
     assert_true(all_seen > 1000);
 }
 
-static void test_leaks(void **state)
+TEST(test_leaks)
 {
-    (void)state;
     both(check_leaks);
 }
 
@@ -140,18 +131,16 @@ static void check_adamw(cs_backend *backend)
     }
 }
 
-static void test_adamw(void **state)
+TEST(test_adamw)
 {
-    (void)state;
     both(check_adamw);
 }
 
 /* --- without training ------------------------------------------------------------------------- */
 
 /* The same outputs where nothing is dropped, in less memory. */
-static void test_evaluation(void **state)
+TEST(test_evaluation)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     int same = 0;
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
@@ -175,9 +164,8 @@ static void test_evaluation(void **state)
 }
 
 /* The loss writes its gradient over the logits: a second reader would see that, and is refused. */
-static void test_shared_logits(void **state)
+TEST(test_shared_logits)
 {
-    (void)state;
     for (int other = 0; other < 3; ++other) { /* reader before, reader behind, none */
         cs_graph g;
         cs_graph_init(&g, true);
@@ -198,9 +186,8 @@ static void test_shared_logits(void **state)
     }
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     cs_backend *backend = NULL;
     void *memory = NULL;
     (void)cs_mem_fail_at(1);
@@ -218,15 +205,4 @@ static void test_memory(void **state)
     assert_int_equal(cs_real_size(CS_REAL_F32), 4);
     assert_int_equal(cs_real_size(CS_REAL_F64), 8);
     assert_int_equal(cs_real_size(CS_REAL_BF16), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),     cmocka_unit_test(test_idle_backward),
-        cmocka_unit_test(test_float),         cmocka_unit_test(test_leaks),
-        cmocka_unit_test(test_adamw),         cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_shared_logits), cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

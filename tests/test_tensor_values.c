@@ -1,17 +1,12 @@
 /* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
  * constant of forward. Double. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tensor/relative.h"
 #include "tensor_support.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal((call), CS_OK)
 
@@ -92,9 +87,8 @@ static double input_of(const cs_tensor_world *world, int tensor, int64_t item)
 /* --- values by hand: gradients cannot tell a wrong constant of forward ------------------------ */
 
 /* torch.nn.functional.gelu, both forms. */
-static void test_activations(void **state)
+TEST(test_activations)
 {
-    (void)state;
     const double z[] = {-3.0, -1.0, -0.5, 0.25, 1.0, 2.5};
     const double by_tanh[] = {-0.0036373920817729943, -0.15880800939172324, -0.15428599017485606,
                               0.149675350701685,      0.8411919906082768,   2.484915733910001};
@@ -120,9 +114,8 @@ static void test_activations(void **state)
 }
 
 /* y[r,o] = sum_i x[r,i] w[o,i] + b[o], each sum formed here. */
-static void test_linear(void **state)
+TEST(test_linear)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     cs_tensor_world world;
     open_case(&world, backend, "linear, bias");
@@ -149,9 +142,8 @@ static void test_linear(void **state)
 
 /* With gain 1 and bias 0 rows have mean 0 and mean square var / (var + eps); a shift of x and a
  * scale (but for eps) change nothing. */
-static void test_layer_norm(void **state)
+TEST(test_layer_norm)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     cs_tensor_world world;
     open_case(&world, backend, "layer norm");
@@ -185,9 +177,8 @@ static void test_layer_norm(void **state)
 }
 
 /* Softmax attention with relative positions, as its definition has it. */
-static void test_attention(void **state)
+TEST(test_attention)
 {
-    (void)state;
     enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
     cs_backend *backend = double_backend();
     cs_tensor_world world;
@@ -228,9 +219,8 @@ static void test_attention(void **state)
 }
 
 /* Buckets of T5 (transformers 5, T5Attention._relative_position_bucket; 32 buckets, 128). */
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
-    (void)state;
     const int d[] = {0, -1, 1, -7, 7, -8, 8, -15, 16, -40, 100, -127, 127, -128, 128, -5000, 5000};
     const int two[] = {0, 1, 17, 7, 23, 8, 24, 9, 26, 12, 31, 15, 31, 15, 31, 15, 31};
     const int one[] = {0, 1, 0, 7, 0, 8, 0, 15, 0, 23, 0, 31, 0, 31, 0, 31, 0};
@@ -241,9 +231,8 @@ static void test_buckets(void **state)
 }
 
 /* sum_u sum_v (q_u . k_v) v_v over the keys seen, over n^power: the double sum itself. */
-static void test_linear_attention(void **state)
+TEST(test_linear_attention)
 {
-    (void)state;
     enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
     cs_backend *backend = double_backend();
     cs_tensor_world world;
@@ -284,9 +273,8 @@ static void test_linear_attention(void **state)
 
 /* --- rows that see nothing -------------------------------------------------------------------- */
 
-static void test_empty_rows(void **state)
+TEST(test_empty_rows)
 {
-    (void)state;
     enum { C = 6, H = 2 };
     cs_backend *backend = double_backend();
     cs_tensor_world world;
@@ -319,16 +307,15 @@ static void test_empty_rows(void **state)
 
 /* --- losses ----------------------------------------------------------------------------------- */
 
-static void test_entropy_of_zeros(void **state)
+TEST(test_entropy_of_zeros)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     cs_tensor_world world;
     open_case(&world, backend, "cross-entropy");
     set_all(&world, "w", 0);
     set_all(&world, "b", 0);
     cs_tensor_forward(&world);
-    const cs_op_cross_entropy *o = &op_of(&world, CS_OP_CROSS_ENTROPY)->cross_entropy;
+    const cs_op_loss *o = &op_of(&world, CS_OP_CROSS_ENTROPY)->loss;
     const int32_t *target = cs_run_index(world.run, o->target);
     double *loss = tensor_of(&world, o->loss);
     int without = 0;
@@ -345,14 +332,13 @@ static void test_entropy_of_zeros(void **state)
 
 /* loss / weight + 1 / mass[target] = sum_j mass[j] (z[j] - [j = target] / mass[target])^2: the
  * corrected loss is a weighted least squares. */
-static void test_spectral_is_least_squares(void **state)
+TEST(test_spectral_is_least_squares)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     cs_tensor_world world;
     open_case(&world, backend, "spectral loss, corrected");
     cs_tensor_forward(&world);
-    const cs_op_spectral_loss *o = &op_of(&world, CS_OP_SPECTRAL_LOSS)->spectral_loss;
+    const cs_op_loss *o = &op_of(&world, CS_OP_SPECTRAL_LOSS)->loss;
     const int32_t *target = cs_run_index(world.run, o->target);
     double *z = tensor_of(&world, o->z.tensor), *loss = tensor_of(&world, o->loss);
     for (int64_t r = 0; r < 15; ++r) {
@@ -361,10 +347,10 @@ static void test_spectral_is_least_squares(void **state)
             assert_true(loss[r] == 0);
             continue;
         }
-        double mass = input_of(&world, o->mass, target[r]);
+        double mass = input_of(&world, o->goal, target[r]);
         for (int64_t j = 0; j < 7; ++j) {
             double e = z[r * 9 + j] - (j == target[r] ? 1 / mass : 0);
-            square += input_of(&world, o->mass, j) * e * e;
+            square += input_of(&world, o->goal, j) * e * e;
         }
         assert_true(fabs(loss[r] / weight + 1 / mass - square) < 1e-13 * square);
     }
@@ -404,9 +390,8 @@ static double *drop_with(cs_tensor_world *world, cs_run_key key, int output)
 
 /* The share kept is 1 - p within 5 standard errors (the draw is fixed: the test cannot flicker),
  * kept items are b / (1 - p), and each part of the key gives another mask. */
-static void test_dropout(void **state)
+TEST(test_dropout)
 {
-    (void)state;
     const cs_tensor_case two = {"dropout", drop_twice, NULL, NULL};
     const cs_run_key key[] = {{7, 3, 1}, {7, 3, 1}, {8, 3, 1}, {7, 4, 1}, {7, 3, 2}};
     const double n = (double)DROP_ROWS * DROP_COLS, se = sqrt(0.3 * 0.7 / n);
@@ -437,9 +422,8 @@ static void test_dropout(void **state)
 }
 
 /* Equal scores and v = 1 give the sum of the weights kept: the heads and rows drop apart. */
-static void test_attention_dropout(void **state)
+TEST(test_attention_dropout)
 {
-    (void)state;
     cs_backend *backend = double_backend();
     cs_tensor_world world;
     open_case(&world, backend, "attention, dropout");
@@ -465,22 +449,4 @@ static void test_attention_dropout(void **state)
     free(y);
     cs_tensor_close(&world);
     cs_backend_free(&backend);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_layer_norm),
-        cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_buckets),
-        cmocka_unit_test(test_linear_attention),
-        cmocka_unit_test(test_empty_rows),
-        cmocka_unit_test(test_entropy_of_zeros),
-        cmocka_unit_test(test_spectral_is_least_squares),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_attention_dropout),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 /* Tokenizers, UTF-8 places, word tables, sequences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "test.h"
 #include "text/corpus.h"
 #include "text/sequences.h"
 #include "text/splitter.h"
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 #include "text/vocab.h"
 
 /* The tokens of a text, each followed by '|'. */
@@ -38,9 +33,8 @@ static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t
     cs_splitter_free(&t);
 }
 
-static void tokenizers_split_as_documented(void **state)
+TEST(tokenizers_split_as_documented)
 {
-    (void)state;
     static const struct {
         cs_splitter_kind kind;
         const char *text, *tokens;
@@ -70,9 +64,8 @@ static void tokenizers_split_as_documented(void **state)
     }
 }
 
-static void long_words_are_kept_whole(void **state)
+TEST(long_words_are_kept_whole)
 {
-    (void)state;
     enum { N = 100000 };
     char *text = cs_alloc(N + 1, 1);
     assert_non_null(text);
@@ -90,9 +83,8 @@ static void long_words_are_kept_whole(void **state)
     cs_free(text);
 }
 
-static void tokenizer_names(void **state)
+TEST(tokenizer_names)
 {
-    (void)state;
     cs_splitter_kind kind;
     assert_int_equal(cs_splitter_by_name("whitespace", &kind), CS_OK);
     assert_int_equal(kind, CS_SPLITTER_WHITESPACE);
@@ -101,9 +93,8 @@ static void tokenizer_names(void **state)
     cs_reason_clear();
 }
 
-static void bad_utf8_is_placed(void **state)
+TEST(bad_utf8_is_placed)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         int64_t size;
@@ -131,9 +122,8 @@ static void bad_utf8_is_placed(void **state)
 
 /* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are
  * what was put in. More words than the first table has room for. */
-static void word_table_finds_what_it_holds(void **state)
+TEST(word_table_finds_what_it_holds)
 {
-    (void)state;
     enum { N = 20000 };
     cs_word_table table = {0};
     for (int pass = 0; pass < 2; ++pass) {
@@ -164,9 +154,8 @@ static void word_table_finds_what_it_holds(void **state)
     cs_word_table_free(&table);
 }
 
-static void byte_order_puts_prefixes_first(void **state)
+TEST(byte_order_puts_prefixes_first)
 {
-    (void)state;
     static const char *const words[] = {"b", "ab", "a", "\xC3\xA9", "Z"};
     static const char *const order[] = {"Z", "a", "ab", "b", "\xC3\xA9"};
     cs_word_table table = {0};
@@ -201,9 +190,8 @@ typedef struct {
     int64_t start[16], length[16], document[16];
 } cut_case;
 
-static void sequences_cut_as_documented(void **state)
+TEST(sequences_cut_as_documented)
 {
-    (void)state;
     static const cut_case cases[] = {
         {0, 0, 0, 3, 0, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
         {3, 0, 0, 5, 0, {0, 3, 6, 7, 10}, {3, 3, 1, 3, 1}, {0, 0, 0, 1, 2}},
@@ -246,9 +234,8 @@ static void sequences_cut_as_documented(void **state)
 }
 
 /* Without stride the pieces tile every document; with it each window lies inside its document. */
-static void sequences_cover_random_documents(void **state)
+TEST(sequences_cover_random_documents)
 {
-    (void)state;
     enum { DOCUMENTS = 50 };
     int64_t ptr[DOCUMENTS + 1] = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
@@ -284,9 +271,8 @@ static void sequences_cover_random_documents(void **state)
     }
 }
 
-static void sequences_refuse_bad_cuts(void **state)
+TEST(sequences_refuse_bad_cuts)
 {
-    (void)state;
     static const struct {
         int64_t max_length, stride, min_length;
         const char *named;
@@ -309,9 +295,8 @@ static void sequences_refuse_bad_cuts(void **state)
     cs_reason_clear();
 }
 
-static void sequences_survive_failed_allocations(void **state)
+TEST(sequences_survive_failed_allocations)
 {
-    (void)state;
     for (int64_t n = 1;; ++n) {
         cs_sequences out = {0};
         (void)cs_mem_fail_at(n);
@@ -327,21 +312,4 @@ static void sequences_survive_failed_allocations(void **state)
         assert_int_equal(status, CS_ERR_MEMORY);
         assert_null(out.start);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokenizers_split_as_documented),
-        cmocka_unit_test(long_words_are_kept_whole),
-        cmocka_unit_test(tokenizer_names),
-        cmocka_unit_test(bad_utf8_is_placed),
-        cmocka_unit_test(word_table_finds_what_it_holds),
-        cmocka_unit_test(byte_order_puts_prefixes_first),
-        cmocka_unit_test(sequences_cut_as_documented),
-        cmocka_unit_test(sequences_cover_random_documents),
-        cmocka_unit_test(sequences_refuse_bad_cuts),
-        cmocka_unit_test(sequences_survive_failed_allocations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

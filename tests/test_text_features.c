@@ -1,19 +1,14 @@
 /* analysis/text_features: pairs against their single texts, layers in place, texts without a token.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/text_features.h"
 #include "base/mem.h"
 #include "corpus_support.h"
+#include "infer/text_features.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
 
 static const char DIR[] = "tests/golden/models/gpt2";
 static const int64_t ALL[] = {0, 1, 2}, LAST[] = {2};
@@ -54,7 +49,7 @@ static float *features_of(world *w, const char *path, const cs_labelled_options 
     return x;
 }
 
-static void pairs_are_made_of_single_texts(void **state)
+TEST_IN_DIR(pairs_are_made_of_single_texts)
 {
     world w = {0};
     int64_t n = 0, width;
@@ -63,9 +58,14 @@ static void pairs_are_made_of_single_texts(void **state)
     const char *path = put(state, "p.tsv", "0\ta b\tc d a\n1\tc\td\n0\tb b a c\tb\n");
     const cs_labelled_options first = {.text_column = 2}, second = {.text_column = 3},
                               both = {.pair_column = 3};
-    const cs_hidden_options
-        all = {.layer = ALL, .layers = 3, .pooling = CS_POOL_MEAN, .causal = true},
-        last = {.layer = LAST, .layers = 1, .pooling = CS_POOL_MEAN, .causal = true};
+    const cs_hidden_options all = {.layer = ALL,
+                                   .layers = 3,
+                                   .pooling = CS_POOL_MEAN,
+                                   .masks.attention = CS_ATTENTION_CAUSAL},
+                            last = {.layer = LAST,
+                                    .layers = 1,
+                                    .pooling = CS_POOL_MEAN,
+                                    .masks.attention = CS_ATTENTION_CAUSAL};
     float *u = features_of(&w, path, &first, &all, &n),
           *v = features_of(&w, path, &second, &all, &n),
           *pair = features_of(&w, path, &both, &all, &n),
@@ -88,14 +88,17 @@ static void pairs_are_made_of_single_texts(void **state)
 }
 
 /* "42" has no word: it is read as the unknown one, and keeps its row. */
-static void texts_without_a_token(void **state)
+TEST_IN_DIR(texts_without_a_token)
 {
     world w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
     width = w.model.config.width;
     const cs_labelled_options plain = {0};
-    cs_hidden_options o = {.layer = LAST, .layers = 1, .pooling = CS_POOL_LAST, .causal = true};
+    cs_hidden_options o = {.layer = LAST,
+                           .layers = 1,
+                           .pooling = CS_POOL_LAST,
+                           .masks.attention = CS_ATTENTION_CAUSAL};
     float *x =
         features_of(&w, put(state, "t.tsv", "0\ta b\n1\t42\n0\tzebra\n1\tb\n"), &plain, &o, &n);
     assert_int_equal(n, 4);
@@ -111,13 +114,4 @@ static void texts_without_a_token(void **state)
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "t.tsv");
     cs_labelled_text_free(&t);
     close_world(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(pairs_are_made_of_single_texts),
-        TEST_IN_DIR(texts_without_a_token),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* train/texts and the pair form of post-processors: what stands around one text and two, token
  * types, cutting, bad forms and input, every allocation failed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io/json.h"
 #include "io_support.h"
+#include "test.h"
 #include "texts_support.h"
 #include "train/texts.h"
 
@@ -94,7 +89,7 @@ static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char 
         expect(t, o, second, (int64_t)(sizeof want / sizeof *want), want, types);                  \
     } while (0)
 
-static void forms(void **state)
+TEST_IN_DIR(forms)
 {
     cs_texts_options o = {.max_length = 20, .special = true, .token_types = 2};
     const int32_t of_bert[] = {0, 0, 0, 0, 0, 1, 1, 1};
@@ -130,7 +125,7 @@ static void forms(void **state)
 }
 
 /* Where no post-processor adds tokens. */
-static void plain_forms(void **state)
+TEST_IN_DIR(plain_forms)
 {
     const char *const post[] = {"", bytes};
     for (int i = 0; i < 2; ++i) {
@@ -152,7 +147,7 @@ static void plain_forms(void **state)
 
 /* Lengths of a pair after cutting: the longer loses first; of equal ones the first is the shorter.
  * As `tokenizers` has it: min(shorter, half) and what is left. */
-static void cuts(void **state)
+TEST_IN_DIR(cuts)
 {
     static const struct {
         int a, b, room, first, second;
@@ -183,7 +178,7 @@ static void cuts(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void bad_input(void **state)
+TEST_IN_DIR(bad_input)
 {
     cs_tokenizer *t = with_post(state, "");
     cs_labelled_text text = one("w1", "w2"), empty = one(" ", NULL);
@@ -217,7 +212,7 @@ static void bad_input(void **state)
     cs_labelled_text_free(&empty);
 }
 
-static void too_many_pieces(void **state)
+TEST_IN_DIR(too_many_pieces)
 {
     char pair[2048] = A ", " B, post[4096];
     for (int i = 0; i < CS_PAIR_PIECES; ++i) {
@@ -230,13 +225,4 @@ static void too_many_pieces(void **state)
     assert_fails(cs_tokenizer_pair(t, piece, &count), CS_ERR_INPUT, "more than 16 pieces");
     assert_int_equal(count, 0);
     cs_tokenizer_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(forms),     TEST_IN_DIR(plain_forms),     TEST_IN_DIR(cuts),
-        TEST_IN_DIR(bad_input), TEST_IN_DIR(too_many_pieces),
-    };
-    return cmocka_run_group_tests_name("texts", tests, NULL, NULL);
 }

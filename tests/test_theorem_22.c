@@ -2,29 +2,23 @@
  * the printed one's counterexamples to the digit, violations that are planted, a model's own heads,
  * what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/theorem_22.h"
+#include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
+#include "test.h"
 #include "train_support.h"
 
-static void corrected_bounds_hold(void **state)
+TEST(corrected_bounds_hold)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 5; ++seed) {
         cs_statements list = {0};
-        must(cs_theorem_22(&(cs_theorem_22_options){.seed = seed}, &list));
-        assert_int_equal(list.count, 7);
+        must(cs_theorem_22(0, seed, &list));
+        assert_int_equal(list.count, 8);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             bool holds = s->form == CS_CORRECTED || strcmp(s->id, "2.2") == 0;
@@ -33,7 +27,15 @@ static void corrected_bounds_hold(void **state)
             /* A bound on the error is of use only when it is small. */
             assert_true(s->error < 1e-6 * fmax(fabs(s->lhs), fabs(s->rhs)));
         }
+        const char *sentence =
+            "e can rescale the vector norm of each row in H_M so that U has a row "
+            "sum of one";
+        assert_non_null(strstr(statement_of(&list, "2.2-u1", CS_PRINTED)->text, sentence));
+        assert_non_null(strstr(statement_of(&list, "2.2-u1-norm", CS_PRINTED)->text, sentence));
+        assert_true(statement_of(&list, "2.2-u1-norm", CS_PRINTED)->rhs == -1);
+        assert_true(statement_of(&list, "2.2-sharp", CS_CORRECTED)->example);
         const cs_statement *tight = statement_of(&list, "2.2", CS_CORRECTED);
+        assert_false(tight->example);
         assert_true(detail_of(tight, "evaluated") == 2000);
         double least = detail_of(tight, "least_looseness");
         assert_true(least > 1 && least < 1.5);
@@ -42,13 +44,12 @@ static void corrected_bounds_hold(void **state)
 }
 
 /* Same seed, same bits. */
-static void seeds_reproduce(void **state)
+TEST(seeds_reproduce)
 {
-    (void)state;
     cs_statements a = {0}, b = {0}, c = {0};
-    must(cs_theorem_22(&(cs_theorem_22_options){.trials = 50, .seed = 3}, &a));
-    must(cs_theorem_22(&(cs_theorem_22_options){.trials = 50, .seed = 3}, &b));
-    must(cs_theorem_22(&(cs_theorem_22_options){.trials = 50, .seed = 4}, &c));
+    must(cs_theorem_22(50, 3, &a));
+    must(cs_theorem_22(50, 3, &b));
+    must(cs_theorem_22(50, 4, &c));
     assert_memory_equal(&a.item[0].lhs, &b.item[0].lhs, sizeof(double));
     assert_true(memcmp(&a.item[0].lhs, &c.item[0].lhs, sizeof(double)) != 0);
     cs_statements_free(&a);
@@ -78,9 +79,8 @@ static cs_22_sides sides_of(const scalar *s, const double *key)
 
 /* H_R = h +- r with h = -r/2, U = I, W^QK = w: delta = 2 w r^2, and the row h + r attains 2 r
  * tanh(w r^2 / 2) |W^VO|. */
-static void bound_is_attained(void **state)
+TEST(bound_is_attained)
 {
-    (void)state;
     for (int i = 0; i < 40; ++i) {
         double r = 0.3 + 0.05 * i, w = 0.2 + 0.1 * i, v = i % 2 ? -1.5 : 2;
         scalar s = {{r / 2, -1.5 * r}, {1, 0, 0, 1}, w, v, 2, 2};
@@ -93,9 +93,8 @@ static void bound_is_attained(void **state)
     }
 }
 
-static void printed_counterexample(void **state)
+TEST(printed_counterexample)
 {
-    (void)state;
     scalar s = {{1.1, 0.9}, {-0.5, -0.5}, 1, 1, 2, 1};
     cs_22_sides got = sides_of(&s, NULL);
     assert_true(fabs(got.printed_lhs - 0.0352) < 5e-5 && fabs(got.printed_rhs - 0.0226) < 5e-5);
@@ -107,9 +106,8 @@ static void printed_counterexample(void **state)
 }
 
 /* A bias of the queries is a constant component of the rows that the weights read. */
-static void query_bias(void **state)
+TEST(query_bias)
 {
-    (void)state;
     enum { N = 5, M = 3, D = 4, E = 3 };
     double h[N * (D + 1)], u[M * N], qk[D * D], vo[D * E], key[D],
         big[(D + 1) * (D + 1)] = {0}, wide[(D + 1) * E] = {0};
@@ -146,9 +144,8 @@ static void query_bias(void **state)
 }
 
 /* What breaks the bound is found: a layer without U 1 = 1, and a side that is tampered with. */
-static void violations_are_caught(void **state)
+TEST(violations_are_caught)
 {
-    (void)state;
     cs_22_sides sides[3];
     scalar s = {{0.5, -1}, {0.5, 0.5}, 1, 1, 2, 1};
     sides[0] = sides_of(&s, NULL);
@@ -177,9 +174,8 @@ static void violations_are_caught(void **state)
 
 /* A layer that overflows is neither lost nor passed: it makes the statement INCONCLUSIVE, unless
  * another one fails. */
-static void overflow_is_not_a_pass(void **state)
+TEST(overflow_is_not_a_pass)
 {
-    (void)state;
     cs_22_sides sides[3];
     scalar s = {{0.5, -1}, {0.5, 0.5}, 1, 1, 2, 1};
     sides[0] = sides[2] = sides_of(&s, NULL);
@@ -214,9 +210,8 @@ static void overflow_is_not_a_pass(void **state)
 }
 
 /* H_R' is handed out. */
-static void next_rows(void **state)
+TEST(next_rows)
 {
-    (void)state;
     double h[] = {1, 3}, u[] = {1, 0, 0, 1}, qk = 0, vo = 2, out[2] = {0};
     const cs_dense hd = {2, 1, 2, h}, ud = {2, 2, 2, u}, qkd = {1, 1, 1, &qk}, vod = {1, 1, 1, &vo};
     cs_dense next = {2, 1, 2, out};
@@ -232,9 +227,8 @@ static void next_rows(void **state)
 
 static const recipe MASKED = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
 
-static void heads_of_a_model(void **state)
+TEST(heads_of_a_model)
 {
-    (void)state;
     static const cs_arch arch[] = {CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_ROBERTA};
     for (int a = 0; a < 2; ++a) {
         const recipe r = {.kind = CS_OBJ_MASKED, .arch = arch[a]};
@@ -263,9 +257,8 @@ static void heads_of_a_model(void **state)
     }
 }
 
-static void no_form_no_statement(void **state)
+TEST(no_form_no_statement)
 {
-    (void)state;
     training t = make_training(&MASKED, "");
     cs_hidden_options hidden = {.mask_ratio = 0.3};
     const cs_22_model_options o = {.hidden = &hidden};
@@ -284,9 +277,8 @@ static void no_form_no_statement(void **state)
 /* --- errors -------------------------------------------------------------------------------------
  */
 
-static void bad_layers(void **state)
+TEST(bad_layers)
 {
-    (void)state;
     double x[4] = {1, 2, 3, 4}, nan = NAN;
     const cs_dense h = {2, 1, 2, x}, u = {1, 2, 1, x}, w = {1, 1, 1, x}, bad = {1, 1, 1, &nan};
     cs_22_sides s;
@@ -302,7 +294,7 @@ static cs_status audit_once(const char *path)
 {
     (void)path;
     cs_statements list = {0};
-    cs_status status = cs_theorem_22(&(cs_theorem_22_options){.trials = 2}, &list);
+    cs_status status = cs_theorem_22(2, 0, &list);
     cs_statements_free(&list);
     return status;
 }
@@ -321,30 +313,10 @@ static cs_status heads_once(const char *path)
     return status;
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     fail_each_allocation(audit_once, "");
     held = make_training(&MASKED, "");
     fail_each_allocation(heads_once, "");
     free_training(&held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corrected_bounds_hold),
-        cmocka_unit_test(seeds_reproduce),
-        cmocka_unit_test(bound_is_attained),
-        cmocka_unit_test(printed_counterexample),
-        cmocka_unit_test(query_bias),
-        cmocka_unit_test(violations_are_caught),
-        cmocka_unit_test(overflow_is_not_a_pass),
-        cmocka_unit_test(next_rows),
-        cmocka_unit_test(heads_of_a_model),
-        cmocka_unit_test(no_form_no_statement),
-        cmocka_unit_test(bad_layers),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("theorem_22", tests, NULL, NULL);
 }

@@ -1,46 +1,42 @@
 /* Theorem 3.1: the corrected identities hold on random matrices of many shapes, the printed ones
  * are found false, bad matrices are refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/theorems.h"
+#include "analysis/theorems/theorems.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io_support.h"
+#include "model_support.h"
 #include "statement_support.h"
+#include "test.h"
 
 /* A random non-negative matrix; density in (0, 1]. */
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     cs_dense d = {0};
-    assert_int_equal(cs_dense_init(&d, rows, cols), CS_OK);
+    must(cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             bool keep = cs_rng_uniform(&rng) < density || (i == 0 && j == 0);
             d.data[i + j * d.ld] = keep ? exp(3 * cs_rng_uniform(&rng)) : 0;
         }
     }
-    assert_int_equal(cs_csr_from_dense(&d, out), CS_OK);
+    must(cs_csr_from_dense(&d, out));
     cs_dense_free(&d);
 }
 
-static void corrected_holds_printed_fails(void **state)
+TEST(corrected_holds_printed_fails)
 {
-    (void)state;
     for (uint64_t n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, n);
         int64_t rows = 1 + cs_rng_below(&rng, 40), cols = 1 + cs_rng_below(&rng, 40);
         cs_csr a = {0};
         random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
         cs_statements list = {0};
-        cs_theorem_31_options o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
-        assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_OK);
+        cs_theorem_input o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
+        must(cs_theorem_31(&a, "random", &o, &list));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
@@ -62,17 +58,16 @@ static void corrected_holds_printed_fails(void **state)
 }
 
 /* The optimal factors come from the solver that is asked for, and its failure is not hidden. */
-static void solver_options_reach_the_optimum(void **state)
+TEST(solver_options_reach_the_optimum)
 {
-    (void)state;
     cs_csr a = {0};
     random_matrix(3, 150, 120, 0.3, &a);
     cs_spectrum_options so = {
         .solver = CS_SOLVER_ARPACK, .no_reduction = true, .max_iterations = 1, .seed = 1};
-    cs_theorem_31_options o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
+    cs_theorem_input o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
     for (int i = 0; i < 2; ++i) {
         cs_statements list = {0};
-        assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_OK);
+        must(cs_theorem_31(&a, "random", &o, &list));
         const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
         assert_int_equal(statement_of(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
         assert_int_equal(statement_of(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
@@ -84,23 +79,20 @@ static void solver_options_reach_the_optimum(void **state)
     so.solver = CS_SOLVER_ARPACK; /* all triplets are more than ARPACK finds */
     o.features = 120;
     cs_statements list = {0};
-    assert_int_equal(cs_theorem_31(&a, "random", &o, &list), CS_ERR_USAGE);
-    assert_non_null(strstr(cs_reason(), "ARPACK"));
-    cs_reason_clear();
+    assert_fails(cs_theorem_31(&a, "random", &o, &list), CS_ERR_USAGE, "ARPACK");
     cs_statements_free(&list);
     cs_csr_free(&a);
 }
 
-/* On a 1 x 1 matrix everything is known: Abar = 1, L_1 = -fw + (fw)^2, ||1 - fw||^2 = 1 - 2 fw +
- * (fw)^2, so the printed constant is fw - 1. */
-static void one_by_one_by_hand(void **state)
+/* On a 1 x 1 matrix everything is known: Abar = 1, L_1 = -fw + (fw)^2,
+ * ||1 - fw||^2 = 1 - 2 fw + (fw)^2, so the printed constant is fw - 1. */
+TEST(one_by_one_by_hand)
 {
-    (void)state;
     cs_csr a = {0};
     random_matrix(1, 1, 1, 1, &a);
     cs_statements list = {0};
-    cs_theorem_31_options o = {.features = 1, .trials = 2, .seed = 5};
-    assert_int_equal(cs_theorem_31(&a, "1 x 1", &o, &list), CS_OK);
+    cs_theorem_input o = {.features = 1, .trials = 2, .seed = 5};
+    must(cs_theorem_31(&a, "1 x 1", &o, &list));
     double c[2];
     for (uint64_t i = 0; i < 2; ++i) {
         cs_rng f = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i),
@@ -116,16 +108,15 @@ static void one_by_one_by_hand(void **state)
 }
 
 /* Empty rows and columns have no probability and change nothing. */
-static void empty_rows_and_columns_do_not_matter(void **state)
+TEST(empty_rows_and_columns_do_not_matter)
 {
-    (void)state;
     const int64_t row[] = {1, 1, 3}, col[] = {0, 4, 4};
     const double val[] = {1, 2, 5};
     cs_csr a = {0};
-    assert_int_equal(cs_csr_from_triplets(5, 6, 3, row, col, val, &a), CS_OK);
+    must(cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
     cs_statements list = {0};
-    cs_theorem_31_options o = {.seed = 1};
-    assert_int_equal(cs_theorem_31(&a, "holes", &o, &list), CS_OK);
+    cs_theorem_input o = {.seed = 1};
+    must(cs_theorem_31(&a, "holes", &o, &list));
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));
     cs_statements_free(&list);
@@ -133,15 +124,14 @@ static void empty_rows_and_columns_do_not_matter(void **state)
 }
 
 /* The same bits for any number of threads. */
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     cs_csr a = {0};
     random_matrix(3, 300, 50, 0.2, &a);
     cs_statements list[2] = {{0}, {0}};
     for (int i = 0; i < 2; ++i) {
-        cs_theorem_31_options o = {.seed = 9, .threads = 1 + 3 * i};
-        assert_int_equal(cs_theorem_31(&a, "x", &o, &list[i]), CS_OK);
+        cs_theorem_input o = {.seed = 9, .threads = 1 + 3 * i};
+        must(cs_theorem_31(&a, "x", &o, &list[i]));
     }
     const cs_statement *one = statement_of(&list[0], "3.1", CS_CORRECTED);
     const cs_statement *four = statement_of(&list[1], "3.1", CS_CORRECTED);
@@ -152,9 +142,8 @@ static void threads_do_not_matter(void **state)
 }
 
 /* Above 2^29 entries the norm comes from nonzeros and a Gram matrix, and the statement says so. */
-static void large_matrices(void **state)
+TEST(large_matrices)
 {
-    (void)state;
     enum { ROWS = 30000, COLS = 20000 };
     int64_t *row = cs_alloc(ROWS, sizeof *row), *col = cs_alloc(ROWS, sizeof *col);
     double *val = cs_alloc(ROWS, sizeof *val);
@@ -167,9 +156,9 @@ static void large_matrices(void **state)
     }
     cs_csr a = {0};
     cs_statements list = {0};
-    assert_int_equal(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a), CS_OK);
-    cs_theorem_31_options o = {.trials = 2, .seed = 1};
-    assert_int_equal(cs_theorem_31(&a, "large", &o, &list), CS_OK);
+    must(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
+    cs_theorem_input o = {.trials = 2, .seed = 1};
+    must(cs_theorem_31(&a, "large", &o, &list));
     assert_false(cs_statements_failed(&list));
     const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -182,60 +171,37 @@ static void large_matrices(void **state)
     cs_free(val);
 }
 
-static void bad_matrices_are_refused(void **state)
+TEST(bad_matrices_are_refused)
 {
-    (void)state;
     const int64_t row[] = {0, 1}, col[] = {0, 1};
     const double negative[] = {1, -2};
     cs_csr a = {0};
     cs_statements list = {0};
-    cs_theorem_31_options o = {.seed = 1};
-    assert_int_equal(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a), CS_OK);
-    assert_int_equal(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT);
-    assert_non_null(strstr(cs_reason(), "-2"));
-    cs_reason_clear();
+    cs_theorem_input o = {.seed = 1};
+    must(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
+    assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "-2");
     cs_csr_free(&a);
-    assert_int_equal(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a), CS_OK);
-    assert_int_equal(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT);
-    assert_non_null(strstr(cs_reason(), "no mass (2 x 2)"));
-    cs_reason_clear();
+    must(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a));
+    assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "no mass (2 x 2)");
     cs_csr_free(&a);
     cs_statements_free(&list);
 }
 
-static void every_allocation_may_fail(void **state)
+static cs_csr held;
+
+static cs_status audit_once(const char *path)
 {
-    (void)state;
-    cs_csr a = {0};
-    random_matrix(4, 6, 5, 0.6, &a);
-    for (int64_t n = 1;; ++n) {
-        cs_statements list = {0};
-        cs_theorem_31_options o = {.features = 2, .trials = 2, .seed = 1, .threads = 1};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_theorem_31(&a, "x", &o, &list);
-        int64_t made = cs_mem_fail_at(0);
-        cs_statements_free(&list);
-        if (made < n) {
-            assert_int_equal(status, CS_OK);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        cs_reason_clear();
-    }
-    cs_csr_free(&a);
+    (void)path;
+    cs_statements list = {0};
+    const cs_theorem_input o = {.features = 2, .trials = 2, .seed = 1, .threads = 1};
+    cs_status status = cs_theorem_31(&held, "x", &o, &list);
+    cs_statements_free(&list);
+    return status;
 }
 
-int main(void)
+TEST(every_allocation_may_fail)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corrected_holds_printed_fails),
-        cmocka_unit_test(solver_options_reach_the_optimum),
-        cmocka_unit_test(one_by_one_by_hand),
-        cmocka_unit_test(empty_rows_and_columns_do_not_matter),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(large_matrices),
-        cmocka_unit_test(bad_matrices_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    random_matrix(4, 6, 5, 0.6, &held);
+    fail_each_allocation(audit_once, "");
+    cs_csr_free(&held);
 }

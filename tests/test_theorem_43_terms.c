@@ -1,18 +1,13 @@
 /* Theorem 4.3's f and eta against brute force and the network's own forward pass. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "analysis/theorem_43_private.h"
+#include "analysis/theorems/theorem_43_private.h"
 #include "base/rng.h"
 #include "model/network.h"
 #include "model_support.h"
 #include "tensor/run.h"
+#include "test.h"
 #include "theorem_43_support.h"
 
 static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)
@@ -27,9 +22,8 @@ static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g
     }
 }
 
-static void features_are_the_sums_of_their_terms(void **state)
+TEST(features_are_the_sums_of_their_terms)
 {
-    (void)state;
     static const int32_t row[] = {0, 2, 3, 5};
     enum { D = 4, COUNT = 4 };
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -82,9 +76,8 @@ static double brute_eta(const cs_43_rows *r, int p)
     return sqrt(largest);
 }
 
-static void eta_is_the_largest_difference(void **state)
+TEST(eta_is_the_largest_difference)
 {
-    (void)state;
     int upper = 0;
     for (uint64_t seed = 0; seed < 60; ++seed) {
         world w;
@@ -113,9 +106,8 @@ static void eta_is_the_largest_difference(void **state)
 
 /* The network computes in float: q, k and v are sums of `width` products, then the features; every
  * factor errs by gamma of single precision, and 8 (width + n) operations cover them all. */
-static void features_agree_with_the_network(void **state)
+TEST(features_agree_with_the_network)
 {
-    (void)state;
     enum { N = 5, D = 8 };
     for (uint64_t seed = 0; seed < 8; ++seed) {
         cs_backend *backend = NULL;
@@ -184,14 +176,4 @@ static void features_agree_with_the_network(void **state)
         cs_model_free(&model);
         cs_backend_free(&backend);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_are_the_sums_of_their_terms),
-        cmocka_unit_test(eta_is_the_largest_difference),
-        cmocka_unit_test(features_agree_with_the_network),
-    };
-    return cmocka_run_group_tests_name("theorem_43_terms", tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* Tokenizers: golden ids of the `tokenizers` package, lossless round trips, merges, roles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "io/json.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/bpe.h"
 #include "text/bpe_train.h"
 #include "text/encoder.h"
@@ -54,7 +49,7 @@ static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item
 }
 
 /* Reads the file, and what we write after reading it. */
-static void golden_ids(void **state)
+TEST_IN_DIR(golden_ids)
 {
     json_t *golden = NULL, *entry = NULL;
     const char *name = NULL;
@@ -90,7 +85,7 @@ static void golden_ids(void **state)
 }
 
 /* What we write is what the package wrote, but for merges as "a b". */
-static void written_file_is_the_one_read(void **state)
+TEST_IN_DIR(written_file_is_the_one_read)
 {
     json_t *golden = NULL, *again = NULL;
     assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
@@ -113,9 +108,8 @@ static void written_file_is_the_one_read(void **state)
 /* --- pieces --- */
 
 /* Pieces by the expression of GPT-2 and by BERT's rules, each followed by '|'. */
-static void texts_are_cut_as_documented(void **state)
+TEST(texts_are_cut_as_documented)
 {
-    (void)state;
     static const struct {
         const char *text, *gpt2, *bert;
     } cases[] = {
@@ -166,9 +160,8 @@ static void assert_round_trip(cs_encoder *e, const char *text, int64_t size)
     cs_free(back);
 }
 
-static void bpe_gives_every_text_back(void **state)
+TEST(bpe_gives_every_text_back)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         " ",
@@ -209,9 +202,8 @@ static int32_t random_char(cs_rng *rng)
     return p[0] + (int32_t)cs_rng_below(rng, p[1] - p[0]);
 }
 
-static void bpe_gives_random_unicode_back(void **state)
+TEST(bpe_gives_random_unicode_back)
 {
-    (void)state;
     cs_tokenizer *t = small_bpe();
     cs_encoder e;
     cs_encoder_init(&e, t);
@@ -229,9 +221,8 @@ static void bpe_gives_random_unicode_back(void **state)
 }
 
 /* Every code point between letters, alone and repeated: pieces are cut without loss. */
-static void bpe_gives_every_character_back(void **state)
+TEST(bpe_gives_every_character_back)
 {
-    (void)state;
     cs_tokenizer *t = small_bpe();
     cs_encoder e;
     cs_encoder_init(&e, t);
@@ -250,9 +241,8 @@ static void bpe_gives_every_character_back(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void byte_characters_go_both_ways(void **state)
+TEST(byte_characters_go_both_ways)
 {
-    (void)state;
     int seen = 0;
     for (int32_t c = -1; c < 0x400; ++c) {
         int byte = cs_char_byte(c);
@@ -267,9 +257,8 @@ static void byte_characters_go_both_ways(void **state)
 
 /* Ids that end inside a character: U+FFFD for each longest part that begins one (the examples of
  * the Unicode standard, table 3-8 to 3-11). */
-static void parts_of_characters_are_replaced(void **state)
+TEST(parts_of_characters_are_replaced)
 {
-    (void)state;
     static const struct {
         const char *bytes, *text;
     } cases[] = {
@@ -299,9 +288,8 @@ static void parts_of_characters_are_replaced(void **state)
 
 /* --- looking and refusing --- */
 
-static void roles_and_ids(void **state)
+TEST(roles_and_ids)
 {
-    (void)state;
     cs_tokenizer *t = small_bpe();
     assert_int_equal(cs_tokenizer_model(t), CS_TOKENS_BPE);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), 0);
@@ -327,9 +315,8 @@ static void roles_and_ids(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void bad_ids_and_bytes_are_named(void **state)
+TEST(bad_ids_and_bytes_are_named)
 {
-    (void)state;
     cs_tokenizer *t = small_bpe();
     int32_t *ids = NULL;
     int64_t count = 0, size = 0;
@@ -345,9 +332,8 @@ static void bad_ids_and_bytes_are_named(void **state)
 }
 
 /* Of added tokens that begin at one place, the longest; of others, the leftmost. */
-static void the_longest_added_token_is_taken(void **state)
+TEST(the_longest_added_token_is_taken)
 {
-    (void)state;
     static const char *const special[] = {"<a>", "<a>b", "b<", "<a>bcd"};
     static const struct {
         const char *text;
@@ -375,9 +361,8 @@ static void the_longest_added_token_is_taken(void **state)
 /* --- encoder --- */
 
 /* What came before does not matter, nor whether a piece is short enough to be kept. */
-static void the_cache_changes_nothing(void **state)
+TEST(the_cache_changes_nothing)
 {
-    (void)state;
     cs_tokenizer *t = small_bpe();
     cs_encoder e;
     cs_encoder_init(&e, t);
@@ -400,9 +385,8 @@ static void the_cache_changes_nothing(void **state)
 }
 
 /* Greedy merging by plain search, for pieces of any length. */
-static void merges_are_those_of_plain_search(void **state)
+TEST(merges_are_those_of_plain_search)
 {
-    (void)state;
     enum { BYTES = 400, MERGES = 60, LETTERS = 3 };
     for (uint64_t trial = 0; trial < 200; ++trial) {
         cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, trial);
@@ -462,24 +446,4 @@ static void merges_are_those_of_plain_search(void **state)
         cs_bpe_scratch_free(&scratch);
         cs_bpe_free(&bpe);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(golden_ids),
-        TEST_IN_DIR(written_file_is_the_one_read),
-        cmocka_unit_test(texts_are_cut_as_documented),
-        cmocka_unit_test(the_longest_added_token_is_taken),
-        cmocka_unit_test(bpe_gives_every_text_back),
-        cmocka_unit_test(bpe_gives_random_unicode_back),
-        cmocka_unit_test(bpe_gives_every_character_back),
-        cmocka_unit_test(byte_characters_go_both_ways),
-        cmocka_unit_test(parts_of_characters_are_replaced),
-        cmocka_unit_test(roles_and_ids),
-        cmocka_unit_test(bad_ids_and_bytes_are_named),
-        cmocka_unit_test(the_cache_changes_nothing),
-        cmocka_unit_test(merges_are_those_of_plain_search),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

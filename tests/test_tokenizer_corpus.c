@@ -1,13 +1,7 @@
 /* Corpora over tokenizers, tokenizers of corpora, visits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/status.h"
@@ -15,6 +9,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/bpe_train.h"
 #include "text/tokenizer.h"
 #include "tokenizer_support.h"
@@ -24,7 +19,7 @@
 static const char verses[] = "a\tthe cat sat on the mat\nb\t \nb\tDon't: the \xC3\x89t\xC3\xA9 42\n"
                              "a\tthe the the\n";
 
-static void a_corpus_has_the_tokens_of_its_encoder(void **state)
+TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder)
 {
     cs_tokenizer *t = small_bpe();
     cs_corpus_options o = {.encoder = t, .test_share = -1, .min_tokens = 2};
@@ -56,7 +51,7 @@ static void a_corpus_has_the_tokens_of_its_encoder(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void a_word_list_keeps_the_ids_of_its_corpus(void **state)
+TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
 {
     static const cs_splitter_kind kind[] = {CS_SPLITTER_WORD, CS_SPLITTER_WHITESPACE,
                                             CS_SPLITTER_CHAR};
@@ -88,7 +83,7 @@ static void a_word_list_keeps_the_ids_of_its_corpus(void **state)
     }
 }
 
-static void special_tokens_are_not_added_twice(void **state)
+TEST_IN_DIR(special_tokens_are_not_added_twice)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     cs_corpus c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
@@ -101,7 +96,7 @@ static void special_tokens_are_not_added_twice(void **state)
     cs_corpus_free(&c);
 }
 
-static void a_corpus_of_ids_has_numbers_for_words(void **state)
+TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words)
 {
     const char *npy = in_dir(state, "ids.npy");
     assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}), CS_OK);
@@ -137,7 +132,7 @@ static cs_tokenizer *word_list(void **state, const char *words)
     return tokenizer_at(put(state, "w.json", json));
 }
 
-static void ids_of_an_array_are_the_numbers_of_a_tokenizer(void **state)
+TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
 {
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1, 1, 2, -1}, shifted[] = {2, 4, 3, 3, 4};
@@ -160,7 +155,7 @@ static void ids_of_an_array_are_the_numbers_of_a_tokenizer(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void ids_of_other_tokenizers_stay(void **state)
+TEST_IN_DIR(ids_of_other_tokenizers_stay)
 {
     static const char *const words[] = {
         "\"0\":2,\"1\":3,\"3\":4",  /* a hole */
@@ -181,7 +176,7 @@ static void ids_of_other_tokenizers_stay(void **state)
     }
 }
 
-static void every_allocation_of_the_numbers_failed(void **state)
+TEST_IN_DIR(every_allocation_of_the_numbers_failed)
 {
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1};
@@ -202,7 +197,7 @@ static void every_allocation_of_the_numbers_failed(void **state)
     cs_tokenizer_free(&t);
 }
 
-static void nothing_stands_around_a_text_without_post_processor(void **state)
+TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     cs_corpus c = loaded(put(state, "c.txt", "b a a\n"), &o);
@@ -248,7 +243,7 @@ static cs_status note(void *to, const char *text, int64_t size, bool held_out)
     return CS_OK;
 }
 
-static void visiting_hands_documents_over(void **state)
+TEST_IN_DIR(visiting_hands_documents_over)
 {
     const char *path = put(state, "c.tsv", verses);
     visit v = {.stop_at = -1};
@@ -267,20 +262,4 @@ static void visiting_hands_documents_over(void **state)
     const char *npy = in_dir(state, "ids.npy");
     assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){1}, (int32_t[]){0}), CS_OK);
     assert_fails(cs_corpus_visit(npy, NULL, note, &v), CS_ERR_INPUT, "token ids");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder),
-        TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus),
-        TEST_IN_DIR(special_tokens_are_not_added_twice),
-        TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words),
-        TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer),
-        TEST_IN_DIR(ids_of_other_tokenizers_stay),
-        TEST_IN_DIR(every_allocation_of_the_numbers_failed),
-        TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor),
-        TEST_IN_DIR(visiting_hands_documents_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* tokenizer.json: what is refused and how it is named, full disks, memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/status.h"
@@ -15,6 +9,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/bpe.h"
 #include "text/bpe_train.h"
 #include "text/tokenizer.h"
@@ -46,7 +41,7 @@ static void put_bytes(char *out, size_t room, int last)
     }
 }
 
-static void bad_bpe_files_are_named(void **state)
+TEST_IN_DIR(bad_bpe_files_are_named)
 {
     static const struct {
         const char *added, *normalizer, *pre, *post, *model, *vocab, *merges;
@@ -116,7 +111,7 @@ static void bad_bpe_files_are_named(void **state)
     }
 }
 
-static void bad_files_are_named(void **state)
+TEST_IN_DIR(bad_files_are_named)
 {
     static const struct {
         const char *content, *reason;
@@ -162,7 +157,7 @@ static cs_status write_small(const char *path)
     return status;
 }
 
-static void a_full_disk_leaves_nothing(void **state)
+TEST_IN_DIR(a_full_disk_leaves_nothing)
 {
     const char *path = in_dir(state, "t.json");
     assert_int_equal(on_full_disk(write_small, path, "t.json"), CS_ERR_IO);
@@ -193,7 +188,7 @@ static cs_status use(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST_IN_DIR(every_allocation_may_fail)
 {
     json_t *golden = NULL;
     assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
@@ -206,15 +201,4 @@ static void every_allocation_may_fail(void **state)
         fail_each_allocation(use, path);
     }
     json_decref(golden);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(bad_bpe_files_are_named),
-        TEST_IN_DIR(bad_files_are_named),
-        TEST_IN_DIR(a_full_disk_leaves_nothing),
-        TEST_IN_DIR(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

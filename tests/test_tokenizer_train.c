@@ -1,13 +1,7 @@
 /* BPE training: closed examples, the tie rule, plain training by recounting, determinism, what is
  * refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,6 +10,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
+#include "test.h"
 #include "text/bpe_train.h"
 #include "text/tokenizer.h"
 #include "tokenizer_support.h"
@@ -65,7 +60,7 @@ static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t roo
 
 /* By hand. "abab" x 2, " abab": (a,b) 6 times, (b,a) 3, (blank,a) 1; then (ab,ab) 3, then
  * (blank,abab) 1. */
-static void closed_examples(void **state)
+TEST_IN_DIR(closed_examples)
 {
     static const struct {
         const char *texts[5];
@@ -97,9 +92,8 @@ static void closed_examples(void **state)
     }
 }
 
-static void ids_are_special_tokens_bytes_merges(void **state)
+TEST(ids_are_special_tokens_bytes_merges)
 {
-    (void)state;
     static const char *const texts[] = {"abab", "abab", NULL}, *const special[] = {"<x>", "<s>"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 2};
@@ -124,9 +118,8 @@ static void ids_are_special_tokens_bytes_merges(void **state)
 }
 
 /* A pair that would spell a special token stays as it is, so that no text becomes one. */
-static void special_tokens_are_not_learned(void **state)
+TEST(special_tokens_are_not_learned)
 {
-    (void)state;
     static const char *const texts[] = {"abc", "abc", "ab", NULL}, *const special[] = {"ab"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 1};
@@ -205,7 +198,7 @@ static void join(plain *p, int32_t a, int32_t b)
     }
 }
 
-static void training_is_that_of_recounting(void **state)
+TEST_IN_DIR(training_is_that_of_recounting)
 {
     static plain p;
     static char text[PIECES][LENGTH + 1];
@@ -268,7 +261,7 @@ static cs_status each_random(void *from, cs_text_take take, void *to)
     return status;
 }
 
-static void the_number_of_threads_does_not_matter(void **state)
+TEST_IN_DIR(the_number_of_threads_does_not_matter)
 {
     uint64_t seed = 2;
     char *first = NULL, *other = NULL;
@@ -304,9 +297,8 @@ static cs_status failing_source(void *from, cs_text_take take, void *to)
     return status == CS_OK ? cs_fail(CS_ERR_IO, "the tape tore") : status;
 }
 
-static void bad_options_are_named(void **state)
+TEST(bad_options_are_named)
 {
-    (void)state;
     static const char *const twice[] = {"<s>", "<s>"}, *const empty[] = {""},
                              *const odd[] = {"\xFF"}, *const nothing[] = {NULL},
                              *const texts[] = {"a", NULL};
@@ -346,9 +338,8 @@ static cs_status train_english(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(train_english, "");
 }
 
@@ -365,23 +356,7 @@ static cs_status train_interrupted(const char *path)
     return status;
 }
 
-static void an_interrupt_ends_training(void **state)
+TEST(an_interrupt_ends_training)
 {
-    (void)state;
     assert_int_equal(in_child(train_interrupted, "", ""), CS_ERR_INTERRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(closed_examples),
-        cmocka_unit_test(ids_are_special_tokens_bytes_merges),
-        cmocka_unit_test(special_tokens_are_not_learned),
-        TEST_IN_DIR(training_is_that_of_recounting),
-        TEST_IN_DIR(the_number_of_threads_does_not_matter),
-        cmocka_unit_test(bad_options_are_named),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(an_interrupt_ends_training),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

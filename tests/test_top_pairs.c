@@ -1,19 +1,14 @@
 /* linalg: the largest inner products against all of them, sorted. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg/top_pairs.h"
 #include "linalg_support.h"
+#include "test.h"
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
@@ -70,9 +65,8 @@ static cs_pair *all_pairs(const float *x, int64_t n, int64_t d, bool cosine, boo
 }
 
 /* Exact products: the very pairs, ties included, for every K, size and number of threads. */
-static void ties_are_in_order(void **state)
+TEST(ties_are_in_order)
 {
-    (void)state;
     static const int64_t size[][2] = {{1, 3}, {2, 1}, {31, 4}, {32, 7}, {130, 5}, {300, 3}};
     for (int c = 0; c < 6; ++c) {
         int64_t n = size[c][0], d = size[c][1];
@@ -100,9 +94,8 @@ static void ties_are_in_order(void **state)
 
 /* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 with
  * room for 17,000. */
-static void bounds_lose_nothing(void **state)
+TEST(bounds_lose_nothing)
 {
-    (void)state;
     const int64_t n = 901, d = 6;
     float *x = whole_rows(n, d, 7);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
@@ -122,9 +115,8 @@ static void bounds_lose_nothing(void **state)
 }
 
 /* Three values alone, so that every bound ties with pairs that are wanted; rows of five steps. */
-static void ties_at_a_bound_are_kept(void **state)
+TEST(ties_at_a_bound_are_kept)
 {
-    (void)state;
     enum { ROWS = 1100, COLS = 600 };
     float *x = cs_alloc(ROWS * COLS, sizeof *x);
     assert_non_null(x);
@@ -154,9 +146,8 @@ static void ties_at_a_bound_are_kept(void **state)
 }
 
 /* Cosines: values within the bound, mean and quantiles of all pairs. */
-static void cosines_mean_and_quantiles(void **state)
+TEST(cosines_mean_and_quantiles)
 {
-    (void)state;
     const int64_t n = 260, d = 300;
     float *x = normal_rows(n, d, 11);
     for (int64_t k = 0; k < d; ++k) {
@@ -197,9 +188,8 @@ static void cosines_mean_and_quantiles(void **state)
     cs_free(x);
 }
 
-static void same_bits_for_any_threads(void **state)
+TEST(same_bits_for_any_threads)
 {
-    (void)state;
     const int64_t n = 700, d = 70;
     float *x = normal_rows(n, d, 13);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
@@ -222,9 +212,8 @@ static void same_bits_for_any_threads(void **state)
     cs_free(x);
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     float *x = normal_rows(50, 8, 17);
     cs_rows rows = cs_rows_of_f32(50, 8, x, "states.npy");
     const double outside = 1.5;
@@ -259,19 +248,7 @@ static cs_status some_pairs(const char *path)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation(some_pairs, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ties_are_in_order),         cmocka_unit_test(bounds_lose_nothing),
-        cmocka_unit_test(ties_at_a_bound_are_kept),  cmocka_unit_test(cosines_mean_and_quantiles),
-        cmocka_unit_test(same_bits_for_any_threads), cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

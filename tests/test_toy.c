@@ -1,18 +1,14 @@
 /* toy: golden spectra by three roads, and their agreement beyond the golden set. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/mem.h"
 #include "linalg_support.h"
 #include "plan/spec.h"
+#include "test.h"
 #include "toy_support.h"
 
 /* --- golden spectra --- */
@@ -127,9 +123,8 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
     cs_labelled_free(&m);
 }
 
-static void golden_spectra_by_every_road(void **state)
+TEST(golden_spectra_by_every_road)
 {
-    (void)state;
     json_t *list = json_load_file("tests/golden/toy_spectra.json", 0, NULL);
     assert_non_null(list); /* tests run from the root of the repository */
     assert_int_equal(json_array_size(list), 120);
@@ -220,9 +215,8 @@ static int compare_roads(const cs_toy *toy)
     return known;
 }
 
-static void roads_agree_with_prefixes_weights_and_given_targets(void **state)
+TEST(roads_agree_with_prefixes_weights_and_given_targets)
 {
-    (void)state;
     int compared = 0, known = 0;
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
         for (int variant = 0; variant < 24; ++variant) {
@@ -246,9 +240,8 @@ static void roads_agree_with_prefixes_weights_and_given_targets(void **state)
     assert_true(compared == 24 * 23 && known > compared / 2);
 }
 
-static void nothing_unmasked_and_one_position(void **state)
+TEST(nothing_unmasked_and_one_position)
 {
-    (void)state;
     const char *const specs[] = {
         "variable-masked:unmasked=0:2,empty-prefix=shared",
         "variable-masked:unmasked=0:2,empty-prefix=class",
@@ -278,9 +271,8 @@ static void nothing_unmasked_and_one_position(void **state)
 }
 
 /* Small lengths write B out, larger ones use its symmetry: both against the formulas. */
-static void invariant_spectra_at_larger_lengths(void **state)
+TEST(invariant_spectra_at_larger_lengths)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
         for (int64_t s = 8; s <= 24; s += 4) {
             for (int prefix = 0; prefix < 3; ++prefix) {
@@ -299,9 +291,8 @@ static void invariant_spectra_at_larger_lengths(void **state)
     }
 }
 
-static void millions_of_classes_and_positions(void **state)
+TEST(millions_of_classes_and_positions)
 {
-    (void)state;
     cs_toy toy = toy_of("diverse-ar:t=2", 1000000, 64, 50000);
     cs_toy_spectrum reduced = toy_run(cs_toy_reduce, &toy), formula = toy_run(cs_toy_closed, &toy);
     expect_spectra_agree(&reduced, &formula);
@@ -325,9 +316,8 @@ static void millions_of_classes_and_positions(void **state)
 }
 
 /* A matrix beyond the dense limit goes through a Gram matrix: rows above columns and below. */
-static void large_enumerations_use_the_gram_matrix(void **state)
+TEST(large_enumerations_use_the_gram_matrix)
 {
-    (void)state;
     const cs_toy toys[] = {toy_of("masked:unmasked=4", 8, 6, 4), /* 30,720 x 192 */
                            toy_of("masked:unmasked=0,empty-prefix=class", 100, 20, 25)};
     for (int i = 0; i < 2; ++i) {
@@ -342,9 +332,8 @@ static void large_enumerations_use_the_gram_matrix(void **state)
 }
 
 /* Literal sets of one class do not collide: the same spectrum as disjoint ones. */
-static void literal_sets_of_one_class_are_disjoint(void **state)
+TEST(literal_sets_of_one_class_are_disjoint)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
         cs_toy toy = toy_of(objectives[i].spec, 1, 4, 3);
         cs_toy_spectrum disjoint = toy_run(toy_enumerate, &toy);
@@ -354,18 +343,4 @@ static void literal_sets_of_one_class_are_disjoint(void **state)
         cs_toy_spectrum_free(&disjoint);
         cs_toy_spectrum_free(&literal);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_spectra_by_every_road),
-        cmocka_unit_test(roads_agree_with_prefixes_weights_and_given_targets),
-        cmocka_unit_test(nothing_unmasked_and_one_position),
-        cmocka_unit_test(invariant_spectra_at_larger_lengths),
-        cmocka_unit_test(millions_of_classes_and_positions),
-        cmocka_unit_test(large_enumerations_use_the_gram_matrix),
-        cmocka_unit_test(literal_sets_of_one_class_are_disjoint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

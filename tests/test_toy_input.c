@@ -1,16 +1,11 @@
 /* toy: plan files, bad input, failed allocations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg_support.h"
 #include "plan/plan_file.h"
+#include "test.h"
 #include "toy_support.h"
 
 /* --- plans from files --- */
@@ -71,9 +66,8 @@ static double squared_norm(const cs_toy *toy)
     return sum;
 }
 
-static void random_plan_files_reduce(void **state)
+TEST(random_plan_files_reduce)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 60; ++seed) {
         int64_t s = 2 + (int64_t)(seed % 4);
         cs_plan_file file = random_file(seed, s);
@@ -103,9 +97,8 @@ static void random_plan_files_reduce(void **state)
 
 /* --- bad input --- */
 
-static void bad_toys_are_named(void **state)
+TEST(bad_toys_are_named)
 {
-    (void)state;
     const struct {
         const char *spec;
         int64_t classes, length, tokens;
@@ -144,9 +137,8 @@ static void bad_toys_are_named(void **state)
     expect_reason("literal token sets");
 }
 
-static void astronomic_enumerations_are_refused(void **state)
+TEST(astronomic_enumerations_are_refused)
 {
-    (void)state;
     cs_labelled m;
     cs_toy_spectrum out;
     double rows, cols, nnz;
@@ -169,9 +161,8 @@ static void astronomic_enumerations_are_refused(void **state)
     expect_reason("is too large for a full spectrum");
 }
 
-static void failed_allocations_are_reported(void **state)
+TEST(failed_allocations_are_reported)
 {
-    (void)state;
     const char *const specs[] = {"group-ar:t=2,empty-prefix=shared", "masked:unmasked=2",
                                  "gvp:segmentation=mixed,groups=2", "diverse-ar:t=2"};
     const toy_road roads[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
@@ -194,15 +185,4 @@ static void failed_allocations_are_reported(void **state)
             cs_reason_clear();
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_plan_files_reduce),
-        cmocka_unit_test(bad_toys_are_named),
-        cmocka_unit_test(astronomic_enumerations_are_refused),
-        cmocka_unit_test(failed_allocations_are_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

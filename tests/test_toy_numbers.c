@@ -1,16 +1,11 @@
 /* toy: the numbers quoted in theory.md 5, and any length. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
+#include "test.h"
 #include "toy_support.h"
 
 /* --- numbers of theory.md 5 --- */
@@ -34,9 +29,8 @@ static double next_token_weight(const cs_toy *toy)
 
 /* Tail = sum_{j >= 2} sigma_j^4 per class at s = 128, and the weight on the next token, to the
  * digits printed. */
-static void heavy_tails_beat_windows(void **state)
+TEST(heavy_tails_beat_windows)
 {
-    (void)state;
     const struct {
         const char *spec;
         double tail, tail_digit, next;
@@ -69,9 +63,8 @@ static void heavy_tails_beat_windows(void **state)
 
 /* 1 - sigma_2^2 ~ pi^2 (t^2-1)/(12 s^2), sum sigma^2 ~ s/t, sum sigma^4 ~ s (2t^2+1)/(3t^3): 2.5%
  * at s = 400. */
-static void windows_follow_their_asymptotics(void **state)
+TEST(windows_follow_their_asymptotics)
 {
-    (void)state;
     const double pi = 3.14159265358979323846, s = 400;
     const char *const names[] = {"diverse-ar", "group-ar"};
     for (int n = 0; n < 2; ++n) {
@@ -99,9 +92,8 @@ static double second(const char *spec, int64_t s)
     return sigma;
 }
 
-static void quoted_values(void **state)
+TEST(quoted_values)
 {
-    (void)state;
     assert_true(fabs(second("group-ar:t=2", 6) - 0.93969) < 5e-6);
     /* LA 5.1 calls Eq. 6 equivalent to Eq. 3. */
     assert_true(fabs(second("group-ar:t=2", 3) - 0.5) < 1e-15);
@@ -132,9 +124,8 @@ static void quoted_values(void **state)
 
 /* The sizes allocate nothing and the spectrum is summed without storing the law of |S|; it meets
  * the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst case. */
-static void any_length_takes_no_memory(void **state)
+TEST(any_length_takes_no_memory)
 {
-    (void)state;
     const int64_t s = (int64_t)1 << 24;
     const char *const specs[] = {"permuted-ar", "variable-masked:unmasked=1:10000000",
                                  "masked:mask-ratio=0.15", "gvp:segmentation=fixed,groups=7"};
@@ -156,15 +147,4 @@ static void any_length_takes_no_memory(void **state)
         cs_toy_spectrum_free(&reduced);
         cs_toy_spectrum_free(&closed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heavy_tails_beat_windows),
-        cmocka_unit_test(windows_follow_their_asymptotics),
-        cmocka_unit_test(quoted_values),
-        cmocka_unit_test(any_length_takes_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
 /* The trade-off of theory.md 5: the heavy-tail table at s = 128, and the frontier against all
  * mixtures of two lengths. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include "analysis/tradeoff.h"
+#include "analysis/theorems/tradeoff.h"
 #include "plan/spec.h"
+#include "test.h"
 
 /* Figures of docs/theory.md, printed to two or three digits: agreement to half a unit of the last
  * one. */
-static void heavy_tails_at_128(void **state)
+TEST(heavy_tails_at_128)
 {
-    (void)state;
     const struct {
         const char *spec;
         double tail, tail_unit, next, next_unit;
@@ -41,9 +35,8 @@ static void heavy_tails_at_128(void **state)
 
 /* No mixture of any two lengths lies below the frontier, and its vertices are points of their own.
  */
-static void frontier_bounds_all_mixtures(void **state)
+TEST(frontier_bounds_all_mixtures)
 {
-    (void)state;
     enum { S = 24 };
     int64_t m[S], count = 0;
     assert_int_equal(cs_frontier(S, m, &count), CS_OK);
@@ -70,13 +63,4 @@ static void frontier_bounds_all_mixtures(void **state)
     }
     assert_int_equal(cs_frontier(1, m, &count), CS_ERR_USAGE);
     cs_reason_clear();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heavy_tails_at_128),
-        cmocka_unit_test(frontier_bounds_all_mixtures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

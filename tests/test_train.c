@@ -1,23 +1,18 @@
 /* The training loop: schedules, order of examples, target masses, determinism over threads, one
  * batch learnt by heart in every form. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
-#include "cli/train_corpus.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "plan/pairs.h"
 #include "small_corpus.h"
+#include "test.h"
 #include "train/examples.h"
+#include "train/specials.h"
 #include "train_support.h"
 
 /* --- schedules ---------------------------------------------------------------------------------*/
@@ -34,9 +29,8 @@ static void near(double x, double y)
     }
 }
 
-static void test_schedule_corners(void **state)
+TEST(test_schedule_corners)
 {
-    (void)state;
     for (int i = 0; i < 4; ++i) {
         cs_schedule schedule = (cs_schedule)i, found;
         double last = schedule == CS_SCHEDULE_CONSTANT ? 8.0 : 2.0;
@@ -60,9 +54,8 @@ static void test_schedule_corners(void **state)
     assert_fails(cs_schedule_by_name("step", &(cs_schedule){0}), CS_ERR_USAGE, "'step'");
 }
 
-static void test_schedule_warmup(void **state)
+TEST(test_schedule_warmup)
 {
-    (void)state;
     assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_ONE_CYCLE, 1001), 500);
     assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_LINEAR, 125000), 10000);
     assert_int_equal(cs_schedule_warmup(CS_SCHEDULE_COSINE, 10), 0);
@@ -78,9 +71,8 @@ static int64_t at_of(cs_examples *e, int64_t n)
 
 /* --- examples ----------------------------------------------------------------------------------*/
 
-static void test_epochs_are_permutations(void **state)
+TEST(test_epochs_are_permutations)
 {
-    (void)state;
     recipe r = {0};
     training t = make_training(&r, NULL);
     cs_examples e = {0}, again = {0};
@@ -121,9 +113,8 @@ static void test_epochs_are_permutations(void **state)
 
 /* Groups of 4 over epochs of a length that is no multiple of 4: each example once an epoch, and
  * less padding than in an order that does not look at lengths. */
-static void test_groups_of_like_length(void **state)
+TEST(test_groups_of_like_length)
 {
-    (void)state;
     recipe r = {.documents = 60};
     training t = make_training(&r, NULL);
     cs_examples e = {0}, plain = {0};
@@ -154,9 +145,8 @@ static void test_groups_of_like_length(void **state)
     free_training(&t);
 }
 
-static void test_packing(void **state)
+TEST(test_packing)
 {
-    (void)state;
     recipe r = {0};
     training t = make_training(&r, NULL);
     cs_examples e = {0};
@@ -216,9 +206,8 @@ static void check_mass(cs_objective_kind kind)
     free_training(&t);
 }
 
-static void test_target_masses(void **state)
+TEST(test_target_masses)
 {
-    (void)state;
     check_mass(CS_OBJ_AR);
     check_mass(CS_OBJ_DIVERSE_AR);
     check_mass(CS_OBJ_VARIABLE_MASKED);
@@ -227,9 +216,8 @@ static void test_target_masses(void **state)
 
 /* Special tokens take ids 0..4 and keep the tokens that spelled them; the others keep their order.
  */
-static void test_specials_first(void **state)
+TEST(test_specials_first)
 {
-    (void)state;
     const int64_t length[] = {6};
     static const char *const spelled[] = {"<unk>", "the", "<mask>", "a"};
     cs_corpus c = small_corpus(1, length, 4, 0, 1);
@@ -267,7 +255,7 @@ static const char *const files[] = {"model.safetensors", "config.json", "tokeniz
                                     "checkpoint-12/optimizer.safetensors",
                                     "checkpoint-12/trainer.json"};
 
-static void test_threads(void **state)
+TEST_IN_DIR(test_threads)
 {
     const char *dir[3];
     for (int i = 0; i < 3; ++i) {
@@ -288,7 +276,7 @@ static void test_threads(void **state)
 }
 
 /* Two micro-batches of 4 are one batch of 8 but for the order of sums. */
-static void test_accumulation(void **state)
+TEST_IN_DIR(test_accumulation)
 {
     double loss[2];
     for (int i = 0; i < 2; ++i) {
@@ -307,7 +295,7 @@ static void test_accumulation(void **state)
 
 /* As on a GPU: batches padded to one shape, norms and losses read at rows of the log alone. The
  * numbers are those of the other way but for the order of sums over padding. */
-static void test_asynchronous(void **state)
+TEST_IN_DIR(test_asynchronous)
 {
     static const cs_objective_kind kinds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_GVP};
     for (int i = 0; i < 6; ++i) {
@@ -327,7 +315,7 @@ static void test_asynchronous(void **state)
     }
 }
 
-static void test_log(void **state)
+TEST_IN_DIR(test_log)
 {
     recipe r = {0};
     const char *dir = in_dir(state, "log");
@@ -362,7 +350,7 @@ static void test_log(void **state)
 /* A fresh model's loss is that of the uniform guess: its logits have a standard deviation of
  * init_range sqrt(width) = 0.08, which the mean over more than 20 events makes 0.02, and half their
  * variance, 0.003, adds. */
-static void test_first_loss(void **state)
+TEST_IN_DIR(test_first_loss)
 {
     recipe r = {0};
     training t = make_training(&r, in_dir(state, "first"));
@@ -376,7 +364,7 @@ static void test_first_loss(void **state)
 
 /* So is that of linear attention, under either pooling: a first logit's standard deviation is at
  * most init_range sqrt(width) = 0.08 in texts of all positions, and half its variance adds. */
-static void test_first_loss_linear(void **state)
+TEST_IN_DIR(test_first_loss_linear)
 {
     for (int sum = 0; sum < 2; ++sum) {
         recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
@@ -416,7 +404,7 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     free_training(&t);
 }
 
-static void test_by_heart(void **state)
+TEST_IN_DIR(test_by_heart)
 {
     const double bound = -log(0.9);
     static const cs_objective_kind two_stream[] = {CS_OBJ_DIVERSE_AR, CS_OBJ_OFFSET_AR,
@@ -438,30 +426,8 @@ static void test_by_heart(void **state)
 /* The spectral loss of factor 2 is -sum sigma_j^2 at best, over as many singular values as the
  * width has room for. Every prefix here is followed by one token of its own: 20 events, sigma = 1
  * for each, so the best is -20; below -10 more than half of the spectrum has been found. */
-static void test_spectral_by_heart(void **state)
+TEST_IN_DIR(test_spectral_by_heart)
 {
     learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR, .loss = CS_LOSS_SPECTRAL}, 400,
           -10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schedule_corners),
-        cmocka_unit_test(test_schedule_warmup),
-        cmocka_unit_test(test_epochs_are_permutations),
-        cmocka_unit_test(test_groups_of_like_length),
-        cmocka_unit_test(test_packing),
-        cmocka_unit_test(test_target_masses),
-        cmocka_unit_test(test_specials_first),
-        TEST_IN_DIR(test_threads),
-        TEST_IN_DIR(test_accumulation),
-        TEST_IN_DIR(test_asynchronous),
-        TEST_IN_DIR(test_log),
-        TEST_IN_DIR(test_first_loss),
-        TEST_IN_DIR(test_first_loss_linear),
-        TEST_IN_DIR(test_by_heart),
-        TEST_IN_DIR(test_spectral_by_heart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

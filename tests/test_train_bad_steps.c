@@ -1,16 +1,11 @@
 /* Training: gradients and values that are not finite. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
+#include "test.h"
 #include "train/checkpoint.h"
 #include "train_support.h"
 
@@ -42,7 +37,7 @@ static void corrupt(void *ctx, const char *stage, int64_t done, int64_t total)
     }
 }
 
-static void test_bad_steps_are_skipped(void **state)
+TEST_IN_DIR(test_bad_steps_are_skipped)
 {
     recipe r = {0};
     float before[16], value[16];
@@ -57,7 +52,7 @@ static void test_bad_steps_are_skipped(void **state)
     free_training(&t);
 }
 
-static void test_bad_limit(void **state)
+TEST_IN_DIR(test_bad_limit)
 {
     recipe r = {0};
     float before[16], value[16];
@@ -94,7 +89,7 @@ static void test_bad_limit(void **state)
 }
 
 /* Norms that are read late: the steps in a row are found all the same, whatever came after them. */
-static void test_bad_limit_read_late(void **state)
+TEST_IN_DIR(test_bad_limit_read_late)
 {
     recipe r = {0};
     cs_train_result result;
@@ -110,7 +105,7 @@ static void test_bad_limit_read_late(void **state)
 }
 
 /* A rate so large that values overflow: the run ends, nothing infinite is saved. */
-static void test_divergence(void **state)
+TEST_IN_DIR(test_divergence)
 {
     recipe r = {0};
     cs_train_result result;
@@ -124,7 +119,7 @@ static void test_divergence(void **state)
 }
 
 /* Too few steps for bad_limit: the last ones were skipped, and no model comes of it. */
-static void test_bad_end(void **state)
+TEST_IN_DIR(test_bad_end)
 {
     recipe r = {0};
     cs_train_result result;
@@ -140,7 +135,7 @@ static void test_bad_end(void **state)
     free_training(&t);
 }
 
-static void test_infinite_model_is_not_trained(void **state)
+TEST_IN_DIR(test_infinite_model_is_not_trained)
 {
     recipe r = {0};
     cs_train_result result;
@@ -155,7 +150,7 @@ static void test_infinite_model_is_not_trained(void **state)
     free_training(&t);
 }
 
-static void test_infinite_value_is_not_saved(void **state)
+TEST_IN_DIR(test_infinite_value_is_not_saved)
 {
     recipe r = {0};
     float value[16] = {0};
@@ -170,18 +165,4 @@ static void test_infinite_value_is_not_saved(void **state)
     assert_int_equal(entries(state), 0);
     json_decref(run);
     free_training(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(test_bad_steps_are_skipped),
-        TEST_IN_DIR(test_bad_limit),
-        TEST_IN_DIR(test_bad_limit_read_late),
-        TEST_IN_DIR(test_divergence),
-        TEST_IN_DIR(test_bad_end),
-        TEST_IN_DIR(test_infinite_model_is_not_trained),
-        TEST_IN_DIR(test_infinite_value_is_not_saved),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,14 @@
  * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
  * skipped step. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/table.h"
 #include "io_support.h"
+#include "test.h"
 #include "train/checkpoint.h"
 #include "train/trainer_private.h"
 #include "train_support.h"
@@ -104,7 +99,7 @@ static cs_batch batch_of(hand *h, int64_t first, int64_t row, int64_t count, int
         int64_t at = 0;
         ok(cs_examples_at(&h->examples, first + i, &at));
         example[i] = (cs_example){h->examples.token + h->examples.start[at], h->examples.length[at],
-                                  row + i};
+                                  row + i, NULL};
     }
     ok(cs_batch_build(&h->t.options.task, &h->t.model.config, example, count, h->t.options.seed,
                       step, NULL, &batch));
@@ -228,9 +223,8 @@ static void check_update(const cs_params *p, moments *s, int64_t step, double no
     }
 }
 
-static void test_steps_by_hand(void **state)
+TEST(test_steps_by_hand)
 {
-    (void)state;
     training t = make();
     cs_trainer run;
     hand h;
@@ -265,9 +259,8 @@ static void test_steps_by_hand(void **state)
 
 /* What the steps above were held against does differ from step to step and from micro-batch to
  * micro-batch. */
-static void test_plans_and_dropout_differ(void **state)
+TEST(test_plans_and_dropout_differ)
 {
-    (void)state;
     hand h;
     begin(&h, false);
     cs_batch one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
@@ -289,9 +282,8 @@ static void test_plans_and_dropout_differ(void **state)
 /* --- evaluation --------------------------------------------------------------------------------*/
 
 /* Two whole batches and what is left, up to eval_batches of them. */
-static void test_evaluation_by_hand(void **state)
+TEST(test_evaluation_by_hand)
 {
-    (void)state;
     training t = make();
     hand h;
     begin(&h, true);
@@ -323,9 +315,8 @@ static void test_evaluation_by_hand(void **state)
 
 /* Groups of like lengths do not come shortest first: their order is that of a shuffle, another in
  * another epoch. */
-static void test_groups_are_shuffled(void **state)
+TEST(test_groups_are_shuffled)
 {
-    (void)state;
     recipe r = {.documents = 60};
     training t = make_training(&r, NULL);
     const cs_examples_options wanted = {
@@ -367,9 +358,8 @@ static training make_rare(const char *dir)
 }
 
 /* Norms that no step wrote are read by none: they are not-a-number here. */
-static void test_unwritten_norms(void **state)
+TEST(test_unwritten_norms)
 {
-    (void)state;
     double poison[CS_NORMS];
     int64_t steps = 0, empty = 0;
     training t = make_rare(NULL);
@@ -397,7 +387,7 @@ static void test_unwritten_norms(void **state)
 
 /* The log of a run now and of one whose batches keep one shape: empty cells in the same rows, the
  * same numbers in the others but for the order of sums. */
-static void test_log_of_empty_steps(void **state)
+TEST_IN_DIR(test_log_of_empty_steps)
 {
     cs_table log[2] = {{0}};
     int empty = 0;
@@ -440,9 +430,8 @@ static void set_gain(training *t, float first)
 
 /* Nothing asks for numbers in 150 steps: two bad ones early are counted all the same, before 64
  * others have taken their places. */
-static void test_norms_are_read_in_time(void **state)
+TEST(test_norms_are_read_in_time)
 {
-    (void)state;
     recipe r = {0};
     training t = make_training(&r, NULL);
     cs_trainer run;
@@ -464,7 +453,7 @@ static void test_norms_are_read_in_time(void **state)
 }
 
 /* The same through the loop, with a row of the log every 70 steps. */
-static void test_rare_log(void **state)
+TEST_IN_DIR(test_rare_log)
 {
     recipe r = {0};
     training t = make_training(&r, in_dir(state, "run"));
@@ -520,7 +509,7 @@ static cs_status train_and_stop(const char *path)
     return status;
 }
 
-static void test_stop_after_a_skipped_step(void **state)
+TEST_IN_DIR(test_stop_after_a_skipped_step)
 {
     recipe r = {0};
     cs_train_state kept = {0};
@@ -554,9 +543,8 @@ static void refused(int64_t steps, int64_t accumulate, const char *reason)
 }
 
 /* Beyond them the key of dropout would repeat. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [1, 4294967295]");
     refused(12, 65536, "accumulate 65536 is not in [1, 65535]");
     recipe r = {0};
@@ -567,21 +555,4 @@ static void test_limits(void **state)
     start(&t, &run);
     cs_trainer_free(&run);
     free_training(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_by_hand),
-        cmocka_unit_test(test_plans_and_dropout_differ),
-        cmocka_unit_test(test_evaluation_by_hand),
-        cmocka_unit_test(test_groups_are_shuffled),
-        cmocka_unit_test(test_unwritten_norms),
-        TEST_IN_DIR(test_log_of_empty_steps),
-        cmocka_unit_test(test_norms_are_read_in_time),
-        TEST_IN_DIR(test_rare_log),
-        TEST_IN_DIR(test_stop_after_a_skipped_step),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

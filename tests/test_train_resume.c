@@ -1,11 +1,7 @@
 /* Checkpoints: runs that are interrupted or killed, and are resumed; damaged, foreign and
  * unfinished checkpoints; a full disk. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
+#include "test.h"
 #include "train/checkpoint.h"
-#include "train/log.h"
+#include "train/log_private.h"
 #include "train_support.h"
 
 static const char *const final_files[] = {
@@ -113,7 +108,7 @@ static void resume_all(const recipe *r, const char *dir)
 
 /* Stopped at random steps, twice each, by an interrupt or a kill; the rest is trained with another
  * number of threads. */
-static void test_resume_equals_uninterrupted(void **state)
+TEST_IN_DIR(test_resume_equals_uninterrupted)
 {
     static const cs_objective_kind kinds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_DIVERSE_AR};
     cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, 0);
@@ -142,7 +137,7 @@ static void test_resume_equals_uninterrupted(void **state)
 }
 
 /* Interrupted by a time limit after the first step: no error, and the run is not finished. */
-static void test_time_limit(void **state)
+TEST_IN_DIR(test_time_limit)
 {
     recipe r = {0};
     const char *dir = in_dir(state, "late"), *whole = in_dir(state, "whole");
@@ -160,7 +155,7 @@ static void test_time_limit(void **state)
     assert_same_run(whole, dir);
 }
 
-static void test_two_are_kept(void **state)
+TEST_IN_DIR(test_two_are_kept)
 {
     recipe r = {0};
     training t = make_training(&r, in_dir(state, "run"));
@@ -196,7 +191,7 @@ static void test_two_are_kept(void **state)
 }
 
 /* A removal that ends halfway (here: at a file that is none) leaves no checkpoint without files. */
-static void test_torn_removal(void **state)
+TEST_IN_DIR(test_torn_removal)
 {
     int64_t last = 0, before = 0;
     assert_int_equal(mkdir(in_dir(state, "checkpoint-3"), 0777), 0);
@@ -207,7 +202,7 @@ static void test_torn_removal(void **state)
 }
 
 /* Under a constant rate a finished run may be given more steps, and is then a longer run. */
-static void test_more_steps(void **state)
+TEST_IN_DIR(test_more_steps)
 {
     recipe r = {0};
     for (int i = 0; i < 3; ++i) {
@@ -289,7 +284,7 @@ static void other_model(training *t)
     assert_int_equal(cs_model_init(&config, t->backend, true, &t->model), CS_OK);
 }
 
-static void test_other_settings(void **state)
+TEST_IN_DIR(test_other_settings)
 {
     recipe r = {0};
     training t = make_training(&r, in_dir(state, "run"));
@@ -322,7 +317,7 @@ static void unchanged(training *t)
     (void)t;
 }
 
-static void test_damage(void **state)
+TEST_IN_DIR(test_damage)
 {
     static const char *const name[] = {"model.safetensors", "config.json", "tokenizer.json",
                                        "optimizer.safetensors", "trainer.json"};
@@ -370,7 +365,7 @@ static cs_status train_there(const char *path)
     return status;
 }
 
-static void test_full_disk(void **state)
+TEST_IN_DIR(test_full_disk)
 {
     const char *dir = in_dir(state, "run");
     assert_int_equal(on_full_disk(train_there, dir, "checkpoint-4.partial"), CS_ERR_IO);
@@ -402,7 +397,7 @@ static cs_status save_and_restore(const char *path)
 }
 
 /* In memory where there is such a folder: each of some hundred failures syncs what was written. */
-static void test_memory(void **state)
+TEST_IN_DIR(test_memory)
 {
     recipe r = {0};
     char folder[] = "/dev/shm/cospec-train-XXXXXX";
@@ -418,7 +413,7 @@ static void test_memory(void **state)
     free_training(&t);
 }
 
-static void test_foreign_log(void **state)
+TEST_IN_DIR(test_foreign_log)
 {
     cs_log log = {0};
     const char text[] = "time,value\n1,2\n";
@@ -428,7 +423,7 @@ static void test_foreign_log(void **state)
 }
 
 /* A kill in the middle of a row, and rows behind the checkpoint. */
-static void test_torn_log(void **state)
+TEST_IN_DIR(test_torn_log)
 {
     cs_log log = {0};
     assert_int_equal(cs_log_open(*state, 0, &log), CS_OK);
@@ -443,22 +438,4 @@ static void test_torn_log(void **state)
     assert_content(in_dir(state, "log.csv"),
                    "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,"
                    "eval_loss,skipped\n2,0,1,0,0,0,0,,0\n4,0,1,0,0,0,0,,0\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST_IN_DIR(test_resume_equals_uninterrupted),
-        TEST_IN_DIR(test_time_limit),
-        TEST_IN_DIR(test_two_are_kept),
-        TEST_IN_DIR(test_torn_removal),
-        TEST_IN_DIR(test_more_steps),
-        TEST_IN_DIR(test_other_settings),
-        TEST_IN_DIR(test_damage),
-        TEST_IN_DIR(test_full_disk),
-        TEST_IN_DIR(test_memory),
-        TEST_IN_DIR(test_foreign_log),
-        TEST_IN_DIR(test_torn_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

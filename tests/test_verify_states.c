@@ -1,19 +1,14 @@
 /* A model's states against a reference file: parity with transformers on the golden models, what
  * differs is found, what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/model_kind.h"
-#include "analysis/verify_states.h"
+#include "infer/verify_states.h"
 #include "io_support.h"
 #include "model_support.h"
+#include "test.h"
+#include "train/model_kind.h"
 
 static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "bert"};
 
@@ -32,7 +27,7 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     must(cs_model_kind_read(dir, &model.config, &kind));
     assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
     cs_verify_options o = *options;
-    o.causal = cs_kind_is_causal(kind.kind) != o.causal;
+    o.causal = (kind.attention == CS_ATTENTION_CAUSAL) != o.causal;
     must(cs_npz_open(path, 0, &reference));
     must(cs_verify_states(&model, reference, &o, d, &count));
     cs_npz_close(reference);
@@ -41,9 +36,8 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     return count;
 }
 
-static void agrees_with_transformers(void **state)
+TEST(agrees_with_transformers)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof CLASS / sizeof *CLASS; ++c) {
         cs_state_difference d[8];
         assert_int_equal(verify(CLASS[c], &(cs_verify_options){0}, d), 4);
@@ -57,9 +51,8 @@ static void agrees_with_transformers(void **state)
 }
 
 /* What is different is found: the other attention, the last layer without its norm. */
-static void finds_what_differs(void **state)
+TEST(finds_what_differs)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof CLASS / sizeof *CLASS; ++c) {
         cs_state_difference d[8];
         assert_int_equal(verify(CLASS[c], &(cs_verify_options){.causal = true}, d), 4);
@@ -114,7 +107,7 @@ static cs_status verify_written(void **state, const bad_reference *r)
     return status;
 }
 
-static void bad_references(void **state)
+TEST_IN_DIR(bad_references)
 {
     const struct {
         bad_reference r;
@@ -150,9 +143,8 @@ static cs_status verify_once(const char *path)
     return cs_verify_states(&held, opened, &(cs_verify_options){.causal = true}, d, &count);
 }
 
-static void allocations(void **state)
+TEST(allocations)
 {
-    (void)state;
     cs_backend *backend = NULL;
     must(cs_backend_cpu(1, &backend));
     must(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
@@ -161,15 +153,4 @@ static void allocations(void **state)
     cs_npz_close(opened);
     cs_model_free(&held);
     cs_backend_free(&backend);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_transformers),
-        cmocka_unit_test(finds_what_differs),
-        TEST_IN_DIR(bad_references),
-        cmocka_unit_test(allocations),
-    };
-    return cmocka_run_group_tests_name("verify_states", tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cli/train_corpus.h"
 #include "small_corpus.h"
+#include "test.h"
 #include "texts_support.h"
+#include "train/specials.h"
 
 enum { WORDS = 30, MOST = 8, ROOM = 64 };
 

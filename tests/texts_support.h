@@ -1,7 +1,8 @@
-/* Small labelled texts made by hand, and a tokenizer of their words. Include after cmocka.h. */
+/* Small labelled texts made by hand, and a tokenizer of their words. */
 #ifndef CS_TESTS_TEXTS_SUPPORT_H
 #define CS_TESTS_TEXTS_SUPPORT_H
 
+#include "test.h"
 #include "text/labelled_text.h"
 #include "text/tokenizer.h"
 

@@ -1,14 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "theorem_43_support.h"
 
 #include "base/rng.h"
+#include "test.h"
 
 void make_text(world *w, uint64_t seed)
 {

@@ -1,8 +1,9 @@
-/* What the tests of Theorem 4.3 share. Include after cmocka.h. */
+/* What the tests of Theorem 4.3 share. */
 #ifndef CS_TESTS_THEOREM_43_SUPPORT_H
 #define CS_TESTS_THEOREM_43_SUPPORT_H
 
-#include "analysis/theorem_43.h"
+#include "analysis/theorems/theorem_43.h"
+#include "test.h"
 
 enum { VOCAB = 6, LONGEST = 7, TEXTS = 3 };
 

@@ -1,14 +1,9 @@
 /* Support of the tests of tokenizers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/status.h"
+#include "test.h"
 #include "tokenizer_support.h"
 
 cs_status english(void *from, cs_text_take take, void *to)

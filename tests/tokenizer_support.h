@@ -1,7 +1,8 @@
-/* What the tests of tokenizers share. Include after cmocka.h. */
+/* What the tests of tokenizers share. */
 #ifndef CS_TESTS_TOKENIZER_SUPPORT_H
 #define CS_TESTS_TOKENIZER_SUPPORT_H
 
+#include "test.h"
 #include "text/bpe_train.h"
 #include "text/tokenizer.h"
 

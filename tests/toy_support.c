@@ -1,15 +1,10 @@
 /* Spectra for the tests of toy. */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/spec.h"
+#include "test.h"
 #include "toy_support.h"
 
 cs_status toy_enumerate(const cs_toy *toy, cs_toy_spectrum *out)

@@ -1,16 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
-#include "cli/train_corpus.h"
 #include "io/file.h"
 #include "small_corpus.h"
+#include "test.h"
+#include "train/specials.h"
 #include "train_support.h"
 
 enum { WORDS = 24, LONGEST = 9, DOCUMENTS = 64 };

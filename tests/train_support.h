@@ -1,8 +1,9 @@
-/* Tiny training runs for the tests of the train room. Include after cmocka.h. */
+/* Tiny training runs for the tests of the train room. */
 #ifndef CS_TESTS_TRAIN_SUPPORT_H
 #define CS_TESTS_TRAIN_SUPPORT_H
 
 #include "model/model.h"
+#include "test.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/trainer.h"

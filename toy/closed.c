@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 #include "plan/gvp.h"
-#include "toy/spectrum.h"
+#include "toy/spectrum_private.h"
 
 enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };
 
@@ -43,7 +43,8 @@ static long double one_minus_power(long double log_base, int64_t n)
 
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
-/* q(0): 0 without an empty prefix and for objectives that always leave a token. */
+/* q(0): 0 without an empty prefix and for objectives that always leave a token; NaN where no
+ * formula is known. */
 static double empty_mass(const cs_toy *toy)
 {
     const cs_objective *o = &toy->objective;
@@ -64,8 +65,10 @@ static double empty_mass(const cs_toy *toy)
         double mean = (double)(o->unmasked_lo + o->unmasked_hi) / 2;
         return o->unmasked_lo != 0 ? 0 : mask ? 1 / count : s / (count * (s - mean));
     }
-    default:
+    case CS_OBJ_GVP:
         return 0;
+    default:
+        return NAN;
     }
 }
 
@@ -157,9 +160,7 @@ static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char *
                s <= MIXED_LIMIT) {
         double clamped;
         long double *last = cs_alloc(s + 1, sizeof *last);
-        if (!last) {
-            return CS_ERR_MEMORY;
-        }
+        if (!last) return CS_ERR_MEMORY;
         cs_gvp_last(o, s, last, &clamped);
         *source = lambda_mixed(toy, last, lambda);
         cs_free(last);
@@ -189,18 +190,15 @@ static cs_status closed_invariant(closed *c)
     case CS_OBJ_GVP:
         status = lambda_gvp(toy, &lambda, &c->source);
         break;
-    default:
+    case CS_OBJ_MASKED:
+    case CS_OBJ_VARIABLE_MASKED:
         c->source = lambda_masked(toy, &lambda);
+        break;
+    default: /* none is known */
+        break;
     }
-    if (status != CS_OK || !c->source) {
-        return status;
-    }
-    double empty = empty_mass(toy);
-    bool coupled = toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0;
-    cs_toy_values_add(&c->values, 1, coupled ? 1 : classes);
-    if (coupled) {
-        cs_toy_values_add(&c->values, sqrt(empty < 1 ? 1 - empty : 0), classes - 1);
-    }
+    if (status != CS_OK || !c->source) return status;
+    cs_toy_values_add_ones(&c->values, toy, empty_mass(toy), 1);
     cs_toy_values_add(&c->values, (double)sqrtl(lambda), classes * (s - 1));
     return CS_OK;
 }
@@ -222,20 +220,16 @@ static bool is_next_token(const cs_toy *toy)
 
 static void closed_ar(closed *c)
 {
-    int64_t s = c->toy->length, classes = c->toy->classes;
-    switch (c->toy->objective.empty_prefix) {
-    case CS_PREFIX_SHARED:
-        cs_toy_values_add(&c->values, 1, classes * (s - 1) + 1);
-        c->source = "ar, shared empty prefix: 1 x (r(s-1) + 1) in all (theory 5; LA prints rs)";
-        return;
-    case CS_PREFIX_CLASS:
-        cs_toy_values_add(&c->values, 1, classes * s);
-        c->source = "ar, class-tagged empty prefix: 1 x rs in all (LA Theorem 4.2)";
-        return;
-    default:
-        cs_toy_values_add(&c->values, 1, classes * (s - 1));
-        c->source = "ar: 1 x r(s-1) in all (theory 5; LA prints rs)";
-    }
+    static const char *const source[] = {
+        [CS_PREFIX_NONE] = "ar: 1 x r(s-1) in all (theory 5; LA prints rs)",
+        [CS_PREFIX_SHARED] =
+            "ar, shared empty prefix: 1 x (r(s-1) + 1) in all (theory 5; LA prints rs)",
+        [CS_PREFIX_CLASS] = "ar, class-tagged empty prefix: 1 x rs in all (LA Theorem 4.2)"};
+    const cs_empty_prefix prefix = c->toy->objective.empty_prefix;
+    int64_t classes = c->toy->classes, first = prefix == CS_PREFIX_SHARED ? 1 : classes;
+    cs_toy_values_add(&c->values, 1,
+                      classes * (c->toy->length - 1) + (prefix == CS_PREFIX_NONE ? 0 : first));
+    c->source = source[prefix];
 }
 
 /* The root of 3 sin(a x) = sin((a-2) x) next to j pi / a, a = 2s-3: |sin(a x)| <= 1/3 keeps it
@@ -295,47 +289,43 @@ static void closed_fixed(closed *c)
 static void closed_given(closed *c)
 {
     const cs_toy *toy = c->toy;
-    bool fixed = cs_objective_table(toy->objective.kind)->fixed_order;
+    bool fixed = cs_objective_shape(&toy->objective) == CS_PAIRS_PREFIX;
     bool none = toy->objective.empty_prefix == CS_PREFIX_NONE;
-    int64_t classes = toy->classes, targets = toy->length - (fixed && none);
+    int64_t targets = toy->length - (fixed && none);
     double empty = fixed ? 0 : empty_mass(toy);
+    if (isnan(empty)) {
+        return;
+    }
     if (toy->objective.empty_prefix == CS_PREFIX_SHARED && fixed) {
         if (is_next_token(toy)) {
             closed_ar(c);
         }
         return;
     }
-    if (toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0) {
-        cs_toy_values_add(&c->values, 1, targets);
-        cs_toy_values_add(&c->values, sqrt(empty < 1 ? 1 - empty : 0), (classes - 1) * targets);
-        c->source = "target given, empty set shared: 1 x s, sqrt(1-q_0) x (r-1)s in all (theory 5)";
-        return;
-    }
-    cs_toy_values_add(&c->values, 1, classes * targets);
-    c->source = "target given: 1 for every target position and class (theory 5)";
+    cs_toy_values_add_ones(&c->values, toy, empty, targets);
+    c->source =
+        toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0
+            ? "target given, empty set shared: 1 x s, sqrt(1-q_0) x (r-1)s in all (theory 5)"
+            : "target given: 1 for every target position and class (theory 5)";
 }
 
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
 {
     closed c = {.toy = toy};
     cs_status status = cs_toy_check(toy);
-    if (status != CS_OK) {
-        return status;
-    }
-    const cs_objective_info *info = cs_objective_table(toy->objective.kind);
+    if (status != CS_OK) return status;
+    cs_pairs_form shape = cs_objective_shape(&toy->objective);
     if (toy->literal) {
         return cs_fail(CS_ERR_USAGE, "no closed form is known for literal token sets");
     }
-    bool many = info->fixed_order && !toy->given;
-    if (many && toy->length > ROOTS_LIMIT) {
+    if (shape == CS_PAIRS_PREFIX && !toy->given && toy->length > ROOTS_LIMIT) {
         return cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order", toy->length,
                        ROOTS_LIMIT);
     }
-    status = cs_toy_values_init(&c.values, many ? toy->length + 1 : 3);
-    if (status == CS_OK && toy->objective.kind != CS_OBJ_FILE) {
+    if (shape != CS_PAIRS_SETS) {
         if (toy->given) {
             closed_given(&c);
-        } else if (info->fixed_order) {
+        } else if (shape == CS_PAIRS_PREFIX) {
             closed_fixed(&c);
         } else {
             status = closed_invariant(&c);
@@ -349,10 +339,11 @@ cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
                  : CS_ERR_MEMORY;
         cs_free(name);
     }
-    status = status == CS_OK ? cs_toy_values_group(&c.values, 0, out) : status;
+    status = status == CS_OK ? cs_toy_values_group(&c.values, out) : status;
     if (status == CS_OK) {
+        out->formula = true;
         (void)snprintf(out->source, sizeof out->source, "%s", c.source);
     }
-    cs_toy_values_free(&c.values);
+    cs_free(c.values.value);
     return status;
 }

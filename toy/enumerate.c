@@ -11,38 +11,21 @@
 
 #include "base/mem.h"
 #include "cooc/spectrum.h"
-#include "toy/spectrum.h"
+#include "toy/spectrum_private.h"
 
 enum { DENSE_LIMIT = 1 << 22, GRAM_LIMIT = 4000 };
 
-static cs_status add_all(const double *sigma, int64_t n, double floor, cs_toy_spectrum *out)
+static cs_status by_svd(const cs_csr *abar, cs_toy_values *values, cs_toy_spectrum *out)
 {
-    cs_toy_values values;
-    cs_status status = cs_toy_values_init(&values, n);
-    for (int64_t i = 0; status == CS_OK && i < n; ++i) {
-        cs_toy_values_add(&values, sigma[i], 1);
-    }
-    status = status == CS_OK ? cs_toy_values_group(&values, floor, out) : status;
-    cs_toy_values_free(&values);
-    return status;
-}
-
-static cs_status by_svd(const cs_csr *abar, cs_toy_spectrum *out)
-{
-    int64_t p = abar->rows < abar->cols ? abar->rows : abar->cols;
     cs_dense dense = {0};
-    double residual = 0, floor = 0;
-    double *sigma = cs_alloc(p, sizeof *sigma);
-    cs_status status = sigma ? cs_csr_to_dense(abar, &dense) : CS_ERR_MEMORY;
-    status = status == CS_OK ? cs_toy_svd(&dense, sigma, &residual, &floor) : status;
-    status = status == CS_OK ? add_all(sigma, p, floor, out) : status;
+    cs_status status = cs_csr_to_dense(abar, &dense);
+    if (status == CS_OK) status = cs_toy_values_add_svd(values, &dense, 1);
+    if (status == CS_OK) status = cs_toy_values_group(values, out);
     if (status == CS_OK) {
-        out->residual = residual;
         (void)snprintf(out->source, sizeof out->source,
                        "enumeration: dense SVD of the full matrix, %" PRId64 " x %" PRId64,
                        abar->rows, abar->cols);
     }
-    cs_free(sigma);
     cs_dense_free(&dense);
     return status;
 }
@@ -77,7 +60,7 @@ static double gram_residual(const cs_dense *gv, const cs_dense *v, const double 
     return sqrt(worst);
 }
 
-static cs_status by_gram(const cs_csr *narrow, cs_toy_spectrum *out)
+static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spectrum *out)
 {
     int64_t n = narrow->cols;
     cs_dense gram = {0}, v = {0}, gv = {0};
@@ -93,18 +76,18 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_spectrum *out)
     status = status == CS_OK ? cs_gemm(false, false, 1, &gram, &v, 0, &gv) : status;
     double floor = 4 * (double)n * DBL_EPSILON; /* of lambda; lambda_1 = 1 */
     if (status == CS_OK) {
-        double residual = gram_residual(&gv, &v, lambda, floor);
+        values->residual = gram_residual(&gv, &v, lambda, floor);
+        values->floor = sqrt(floor);
         for (int64_t j = 0; j < n; ++j) {
-            lambda[j] = lambda[j] > 0 ? sqrt(lambda[j]) : 0;
+            cs_toy_values_add(values, lambda[j] > 0 ? sqrt(lambda[j]) : 0, 1);
         }
-        status = add_all(lambda, n, sqrt(floor), out);
-        out->residual = status == CS_OK ? residual : 0;
+        status = cs_toy_values_group(values, out);
     }
     if (status == CS_OK) {
         (void)snprintf(out->source, sizeof out->source,
                        "enumeration: eigenvalues of the Gram matrix of the full matrix's smaller "
                        "side, %" PRId64 " of %" PRId64 "; sigma below %.1g is lost",
-                       n, narrow->rows, sqrt(floor));
+                       n, narrow->rows, values->floor);
     }
     cs_free(lambda);
     cs_dense_free(&gram);
@@ -117,15 +100,14 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
 {
     cs_labelled full = {0};
     cs_csr abar = {0}, turned = {0};
+    cs_toy_values values = {0};
     cs_status status = cs_toy_matrix(toy, limit, &full);
     status = status == CS_OK ? cs_normalise(&full.a, &abar, NULL, NULL) : status;
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     const cs_csr *a = &abar;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
     if ((double)a->rows * (double)a->cols <= DENSE_LIMIT) {
-        status = by_svd(a, out);
+        status = by_svd(a, &values, out);
     } else if (side > GRAM_LIMIT) {
         status = cs_fail(CS_ERR_MEMORY,
                          "enumeration of the toy model: %" PRId64 " x %" PRId64
@@ -133,11 +115,12 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
                          a->rows, a->cols, GRAM_LIMIT);
     } else if (a->rows < a->cols) {
         status = cs_csr_transpose(a, &turned);
-        status = status == CS_OK ? by_gram(&turned, out) : status;
+        status = status == CS_OK ? by_gram(&turned, &values, out) : status;
     } else {
-        status = by_gram(a, out);
+        status = by_gram(a, &values, out);
     }
 done:
+    cs_free(values.value);
     cs_labelled_free(&full);
     cs_csr_free(&abar);
     cs_csr_free(&turned);

@@ -157,9 +157,7 @@ static cs_status number_columns(builder *b, int64_t *cols)
     b->target_base = cs_alloc(toy->length, sizeof *b->target_base);
     b->offset_index = cs_calloc(width, sizeof *b->offset_index);
     b->sum = cs_calloc(width, sizeof *b->sum);
-    if (!b->target_base || !b->offset_index || !b->sum) {
-        return CS_ERR_MEMORY;
-    }
+    if (!b->target_base || !b->offset_index || !b->sum) return CS_ERR_MEMORY;
     for (int64_t y = 0; y < toy->classes; ++y) {
         for (int64_t d = 0; d < toy->tokens; ++d) {
             b->offset_index[offset_of(toy, y, d)] = 1;
@@ -203,9 +201,7 @@ static cs_status label_columns(const builder *b, int64_t cols, cs_csr *out)
             val[at++] = p[k] / ((double)toy->classes * (double)toy->tokens);
         }
     }
-    if (status == CS_OK) {
-        status = cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
-    }
+    if (status == CS_OK) status = cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
     cs_free(row);
     cs_free(col);
     cs_free(val);
@@ -229,12 +225,9 @@ static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
     }
     b->list = cs_alloc(most, sizeof *b->list);
     cs_status status = b->list ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_csr_init(&b->a, (int64_t)rows, cols, (int64_t)nnz);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cs_csr_init(&b->a, (int64_t)rows, cols, (int64_t)nnz);
+    if (status == CS_OK)
         status = cs_csr_init(&b->row_label, (int64_t)rows, b->toy->classes, contents);
-    }
     return status;
 }
 
@@ -243,9 +236,7 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
     int64_t cols;
     cs_labelled local = {.labels = b->toy->classes};
     cs_status status = number_columns(b, &cols);
-    if (status == CS_OK) {
-        status = make_room(b, cols, rows, nnz);
-    }
+    if (status == CS_OK) status = make_room(b, cols, rows, nnz);
     for (int64_t e = 0, next; status == CS_OK && e < b->pairs.events; e = next) {
         next = e + 1;
         while (!b->toy->given && next < b->pairs.events && b->pairs.set[next] == b->pairs.set[e]) {
@@ -273,9 +264,7 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
     cs_pairs pairs = {0};
     int64_t most = limit > 0 ? limit : DEFAULT_LIMIT;
     cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!(nnz <= (double)most)) {
         return cs_fail(CS_ERR_MEMORY,
                        "enumeration of the toy model needs %.15g rows, %.15g columns and %.15g "
@@ -283,12 +272,8 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
                        rows, cols, nnz, most);
     }
     status = cs_pairs_of(&toy->objective, toy->length, &pairs);
-    if (status == CS_OK) {
-        status = cs_pairs_expand(&pairs, most, &b.pairs);
-    }
-    if (status == CS_OK) {
-        status = build(&b, rows, nnz, out);
-    }
+    if (status == CS_OK) status = cs_pairs_expand(&pairs, most, &b.pairs);
+    if (status == CS_OK) status = build(&b, rows, nnz, out);
     cs_pairs_free(&pairs);
     cs_pairs_free(&b.pairs);
     cs_free(b.target_base);

@@ -25,21 +25,16 @@
 #include "cooc/reduce.h"
 #include "plan/pairs.h"
 #include "plan/sizes.h"
-#include "toy/spectrum.h"
+#include "toy/spectrum_private.h"
 
 enum { FIXED_ORDER_LIMIT = 2000, SMALL_SETS = 1 << 16, DENSE_LIMIT = 1 << 26 };
 
 typedef struct {
     const cs_toy *toy;
     cs_toy_values values;
-    double floor, residual;
+    bool formula;
     char source[sizeof((cs_toy_spectrum *)0)->source];
 } reduction;
-
-static bool shared(const cs_toy *toy)
-{
-    return toy->objective.empty_prefix == CS_PREFIX_SHARED;
-}
 
 static bool is_empty(const cs_pairs *pairs, int64_t set)
 {
@@ -66,9 +61,7 @@ static cs_status sum_marginals(const cs_pairs *pairs, marginals *m)
     m->set = cs_calloc(m->sets, sizeof *m->set);
     m->target = cs_calloc(pairs->length, sizeof *m->target);
     m->empty = cs_calloc(pairs->length, sizeof *m->empty);
-    if (!m->set || !m->target || !m->empty) {
-        return CS_ERR_MEMORY;
-    }
+    if (!m->set || !m->target || !m->empty) return CS_ERR_MEMORY;
     for (int64_t e = 0; e < pairs->events; ++e) {
         m->set[pairs->set[e]] += pairs->weight[e];
         m->target[pairs->target[e]] += pairs->weight[e];
@@ -92,10 +85,9 @@ static cs_status position_matrix(const cs_pairs *pairs, const marginals *m, bool
         col[e] = k;
         val[e] = dropped ? 0 : pairs->weight[e] / sqrt(m->set[set] * m->target[k]);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status =
             cs_csr_from_triplets(m->sets, pairs->length, pairs->events, pairs->set, col, val, b);
-    }
     cs_free(col);
     cs_free(val);
     return status;
@@ -118,21 +110,6 @@ static cs_status gather(const cs_csr *b, const cs_components *parts, int64_t par
     return status;
 }
 
-static cs_status add_component(reduction *r, cs_dense *part, int64_t multiplicity)
-{
-    double residual = 0, floor = 0;
-    int64_t p = part->rows < part->cols ? part->rows : part->cols;
-    double *sigma = cs_alloc(p, sizeof *sigma);
-    cs_status status = sigma ? cs_toy_svd(part, sigma, &residual, &floor) : CS_ERR_MEMORY;
-    for (int64_t j = 0; status == CS_OK && j < p; ++j) {
-        cs_toy_values_add(&r->values, sigma[j], multiplicity);
-    }
-    r->residual = residual > r->residual ? residual : r->residual;
-    r->floor = floor > r->floor ? floor : r->floor;
-    cs_free(sigma);
-    return status;
-}
-
 /* Adds sigma of B, each `multiplicity` times. The SVD is the union over connected components, so
  * that ar, a permutation of positions, costs nothing. */
 static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m, bool drop_empty,
@@ -146,7 +123,7 @@ static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m
     for (int64_t part = 0; status == CS_OK && part < parts.count; ++part) {
         cs_dense dense = {0};
         status = gather(&b, &parts, part, place, &dense);
-        status = status == CS_OK ? add_component(r, &dense, multiplicity) : status;
+        if (status == CS_OK) status = cs_toy_values_add_svd(&r->values, &dense, multiplicity);
         cs_dense_free(&dense);
     }
     cs_free(place);
@@ -158,27 +135,20 @@ static cs_status add_svd(reduction *r, const cs_pairs *pairs, const marginals *m
 static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
 {
     marginals m = {0};
-    bool coupled = false;
-    for (int64_t e = 0; shared(r->toy) && e < pairs->events; ++e) {
+    bool coupled = false, shared = r->toy->objective.empty_prefix == CS_PREFIX_SHARED;
+    for (int64_t e = 0; shared && e < pairs->events; ++e) {
         coupled = coupled || is_empty(pairs, pairs->set[e]);
     }
     int64_t classes = r->toy->classes;
     cs_status status = sum_marginals(pairs, &m);
-    if (status == CS_OK && (double)m.sets * (double)pairs->length > DENSE_LIMIT) {
+    if (status == CS_OK && (double)m.sets * (double)pairs->length > DENSE_LIMIT)
         status = cs_fail(CS_ERR_MEMORY,
                          "position matrix of %" PRId64 " sets x %" PRId64
                          " positions exceeds %d elements",
                          m.sets, pairs->length, DENSE_LIMIT);
-    }
-    if (status == CS_OK) {
-        status = cs_toy_values_init(&r->values, 2 * pairs->length);
-    }
-    if (status == CS_OK) {
-        status = add_svd(r, pairs, &m, false, coupled ? 1 : classes);
-    }
-    if (status == CS_OK && coupled && classes > 1) {
+    if (status == CS_OK) status = add_svd(r, pairs, &m, false, coupled ? 1 : classes);
+    if (status == CS_OK && coupled && classes > 1)
         status = add_svd(r, pairs, &m, true, classes - 1);
-    }
     (void)snprintf(r->source, sizeof r->source,
                    "position reduction: dense SVD of the components of B, %" PRId64
                    " sets x %" PRId64 " positions%s",
@@ -214,46 +184,22 @@ static cs_status moments_of(const cs_toy *toy, double *empty, long double *lambd
     return status == CS_OK ? sum.status : status;
 }
 
-static cs_status reduce_symmetric(reduction *r)
+static cs_status reduce_invariant(reduction *r)
 {
-    int64_t s = r->toy->length, classes = r->toy->classes;
+    const cs_toy *toy = r->toy;
     double empty = 0;
     long double lambda = 0;
-    cs_status status = moments_of(r->toy, &empty, &lambda);
-    status = status == CS_OK ? cs_toy_values_init(&r->values, 3) : status;
-    if (status != CS_OK) {
-        return status;
+    cs_status status = moments_of(toy, &empty, &lambda);
+    if (status != CS_OK) return status;
+    cs_toy_values_add_ones(&r->values, toy, empty, toy->given ? toy->length : 1);
+    if (!toy->given) {
+        cs_toy_values_add(&r->values, (double)sqrtl(lambda), toy->classes * (toy->length - 1));
+        r->formula = true;
+        (void)snprintf(r->source, sizeof r->source,
+                       "position reduction: Gram matrix a I + b J by symmetry, s = %" PRId64,
+                       toy->length);
     }
-    if (shared(r->toy) && empty > 0) {
-        cs_toy_values_add(&r->values, 1, 1);
-        cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0), classes - 1);
-    } else {
-        cs_toy_values_add(&r->values, 1, classes);
-    }
-    cs_toy_values_add(&r->values, (double)sqrtl(lambda), classes * (s - 1));
-    (void)snprintf(r->source, sizeof r->source,
-                   "position reduction: Gram matrix a I + b J by symmetry, s = %" PRId64, s);
     return CS_OK;
-}
-
-static void add_given(reduction *r, double empty, int64_t columns)
-{
-    int64_t classes = r->toy->classes;
-    cs_toy_values_add(&r->values, 1, columns * (shared(r->toy) ? 1 : classes));
-    cs_toy_values_add(&r->values, sqrt(empty < 1 ? 1 - empty : 0),
-                      shared(r->toy) ? columns * (classes - 1) : 0);
-}
-
-static cs_status reduce_given_invariant(reduction *r)
-{
-    double empty = 0;
-    long double lambda = 0;
-    cs_status status = moments_of(r->toy, &empty, &lambda);
-    status = status == CS_OK ? cs_toy_values_init(&r->values, 2) : status;
-    if (status == CS_OK) {
-        add_given(r, empty, r->toy->length);
-    }
-    return status;
 }
 
 /* Squared norms of the columns without the shared empty rows: 1 - P(empty, k) / P(k). */
@@ -261,23 +207,12 @@ static cs_status reduce_given_explicit(reduction *r, const cs_pairs *pairs)
 {
     marginals m = {0};
     cs_status status = sum_marginals(pairs, &m);
-    status = status == CS_OK ? cs_toy_values_init(&r->values, 2 * pairs->length) : status;
     for (int64_t k = 0; status == CS_OK && k < pairs->length; ++k) {
         if (m.target[k] > 0) {
-            add_given(r, m.empty[k] / m.target[k], 1);
+            cs_toy_values_add_ones(&r->values, r->toy, m.empty[k] / m.target[k], 1);
         }
     }
     free_marginals(&m);
-    return status;
-}
-
-/* Sets of a permutation-invariant objective written out. */
-static cs_status reduce_sets(reduction *r, const cs_pairs *pairs)
-{
-    cs_pairs sets = {0};
-    cs_status status = cs_pairs_expand(pairs, SMALL_SETS, &sets);
-    status = status == CS_OK ? reduce_explicit(r, &sets) : status;
-    cs_pairs_free(&sets);
     return status;
 }
 
@@ -286,24 +221,28 @@ static cs_status reduce_any(reduction *r)
 {
     const cs_toy *toy = r->toy;
     int64_t s = toy->length;
-    bool invariant = cs_objective_table(toy->objective.kind)->permutation_invariant;
+    bool invariant = cs_objective_shape(&toy->objective) == CS_PAIRS_INVARIANT;
     bool few = s < 16 && ((int64_t)1 << s) * s <= SMALL_SETS;
-    cs_pairs pairs = {0};
+    cs_pairs pairs = {0}, sets = {0};
     cs_status status = CS_OK;
     if (invariant && (toy->given || !few)) {
-        status = toy->given ? reduce_given_invariant(r) : reduce_symmetric(r);
+        status = reduce_invariant(r);
     } else if ((status = cs_pairs_of(&toy->objective, s, &pairs)) == CS_OK) {
-        status = toy->given  ? reduce_given_explicit(r, &pairs)
-                 : invariant ? reduce_sets(r, &pairs)
-                             : reduce_explicit(r, &pairs);
+        if (invariant) status = cs_pairs_expand(&pairs, SMALL_SETS, &sets);
+        if (status == CS_OK) {
+            status = toy->given ? reduce_given_explicit(r, &pairs)
+                                : reduce_explicit(r, invariant ? &sets : &pairs);
+        }
     }
     if (status == CS_OK && toy->given) {
+        r->formula = true;
         (void)snprintf(
             r->source, sizeof r->source,
             "position reduction, target given: orthogonal columns, sigma = column norms, "
             "s = %" PRId64,
             s);
     }
+    cs_pairs_free(&sets);
     cs_pairs_free(&pairs);
     return status;
 }
@@ -312,21 +251,20 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
 {
     reduction r = {.toy = toy};
     cs_status status = cs_toy_check(toy);
-    if (status == CS_OK && toy->literal) {
+    if (status == CS_OK && toy->literal)
         status = cs_fail(CS_ERR_USAGE, "literal token sets couple the classes: position reduction "
                                        "needs disjoint ones");
-    }
-    if (status == CS_OK && cs_objective_table(toy->objective.kind)->fixed_order &&
+    if (status == CS_OK && cs_objective_shape(&toy->objective) == CS_PAIRS_PREFIX &&
         toy->length > FIXED_ORDER_LIMIT) {
         status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order",
                          toy->length, FIXED_ORDER_LIMIT);
     }
     status = status == CS_OK ? reduce_any(&r) : status;
-    status = status == CS_OK ? cs_toy_values_group(&r.values, r.floor, out) : status;
+    status = status == CS_OK ? cs_toy_values_group(&r.values, out) : status;
     if (status == CS_OK) {
-        out->residual = r.residual;
+        out->formula = r.formula;
         (void)snprintf(out->source, sizeof out->source, "%s", r.source);
     }
-    cs_toy_values_free(&r.values);
+    cs_free(r.values.value);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Checks of the toy model, and the size of its full matrix before any memory is used.
+/* The toy model in words, checks of it, toy models that differ from another in their objective, and
+ * the size of its full matrix before any memory is used.
  *
  * A conditioning set of m positions has r T^m contents with disjoint token sets (one, or one a
  * class, when it is empty); each predicts T tokens of its class at each of its target positions.
@@ -14,6 +15,42 @@
 #include "plan/pairs.h"
 #include "plan/sizes.h"
 #include "toy/toy.h"
+
+const char *cs_prefix_name(cs_empty_prefix prefix)
+{
+    return prefix == CS_PREFIX_NONE ? "none" : prefix == CS_PREFIX_SHARED ? "shared" : "class";
+}
+
+char *cs_toy_describe(const cs_toy *toy)
+{
+    char *objective = cs_objective_describe(&toy->objective);
+    if (!objective) {
+        return NULL;
+    }
+    char *text =
+        cs_format("r=%lld s=%lld T=%lld, %s, target position %s, %s token sets, empty prefix %s",
+                  (long long)toy->classes, (long long)toy->length, (long long)toy->tokens,
+                  objective, toy->given ? "given" : "blind", toy->literal ? "literal" : "disjoint",
+                  cs_prefix_name(toy->objective.empty_prefix));
+    cs_free(objective);
+    return text;
+}
+
+cs_toy cs_toy_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix prefix)
+{
+    cs_toy other = *toy;
+    other.objective = cs_objective_default(kind);
+    other.objective.empty_prefix = prefix;
+    return other;
+}
+
+cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
+{
+    cs_toy masked = cs_toy_with(toy, CS_OBJ_MASKED, CS_PREFIX_NONE);
+    masked.objective.unmasked_lo = masked.objective.unmasked_hi = m;
+    masked.given = masked.literal = false;
+    return masked;
+}
 
 cs_status cs_toy_check(const cs_toy *toy)
 {
@@ -47,7 +84,7 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
 }
 
 /* Prefixes and explicit sets of a plan file. */
-static cs_status add_file(const cs_toy *toy, matrix_size *size, double *targets)
+static cs_status add_listed(const cs_toy *toy, matrix_size *size, double *targets)
 {
     cs_pairs pairs = {0};
     cs_status status = cs_pairs_of(&toy->objective, toy->length, &pairs);
@@ -71,7 +108,7 @@ static void add_prefixes(const cs_toy *toy, matrix_size *size, double *targets)
 {
     const cs_objective *o = &toy->objective;
     int64_t s = toy->length, first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    int64_t window = o->kind == CS_OBJ_GROUP_AR ? o->t : cs_distance_of(o, s).window;
+    int64_t window = o->t > 0 ? o->t : cs_distance_of(o, s).window;
     for (int64_t m = first; m < s && !(isinf(size->rows) && isinf(size->nnz)); ++m) {
         add_sets(toy, 1, m, (double)(s - m < window ? s - m : window), size);
     }
@@ -99,14 +136,12 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
     matrix_size size = {0};
     double targets = (double)toy->length;
     cs_status status = cs_toy_check(toy);
-    if (status != CS_OK) {
-        return status;
-    }
-    const cs_objective_info *info = cs_objective_table(toy->objective.kind);
-    if (toy->objective.kind == CS_OBJ_FILE) {
+    if (status != CS_OK) return status;
+    cs_pairs_form shape = cs_objective_shape(&toy->objective);
+    if (shape == CS_PAIRS_SETS) {
         targets = 0;
-        status = add_file(toy, &size, &targets);
-    } else if (info->fixed_order) {
+        status = add_listed(toy, &size, &targets);
+    } else if (shape == CS_PAIRS_PREFIX) {
         add_prefixes(toy, &size, &targets);
     } else {
         size_sum sum = {toy, &size};

@@ -2,7 +2,7 @@
  *
  * The floor of a dense SVD is 4 max(m, n) eps sigma_1: the backward error of gesdd is a modest
  * multiple of eps ||A||, and sigma_1 = 1 here, so a true zero comes out below it. */
-#include "toy/spectrum.h"
+#include "toy/spectrum_private.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,60 +20,50 @@ void cs_toy_spectrum_free(cs_toy_spectrum *spectrum)
     memset(spectrum, 0, sizeof *spectrum);
 }
 
-cs_status cs_toy_values_init(cs_toy_values *values, int64_t room)
-{
-    cs_toy_values local = {.room = room};
-    local.sigma = cs_alloc(room, sizeof *local.sigma);
-    local.multiplicity = cs_alloc(room, sizeof *local.multiplicity);
-    *values = local;
-    return local.sigma && local.multiplicity ? CS_OK : CS_ERR_MEMORY;
-}
-
-void cs_toy_values_free(cs_toy_values *values)
-{
-    cs_free(values->sigma);
-    cs_free(values->multiplicity);
-    memset(values, 0, sizeof *values);
-}
-
 void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity)
 {
-    if (multiplicity > 0) {
-        values->sigma[values->n] = sigma;
-        values->multiplicity[values->n] = multiplicity;
-        ++values->n;
+    if (multiplicity > 0 && values->n == values->room) {
+        int64_t room = 2 * values->room + 4;
+        cs_toy_value *longer = cs_realloc(values->value, room, sizeof *longer);
+        values->failed = values->failed || !longer;
+        values->value = longer ? longer : values->value;
+        values->room = longer ? room : values->room;
+    }
+    if (multiplicity > 0 && values->n < values->room) {
+        values->value[values->n++] = (cs_toy_value){sigma, multiplicity};
     }
 }
 
-typedef struct {
-    double sigma;
-    int64_t multiplicity;
-} item;
+void cs_toy_values_add_ones(cs_toy_values *values, const cs_toy *toy, double empty, int64_t columns)
+{
+    const bool coupled = toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0;
+    cs_toy_values_add(values, 1, columns * (coupled ? 1 : toy->classes));
+    cs_toy_values_add(values, sqrt(empty < 1 ? 1 - empty : 0),
+                      coupled ? columns * (toy->classes - 1) : 0);
+}
 
 static int descending(const void *x, const void *y)
 {
-    double a = ((const item *)x)->sigma, b = ((const item *)y)->sigma;
+    double a = ((const cs_toy_value *)x)->sigma, b = ((const cs_toy_value *)y)->sigma;
     return (a < b) - (a > b);
 }
 
-cs_status cs_toy_values_group(cs_toy_values *values, double floor, cs_toy_spectrum *out)
+cs_status cs_toy_values_group(cs_toy_values *values, cs_toy_spectrum *out)
 {
-    cs_toy_spectrum local = {0};
-    item *sorted = cs_alloc(values->n, sizeof *sorted);
+    cs_toy_spectrum local = {.residual = values->residual};
+    const cs_toy_value *sorted = values->value;
+    if (values->failed) return CS_ERR_MEMORY;
     local.sigma = cs_alloc(values->n, sizeof *local.sigma);
     local.multiplicity = cs_alloc(values->n, sizeof *local.multiplicity);
-    if (!sorted || !local.sigma || !local.multiplicity) {
-        cs_free(sorted);
+    if (!local.sigma || !local.multiplicity) {
         cs_toy_spectrum_free(&local);
         return CS_ERR_MEMORY;
     }
+    if (values->n > 0) qsort(values->value, (size_t)values->n, sizeof *sorted, descending);
     int64_t n = 0;
-    for (int64_t i = 0; i < values->n; ++i) {
-        if (values->sigma[i] > floor) {
-            sorted[n++] = (item){values->sigma[i], values->multiplicity[i]};
-        }
+    while (n < values->n && sorted[n].sigma > values->floor) {
+        ++n;
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, descending);
     for (int64_t i = 0; i < n;) {
         double largest = sorted[i].sigma, excess = 0; /* mean = largest - excess / count */
         int64_t count = 0;
@@ -89,7 +79,6 @@ cs_status cs_toy_values_group(cs_toy_values *values, double floor, cs_toy_spectr
         local.rank += count;
         ++local.values;
     }
-    cs_free(sorted);
     *out = local;
     return CS_OK;
 }
@@ -111,28 +100,34 @@ static double worst_column(const cs_dense *x, const cs_dense *y, bool y_by_rows,
     return sqrt(worst);
 }
 
-cs_status cs_toy_svd(cs_dense *a, double *sigma, double *residual, double *floor)
+cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t multiplicity)
 {
     int64_t p = a->rows < a->cols ? a->rows : a->cols;
     cs_dense u = {0}, vt = {0}, copy = {0}, av = {0}, atu = {0};
-    cs_status status = cs_dense_init(&u, a->rows, p);
-    status = status == CS_OK ? cs_dense_init(&vt, p, a->cols) : status;
-    status = status == CS_OK ? cs_dense_init(&copy, a->rows, a->cols) : status;
-    status = status == CS_OK ? cs_dense_init(&av, a->rows, p) : status;
-    status = status == CS_OK ? cs_dense_init(&atu, a->cols, p) : status;
+    double *sigma = cs_alloc(p, sizeof *sigma);
+    cs_status status = sigma ? cs_dense_init(&u, a->rows, p) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dense_init(&vt, p, a->cols);
+    if (status == CS_OK) status = cs_dense_init(&copy, a->rows, a->cols);
+    if (status == CS_OK) status = cs_dense_init(&av, a->rows, p);
+    if (status == CS_OK) status = cs_dense_init(&atu, a->cols, p);
     for (int64_t j = 0; status == CS_OK && j < a->cols; ++j) {
         memcpy(copy.data + j * copy.ld, a->data + j * a->ld, (size_t)a->rows * sizeof *a->data);
     }
-    status = status == CS_OK ? cs_dense_svd(a, sigma, &u, &vt) : status;
-    status = status == CS_OK ? cs_gemm(false, true, 1, &copy, &vt, 0, &av) : status;
-    status = status == CS_OK ? cs_gemm(true, false, 1, &copy, &u, 0, &atu) : status;
+    if (status == CS_OK) status = cs_dense_svd(a, sigma, &u, &vt);
+    if (status == CS_OK) status = cs_gemm(false, true, 1, &copy, &vt, 0, &av);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, &copy, &u, 0, &atu);
     if (status == CS_OK) {
         double left = worst_column(&av, &u, false, sigma);
         double right = worst_column(&atu, &vt, true, sigma);
-        *residual = left > right ? left : right;
         int64_t side = a->rows > a->cols ? a->rows : a->cols;
-        *floor = 4 * (double)side * DBL_EPSILON * (p > 0 ? sigma[0] : 0);
+        double floor = 4 * (double)side * DBL_EPSILON * (p > 0 ? sigma[0] : 0);
+        values->residual = fmax(values->residual, fmax(left, right));
+        values->floor = fmax(values->floor, floor);
     }
+    for (int64_t j = 0; status == CS_OK && j < p; ++j) {
+        cs_toy_values_add(values, sigma[j], multiplicity);
+    }
+    cs_free(sigma);
     cs_dense_free(&u);
     cs_dense_free(&vt);
     cs_dense_free(&copy);

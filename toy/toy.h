@@ -1,4 +1,4 @@
-/* The toy model of LA 4.1.2 and its exact spectra by three roads (theory 5).
+/* The toy model of LA 4.1.2 and its exact spectra by three methods (theory 5).
  *
  * r classes, s positions, T tokens for each (class, position); the class is uniform and the tokens
  * are independent and uniform given it. Token sets: `disjoint` k T r + (y-1) T + j, or `literal` k
@@ -36,12 +36,26 @@ typedef struct {
     double sum_sigma2, sum_sigma4; /* with multiplicities */
     int64_t rank;                  /* sum of multiplicities */
     double residual;               /* largest residual of the solver that ran; 0 for closed forms */
+    bool formula;     /* no matrix was solved: closed forms, and reductions that symmetry or a given
+                     target make one */
     char source[160]; /* closed: the formula and where it comes from; else the method and sizes */
 } cs_toy_spectrum;
 
 void cs_toy_spectrum_free(cs_toy_spectrum *spectrum);
 
 cs_status cs_toy_check(const cs_toy *toy) CS_MUST_CHECK;
+
+/* "r=3 s=4 T=2, masked unmasked=2 ..., target position blind, ...", fresh memory; NULL: none. */
+char *cs_toy_describe(const cs_toy *toy) CS_MUST_CHECK;
+
+/* "none", "shared", "class" */
+const char *cs_prefix_name(cs_empty_prefix prefix);
+
+/* The toy with another objective at its defaults, its other fields kept. */
+cs_toy cs_toy_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix prefix);
+
+/* masked with m unmasked, no empty prefix; disjoint token sets, a blind target. */
+cs_toy cs_toy_masked(const cs_toy *toy, int64_t m);
 
 /* Rows, columns and nonzeros of the full matrix before any memory is used (double: they may be
  * astronomic); exact for disjoint sets, an upper bound for literal ones. */

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define XXH_INLINE_ALL /* the header holds the functions */
+#include <xxhash.h>
+
 #include "base/status.h"
 
 typedef struct {
@@ -14,25 +17,12 @@ typedef struct {
 /* XXH3-128 of `size` bytes under a seed. */
 cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed);
 
-/* cs_hash of the two words, each in the byte order of little-endian machines, under a seed: XXH3's
- * own branch for 16 bytes (xxHash 0.8, XXH3_len_9to16_128b with the default secret), inline, for
- * the loops that make a key an item. O(1): six multiplications. */
+/* cs_hash of the two words in memory, inline, for the loops that make a key an item. */
 static inline cs_hash128 cs_hash_words(uint64_t first, uint64_t second, uint64_t seed)
 {
-    __extension__ typedef unsigned __int128 wide;
-    const uint64_t flip_low = UINT64_C(0x59973f0033362349) - seed;
-    const uint64_t flip_high = UINT64_C(0xc202797692d63d58) + seed;
-    wide m = (wide)(first ^ second ^ flip_low) * UINT64_C(0x9e3779b185ebca87);
-    uint64_t low = (uint64_t)m + (UINT64_C(15) << 54), high = (uint64_t)(m >> 64);
-    second ^= flip_high;
-    high += second + (second & UINT32_MAX) * UINT64_C(0x85ebca76);
-    low ^= __builtin_bswap64(high);
-    m = (wide)low * UINT64_C(0xc2b2ae3d27d4eb4f);
-    low = (uint64_t)m;
-    high = (uint64_t)(m >> 64) + high * UINT64_C(0xc2b2ae3d27d4eb4f);
-    low = (low ^ low >> 37) * UINT64_C(0x165667919e3779f9);
-    high = (high ^ high >> 37) * UINT64_C(0x165667919e3779f9);
-    return (cs_hash128){.high = high ^ high >> 32, .low = low ^ low >> 32};
+    const uint64_t words[] = {first, second};
+    XXH128_hash_t h = XXH3_128bits_withSeed(words, sizeof words, seed);
+    return (cs_hash128){.high = h.high64, .low = h.low64};
 }
 
 /* Order on hashes: <0, 0, >0. */

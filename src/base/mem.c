@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static _Atomic int64_t made;
@@ -64,6 +65,66 @@ void *cs_realloc(void *old, int64_t count, size_t size)
     return p ? p : exhausted(count, size);
 }
 
+/* Stands before what was taken. */
+struct cs_pool_block {
+    _Alignas(max_align_t) struct cs_pool_block *before;
+};
+
+void *cs_pool_take(cs_pool *pool, int64_t count, size_t size)
+{
+    const int64_t head = (int64_t)((sizeof(struct cs_pool_block) + size - 1) / size);
+    bool fits = count >= 0 && count <= INT64_MAX - head;
+    struct cs_pool_block *block = NULL;
+    if (pool->status == CS_OK && !(block = cs_calloc(fits ? count + head : -1, size))) {
+        pool->status = CS_ERR_MEMORY;
+    }
+    if (!block) {
+        return NULL;
+    }
+    block->before = pool->last;
+    pool->last = block;
+    return block + 1;
+}
+
+void cs_pool_free(cs_pool *pool)
+{
+    while (pool->last) {
+        struct cs_pool_block *before = pool->last->before;
+        cs_free(pool->last);
+        pool->last = before;
+    }
+    pool->status = CS_OK;
+}
+
+/* What cs_alloc returned is kept just before the room. */
+void *cs_alloc_aligned(int64_t count, int64_t size)
+{
+    const int64_t line = 64, page = INT64_C(1) << 21;
+    int64_t bytes;
+    if (count < 0 || __builtin_mul_overflow(count, size, &bytes) || bytes > INT64_MAX - 2 * page) {
+        bytes = -1; /* cs_alloc says so */
+    }
+    const int64_t to = bytes >= 2 * page ? page : line;
+    char *raw = cs_alloc(bytes < 0 ? -1 : bytes + to + (int64_t)sizeof(char *), 1);
+    if (!raw) {
+        return NULL;
+    }
+    const uintptr_t end = (uintptr_t)raw + sizeof raw + (uintptr_t)to - 1;
+    char *room = raw + (end / (uintptr_t)to * (uintptr_t)to - (uintptr_t)raw);
+    memcpy(room - sizeof raw, &raw, sizeof raw);
+    cs_mem_large_pages(room, bytes);
+    return room;
+}
+
+void cs_free_aligned(void *p)
+{
+    if (p) {
+        char *raw;
+        memcpy(&raw, (char *)p - sizeof raw, sizeof raw);
+        cs_free(raw);
+    }
+}
+
 void cs_mem_large_pages(void *p, int64_t bytes)
 {
     const uintptr_t page = UINT64_C(1) << 21;
@@ -85,6 +146,24 @@ void cs_mem_populate(void *p, int64_t bytes)
     (void)p;
     (void)bytes;
 #endif
+}
+
+cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    if (wanted <= *room) {
+        return CS_OK;
+    }
+    int64_t grown = *room > 32 ? *room : 32;
+    while (grown < wanted) {
+        grown = grown > INT64_MAX / 2 ? wanted : 2 * grown;
+    }
+    void *more = cs_realloc(old, grown, size);
+    if (!more) return CS_ERR_MEMORY;
+    memcpy(array, &more, sizeof more);
+    *room = grown;
+    return CS_OK;
 }
 
 char *cs_strdup(const char *text)
@@ -124,6 +203,24 @@ int64_t cs_mem_fail_at(int64_t n)
     return count;
 }
 
+/* What the limit on the address space leaves, INT64_MAX without one. */
+static int64_t address_space_left(void)
+{
+    struct rlimit limit;
+    long long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return INT64_MAX;
+    }
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f) {
+        char line[128];
+        pages = fgets(line, sizeof line, f) ? strtoll(line, NULL, 10) : 0;
+        (void)fclose(f);
+    }
+    int64_t left = (int64_t)limit.rlim_cur - (int64_t)pages * sysconf(_SC_PAGESIZE);
+    return left > 0 ? left : 1;
+}
+
 int64_t cs_mem_available(void)
 {
     FILE *f = fopen("/proc/meminfo", "r");
@@ -138,5 +235,21 @@ int64_t cs_mem_available(void)
         }
         (void)fclose(f);
     }
-    return (int64_t)kib * 1024;
+    int64_t available = (int64_t)kib * 1024, left = address_space_left();
+    return available < left ? available : left;
+}
+
+cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...)
+{
+    const double available = (double)cs_mem_available();
+    if (available <= 0 || bytes <= available) {
+        return CS_OK;
+    }
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return cs_fail(CS_ERR_MEMORY, "%s %.3g GB, more than the %.3g GB of free memory%s%s", what,
+                   bytes / 1e9, available / 1e9, advice ? "; " : "", advice ? advice : "");
 }

@@ -20,20 +20,42 @@ void *cs_calloc(int64_t count, size_t size) CS_MUST_CHECK;
 /* Resizes; on failure returns NULL and leaves `p` as it was. */
 void *cs_realloc(void *old, int64_t count, size_t size) CS_MUST_CHECK;
 
+/* Room for `wanted` items in an array that grows: array is the address of the pointer to it, *room
+ * the items that fit, which doubles until it does. On failure both stay. */
+cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size) CS_MUST_CHECK;
+
+/* As cs_alloc, aligned to a cache line, of 4 MiB and more to a large page, which is asked for;
+ * freed by cs_free_aligned, which accepts NULL. */
+void *cs_alloc_aligned(int64_t count, int64_t size) CS_MUST_CHECK;
+void cs_free_aligned(void *p);
+
+/* Memory that is freed together: what a computation needs beside its result. The first failure
+ * stays in `status`, and what is taken after it is NULL: one look before the work is enough.
+ * Zeroed: empty; it may be moved. */
+typedef struct {
+    struct cs_pool_block *last;
+    cs_status status;
+} cs_pool;
+
+/* As cs_calloc; NULL once something failed. */
+void *cs_pool_take(cs_pool *pool, int64_t count, size_t size);
+void cs_pool_free(cs_pool *pool);
+
 /* A copy of a string, NULL on failure. */
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
 /* Formats into fresh memory, NULL on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
 
-/* Asks for large pages behind the first `bytes` of an allocation, where they reach over two or
- * more: what is hit at random would miss the translation buffer each time, and what is filled would
- * fault every 4 KiB. A hint: a refusal changes nothing. */
+/* Asks for large pages for the first `bytes` of an allocation, where they span two or more: random
+ * accesses would miss the translation buffer each time, and filling would fault every 4 KiB. A
+ * hint: a refusal changes nothing. */
 void cs_mem_large_pages(void *p, int64_t bytes);
 
 /* Has the system give the memory of `bytes` bytes at p, within one allocation, that is about to be
  * written for the first time: at once rather than a page at a time when it is touched, which saves
- * the entry into the system for each page. Contents stay. A wish too: writes give it otherwise. */
+ * the entry into the system for each page. Contents stay. A hint too: without it the pages come one
+ * by one, as they are written. */
 void cs_mem_populate(void *p, int64_t bytes);
 
 /* Accepts NULL. */
@@ -43,7 +65,14 @@ void cs_free(void *p);
  * many allocations were made since the last call. Counts over all threads. */
 int64_t cs_mem_fail_at(int64_t n);
 
-/* Bytes of physical memory that are free to use now (MemAvailable), 0 if unknown. */
+/* Bytes of physical memory that are free to use now (MemAvailable), and within the address space
+ * that the process may take (RLIMIT_AS); 0 if unknown. */
 int64_t cs_mem_available(void);
+
+/* Before memory is taken by sizes that only a header claims: CS_ERR_MEMORY where `bytes` are more
+ * than is available, "<text> 32 GB, more than the 20.1 GB of free memory; <advice>". The text ends
+ * in "takes" or "take"; advice may be NULL. */
+cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...)
+    CS_PRINTF(3, 4) CS_MUST_CHECK;
 
 #endif

@@ -27,37 +27,44 @@ cs_status cs_device_parse(const char *word, cs_device_kind *kind, int *number)
     return CS_OK;
 }
 
-/* The folder of the program, "" if the system does not say. */
-static void program_folder(char out[PATH_MAX])
+/* dladdr names the shared library as it was opened, but the program as it was typed. */
+static bool own_path(char out[PATH_MAX])
 {
+    Dl_info info;
+    void *here;
+    char *(*self)(int, const char *const *) = cs_beside_program;
+    memcpy(&here, &self, sizeof here);
+    if (dladdr(here, &info) != 0 && info.dli_fname && strstr(info.dli_fname, ".so")) {
+        return realpath(info.dli_fname, out) != NULL;
+    }
     ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
     out[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(out, '/');
+    return length > 0;
+}
+
+char *cs_beside_program(int count, const char *const *places)
+{
+    char self[PATH_MAX];
+    char *slash = own_path(self) ? strrchr(self, '/') : NULL;
     if (slash) {
         *slash = '\0';
     }
+    for (int i = 0; slash && i < count; ++i) {
+        char *path = cs_format("%s/%s", self, places[i]);
+        if (!path || access(path, R_OK) == 0) {
+            return path;
+        }
+        cs_free(path);
+    }
+    return cs_strdup("");
 }
 
-/* Where the plug-in stands; a name that does not exist when none is there. */
+/* The path of the plug-in; "" when there is none. */
 static char *find_plugin(const char *plugin)
 {
+    static const char *const places[] = {"cospec-cuda.so", "../lib/cospec/cospec-cuda.so"};
     const char *asked = plugin ? plugin : getenv("COSPEC_PLUGIN");
-    if (asked && *asked) {
-        return cs_strdup(asked);
-    }
-    char folder[PATH_MAX];
-    program_folder(folder);
-    char *beside = cs_format("%s/cospec-cuda.so", folder);
-    if (!beside || access(beside, R_OK) == 0) {
-        return beside;
-    }
-    char *installed = cs_format("%s/../lib/cospec/cospec-cuda.so", folder);
-    if (!installed || access(installed, R_OK) == 0) {
-        cs_free(beside);
-        return installed;
-    }
-    cs_free(installed);
-    return beside;
+    return asked && *asked ? cs_strdup(asked) : cs_beside_program(2, places);
 }
 
 cs_status cs_plugin_driver(void)
@@ -113,9 +120,7 @@ cs_status cs_plugin_use(const char *plugin, const char *symbol,
 {
     const void *table = NULL;
     char *path = find_plugin(plugin);
-    if (!path) {
-        return CS_ERR_MEMORY;
-    }
+    if (!path) return CS_ERR_MEMORY;
     cs_status status = load(path, symbol, &table);
     status = status ? status : use(table, ctx);
     if (status == CS_ERR_DEVICE) {

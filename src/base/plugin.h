@@ -1,6 +1,6 @@
-/* The GPU part of the program is a shared object of its own, opened only when asked for: where it
- * stands, how it is opened, and whether it was made for this program. Rooms that take something out
- * of it (src/tensor, src/linalg) have a table each, reached by a name of its own.
+/* The GPU part of the program is a shared object of its own, opened only on request: where it
+ * is, how it is opened, and whether it was built for this program. Rooms that use it (src/tensor,
+ * src/linalg) have a table each, found by a symbol of its own.
  */
 #ifndef CS_BASE_PLUGIN_H
 #define CS_BASE_PLUGIN_H
@@ -22,6 +22,10 @@ static inline bool cs_device_is_cuda(const char *word)
 {
     return strncmp(word, "cuda", 4) == 0;
 }
+
+/* The first of these paths that can be read, taken from the folder of the program (of libcospec.so,
+ * where a program has loaded that), in fresh memory; "" when none can, NULL without memory. */
+char *cs_beside_program(int count, const char *const *places);
 
 /* Opens the shared object `plugin`, or where NULL the one named by $COSPEC_PLUGIN, else
  * cospec-cuda.so beside the program or in ../lib/cospec, calls the function `symbol` of it for its

@@ -17,8 +17,8 @@ typedef enum {
     CS_STREAM_AUDIT,    /* random f, W of Theorem 3.1, random labellings */
     CS_STREAM_SPLIT,    /* train/test splits, document blocks */
     CS_STREAM_TEST,     /* tests only */
-    CS_STREAM_INIT,     /* initial parameters; numbers above are kept, so it stands after TEST */
-    CS_STREAM_REPLACE,  /* what stands for a masked token: itself, [MASK], a random one */
+    CS_STREAM_INIT,     /* initial parameters; numbers above are kept, so it comes after TEST */
+    CS_STREAM_REPLACE,  /* what replaces a masked token: itself, [MASK], a random one */
     CS_STREAM_KEPT,     /* which [MASK]s stay in the encoder of MAE-LM */
     CS_STREAM_ORDER,    /* the order of training sequences in an epoch */
     CS_STREAM_TOY,      /* sequences of the toy model */
@@ -29,9 +29,10 @@ typedef enum {
     CS_STREAM_SAMPLE,   /* rows of states drawn to compare with as many others */
     CS_STREAM_DENSITY,  /* sign vectors of a spectral density */
     CS_STREAM_SKETCH,   /* sign vectors that sketch the top of a spectrum */
+    CS_STREAM_CONTENT,  /* plans under which a trained model reads a text */
 } cs_stream;
 
-typedef struct {
+typedef struct cs_rng {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t block[4];

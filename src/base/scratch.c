@@ -21,9 +21,7 @@ const char *cs_scratch_dir(const char *dir)
 cs_status cs_scratch_open(const char *dir, int *fd)
 {
     char *path = cs_format("%s/cospec-scratch-XXXXXX", cs_scratch_dir(dir));
-    if (!path) {
-        return CS_ERR_MEMORY;
-    }
+    if (!path) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     *fd = mkostemp(path, O_CLOEXEC);
     if (*fd < 0) {
@@ -46,9 +44,7 @@ cs_status cs_scratch_grow(cs_scratch_memory *m, const char *dir, int64_t bytes)
     }
     int fd = m->fd;
     cs_status status = m->at ? CS_OK : cs_scratch_open(dir, &fd);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int error = 0;
     do {
         error = posix_fallocate(fd, 0, bytes);

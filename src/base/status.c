@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REASON_SIZE = 1024 };
+enum { REASON_SIZE = 4096 };
 
 static _Thread_local char reason[REASON_SIZE];
 

@@ -21,15 +21,19 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cblas.h>
+
+#include "base/mem.h"
 
 enum { MAX_THREADS = 256, REASON_SIZE = 1024, SPINS = 200 };
 
 static atomic_int configured;
 static volatile sig_atomic_t interrupted;
 static atomic_int held; /* cs_interrupt_hold */
+static atomic_bool blas_is_broken;
 
 typedef struct loop loop;
 
@@ -104,9 +108,7 @@ static void take_items(loop *l, int worker)
             break;
         }
         cs_status status = l->through ? CS_OK : cs_interrupt_check();
-        if (status == CS_OK) {
-            status = l->fn(l->ctx, item, worker);
-        }
+        if (status == CS_OK) status = l->fn(l->ctx, item, worker);
         if (status != CS_OK) {
             record_failure(l, item, status);
         }
@@ -319,10 +321,73 @@ int cs_threads(void)
     return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
 }
 
+static void *wait_for_release(void *gate)
+{
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* How many threads can run at once, up to `count`: OpenBLAS waits for ever for one that it could
+ * not make. */
+static int threads_possible(int count)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[MAX_THREADS];
+    int made = 0;
+    (void)pthread_mutex_lock(&gate);
+    while (made < count - 1 && pthread_create(&thread[made], NULL, wait_for_release, &gate) == 0) {
+        ++made;
+    }
+    (void)pthread_mutex_unlock(&gate);
+    for (int i = 0; i < made; ++i) {
+        (void)pthread_join(thread[i], NULL);
+    }
+    (void)pthread_mutex_destroy(&gate);
+    return made + 1;
+}
+
 void cs_threads_set(int threads)
 {
     atomic_store(&configured, threads);
-    openblas_set_num_threads(cs_threads());
+    int count = cs_threads();
+    if (count > openblas_get_num_threads()) {
+        count = atomic_load(&blas_is_broken) ? 1 : threads_possible(count);
+    }
+    openblas_set_num_threads(count);
+}
+
+cs_status cs_threads_blas_check(void)
+{
+    enum { SIDE = 256 };
+    const rlim_t mib = 1 << 20, buffer = 128 * mib, stack = 8 * mib, program = 64 * mib;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return CS_OK;
+    }
+    int threads = openblas_get_num_threads();
+    if (limit.rlim_cur < program + (rlim_t)threads * (buffer + stack)) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "the address space is limited to %lld MiB (ulimit -v), and OpenBLAS takes "
+                       "%lld MiB for each of its %d threads; OPENBLAS_NUM_THREADS=1 makes it one",
+                       (long long)(limit.rlim_cur / mib), (long long)(buffer / mib), threads);
+    }
+    /* A product that is large enough makes it take them now, before others do; it keeps them. */
+    double *a = cs_calloc(SIDE * SIDE, sizeof *a), *b = cs_calloc(SIDE * SIDE, sizeof *b);
+    if (a && b) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, a, SIDE, a,
+                    SIDE, 0, b, SIDE);
+    }
+    cs_status status = a && b ? CS_OK : CS_ERR_MEMORY;
+    cs_free(a);
+    cs_free(b);
+    return status;
+}
+
+void cs_threads_blas_broken(void)
+{
+    atomic_store(&blas_is_broken, true);
+    openblas_set_num_threads(1);
 }
 
 void cs_interrupt_set(void)

@@ -30,8 +30,16 @@ cs_status cs_parallel_through(int64_t items, int threads, cs_item_fn fn, void *c
  * cores. */
 int cs_threads(void);
 
-/* Sets it for this library and OpenBLAS; 0 restores the default. */
+/* Sets it for this library and OpenBLAS; 0 restores the default. Where the system allows fewer
+ * threads, OpenBLAS gets these. */
 void cs_threads_set(int threads);
+
+/* CS_ERR_MEMORY where a limit on the address space leaves OpenBLAS no room for its buffers: it
+ * would try for ever to get them. */
+cs_status cs_threads_blas_check(void) CS_MUST_CHECK;
+
+/* OpenBLAS could not make its threads when it was loaded: from now on it computes without. */
+void cs_threads_blas_broken(void);
 
 /* The interrupt flag: set from a signal handler, polled by long loops, which then return
  * CS_ERR_INTERRUPT. */
@@ -42,8 +50,8 @@ bool cs_interrupted(void);
 cs_status cs_interrupt_check(void) CS_MUST_CHECK;
 
 /* While held, cs_interrupt_check and parallel loops take no notice of the flag; cs_interrupted
- * still tells. For work that must end whole once begun: a training step, the checkpoint that an
- * interrupt asks for. Holds nest; each hold(true) has its hold(false). */
+ * still reports it. For work that must end whole once begun: a training step, the checkpoint that
+ * an interrupt asks for. Holds nest; each hold(true) has its hold(false). */
 void cs_interrupt_hold(bool hold);
 
 #endif

@@ -50,8 +50,8 @@ void cs_args_free(cs_args **held)
     }
     cs_free(args->output);
     free(args->printed);
-    free(args->shown);
     cs_free(args->result);
+    cs_result_free(&args->record);
     cs_free(args);
     *held = NULL;
 }
@@ -87,6 +87,55 @@ const char *cs_args_given_of(const cs_args *args, const cs_opt *group)
         }
     }
     return NULL;
+}
+
+const char *cs_args_given_in(const cs_args *args, const char *names)
+{
+    for (const char *p = names; *p; p += strspn(p, " ")) {
+        size_t word = strcspn(p, " ");
+        const cs_opt_value *v = cs_args_find(args, p, word);
+        if (v && v->given) {
+            return v->opt->name;
+        }
+        p += word;
+    }
+    return NULL;
+}
+
+cs_status cs_args_refuse(const cs_args *args, const char *names, const char *why)
+{
+    const char *given = cs_args_given_in(args, names);
+    return given ? cs_fail(CS_ERR_USAGE, "--%s %s", given, why) : CS_OK;
+}
+
+bool cs_args_is(const cs_args *args, const char *name, const char *value)
+{
+    const char *text = cs_args_text(args, name);
+    return text && strcmp(text, value) == 0;
+}
+
+int cs_args_choice(const cs_args *args, const char *name)
+{
+    const char *text = cs_args_text(args, name), *p = value_of(args, name)->opt->argument;
+    const size_t length = strlen(text);
+    int number = 0;
+    while (strncmp(p, text, length) != 0 || (p[length] != '|' && p[length] != '\0')) {
+        p += strcspn(p, "|") + 1;
+        number += 1;
+    }
+    return number;
+}
+
+int64_t cs_args_int_or(const cs_args *args, const char *name, int64_t fallback)
+{
+    const int64_t value = cs_args_int(args, name);
+    return value == INT64_MIN ? fallback : value;
+}
+
+double cs_args_real_or(const cs_args *args, const char *name, double fallback)
+{
+    const double value = cs_args_real(args, name);
+    return isnan(value) ? fallback : value;
 }
 
 bool cs_args_flag(const cs_args *args, const char *name)

@@ -41,14 +41,17 @@ struct cs_args {
     cs_opt_input *input;
     int outputs;
     cs_opt_output *output;
-    char *result;  /* name given to cs_output_result */
-    char *printed; /* what goes to standard output when the run is complete; malloc */
+    char *lock_path; /* of the folder of -o, NULL until something is claimed there */
+    int lock;
+    bool made_folder;
+    cs_result *record; /* what the command fills, NULL until it begins */
+    char *result;      /* name given to cs_output_record */
+    char *printed;     /* what goes to standard output when the run is complete; malloc */
     size_t printed_size;
-    char *shown; /* what stands for the result as aligned text; malloc, NULL: its table */
-    size_t shown_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume goes on */
+    bool resumes;    /* DIR holds an earlier run of the same, whose files are this one's too */
     bool started;    /* a manifest stands already, and stays when the run fails */
     bool delegated;  /* another command ran in its place and wrote the manifest */
 };
@@ -57,7 +60,7 @@ struct cs_args {
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
 
 /* Calls visit for each option of the command in the order of its groups, then the common ones. */
-typedef cs_status (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
-cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx) CS_MUST_CHECK;
+typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
+void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);
 
 #endif

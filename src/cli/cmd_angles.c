@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/subspace.h"
+#include "analysis/measures/subspace.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cooc/store.h"
-#include "io/json.h"
+#include "io/result.h"
 
 /* Both matrices must have the same columns: the same words in the same order. */
 static cs_status same_vocabulary(const cs_corpus *a, const cs_corpus *b)
@@ -51,21 +51,16 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
     status = status ? status : cs_args_certify(args, 0, &options.certify);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const cs_csr *a = &store->cooc.matrix.a;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
     options.k = k < side ? k + 1 : k;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
-    if (status == CS_OK) {
-        status = cs_spectrum_require(out);
-    }
-    if (status == CS_OK && out->k < k) {
+    if (status == CS_OK) status = cs_spectrum_require(out);
+    if (status == CS_OK && out->k < k)
         status =
             cs_fail(CS_ERR_INPUT, "k %lld exceeds the rank %lld", (long long)k, (long long)out->k);
-    }
     if (status == CS_OK) {
         *gap = spacing_of(out, k);
         out->v.cols = k; /* the next one was for its value */
@@ -82,45 +77,44 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
 
 static cs_status print_angles(cs_args *args, int64_t k, const double *angle, const spacing *gap)
 {
+    static const cs_view view = {
+        "angles[]",
+        "index=# angle_radians=. angle_degrees=/~degrees[#] cosine=/~cosine[#]",
+    };
     const double value[] = {gap[0].value, gap[1].value}, error[] = {gap[0].error, gap[1].error};
-    cs_table table = {0};
-    cs_status status = cs_table_init(&table, "index,angle_radians,angle_degrees,cosine");
+    cs_item *root = cs_output_root(args);
+    cs_item *degrees = cs_item_array(root, "~degrees"), *cosine = cs_item_array(root, "~cosine");
     double overlap = 0.0;
-    for (int64_t i = 0; i < k && status == CS_OK; ++i) {
+    for (int64_t i = 0; i < k; ++i) {
         overlap += cos(angle[i]) * cos(angle[i]) / (double)k;
-        if ((status = cs_table_row(&table)) == CS_OK &&
-            (status = cs_table_int(&table, "index", i + 1)) == CS_OK &&
-            (status = cs_table_real(&table, "angle_radians", angle[i])) == CS_OK &&
-            (status = cs_table_real(&table, "angle_degrees", angle[i] * 180.0 / M_PI)) == CS_OK) {
-            status = cs_table_real(&table, "cosine", cos(angle[i]));
-        }
+        cs_item_real(degrees, NULL, angle[i] * 180.0 / M_PI);
+        cs_item_real(cosine, NULL, cos(angle[i]));
     }
-    json_t *json = json_object();
-    if (status == CS_OK && (status = cs_json_set(json, "k", json_integer(k))) == CS_OK &&
-        (status = cs_json_set(json, "angles", cs_json_numbers(k, angle))) == CS_OK &&
-        (status = cs_json_set(json, "mean_squared_cosine", cs_json_number(overlap))) == CS_OK &&
-        (status = cs_json_set(json, "gap", cs_json_numbers(2, value))) == CS_OK &&
-        (status = cs_json_set(json, "gap_error", cs_json_numbers(2, error))) == CS_OK) {
-        status = cs_output_result(args, "angles", json, &table);
+    cs_item_int(root, "k", k);
+    cs_item_reals(root, "angles", k, angle);
+    cs_item_real(root, "mean_squared_cosine", overlap);
+    cs_item_reals(root, "gap", 2, value);
+    cs_item_reals(root, "gap_error", 2, error);
+    cs_item *matrices = cs_item_array(root, "matrices");
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        cs_item *matrix = cs_item_object(matrices, NULL);
+        cs_item_text(matrix, "matrix", cs_args_positional(args, i));
+        status = cs_item_stored(matrix, cs_args_positional(args, i));
     }
-    json_decref(json);
-    cs_table_free(&table);
-    return status;
+    cs_output_note(args, "mean squared cosine %.6g (1: the same subspace)", overlap);
+    return status == CS_OK ? cs_output_record(args, "angles", &view) : status;
 }
 
 static cs_status run(cs_args *args)
 {
-    if (cs_args_positionals(args) != 2) {
-        return cs_fail(CS_ERR_USAGE, "angles wants two directories of cospec cooc, got %d",
-                       cs_args_positionals(args));
-    }
     cs_cooc_store a = {0}, b = {0};
     cs_spectrum sa = {0}, sb = {0};
     spacing gap[2] = {{0}};
     int64_t k = cs_args_int(args, "k");
     double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
-    cs_status status = angle ? cs_output_claim(args, "angles.csv") : CS_ERR_MEMORY;
+    cs_status status = angle ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_input(args, first)) != CS_OK ||
         (status = cs_output_input(args, second)) != CS_OK ||
         (status = cs_cooc_read(first, &a)) != CS_OK ||
@@ -144,14 +138,7 @@ done:
 }
 
 static const cs_opt angles_options[] = {
-    {.name = "k",
-     .letter = 'k',
-     .kind = CS_OPT_INT,
-     .argument = "K",
-     .fallback = "32",
-     .low = 1,
-     .high = 100000,
-     .help = "Dimension of both subspaces."},
+    {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000, "Dimension of both subspaces.", false},
     {0},
 };
 
@@ -173,4 +160,7 @@ const cs_command cs_cmd_angles = {
                 "--max-length 3 --stride 1 -o masked\n"
                 "cospec angles ar masked -k 4\n",
     .run = run,
+    .files = "angles.json angles.csv",
+    .shown = "index angle_degrees cosine",
+    .most = 12,
 };

@@ -5,27 +5,119 @@
  * contexts, target position blind and given, with intervals by delete-block jackknife over
  * documents. A record is kept in DIR/unfinished.json as soon as it is there, so that --resume goes
  * on after an interruption. */
+#include <jansson.h>
+#include <math.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "analysis/connectivity.h"
+#include "analysis/measures/connectivity.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
-#include "cli/connectivity_record.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/path_hash.h"
+#include "io/result.h"
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"
 
-#include <unistd.h>
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* {"series", "target_position", "context", <metric>: {"value", "se"}, ..., "sigma": [...],
+ * "sigma_se": [...], "residual": [...]} and, where uncovered >= 0, "uncovered_tokens"; se:
+ * CS_CONNECTIVITY_VALUES standard errors or NULL. */
+static cs_status record_of(const char *series, const char *position, const char *context,
+                           const cs_connectivity *c, const double *se, int64_t uncovered,
+                           json_t **out)
+{
+    const cs_spectrum *p = &c->spectrum;
+    double value[CS_CONNECTIVITY_VALUES];
+    cs_connectivity_values(c, value, false);
+    cs_result *record = cs_result_new();
+    cs_item *root = cs_result_root(record);
+    cs_item_text(root, "series", series);
+    cs_item_text(root, "target_position", position);
+    cs_item_text(root, "context", context);
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
+        cs_item *metric = cs_item_object(root, cs_connectivity_metric[i].name);
+        cs_item_real(metric, "value", value[i]);
+        cs_item_real(metric, "se", se && cs_connectivity_metric[i].interval ? se[i] : NAN);
+    }
+    cs_item_reals(root, "sigma", p->k, p->sigma);
+    cs_item *sigma_se = cs_item_array(root, "sigma_se");
+    for (int64_t j = 0; j < p->k; ++j) {
+        int64_t below = j - p->components;
+        bool known = se && below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
+        cs_item_real(sigma_se, NULL, known ? se[CS_CONNECTIVITY_METRICS + below] : NAN);
+    }
+    cs_item_reals(root, "residual", p->k, p->residual);
+    if (uncovered >= 0) cs_item_int(root, "uncovered_tokens", uncovered);
+    cs_status status = cs_result_json(record, out);
+    cs_result_free(&record);
+    return status;
+}
+
+/* A number of a record, NaN for null. */
+static double number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* A record from a file may have been edited: every member that a row needs must be there. */
+static cs_status check_record(const json_t *record)
+{
+    static const char *const texts[] = {"series", "target_position", "context"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        if (!json_is_string(json_object_get(record, texts[i]))) {
+            return cs_fail(CS_ERR_INPUT, "a record lacks %s", texts[i]);
+        }
+    }
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
+        if (!json_is_object(json_object_get(record, cs_connectivity_metric[i].name))) {
+            return cs_fail(CS_ERR_INPUT, "a record lacks %s", cs_connectivity_metric[i].name);
+        }
+    }
+    return json_is_array(json_object_get(record, "sigma"))
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "a record lacks sigma");
+}
+
+/* Adds a record to a list of the result, with the rows of connectivity.csv as "~metrics" and its
+ * name in spectrum.csv as "~name"; blocks and seed are those of the jackknife. CS_ERR_INPUT when
+ * the record lacks a member. */
+static cs_status add_record(json_t *record, int64_t blocks, uint64_t seed, cs_item *list)
+{
+    cs_status status = check_record(record);
+    if (status != CS_OK) return status;
+    const char *series = json_string_value(json_object_get(record, "series"));
+    const char *position = json_string_value(json_object_get(record, "target_position"));
+    cs_item *item = cs_item_json(list, NULL, json_incref(record));
+    cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
+    cs_item *rows = cs_item_array(item, "~metrics");
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
+        const json_t *pair = json_object_get(record, cs_connectivity_metric[i].name);
+        const double se = number(json_object_get(pair, "se"));
+        cs_item *row = cs_item_object(rows, NULL);
+        cs_item_text(row, "metric", cs_connectivity_metric[i].name);
+        cs_item_text(row, "definition", cs_connectivity_metric[i].definition);
+        cs_item_real(row, "value", number(json_object_get(pair, "value")));
+        cs_item_real(row, "se", se);
+        cs_item_int(row, "blocks", isnan(se) ? 0 : blocks);
+        cs_item_int(row, "seed", (int64_t)seed);
+    }
+    return CS_OK;
+}
 
 typedef struct {
-    json_t *records; /* finished ones, in order */
-    size_t
-        next; /* the record that comes next: below the size when it was kept from an earlier run */
+    json_t *records;  /* finished ones, in order */
+    json_t *inputs;   /* a hash a record, of what it was made from */
+    char input[65];   /* that of the matrix or corpus at hand */
+    size_t next;      /* the next record; below the size: it was kept from an earlier run */
+    size_t wanted;    /* records */
     char *unfinished; /* DIR/unfinished.json; NULL without -o */
     json_t *options;  /* of this run: a kept file must have the same */
     int64_t blocks;
@@ -44,11 +136,13 @@ static const char *const default_specs[] = {"ar",
 /* Options that change how a run goes, not what it finds. */
 static json_t *lasting_options(const cs_args *args)
 {
-    static const char *const passing[] = {"resume", "force", "quiet", "threads",
-                                          "json",   "csv",   "output"};
-    json_t *options = cs_args_json(args);
-    for (size_t i = 0; options && i < sizeof passing / sizeof *passing; ++i) {
-        (void)json_object_del(options, passing[i]);
+    static const char passing[] = "resume force quiet threads json csv all metric output";
+    json_t *options = cs_args_json(args), *value = NULL;
+    const char *name = NULL;
+    void *next = NULL;
+    json_object_foreach_safe(options, next, name, value)
+    {
+        if (cs_listed(passing, name)) (void)json_object_del(options, name);
     }
     return options;
 }
@@ -65,13 +159,14 @@ static cs_status load_unfinished(study *t)
         status = cs_fail(CS_ERR_USAGE, "%s holds a run with other options; --force starts anew",
                          t->unfinished);
     }
-    json_t *records = json_object_get(file, "records");
-    if (status == CS_OK && !json_is_array(records)) {
+    json_t *records = json_object_get(file, "records"), *inputs = json_object_get(file, "inputs");
+    if (status == CS_OK && (!json_is_array(records) || !json_is_array(inputs)))
         status = cs_fail(CS_ERR_INPUT, "%s: no records", t->unfinished);
-    }
     if (status == CS_OK) {
         json_decref(t->records);
+        json_decref(t->inputs);
         t->records = json_incref(records);
+        t->inputs = json_incref(inputs);
     }
     json_decref(file);
     return status;
@@ -82,26 +177,55 @@ static cs_status save_unfinished(const study *t)
     if (!t->unfinished) {
         return CS_OK;
     }
-    json_t *file = json_pack("{s:O, s:O}", "options", t->options, "records", t->records);
+    json_t *file = json_pack("{s:O, s:O, s:O}", "options", t->options, "inputs", t->inputs,
+                             "records", t->records);
     cs_status status = file ? cs_json_write(t->unfinished, file) : CS_ERR_MEMORY;
     json_decref(file);
     return status;
 }
 
+/* Whether the next record is there from an interrupted run: then it must be of the same input. */
+static cs_status take_kept(study *t, bool *kept)
+{
+    const char *was = json_string_value(json_array_get(t->inputs, t->next));
+    *kept = t->next < json_array_size(t->records);
+    if (*kept && (!was || strcmp(was, t->input) != 0)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: matrix %zu was measured on other data than there are now; --force "
+                       "starts anew",
+                       t->unfinished, t->next + 1);
+    }
+    t->next += *kept;
+    return CS_OK;
+}
+
+/* What an interrupt leaves, and how to go on. */
+static cs_status interrupted(const study *t)
+{
+    const size_t done = json_array_size(t->records);
+    cs_reason_clear();
+    if (!t->unfinished) {
+        return cs_fail(CS_ERR_INTERRUPT,
+                       "interrupted after %zu of %zu matrices; without -o DIR nothing is kept",
+                       done, t->wanted);
+    }
+    return done == 0
+               ? cs_fail(CS_ERR_INTERRUPT,
+                         "interrupted before the first of %zu matrices was measured: nothing to "
+                         "keep",
+                         t->wanted)
+               : cs_fail(CS_ERR_INTERRUPT,
+                         "interrupted after %zu of %zu matrices, kept in %s; the same command with "
+                         "--resume goes on",
+                         done, t->wanted, t->unfinished);
+}
+
 /* How every matrix of a run is measured, for its k leading values below 1. */
 static cs_status measuring_options(const cs_args *args, int64_t k, cs_connectivity_options *out)
 {
-    cs_spectrum_options so = {0};
-    cs_status status = cs_args_spectrum(args, &so);
-    *out = (cs_connectivity_options){.k = k,
-                                     .solver = so.solver,
-                                     .tol = so.tol,
-                                     .max_iterations = so.max_iterations,
-                                     .no_reduction = so.no_reduction,
-                                     .moment4_budget = cs_args_moment_budget(args),
-                                     .seed = so.seed,
-                                     .threads = so.threads,
-                                     .progress = so.progress};
+    cs_status status = cs_args_spectrum(args, out);
+    out->k = k;
+    out->moment4_budget = cs_args_moment_budget(args);
     return status;
 }
 
@@ -115,19 +239,18 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
     cs_status status = measuring_options(args, cs_args_int(args, "k"), &options);
     status = status ? status : cs_args_note_moment4(args, a, &cost);
     status = status ? status : cs_connectivity_of(a, &options, &c);
-    if (status == CS_OK && !c.spectrum.converged) {
+    if (status == CS_OK && !c.spectrum.converged)
         status = cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge", series,
                          position);
-    }
     if (status == CS_OK) {
-        json_t *record = cs_record_of(
-            series, position, cs_args_given(args, "corpus") ? cs_args_text(args, "context") : "",
-            &c, se);
-        if (record && cs_args_given(args, "corpus")) {
-            (void)json_object_set_new(record, "uncovered_tokens", json_integer(t->uncovered));
-        }
-        status = record && json_array_append_new(t->records, record) == 0 ? save_unfinished(t)
-                                                                          : CS_ERR_MEMORY;
+        json_t *record = NULL;
+        const bool corpus = cs_args_given(args, "corpus");
+        status = record_of(series, position, corpus ? cs_args_text(args, "context") : "", &c, se,
+                           corpus ? t->uncovered : -1, &record);
+        if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
+                                json_array_append_new(t->inputs, json_string(t->input)) != 0))
+            status = CS_ERR_MEMORY;
+        if (status == CS_OK) status = save_unfinished(t);
     }
     t->next += 1;
     cs_connectivity_free(&c);
@@ -148,7 +271,7 @@ static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
     cs_status status = cs_cooc_build(corpus, m->build, &cooc);
     if (status == CS_OK &&
         (status = cs_connectivity_of(&cooc.matrix.a, &m->options, &c)) == CS_OK) {
-        cs_record_values(&c, values, true);
+        cs_connectivity_values(&c, values, true);
     }
     cs_connectivity_free(&c);
     cs_cooc_free(&cooc);
@@ -161,108 +284,118 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
 {
     cs_cooc_options options = *base;
     cs_cooc cooc = {0};
-    double se[CS_RECORD_VALUES];
+    double se[CS_CONNECTIVITY_VALUES];
     const char *position = given ? "given" : "blind";
-    if (t->next < json_array_size(t->records)) { /* kept from an interrupted run */
-        t->next += 1;
-        return CS_OK;
-    }
-    cs_status status = cs_objective_parse(spec, &options.objective);
+    bool kept = false;
+    cs_status status = take_kept(t, &kept);
+    if (status != CS_OK || kept) return status;
+    cs_plan_file parts = {0};
+    status = cs_objective_parse_held(spec, &parts, &options.objective);
     options.context.given = given;
     cs_output_note(args, "%s, target position %s", spec, position);
     measuring m = {.build = &options};
-    if (status == CS_OK) {
-        status = measuring_options(args, CS_RECORD_SIGMAS, &m.options);
-    }
+    if (status == CS_OK) status = measuring_options(args, CS_CONNECTIVITY_SIGMAS, &m.options);
     status = status ? status : cs_args_note_uncovered(args, corpus, &options, &t->uncovered);
     if (status == CS_OK && t->blocks > 0) {
-        const cs_corpus_metrics metrics = {CS_RECORD_VALUES, metrics_of, &m};
-        m.options.no_probe = true;
+        const cs_corpus_metrics metrics = {CS_CONNECTIVITY_VALUES, metrics_of, &m};
+        m.options.certify = CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
         m.options.progress = NULL;
         status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, NULL, se);
     }
-    if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK) {
+    if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK)
         status = look_at(args, t, spec, position, t->blocks > 0 ? se : NULL, &cooc.matrix.a);
-    }
     cs_cooc_free(&cooc);
+    cs_plan_file_free(&parts);
     return status;
+}
+
+/* Tokens and documents, on which all else depends. */
+static cs_status hash_corpus(const cs_corpus *c, char out[65])
+{
+    cs_hasher h = {0};
+    char hex[33];
+    cs_status status = cs_hasher_make(0, &h);
+    if (status != CS_OK) return status;
+    cs_hasher_add(&h, c->doc_ptr, (size_t)(c->documents + 1) * sizeof *c->doc_ptr);
+    cs_hasher_add(&h, c->token, (size_t)c->tokens * sizeof *c->token);
+    cs_hash_hex(cs_hasher_value(&h), hex);
+    cs_hasher_free(&h);
+    memcpy(out, hex, sizeof hex);
+    return CS_OK;
 }
 
 static cs_status study_corpus(cs_args *args, study *t)
 {
     cs_corpus corpus = {0};
     cs_cooc_options base = {0};
-    cs_status status;
+    cs_status status = CS_OK;
     int specs = cs_args_count(args, "compare");
     int count = specs > 0 ? specs : (int)(sizeof default_specs / sizeof *default_specs);
-    if ((status = cs_args_build(args, &base)) != CS_OK ||
-        (status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus)) != CS_OK) {
-        goto done;
-    }
+    status = cs_args_build(args, &base);
+    if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
+    if (status == CS_OK) status = hash_corpus(&corpus, t->input);
     /* nearest is relative to the target: it is `given` by construction. */
-    bool always_given = base.context.mode == CS_CONTEXT_NEAREST;
+    const bool always_given = cs_context_given(&base.context);
+    t->wanted = (size_t)count * (always_given ? 1 : 2);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         const char *spec = specs > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
         status = always_given ? CS_OK : study_objective(args, t, &corpus, spec, false, &base);
-        if (status == CS_OK) {
-            status = study_objective(args, t, &corpus, spec, true, &base);
-        }
+        if (status == CS_OK) status = study_objective(args, t, &corpus, spec, true, &base);
     }
-done:
     cs_corpus_free(&corpus);
+    return status;
+}
+
+static cs_status study_file(cs_args *args, study *t, const char *path)
+{
+    cs_csr a = {0};
+    const char *position = NULL;
+    int64_t bytes = 0;
+    bool kept = false;
+    cs_status status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_path_sha256(path, t->input, &bytes);
+    if (status == CS_OK) status = take_kept(t, &kept);
+    if (status != CS_OK || kept) return status;
+    status = cs_stored_position(path, &position);
+    if (status == CS_OK) status = cs_matrix_read(path, &a);
+    if (status == CS_OK)
+        status = cs_blame(look_at(args, t, path, position ? position : "", NULL, &a), "%s", path);
+    cs_csr_free(&a);
     return status;
 }
 
 static cs_status study_files(cs_args *args, study *t)
 {
     cs_status status = CS_OK;
+    t->wanted = (size_t)cs_args_positionals(args);
     for (int i = 0; i < cs_args_positionals(args) && status == CS_OK; ++i) {
-        const char *path = cs_args_positional(args, i);
-        if (t->next < json_array_size(t->records)) {
-            t->next += 1;
-            continue;
-        }
-        cs_csr a = {0};
-        const char *position = NULL;
-        if ((status = cs_output_input(args, path)) == CS_OK &&
-            (status = cs_stored_position(path, &position)) == CS_OK &&
-            (status = cs_matrix_read(path, &a)) == CS_OK) {
-            status =
-                cs_blame(look_at(args, t, path, position ? position : "", NULL, &a), "%s", path);
-        }
-        cs_csr_free(&a);
+        status = study_file(args, t, cs_args_positional(args, i));
     }
     return status;
 }
 
-/* The tables of all records, printed and written. */
+/* The record of all matrices, printed and written. */
 static cs_status report(cs_args *args, const study *t)
 {
-    cs_table metrics = {0}, spectrum = {0};
-    json_t *root = json_object(), *record;
-    const char *dir = cs_args_text(args, "output");
-    char *path = dir ? cs_path_join(dir, "spectrum.csv") : NULL;
-    cs_status status = dir && !path ? CS_ERR_MEMORY : cs_record_tables(&metrics, &spectrum);
+    static const cs_view metrics = {"matrices[].~metrics[]",
+                                    "series=^series target_position=^target_position "
+                                    "context=^context metric definition value se blocks seed"},
+                         spectrum = {"matrices[].sigma[]",
+                                     "series=^~name target_position=^target_position index=# "
+                                     "sigma=. se=^sigma_se[#] residual=^residual[#]"};
+    cs_item *list = cs_item_array(cs_output_root(args), "matrices");
+    cs_status status = CS_OK;
+    json_t *record;
     size_t i;
     json_array_foreach(t->records, i, record)
     {
-        status = status == CS_OK ? cs_record_rows(record, t->blocks, t->seed, &metrics, &spectrum)
-                                 : status;
+        if (status == CS_OK) status = add_record(record, t->blocks, t->seed, list);
     }
-    if (status == CS_OK &&
-        (status = cs_json_set(root, "matrices", json_incref(t->records))) == CS_OK && dir &&
-        (status = cs_dir_make(dir)) == CS_OK) {
-        status = cs_table_write_csv(&spectrum, path);
-    }
-    if (status == CS_OK &&
-        (status = cs_output_result(args, "connectivity", root, &metrics)) == CS_OK &&
-        t->unfinished) {
+    if (status == CS_OK) status = cs_output_csv(args, "spectrum.csv", &spectrum);
+    if (status == CS_OK) status = cs_output_record(args, "connectivity", &metrics);
+    if (status == CS_OK && t->unfinished) {
         (void)unlink(t->unfinished); /* the result replaces it */
     }
-    cs_free(path);
-    json_decref(root);
-    cs_table_free(&metrics);
-    cs_table_free(&spectrum);
     return status;
 }
 
@@ -298,9 +431,7 @@ static cs_status run(cs_args *args)
 {
     bool corpus = cs_args_given(args, "corpus");
     cs_status status = check_mode(args);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (cs_args_given(args, "pairs")) {
         return cs_args_positionals(args) > 0
                    ? cs_connectivity_features(args)
@@ -311,48 +442,37 @@ static cs_status run(cs_args *args)
     }
     const char *dir = cs_args_text(args, "output");
     study t = {.records = json_array(),
+               .inputs = json_array(),
                .options = lasting_options(args),
                .seed = cs_args_seed(args),
                .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                .unfinished = dir ? cs_path_join(dir, "unfinished.json") : NULL};
-    status = t.records && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_output_claim(args, "connectivity.csv")) != CS_OK ||
-        (dir && (status = cs_dir_make(dir)) != CS_OK) ||
-        (cs_args_flag(args, "resume") && (status = load_unfinished(&t)) != CS_OK) ||
-        (status = corpus ? study_corpus(args, &t) : study_files(args, &t)) != CS_OK) {
-        goto done;
-    }
-    status = report(args, &t);
-done:
+    status = t.records && t.inputs && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
+    if (status == CS_OK && !cs_args_flag(args, "resume"))
+        status = cs_output_claim(args, "unfinished.json");
+    if (status == CS_OK && dir) status = cs_dir_make(dir);
+    if (status == CS_OK && cs_args_flag(args, "resume")) status = load_unfinished(&t);
+    if (status == CS_OK) status = corpus ? study_corpus(args, &t) : study_files(args, &t);
+    if (status == CS_OK) status = report(args, &t);
+    if (status == CS_ERR_INTERRUPT) status = interrupted(&t);
     json_decref(t.records);
+    json_decref(t.inputs);
     json_decref(t.options);
     cs_free(t.unfinished);
     return status;
 }
 
 static const cs_opt connectivity_options[] = {
-    {.name = "compare",
-     .kind = CS_OPT_TEXT,
-     .argument = "SPEC",
-     .repeated = true,
-     .help = "An objective NAME[:KEY=VALUE,...] to compare on --corpus, such as masked:unmasked=2. "
-             "Default: ar, masked at three ratios, variable-masked, diverse-ar with t = 2 and 4."},
-    {.name = "k",
-     .letter = 'k',
-     .kind = CS_OPT_INT,
-     .argument = "K",
-     .fallback = "32",
-     .low = 1,
-     .high = 100000,
-     .help = "Singular values below 1 to compute for each matrix."},
-    {.name = "jackknife",
-     .kind = CS_OPT_INT,
-     .argument = "B",
-     .fallback = "10",
-     .low = 0,
-     .high = 1000,
-     .help = "Blocks of documents, or of rows of features, for the delete-block jackknife; 0 for "
-             "none."},
+    CS_TEXTS("compare", "SPEC",
+             "An objective NAME[:KEY=VALUE,...] to compare on --corpus, such as masked:unmasked=2. "
+             "Default: ar, masked at three ratios, variable-masked, diverse-ar with t = 2 and 4."),
+    {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000,
+     "Singular values below 1 to compute for each matrix.", false},
+    CS_INT("jackknife", "B", "10", 0, 1000,
+           "Blocks of documents, or of rows of features, for the delete-block jackknife; 0 for "
+           "none."),
     {0},
 };
 
@@ -382,6 +502,8 @@ const cs_command cs_cmd_connectivity = {
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
                                       cs_group_corpus, cs_group_cooc, cs_group_solver,
                                       cs_group_moments, NULL},
+    .shown = "series target_position metric surrogate truth value se",
+    .metrics = "components,gap,sum_sigma4,top_mean,mean,tau_b",
     .examples = "# two objectives on a file of your own, windows of 3\n"
                 "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
                 "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"

@@ -12,62 +12,58 @@
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "io/result.h"
 
 static const cs_opt cooc_options[] = {
-    {"draws", 0, CS_OPT_TEXT, "N|N1,N2,...", NULL, 0, 0,
-     "Sample N plans a sequence where enumeration is out of reach: all under masks of long "
-     "sequences (nearest, each and document have exact weights); 0: exact. With a list, build "
-     "DIR/draws-N for each and tabulate the spectrum against N.",
-     false},
-    {"mtx", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write matrix.mtx as well.", false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    CS_TEXT(
+        "draws", "N|N1,N2,...", NULL,
+        "Sample N plans a sequence where enumeration is out of reach: all under masks of long "
+        "sequences (nearest, each and document have exact weights); 0: exact. With a list, build "
+        "DIR/draws-N for each and tabulate the spectrum against N."),
+    CS_FLAG("mtx", "Write matrix.mtx as well."),
+    {0},
 };
-static const cs_opt *const cooc_groups[] = {cs_group_corpus,  cs_group_plan, cs_group_plan_numbers,
-                                            cs_group_cooc,    cooc_options,  cs_group_ranks,
-                                            cs_group_moments, NULL};
+static const cs_opt *const cooc_groups[] = {
+    cs_group_corpus, cs_group_objective, cs_group_plan,  cs_group_target,  cs_group_plan_numbers,
+    cs_group_cooc,   cooc_options,       cs_group_ranks, cs_group_moments, NULL};
 
-static json_t *build_json(const cs_args *args, const cs_corpus *corpus,
-                          const cs_cooc_options *options, const cs_cooc *cooc)
+static cs_status add_build(const cs_args *args, const cs_corpus *corpus,
+                           const cs_cooc_options *options, const cs_cooc *cooc, cs_item *item)
 {
     int64_t tokens = 0, uncovered = 0;
     cs_status status = cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
-    char *objective = cs_objective_describe(&options->objective);
-    json_t *o = json_object();
-    const struct {
-        const char *key;
-        int64_t value;
-    } counts[] = {
-        {"rows", cooc->matrix.a.rows},
-        {"cols", cooc->matrix.a.cols},
-        {"nonzeros", cs_csr_nnz(&cooc->matrix.a)},
-        {"sequences", cooc->sequences},
-        {"skipped_sequences", cooc->skipped_sequences},
-        {"uncovered_tokens", uncovered},
-        {"contributions", cooc->contributions},
-        {"runs", cooc->runs},
-        {"draws", options->draws},
-        {"seed", (int64_t)options->seed},
-    };
-    cs_json_put(&status, o, "corpus", json_string(cs_args_text(args, "corpus")));
-    cs_json_put(&status, o, "objective", json_string(objective ? objective : ""));
-    cs_json_put(&status, o, "context", json_string(cs_args_text(args, "context")));
-    cs_json_put(&status, o, "target_position",
-                json_string(options->context.given ? "given" : "blind"));
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
-        cs_json_put(&status, o, counts[i].key, json_integer(counts[i].value));
-    }
-    cs_json_put(&status, o, "sampled", json_boolean(options->draws > 0));
-    cs_json_put(&status, o, "exact", json_boolean(cooc->exact));
-    cs_json_put(&status, o, "unit", cs_json_number(cooc->unit));
-    cs_json_put(&status, o, "mass", cs_json_number(cooc->mass));
-    cs_json_put(&status, o, "dropped_mass", cs_json_number(cooc->dropped_mass));
-    if (status != CS_OK || !objective) {
-        json_decref(o);
-        o = NULL;
-    }
-    cs_free(objective);
-    return o;
+    cs_item_text(item, "corpus", cs_args_text(args, "corpus"));
+    cs_item_take(item, "objective", cs_objective_describe(&options->objective));
+    cs_item_take(item, "context", cs_context_describe(&options->context));
+    cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
+    cs_item_int(item, "rows", cooc->matrix.a.rows);
+    cs_item_int(item, "cols", cooc->matrix.a.cols);
+    cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
+    cs_item_int(item, "sequences", cooc->sequences);
+    cs_item_int(item, "skipped_sequences", cooc->skipped_sequences);
+    cs_item_int(item, "uncovered_tokens", uncovered);
+    cs_item_int(item, "contributions", cooc->contributions);
+    cs_item_int(item, "runs", cooc->runs);
+    cs_item_int(item, "draws", options->draws);
+    cs_item_int(item, "seed", (int64_t)options->seed);
+    cs_item_flag(item, "sampled", options->draws > 0);
+    cs_item_flag(item, "exact", cooc->exact);
+    cs_item_real(item, "unit", cooc->unit);
+    cs_item_real(item, "mass", cooc->mass);
+    cs_item_real(item, "dropped_mass", cooc->dropped_mass);
+    return status;
+}
+
+/* One matrix: its sizes as one row. */
+static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
+                             const cs_cooc *cooc)
+{
+    static const cs_view view = {
+        "",
+        "corpus objective context target_position rows cols nonzeros sequences skipped_sequences "
+        "uncovered_tokens contributions runs draws seed sampled exact unit mass dropped_mass"};
+    cs_status status = add_build(args, corpus, options, cooc, cs_output_root(args));
+    return status == CS_OK ? cs_output_record(args, "cooc", &view) : status;
 }
 
 static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
@@ -99,9 +95,7 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
     }
     cs_status status = cs_cooc_build(corpus, &resumable, cooc);
     status = status ? status : store(args, corpus, options, dir, force || resume, cooc);
-    if (status == CS_OK) {
-        status = cs_cooc_checkpoint_remove(checkpoint);
-    }
+    if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
 }
 
@@ -136,68 +130,36 @@ static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_coo
 static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
 {
     cs_cooc cooc = {0};
-    json_t *json = NULL;
     cs_status status = build_into(args, corpus, options, cs_args_text(args, "output"), &cooc);
-    if (status == CS_OK) {
-        json = build_json(args, corpus, options, &cooc);
-        status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
-    }
-    json_decref(json);
+    if (status == CS_OK) status = print_build(args, corpus, options, &cooc);
     cs_cooc_free(&cooc);
     return status;
 }
 
 /* --- a list of draws -------------------------------------------------------------------------- */
 
-#define DRAWS_COLUMNS                                                                              \
-    "draws,rows,cols,nonzeros,components,sum_sigma2,sum_sigma4,sum_sigma4_error,index,sigma,"      \
-    "residual"
-
-static cs_status draws_rows(const cs_spectrum *s, int64_t draws, cs_table *table)
+static cs_status claim_draws(cs_args *args, int64_t draws)
 {
     cs_status status = CS_OK;
-    for (int64_t i = 0; i < s->k && status == CS_OK; ++i) {
-        const struct {
-            const char *column;
-            int64_t value;
-        } counts[] = {
-            {"draws", draws},
-            {"rows", s->rows},
-            {"cols", s->cols},
-            {"nonzeros", s->nnz},
-            {"components", s->components},
-            {"index", i + 1},
-        };
-        const struct {
-            const char *column;
-            double value;
-        } reals[] = {
-            {"sum_sigma2", s->sum_sigma2},
-            {"sum_sigma4", s->sum_sigma4},
-            {"sum_sigma4_error", s->sum_sigma4_error},
-            {"sigma", s->sigma[i]},
-            {"residual", s->residual[i]},
-        };
-        status = cs_table_row(table);
-        for (size_t j = 0; j < sizeof counts / sizeof counts[0] && status == CS_OK; ++j) {
-            status = cs_table_int(table, counts[j].column, counts[j].value);
-        }
-        for (size_t j = 0; j < sizeof reals / sizeof reals[0] && status == CS_OK; ++j) {
-            status = cs_table_real(table, reals[j].column, reals[j].value);
-        }
+    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
+        char *file = cs_format("draws-%lld/%s", (long long)draws, cs_cooc_file(i));
+        status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
+        cs_free(file);
     }
     return status;
 }
 
-/* One number of draws: the matrix into DIR/draws-N, its top singular values into the table. */
+/* One number of draws: the matrix into DIR/draws-N, its top singular values into the result. */
 static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
-                             json_t *array, cs_table *table, bool *converged)
+                             cs_item *list, bool *converged)
 {
     enum { TOP = 16 };
     cs_cooc cooc = {0};
     cs_spectrum spectrum = {0};
     char *dir = cs_format("%s/draws-%lld", cs_args_text(args, "output"), (long long)options->draws);
-    cs_status status = dir ? build_into(args, corpus, options, dir, &cooc) : CS_ERR_MEMORY;
+    cs_status status = dir ? claim_draws(args, options->draws) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dir_make_own(dir);
+    if (status == CS_OK) status = build_into(args, corpus, options, dir, &cooc);
     if (status == CS_OK) {
         const cs_csr *a = &cooc.matrix.a;
         int64_t side = a->rows < a->cols ? a->rows : a->cols;
@@ -210,22 +172,16 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
                                       .progress = options->progress};
         status = cs_spectrum_of(a, &wanted, &spectrum);
     }
+    cs_item *item = status == CS_OK ? cs_item_object(list, NULL) : NULL;
+    if (status == CS_OK) status = add_build(args, corpus, options, &cooc, item);
     if (status == CS_OK) {
         *converged = *converged && spectrum.converged;
-        status = draws_rows(&spectrum, options->draws, table);
-    }
-    if (status == CS_OK) {
-        cs_status full = CS_OK;
-        json_t *o = build_json(args, corpus, options, &cooc);
-        cs_json_put(&full, o, "components", json_integer(spectrum.components));
-        cs_json_put(&full, o, "sum_sigma2", cs_json_number(spectrum.sum_sigma2));
-        cs_json_put(&full, o, "sum_sigma4", cs_json_number(spectrum.sum_sigma4));
-        cs_json_put(&full, o, "sum_sigma4_error", cs_json_number(spectrum.sum_sigma4_error));
-        cs_json_put(&full, o, "sigma", cs_json_numbers(spectrum.k, spectrum.sigma));
-        cs_json_put(&full, o, "residual", cs_json_numbers(spectrum.k, spectrum.residual));
-        status = json_array_append_new(array, o) == 0 && full == CS_OK
-                     ? CS_OK
-                     : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+        cs_item_int(item, "components", spectrum.components);
+        cs_item_real(item, "sum_sigma2", spectrum.sum_sigma2);
+        cs_item_real(item, "sum_sigma4", spectrum.sum_sigma4);
+        cs_item_real(item, "sum_sigma4_error", spectrum.sum_sigma4_error);
+        cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
+        cs_item_reals(item, "residual", spectrum.k, spectrum.residual);
     }
     cs_spectrum_free(&spectrum);
     cs_cooc_free(&cooc);
@@ -236,29 +192,44 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
 static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_options *options,
                             int64_t count, const int64_t *draws)
 {
-    cs_table table = {0};
+    static const cs_view view = {
+        "draws[].sigma[]",
+        "draws=^draws rows=^rows cols=^cols nonzeros=^nonzeros components=^components "
+        "sum_sigma2=^sum_sigma2 sum_sigma4=^sum_sigma4 sum_sigma4_error=^sum_sigma4_error index=# "
+        "sigma=. residual=^residual[#]"};
     bool converged = true;
-    json_t *json = json_pack("{s:[]}", "draws");
-    cs_status status = json ? cs_table_init(&table, DRAWS_COLUMNS)
-                            : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+    cs_item *list = cs_item_array(cs_output_root(args), "draws");
+    cs_status status = CS_OK;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         options->draws = draws[i];
-        status =
-            build_draws(args, corpus, options, json_object_get(json, "draws"), &table, &converged);
+        status = build_draws(args, corpus, options, list, &converged);
     }
-    if (status == CS_OK) {
-        status = cs_output_result(args, "draws", json, &table);
-    }
+    if (status == CS_OK) status = cs_output_record(args, "draws", &view);
     if (status == CS_OK && !converged) {
         status = cs_fail(CS_ERR_CONVERGE, "a spectrum of the table did not converge; see residual");
     }
-    json_decref(json);
-    cs_table_free(&table);
     return status;
 }
 
-/* --- run ---------------------------------------------------------------------------------------
- */
+/* --- run -------------------------------------------------------------------------------------- */
+
+/* The smallest --tail that makes a matrix ten times smaller that is worth it, if there is one. */
+static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
+                           const cs_cooc_options *options, const cs_cooc_size *whole)
+{
+    static const double SMALL = 1e8; /* bytes */
+    cs_cooc_size size = {0};
+    double tail = 0;
+    cs_status status =
+        whole->matrix < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
+    if (status == CS_OK && tail > 0) {
+        cs_output_note(args,
+                       "--tail %g drops that share of an event at most, and makes the matrix %.0f "
+                       "times smaller: %.3g rows, %.3g bytes",
+                       tail, whole->matrix / size.matrix, size.rows, size.matrix);
+    }
+    return status;
+}
 
 static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
 {
@@ -266,21 +237,22 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     int64_t uncovered = 0, tokens = 0;
     cs_status status = cs_cooc_estimate(corpus, options, &size);
     status = status ? status : cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
-    if (status != CS_OK) {
-        return status;
-    }
-    json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "contributions", cs_json_number(size.contributions),
-        "matrix_bytes", cs_json_number(size.matrix), "memory_bytes", cs_json_number(size.memory),
-        "scratch_bytes", cs_json_number(size.scratch), "documents", (json_int_t)corpus->documents,
-        "tokens", (json_int_t)corpus->tokens, "uncovered_tokens", (json_int_t)uncovered);
-    status = json ? cs_output_result(args, "cooc", json, NULL)
-                  : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
-    json_decref(json);
-    return status;
+    if (status != CS_OK) return status;
+    cs_item *root = cs_output_root(args);
+    cs_item_real(root, "contributions", size.contributions);
+    cs_item_real(root, "matrix_bytes", size.matrix);
+    cs_item_real(root, "memory_bytes", size.memory);
+    cs_item_real(root, "scratch_bytes", size.scratch);
+    cs_item_int(root, "documents", corpus->documents);
+    cs_item_int(root, "tokens", corpus->tokens);
+    cs_item_int(root, "uncovered_tokens", uncovered);
+    cs_item_real(root, "rows", size.rows);
+    cs_item_real(root, "nonzeros", size.entries);
+    status = cs_output_record(args, "cooc", NULL);
+    return status ? status : note_tail(args, corpus, options, &size);
 }
 
-static cs_status claim_all(const cs_args *args, bool list)
+static cs_status claim_all(cs_args *args, bool list)
 {
     if (cs_args_flag(args, "dry-run")) {
         return CS_OK;
@@ -288,8 +260,12 @@ static cs_status claim_all(const cs_args *args, bool list)
     if (!cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "cooc needs -o DIR");
     }
-    cs_status status = cs_output_claim(args, list ? "draws.csv" : "matrix.json");
-    return status == CS_OK ? cs_output_claim(args, list ? "draws.json" : "cooc.json") : status;
+    cs_status status =
+        cs_output_claim(args, list ? "draws.csv draws.json" : "matrix.json cooc.json");
+    for (int i = 0; !list && cs_cooc_file(i) && status == CS_OK; ++i) {
+        status = cs_output_claim(args, cs_cooc_file(i));
+    }
+    return status;
 }
 
 /* --mpi: every rank counts its part, rank 0 receives the matrix and stores it. */
@@ -299,7 +275,6 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
     const char *dir = cs_args_text(args, "output");
     cs_cooc cooc = {0};
     cs_cooc_options shared = *options;
-    json_t *json = NULL;
     shared.progress = options->comm->rank == 0 ? options->progress : NULL;
     if (shared.memory_budget == 0) { /* of what is free, for all ranks on this machine */
         int64_t part = cs_mem_available() / 4 / options->comm->neighbours;
@@ -313,18 +288,16 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
         status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
         if (status == CS_OK) {
             note_built(args, dir, &cooc);
-            json = build_json(args, corpus, options, &cooc);
-            status = json ? cs_output_result(args, "cooc", json, NULL) : CS_ERR_MEMORY;
+            status = print_build(args, corpus, options, &cooc);
         }
     }
-    json_decref(json);
     cs_cooc_free(&cooc);
     return status;
 }
 
 static void note_target_position(const cs_args *args, const cs_cooc_options *options)
 {
-    if (options->context.mode == CS_CONTEXT_NEAREST && cs_args_given(args, "target-position") &&
+    if (cs_context_given(&options->context) && cs_args_given(args, "target-position") &&
         !cs_args_target_given(args)) {
         cs_output_note(args, "--target-position blind changes nothing here: offsets of nearest:N "
                              "are relative to the target");
@@ -372,9 +345,7 @@ static cs_status load(cs_args *args, cs_comm *comm, cs_corpus *corpus)
     }
     cs_status status = comm->rank == 0 ? cs_args_load_corpus(args, name, corpus) : CS_OK;
     status = cs_comm_agree(comm, status);
-    if (status == CS_OK && comm->rank > 0) {
-        status = cs_args_load_corpus(args, name, corpus);
-    }
+    if (status == CS_OK && comm->rank > 0) status = cs_args_load_corpus(args, name, corpus);
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 
@@ -398,12 +369,10 @@ static cs_status run_cooc(cs_args *args)
     int64_t count = 0, *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
-    if (status == CS_OK && list) {
+    if (status == CS_OK && list)
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
-    }
-    if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget")) {
+    if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget"))
         status = cs_fail(CS_ERR_USAGE, "--moment-budget goes with a list of --draws");
-    }
     if (status == CS_OK && cs_args_flag(args, "mpi")) {
         status = cs_ranks_join(args, &comm);
         options.comm = status == CS_OK ? &comm : NULL;
@@ -451,9 +420,9 @@ const cs_command cs_cmd_cooc = {
         "--scratch may differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
-        "--dry-run estimates from above: contributions, and bytes of the matrix, of memory beside "
-        "the "
-        "corpus, and of scratch files.",
+        "--dry-run estimates from above: contributions, rows and nonzeros, and bytes of the "
+        "matrix, of memory beside the corpus, and of scratch files; and names a --tail that would "
+        "make the matrix ten times smaller.",
     .groups = cooc_groups,
     .examples =
         "# n-gram contexts of an autoregressive model\n"
@@ -468,4 +437,6 @@ const cs_command cs_cmd_cooc = {
         "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
         "--dry-run",
     .run = run_cooc,
+    .shown = "objective context draws rows cols nonzeros sequences mass index sigma residual",
+    .most = 32,
 };

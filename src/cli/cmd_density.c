@@ -9,7 +9,7 @@
 #include "cli/tail_report.h"
 #include "cooc/spectrum_density.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "io/result.h"
 #include "linalg/matrix_file.h"
 
 static const cs_opt density_options[] = {
@@ -17,90 +17,62 @@ static const cs_opt density_options[] = {
      "Top singular triplets to compute and take out; tails are given for t = 0..K. 0: only the "
      "ones of the components, which are known in closed form.",
      false},
-    {"samples", 0, CS_OPT_INT, "N", "32", 2, 1e6, "Random sign vectors.", false},
-    {"degree", 0, CS_OPT_INT, "Q", "64", 4, 1e4, "Lanczos steps a sample.", false},
-    {"bins", 0, CS_OPT_INT, "N", "50", 1, 1e5, "Steps of the curves between 0 and the bound.",
-     false},
-    {"width", 0, CS_OPT_REAL, "H", NULL, 1e-6, 1,
-     "Standard deviation of the Gaussian that smooths the density. Default: 1.5 / Q of the bound.",
-     false},
-    {"level", 0, CS_OPT_REAL, "P", "0.95", 0.5, 0.9999, "Confidence of the intervals.", false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    CS_INT("samples", "N", "32", 2, 1e6, "Random sign vectors."),
+    CS_INT("degree", "Q", "64", 4, 1e4, "Lanczos steps a sample."),
+    CS_INT("bins", "N", "50", 1, 1e5, "Steps of the curves between 0 and the bound."),
+    CS_REAL("width", "H", NULL, 1e-6, 1,
+            "Standard deviation of the Gaussian that smooths the density. Default: 1.5 / Q of the "
+            "bound."),
+    CS_REAL("level", "P", "0.95", 0.5, 0.9999, "Confidence of the intervals."),
+    {0},
 };
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-static json_t *result_json(const cs_args *args, const cs_spectrum_density *d)
+static void add_result(const cs_args *args, const cs_spectrum_density *d, cs_item *root)
 {
-    cs_status status = CS_OK;
-    json_t *o = json_object();
-    const struct {
-        const char *key;
-        int64_t value;
-    } counts[] = {
-        {"rows", d->rows},
-        {"cols", d->cols},
-        {"nonzeros", d->nnz},
-        {"components", d->components},
-        {"lumped_rows", d->lumped_rows},
-        {"lumped_cols", d->lumped_cols},
-        {"values", d->density.dimension},
-        {"known", d->density.known},
-        {"samples", cs_args_int(args, "samples")},
-        {"degree", cs_args_int(args, "degree")},
-        {"samples_without_quadrature_error", d->density.ended},
-        {"seed", (int64_t)cs_args_seed(args)},
-    };
-    const struct {
-        const char *key;
-        double value;
-    } reals[] = {
-        {"level", cs_args_real(args, "level")},
-        {"student_factor", d->density.factor},
-        {"bound", d->top},
-        {"width", d->density.width},
-        {"density_bias_bound", d->density.bias},
-        {"residual", d->residual},
-        {"sum_sigma2", d->sum_sigma2},
-        {"sum_sigma4", d->sum_sigma4},
-        {"sum_sigma4_cost", d->sum_sigma4_cost},
-        {"sum_sigma4_budget", cs_args_real(args, "moment-budget")},
-        {"rest_sigma4_error", d->density.rest4_error},
-    };
-    cs_json_put(&status, o, "matrix", json_string(cs_args_positional(args, 0)));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        cs_json_put(&status, o, counts[i].key, json_integer(counts[i].value));
-    }
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
-        cs_json_put(&status, o, reals[i].key, cs_json_number(reals[i].value));
-    }
-    cs_json_put(&status, o, "sum_sigma2_estimate", cs_interval_json(&d->sum2));
-    cs_json_put(&status, o, "sum_sigma4_estimate", cs_interval_json(&d->sum4));
-    cs_json_put(&status, o, "sigma", cs_json_numbers(d->k, d->sigma));
-    cs_json_put(&status, o, "tail", cs_tails_json(d->k, d->tail, d->tail_exact));
-    if (status != CS_OK) {
-        json_decref(o);
-        o = NULL;
-    }
-    return o;
+    cs_item_text(root, "matrix", cs_args_positional(args, 0));
+    cs_item_int(root, "rows", d->rows);
+    cs_item_int(root, "cols", d->cols);
+    cs_item_int(root, "nonzeros", d->nnz);
+    cs_item_int(root, "components", d->components);
+    cs_item_int(root, "lumped_rows", d->lumped_rows);
+    cs_item_int(root, "lumped_cols", d->lumped_cols);
+    cs_item_int(root, "values", d->density.dimension);
+    cs_item_int(root, "known", d->density.known);
+    cs_item_int(root, "samples", cs_args_int(args, "samples"));
+    cs_item_int(root, "degree", cs_args_int(args, "degree"));
+    cs_item_int(root, "samples_without_quadrature_error", d->density.ended);
+    cs_item_int(root, "seed", (int64_t)cs_args_seed(args));
+    cs_item_real(root, "level", cs_args_real(args, "level"));
+    cs_item_real(root, "student_factor", d->density.factor);
+    cs_item_real(root, "bound", d->top);
+    cs_item_real(root, "width", d->density.width);
+    cs_item_real(root, "density_bias_bound", d->density.bias);
+    cs_item_real(root, "residual", d->residual);
+    cs_item_real(root, "sum_sigma2", d->sum_sigma2);
+    cs_item_real(root, "sum_sigma4", d->sum_sigma4);
+    cs_item_real(root, "sum_sigma4_cost", d->sum_sigma4_cost);
+    cs_item_real(root, "sum_sigma4_budget", cs_args_real(args, "moment-budget"));
+    cs_item_real(root, "rest_sigma4_error", d->density.rest4_error);
+    cs_item_interval(root, "sum_sigma2_estimate", &d->sum2);
+    cs_item_interval(root, "sum_sigma4_estimate", &d->sum4);
+    cs_item_reals(root, "sigma", d->k, d->sigma);
+    cs_item_tails(root, d->k, d->tail, d->tail_exact);
 }
 
-static cs_status curve_table(const cs_spectrum_density *d, cs_table *table)
+/* The curves, which are for tables alone. */
+static void add_curves(const cs_spectrum_density *d, cs_item *root)
 {
     const cs_density *e = &d->density;
-    cs_status status =
-        cs_table_init(table, "sigma,density,density_low,density_high,above,above_low,"
-                             "above_high,fourth_below,fourth_below_low,"
-                             "fourth_below_high");
-    for (int64_t i = 0; i < e->points && status == CS_OK; ++i) {
-        if ((status = cs_table_row(table)) == CS_OK &&
-            (status = cs_table_real(table, "sigma", d->x[i])) == CS_OK &&
-            (status = cs_interval_cells(table, "density", &e->density[i])) == CS_OK &&
-            (status = cs_interval_cells(table, "above", &e->above[i])) == CS_OK) {
-            status = cs_interval_cells(table, "fourth_below", &e->fourth_below[i]);
-        }
+    cs_item *curve = cs_item_array(root, "~curve");
+    for (int64_t i = 0; i < e->points; ++i) {
+        cs_item *point = cs_item_object(curve, NULL);
+        cs_item_real(point, "sigma", d->x[i]);
+        cs_item_interval(point, "density", &e->density[i]);
+        cs_item_interval(point, "above", &e->above[i]);
+        cs_item_interval(point, "fourth_below", &e->fourth_below[i]);
     }
-    return status;
 }
 
 static void note_summary(const cs_args *args, const cs_spectrum_density *d)
@@ -126,26 +98,20 @@ static void note_summary(const cs_args *args, const cs_spectrum_density *d)
 
 static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
 {
-    cs_table table = {0};
-    json_t *json = result_json(args, d);
-    const char *position = NULL;
-    cs_status status =
-        json ? cs_stored_position(cs_args_positional(args, 0), &position) : CS_ERR_MEMORY;
-    if (position) {
-        cs_json_put(&status, json, "target_position", json_string(position));
-    }
-    if (status == CS_OK) {
-        status = curve_table(d, &table);
-    }
-    if (status == CS_OK && cs_args_given(args, "output")) {
-        status = cs_tails_write(args, d->k, d->tail, d->tail_exact);
-    }
+    static const cs_view view = {
+        "~curve[]", "sigma density=density.value density_low=density.low density_high=density.high "
+                    "above=above.value above_low=above.low above_high=above.high "
+                    "fourth_below=fourth_below.value fourth_below_low=fourth_below.low "
+                    "fourth_below_high=fourth_below.high"};
+    cs_item *root = cs_output_root(args);
+    add_result(args, d, root);
+    add_curves(d, root);
+    cs_status status = cs_item_stored(root, cs_args_positional(args, 0));
+    if (status == CS_OK) status = cs_tails_write(args);
     if (status == CS_OK) {
         note_summary(args, d);
-        status = cs_output_result(args, "density", json, &table);
+        status = cs_output_record(args, "density", &view);
     }
-    json_decref(json);
-    cs_table_free(&table);
     return status;
 }
 
@@ -160,34 +126,31 @@ static cs_status estimate(cs_args *args, const cs_csr *a, double cost)
     double samples = (double)cs_args_int(args, "samples");
     double products = 2 * samples * q * (double)cs_csr_nnz(a);
     double others = 2 * samples * (double)small * q * (q + (double)cs_args_int(args, "known"));
-    json_t *json = json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "rows", (json_int_t)a->rows, "cols",
-        (json_int_t)a->cols, "nonzeros", (json_int_t)cs_csr_nnz(a), "sample_bytes",
-        cs_json_number(8 * cs_density_room(large, small, cs_args_int(args, "degree"))),
-        "product_multiply_adds", cs_json_number(products), "orthogonalisation_multiply_adds",
-        cs_json_number(others), "sum_sigma4_cost", cs_json_number(cost));
-    cs_status status = json ? cs_output_result(args, "density", json, NULL)
-                            : cs_fail(CS_ERR_MEMORY, "out of memory for the estimate");
-    json_decref(json);
-    return status;
+    cs_item *root = cs_output_root(args);
+    cs_item_int(root, "rows", a->rows);
+    cs_item_int(root, "cols", a->cols);
+    cs_item_int(root, "nonzeros", cs_csr_nnz(a));
+    cs_item_real(root, "sample_bytes",
+                 8 * cs_density_room(large, small, cs_args_int(args, "degree")));
+    cs_item_real(root, "product_multiply_adds", products);
+    cs_item_real(root, "orthogonalisation_multiply_adds", others);
+    cs_item_real(root, "sum_sigma4_cost", cost);
+    return cs_output_record(args, "density", NULL);
 }
 
 static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 {
-    static const char *const of_triplets[] = {"solver", "tol", "max-iterations"};
-    for (size_t i = 0; i < sizeof of_triplets / sizeof *of_triplets; ++i) {
-        if (cs_args_int(args, "known") == 0 && cs_args_given(args, of_triplets[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s goes with -k: without triplets nothing is solved",
-                           of_triplets[i]);
-        }
-    }
-    cs_status status = cs_args_spectrum(args, &o->spectrum);
+    cs_status status = CS_OK;
+    if (cs_args_int(args, "known") == 0)
+        status = cs_args_refuse(args, "solver tol max-iterations",
+                                "goes with -k: without triplets nothing is solved");
+    if (status == CS_OK) status = cs_args_spectrum(args, &o->spectrum);
     o->spectrum.k = cs_args_int(args, "known");
     o->spectrum.moment4_budget = cs_args_moment_budget(args);
     o->samples = cs_args_int(args, "samples");
     o->degree = cs_args_int(args, "degree");
     o->bins = cs_args_int(args, "bins");
-    o->width = cs_args_given(args, "width") ? cs_args_real(args, "width") : 0;
+    o->width = cs_args_real_or(args, "width", 0);
     o->level = cs_args_real(args, "level");
     return status;
 }
@@ -201,11 +164,8 @@ static cs_status run(cs_args *args)
     const char *given = cs_args_positional(args, 0);
     char *path = cs_path_is_dir(given) ? cs_path_join(given, "matrix.npz") : cs_strdup(given);
     cs_status status = path ? options_of(args, &options) : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_output_claim(args, "density.csv")) != CS_OK ||
-        (status = cs_output_claim(args, "tail.csv")) != CS_OK ||
-        (status = cs_output_input(args, path)) != CS_OK ||
+    if (status != CS_OK || (status = cs_output_input(args, path)) != CS_OK ||
         (status = cs_matrix_read(path, &a)) != CS_OK ||
-        (status = cs_blame(cs_csr_check(&a, !options.spectrum.normalised), "%s", path)) != CS_OK ||
         (status = cs_args_note_moment4(args, &a, &cost)) != CS_OK) {
         goto done;
     }
@@ -213,9 +173,9 @@ static cs_status run(cs_args *args)
         status = estimate(args, &a, cost);
         goto done;
     }
-    if ((status = cs_spectrum_density_of(&a, &options, &density)) == CS_OK) {
-        status = print_result(args, &density);
-    }
+    status = cs_spectrum_density_of(&a, &options, &density);
+    status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
+    if (status == CS_OK) status = print_result(args, &density);
 done:
     cs_spectrum_density_free(&density);
     cs_csr_free(&a);
@@ -249,4 +209,7 @@ const cs_command cs_cmd_density = {
                 "cospec density bigrams -k 5 -o bigram-density\n"
                 "cospec plot density bigrams=bigram-density/density.csv -o density-figure\n",
     .run = run,
+    .files = "density.json density.csv tail.csv",
+    .shown = "sigma density above fourth_below",
+    .most = 12,
 };

@@ -1,13 +1,12 @@
 /* cospec features: hidden states of a corpus as NPY files. */
 #include <string.h>
 
-#include "analysis/hidden_states.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "io/json.h"
+#include "infer/hidden_states.h"
 #include "io/npy_stream.h"
 
 enum { ROW_COLUMNS = 5, MASKED = 1, SPECIAL = 2 };
@@ -23,24 +22,15 @@ typedef struct {
 
 /* --- options --- */
 
-static bool chosen(const cs_args *args, const char *option, const char *value)
-{
-    return strcmp(cs_args_text(args, option), value) == 0;
-}
-
 static cs_status take_options(const cs_args *args, run *r)
 {
     cs_hidden_options *o = &r->options;
-    cs_around around = {0};
-    o->pooling = chosen(args, "pooling", "mean")    ? CS_POOL_MEAN
-                 : chosen(args, "pooling", "first") ? CS_POOL_FIRST
-                 : chosen(args, "pooling", "last")  ? CS_POOL_LAST
-                                                    : CS_POOL_NONE;
-    o->raw = chosen(args, "final-norm", "no");
-    o->causal = chosen(args, "attention", "auto") ? cs_kind_is_causal(r->text.kind.kind)
-                                                  : chosen(args, "attention", "causal");
-    o->split = chosen(args, "long", "split");
-    o->max_length = cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0;
+    o->pooling = cs_args_is(args, "pooling", "none")
+                     ? CS_POOL_NONE
+                     : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
+    o->raw = cs_args_is(args, "final-norm", "no");
+    o->split = cs_args_is(args, "long", "split");
+    o->max_length = cs_args_int_or(args, "max-length", 0);
     o->batch = cs_args_int(args, "batch");
     o->mask_ratio = cs_args_real(args, "mask-ratio");
     o->mask_seed = (uint64_t)cs_args_int(args, "mask-seed");
@@ -50,16 +40,10 @@ static cs_status take_options(const cs_args *args, run *r)
     cs_status status =
         cs_args_layers(args, "layers", r->text.model.config.layers, &o->layers, &r->layer);
     o->layer = r->layer;
-    if (status == CS_OK && o->drop_masked && !(o->mask_ratio > 0)) {
+    if (status == CS_OK) status = cs_args_attention(args, &r->text, &o->masks);
+    if (status == CS_OK && o->drop_masked && !(o->mask_ratio > 0))
         status = cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio");
-    }
-    if (status == CS_OK && (status = cs_args_around(args, &r->text, &around)) == CS_OK) {
-        o->before = around.before;
-        o->befores = around.befores;
-        o->after = around.after;
-        o->afters = around.afters;
-    }
-    return status;
+    return status == CS_OK ? cs_args_around(args, &r->text, &o->around) : status;
 }
 
 /* --- files --- */
@@ -67,36 +51,34 @@ static cs_status take_options(const cs_args *args, run *r)
 static cs_status open_file(cs_args *args, const char *name, cs_dtype dtype, int64_t columns,
                            cs_npy_stream **out)
 {
-    char *path = NULL;
+    const char *path = NULL;
     cs_status status = cs_output_claim(args, name);
-    if (status == CS_OK && (status = cs_output_path(args, name, &path)) == CS_OK) {
+    if (status == CS_OK && (status = cs_output_path(args, name, &path)) == CS_OK)
         status = cs_npy_stream_open(path, dtype, columns, out);
-    }
-    cs_free(path);
     return status;
+}
+
+static char *layer_file(int64_t layer)
+{
+    return cs_format("layer-%lld.npy", (long long)layer);
 }
 
 static cs_status open_files(cs_args *args, run *r)
 {
-    bool half = chosen(args, "dtype", "float16");
+    bool half = cs_args_is(args, "dtype", "float16");
     cs_status status = CS_OK;
     r->file = cs_calloc(r->options.layers, sizeof(cs_npy_stream *));
-    if (!r->file) {
-        return CS_ERR_MEMORY;
-    }
+    if (!r->file) return CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
-        char *name = cs_format("layer-%lld.npy", (long long)r->layer[l]);
+        char *name = layer_file(r->layer[l]);
         status = name ? open_file(args, name, half ? CS_F16 : CS_F32, r->text.model.config.width,
                                   &r->file[l])
                       : CS_ERR_MEMORY;
         cs_free(name);
     }
-    if (status == CS_OK) {
-        status = open_file(args, "rows.npy", CS_I64, ROW_COLUMNS, &r->rows);
-    }
-    if (status == CS_OK && r->text.corpus.labels > 0) {
+    if (status == CS_OK) status = open_file(args, "rows.npy", CS_I64, ROW_COLUMNS, &r->rows);
+    if (status == CS_OK && r->text.corpus.labels > 0)
         status = open_file(args, "labels.npy", CS_I64, 0, &r->labels);
-    }
     return status;
 }
 
@@ -106,12 +88,8 @@ static cs_status close_files(run *r)
     for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
         status = cs_npy_stream_close(&r->file[l]);
     }
-    if (status == CS_OK) {
-        status = cs_npy_stream_close(&r->rows);
-    }
-    if (status == CS_OK && r->labels) {
-        status = cs_npy_stream_close(&r->labels);
-    }
+    if (status == CS_OK) status = cs_npy_stream_close(&r->rows);
+    if (status == CS_OK && r->labels) status = cs_npy_stream_close(&r->labels);
     return status;
 }
 
@@ -143,9 +121,7 @@ static cs_status take_block(void *ctx, const cs_hidden_block *block)
                                                 (row->special ? SPECIAL : 0)};
         int64_t label = r->text.corpus.label[row->document];
         status = cs_npy_stream_append(r->rows, about, 1);
-        if (status == CS_OK && r->labels) {
-            status = cs_npy_stream_append(r->labels, &label, 1);
-        }
+        if (status == CS_OK && r->labels) status = cs_npy_stream_append(r->labels, &label, 1);
     }
     r->count += block->rows;
     return status;
@@ -153,152 +129,90 @@ static cs_status take_block(void *ctx, const cs_hidden_block *block)
 
 /* --- the result --- */
 
-static json_t *describe(const cs_args *args, const run *r)
+static void describe(const cs_args *args, const run *r, cs_item *root)
 {
     const cs_hidden_options *o = &r->options;
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:[], s:[]}", "model", r->text.dir,
-        "corpus", cs_args_positional(args, 1), "kind", cs_kind_name(r->text.kind.kind), "attention",
-        o->causal ? "causal" : "bidirectional", "pooling", cs_args_text(args, "pooling"),
-        "final_norm", cs_args_text(args, "final-norm"), "dtype", cs_args_text(args, "dtype"),
-        "documents", (json_int_t)r->text.documents, "rows", (json_int_t)r->count, "width",
-        (json_int_t)r->text.model.config.width, "layers", "labels");
-    bool ok = json != NULL;
-    for (int64_t l = 0; l < o->layers && ok; ++l) {
-        ok = json_array_append_new(json_object_get(json, "layers"), json_integer(r->layer[l])) == 0;
+    cs_item_text(root, "model", r->text.dir);
+    cs_item_text(root, "corpus", cs_args_positional(args, 1));
+    cs_item_text(root, "kind", cs_kind_name(r->text.kind.kind));
+    cs_item_text(root, "attention", cs_attention_name(o->masks.attention));
+    cs_item_text(root, "pooling", cs_args_text(args, "pooling"));
+    cs_item_text(root, "final_norm", cs_args_text(args, "final-norm"));
+    cs_item_text(root, "dtype", cs_args_text(args, "dtype"));
+    cs_item_int(root, "documents", r->text.documents);
+    cs_item_int(root, "rows", r->count);
+    cs_item_int(root, "width", r->text.model.config.width);
+    cs_item_ints(root, "layers", o->layers, r->layer);
+    cs_item *labels = cs_item_array(root, "labels");
+    for (int64_t c = 0; c < r->text.corpus.labels; ++c) {
+        cs_item_text(labels, NULL, r->text.corpus.label_name[c]);
     }
-    for (int64_t c = 0; c < r->text.corpus.labels && ok; ++c) {
-        ok = json_array_append_new(json_object_get(json, "labels"),
-                                   json_string(r->text.corpus.label_name[c])) == 0;
-    }
-    if (!ok) {
-        json_decref(json);
-        json = NULL;
-    }
-    return json;
 }
 
-static cs_status report(cs_args *args, const run *r)
-{
-    json_t *json = describe(args, r);
-    cs_table table = {0};
-    cs_status status = json ? cs_table_init(&table, "layer,file,rows,columns")
-                            : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
-        char *name = cs_format("layer-%lld.npy", (long long)r->layer[l]);
-        if (!name) {
-            status = CS_ERR_MEMORY;
-        } else if ((status = cs_table_row(&table)) == CS_OK &&
-                   (status = cs_table_int(&table, "layer", r->layer[l])) == CS_OK &&
-                   (status = cs_table_text(&table, "file", name)) == CS_OK &&
-                   (status = cs_table_int(&table, "rows", r->count)) == CS_OK) {
-            status = cs_table_int(&table, "columns", r->text.model.config.width);
-        }
-        cs_free(name);
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(args, "features", json, &table);
-    }
-    cs_table_free(&table);
-    json_decref(json);
-    return status;
-}
-
-static cs_status estimate(cs_args *args, run *r)
+static cs_status estimate(const cs_args *args, run *r, cs_item *root)
 {
     cs_status status = cs_hidden_rows(&r->text.model, &r->text.corpus, &r->options, &r->count);
-    int64_t size = chosen(args, "dtype", "float16") ? 2 : 4;
-    int64_t bytes = r->count * r->options.layers * r->text.model.config.width * size;
-    json_t *json = status == CS_OK ? describe(args, r) : NULL;
-    if (status == CS_OK) {
-        status = json ? cs_json_set(json, "bytes", json_integer((json_int_t)bytes)) : CS_ERR_MEMORY;
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(args, "features", json, NULL);
-    }
-    json_decref(json);
+    int64_t size = cs_args_is(args, "dtype", "float16") ? 2 : 4;
+    describe(args, r, root);
+    cs_item_int(root, "bytes", r->count * r->options.layers * r->text.model.config.width * size);
     return status;
+}
+
+static cs_status write_states(cs_args *args, run *r, cs_item *root)
+{
+    cs_status status = open_files(args, r);
+    if (status == CS_OK)
+        status = cs_hidden_states(&r->text.model, &r->text.corpus, &r->options, take_block, r);
+    if (status == CS_OK) status = close_files(r);
+    if (status != CS_OK) return status;
+    describe(args, r, root);
+    cs_item *files = cs_item_array(root, "~files");
+    for (int64_t l = 0; l < r->options.layers; ++l) {
+        cs_item_take(files, NULL, layer_file(r->layer[l]));
+    }
+    return CS_OK;
 }
 
 static cs_status run_features(cs_args *args)
 {
+    static const cs_view view = {"~files[]", "layer=^layers[#] file=. rows=^rows columns=^width"};
     run r = {0};
     bool dry = cs_args_flag(args, "dry-run");
     cs_status status = CS_OK;
-    if (cs_args_positionals(args) != 2) {
-        return cs_fail(CS_ERR_USAGE, "features takes a MODEL and a CORPUS");
-    }
     if (!dry && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "features needs -o DIR");
     }
-    if ((status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text)) == CS_OK &&
-        (status = cs_model_text_has_states(&r.text)) == CS_OK &&
-        (status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text)) == CS_OK &&
-        (status = take_options(args, &r)) == CS_OK && dry) {
-        status = estimate(args, &r);
-    } else if (status == CS_OK && (status = open_files(args, &r)) == CS_OK &&
-               (status = cs_hidden_states(&r.text.model, &r.text.corpus, &r.options, take_block,
-                                          &r)) == CS_OK &&
-               (status = close_files(&r)) == CS_OK) {
-        status = report(args, &r);
-    }
+    cs_item *root = cs_output_root(args);
+    status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text);
+    if (status == CS_OK) status = cs_model_text_has_states(&r.text);
+    if (status == CS_OK) status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text);
+    if (status == CS_OK) status = take_options(args, &r);
+    if (status == CS_OK) status = dry ? estimate(args, &r, root) : write_states(args, &r, root);
+    if (status == CS_OK) status = cs_output_record(args, "features", dry ? NULL : &view);
     release(&r);
     return status;
 }
 
 static const cs_opt features_options[] = {
-    {.name = "layers",
-     .kind = CS_OPT_TEXT,
-     .argument = "LIST|all|last",
-     .fallback = "all",
-     .help = "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."},
-    {.name = "pooling",
-     .kind = CS_OPT_CHOICE,
-     .argument = "mean|first|last|none",
-     .fallback = "mean",
-     .help = "A row a document (the mean of all rows that the model reads, its first row, its "
-             "last), or none: a row a token."},
-    {.name = "final-norm",
-     .kind = CS_OPT_CHOICE,
-     .argument = "hf|yes|no",
-     .fallback = "hf",
-     .help = "Whether the last layer comes through the final norm of gpt2 and "
-             "roberta-prelayernorm; hf: as hidden_states of transformers 5 has it, which is yes. "
-             "bert and roberta have none."},
-    {.name = "attention",
-     .kind = CS_OPT_CHOICE,
-     .argument = "auto|causal|bidirectional",
-     .fallback = "auto",
-     .help = "Which rows a row sees. auto: as the model was trained."},
-    {.name = "long",
-     .kind = CS_OPT_CHOICE,
-     .argument = "truncate|split",
-     .fallback = "truncate",
-     .help = "What becomes of a document longer than --max-length: its beginning is taken, or "
-             "all of its pieces."},
-    {.name = "mask-ratio",
-     .kind = CS_OPT_REAL,
-     .argument = "P",
-     .fallback = "0",
-     .low = 0,
-     .high = 1,
-     .help = "Share of each piece's tokens that become [MASK]; rows.npy marks them."},
-    {.name = "mask-seed",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "1",
-     .low = 0,
-     .high = 9007199254740992.0,
-     .help = "Seed of the choice of those tokens."},
-    {.name = "drop-masked",
-     .kind = CS_OPT_FLAG,
-     .help = "Leave these tokens out instead, as the encoder of MAE-LM does; the others keep "
-             "their positions."},
-    {.name = "dtype",
-     .kind = CS_OPT_CHOICE,
-     .argument = "float32|float16",
-     .fallback = "float32",
-     .help = "Type of the states in the files."},
+    CS_TEXT("layers", "LIST|all|last", "all",
+            "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+    CS_CHOICE("pooling", "mean|first|last|none", "mean",
+              "A row a document (the mean of all rows that the model reads, its first row, its "
+              "last), or none: one row per token."),
+    CS_CHOICE("final-norm", "hf|yes|no", "hf",
+              "Whether the last layer comes through the final norm of gpt2 and "
+              "roberta-prelayernorm; hf: as hidden_states of transformers 5 has it, which is yes. "
+              "bert and roberta have none."),
+    CS_CHOICE("long", "truncate|split", "truncate",
+              "What becomes of a document longer than --max-length: its beginning is taken, or "
+              "all of its pieces."),
+    CS_REAL("mask-ratio", "P", "0", 0, 1,
+            "Share of each piece's tokens that become [MASK]; rows.npy marks them."),
+    CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0, "Seed of the choice of those tokens."),
+    CS_FLAG("drop-masked",
+            "Leave these tokens out instead, as the encoder of MAE-LM does; the others keep "
+            "their positions."),
+    CS_CHOICE("dtype", "float32|float16", "float32", "Type of the states in the files."),
     {0},
 };
 
@@ -317,14 +231,14 @@ const cs_command cs_cmd_features = {
         "Rows stand in the order of the corpus. Files are written as the states come; memory does "
         "not grow with them.",
     .positional = "MODEL CORPUS",
-    .groups =
-        (const cs_opt *const[]){features_options, cs_group_model_text, cs_group_corpus_form, NULL},
+    .groups = (const cs_opt *const[]){features_options, cs_group_model_text, cs_group_attention,
+                                      cs_group_corpus_form, NULL},
     .examples =
         "# a small model, and the mean state of each document in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
         "--batch 8 -o small\n"
         "cospec features small verses.txt -o states\n"
-        "# a row a token of the last layer, 15% of them masked\n"
+        "# one row per token of the last layer, 15% of them masked\n"
         "cospec features small verses.txt --layers last --pooling none --mask-ratio 0.15 -o masked",
     .run = run_features,
     .without = "resume",

@@ -5,56 +5,50 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/ranked.h"
+#include "base/scored.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cooc/reduce.h"
 #include "cooc/store.h"
-#include "io/json.h"
 #include "io/number.h"
+#include "io/result.h"
 
-static cs_status add_line(cs_table *table, const char *what, int64_t rank, int64_t index,
-                          const char *text, double value, double share)
+static void add_line(cs_item *lines, const char *what, int64_t rank, int64_t index,
+                     const char *text, double value, double share)
 {
-    cs_status status;
-    if ((status = cs_table_row(table)) != CS_OK ||
-        (status = cs_table_text(table, "what", what)) != CS_OK ||
-        (status = cs_table_int(table, "rank", rank)) != CS_OK ||
-        (status = cs_table_int(table, "index", index)) != CS_OK ||
-        (status = cs_table_text(table, "text", text)) != CS_OK ||
-        (status = cs_table_real(table, "value", value)) != CS_OK) {
-        return status;
-    }
-    return cs_table_real(table, "share", share);
+    cs_item *line = cs_item_object(lines, NULL);
+    cs_item_text(line, "what", what);
+    cs_item_real(line, "rank", (double)rank);
+    cs_item_real(line, "index", (double)index);
+    cs_item_text(line, "text", text);
+    cs_item_real(line, "value", value);
+    cs_item_real(line, "share", share);
 }
 
-static cs_status add_row_line(const cs_cooc_store *store, cs_table *table, const char *what,
+static cs_status add_row_line(const cs_cooc_store *store, cs_item *lines, const char *what,
                               int64_t rank, int64_t row, double value, double share)
 {
     char *text = NULL;
     cs_status status = cs_cooc_row_text(store, row, &text);
-    if (status == CS_OK) {
-        status = add_line(table, what, rank, row, text, value, share);
-    }
+    if (status == CS_OK) add_line(lines, what, rank, row, text, value, share);
     cs_free(text);
     return status;
 }
 
-static cs_status add_token_line(const cs_cooc_store *store, cs_table *table, const char *what,
-                                int64_t rank, int64_t token, double value, double share)
+static void add_token_line(const cs_cooc_store *store, cs_item *lines, const char *what,
+                           int64_t rank, int64_t token, double value, double share)
 {
     char buffer[32];
-    return add_line(table, what, rank, token,
-                    cs_corpus_word(&store->corpus, (int32_t)token, buffer), value, share);
+    add_line(lines, what, rank, token, cs_corpus_word(&store->corpus, (int32_t)token, buffer),
+             value, share);
 }
 
 /* Sums of rows and the total, for shares. */
 static cs_status row_sums(const cs_csr *a, double **out, double *total)
 {
     double *sum = cs_alloc(a->rows, sizeof *sum);
-    if (!sum) {
-        return CS_ERR_MEMORY;
-    }
+    if (!sum) return CS_ERR_MEMORY;
     cs_csr_sums(a, sum, NULL);
     *total = 0.0;
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -65,7 +59,7 @@ static cs_status row_sums(const cs_csr *a, double **out, double *total)
 }
 
 /* --row I: its text, mass, and most probable targets. */
-static cs_status show_row(const cs_cooc_store *store, int64_t row, int64_t top, cs_table *table)
+static cs_status show_row(const cs_cooc_store *store, int64_t row, int64_t top, cs_item *lines)
 {
     const cs_csr *a = &store->cooc.matrix.a;
     if (row < 0 || row >= a->rows) {
@@ -73,39 +67,37 @@ static cs_status show_row(const cs_cooc_store *store, int64_t row, int64_t top, 
                        (long long)a->rows - 1);
     }
     int64_t count = a->ptr[row + 1] - a->ptr[row];
-    cs_ranked *list = cs_alloc(count, sizeof *list);
-    if (!list) {
-        return CS_ERR_MEMORY;
-    }
+    cs_scored *list = cs_alloc(count, sizeof *list);
+    if (!list) return CS_ERR_MEMORY;
     double sum = 0.0;
     for (int64_t p = 0; p < count; ++p) {
-        list[p] = (cs_ranked){a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
+        list[p] = (cs_scored){a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
         sum += list[p].value;
     }
-    qsort(list, (size_t)count, sizeof *list, cs_ranked_compare);
-    cs_status status = add_row_line(store, table, "row", 0, row, sum, 1.0);
-    for (int64_t i = 0; i < count && i < top && status == CS_OK; ++i) {
-        status = add_token_line(store, table, "target of the row", i + 1, list[i].index,
-                                list[i].value, list[i].value / sum);
+    qsort(list, (size_t)count, sizeof *list, cs_scored_compare);
+    cs_status status = add_row_line(store, lines, "row", 0, row, sum, 1.0);
+    for (int64_t i = 0; i < count && i < top; ++i) {
+        add_token_line(store, lines, "target of the row", i + 1, list[i].index, list[i].value,
+                       list[i].value / sum);
     }
     cs_free(list);
     return status;
 }
 
 /* The rows of largest mass: what --row and --vector are asked about. */
-static cs_status show_heaviest(const cs_cooc_store *store, int64_t top, cs_table *table)
+static cs_status show_heaviest(const cs_cooc_store *store, int64_t top, cs_item *lines)
 {
     const cs_csr *a = &store->cooc.matrix.a;
     double *sum = NULL, total;
-    cs_ranked *list = cs_alloc(a->rows, sizeof *list);
+    cs_scored *list = cs_alloc(a->rows, sizeof *list);
     cs_status status = list ? row_sums(a, &sum, &total) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t i = 0; i < a->rows; ++i) {
-            list[i] = (cs_ranked){sum[i], i};
+            list[i] = (cs_scored){sum[i], i};
         }
-        qsort(list, (size_t)a->rows, sizeof *list, cs_ranked_compare);
+        qsort(list, (size_t)a->rows, sizeof *list, cs_scored_compare);
         for (int64_t i = 0; i < a->rows && i < top && status == CS_OK; ++i) {
-            status = add_row_line(store, table, "heaviest row", i + 1, list[i].index, list[i].value,
+            status = add_row_line(store, lines, "heaviest row", i + 1, list[i].index, list[i].value,
                                   list[i].value / total);
         }
     }
@@ -117,26 +109,28 @@ static cs_status show_heaviest(const cs_cooc_store *store, int64_t top, cs_table
 /* The ends of one singular vector on one side, `sign` +1 or -1: entries by x * sign, share x^2 (a
  * unit vector). */
 static cs_status show_end(const cs_cooc_store *store, const cs_spectrum *s, int64_t vector,
-                          bool rows, double sign, int64_t top, cs_table *table)
+                          bool rows, double sign, int64_t top, cs_item *lines)
 {
     const cs_dense *side = rows ? &s->u : &s->v;
     const double *x = side->data + (vector - 1) * side->ld;
     int64_t n = side->rows;
-    cs_ranked *list = cs_alloc(n, sizeof *list);
+    cs_scored *list = cs_alloc(n, sizeof *list);
     char *what = cs_format("vector %lld, %s %s", (long long)vector, sign > 0 ? "+" : "-",
                            rows ? "context" : "token");
     cs_status status = list && what ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t i = 0; i < n; ++i) {
-            list[i] = (cs_ranked){sign * x[i], i};
+            list[i] = (cs_scored){sign * x[i], i};
         }
-        qsort(list, (size_t)n, sizeof *list, cs_ranked_compare);
+        qsort(list, (size_t)n, sizeof *list, cs_scored_compare);
     }
     for (int64_t i = 0; i < n && i < top && status == CS_OK && list[i].value > 0.0; ++i) {
         double value = x[list[i].index];
-        status =
-            rows ? add_row_line(store, table, what, i + 1, list[i].index, value, value * value)
-                 : add_token_line(store, table, what, i + 1, list[i].index, value, value * value);
+        if (rows) {
+            status = add_row_line(store, lines, what, i + 1, list[i].index, value, value * value);
+        } else {
+            add_token_line(store, lines, what, i + 1, list[i].index, value, value * value);
+        }
     }
     cs_free(list);
     cs_free(what);
@@ -144,7 +138,7 @@ static cs_status show_end(const cs_cooc_store *store, const cs_spectrum *s, int6
 }
 
 static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, int64_t vector,
-                             int64_t top, cs_table *table)
+                             int64_t top, cs_item *lines)
 {
     if (vector > s->k) {
         return cs_fail(CS_ERR_INPUT, "vector %lld exceeds the rank %lld", (long long)vector,
@@ -153,16 +147,22 @@ static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, i
     cs_status status = CS_OK;
     for (int end = 0; end < 2 && status == CS_OK; ++end) {
         double sign = end == 0 ? 1 : -1;
-        if ((status = show_end(store, s, vector, true, sign, top, table)) == CS_OK) {
-            status = show_end(store, s, vector, false, sign, top, table);
+        if ((status = show_end(store, s, vector, true, sign, top, lines)) == CS_OK) {
+            status = show_end(store, s, vector, false, sign, top, lines);
         }
     }
     return status;
 }
 
+/* What of the vectors makes up the embedding: [first, end). The ones, which tell components apart
+ * and nothing else, are not in it. */
+typedef struct {
+    int64_t first, end;
+} span;
+
 /* Nearest tokens by cosine of the embeddings sigma_j v_j[token] / sqrt(P_G(token)). */
-static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *s, const char *word,
-                                 int64_t top, cs_table *table)
+static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *s, const span *of,
+                                 const char *word, int64_t top, cs_item *lines)
 {
     int64_t n = s->v.rows, id = -1;
     for (int64_t i = 0; store->corpus.word && i < store->corpus.vocab; ++i) {
@@ -174,37 +174,36 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
                        id < 0 ? "is not in the vocabulary" : "is never a target");
     }
     double weight = 0.0;
-    for (int64_t j = 0; j < s->k; ++j) {
+    for (int64_t j = of->first; j < of->end; ++j) {
         weight += fabs(s->v.data[id + j * s->v.ld]);
     }
     if (weight == 0.0) {
-        return cs_fail(CS_ERR_INPUT, "%s has no part in the first %lld vectors: raise --dimensions",
-                       word, (long long)s->k);
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s has no part in vectors %lld to %lld: raise --dimensions, or lower --skip", word,
+            (long long)of->first + 1, (long long)of->end);
     }
-    cs_ranked *list = cs_alloc(n, sizeof *list);
-    if (!list) {
-        return CS_ERR_MEMORY;
-    }
+    cs_scored *list = cs_alloc(n, sizeof *list);
+    if (!list) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < n;
          ++i) { /* 1 / sqrt(P_G) scales a whole row: it drops out of the cosine */
         double dot = 0.0, own = 0.0, other = 0.0;
-        for (int64_t j = 0; j < s->k; ++j) {
+        for (int64_t j = of->first; j < of->end; ++j) {
             double a = s->sigma[j] * s->v.data[id + j * s->v.ld],
                    b = s->sigma[j] * s->v.data[i + j * s->v.ld];
             dot += a * b;
             own += a * a;
             other += b * b;
         }
-        list[i] = (cs_ranked){own > 0.0 && other > 0.0 ? dot / sqrt(own * other) : -1.0, i};
+        list[i] = (cs_scored){own > 0.0 && other > 0.0 ? dot / sqrt(own * other) : -1.0, i};
     }
-    qsort(list, (size_t)n, sizeof *list, cs_ranked_compare);
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < n && i <= top && status == CS_OK; ++i) {
-        status = add_token_line(store, table, "neighbour", i, list[i].index, list[i].value,
-                                s->col_mass[list[i].index]);
+    qsort(list, (size_t)n, sizeof *list, cs_scored_compare);
+    for (int64_t i = 0; i < n && i <= top; ++i) {
+        add_token_line(store, lines, "neighbour", i, list[i].index, list[i].value,
+                       s->col_mass[list[i].index]);
     }
     cs_free(list);
-    return status;
+    return CS_OK;
 }
 
 /* The i-th value of a repeated option as a whole number >= low. */
@@ -222,8 +221,9 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
 /* Options that the lists asked for would ignore. */
 static cs_status check_lists(const cs_args *args)
 {
-    if (cs_args_given(args, "dimensions") && !cs_args_given(args, "neighbours")) {
-        return cs_fail(CS_ERR_USAGE, "--dimensions goes with --neighbours");
+    if (!cs_args_given(args, "neighbours")) {
+        cs_status status = cs_args_refuse(args, "dimensions skip", "goes with --neighbours");
+        if (status != CS_OK) return status;
     }
     const char *other = cs_args_given_of(args, cs_group_solver);
     other = other ? other : cs_args_given_of(args, cs_group_certify);
@@ -235,34 +235,69 @@ static cs_status check_lists(const cs_args *args)
     return CS_OK;
 }
 
-/* As many vectors as the largest --vector, or --dimensions for neighbours. */
+/* --neighbours: how many vectors lie up to the last of --dimensions behind those left out. Of a
+ * matrix taken as it stands the ones are seen when they are there. */
+static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k)
+{
+    const int64_t side = a->rows < a->cols ? a->rows : a->cols, skip = cs_args_int(args, "skip");
+    int64_t ones = 0, wanted = cs_args_int(args, "dimensions");
+    cs_status status = cs_args_flag(args, "normalised") ? CS_OK : cs_components_number(a, &ones);
+    const int64_t left = side - ones - skip;
+    if (status == CS_OK && left < 1) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--neighbours: behind %lld vectors of sigma = 1 and --skip %lld the matrix "
+                       "(%lld x %lld) has none",
+                       (long long)ones, (long long)skip, (long long)a->rows, (long long)a->cols);
+    }
+    if (status == CS_OK && wanted > left && cs_args_given(args, "dimensions")) {
+        cs_output_note(args,
+                       "--dimensions %lld: behind %lld vectors of sigma = 1 and --skip %lld there "
+                       "are %lld",
+                       (long long)wanted, (long long)ones, (long long)skip, (long long)left);
+    }
+    wanted = wanted < left ? wanted : left;
+    *k = ones + skip + wanted;
+    return status;
+}
+
+/* As many vectors as the largest --vector and --neighbours take. */
 static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_spectrum *out)
 {
     cs_spectrum_options options;
-    cs_status status = cs_args_spectrum(args, &options);
-    status = status ? status : cs_args_certify(args, 0, &options.certify);
     const cs_csr *a = &store->cooc.matrix.a;
-    int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
-    int64_t k = cs_args_given(args, "neighbours") ? cs_args_int(args, "dimensions") : 0;
-    if (!cs_args_given(args, "dimensions") && k > smaller) {
-        k = smaller; /* the default is as many as there are */
-    }
+    int64_t k = 0;
+    cs_status status = cs_args_spectrum(args, &options);
+    if (status == CS_OK) status = cs_args_certify(args, 0, &options.certify);
+    if (status == CS_OK && cs_args_given(args, "neighbours")) status = last_dimension(args, a, &k);
     for (int i = 0; i < cs_args_count(args, "vector") && status == CS_OK; ++i) {
         int64_t vector = 0;
         status = number_at(args, "vector", i, 1, &vector);
         k = vector > k ? vector : k;
     }
-    if (status != CS_OK || k == 0) {
-        return status;
-    }
+    if (status != CS_OK || k == 0) return status;
     options.k = k;
     options.progress = cs_output_progress(args);
-    status = cs_spectrum_of(&store->cooc.matrix.a, &options, out);
+    status = cs_spectrum_of(a, &options, out);
     return status == CS_OK ? cs_spectrum_require(out) : status;
 }
 
+/* What of the spectrum --neighbours looks at. */
+static cs_status neighbour_span(const cs_args *args, const cs_spectrum *s, span *out)
+{
+    const int64_t ones = cs_spectrum_ones(s), skip = cs_args_int(args, "skip");
+    const int64_t first = ones + skip, wanted = cs_args_int(args, "dimensions");
+    if (first >= s->k) {
+        return cs_fail(CS_ERR_INPUT,
+                       "--neighbours: of %lld singular vectors none is left behind %lld of sigma = "
+                       "1 and --skip %lld",
+                       (long long)s->k, (long long)ones, (long long)skip);
+    }
+    *out = (span){first, s->k - first < wanted ? s->k : first + wanted};
+    return CS_OK;
+}
+
 static cs_status fill(cs_args *args, const cs_cooc_store *store, const cs_spectrum *s,
-                      cs_table *table)
+                      cs_item *lines)
 {
     int64_t top = cs_args_int(args, "top");
     cs_status status = CS_OK;
@@ -270,101 +305,56 @@ static cs_status fill(cs_args *args, const cs_cooc_store *store, const cs_spectr
     int64_t number = 0;
     for (int i = 0; i < rows && status == CS_OK; ++i) {
         if ((status = number_at(args, "row", i, 0, &number)) == CS_OK) {
-            status = show_row(store, number, top, table);
+            status = show_row(store, number, top, lines);
         }
     }
     for (int i = 0; i < vectors && status == CS_OK; ++i) {
         if ((status = number_at(args, "vector", i, 1, &number)) == CS_OK) {
-            status = show_vector(store, s, number, top, table);
+            status = show_vector(store, s, number, top, lines);
         }
     }
     if (status == CS_OK && cs_args_given(args, "neighbours")) {
-        status = show_neighbours(store, s, cs_args_text(args, "neighbours"), top, table);
+        span of = {0};
+        status = neighbour_span(args, s, &of);
+        if (status == CS_OK)
+            status = show_neighbours(store, s, &of, cs_args_text(args, "neighbours"), top, lines);
     }
-    if (status == CS_OK && rows + vectors == 0 && !cs_args_given(args, "neighbours")) {
-        status = show_heaviest(store, top, table);
-    }
+    if (status == CS_OK && rows + vectors == 0 && !cs_args_given(args, "neighbours"))
+        status = show_heaviest(store, top, lines);
     return status;
-}
-
-/* The table as an array of objects. */
-static json_t *table_json(const cs_table *table)
-{
-    json_t *list = json_array();
-    for (int64_t r = 0; list && r < table->rows; ++r) {
-        json_t *item = json_object();
-        for (int c = 0; item && c < table->columns; ++c) {
-            const char *cell = table->cell[r * table->columns + c];
-            double x = 0.0;
-            bool number = strcmp(table->name[c], "text") != 0 && cs_real_scan(cell, &x);
-            (void)json_object_set_new(item, table->name[c],
-                                      number ? cs_json_number(x) : json_string(cell));
-        }
-        (void)json_array_append_new(list, item);
-    }
-    return list;
 }
 
 static cs_status run(cs_args *args)
 {
-    if (cs_args_positionals(args) != 1) {
-        return cs_fail(CS_ERR_USAGE, "inspect wants one directory of cospec cooc");
-    }
     const char *dir = cs_args_positional(args, 0);
+    static const cs_view view = {"lines[]", "what rank index text value share"};
     cs_cooc_store store = {0};
     cs_spectrum spectrum = {0};
-    cs_table table = {0};
-    json_t *json = json_object();
-    cs_status status;
-    if ((status = check_lists(args)) != CS_OK ||
-        (status = cs_output_claim(args, "inspect.csv")) != CS_OK ||
-        (status = cs_output_input(args, dir)) != CS_OK ||
-        (status = cs_cooc_read(dir, &store)) != CS_OK ||
-        (status = cs_table_init(&table, "what,rank,index,text,value,share")) != CS_OK ||
-        (status = wanted_spectrum(args, &store, &spectrum)) != CS_OK ||
-        (status = fill(args, &store, &spectrum, &table)) != CS_OK ||
-        (status = cs_json_set(json, "lines", table_json(&table))) != CS_OK) {
-        goto done;
-    }
-    status = cs_output_result(args, "inspect", json, &table);
-done:
-    json_decref(json);
-    cs_table_free(&table);
+    cs_item *lines = cs_item_array(cs_output_root(args), "lines");
+    cs_status status = check_lists(args);
+    if (status == CS_OK) status = cs_output_input(args, dir);
+    if (status == CS_OK) status = cs_cooc_read(dir, &store);
+    if (status == CS_OK) status = wanted_spectrum(args, &store, &spectrum);
+    if (status == CS_OK) status = fill(args, &store, &spectrum, lines);
+    if (status == CS_OK) status = cs_output_record(args, "inspect", &view);
     cs_spectrum_free(&spectrum);
     cs_cooc_store_free(&store);
     return status;
 }
 
 static const cs_opt inspect_options[] = {
-    {.name = "row",
-     .kind = CS_OPT_TEXT,
-     .argument = "I",
-     .repeated = true,
-     .help = "A row (0-based): its text and its most probable targets."},
-    {.name = "vector",
-     .kind = CS_OPT_TEXT,
-     .argument = "J",
-     .repeated = true,
-     .help = "A singular vector (1-based): the contexts and tokens with the largest positive and "
-             "negative entries."},
-    {.name = "neighbours",
-     .kind = CS_OPT_TEXT,
-     .argument = "WORD",
-     .help = "Nearest tokens of a word by cosine of sigma_j v_j / sqrt(P_G)."},
-    {.name = "dimensions",
-     .kind = CS_OPT_INT,
-     .argument = "K",
-     .fallback = "64",
-     .low = 1,
-     .high = 100000,
-     .help = "Singular vectors that make up the embedding for --neighbours."},
-    {.name = "top",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "10",
-     .low = 1,
-     .high = 1000000,
-     .help = "Lines of each list."},
+    CS_TEXTS("row", "I", "A row (0-based): its text and its most probable targets."),
+    CS_TEXTS("vector", "J",
+             "A singular vector (1-based): the contexts and tokens with the largest positive and "
+             "negative entries."),
+    CS_TEXT("neighbours", "WORD", NULL,
+            "Nearest tokens of a word by cosine of sigma_j v_j / sqrt(P_G), vectors of sigma = 1 "
+            "(one a component; of one component it is the constant) left out."),
+    CS_INT("dimensions", "K", "64", 1, 100000,
+           "Singular vectors that make up the embedding for --neighbours, at most as many as "
+           "there are."),
+    CS_INT("skip", "N", "0", 0, 100000, "Leave out N vectors behind those of sigma = 1 as well."),
+    CS_INT("top", "N", "10", 1, 1000000, "Lines of each list."),
     {0},
 };
 
@@ -380,4 +370,5 @@ const cs_command cs_cmd_inspect = {
                 "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
                 "cospec inspect bigrams --vector 2 --top 5\n",
     .run = run,
+    .files = "inspect.json inspect.csv",
 };

@@ -3,15 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/mask_rank.h"
-#include "analysis/theorem_22.h"
+#include "analysis/theorems/lemma_21.h"
+#include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/judge.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/rank_warnings.h"
+#include "cli/rank_report.h"
 #include "io/json.h"
 
 static const double BERT_SHARE = 0.1;
@@ -19,9 +19,8 @@ static const double BERT_SHARE = 0.1;
 typedef struct {
     cs_args *args;
     cs_mask_rank_options options; /* of every model; layers and documents are the model's own */
-    cs_table ranks, gaps, containment;
     cs_statements statements;
-    json_t *models;
+    cs_item *models;
 } study;
 
 /* A model under way. */
@@ -31,7 +30,6 @@ typedef struct {
     cs_mask_rank_options options;
     int64_t *layer;
     cs_mask_rank result;
-    json_t *json;
 } subject;
 
 static void free_subject(subject *m)
@@ -39,7 +37,6 @@ static void free_subject(subject *m)
     cs_free(m->name);
     cs_free(m->layer);
     cs_mask_rank_free(&m->result);
-    json_decref(m->json);
     cs_model_text_free(&m->text);
 }
 
@@ -50,27 +47,26 @@ static cs_status take_options(cs_args *args, study *s)
     const bool bert = cs_args_flag(args, "bert-masking");
     const double ratio = cs_args_real(args, "mask-ratio"), tau = cs_args_real(args, "tau");
     s->args = args;
-    s->options = (cs_mask_rank_options){
-        .hidden = {.mask_ratio = ratio,
-                   .mask_seed = (uint64_t)cs_args_int(args, "mask-seed"),
-                   .mask_keep = bert ? BERT_SHARE : 0,
-                   .mask_random = bert ? BERT_SHARE : 0,
-                   .split = strcmp(cs_args_text(args, "long"), "split") == 0,
-                   .raw = strcmp(cs_args_text(args, "final-norm"), "no") == 0,
-                   .max_length =
-                       cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0,
-                   .batch = cs_args_int(args, "batch"),
-                   .progress = cs_output_progress(args)},
-        .blocks = cs_args_int(args, "blocks"),
-        .gram = {.wide = true,
-                 .normalise = cs_args_flag(args, "row-norm"),
-                 .shift = cs_args_flag(args, "center"),
-                 .threads = cs_args_threads(args)},
-        .rank = {.tau = tau,
-                 .eps = -1,
-                 .centred = cs_args_flag(args, "center"),
-                 .jackknife = cs_args_int(args, "blocks") > 1,
-                 .threads = cs_args_threads(args)}};
+    s->options =
+        (cs_mask_rank_options){.hidden = {.mask_ratio = ratio,
+                                          .mask_seed = (uint64_t)cs_args_int(args, "mask-seed"),
+                                          .mask_keep = bert ? BERT_SHARE : 0,
+                                          .mask_random = bert ? BERT_SHARE : 0,
+                                          .split = cs_args_is(args, "long", "split"),
+                                          .raw = cs_args_is(args, "final-norm", "no"),
+                                          .max_length = cs_args_int_or(args, "max-length", 0),
+                                          .batch = cs_args_int(args, "batch"),
+                                          .progress = cs_output_progress(args)},
+                               .blocks = cs_args_int(args, "blocks"),
+                               .gram = {.wide = true,
+                                        .normalise = cs_args_flag(args, "row-norm"),
+                                        .shift = cs_args_flag(args, "center"),
+                                        .threads = cs_args_threads(args)},
+                               .rank = {.tau = tau,
+                                        .eps = -1,
+                                        .centred = cs_args_flag(args, "center"),
+                                        .jackknife = cs_args_int(args, "blocks") > 1,
+                                        .threads = cs_args_threads(args)}};
     if (!(ratio > 0 && ratio < 1)) {
         return cs_fail(CS_ERR_USAGE, "--mask-ratio: %s not in (0, 1)",
                        cs_args_text(args, "mask-ratio"));
@@ -141,13 +137,8 @@ static cs_status choose_layers(const study *s, subject *m)
 static cs_status check_memory(const subject *m)
 {
     double bytes = cs_mask_rank_bytes(m->text.model.config.width, &m->options);
-    double available = (double)cs_mem_available();
-    return available > 0 && bytes > available
-               ? cs_fail(CS_ERR_MEMORY,
-                         "%s: Gram blocks take %.2g GB, more than the %.2g GB of free memory; "
-                         "fewer --blocks or --layers take less",
-                         m->name, bytes / 1e9, available / 1e9)
-               : CS_OK;
+    return cs_mem_check(bytes, "fewer --blocks or --layers take less", "%s: Gram blocks take",
+                        m->name);
 }
 
 /* As many blocks as documents, where these are fewer. */
@@ -165,7 +156,6 @@ static void fit_blocks(const study *s, subject *m)
 static cs_status prepare(study *s, const char *argument, const char *corpus, subject *m)
 {
     const char *dir = NULL;
-    cs_around around = {0};
     cs_status status = name_of(argument, &m->name, &dir);
     m->options = s->options;
     if (status == CS_OK && (status = cs_args_model_open(s->args, dir, &m->text)) == CS_OK &&
@@ -174,14 +164,9 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
         fit_blocks(s, m);
         status = check_memory(m);
     }
-    if (status == CS_OK) {
-        status = cs_args_around(s->args, &m->text, &around);
-    }
     cs_hidden_options *o = &m->options.hidden;
-    o->before = around.before;
-    o->befores = around.befores;
-    o->after = around.after;
-    o->afters = around.afters;
+    if (status == CS_OK) status = cs_args_attention(s->args, &m->text, &o->masks);
+    if (status == CS_OK) status = cs_args_around(s->args, &m->text, &o->around);
     o->keep = m->text.keep;
     m->options.encoder_only = m->text.kind.kind == CS_KIND_MAE;
     if (m->options.encoder_only) {
@@ -192,151 +177,89 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
 
 /* --- results --------------------------------------------------------------------------------- */
 
-typedef struct {
-    int64_t layer, n;
-    const char *states, *metric, *definition;
-    double value, se;
-} row;
-
-static cs_status add_row(cs_table *t, const subject *m, const row *r)
+static cs_item *add_metric(cs_item *list, const char *name, const char *definition, double value,
+                           double se)
 {
-    char *series = r->states ? cs_format("%s %s", m->name, r->states) : cs_strdup(m->name);
-    cs_status status = series ? cs_table_row(t) : CS_ERR_MEMORY;
-    if (status == CS_OK && (status = cs_table_text(t, "model", m->name)) == CS_OK &&
-        (status = cs_table_int(t, "layer", r->layer)) == CS_OK &&
-        (status = cs_table_text(t, "metric", r->metric)) == CS_OK &&
-        (status = cs_table_text(t, "definition", r->definition)) == CS_OK &&
-        (status = cs_table_real(t, "value", r->value)) == CS_OK &&
-        (status = cs_table_real(t, "se", r->se)) == CS_OK &&
-        (status = cs_table_int(t, "n", r->n)) == CS_OK &&
-        (status = cs_table_text(t, "series", series)) == CS_OK && r->states) {
-        status = cs_table_text(t, "states", r->states);
-    }
-    cs_free(series);
-    return status;
+    cs_item *metric = cs_item_object(list, NULL);
+    cs_item_text(metric, "name", name);
+    if (definition) cs_item_text(metric, "definition", definition);
+    cs_item_real(metric, "value", value);
+    cs_item_real(metric, "se", se);
+    return metric;
 }
 
-/* {"name", "value", "se"} */
-static cs_status append_metric(json_t *list, const char *name, const char *definition, double value,
-                               double se)
-{
-    json_t *item = definition ? json_pack("{s:s, s:s}", "name", name, "definition", definition)
-                              : json_pack("{s:s}", "name", name);
-    cs_status status = item && json_array_append_new(list, item) == 0 ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && (status = cs_json_set(item, "value", cs_json_number(value))) == CS_OK) {
-        status = cs_json_set(item, "se", cs_json_number(se));
-    }
-    return status;
-}
-
-static cs_status report_set(study *s, const subject *m, const cs_mask_layer *l, cs_mask_set set,
-                            json_t *states)
+/* One set of rows of a layer. */
+static cs_status add_set(const study *s, const subject *m, const cs_mask_layer *l, cs_mask_set set,
+                         cs_item *states)
 {
     const cs_effective_rank *r = &l->rank[set];
     const char *name = cs_mask_set_name(set);
-    json_t *json = json_pack("{s:I, s:[]}", "n", (json_int_t)r->rows, "metrics");
-    cs_status status = cs_json_set(states, name, json);
     char *where = cs_format("%s, layer %" PRId64 ", %s", m->name, l->layer, name); /* of warnings */
-    for (int k = 0; k < CS_RANK_MEASURES && status == CS_OK; ++k) {
-        const cs_rank_measure measure = (cs_rank_measure)k;
-        char *definition = cs_rank_definition(measure, &m->options.rank, &l->about[set], r);
-        const row line = {l->layer,   r->rows,     name,    cs_rank_name(measure),
-                          definition, r->value[k], r->se[k]};
-        status = definition ? add_row(&s->ranks, m, &line) : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            status = append_metric(json_object_get(json, "metrics"), line.metric, definition,
-                                   line.value, line.se);
-        }
-        cs_free(definition);
-    }
-    if (status == CS_OK) {
-        status = where ? cs_rank_warnings(s->args, where, &l->about[set], r,
-                                          m->options.rank.centred, json)
-                       : CS_ERR_MEMORY;
-    }
+    if (!where) return CS_ERR_MEMORY;
+    cs_item *item = cs_item_object(states, name);
+    cs_item_text(item, "~states", name);
+    cs_item_take(item, "~series", cs_format("%s %s", m->name, name));
+    cs_item_int(item, "n", r->rows);
+    cs_item_ranks(item, &m->options.rank, &l->about[set], r);
+    cs_rank_warnings(s->args, where, &l->about[set], r, m->options.rank.centred, item);
     cs_free(where);
-    return status;
+    return CS_OK;
 }
 
-static cs_status report_gap(study *s, const subject *m, const cs_mask_layer *l, json_t *json)
+static void add_gap(const subject *m, const cs_mask_layer *l, cs_item *layer)
 {
-    const cs_mask_set with = cs_mask_rank_with(&m->result);
-    const cs_mask_set without = cs_mask_rank_without(&m->result);
-    json_t *list = json_array();
-    cs_status status = cs_json_set(json, "gap", list);
-    char *definition = cs_format("%s less %s; se: delete-block jackknife of the difference",
-                                 cs_mask_set_name(with), cs_mask_set_name(without));
-    for (int k = 0; k < CS_RANK_MEASURES && status == CS_OK; ++k) {
-        const row line = {
-            l->layer,   l->rank[with].rows, NULL,        cs_rank_name((cs_rank_measure)k),
-            definition, l->gap[k],          l->gap_se[k]};
-        status = definition ? add_row(&s->gaps, m, &line) : CS_ERR_MEMORY;
-        if (status == CS_OK &&
-            (status = cs_table_real(&s->gaps, "with", l->rank[with].value[k])) == CS_OK &&
-            (status = cs_table_real(&s->gaps, "without", l->rank[without].value[k])) == CS_OK) {
-            status = append_metric(list, line.metric, NULL, line.value, line.se);
-        }
+    const cs_mask_set with = cs_mask_rank_with(&m->result),
+                      without = cs_mask_rank_without(&m->result);
+    cs_item_int(layer, "~gap_n", l->rank[with].rows);
+    cs_item_take(layer, "~gap_definition",
+                 cs_format("%s less %s; se: delete-block jackknife of the difference",
+                           cs_mask_set_name(with), cs_mask_set_name(without)));
+    cs_item *list = cs_item_array(layer, "gap");
+    for (int k = 0; k < CS_RANK_MEASURES; ++k) {
+        cs_item *metric =
+            add_metric(list, cs_rank_name((cs_rank_measure)k), NULL, l->gap[k], l->gap_se[k]);
+        cs_item_real(metric, "~with", l->rank[with].value[k]);
+        cs_item_real(metric, "~without", l->rank[without].value[k]);
     }
-    cs_free(definition);
-    return status;
 }
 
-static cs_status report_containment(study *s, const subject *m, const cs_mask_layer *l,
-                                    json_t *json)
+static void add_containment(const cs_mask_layer *l, cs_item *layer)
 {
     const cs_containment *c = &l->containment;
-    const int64_t n = l->rank[CS_SET_MASK_ONLY].rows;
-    json_t *list = json_array();
-    cs_status status = cs_json_set(json, "containment", list);
-    for (int k = 0; k < CS_CONTAIN_MEASURES && status == CS_OK; ++k) {
+    cs_item_int(layer, "~contained_n", l->rank[CS_SET_MASK_ONLY].rows);
+    cs_item *list = cs_item_array(layer, "containment");
+    for (int k = 0; k < CS_CONTAIN_MEASURES; ++k) {
         const cs_contain_measure measure = (cs_contain_measure)k;
-        const row line = {
-            l->layer,    n,       NULL, cs_contain_name(measure), cs_contain_definition(measure),
-            c->value[k], c->se[k]};
-        status = add_row(&s->containment, m, &line);
-        if (status == CS_OK) {
-            status = append_metric(list, line.metric, line.definition, line.value, line.se);
-        }
+        add_metric(list, cs_contain_name(measure), cs_contain_definition(measure), c->value[k],
+                   c->se[k]);
     }
-    const row counts[] = {{l->layer, n, NULL, "dimensions_real", "k_R = rank_tau of the real rows",
-                           (double)c->real, NAN},
-                          {l->layer, n, NULL, "dimensions_mask",
-                           "k_M = rank_tau of the [MASK] rows", (double)c->mask, NAN},
-                          {l->layer, n, NULL, "row_space_real",
-                           "directions of H_R with sigma^2 above gamma ||H_R||_F^2",
-                           (double)c->rank, NAN},
-                          {l->layer, n, NULL, "outside_share_exact",
-                           "share of ||H_M||_F^2 outside those directions", c->exact, NAN},
-                          {l->layer, n, NULL, "outside_share_exact_error",
-                           "bound on its numerical error", c->exact_error, NAN}};
-    for (size_t k = 0; k < sizeof counts / sizeof *counts && status == CS_OK; ++k) {
-        status = add_row(&s->containment, m, &counts[k]);
-        if (status == CS_OK) {
-            status =
-                append_metric(list, counts[k].metric, counts[k].definition, counts[k].value, NAN);
-        }
-    }
-    return status;
+    add_metric(list, "dimensions_real", "k_R = rank_tau of the real rows", (double)c->real, NAN);
+    add_metric(list, "dimensions_mask", "k_M = rank_tau of the [MASK] rows", (double)c->mask, NAN);
+    add_metric(list, "row_space_real", "directions of H_R with sigma^2 above gamma ||H_R||_F^2",
+               (double)c->rank, NAN);
+    add_metric(list, "outside_share_exact", "share of ||H_M||_F^2 outside those directions",
+               c->exact, NAN);
+    add_metric(list, "outside_share_exact_error", "bound on its numerical error", c->exact_error,
+               NAN);
 }
 
-static cs_status report_layers(study *s, const subject *m)
+static cs_status add_layers(const study *s, const subject *m, cs_item *model)
 {
-    json_t *layers = json_array();
-    cs_status status = cs_json_set(m->json, "layers", layers);
+    cs_item *layers = cs_item_array(model, "layers");
+    cs_status status = CS_OK;
     for (int64_t i = 0; i < m->result.layers && status == CS_OK; ++i) {
         const cs_mask_layer *l = &m->result.layer[i];
-        json_t *json = json_pack("{s:I, s:{}}", "layer", (json_int_t)l->layer, "states");
-        status = json && json_array_append_new(layers, json) == 0 ? CS_OK : CS_ERR_MEMORY;
+        cs_item *layer = cs_item_object(layers, NULL);
+        cs_item_int(layer, "layer", l->layer);
+        cs_item *states = cs_item_object(layer, "states");
         for (int set = 0; set < CS_MASK_SETS && status == CS_OK; ++set) {
             if (l->has[set]) {
-                status = report_set(s, m, l, (cs_mask_set)set, json_object_get(json, "states"));
+                status = add_set(s, m, l, (cs_mask_set)set, states);
             }
         }
-        if (status == CS_OK) {
-            status = report_gap(s, m, l, json);
-        }
-        if (status == CS_OK && l->contained) {
-            status = report_containment(s, m, l, json);
+        add_gap(m, l, layer);
+        if (l->contained) {
+            add_containment(l, layer);
         }
     }
     return status;
@@ -370,195 +293,118 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
 {
     subject m = {0};
     cs_status status = prepare(s, argument, corpus, &m);
-    const bool dry = cs_args_flag(s->args, "dry-run");
     int64_t rows = 0;
-    if (status == CS_OK && (status = cs_hidden_rows(&m.text.model, &m.text.corpus,
-                                                    &m.options.hidden, &rows)) == CS_OK) {
-        m.json = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "name", m.name, "model",
-                           m.text.dir, "kind", cs_kind_name(m.text.kind.kind), "documents",
-                           (json_int_t)m.text.documents, "rows", (json_int_t)rows, "width",
-                           (json_int_t)m.text.model.config.width, "blocks",
-                           (json_int_t)m.options.blocks);
-        status = m.json ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_hidden_rows(&m.text.model, &m.text.corpus, &m.options.hidden, &rows);
+    if (status != CS_OK) goto done;
+    const int64_t width = m.text.model.config.width;
+    cs_item *model = cs_item_object(s->models, NULL);
+    cs_item_text(model, "name", m.name);
+    cs_item_text(model, "model", m.text.dir);
+    cs_item_text(model, "kind", cs_kind_name(m.text.kind.kind));
+    cs_item_int(model, "documents", m.text.documents);
+    cs_item_int(model, "rows", rows);
+    cs_item_int(model, "width", width);
+    cs_item_int(model, "blocks", m.options.blocks);
+    if (cs_args_flag(s->args, "dry-run")) {
+        cs_item_real(model, "bytes", cs_mask_rank_bytes(width, &m.options));
+        goto done;
     }
-    if (status == CS_OK && dry) {
-        double bytes = cs_mask_rank_bytes(m.text.model.config.width, &m.options);
-        status = cs_json_set(m.json, "bytes", cs_json_number(bytes));
-    } else if (status == CS_OK) {
-        status = cs_blame(cs_mask_rank_of(&m.text.model, &m.text.corpus, &m.options, &m.result),
-                          "%s", m.name);
-    }
-    if (status == CS_OK && !dry && (status = report_layers(s, &m)) == CS_OK) {
-        status = state(s, &m);
-    }
-    if (status == CS_OK) {
-        status = json_array_append(s->models, m.json) == 0 ? CS_OK : CS_ERR_MEMORY;
-    }
+    status = cs_blame(cs_mask_rank_of(&m.text.model, &m.text.corpus, &m.options, &m.result), "%s",
+                      m.name);
+    if (status == CS_OK) status = add_layers(s, &m, model);
+    if (status == CS_OK) status = state(s, &m);
+done:
     free_subject(&m);
     return status;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static cs_status write_table(const study *s, const char *file, const cs_table *table)
+static cs_status write_statements(cs_args *args, const cs_statements *list)
 {
-    char *path = NULL;
-    cs_status status = cs_output_path(s->args, file, &path);
-    if (status == CS_OK) {
-        status = cs_table_write_csv(table, path);
-    }
-    cs_free(path);
+    const char *path = NULL;
+    json_t *json = NULL;
+    cs_result *result = cs_result_new();
+    cs_statements_record(list, cs_result_root(result));
+    cs_status status = cs_output_path(args, "statements.json", &path);
+    if (status == CS_OK) status = cs_result_json(result, &json);
+    if (status == CS_OK) status = cs_json_write(path, json);
+    json_decref(json);
+    cs_result_free(&result);
     return status;
 }
 
-static cs_status write_files(const study *s, json_t *statements)
-{
-    char *path = NULL;
-    if (!cs_args_given(s->args, "output")) {
-        return CS_OK;
-    }
-    cs_status status = write_table(s, "gap.csv", &s->gaps);
-    if (status == CS_OK && (status = write_table(s, "containment.csv", &s->containment)) == CS_OK &&
-        (status = cs_output_path(s->args, "statements.json", &path)) == CS_OK) {
-        status = cs_json_write(path, statements);
-    }
-    cs_free(path);
-    return status;
-}
+/* The gap is the answer, the ranks are many. */
+static const cs_view gaps = {"models[].layers[].gap[]",
+                             "model=^^name layer=^layer metric=name definition=^~gap_definition "
+                             "with=~with without=~without value se n=^~gap_n series=^^name"};
 
-static cs_status show(study *s)
+static cs_status report(const study *s)
 {
+    static const cs_view ranks = {"models[].layers[].states[].metrics[]",
+                                  "model=^^^^name layer=^^^layer states=^~states metric=name "
+                                  "definition value se n=^n series=^~series"},
+                         containment = {"models[].layers[].containment[]",
+                                        "model=^^name layer=^layer metric=name definition value se "
+                                        "n=^~contained_n series=^^name"};
     const bool dry = cs_args_flag(s->args, "dry-run");
-    json_t *statements = cs_statements_json(&s->statements);
-    json_t *root = statements ? json_pack("{s:O, s:O}", "models", s->models, "statements",
-                                          json_object_get(statements, "statements"))
-                              : NULL;
-    cs_status status = root ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !dry) {
-        status = write_files(s, statements);
-    }
-    if (status == CS_OK && !dry) { /* the gap is the result, the ranks are many */
-        status = cs_output_show(s->args, 2, (const cs_table *const[]){&s->gaps, &s->ranks});
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(s->args, "mask_rank", root, dry ? NULL : &s->ranks);
-    }
-    json_decref(root);
-    json_decref(statements);
-    return status;
+    cs_statements_record(&s->statements, cs_output_root(s->args));
+    cs_status status = cs_output_csv(s->args, "gap.csv", &gaps);
+    if (status == CS_OK) status = cs_output_csv(s->args, "containment.csv", &containment);
+    if (status == CS_OK && !dry && cs_args_given(s->args, "output"))
+        status = write_statements(s->args, &s->statements);
+    return status == CS_OK ? cs_output_record(s->args, "mask_rank", dry ? NULL : &ranks) : status;
 }
 
 static cs_status run(cs_args *args)
 {
-    static const char *const file[] = {"mask_rank.csv", "gap.csv", "containment.csv",
-                                       "statements.json"};
     study s = {0};
     const int models = cs_args_positionals(args) - 1;
     if (models < 1) {
         return cs_fail(CS_ERR_USAGE, "mask-rank takes at least one [NAME=]MODEL, and a CORPUS");
     }
+    s.models = cs_item_array(cs_output_root(args), "models");
     cs_status status = take_options(args, &s);
-    for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
-        status = cs_output_claim(args, file[i]);
-    }
-    s.models = json_array();
-    if (status != CS_OK || (status = s.models ? CS_OK : CS_ERR_MEMORY) != CS_OK ||
-        (status = cs_table_init(
-             &s.ranks, "model,layer,states,metric,definition,value,se,n,series")) != CS_OK ||
-        (status = cs_table_init(
-             &s.gaps, "model,layer,metric,definition,with,without,value,se,n,series")) != CS_OK ||
-        (status = cs_table_init(&s.containment,
-                                "model,layer,metric,definition,value,se,n,series")) != CS_OK) {
-        goto done;
-    }
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = study_model(&s, cs_args_positional(args, i), cs_args_positional(args, models));
     }
-    if (status == CS_OK) {
-        status = show(&s);
-    }
-    if (status == CS_OK) {
-        status = cs_judge_statements(args, &s.statements);
-    }
-done:
-    json_decref(s.models);
-    cs_table_free(&s.ranks);
-    cs_table_free(&s.gaps);
-    cs_table_free(&s.containment);
+    if (status == CS_OK) status = report(&s);
+    if (status == CS_OK) status = cs_judge_statements(args, &s.statements);
     cs_statements_free(&s.statements);
     return status;
 }
 
 static const cs_opt mask_rank_options[] = {
-    {.name = "mask-ratio",
-     .kind = CS_OPT_REAL,
-     .argument = "P",
-     .fallback = "0.15",
-     .low = 0,
-     .high = 1,
-     .help = "Share of each piece's tokens that become [MASK]."},
-    {.name = "bert-masking",
-     .kind = CS_OPT_FLAG,
-     .help = "Leave a tenth of these as they are and put random tokens for a tenth, as BERT does "
-             "(MAE-LM, Figure 6); they count as real rows."},
-    {.name = "mask-seed",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "1",
-     .low = 0,
-     .high = 9007199254740992.0,
-     .help = "Seed of the choice of tokens, and of the sample of real rows."},
-    {.name = "tau",
-     .kind = CS_OPT_REAL,
-     .argument = "T",
-     .fallback = "0.9",
-     .low = CS_ABOVE_0,
-     .high = 1,
-     .help = "Share of the sum of squared singular values for rank_tau, above 0."},
-    {.name = "layers",
-     .kind = CS_OPT_TEXT,
-     .argument = "LIST|all|last",
-     .fallback = "all",
-     .help = "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."},
-    {.name = "blocks",
-     .kind = CS_OPT_INT,
-     .argument = "B",
-     .fallback = "20",
-     .low = 1,
-     .high = 10000,
-     .help = "Blocks of documents of the jackknife, at most the documents; 1: no standard "
-             "errors."},
-    {.name = "pieces",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "4",
-     .low = 0,
-     .high = 100000,
-     .help = "Pieces of text on which Theorem 2.2's bound is evaluated, head by head."},
-    {.name = "center",
-     .kind = CS_OPT_FLAG,
-     .help = "Subtract the mean of the rows. The paper's ranks are uncentred."},
-    {.name = "row-norm",
-     .kind = CS_OPT_FLAG,
-     .help = "Divide each row by its norm, so that none outweighs the others."},
-    {.name = "final-norm",
-     .kind = CS_OPT_CHOICE,
-     .argument = "hf|no",
-     .fallback = "hf",
-     .help = "Whether the last layer comes through the final norm of roberta-prelayernorm, as "
-             "hidden_states of transformers 5 has it."},
-    {.name = "long",
-     .kind = CS_OPT_CHOICE,
-     .argument = "truncate|split",
-     .fallback = "split",
-     .help = "What becomes of a document longer than --max-length: its beginning is taken, or "
-             "all of its pieces."},
+    CS_REAL("mask-ratio", "P", "0.15", 0, 1, "Share of each piece's tokens that become [MASK]."),
+    CS_FLAG("bert-masking",
+            "Leave a tenth of these as they are and put random tokens for a tenth, as BERT does "
+            "(MAE-LM, Figure 6); they count as real rows."),
+    CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0,
+           "Seed of the choice of tokens, and of the sample of real rows."),
+    CS_REAL("tau", "T", "0.9", CS_ABOVE_0, 1,
+            "Share of the sum of squared singular values for rank_tau, above 0."),
+    CS_TEXT("layers", "LIST|all|last", "all",
+            "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+    CS_INT("blocks", "B", "20", 1, 10000,
+           "Blocks of documents of the jackknife, at most the documents; 1: no standard "
+           "errors."),
+    CS_INT("pieces", "N", "4", 0, 100000,
+           "Pieces of text on which Theorem 2.2's bound is evaluated, head by head."),
+    CS_FLAG("center", "Subtract the mean of the rows. The paper's ranks are uncentred."),
+    CS_FLAG("row-norm", "Divide each row by its norm, so that none outweighs the others."),
+    CS_CHOICE("final-norm", "hf|no", "hf",
+              "Whether the last layer comes through the final norm of roberta-prelayernorm, as "
+              "hidden_states of transformers 5 has it."),
+    CS_CHOICE("long", "truncate|split", "split",
+              "What becomes of a document longer than --max-length: its beginning is taken, or "
+              "all of its pieces."),
     {0},
 };
 
 const cs_command cs_cmd_mask_rank = {
     .name = "mask-rank",
-    .summary = "What [MASK] takes of a masked model's space: MAE-LM's study",
+    .summary = "Dimensions of a masked model that [MASK] occupies: MAE-LM's study",
     .description =
         "For each MODEL (masked or mae-lm; a directory of cospec train or of Hugging Face) and "
         "layer, the effective ranks of its states on CORPUS, streamed into Gram matrices:\n\n"
@@ -580,8 +426,8 @@ const cs_command cs_cmd_mask_rank = {
         "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as verify's: a corrected statement "
         "failed, or is inconclusive.",
     .positional = "[NAME=]MODEL... CORPUS",
-    .groups =
-        (const cs_opt *const[]){mask_rank_options, cs_group_model_text, cs_group_corpus_form, NULL},
+    .groups = (const cs_opt *const[]){mask_rank_options, cs_group_model_text, cs_group_attention,
+                                      cs_group_corpus_form, NULL},
     .examples =
         "# two small models, and the whole study\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
@@ -595,6 +441,10 @@ const cs_command cs_cmd_mask_rank = {
         "# BERT's masking (Figure 6)\n"
         "cospec mask-rank mlm verses.txt --bert-masking --blocks 5 --json",
     .run = run,
+    .files = "mask_rank.csv mask_rank.json gap.csv containment.csv statements.json",
     .without = "resume seed",
     .gpu = true,
+    .shown = "model layer states metric with without value se n",
+    .metrics = "rank_tau,rank_tau_corrected",
+    .brief = &gaps,
 };

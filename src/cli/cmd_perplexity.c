@@ -1,26 +1,35 @@
 /* cospec perplexity: next-token perplexity of a model of any kind. */
-#include "analysis/perplexity.h"
+#include "infer/perplexity.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "analysis/trained/text_bytes.h"
 #include "base/mem.h"
-#include "base/student.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "stats/student.h"
+
+enum { WAYS = 4 };
+
+/* What one way of asking gave. */
+typedef struct {
+    cs_ask ask;
+    cs_perplexity p;
+} answer;
 
 typedef struct {
     cs_model_text text;
     cs_perplexity_options options;
+    cs_content_masks masks;
     int32_t *token_bytes;
     double *unigram;      /* nats of a token; NULL: not asked for */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
-    json_t *results;
-    cs_table table, by_length;
+    answer answer[WAYS];
+    int answers;
 } run;
 
 /* --- options --- */
@@ -33,23 +42,39 @@ static cs_status take_kind(const cs_args *args, run *r)
     if (strcmp(kind, "auto") != 0) {
         status = cs_kind_by_name(kind, &r->options.kind);
     }
-    if (status == CS_OK && !r->text.kind.likelihood) {
+    if (status == CS_OK && !r->text.kind.likelihood)
         status = cs_fail(CS_ERR_USAGE,
                          "%s was trained with the spectral loss: its outputs are no probabilities",
                          r->text.dir);
-    }
     r->options.from_nothing =
         strcmp(first, "auto") == 0 ? r->text.kind.from_nothing : strcmp(first, "yes") == 0;
     return status;
 }
 
+/* Two-stream models can be asked with their prefix under any masks; of the others the way of asking
+ * says what a row sees, and another would show it what it is asked for. */
+static cs_status take_masks(const cs_args *args, run *r)
+{
+    const cs_kind kind = r->options.kind;
+    cs_status status = cs_args_attention(args, &r->text, &r->masks);
+    if (status != CS_OK) return status;
+    if (kind == CS_KIND_TWO_STREAM) {
+        r->options.content = r->masks.attention == CS_ATTENTION_CAUSAL ? NULL : &r->masks;
+        return CS_OK;
+    }
+    return cs_args_is(args, "attention", "auto") ||
+                   r->masks.attention == cs_kind_attention(kind, NULL)
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "--attention %s: a %s model is asked under its own masks",
+                         cs_args_text(args, "attention"), cs_kind_name(kind));
+}
+
 static cs_status take_options(const cs_args *args, run *r)
 {
     cs_perplexity_options *o = &r->options;
-    cs_around around = {0};
-    o->max_length = cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0;
-    o->fill_length = cs_args_given(args, "fill") ? cs_args_int(args, "fill") : 0;
-    o->positions = cs_args_given(args, "positions") ? cs_args_int(args, "positions") : 0;
+    o->max_length = cs_args_int_or(args, "max-length", 0);
+    o->fill_length = cs_args_int_or(args, "fill", 0);
+    o->positions = cs_args_int_or(args, "positions", 0);
     o->delta = r->text.kind.delta;
     o->decoder_resets = r->text.kind.decoder_resets;
     o->batch = cs_args_int(args, "batch");
@@ -60,14 +85,8 @@ static cs_status take_options(const cs_args *args, run *r)
     o->reference = r->unigram;
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
-    if (status == CS_OK) {
-        status = cs_args_around(args, &r->text, &around);
-    }
-    o->before = around.before;
-    o->befores = around.befores;
-    o->after = around.after;
-    o->afters = around.afters;
-    return status;
+    if (status == CS_OK) status = take_masks(args, r);
+    return status == CS_OK ? cs_args_around(args, &r->text, &o->around) : status;
 }
 
 /* Whether masked rows of the decoder see each other: else both ways of asking give one number. */
@@ -90,65 +109,22 @@ static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
 
 /* --- bytes --- */
 
-/* Byte-level BPE spells every byte as one character. */
-static cs_status count_spelling(run *r)
-{
-    int64_t vocab = cs_tokenizer_vocab(r->text.tokenizer), most = r->text.model.config.vocab;
-    most = most > vocab ? most : vocab;
-    r->token_bytes = cs_calloc(most, sizeof *r->token_bytes);
-    for (int64_t v = 0; r->token_bytes && v < vocab; ++v) {
-        for (const char *c = cs_tokenizer_token(r->text.tokenizer, (int32_t)v); *c; ++c) {
-            r->token_bytes[v] += ((unsigned char)*c & 0xc0) != 0x80;
-        }
-    }
-    return r->token_bytes ? CS_OK : CS_ERR_MEMORY;
-}
-
-typedef struct {
-    const char *split;
-    int64_t bytes;
-} byte_count;
-
-static cs_status add_bytes(void *to, const char *text, int64_t size, bool held_out)
-{
-    byte_count *c = to;
-    (void)text;
-    if (strcmp(c->split, "all") == 0 || (strcmp(c->split, "test") == 0) == held_out) {
-        c->bytes += size;
-    }
-    return CS_OK;
-}
-
-/* Other tokenizers lose bytes: the text of the whole split is shared out over its tokens. */
-static cs_status count_text(cs_args *args, run *r)
-{
-    const char *source = cs_args_positional(args, 1);
-    const cs_corpus *c = &r->text.corpus;
-    byte_count count = {.split = cs_args_text(args, "split")};
-    cs_corpus_options options = {0};
-    int64_t tokens = 0;
-    cs_status status = cs_args_open_corpus(args, source, &options);
-    if (status == CS_OK) {
-        status = cs_corpus_visit(source, &options, add_bytes, &count);
-    }
-    for (int64_t d = 0; d < c->documents; ++d) {
-        bool in = strcmp(count.split, "all") == 0 ||
-                  (strcmp(count.split, "test") == 0) == (c->held_out[d] != 0);
-        tokens += in ? c->doc_ptr[d + 1] - c->doc_ptr[d] : 0;
-    }
-    if (tokens > 0) {
-        r->bytes_a_token = (double)count.bytes / (double)tokens;
-    }
-    return status;
-}
-
+/* Tokenizers other than byte-level BPE lose bytes: those of the text are shared out. */
 static cs_status count_bytes(cs_args *args, run *r)
 {
+    const char *source = cs_args_positional(args, 1);
+    cs_corpus_options options = {0};
     r->bytes_a_token = (double)NAN;
     if (r->text.tokenizer && cs_tokenizer_model(r->text.tokenizer) == CS_TOKENS_BPE) {
-        return count_spelling(r);
+        return cs_token_bytes(r->text.tokenizer, r->text.model.config.vocab, &r->token_bytes);
     }
-    return cs_has_suffix(cs_args_positional(args, 1), ".npy") ? CS_OK : count_text(args, r);
+    if (cs_has_suffix(source, ".npy")) {
+        return CS_OK;
+    }
+    cs_status status = cs_args_open_corpus(args, source, &options);
+    return status == CS_OK ? cs_bytes_a_token(&r->text.corpus, source, &options,
+                                              cs_args_text(args, "split"), &r->bytes_a_token)
+                           : status;
 }
 
 /* --- the baseline --- */
@@ -163,20 +139,11 @@ static cs_status fit_unigram(cs_args *args, run *r)
     }
     int64_t vocab = r->text.model.config.vocab;
     cs_corpus other = {0};
-    cs_corpus_options options = {0};
     const cs_corpus *corpus = &r->text.corpus;
     cs_status status = CS_OK;
     if (strcmp(source, cs_args_positional(args, 1)) != 0) {
         corpus = &other;
-        status = cs_args_open_corpus(args, source, &options);
-        options.encoder = r->text.tokenizer;
-        if (status == CS_OK && !r->text.tokenizer && !cs_has_suffix(source, ".npy")) {
-            status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text",
-                             r->text.dir, source);
-        }
-        if (status == CS_OK) {
-            status = cs_corpus_load(source, &options, &other);
-        }
+        status = cs_args_encode_corpus(args, source, &r->text, &other);
     }
     if (status == CS_OK) {
         r->unigram = cs_alloc(vocab, sizeof *r->unigram);
@@ -190,210 +157,153 @@ static cs_status fit_unigram(cs_args *args, run *r)
 
 /* --- the result --- */
 
+/* A value with its 95% interval. */
 typedef struct {
     const char *metric;
     double value, low, high, se;
 } number;
 
-static cs_status add_number(const run *r, cs_table *table, cs_ask ask, const number *n,
-                            int64_t tokens)
+static number symmetric(const char *metric, double value, double width, double se)
 {
-    const struct {
-        const char *name;
-        double value;
-    } column[] = {{"value", n->value}, {"low", n->low}, {"high", n->high}, {"se", n->se}};
-    cs_status status = cs_table_row(table);
-    if (status == CS_OK && (status = cs_table_text(table, "model", r->text.dir)) == CS_OK &&
-        (status = cs_table_text(table, "ask", cs_ask_name(ask))) == CS_OK &&
-        (status = cs_table_text(table, "metric", n->metric)) == CS_OK) {
-        status = cs_table_int(table, "n", tokens);
-    }
-    for (size_t i = 0; i < sizeof column / sizeof *column && status == CS_OK; ++i) {
-        status = cs_table_real(table, column[i].name, column[i].value);
-    }
-    return status;
+    return (number){metric, value, value - width * se, value + width * se, se};
 }
 
-/* The baseline's number at k and the model's less it, behind a row by length; and in JSON. */
-static cs_status add_unigram_at(cs_table *t, const cs_perplexity *p, int64_t k, json_t *item)
+enum { PERPLEXITY, NLL, BITS, UNIGRAM, DIFFERENCE, NUMBERS };
+
+/* The first three, or all where there is a baseline; how many. */
+static int numbers_of(const run *r, const answer *a, number out[NUMBERS])
+{
+    const cs_perplexity *p = &a->p;
+    const bool pseudo = a->ask == CS_ASK_PSEUDO;
+    const double width = p->blocks > 1 ? cs_student_width(0.95, p->blocks - 1) : (double)NAN;
+    const double share = 1.0 / (log(2.0) * r->bytes_a_token);
+    number nll = symmetric(pseudo ? "pseudo_nll" : "nll", p->nll, width, p->se);
+    out[PERPLEXITY] = (number){pseudo ? "pseudo_perplexity" : "perplexity", exp(p->nll),
+                               exp(nll.low), exp(nll.high), exp(p->nll) * p->se};
+    out[NLL] = nll;
+    out[BITS] = symmetric(pseudo ? "pseudo_bits_per_byte" : "bits_per_byte",
+                          r->token_bytes ? p->bits_per_byte : p->nll * share, width,
+                          r->token_bytes ? p->bits_se : p->se * share);
+    out[UNIGRAM] = symmetric("unigram_nll", p->reference.nll, width, p->reference.se);
+    out[DIFFERENCE] = symmetric("unigram_difference", p->difference.nll, width, p->difference.se);
+    return r->unigram ? NUMBERS : UNIGRAM;
+}
+
+/* NLL by the number of tokens seen, with the baseline's and the model's less it. */
+static void add_lengths(const cs_perplexity *p, cs_item *list)
 {
     const struct {
         const char *name;
         const double *value;
-    } column[] = {{"unigram", p->reference.nll_at},
+    } beside[] = {{"unigram", p->reference.nll_at},
                   {"unigram_se", p->reference.se_at},
                   {"difference", p->difference.nll_at},
                   {"difference_se", p->difference.se_at}};
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof column / sizeof *column && column[i].value && status == CS_OK;
-         ++i) {
-        status = cs_table_real(t, column[i].name, column[i].value[k]);
-        if (status == CS_OK) {
-            status = cs_json_set(item, column[i].name, cs_json_number(column[i].value[k]));
-        }
-    }
-    return status;
-}
-
-/* NLL by the number of tokens seen, as JSON and as rows of a table. */
-static cs_status add_lengths(run *r, cs_ask ask, const cs_perplexity *p, json_t *list)
-{
-    cs_status status = CS_OK;
-    for (int64_t k = 0; k < p->lengths && status == CS_OK; ++k) {
+    for (int64_t k = 0; k < p->lengths; ++k) {
         if (p->tokens_at[k] == 0) {
             continue;
         }
-        json_t *item = json_pack("{s:I, s:o, s:o, s:I}", "k", (json_int_t)k, "nll",
-                                 cs_json_number(p->nll_at[k]), "se", cs_json_number(p->se_at[k]),
-                                 "n", (json_int_t)p->tokens_at[k]);
-        cs_table *t = &r->by_length;
-        if (!item || json_array_append_new(list, item) != 0) {
-            status = cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-        } else if ((status = cs_table_row(t)) == CS_OK &&
-                   (status = cs_table_text(t, "model", r->text.dir)) == CS_OK &&
-                   (status = cs_table_text(t, "ask", cs_ask_name(ask))) == CS_OK &&
-                   (status = cs_table_int(t, "k", k)) == CS_OK &&
-                   (status = cs_table_real(t, "nll", p->nll_at[k])) == CS_OK &&
-                   (status = cs_table_real(t, "se", p->se_at[k])) == CS_OK &&
-                   (status = cs_table_int(t, "n", p->tokens_at[k])) == CS_OK) {
-            status = add_unigram_at(t, p, k, item);
+        cs_item *item = cs_item_object(list, NULL);
+        cs_item_int(item, "k", k);
+        cs_item_real(item, "nll", p->nll_at[k]);
+        cs_item_real(item, "se", p->se_at[k]);
+        cs_item_int(item, "n", p->tokens_at[k]);
+        for (size_t i = 0; i < sizeof beside / sizeof *beside && beside[i].value; ++i) {
+            cs_item_real(item, beside[i].name, beside[i].value[k]);
         }
     }
-    return status;
 }
 
-/* The baseline over all predictions, and the model less it. */
-static cs_status add_unigram(run *r, cs_ask ask, const cs_perplexity *p, double width, json_t *json)
+/* At the top a pseudo-perplexity stands alone of its three. */
+static void add_numbers(const run *r, const answer *a, const number v[NUMBERS], bool top,
+                        cs_item *item)
 {
-    if (!r->unigram) {
-        return CS_OK;
+    const bool all = !top || a->ask != CS_ASK_PSEUDO;
+    cs_item_real(item, v[PERPLEXITY].metric, v[PERPLEXITY].value);
+    cs_item_real(item, "low", v[PERPLEXITY].low);
+    cs_item_real(item, "high", v[PERPLEXITY].high);
+    if (all) cs_item_real(item, v[NLL].metric, v[NLL].value);
+    cs_item_real(item, "se", v[NLL].se);
+    if (all) cs_item_real(item, v[BITS].metric, v[BITS].value);
+    if (top) cs_item_int(item, "tokens", a->p.tokens);
+    if (r->unigram) {
+        cs_item_real(item, "unigram_nll", v[UNIGRAM].value);
+        if (!top) cs_item_real(item, "unigram_se", v[UNIGRAM].se);
+        cs_item_real(item, "unigram_difference", v[DIFFERENCE].value);
+        cs_item_real(item, "unigram_difference_se", v[DIFFERENCE].se);
     }
-    const cs_beside *both[] = {&p->reference, &p->difference};
-    static const char *const name[] = {"unigram_nll", "unigram_difference"};
-    static const char *const error[] = {"unigram_se", "unigram_difference_se"};
-    cs_status status = CS_OK;
-    for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        double value = both[i]->nll, se = both[i]->se;
-        const number n = {name[i], value, value - width * se, value + width * se, se};
-        if ((status = cs_json_set(json, name[i], cs_json_number(value))) == CS_OK &&
-            (status = cs_json_set(json, error[i], cs_json_number(se))) == CS_OK) {
-            status = add_number(r, &r->table, ask, &n, p->tokens);
-        }
-    }
-    return status;
 }
 
-static cs_status add_result(run *r, cs_ask ask, const cs_perplexity *p)
+static void add_result(const run *r, const answer *a, cs_item *results)
 {
-    double width = p->blocks > 1 ? cs_student_width(0.95, p->blocks - 1) : (double)NAN;
-    double margin = width * p->se, share = 1.0 / (log(2.0) * r->bytes_a_token);
-    double bits = r->token_bytes ? p->bits_per_byte : p->nll * share;
-    double bits_se = r->token_bytes ? p->bits_se : p->se * share;
-    const number numbers[] = {{ask == CS_ASK_PSEUDO ? "pseudo_perplexity" : "perplexity",
-                               exp(p->nll), exp(p->nll - margin), exp(p->nll + margin),
-                               exp(p->nll) * p->se},
-                              {ask == CS_ASK_PSEUDO ? "pseudo_nll" : "nll", p->nll, p->nll - margin,
-                               p->nll + margin, p->se},
-                              {ask == CS_ASK_PSEUDO ? "pseudo_bits_per_byte" : "bits_per_byte",
-                               bits, bits - width * bits_se, bits + width * bits_se, bits_se}};
-    json_t *lengths = json_array();
-    json_t *json =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "ask", cs_ask_name(ask), "documents",
-                  (json_int_t)p->documents, "pieces", (json_int_t)p->pieces, "tokens",
-                  (json_int_t)p->tokens, "blocks", (json_int_t)p->blocks, "by_length", lengths);
-    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (size_t i = 0; i < 3 && status == CS_OK; ++i) {
-        const number *n = &numbers[i];
-        status = cs_json_set(json, n->metric, cs_json_number(n->value));
-        if (status == CS_OK && i == 0 &&
-            (status = cs_json_set(json, "low", cs_json_number(n->low))) == CS_OK) {
-            status = cs_json_set(json, "high", cs_json_number(n->high));
-        }
-        if (status == CS_OK && i == 1) {
-            status = cs_json_set(json, "se", cs_json_number(n->se));
-        }
-        if (status == CS_OK) {
-            status = add_number(r, &r->table, ask, n, p->tokens);
-        }
+    const cs_perplexity *p = &a->p;
+    number v[NUMBERS];
+    const int count = numbers_of(r, a, v);
+    cs_item *item = cs_item_object(results, NULL);
+    cs_item_text(item, "ask", cs_ask_name(a->ask));
+    cs_item_int(item, "documents", p->documents);
+    cs_item_int(item, "pieces", p->pieces);
+    cs_item_int(item, "tokens", p->tokens);
+    cs_item_int(item, "blocks", p->blocks);
+    add_lengths(p, cs_item_array(item, "by_length"));
+    cs_item *rows = cs_item_array(item, "~numbers");
+    for (int i = 0; i < count; ++i) {
+        cs_item *row = cs_item_object(rows, NULL);
+        cs_item_text(row, "metric", v[i].metric);
+        cs_item_real(row, "value", v[i].value);
+        cs_item_real(row, "low", v[i].low);
+        cs_item_real(row, "high", v[i].high);
+        cs_item_real(row, "se", v[i].se);
     }
-    if (status == CS_OK && (status = add_unigram(r, ask, p, width, json)) == CS_OK) {
-        status = add_lengths(r, ask, p, lengths);
-    }
-    if (status == CS_OK && json_array_append(r->results, json) != 0) {
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    }
-    json_decref(json);
-    return status;
+    add_numbers(r, a, v, false, item);
+}
+
+/* The numbers of the first way stand at the top too. */
+static void add_top(const run *r, cs_item *root)
+{
+    const answer *a = &r->answer[0];
+    number v[NUMBERS];
+    (void)numbers_of(r, a, v);
+    cs_item_text(root, "ask", cs_ask_name(a->ask));
+    add_numbers(r, a, v, true, root);
 }
 
 static cs_status measure(const cs_args *args, run *r)
 {
-    cs_ask ways[4];
+    cs_ask ways[WAYS];
     int count = cs_asks_of(r->options.kind, ways);
     cs_status status = CS_OK;
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        cs_perplexity p = {0};
-        if (!is_wanted(args, r, ways[i])) {
-            continue;
+        if (is_wanted(args, r, ways[i])) {
+            answer *a = &r->answer[r->answers++];
+            r->options.ask = a->ask = ways[i];
+            status = cs_perplexity_of(&r->text.model, &r->text.corpus, &r->options, &a->p);
         }
-        r->options.ask = ways[i];
-        status = cs_perplexity_of(&r->text.model, &r->text.corpus, &r->options, &p);
-        if (status == CS_OK) {
-            status = add_result(r, ways[i], &p);
-        }
-        cs_perplexity_free(&p);
     }
-    if (status == CS_OK && json_array_size(r->results) == 0) {
+    if (status == CS_OK && r->answers == 0)
         status = cs_fail(CS_ERR_USAGE, "--ask %s has no meaning for a %s model",
                          cs_args_text(args, "ask"), cs_kind_name(r->options.kind));
-    }
     return status;
 }
 
-static cs_status write_lengths(cs_args *args, const run *r)
-{
-    char *path = NULL;
-    if (!cs_args_given(args, "output")) {
-        return CS_OK;
-    }
-    cs_status status = cs_output_path(args, "by-length.csv", &path);
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&r->by_length, path);
-    }
-    cs_free(path);
-    return status;
-}
-
-/* The numbers of the first way stand at the top too. */
 static cs_status report(cs_args *args, const run *r)
 {
-    const json_t *first = json_array_get(r->results, 0);
-    json_t *json = json_pack("{s:s, s:s, s:s}", "model", r->text.dir, "corpus",
-                             cs_args_positional(args, 1), "kind", cs_kind_name(r->options.kind));
-    static const char *const top[] = {"ask",
-                                      "perplexity",
-                                      "pseudo_perplexity",
-                                      "low",
-                                      "high",
-                                      "nll",
-                                      "se",
-                                      "bits_per_byte",
-                                      "tokens",
-                                      "unigram_nll",
-                                      "unigram_difference",
-                                      "unigram_difference_se"};
-    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (size_t i = 0; i < sizeof top / sizeof *top && status == CS_OK; ++i) {
-        json_t *value = json_object_get(first, top[i]);
-        status = value ? cs_json_set(json, top[i], json_incref(value)) : CS_OK;
+    static const cs_view table = {"results[].~numbers[]",
+                                  "model=/model ask=^ask metric value low high se n=^tokens"},
+                         by_length = {"results[].by_length[]",
+                                      "model=/model ask=^ask k nll se n unigram unigram_se "
+                                      "difference difference_se"};
+    cs_item *root = cs_output_root(args);
+    cs_item_text(root, "model", r->text.dir);
+    cs_item_text(root, "corpus", cs_args_positional(args, 1));
+    cs_item_text(root, "kind", cs_kind_name(r->options.kind));
+    add_top(r, root);
+    cs_item *results = cs_item_array(root, "results");
+    for (int i = 0; i < r->answers; ++i) {
+        add_result(r, &r->answer[i], results);
     }
-    if (status == CS_OK &&
-        (status = cs_json_set(json, "results", json_incref(r->results))) == CS_OK &&
-        (status = write_lengths(args, r)) == CS_OK) {
-        status = cs_output_result(args, "perplexity", json, &r->table);
-    }
-    json_decref(json);
-    return status;
+    cs_status status = cs_output_csv(args, "by-length.csv", &by_length);
+    return status == CS_OK ? cs_output_record(args, "perplexity", &table) : status;
 }
 
 static void note_unknown(const cs_args *args, const run *r)
@@ -409,34 +319,20 @@ static void note_unknown(const cs_args *args, const run *r)
 
 static cs_status run_perplexity(cs_args *args)
 {
-    run r = {.results = json_array()};
-    cs_status status = CS_OK;
-    if (cs_args_positionals(args) != 2) {
-        return cs_fail(CS_ERR_USAGE, "perplexity takes a MODEL and a FILE or CORPUS");
-    }
-    if (cs_args_given(args, "output") &&
-        ((status = cs_output_claim(args, "perplexity.csv")) != CS_OK ||
-         (status = cs_output_claim(args, "by-length.csv")) != CS_OK)) {
-        goto done;
-    }
-    if ((status = cs_table_init(&r.table, "model,ask,metric,value,low,high,se,n")) == CS_OK &&
-        (status = cs_table_init(
-             &r.by_length, "model,ask,k,nll,se,n,unigram,unigram_se,difference,difference_se")) ==
-            CS_OK &&
-        (status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text)) == CS_OK &&
-        (status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text)) == CS_OK &&
-        (status = count_bytes(args, &r)) == CS_OK && (status = fit_unigram(args, &r)) == CS_OK &&
-        (status = take_options(args, &r)) == CS_OK) {
+    run r = {0};
+    cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text);
+    if (status == CS_OK) status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text);
+    if (status == CS_OK) status = count_bytes(args, &r);
+    if (status == CS_OK) status = fit_unigram(args, &r);
+    if (status == CS_OK) status = take_options(args, &r);
+    if (status == CS_OK) {
         note_unknown(args, &r);
         status = measure(args, &r);
     }
-    if (status == CS_OK) {
-        status = report(args, &r);
+    if (status == CS_OK) status = report(args, &r);
+    for (int i = 0; i < r.answers; ++i) {
+        cs_perplexity_free(&r.answer[i].p);
     }
-done:
-    json_decref(r.results);
-    cs_table_free(&r.table);
-    cs_table_free(&r.by_length);
     cs_free(r.token_bytes);
     cs_free(r.unigram);
     cs_model_text_free(&r.text);
@@ -444,52 +340,27 @@ done:
 }
 
 static const cs_opt perplexity_options[] = {
-    {.name = "ask",
-     .kind = CS_OPT_CHOICE,
-     .argument = "auto|append|remaining|pseudo|all",
-     .fallback = "auto",
-     .help = "Masked and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
-             "positions, or each token masked in turn (no likelihood). auto: the first two where "
-             "they differ."},
-    {.name = "kind",
-     .kind = CS_OPT_CHOICE,
-     .argument = "auto|causal|masked|two-stream|mae-lm|linear",
-     .fallback = "auto",
-     .help = "What the model is taken for. auto: as it was trained, else by its architecture."},
-    {.name = "first",
-     .kind = CS_OPT_CHOICE,
-     .argument = "auto|yes|no",
-     .fallback = "auto",
-     .help = "Predict the first token of a piece too, from nothing. auto: where the model was "
-             "trained to."},
-    {.name = "fill",
-     .kind = CS_OPT_INT,
-     .argument = "S",
-     .low = 1,
-     .high = 1 << 20,
-     .help = "--ask remaining: [MASK] up to length S. Default: the piece's own length, which the "
-             "model thereby learns."},
-    {.name = "positions",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .low = 1,
-     .high = 1 << 20,
-     .help = "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted, "
-             "and weighted so that the mean over draws is that of all."},
-    {.name = "unigram",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE|CORPUS",
-     .help = "Beside the model the frequencies of its own tokens in this text, documents of the "
-             "test share left out, plus one each: the same predictions without any context, and "
-             "the paired difference. A model that is not below predicts no better than one that "
-             "sees nothing."},
-    {.name = "blocks",
-     .kind = CS_OPT_INT,
-     .argument = "B",
-     .fallback = "20",
-     .low = 2,
-     .high = 1000,
-     .help = "Blocks of documents for the delete-block jackknife."},
+    CS_CHOICE("ask", "auto|append|remaining|pseudo|all", "auto",
+              "Masked and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
+              "positions, or each token masked in turn (no likelihood). auto: the first two where "
+              "they differ."),
+    CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear", "auto",
+              "What the model is taken for. auto: as it was trained, else by its architecture."),
+    CS_CHOICE("first", "auto|yes|no", "auto",
+              "Predict the first token of a piece too, from nothing. auto: where the model was "
+              "trained to."),
+    CS_INT("fill", "S", NULL, 1, 1 << 20,
+           "--ask remaining: [MASK] up to length S. Default: the piece's own length, which the "
+           "model thereby learns."),
+    CS_INT("positions", "N", NULL, 1, 1 << 20,
+           "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted, "
+           "and weighted so that the mean over draws is that of all."),
+    CS_TEXT("unigram", "FILE|CORPUS", NULL,
+            "Beside the model the frequencies of its own tokens in this text, documents of the "
+            "test share left out, plus one each: the same predictions without any context, and "
+            "the paired difference. A model that is not below predicts no better than one that "
+            "sees nothing."),
+    CS_INT("blocks", "B", "20", 2, 1000, "Blocks of documents for the delete-block jackknife."),
     {0},
 };
 
@@ -510,8 +381,8 @@ const cs_command cs_cmd_perplexity = {
         "tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the negative "
         "log-likelihood by the number k of tokens seen (in --json too).",
     .positional = "MODEL FILE|CORPUS",
-    .groups = (const cs_opt *const[]){perplexity_options, cs_group_model_text, cs_group_corpus_form,
-                                      NULL},
+    .groups = (const cs_opt *const[]){perplexity_options, cs_group_model_text, cs_group_attention,
+                                      cs_group_corpus_form, NULL},
     .examples = "# two small models of one text, on its held-out lines\n"
                 "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
                 "--batch 8 -o ar\n"
@@ -520,6 +391,8 @@ const cs_command cs_cmd_perplexity = {
                 "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
                 "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
+    .files = "perplexity.json perplexity.csv by-length.csv",
     .without = "dry-run resume",
     .gpu = true,
+    .shown = "model ask metric value low high n",
 };

@@ -3,13 +3,10 @@
  * The figure's folder is self-contained: the CSV that was drawn, one gnuplot script with the style
  * inlined, and the pictures, so that a reader can trace every point and redraw with `gnuplot -e
  * "format='svg'" FIGURE.gp`. */
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/child.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -118,20 +115,34 @@ static cs_status same_columns(const cs_table *joined, const cs_table *next, cons
     return CS_OK;
 }
 
+/* A result stands as JSON and as CSV; a figure takes the table. */
+static cs_status wants_csv(const char *path)
+{
+    if (!cs_has_suffix(path, ".json")) {
+        return CS_OK;
+    }
+    char *csv = cs_format("%.*s.csv", (int)(strlen(path) - strlen(".json")), path);
+    if (!csv) return CS_ERR_MEMORY;
+    cs_status status =
+        cs_fail(CS_ERR_USAGE, "%s: figures are drawn from tables%s%s%s", path,
+                cs_path_exists(csv) ? ": give " : " (.csv)", cs_path_exists(csv) ? csv : "",
+                cs_path_exists(csv) ? ", which stands beside it" : "");
+    cs_free(csv);
+    return status;
+}
+
 /* Adds one table under its label; the first one decides the columns. */
 static cs_status add_input(cs_args *args, const char *path, const char *label, cs_table *out)
 {
     cs_table table = {0};
     cs_status status;
-    if ((status = cs_output_input(args, path)) != CS_OK ||
+    if ((status = cs_output_input(args, path)) != CS_OK || (status = wants_csv(path)) != CS_OK ||
         (status = cs_table_read_csv(path, &table)) != CS_OK ||
         (status = check_filters(args, &table, path)) != CS_OK) {
         goto done;
     }
     status = out->columns == 0 ? header_like(&table, out) : same_columns(out, &table, path);
-    if (status == CS_OK) {
-        status = append_rows(args, &table, label, out);
-    }
+    if (status == CS_OK) status = append_rows(args, &table, label, out);
 done:
     cs_table_free(&table);
     return status;
@@ -203,7 +214,8 @@ static cs_status check_figure(const char *name)
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s", name, FIGURES);
+    return cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s%s", name, FIGURES,
+                   cs_path_exists(name) ? " (the figure comes first, then its tables)" : "");
 }
 
 /* Reads plots/<name>.gp from the shared files. */
@@ -213,9 +225,7 @@ static cs_status read_script(const char *name, char **out)
     int64_t size = 0;
     char *relative = cs_format("plots/%s.gp", name);
     cs_status status = relative ? cs_share_path(relative, &path) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_file_read(path, SCRIPT_LIMIT, out, &size);
-    }
+    if (status == CS_OK) status = cs_file_read_text(path, SCRIPT_LIMIT, out, &size);
     cs_free(relative);
     cs_free(path);
     return status;
@@ -251,31 +261,18 @@ done:
 /* Runs gnuplot in `dir` for one format. */
 static cs_status draw(const char *dir, const char *figure, const char *format)
 {
-    cs_status status = CS_ERR_MEMORY;
     char *set = cs_format("format='%s'", format), *script = cs_format("%s.gp", figure);
-    posix_spawn_file_actions_t actions;
-    (void)posix_spawn_file_actions_init(&actions);
-    if (set && script) {
-        char program[] = "gnuplot", dash_e[] = "-e";
-        char *argv[] = {program, dash_e, set, script, NULL};
-        pid_t pid;
-        int code = posix_spawn_file_actions_addchdir_np(&actions, dir);
-        code = code ? code : posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-        int wait_status = 0;
-        if (code != 0) {
-            status = cs_fail(CS_ERR_IO, "cannot run gnuplot (Debian package gnuplot-nox): %s",
-                             strerror(code));
-        } else {
-            while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
-            }
-            status = wait_status == 0 ? CS_OK
-                                      : cs_fail(CS_ERR_INPUT,
-                                                "gnuplot failed on %s/%s.gp (its message is "
-                                                "above): are the columns those of the figure?",
-                                                dir, figure);
-        }
+    const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
+    int code = 0;
+    cs_status status =
+        set && script ? cs_child_run(&(cs_child){.argv = argv, .dir = dir}, &code) : CS_ERR_MEMORY;
+    if (status == CS_ERR_IO) status = cs_blame(status, "Debian package gnuplot-nox");
+    if (status == CS_OK && code != 0) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "gnuplot failed on %s/%s.gp (its message is above): are the columns those "
+                         "of the figure?",
+                         dir, figure);
     }
-    (void)posix_spawn_file_actions_destroy(&actions);
     cs_free(set);
     cs_free(script);
     return status;
@@ -288,9 +285,8 @@ static cs_status begin_files(cs_args *args, const char *figure)
 {
     cs_status status = CS_OK;
     for (size_t i = 0; i <= sizeof formats / sizeof *formats && status == CS_OK; ++i) {
-        char *path = NULL, *file = cs_format("%s.%s", figure, i > 0 ? formats[i - 1] : "gp");
-        status = file ? cs_output_path(args, file, &path) : CS_ERR_MEMORY;
-        cs_free(path);
+        char *file = cs_format("%s.%s", figure, i > 0 ? formats[i - 1] : "gp");
+        status = file ? cs_output_path(args, file, NULL) : CS_ERR_MEMORY;
         cs_free(file);
     }
     return status;
@@ -304,12 +300,13 @@ static cs_status run(cs_args *args)
     }
     const char *figure = cs_args_positional(args, 0), *dir = cs_args_text(args, "output");
     cs_table table = {0};
-    char *csv = cs_format("%s.csv", figure), *path = NULL;
+    const char *path = NULL;
+    char *csv = cs_format("%s.csv", figure);
     cs_status status = csv ? check_figure(figure) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_output_claim(args, csv)) != CS_OK ||
-        (status = join_inputs(args, &table)) != CS_OK ||
         (status = cs_output_path(args, csv, &path)) != CS_OK ||
         (status = begin_files(args, figure)) != CS_OK ||
+        (status = join_inputs(args, &table)) != CS_OK ||
         (status = cs_table_write_csv(&table, path)) != CS_OK ||
         (status = write_script(dir, figure, &table)) != CS_OK) {
         goto done;
@@ -320,20 +317,13 @@ static cs_status run(cs_args *args)
 done:
     cs_table_free(&table);
     cs_free(csv);
-    cs_free(path);
     return status;
 }
 
 static const cs_opt plot_options[] = {
-    {.name = "series",
-     .kind = CS_OPT_TEXT,
-     .argument = "COLUMN",
-     .help = "The column that tells the series apart where files have no LABEL. Default: series."},
-    {.name = "where",
-     .kind = CS_OPT_TEXT,
-     .argument = "COLUMN:VALUE",
-     .repeated = true,
-     .help = "Draw only the rows with this value."},
+    CS_TEXT("series", "COLUMN", NULL,
+            "The column that tells the series apart where files have no LABEL. Default: series."),
+    CS_TEXTS("where", "COLUMN:VALUE", "Draw only the rows with this value."),
     {0},
 };
 

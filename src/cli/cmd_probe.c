@@ -2,7 +2,7 @@
  * labelled texts. */
 #include <string.h>
 
-#include "analysis/text_features.h"
+#include "analysis/trained/probe_runs.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -10,20 +10,125 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
-#include "cli/probe_report.h"
+#include "cli/scores.h"
+#include "infer/text_features.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "io/result.h"
 #include "io/rows.h"
+
+/* --- the report of a layer -------------------------------------------------------------------- */
+
+/* `probe` is what predicts: "linear" is the layer's, the baseline and the difference have their
+ * own. Fits are told of the first alone. */
+#define COLUMNS                                                                                    \
+    "model=/features layer=^layer|^^layer few=^few|^^few probe=^~probe metric=name definition "    \
+    "value se low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage "      \
+    "seeds=^seeds|^^seeds n=^n|^^n n_test=^n_test|^^n_test d=^d|^^d classes=^classes|^^classes "   \
+    "penalty=^penalty gradient_norm=^gradient_norm iterations=^iterations"
+#define ROWS "metrics[],baseline.metrics[],against.metrics[],against.~first[]"
+
+static const cs_view one_layer = {"{" ROWS "}", COLUMNS},
+                     several_layers = {"layers[].{" ROWS "}", COLUMNS};
+
+/* The metrics of predictions. */
+static cs_status add_scores(const cs_judge *j, const double *prediction, cs_item *in)
+{
+    cs_item *list = cs_item_array(in, "metrics");
+    double *scratch = cs_alloc(2 * j->seeds, sizeof *scratch);
+    cs_status status = scratch ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
+        const cs_metric metric = j->metrics.metric[m];
+        cs_seed_score v = {0};
+        status = cs_judge_score(j, metric, prediction, scratch, &v);
+        cs_seed_score_add(list, cs_metric_name(metric), cs_metric_definition(metric), &v);
+    }
+    cs_free(scratch);
+    return status;
+}
+
+static void add_run(const cs_linear_probe *p, int64_t seed, cs_item *list)
+{
+    cs_item *run = cs_item_object(list, NULL);
+    cs_item_int(run, "seed", seed);
+    cs_item_int(run, "n", p->rows);
+    cs_item_real(run, "penalty", p->step[p->chosen].penalty);
+    cs_item_real(run, "loss", p->loss);
+    cs_item_real(run, "gradient_norm", p->gradient);
+    cs_item_int(run, "iterations", p->iterations);
+    cs_item_flag(run, "converged", p->converged);
+    cs_item_int(run, "constant_features", p->constant);
+    cs_item_real(run, "train_accuracy", p->train_accuracy);
+    cs_item_real(run, "least_margin", p->least_margin);
+    cs_item *path = cs_item_array(run, "path");
+    for (int64_t i = 0; i < p->steps; ++i) {
+        cs_item *step = cs_item_object(path, NULL);
+        cs_item_real(step, "penalty", p->step[i].penalty);
+        cs_item_real(step, "held_out_loss", p->step[i].held_out);
+        cs_item_int(step, "unconverged_folds", p->step[i].unconverged);
+    }
+}
+
+static cs_status add_comparison(const cs_probe_study *s, const cs_rival *rival,
+                                const cs_probe_layer *l, cs_item *item)
+{
+    cs_comparison c = {0};
+    cs_status status = cs_compare(rival, &s->judge, l->layer, l->prediction, &c);
+    if (status == CS_OK) {
+        cs_item *against = cs_comparison_add(rival, &s->judge, &c, item);
+        cs_item_text(against, "~probe", "difference");
+    }
+    cs_comparison_free(&c);
+    return status;
+}
+
+static void describe(const cs_probe_study *s, const cs_probe_layer *l, cs_item *item)
+{
+    cs_item_text(item, "layer", l->layer);
+    cs_item_int(item, "n", l->probe[0].rows);
+    cs_item_int(item, "n_test", s->judge.test->count);
+    cs_item_int(item, "d", l->features);
+    cs_item_int(item, "classes", s->judge.train->classes);
+    cs_item_text(item, "few", s->few);
+    cs_item_int(item, "seeds", s->judge.seeds);
+    cs_item_real(item, "penalty", l->penalty);
+    cs_item_real(item, "gradient_norm", l->gradient);
+    cs_item_int(item, "iterations", l->iterations);
+    cs_item_flag(item, "converged", l->unconverged == 0);
+    cs_item_text(item, "~probe", "linear");
+}
+
+/* Fills the layer's item. rival: the run of --against, whose file may be NULL. CS_ERR_INPUT when
+ * its predictions are of other examples. */
+static cs_status report_layer(const cs_probe_study *s, const cs_rival *rival,
+                              const cs_probe_layer *l, cs_item *item)
+{
+    const bool classes = s->judge.train->classes > 0;
+    describe(s, l, item);
+    cs_status status = add_scores(&s->judge, l->prediction, item);
+    cs_item *baseline = cs_item_object(item, "baseline");
+    cs_item_text(baseline, "~probe", classes ? "majority" : "mean");
+    cs_item_text(baseline, "predicts",
+                 classes
+                     ? "the most frequent class of the whole training file, the first of equal ones"
+                     : "the mean of the whole training file");
+    if (status == CS_OK) status = add_scores(&s->judge, l->baseline, baseline);
+    cs_item *runs = cs_item_array(item, "runs");
+    for (int64_t r = 0; r < s->judge.seeds; ++r) {
+        add_run(&l->probe[r], (int64_t)s->judge.seed + r, runs);
+    }
+    return status == CS_OK && rival->file ? add_comparison(s, rival, l, item) : status;
+}
 
 typedef struct {
     cs_args *args;
     cs_labelled_text train, test;
-    cs_linear_probe_options fit;
     double *penalty;
     cs_probe_study study;
-    cs_table table, predictions;
+    cs_table predictions;
+    bool keeps_predictions;
     cs_rival rival;
-    json_t *list; /* an object a layer */
+    cs_item *root;
+    cs_item *list; /* the layers; NULL: there is one, which is the result itself */
     int64_t unconverged;
 } run;
 
@@ -31,19 +136,32 @@ typedef struct {
 
 static cs_status open_tables(run *r)
 {
-    cs_status status = cs_output_claim(r->args, "probe.csv");
-    if (status == CS_OK) {
-        status = cs_table_init(&r->table, cs_probe_columns);
+    r->keeps_predictions = cs_args_given(r->args, "output") && !cs_args_flag(r->args, "dry-run");
+    return r->keeps_predictions ? cs_predictions_init(r->study.judge.seeds, &r->predictions)
+                                : CS_OK;
+}
+
+/* What stands before the layers. */
+static void begin_result(run *r, int64_t layers)
+{
+    const int last = cs_args_positionals(r->args) - 1;
+    cs_item_text(r->root, "features", cs_args_positional(r->args, 0));
+    cs_item_text(r->root, "train", cs_args_positional(r->args, last > 1));
+    cs_item_text(r->root, "test", cs_args_positional(r->args, last));
+    cs_item *names = cs_item_array(r->root, "class_names");
+    for (int64_t c = 0; c < r->train.classes; ++c) {
+        cs_item_text(names, NULL, r->train.class_name[c]);
     }
-    r->study.table = &r->table;
-    if (status == CS_OK && cs_args_given(r->args, "output")) {
-        status = cs_output_claim(r->args, "predictions.csv");
-        if (status == CS_OK) {
-            status = cs_predictions_init(r->study.judge.seeds, &r->predictions);
-        }
-        r->study.predictions = &r->predictions;
-    }
-    return status;
+    r->list = layers > 1 ? cs_item_array(r->root, "layers") : NULL;
+}
+
+/* A mistake in --few is found before any state is computed. */
+static cs_status check_few(const run *r)
+{
+    int64_t count = 0, *row = NULL;
+    cs_status status = cs_few_shot(r->study.few, &r->train, r->study.judge.seed, &count, &row);
+    cs_free(row);
+    return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
 
 /* One class alone leaves nothing to tell: often the first lines of what is sorted by class. */
@@ -96,72 +214,24 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
     return status;
 }
 
-static cs_status probe_seed(run *r, int64_t seed, const cs_rows *train, const cs_rows *test,
-                            cs_probe_layer *l)
-{
-    const int64_t n = r->test.count;
-    int64_t count = 0, *row = NULL;
-    cs_linear_probe_options fit = r->fit;
-    fit.seed = r->study.judge.seed + (uint64_t)seed;
-    cs_status status = cs_few_shot(r->study.few, &r->train, fit.seed, &count, &row);
-    status = cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
-    if (status == CS_OK) {
-        status = cs_linear_probe_fit(train, count, row, r->train.value, r->train.classes, &fit,
-                                     &l->probe[seed]);
-    }
-    if (status == CS_OK) {
-        r->unconverged += !l->probe[seed].converged;
-        status =
-            cs_linear_probe_predict(&l->probe[seed], test, fit.threads, l->prediction + seed * n);
-    }
-    if (status == CS_OK) {
-        /* Of all training rows: few drawn evenly have no most frequent class. */
-        const double guess = cs_judge_constant(&r->study.judge);
-        for (int64_t i = 0; i < n; ++i) {
-            l->baseline[seed * n + i] = guess;
-        }
-    }
-    cs_free(row);
-    return status;
-}
-
 static cs_status probe_layer(run *r, const char *name, const cs_rows *train, const cs_rows *test)
 {
-    const int64_t seeds = r->study.judge.seeds, n = r->test.count;
-    cs_probe_layer l = {.layer = name, .features = train->cols};
-    json_t *json = json_object();
-    l.probe = cs_calloc(seeds, sizeof *l.probe);
-    l.prediction = cs_alloc(seeds * n, sizeof *l.prediction);
-    l.baseline = cs_alloc(seeds * n, sizeof *l.baseline);
-    cs_status status =
-        l.probe && l.prediction && l.baseline && json_array_append(r->list, json) == 0
-            ? CS_OK
-            : CS_ERR_MEMORY;
-    for (int64_t s = 0; s < seeds && status == CS_OK; ++s) {
-        status = probe_seed(r, s, train, test, &l);
+    cs_probe_layer l = {0};
+    cs_status status = cs_probe_layer_of(&r->study, name, train, test, &l);
+    if (status == CS_OK) status = note_end(r, &l, true);
+    if (status == CS_OK) status = note_end(r, &l, false);
+    if (status == CS_OK) {
+        cs_item *item = r->list ? cs_item_object(r->list, NULL) : r->root;
+        status = report_layer(&r->study, &r->rival, &l, item);
     }
-    if (status == CS_OK && (status = note_end(r, &l, true)) == CS_OK &&
-        (status = note_end(r, &l, false)) == CS_OK) {
-        status = cs_probe_report(&r->study, &l, json);
-    }
-    for (int64_t s = 0; s < seeds && l.probe; ++s) {
-        cs_linear_probe_free(&l.probe[s]);
-    }
-    cs_free(l.probe);
-    cs_free(l.prediction);
-    cs_free(l.baseline);
-    json_decref(json);
+    if (status == CS_OK && r->keeps_predictions)
+        status = cs_predictions_add(&r->study.judge, name, l.prediction, &r->predictions);
+    r->unconverged += l.unconverged;
+    cs_probe_layer_free(&r->study, &l);
     return status;
 }
 
 /* --- matrices --------------------------------------------------------------------------------- */
-
-static cs_status open_rows(run *r, int argument, cs_rows *out)
-{
-    const char *text = cs_args_positional(r->args, argument);
-    cs_status status = cs_output_input_rows(r->args, text);
-    return status == CS_OK ? cs_rows_open(text, out) : status;
-}
 
 static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
                              const cs_labelled_text *classes_of, cs_labelled_text *out)
@@ -171,33 +241,30 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
         return cs_fail(CS_ERR_USAGE, "--%s FILE is missing: the labels of %s", option, rows->name);
     }
     cs_status status = cs_output_input(r->args, path);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_label_file_read(path, cs_args_flag(r->args, "regression"), classes_of, out);
-    }
-    if (status == CS_OK && out->count != rows->rows) {
+    if (status == CS_OK && out->count != rows->rows)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld labels for the %lld rows of %s", path,
                          (long long)out->count, (long long)rows->rows, rows->name);
-    }
     return status;
 }
 
 /* What a run takes: one standardised copy of the training rows and the runs of partial sums. */
-static cs_status estimate(run *r, int64_t n, int64_t d, int64_t layers)
+static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 {
+    const cs_linear_probe_options *fit = &r->study.fit;
     const double k = r->train.classes > 0 ? (double)r->train.classes : 1.0,
                  cells = (double)n * (double)d;
-    const int64_t fits = layers * r->study.judge.seeds *
-                         ((r->fit.share > 0.0 ? 1 : r->fit.folds) + 1) *
-                         (r->fit.penalties > 0 ? r->fit.penalties : 7);
-    json_t *json =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "n", (json_int_t)n, "n_test",
-                  (json_int_t)r->test.count, "d", (json_int_t)d, "classes",
-                  (json_int_t)r->train.classes, "layers", (json_int_t)layers, "fits",
-                  (json_int_t)fits, "flops_an_evaluation", cs_json_number(4.0 * cells * k), "bytes",
-                  cs_json_number(8.0 * (cells + 16.0 * (double)d * k)));
-    cs_status status = json ? cs_output_result(r->args, "probe", json, NULL) : CS_ERR_MEMORY;
-    json_decref(json);
-    return status;
+    const int64_t fits = layers * r->study.judge.seeds * ((fit->share > 0.0 ? 1 : fit->folds) + 1) *
+                         (fit->penalties > 0 ? fit->penalties : 7);
+    cs_item_int(r->root, "n", n);
+    cs_item_int(r->root, "n_test", r->test.count);
+    cs_item_int(r->root, "d", d);
+    cs_item_int(r->root, "classes", r->train.classes);
+    cs_item_int(r->root, "layers", layers);
+    cs_item_int(r->root, "fits", fits);
+    cs_item_real(r->root, "flops_an_evaluation", 4.0 * cells * k);
+    cs_item_real(r->root, "bytes", 8.0 * (cells + 16.0 * (double)d * k));
 }
 
 static bool dry(const run *r)
@@ -207,26 +274,22 @@ static bool dry(const run *r)
 
 static cs_status read_metrics(run *r)
 {
-    return cs_metric_list_parse(cs_args_text(r->args, "metric"), r->study.judge.train->classes,
-                                &r->study.judge.metrics);
+    return cs_args_metrics(r->args, r->train.classes, &r->study.judge.metrics);
 }
 
 static cs_status probe_matrices(run *r)
 {
-    static const char *const of_texts[] = {"pair",        "layer",        "pooling", "pair-column",
-                                           "text-column", "label-column", "limit",   "special",
-                                           "max-length",  "batch"};
     cs_rows train = {0}, test = {0};
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
-        if (cs_args_given(r->args, of_texts[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s goes with a MODEL and texts", of_texts[i]);
-        }
-    }
+    cs_status status = cs_args_refuse(r->args,
+                                      "pair layer pooling pair-column text-column label-column "
+                                      "limit special attention draws max-length batch",
+                                      "goes with a MODEL and texts");
+    if (status != CS_OK) return status;
     if (cs_device_is_cuda(cs_args_text(r->args, "device"))) {
         return cs_fail(CS_ERR_DEVICE, "--device cuda goes with a MODEL: probes run on the CPU");
     }
-    if ((status = open_rows(r, 0, &train)) != CS_OK || (status = open_rows(r, 1, &test)) != CS_OK ||
+    if ((status = cs_output_open_rows(r->args, cs_args_positional(r->args, 0), &train)) != CS_OK ||
+        (status = cs_output_open_rows(r->args, cs_args_positional(r->args, 1), &test)) != CS_OK ||
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
         (status = want_classes(r)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
@@ -238,12 +301,14 @@ static cs_status probe_matrices(run *r)
                          (long long)test.cols, train.name, (long long)train.cols);
         goto done;
     }
-    r->study.model = cs_args_positional(r->args, 0);
     if (dry(r)) {
-        status = estimate(r, train.rows, train.cols, 1);
-    } else if ((status = cs_linear_probe_check(&test)) == CS_OK) { /* before the training */
-        status = probe_layer(r, "-", &train, &test);
+        estimate(r, train.rows, train.cols, 1);
+        goto done;
     }
+    begin_result(r, 1);
+    status = cs_linear_probe_check(&test); /* before the training */
+    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = probe_layer(r, "-", &train, &test);
 done:
     cs_rows_close(&train);
     cs_rows_close(&test);
@@ -262,7 +327,7 @@ static cs_status read_texts(run *r)
         .text_column = cs_args_int(args, "text-column"),
         .pair_column = pair ? cs_args_int(args, "pair-column") : 0,
         .regression = cs_args_flag(args, "regression"),
-        .limit = cs_args_given(args, "limit") ? cs_args_int(args, "limit") : 0,
+        .limit = cs_args_int_or(args, "limit", 0),
     };
     const char *train = cs_args_positional(args, 1), *test = cs_args_positional(args, last);
     if (cs_args_given(args, "labels") || cs_args_given(args, "test-labels")) {
@@ -281,31 +346,19 @@ static cs_status read_texts(run *r)
     return status;
 }
 
-static cs_status take_hidden(const run *r, const cs_model_text *m, int64_t **layer,
-                             cs_hidden_options *o)
+static cs_status take_hidden(const run *r, cs_model_text *m, int64_t **layer, cs_hidden_options *o)
 {
-    const char *pooling = cs_args_text(r->args, "pooling");
-    cs_around around = {0};
-    *o = (cs_hidden_options){
-        .pooling = strcmp(pooling, "mean") == 0    ? CS_POOL_MEAN
-                   : strcmp(pooling, "first") == 0 ? CS_POOL_FIRST
-                                                   : CS_POOL_LAST,
-        .causal = cs_kind_is_causal(m->kind.kind),
-        .max_length = cs_args_given(r->args, "max-length") ? cs_args_int(r->args, "max-length") : 0,
-        .batch = cs_args_int(r->args, "batch"),
-        .progress = cs_output_progress(r->args)};
+    *o = (cs_hidden_options){.pooling =
+                                 (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling")),
+                             .max_length = cs_args_int_or(r->args, "max-length", 0),
+                             .batch = cs_args_int(r->args, "batch"),
+                             .progress = cs_output_progress(r->args)};
     cs_status status = cs_args_layers(r->args, "layer", m->model.config.layers, &o->layers, layer);
     o->layer = *layer;
-    if (status == CS_OK && !m->tokenizer) {
+    if (status == CS_OK) status = cs_args_attention(r->args, m, &o->masks);
+    if (status == CS_OK && !m->tokenizer)
         status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", m->dir);
-    }
-    if (status == CS_OK && (status = cs_args_around(r->args, m, &around)) == CS_OK) {
-        o->before = around.before;
-        o->befores = around.befores;
-        o->after = around.after;
-        o->afters = around.afters;
-    }
-    return status;
+    return status == CS_OK ? cs_args_around(r->args, m, &o->around) : status;
 }
 
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
@@ -313,9 +366,7 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     const int64_t d = cs_text_features_width(&m->model, &r->train);
     float *train = NULL, *test = NULL;
     cs_status status = cs_text_features(&m->model, m->tokenizer, &r->train, o, &train);
-    if (status == CS_OK) {
-        status = cs_text_features(&m->model, m->tokenizer, &r->test, o, &test);
-    }
+    if (status == CS_OK) status = cs_text_features(&m->model, m->tokenizer, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
         char *name = cs_format("%lld", (long long)o->layer[l]);
         cs_rows a =
@@ -334,15 +385,18 @@ static cs_status probe_texts(run *r)
     cs_model_text m = {0};
     cs_hidden_options o = {0};
     int64_t *layer = NULL;
-    r->study.model = cs_args_positional(r->args, 0);
+    const char *dir = cs_args_positional(r->args, 0);
     cs_status status = read_texts(r);
-    if (status == CS_OK && (status = read_metrics(r)) == CS_OK &&
-        (status = cs_args_model_open(r->args, r->study.model, &m)) == CS_OK &&
-        (status = cs_model_text_has_states(&m)) == CS_OK &&
-        (status = take_hidden(r, &m, &layer, &o)) == CS_OK) {
-        status = dry(r) ? estimate(r, r->train.count, cs_text_features_width(&m.model, &r->train),
-                                   o.layers)
-                        : probe_states(r, &m, &o);
+    if (status == CS_OK) status = read_metrics(r);
+    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = cs_args_model_open(r->args, dir, &m);
+    if (status == CS_OK) status = cs_model_text_has_states(&m);
+    if (status == CS_OK) status = take_hidden(r, &m, &layer, &o);
+    if (status == CS_OK && dry(r)) {
+        estimate(r, r->train.count, cs_text_features_width(&m.model, &r->train), o.layers);
+    } else if (status == CS_OK) {
+        begin_result(r, o.layers);
+        status = probe_states(r, &m, &o);
     }
     cs_free(layer);
     cs_model_text_free(&m);
@@ -351,71 +405,56 @@ static cs_status probe_texts(run *r)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* One layer stands at the top of the object, several in a list. */
 static cs_status report(run *r)
 {
-    const int last = cs_args_positionals(r->args) - 1;
-    json_t *names = json_array(), *root = NULL;
-    for (int64_t c = 0; c < r->train.classes && names; ++c) {
-        (void)json_array_append_new(names, json_string(r->train.class_name[c]));
-    }
-    root = json_pack("{s:s, s:s, s:s, s:O}", "features", cs_args_positional(r->args, 0), "train",
-                     cs_args_positional(r->args, last > 1), "test",
-                     cs_args_positional(r->args, last), "class_names", names);
-    cs_status status = root ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && json_array_size(r->list) == 1) {
-        status = json_object_update(root, json_array_get(r->list, 0)) == 0 ? CS_OK : CS_ERR_MEMORY;
-    } else if (status == CS_OK) {
-        status = cs_json_set(root, "layers", json_incref(r->list));
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(r->args, "probe", root, &r->table);
-    }
-    json_decref(names);
-    json_decref(root);
+    const cs_view *view = dry(r) ? NULL : r->list ? &several_layers : &one_layer;
+    cs_status status =
+        r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions) : CS_OK;
+    if (status == CS_OK) status = cs_output_record(r->args, "probe", view);
     if (status == CS_OK && r->unconverged > 0) {
         status = cs_fail(CS_ERR_CONVERGE,
                          "%lld of the probes stopped with a gradient above %g (gradient_norm); "
                          "more --max-iterations or a larger penalty may help",
-                         (long long)r->unconverged, r->fit.tolerance);
+                         (long long)r->unconverged, r->study.fit.tolerance);
     }
     return status;
 }
 
+static cs_status check_arguments(const cs_args *args, bool model)
+{
+    const int given = cs_args_positionals(args);
+    if (given >= 2 && given <= (model ? 3 : 2)) {
+        return CS_OK;
+    }
+    return given == 3
+               ? cs_fail(CS_ERR_USAGE, "%s: no directory of a model", cs_args_positional(args, 0))
+               : cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL "
+                                       "wordnet");
+}
+
 static cs_status run_probe(cs_args *args)
 {
-    run r = {.args = args, .list = json_array()};
-    const int given = cs_args_positionals(args);
-    const bool model = given > 0 && cs_path_is_dir(cs_args_positional(args, 0));
+    const bool model = cs_args_positionals(args) > 0 && cs_path_is_dir(cs_args_positional(args, 0));
+    run r = {.args = args, .root = cs_output_root(args)};
     r.study.judge.train = &r.train;
     r.study.judge.test = &r.test;
-    r.study.rival = &r.rival;
-    cs_status status = r.list ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && (given < 2 || given > (model ? 3 : 2))) {
-        status = given == 3 ? cs_fail(CS_ERR_USAGE, "%s: no directory of a model",
-                                      cs_args_positional(args, 0))
-                            : cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or "
-                                                    "MODEL wordnet");
-    }
-    if (status == CS_OK && (status = cs_args_probe(args, &r.study, &r.fit, &r.penalty)) == CS_OK &&
-        (status = cs_rival_open(args, &r.rival)) == CS_OK && (status = open_tables(&r)) == CS_OK &&
-        (status = model ? probe_texts(&r) : probe_matrices(&r)) == CS_OK && !dry(&r) &&
-        (!r.study.predictions || (status = cs_predictions_write(args, &r.predictions)) == CS_OK)) {
-        status = report(&r);
-    }
+    cs_status status = check_arguments(args, model);
+    if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
+    if (status == CS_OK) status = cs_args_against(args, &r.rival);
+    if (status == CS_OK) status = open_tables(&r);
+    if (status == CS_OK) status = model ? probe_texts(&r) : probe_matrices(&r);
+    if (status == CS_OK) status = report(&r);
     cs_labelled_text_free(&r.train);
     cs_labelled_text_free(&r.test);
-    cs_table_free(&r.table);
     cs_table_free(&r.predictions);
     cs_rival_free(&r.rival);
     cs_free(r.penalty);
-    json_decref(r.list);
     return status;
 }
 
 const cs_command cs_cmd_probe = {
     .name = "probe",
-    .summary = "Linear probes: what a linear function of frozen features tells of labels",
+    .summary = "Linear probes: how well frozen features predict labels linearly",
     .description =
         "TRAIN and TEST are matrices of features (FILE.npy, FILE.npz:MEMBER, "
         "FILE.safetensors:TENSOR) with --labels and --test-labels. Or MODEL is a directory of "
@@ -426,7 +465,7 @@ const cs_command cs_cmd_probe = {
         "training examples (those that are constant are left out):\n\n"
         "  mean_i w_i [-log softmax(W z_i + b)_(y_i)] + (penalty / 2) |W|^2\n\n"
         "by L-BFGS; numbers by ridge regression in closed form. The penalty is the one of least "
-        "mean loss on held-out training examples. Convergence is judged by the norm of the "
+        "mean loss on held-out training examples. Convergence is decided by the norm of the "
         "gradient, computed anew (gradient_norm): where it is above --tolerance the program says "
         "so and exits with 4.\n\n"
         "Values are medians over seeds. Two intervals are kept apart: se is the test-sample "
@@ -438,7 +477,8 @@ const cs_command cs_cmd_probe = {
         "prediction of each seed), which --against of another run compares with, example by "
         "example.",
     .positional = "TRAIN|MODEL TEST|TRAIN [TEST]",
-    .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts, NULL},
+    .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
+                                      cs_group_attention, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
@@ -452,5 +492,8 @@ const cs_command cs_cmd_probe = {
         "cospec probe states/layer-2.npy states/layer-2.npy --labels states/labels.npy "
         "--test-labels states/labels.npy --json",
     .run = run_probe,
+    .files = "probe.json probe.csv predictions.csv",
+    .without = "metric",
     .gpu = true,
+    .shown = "layer probe metric value se low high seeds n",
 };

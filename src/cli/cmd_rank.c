@@ -3,24 +3,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/effective_rank.h"
+#include "analysis/measures/effective_rank.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/rank_report.h"
 #include "cli/rank_rows.h"
-#include "cli/rank_warnings.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "io/npz.h"
+#include "io/result.h"
 #include "io/rows.h"
 
 typedef struct {
     cs_args *args;
     cs_gram_options gram;
     cs_rank_options rank;
-    cs_table table;
-    json_t *list;
+    cs_item *list; /* the matrices; NULL: there is one, which is the result itself */
+    cs_item *root;
 } study;
 
 /* --- Gram blocks of the arguments ------------------------------------------------------------- */
@@ -46,14 +46,8 @@ static double block_bytes(int64_t cols, int64_t blocks)
 
 static cs_status check_memory(int64_t cols, int64_t blocks)
 {
-    double bytes = block_bytes(cols, blocks), available = (double)cs_mem_available();
-    if (available > 0.0 && bytes > available) {
-        return cs_fail(CS_ERR_MEMORY,
-                       "%" PRId64 " blocks of %" PRId64 " columns take %.2g GB, more than the %.2g "
-                       "GB of free memory; fewer --blocks take less",
-                       blocks, cols, bytes / 1e9, available / 1e9);
-    }
-    return CS_OK;
+    return cs_mem_check(block_bytes(cols, blocks), "fewer --blocks take less",
+                        "%" PRId64 " blocks of %" PRId64 " columns take", blocks, cols);
 }
 
 static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
@@ -88,12 +82,8 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 {
     bool stored = false;
     cs_status status = cs_output_input_rows(s->args, text);
-    if (status == CS_OK) {
-        status = holds_blocks(text, &stored);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = holds_blocks(text, &stored);
+    if (status != CS_OK) return status;
     if (!stored) {
         return blocks_of_rows(s, text, out);
     }
@@ -116,103 +106,52 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static cs_status add_row(study *s, const char *name, const char *metric, const char *definition,
-                         double value, double se, int64_t n, const cs_effective_rank *r)
+/* All measures at every number of blocks: rows of the table under --curve alone. */
+static void add_curve(const study *s, const cs_gram *g, const cs_effective_rank *r, cs_item *matrix)
 {
-    cs_status status;
-    cs_table *t = &s->table;
-    if ((status = cs_table_row(t)) != CS_OK ||
-        (status = cs_table_text(t, "matrix", name)) != CS_OK ||
-        (status = cs_table_text(t, "metric", metric)) != CS_OK ||
-        (status = cs_table_real(t, "value", value)) != CS_OK ||
-        (status = cs_table_real(t, "se", se)) != CS_OK ||
-        (status = cs_table_int(t, "n", n)) != CS_OK ||
-        (status = cs_table_int(t, "d", r->cols)) != CS_OK) {
-        return status;
-    }
-    return cs_table_text(t, "definition", definition);
-}
-
-/* A metric as {"name", "definition", "value", "se"} and as a row. */
-static cs_status add_metric(study *s, const char *name, cs_rank_measure m, const cs_gram *g,
-                            const cs_effective_rank *r, json_t *metrics)
-{
-    char *definition = cs_rank_definition(m, &s->rank, g, r);
-    json_t *item = definition
-                       ? json_pack("{s:s, s:s}", "name", cs_rank_name(m), "definition", definition)
-                       : NULL;
-    cs_status status = item && json_array_append_new(metrics, item) == 0 ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK &&
-        (status = cs_json_set(item, "value", cs_json_number(r->value[m]))) == CS_OK &&
-        (status = cs_json_set(item, "se", cs_json_number(r->se[m]))) == CS_OK) {
-        status = add_row(s, name, cs_rank_name(m), definition, r->value[m], r->se[m], r->rows, r);
-    }
-    cs_free(definition);
-    return status;
-}
-
-/* How numbers grow with n, as rows: rank_tau always, all with --curve. */
-static cs_status add_curve(study *s, const char *name, const cs_gram *g, const cs_effective_rank *r)
-{
-    cs_status status = CS_OK;
-    for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
-        if (m != CS_RANK_TAU_INTERPOLATED && !s->rank.every_block) {
-            continue;
-        }
-        char *definition = cs_rank_definition((cs_rank_measure)m, &s->rank, g, r);
-        status = definition ? CS_OK : CS_ERR_MEMORY;
-        for (int64_t i = 0; i + 1 < r->points && status == CS_OK; ++i) {
-            status = add_row(s, name, cs_rank_name((cs_rank_measure)m), definition,
-                             r->point[i].value[m], NAN, r->point[i].rows, r);
-        }
-        cs_free(definition);
-    }
-    return status;
-}
-
-static cs_status set_curve(const cs_effective_rank *r, json_t *json)
-{
-    json_t *curve = json_array();
-    cs_status status = cs_json_set(json, "curve", json_incref(curve));
-    for (int64_t i = 0; i < r->points && status == CS_OK; ++i) {
-        json_t *point = json_pack("{s:I}", "n", (json_int_t)r->point[i].rows);
-        status = point && json_array_append_new(curve, point) == 0 ? CS_OK : CS_ERR_MEMORY;
-        for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
-            status = cs_json_set(point, cs_rank_name((cs_rank_measure)m),
-                                 cs_json_number(r->point[i].value[m]));
+    cs_item *curve = cs_item_array(matrix, "curve");
+    for (int64_t i = 0; i < r->points; ++i) {
+        cs_item *point = cs_item_object(curve, NULL);
+        cs_item_int(point, "n", r->point[i].rows);
+        for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
+            cs_item_real(point, cs_rank_name((cs_rank_measure)m), r->point[i].value[m]);
         }
     }
-    json_decref(curve);
-    return status;
+    cs_item *rows = s->rank.every_block ? cs_item_array(matrix, "~curve") : NULL;
+    for (int m = 0; m < CS_RANK_OF_SPECTRUM && rows; ++m) {
+        for (int64_t i = 0; i + 1 < r->points; ++i) {
+            cs_item *row = cs_item_object(rows, NULL);
+            cs_item_text(row, "name", cs_rank_name((cs_rank_measure)m));
+            cs_item_take(row, "definition", cs_rank_definition((cs_rank_measure)m, &s->rank, g, r));
+            cs_item_real(row, "value", r->point[i].value[m]);
+            cs_item_int(row, "n", r->point[i].rows);
+        }
+    }
 }
 
 static cs_status report(study *s, const char *name, const cs_gram *g)
 {
     cs_effective_rank r = {0};
-    json_t *metrics = json_array(), *json = NULL;
     cs_status status = cs_blame(cs_effective_rank_of(g, &s->rank, &r), "%s", name);
-    if (status != CS_OK) {
-        goto done;
-    }
-    json = json_pack(
-        "{s:s, s:I, s:I, s:I, s:s, s:b, s:b, s:o, s:{s:I, s:o}, s:o}", "file", name, "n",
-        (json_int_t)r.rows, "d", (json_int_t)r.cols, "blocks", (json_int_t)r.blocks, "precision",
-        g->wide ? "double" : "float", "centred", s->rank.centred, "row_norm", g->normalise, "floor",
-        cs_json_number(r.floor), "heaviest_row", "row", (json_int_t)r.heaviest, "share",
-        cs_json_number(r.heaviest_share), "first_direction_share", cs_json_number(r.first_share));
-    status = json && json_array_append_new(s->list, json) == 0 ? CS_OK : CS_ERR_MEMORY;
-    for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
-        status = add_metric(s, name, (cs_rank_measure)m, g, &r, metrics);
-    }
-    if (status != CS_OK || (status = add_curve(s, name, g, &r)) != CS_OK ||
-        (status = cs_json_set(json, "metrics", json_incref(metrics))) != CS_OK ||
-        (status = set_curve(&r, json)) != CS_OK ||
-        (status = cs_json_set(json, "eigenvalues", cs_json_numbers(r.count, r.lambda))) != CS_OK) {
-        goto done;
-    }
-    status = cs_rank_warnings(s->args, name, g, &r, s->rank.centred, json);
+    if (status != CS_OK) goto done;
+    cs_item *matrix = s->list ? cs_item_object(s->list, NULL) : s->root;
+    cs_item_text(matrix, "file", name);
+    cs_item_int(matrix, "n", r.rows);
+    cs_item_int(matrix, "d", r.cols);
+    cs_item_int(matrix, "blocks", r.blocks);
+    cs_item_text(matrix, "precision", g->wide ? "double" : "float");
+    cs_item_flag(matrix, "centred", s->rank.centred);
+    cs_item_flag(matrix, "row_norm", g->normalise);
+    cs_item_real(matrix, "floor", r.floor);
+    cs_item *heaviest = cs_item_object(matrix, "heaviest_row");
+    cs_item_int(heaviest, "row", r.heaviest);
+    cs_item_real(heaviest, "share", r.heaviest_share);
+    cs_item_real(matrix, "first_direction_share", r.first_share);
+    cs_item_ranks(matrix, &s->rank, g, &r);
+    add_curve(s, g, &r, matrix);
+    cs_item_reals(matrix, "eigenvalues", r.count, r.lambda);
+    cs_rank_warnings(s->args, name, g, &r, s->rank.centred, matrix);
 done:
-    json_decref(metrics);
     cs_effective_rank_free(&r);
     return status;
 }
@@ -221,13 +160,9 @@ done:
 
 static cs_status store(const study *s, const cs_gram *g)
 {
-    char *path = NULL;
+    const char *path = NULL;
     cs_status status = cs_output_path(s->args, "blocks.npz", &path);
-    if (status == CS_OK) {
-        status = cs_gram_write(g, path);
-    }
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_gram_write(g, path) : status;
 }
 
 /* One matrix an argument, compared at equal n. */
@@ -245,16 +180,10 @@ static cs_status study_each(study *s)
                              name, g.total, cs_args_positional(s->args, 0), n);
         }
         n = g.total;
-        if (status == CS_OK) {
-            status = report(s, name, &g);
-        }
-        if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) {
-            status = store(s, &g);
-        }
+        if (status == CS_OK) status = report(s, name, &g);
+        if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &g);
         cs_gram_free(&g);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -275,12 +204,8 @@ static cs_status study_merged(study *s)
             cs_gram_free(&g);
         }
     }
-    if (status == CS_OK) {
-        status = report(s, "merged", &all);
-    }
-    if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) {
-        status = store(s, &all);
-    }
+    if (status == CS_OK) status = report(s, "merged", &all);
+    if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &all);
     cs_gram_free(&all);
     return status;
 }
@@ -290,16 +215,15 @@ static cs_status estimate(cs_args *args)
     cs_rows rows = {0};
     const char *name = cs_args_positional(args, 0);
     cs_status status = cs_rows_open(name, &rows);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     double d = (double)rows.cols, blocks = (double)cs_args_int(args, "blocks");
-    json_t *json = json_pack("{s:I, s:I, s:s, s:o, s:o}", "n", (json_int_t)rows.rows, "d",
-                             (json_int_t)rows.cols, "dtype", cs_rows_type_name(rows.type), "flops",
-                             cs_json_number((double)rows.rows * d * d), "bytes",
-                             cs_json_number(block_bytes(rows.cols, (int64_t)blocks)));
-    status = json ? cs_output_result(args, "rank", json, NULL) : CS_ERR_MEMORY;
-    json_decref(json);
+    cs_item *root = cs_output_root(args);
+    cs_item_int(root, "n", rows.rows);
+    cs_item_int(root, "d", rows.cols);
+    cs_item_text(root, "dtype", cs_rows_type_name(rows.type));
+    cs_item_real(root, "flops", (double)rows.rows * d * d);
+    cs_item_real(root, "bytes", block_bytes(rows.cols, (int64_t)blocks));
+    status = cs_output_record(args, "rank", NULL);
     cs_rows_close(&rows);
     return status;
 }
@@ -308,16 +232,14 @@ static cs_status take_options(cs_args *args, study *s)
 {
     const double tau = cs_args_real(args, "tau");
     *s = (study){.args = args,
-                 .gram = {.wide = strcmp(cs_args_text(args, "precision"), "double") == 0,
+                 .gram = {.wide = cs_args_is(args, "precision", "double"),
                           .normalise = cs_args_flag(args, "row-norm"),
                           .shift = cs_args_flag(args, "center"),
                           .threads = cs_args_threads(args),
                           .progress = cs_output_progress(args)},
                  .rank = {.tau = tau,
                           .eps = cs_args_real(args, "rankme-eps"),
-                          .tolerance = cs_args_given(args, "tolerance")
-                                           ? cs_args_real(args, "tolerance")
-                                           : 0.0,
+                          .tolerance = cs_args_real_or(args, "tolerance", 0.0),
                           .centred = cs_args_flag(args, "center"),
                           .jackknife = cs_args_int(args, "blocks") > 1,
                           .every_block = cs_args_flag(args, "curve"),
@@ -334,88 +256,43 @@ static cs_status take_options(cs_args *args, study *s)
 
 static cs_status run(cs_args *args)
 {
+    static const char columns[] = "matrix=^file metric=name definition value se n=n|^n d=^d";
+    static const cs_view one = {"metrics[] ~curve[]", columns},
+                         several = {"matrices[].metrics[] matrices[].~curve[]", columns};
     study s = {0};
-    json_t *root = NULL;
-    const int files = cs_args_positionals(args);
     cs_status status = take_options(args, &s);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (cs_args_flag(args, "dry-run")) {
         return estimate(args);
     }
-    const bool merged = cs_args_flag(args, "merge");
-    s.list = json_array();
-    if ((status = s.list ? CS_OK : CS_ERR_MEMORY) != CS_OK ||
-        (status = cs_output_claim(args, "rank.csv")) != CS_OK ||
-        (status = cs_table_init(&s.table, "matrix,metric,definition,value,se,n,d")) != CS_OK ||
-        (status = merged ? study_merged(&s) : study_each(&s)) != CS_OK) {
-        goto done;
-    }
-    root = files == 1 || merged ? json_incref(json_array_get(s.list, 0))
-                                : json_pack("{s:O}", "matrices", s.list);
-    status = root ? cs_output_result(args, "rank", root, &s.table) : CS_ERR_MEMORY;
-done:
-    json_decref(root);
-    json_decref(s.list);
-    cs_table_free(&s.table);
-    return status;
+    const bool merged = cs_args_flag(args, "merge"),
+               alone = merged || cs_args_positionals(args) == 1;
+    s.root = cs_output_root(args);
+    s.list = alone ? NULL : cs_item_array(s.root, "matrices");
+    status = merged ? study_merged(&s) : study_each(&s);
+    return status == CS_OK ? cs_output_record(args, "rank", alone ? &one : &several) : status;
 }
 
 static const cs_opt rank_options[] = {
-    {.name = "tau",
-     .kind = CS_OPT_REAL,
-     .argument = "T",
-     .fallback = "0.9",
-     .low = CS_ABOVE_0,
-     .high = 1,
-     .help = "Share of the sum of squared singular values for rank_tau, above 0."},
-    {.name = "center",
-     .kind = CS_OPT_FLAG,
-     .help = "Subtract the mean of the rows. The papers' ranks are uncentred."},
-    {.name = "row-norm",
-     .kind = CS_OPT_FLAG,
-     .help = "Divide each row by its norm, so that none outweighs the others."},
-    {.name = "precision",
-     .kind = CS_OPT_CHOICE,
-     .argument = "float|double",
-     .fallback = "double",
-     .help = "Type in which products of rows are summed. float is twice as fast; eigenvalues below "
-             "9.7e-6 of their sum then count as 0."},
-    {.name = "tolerance",
-     .kind = CS_OPT_REAL,
-     .argument = "X",
-     .low = 0,
-     .high = 1,
-     .help = "Singular values above X sigma_1 count in numerical_rank. Default: what can be told "
-             "from 0."},
-    {.name = "rankme-eps",
-     .kind = CS_OPT_REAL,
-     .argument = "E",
-     .fallback = "1e-7",
-     .low = 0,
-     .high = 1,
-     .help = "eps of RankMe."},
-    {.name = "blocks",
-     .kind = CS_OPT_INT,
-     .argument = "B",
-     .fallback = "20",
-     .low = 1,
-     .high = 10000,
-     .help = "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors."},
-    {.name = "curve",
-     .kind = CS_OPT_FLAG,
-     .help = "All measures at every number of blocks; rank_tau against n is always shown at "
-             "doublings."},
-    {.name = "force-unequal",
-     .kind = CS_OPT_FLAG,
-     .help = "Compare matrices of unequal numbers of rows."},
-    {.name = "merge",
-     .kind = CS_OPT_FLAG,
-     .help = "The files are shards of one matrix: their blocks add up."},
-    {.name = "save-blocks",
-     .kind = CS_OPT_FLAG,
-     .help = "Keep the Gram blocks in DIR/blocks.npz, which rank takes as a FILE."},
+    CS_REAL("tau", "T", "0.9", CS_ABOVE_0, 1,
+            "Share of the sum of squared singular values for rank_tau, above 0."),
+    CS_FLAG("center", "Subtract the mean of the rows. The papers' ranks are uncentred."),
+    CS_FLAG("row-norm", "Divide each row by its norm, so that none outweighs the others."),
+    CS_CHOICE(
+        "precision", "float|double", "double",
+        "Type in which products of rows are summed. float is twice as fast; eigenvalues below "
+        "9.7e-6 of their sum then count as 0."),
+    CS_REAL("tolerance", "X", NULL, 0, 1,
+            "Singular values above X sigma_1 count in numerical_rank. Default: what can be told "
+            "from 0."),
+    CS_REAL("rankme-eps", "E", "1e-7", 0, 1, "eps of RankMe."),
+    CS_INT("blocks", "B", "20", 1, 10000,
+           "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors."),
+    CS_FLAG("curve", "The table has all measures at every number of blocks; rank_tau against n, at "
+                     "doublings, is always in the JSON."),
+    CS_FLAG("force-unequal", "Compare matrices of unequal numbers of rows."),
+    CS_FLAG("merge", "The files are shards of one matrix: their blocks add up."),
+    CS_FLAG("save-blocks", "Keep the Gram blocks in DIR/blocks.npz, which rank takes as a FILE."),
     {0},
 };
 
@@ -425,12 +302,14 @@ const cs_command cs_cmd_rank = {
     .description =
         "For each matrix of rows (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR; float16, "
         "bfloat16, float32, float64, integers; an array of more than two dimensions as rows of its "
-        "last), streamed into Gram matrices: rank_tau, entropy ranks, "
+        "last), streamed into Gram matrices: rank_tau as it is and corrected, entropy ranks, "
         "RankMe, participation ratio, stable and numerical rank, and the exponent of spectral "
         "decay. Each metric carries its definition. Standard errors: delete-block jackknife over "
         "blocks of rows or of whole groups of rows.\n\n"
         "Warnings name a row or a direction that holds more than half of the sum of squares. "
-        "Ranks grow with n, so several files must have equally many rows.",
+        "Ranks grow with n, so several files must have equally many rows. rank_tau is that of the "
+        "rows at hand; rank_tau_corrected takes out the part of its bias that falls as 1/n and "
+        "estimates that of the population.",
     .positional = "FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
     .examples = "# ranks of token vectors that a factorisation gives, with definitions\n"
@@ -441,5 +320,8 @@ const cs_command cs_cmd_rank = {
                 "# without their mean, all measures against n\n"
                 "cospec rank factors/u.npy --center --blocks 5 --curve\n",
     .run = run,
+    .files = "rank.json rank.csv blocks.npz",
     .without = "seed device",
+    .shown = "matrix metric value se n d",
+    .metrics = "rank_tau,rank_tau_corrected,entropy_rank,participation_ratio",
 };

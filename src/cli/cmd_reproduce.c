@@ -1,11 +1,11 @@
-/* cospec reproduce: the study of plots/reproduce.steps and its report. */
+/* cospec reproduce: the study of plots/reproduce.json and its report. */
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/study/report.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/report.h"
 #include "io/file.h"
 #include "io/share.h"
 
@@ -25,95 +25,80 @@ static cs_status shared_or(const char *given, const char *shared, char **out)
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* Those of the main study go with its steps alone. */
-static cs_status read_claims(cs_args *args, const cs_study *study, char **path, cs_claims *out)
+static bool resumes(const char *name)
 {
-    const char *given = cs_args_text(args, "claims");
-    if (!given && cs_args_text(args, "steps")) {
-        return CS_OK;
+    const cs_command *command = NULL;
+    bool known = cs_command_by_name(name, &command) == CS_OK;
+    cs_reason_clear();
+    return known && !cs_command_without(command, "resume");
+}
+
+typedef struct {
+    cs_study study;
+    cs_claims claims;
+    char *steps, *template; /* paths */
+    const char *report, *verdicts;
+} job;
+
+/* Everything that can be wrong before the first step. */
+static cs_status prepare(cs_args *args, job *j)
+{
+    const char *given = cs_args_text(args, "output"), *dir = given ? given : "results";
+    cs_status status = shared_or(cs_args_text(args, "steps"), "plots/reproduce.json", &j->steps);
+    if (status == CS_OK)
+        status = shared_or(cs_args_text(args, "template"), "plots/report.html", &j->template);
+    if (status == CS_OK)
+        status = cs_study_read(j->steps, dir, cs_args_text(args, "scale"), &j->study);
+    if (status == CS_OK) status = cs_blame(cs_claims_read(&j->study, &j->claims), "%s", j->steps);
+    if (status == CS_OK) status = cs_output_input(args, j->steps);
+    if (status == CS_OK) status = cs_output_input(args, j->template);
+    if (status == CS_OK && !given) status = cs_output_into(args, dir);
+    if (status == CS_OK) {
+        status = cs_blame(cs_output_claim(args, "report.html claims.csv"),
+                          "--resume keeps finished steps");
     }
-    cs_status status = shared_or(given, "plots/reproduce.claims", path);
-    if (status == CS_OK && (status = cs_claims_read(*path, study, out)) == CS_OK) {
-        status = cs_output_input(args, *path);
-    }
+    if (status == CS_OK) status = cs_output_path(args, "report.html", &j->report);
+    if (status == CS_OK && j->claims.count > 0)
+        status = cs_output_path(args, "claims.csv", &j->verdicts);
+    j->study.resumes = resumes;
     return status;
 }
 
 static cs_status run(cs_args *args)
 {
-    const char *dir = cs_args_text(args, "output");
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0) {
         return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
     }
     self[length] = '\0';
-    if (!dir) {
-        dir = "results";
+    job j = {0};
+    cs_status status = prepare(args, &j);
+    if (status == CS_OK)
+        status = cs_study_run(&j.study, self, cs_args_flag(args, "resume"), announce, args);
+    if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
+    if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
+    if (status == CS_OK) status = cs_report_write(&j.study, &j.claims, j.template, j.report);
+    if (status == CS_OK) {
+        (void)printf("%s\n", j.report);
     }
-    cs_study study = {0};
-    cs_claims claims = {0};
-    char *steps = NULL, *template = NULL, *claims_file = NULL;
-    char *report = cs_path_join(dir, "report.html"), *verdicts = cs_path_join(dir, "claims.csv");
-    cs_status status = report && verdicts ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK ||
-        (status = shared_or(cs_args_text(args, "steps"), "plots/reproduce.steps", &steps)) !=
-            CS_OK ||
-        (status = shared_or(cs_args_text(args, "template"), "plots/report.html", &template)) !=
-            CS_OK ||
-        (status = cs_study_read(steps, dir, cs_args_text(args, "scale"), &study)) != CS_OK ||
-        (status = cs_output_input(args, steps)) != CS_OK ||
-        (status = cs_output_input(args, template)) != CS_OK ||
-        (status = read_claims(args, &study, &claims_file, &claims)) != CS_OK) {
-        goto done;
-    }
-    bool resume = cs_args_flag(args, "resume");
-    if (cs_path_exists(report) && !resume && !cs_args_flag(args, "force")) {
-        status = cs_fail(
-            CS_ERR_USAGE,
-            "%s exists: give --resume to keep finished steps or --force to run all again", report);
-        goto done;
-    }
-    if ((status = cs_study_run(&study, self, resume, announce, args)) != CS_OK ||
-        (status = cs_claims_measure(&study, &claims)) != CS_OK ||
-        (claims_file && (status = cs_claims_write(&claims, verdicts)) != CS_OK) ||
-        (status = cs_report_write(&study, &claims, template, report)) != CS_OK) {
-        goto done;
-    }
-    (void)printf("%s\n", report);
-done:
-    cs_study_free(&study);
-    cs_claims_free(&claims);
-    cs_free(claims_file);
-    cs_free(verdicts);
-    cs_free(steps);
-    cs_free(template);
-    cs_free(report);
+    cs_claims_free(&j.claims);
+    cs_study_free(&j.study);
+    cs_free(j.steps);
+    cs_free(j.template);
     return status;
 }
 
 static const cs_opt study_options[] = {
-    {.name = "steps",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "Steps to run, a line NAME: COMMAND ARGUMENT... each, to which -o @NAME is added; @ "
-             "is the study's folder, $NAME the value of a line $NAME = VALUE. A line $scale = A | "
-             "B names scales; $NAME = VALUE | VALUE then has one for each. Default: the shared "
-             "plots/reproduce.steps."},
-    {.name = "scale",
-     .kind = CS_OPT_TEXT,
-     .argument = "NAME",
-     .help = "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
-             "no claim can be told), cpu (under 20), gpu (hours on one GPU). Default: cpu."},
-    {.name = "claims",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "Claims to hold against the results (docs/formats.md, Claims). Default: the shared "
-             "plots/reproduce.claims, or none with --steps."},
-    {.name = "template",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "Template of the report. Default: the shared plots/report.html."},
+    CS_TEXT("steps", "FILE", NULL,
+            "The study, a JSON file: steps to run, scales, variables, and claims to hold against "
+            "the results (docs/formats.md, Studies and claims). Default: the shared "
+            "plots/reproduce.json."),
+    CS_TEXT("scale", "NAME", NULL,
+            "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
+            "no claim can be told), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
+    CS_TEXT("template", "FILE", NULL,
+            "Template of the report. Default: the shared plots/report.html."),
     {0},
 };
 

@@ -12,8 +12,7 @@
 #include "version.h"
 
 /* What the repetition decides for itself. */
-static const char *const own_options[] = {"output", "resume", "force",   "quiet", "json",
-                                          "csv",    "config", "dry-run", "help"};
+static const char own_options[] = "output resume force quiet json csv config dry-run help";
 
 typedef struct {
     char **word;
@@ -60,16 +59,6 @@ static cs_status add_option(words *w, const char *name, const json_t *value)
     return cs_fail(CS_ERR_INPUT, "option \"%s\" has no value", name);
 }
 
-static bool is_own(const char *name)
-{
-    for (size_t i = 0; i < sizeof own_options / sizeof own_options[0]; ++i) {
-        if (strcmp(name, own_options[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static cs_status add_given(words *w, const json_t *manifest)
 {
     const json_t *options = json_object_get(manifest, "options");
@@ -86,7 +75,7 @@ static cs_status add_given(words *w, const json_t *manifest)
             for (size_t j = 0; j < json_array_size(value) && status == CS_OK; ++j) {
                 status = add_option(w, name, json_array_get(value, j));
             }
-        } else if (!is_own(name)) {
+        } else if (!cs_listed(own_options, name)) {
             status = add_option(w, name, value);
         }
     }
@@ -113,9 +102,7 @@ static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
     for (size_t i = 0; i < sizeof flags / sizeof flags[0] && status == CS_OK; ++i) {
         status = flags[i].on ? words_add(w, cs_strdup(flags[i].word)) : CS_OK;
     }
-    if (status == CS_OK) {
-        status = words_add(w, cs_strdup("--"));
-    }
+    if (status == CS_OK) status = words_add(w, cs_strdup("--"));
     const json_t *positional = json_object_get(manifest, "arguments");
     for (size_t i = 0; i < json_array_size(positional) && status == CS_OK; ++i) {
         const char *text = json_string_value(json_array_get(positional, i));
@@ -161,21 +148,13 @@ static cs_status run_rerun(cs_args *args)
     words w = {0};
     bool refuted = false;
     cs_status status = cs_json_read(path, &manifest);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const char *name = json_string_value(json_object_get(manifest, "command"));
     status = name ? cs_command_by_name(name, &command)
                   : cs_fail(CS_ERR_INPUT, "%s: not a manifest (\"command\" is missing)", path);
-    if (status == CS_OK) {
-        status = cs_blame(add_given(&w, manifest), "%s", path);
-    }
-    if (status == CS_OK) {
-        status = cs_blame(add_own(&w, args, manifest), "%s", path);
-    }
-    if (status == CS_OK) {
-        status = check_inputs(args, manifest);
-    }
+    if (status == CS_OK) status = cs_blame(add_given(&w, manifest), "%s", path);
+    if (status == CS_OK) status = cs_blame(add_own(&w, args, manifest), "%s", path);
+    if (status == CS_OK) status = check_inputs(args, manifest);
     if (status == CS_OK) {
         note_differences(args, manifest);
         args->delegated = true;

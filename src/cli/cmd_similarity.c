@@ -2,78 +2,57 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/dimension.h"
-#include "analysis/similarity.h"
+#include "analysis/measures/dimension.h"
+#include "analysis/measures/similarity.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "io/json.h"
-#include "io/rows.h"
+#include "io/result.h"
 
 typedef struct {
     const cs_args *args;
-    cs_table table;
-    json_t *metrics;
-} result;
+    cs_item *root, *metrics;
+} study;
 
-/* A metric as {"of", "name", "definition", "value"} and as a row. */
-static cs_status add(result *r, const char *of, const char *name, const char *definition,
-                     double value, int64_t n)
+static void add(study *r, const char *of, const char *name, const char *definition, double value,
+                int64_t n)
 {
-    cs_status status;
-    cs_table *t = &r->table;
-    json_t *item = json_pack("{s:s, s:s, s:s, s:I}", "of", of, "name", name, "definition",
-                             definition, "n", (json_int_t)n);
-    if (!item || json_array_append_new(r->metrics, item) != 0) {
-        return CS_ERR_MEMORY;
-    }
-    if ((status = cs_json_set(item, "value", cs_json_number(value))) != CS_OK ||
-        (status = cs_table_row(t)) != CS_OK || (status = cs_table_text(t, "of", of)) != CS_OK ||
-        (status = cs_table_text(t, "metric", name)) != CS_OK ||
-        (status = cs_table_real(t, "value", value)) != CS_OK ||
-        (status = cs_table_int(t, "n", n)) != CS_OK) {
-        return status;
-    }
-    return cs_table_text(t, "definition", definition);
+    cs_item *item = cs_item_object(r->metrics, NULL);
+    cs_item_text(item, "of", of);
+    cs_item_text(item, "name", name);
+    cs_item_text(item, "definition", definition);
+    cs_item_int(item, "n", n);
+    cs_item_real(item, "value", value);
 }
 
-static cs_status compare(result *r, const cs_rows *a, const cs_rows *b, json_t *root)
+static cs_status compare(study *r, const cs_rows *a, const cs_rows *b)
 {
     cs_similarity s = {0};
     const cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
                                            .threads = cs_args_threads(r->args)};
     cs_status status = cs_similarity_of(a, b, &options, &s);
-    if (status != CS_OK) {
-        return status;
-    }
-    if ((status = add(r, "both", "cka",
-                      "linear CKA with the biased HSIC, |B'A|_F^2 / (|A'A|_F |B'B|_F), columns "
-                      "centred",
-                      s.cka, s.rows)) != CS_OK ||
-        (status = add(r, "both", "cka_unbiased",
-                      "linear CKA with the unbiased HSIC of Song et al. (2012)", s.cka_unbiased,
-                      s.rows)) != CS_OK ||
-        (status = add(r, "both", "procrustes",
-                      "min_R |A/|A|_F - B/|B|_F R|_F^2 over orthogonal R, columns centred",
-                      s.procrustes, s.rows)) != CS_OK ||
-        (status =
-             add(r, "both", "procrustes_similarity", "|A'B|_* / (|A|_F |B|_F), columns centred",
-                 s.procrustes_similarity, s.rows)) != CS_OK ||
-        (status = add(r, "both", "mean_squared_cosine",
-                      "of the principal angles between the spans of the first k principal "
-                      "components",
-                      s.mean_squared_cosine, s.rows)) != CS_OK) {
-        goto done;
-    }
-    json_t *angles =
-        json_pack("{s:I, s:o, s:o, s:o}", "k", (json_int_t)s.angles, "radians",
-                  cs_json_numbers(s.angles, s.angle), "share_of_first", cs_json_number(s.share_a),
-                  "share_of_second", cs_json_number(s.share_b));
-    status = cs_json_set(root, "angles", angles);
-done:
+    if (status != CS_OK) return status;
+    cs_item *angles = cs_item_object(r->root, "angles");
+    cs_item_int(angles, "k", s.angles);
+    cs_item_reals(angles, "radians", s.angles, s.angle);
+    cs_item_real(angles, "share_of_first", s.share_a);
+    cs_item_real(angles, "share_of_second", s.share_b);
+    r->metrics = cs_item_array(r->root, "metrics");
+    add(r, "both", "cka",
+        "linear CKA with the biased HSIC, |B'A|_F^2 / (|A'A|_F |B'B|_F), columns centred", s.cka,
+        s.rows);
+    add(r, "both", "cka_unbiased", "linear CKA with the unbiased HSIC of Song et al. (2012)",
+        s.cka_unbiased, s.rows);
+    add(r, "both", "procrustes",
+        "min_R |A/|A|_F - B/|B|_F R|_F^2 over orthogonal R, columns centred", s.procrustes, s.rows);
+    add(r, "both", "procrustes_similarity", "|A'B|_* / (|A|_F |B|_F), columns centred",
+        s.procrustes_similarity, s.rows);
+    add(r, "both", "mean_squared_cosine",
+        "of the principal angles between the spans of the first k principal components",
+        s.mean_squared_cosine, s.rows);
     cs_similarity_free(&s);
-    return status;
+    return CS_OK;
 }
 
 /* At most --sample rows, evenly spaced, in fresh memory. */
@@ -91,7 +70,7 @@ static cs_status sample(const cs_rows *rows, int64_t most, double **data, cs_row
     return status;
 }
 
-static cs_status dimensions(result *r, const cs_rows *rows)
+static cs_status dimensions(study *r, const cs_rows *rows)
 {
     const double discard = cs_args_real(r->args, "discard");
     const int threads = cs_args_threads(r->args);
@@ -103,19 +82,16 @@ static cs_status dimensions(result *r, const cs_rows *rows)
                            "that repeat another left out",
                            discard);
     cs_status status = text ? cs_isotropy_of(rows, false, threads, &iso) : CS_ERR_MEMORY;
-    if (status == CS_OK &&
-        (status = sample(rows, cs_args_int(r->args, "sample"), &x, &some)) == CS_OK &&
-        (status = cs_two_nn_of(&some, discard, threads, &near)) == CS_OK &&
-        (status = add(r, rows->name, "intrinsic_dimension", text, near.dimension, some.rows)) ==
-            CS_OK &&
-        (status =
-             add(r, rows->name, "mean_cosine", "mean cosine of all pairs of rows that are not 0",
-                 iso.mean_cosine, rows->rows)) == CS_OK) {
-        status = add(r, rows->name, "partition_isotropy",
-                     "min Z(c) / max Z(c), Z(c) = sum_i exp(<c, x_i>), c the unit eigenvectors of "
-                     "X'X and their negatives, rows divided by their root mean square norm (Mu and "
-                     "Viswanath 2018)",
-                     iso.partition, rows->rows);
+    if (status == CS_OK) status = sample(rows, cs_args_int(r->args, "sample"), &x, &some);
+    if (status == CS_OK) status = cs_two_nn_of(&some, discard, threads, &near);
+    if (status == CS_OK) {
+        add(r, rows->name, "intrinsic_dimension", text, near.dimension, some.rows);
+        add(r, rows->name, "mean_cosine", "mean cosine of all pairs of rows that are not 0",
+            iso.mean_cosine, rows->rows);
+        add(r, rows->name, "partition_isotropy",
+            "min Z(c) / max Z(c), Z(c) = sum_i exp(<c, x_i>), c the unit eigenvectors of X'X and "
+            "their negatives, rows divided by their root mean square norm (Mu and Viswanath 2018)",
+            iso.partition, rows->rows);
     }
     if (status == CS_OK && near.duplicates > 0) {
         cs_output_note(r->args, "%s: %lld of %lld rows repeat another", rows->name,
@@ -126,12 +102,6 @@ static cs_status dimensions(result *r, const cs_rows *rows)
     return status;
 }
 
-static cs_status open_rows(cs_args *args, const char *text, cs_rows *out)
-{
-    cs_status status = cs_output_input_rows(args, text);
-    return status == CS_OK ? cs_rows_open(text, out) : status;
-}
-
 static cs_status run(cs_args *args)
 {
     const int files = cs_args_positionals(args);
@@ -140,70 +110,40 @@ static cs_status run(cs_args *args)
         return cs_fail(CS_ERR_USAGE,
                        "similarity wants two matrices, or one and --dimension; got %d", files);
     }
+    static const cs_view view = {"metrics[]", "of metric=name definition value n"};
     cs_rows rows[2] = {{0}};
-    result r = {.args = args, .metrics = json_array()};
-    json_t *root = json_object(), *names = json_array();
-    cs_status status = root && r.metrics && names ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_output_claim(args, "similarity.csv")) != CS_OK ||
-        (status = cs_table_init(&r.table, "of,metric,definition,value,n")) != CS_OK) {
-        goto done;
-    }
+    study r = {.args = args, .root = cs_output_root(args)};
+    cs_item *names = cs_item_array(r.root, "files");
+    cs_status status = CS_OK;
     for (int i = 0; i < files && status == CS_OK; ++i) {
-        status = open_rows(args, cs_args_positional(args, i), &rows[i]);
-        if (status == CS_OK) {
-            (void)json_array_append_new(names, json_string(rows[i].name));
-        }
+        status = cs_output_open_rows(args, cs_args_positional(args, i), &rows[i]);
+        if (status == CS_OK) cs_item_text(names, NULL, rows[i].name);
     }
-    if (status != CS_OK || (status = cs_json_set(root, "files", json_incref(names))) != CS_OK ||
-        (files == 2 && (status = compare(&r, &rows[0], &rows[1], root)) != CS_OK)) {
-        goto done;
+    if (status == CS_OK && files == 2) {
+        status = compare(&r, &rows[0], &rows[1]);
+    } else {
+        r.metrics = cs_item_array(r.root, "metrics");
     }
     for (int i = 0; i < files && each && status == CS_OK; ++i) {
         status = cs_blame(dimensions(&r, &rows[i]), "%s", rows[i].name);
     }
-    if (status == CS_OK &&
-        (status = cs_json_set(root, "metrics", json_incref(r.metrics))) == CS_OK) {
-        status = cs_output_result(args, "similarity", root, &r.table);
-    }
-done:
+    if (status == CS_OK) status = cs_output_record(args, "similarity", &view);
     cs_rows_close(&rows[0]);
     cs_rows_close(&rows[1]);
-    cs_table_free(&r.table);
-    json_decref(r.metrics);
-    json_decref(names);
-    json_decref(root);
     return status;
 }
 
 static const cs_opt similarity_options[] = {
-    {.name = "k",
-     .letter = 'k',
-     .kind = CS_OPT_INT,
-     .argument = "K",
-     .fallback = "10",
-     .low = 1,
-     .high = 100000,
-     .help = "Principal components whose spans the angles compare."},
-    {.name = "dimension",
-     .kind = CS_OPT_FLAG,
-     .help =
-         "Also, of each matrix: two-NN intrinsic dimension, mean cosine, isotropy. (cospec rank "
-         "gives ranks and the decay exponent.)"},
-    {.name = "discard",
-     .kind = CS_OPT_REAL,
-     .argument = "F",
-     .fallback = "0.1",
-     .low = 0,
-     .high = 0.99,
-     .help = "Share of the largest ratios that the two-NN fit leaves out."},
-    {.name = "sample",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "10000",
-     .low = 3,
-     .high = 1000000,
-     .help = "Rows, evenly spaced, that the two-NN dimension takes: its time grows with their "
-             "square."},
+    {"k", 'k', CS_OPT_INT, "K", "10", 1, 100000,
+     "Principal components whose spans the angles compare.", false},
+    CS_FLAG("dimension",
+            "Also, of each matrix: two-NN intrinsic dimension, mean cosine, isotropy. (cospec rank "
+            "gives ranks and the decay exponent.)"),
+    CS_REAL("discard", "F", "0.1", 0, 0.99,
+            "Share of the largest ratios that the two-NN fit leaves out."),
+    CS_INT("sample", "N", "10000", 3, 1000000,
+           "Rows, evenly spaced, that the two-NN dimension takes: its time grows with their "
+           "square."),
     {0},
 };
 
@@ -225,5 +165,6 @@ const cs_command cs_cmd_similarity = {
                 "cospec svd ar -k 8 --vectors -o factors\n"
                 "cospec similarity factors/u.npy factors/u.npy -k 4 --dimension\n",
     .run = run,
+    .files = "similarity.json similarity.csv",
     .without = "seed device dry-run",
 };

@@ -1,6 +1,8 @@
 /* cospec svd: the normalised singular value decomposition of a co-occurrence matrix, with its
  * certificates. */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,33 +12,170 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/svd_report.h"
+#include "cli/tail_report.h"
+#include "cooc/ranked.h"
+#include "cooc/reduce.h"
 #include "cooc/spectrum.h"
+#include "cooc/spectrum_record.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/result.h"
 #include "linalg/gpu.h"
 #include "linalg/matrix_file.h"
-#include "mpi/ranked.h"
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
      "Number of singular triplets; all: every one. Default: 10, or fewer where the matrix has "
      "fewer.",
      false},
-    {"vectors", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "With -o: write u.npy, v.npy and sigma.npy as well.", false},
-    {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0,
-     "Budget of the block solver's basis (K, M, G allowed); less means more steps. Default: 4G or "
-     "a "
-     "quarter of free memory.",
-     false},
-    {"start", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0,
-     "Start the block solver from u.npy and v.npy there, the vectors of a similar matrix.", false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    CS_INT("after-ones", "K", NULL, 1, 1e9,
+           "In place of -k: K triplets behind those of sigma = 1, one a connected component, "
+           "which come first."),
+    CS_FLAG("vectors", "With -o: write u.npy, v.npy and sigma.npy as well."),
+    CS_SIZE("memory", "BYTES", NULL,
+            "Budget of the block solver's basis (K, M, G allowed); less means more steps. "
+            "Default: 4G or a quarter of free memory."),
+    CS_TEXT("start", "DIR", NULL,
+            "Start the block solver from u.npy and v.npy there, the vectors of a similar matrix."),
+    {0},
 };
 static const cs_opt *const svd_groups[] = {svd_options,      cs_group_solver, cs_group_certify,
                                            cs_group_moments, cs_group_ranks,  NULL};
 
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* Column-major data go out as they are, under a Fortran-order header. */
+static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *a)
+{
+    const char *path = NULL;
+    char *header = NULL;
+    int64_t size = 0, shape[2] = {a->rows, a->cols};
+    cs_outfile out = {0};
+    cs_status status = cs_output_path(args, file, &path);
+    if (status == CS_OK) status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
+    if (status == CS_OK) status = cs_outfile_open(path, &out);
+    if (status == CS_OK) {
+        bool ok = fwrite(header, 1, (size_t)size, out.stream) == (size_t)size;
+        for (int64_t j = 0; j < a->cols && ok; ++j) {
+            size_t rows = (size_t)a->rows;
+            ok = fwrite(a->data + j * a->ld, sizeof(double), rows, out.stream) == rows;
+        }
+        status = ok ? cs_outfile_commit(&out)
+                    : cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    }
+    cs_outfile_abort(&out);
+    cs_free(header);
+    return status;
+}
+
+static cs_status write_all_vectors(cs_args *args, const cs_spectrum *s)
+{
+    const char *path = NULL;
+    cs_status status = write_vectors(args, "u.npy", &s->u);
+    if (status == CS_OK) status = write_vectors(args, "v.npy", &s->v);
+    if (status == CS_OK) status = cs_output_path(args, "sigma.npy", &path);
+    return status == CS_OK ? cs_npy_write(path, CS_F64, 1, &s->k, s->sigma) : status;
+}
+
+static void note_summary(const cs_args *args, const cs_spectrum *s)
+{
+    cs_output_note(args, "%lld x %lld, %lld nonzeros, %lld components; lumped %lld x %lld; %s",
+                   (long long)s->rows, (long long)s->cols, (long long)s->nnz,
+                   (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
+                   cs_spectrum_solver(s));
+    if (s->interrupted) {
+        return; /* nothing of it is certified but its residuals */
+    }
+    char sum[48] = "out of the range of doubles";
+    if (!isnan(s->sum_sigma2)) {
+        (void)snprintf(sum, sizeof sum, "%.12g", s->sum_sigma2);
+    }
+    cs_output_note(
+        args,
+        "sum sigma^2 %s; certificates: components %s, moments %s, probe %s, inertia %s, "
+        "residual %s",
+        sum, cs_cert_state_name(s->cert_components.state),
+        cs_cert_state_name(s->cert_moments.state), cs_cert_state_name(s->cert_probe.state),
+        cs_cert_state_name(s->cert_inertia.state), cs_cert_state_name(s->cert_residual.state));
+    if (s->cert_inertia.why[0] && cs_args_given(args, "certify")) {
+        cs_output_note(args, "inertia: %s", s->cert_inertia.why);
+    }
+    if (cs_args_flag(args, "normalised") && s->k > 0 && s->sigma[0] > 1.0 + 1e-9) {
+        cs_output_note(args,
+                       "sigma_1 = %.6g is above 1, so this is no normalised matrix of joint "
+                       "probabilities; without --normalised it is normalised first",
+                       s->sigma[0]);
+    }
+    if (!isnan(s->departure)) {
+        cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->departure);
+    }
+    if (s->zeros > 0) {
+        cs_output_note(args, "%lld wanted singular values are zero (below %.3g)",
+                       (long long)s->zeros, s->floor);
+    }
+}
+
+/* The spectrum: svd.json and svd.csv (or stdout), tail.csv, with --vectors u.npy, v.npy and
+ * sigma.npy; a summary on stderr. gpu: where it was solved, NULL for the CPU. Errors of the files;
+ * CS_ERR_MEMORY. */
+static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *options,
+                                const cs_spectrum *s)
+{
+    static const cs_view view = {"sigma[]", "index=# sigma=. residual=/residual[#]"};
+    cs_item *root = cs_output_root(args);
+    bool tails = false;
+    cs_spectrum_record(cs_args_positional(args, 0), options, s, root);
+    cs_status status = cs_item_stored(root, cs_args_positional(args, 0));
+    if (status == CS_OK) status = cs_sum4_report(args, s, root, &tails);
+    if (status == CS_OK && tails) {
+        status = cs_tails_write(args);
+    } else if (status == CS_OK && cs_args_given(args, "output")) {
+        cs_output_note(args, "no tail.csv: tails need sum sigma^4 or every singular value, within "
+                             "the range of doubles");
+    }
+    if (status == CS_OK && cs_args_flag(args, "vectors")) status = write_all_vectors(args, s);
+    if (status == CS_OK) {
+        note_summary(args, s);
+        status = cs_output_record(args, "svd", &view);
+    }
+    return status;
+}
+
+/* Of the whole matrix: what is left after the reductions takes less. */
+static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_item *root)
+{
+    cs_gpu_bytes b = {0};
+    cs_status status = cs_gpu_estimate(gpu, a, k, &b);
+    if (status == CS_OK) {
+        cs_item_text(root, "device", gpu->name);
+        cs_item_real(root, "gpu_free_bytes", (double)b.free_bytes);
+        cs_item_real(root, "gpu_dense_bytes", (double)b.dense);
+        cs_item_real(root, "gpu_gram_bytes", (double)b.gram);
+        cs_item_real(root, "gpu_block_bytes", (double)b.sparse);
+    }
+    return status;
+}
+
+/* --dry-run: sizes, costs and memory of k triplets (0: all), with a GPU also of each way there. */
+static cs_status estimate(cs_args *args, cs_gpu *gpu, const cs_csr *a, int64_t k)
+{
+    double side = (double)(a->rows < a->cols ? a->rows : a->cols);
+    double triplets = k > 0 ? (double)k : side, cost = 0;
+    cs_status status = cs_args_note_moment4(args, a, &cost);
+    if (status != CS_OK) return status;
+    cs_item *root = cs_output_root(args);
+    cs_item_int(root, "rows", a->rows);
+    cs_item_int(root, "cols", a->cols);
+    cs_item_int(root, "nonzeros", cs_csr_nnz(a));
+    cs_item_real(root, "vector_bytes", triplets * ((double)a->rows + (double)a->cols) * 8.0);
+    cs_item_real(root, "dense_bytes", (double)a->rows * (double)a->cols * 8.0);
+    cs_item_real(root, "sum_sigma4_cost", cost);
+    cs_item_real(root, "inertia_bytes", side * side * 8.0);
+    if (gpu) status = estimate_gpu(gpu, a, k, root);
+    return status == CS_OK ? cs_output_record(args, "svd", NULL) : status;
+}
+
+/* More than there are is refused here, before anything is summed over the matrix. */
 static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
 {
     enum { DEFAULT_RANK = 10 };
@@ -50,7 +189,39 @@ static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
         *k = 0;
         return CS_OK;
     }
-    return cs_parse_int(text, "-k", 1, INT64_MAX, k);
+    cs_status status = cs_parse_int(text, "-k", 1, INT64_MAX, k);
+    if (status == CS_OK && *k > side) {
+        status = cs_fail(CS_ERR_USAGE, "-k %lld: the matrix (%lld x %lld) has only %lld",
+                         (long long)*k, (long long)a->rows, (long long)a->cols, (long long)side);
+    }
+    return status;
+}
+
+/* --after-ones: how often sigma = 1 is known beforehand, from the components. */
+static cs_status rank_after_ones(const cs_args *args, const cs_csr *a, int64_t *k)
+{
+    const int64_t wanted = cs_args_int(args, "after-ones");
+    const int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    int64_t ones = 0;
+    if (cs_args_given(args, "rank")) {
+        return cs_fail(CS_ERR_USAGE, "-k and --after-ones both say how many: give one of them");
+    }
+    if (cs_args_flag(args, "normalised")) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--after-ones: a matrix taken as it stands (--normalised) need "
+                       "not have sigma = 1 once a component");
+    }
+    cs_status status = cs_components_number(a, &ones);
+    if (status == CS_OK && ones + wanted > side) {
+        status =
+            cs_fail(CS_ERR_USAGE,
+                    "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular values "
+                    "behind %lld of 1",
+                    (long long)wanted, (long long)a->rows, (long long)a->cols,
+                    (long long)(side - ones), (long long)ones);
+    }
+    *k = ones + wanted;
+    return status;
 }
 
 /* The file that a path stands for, which is what the manifest hashes. */
@@ -70,19 +241,14 @@ static cs_status open_gpu(const cs_args *args, cs_gpu **out)
 
 /* --- run ------------------------------------------------------------------------------------- */
 
-static cs_status claim_all(const cs_args *args)
+static cs_status claim_all(cs_args *args)
 {
-    static const char *const files[] = {"svd.json", "svd.csv", "tail.csv",
-                                        "u.npy",    "v.npy",   "sigma.npy"};
     bool vectors = cs_args_flag(args, "vectors");
     if (vectors && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--vectors needs -o DIR");
     }
-    cs_status status = CS_OK;
-    for (int i = 0; i < (vectors ? 6 : 3) && status == CS_OK; ++i) {
-        status = cs_output_claim(args, files[i]);
-    }
-    return status;
+    return cs_output_claim(args, vectors ? "svd.json svd.csv tail.csv u.npy v.npy sigma.npy"
+                                         : "svd.json svd.csv tail.csv");
 }
 
 /* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
@@ -132,12 +298,27 @@ static void note_choices(const cs_args *args, const cs_spectrum *s)
     }
 }
 
+/* What one process and several take alike. */
+static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
+{
+    cs_status status = cs_args_spectrum(args, o);
+    if (status == CS_OK) status = cs_args_certify(args, CS_CERTIFY_USUAL, &o->certify);
+    o->moment4 = o->certify & CS_CERTIFY_MOMENTS;
+    o->moment4_budget = cs_args_moment_budget(args);
+    o->solver_memory = cs_args_int_or(args, "memory", 0);
+    o->values_only = !cs_args_flag(args, "vectors");
+    return status;
+}
+
 /* What rank 0 alone does before the work. */
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path,
                              const cs_spectrum_options *options)
 {
     if (cs_args_given(args, "start")) {
         return cs_fail(CS_ERR_USAGE, "--start works in one process: leave --mpi out");
+    }
+    if (cs_args_given(args, "after-ones")) {
+        return cs_fail(CS_ERR_USAGE, "--after-ones works in one process: leave --mpi out");
     }
     cs_status status = check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
@@ -152,8 +333,7 @@ static cs_status run_ranks(cs_args *args)
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     char *path = matrix_path(cs_args_positional(args, 0));
-    cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
-    status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
+    cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_ranks_join(args, &comm);
     if (status != CS_OK) {
         cs_free(path);
@@ -166,15 +346,11 @@ static cs_status run_ranks(cs_args *args)
         status = cs_comm_agree(&comm, read_rank(args, &sizes, &options.k));
     }
     options.progress = comm.rank == 0 ? options.progress : NULL;
-    options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
-    options.moment4_budget = cs_args_moment_budget(args);
-    options.solver_memory = cs_args_given(args, "memory") ? cs_args_int(args, "memory") : 0;
-    options.values_only = !cs_args_flag(args, "vectors");
     status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
     status = cs_ranks_alone(args, &comm, status);
     if (status == CS_OK) {
         cs_ranks_note(args, &comm);
-        status = comm.rank == 0 ? cs_svd_print(args, NULL, &spectrum) : CS_OK;
+        status = comm.rank == 0 ? print_spectrum(args, &options, &spectrum) : CS_OK;
     }
     status = status ? status : judged(&spectrum);
     cs_spectrum_free(&spectrum);
@@ -193,10 +369,9 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file, 
     status = status ? status : cs_npy_read(path, 0, &x);
     bool fits = x.ndim == 2 && x.shape[0] == rows && x.shape[1] > 0 &&
                 (x.dtype == CS_F32 || x.dtype == CS_F64);
-    if (status == CS_OK && !fits) {
+    if (status == CS_OK && !fits)
         status = cs_fail(CS_ERR_INPUT, "%s: not vectors of %lld floats, as columns", path,
                          (long long)rows);
-    }
     status = status ? status : cs_dense_init(out, rows, x.shape[1]);
     for (int64_t i = 0; status == CS_OK && i < rows; ++i) {
         for (int64_t j = 0; j < x.shape[1]; ++j) {
@@ -214,12 +389,11 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file, 
     return status;
 }
 
-/* What --start and --memory say to the solver; u and v are borrowed by *options. */
-static cs_status solver_choices(cs_args *args, const cs_csr *a, cs_dense *u, cs_dense *v,
-                                cs_spectrum_options *options)
+/* What --start says to the solver; u and v are borrowed by *options. */
+static cs_status read_start(cs_args *args, const cs_csr *a, cs_dense *u, cs_dense *v,
+                            cs_spectrum_options *options)
 {
     const char *dir = cs_args_text(args, "start");
-    options->solver_memory = cs_args_given(args, "memory") ? cs_args_int(args, "memory") : 0;
     if (!dir) {
         return CS_OK;
     }
@@ -232,21 +406,19 @@ static cs_status solver_choices(cs_args *args, const cs_csr *a, cs_dense *u, cs_
 
 /* The triplets that had converged; the reason is CS_ERR_INTERRUPT's, unless they cannot be written.
  */
-static cs_status print_interrupted(cs_args *args, const cs_gpu *gpu, const cs_spectrum *s,
-                                   int64_t wanted)
+static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *options,
+                                   const cs_spectrum *s)
 {
     int64_t side = s->rows < s->cols ? s->rows : s->cols;
     cs_output_unfinished(args);
     cs_interrupt_hold(true);
-    cs_status status = cs_svd_print(args, gpu, s);
+    cs_status status = print_spectrum(args, options, s);
     cs_interrupt_hold(false);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     return cs_fail(CS_ERR_INTERRUPT,
                    "interrupted: %lld of %lld triplets had converged, larger ones among those "
                    "missing are possible",
-                   (long long)s->k, (long long)(wanted > 0 ? wanted : side));
+                   (long long)s->k, (long long)(options->k > 0 ? options->k : side));
 }
 
 static cs_status run_svd(cs_args *args)
@@ -259,56 +431,35 @@ static cs_status run_svd(cs_args *args)
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
     char *path = matrix_path(cs_args_positional(args, 0));
-    cs_status status = path ? cs_args_spectrum(args, &options) : CS_ERR_MEMORY;
-    status = status ? status : cs_args_certify(args, CS_CERTIFY_USUAL, &options.certify);
-    if (status == CS_OK) {
-        status = check_choices(args, &options);
-    }
-    if (status == CS_OK) {
-        status = claim_all(args);
-    }
-    if (status == CS_OK) {
-        status = open_gpu(args, &options.gpu);
-    }
-    if (status == CS_OK) {
-        status = cs_output_input(args, path);
-    }
-    if (status == CS_OK) {
-        status = cs_matrix_read(path, &a);
-    }
-    if (status == CS_OK) {
-        status = cs_csr_check(&a, !options.normalised);
-        status = cs_blame(status, "%s", path);
-    }
-    if (status == CS_OK) {
-        status = read_rank(args, &a, &options.k);
-    }
-    if (status == CS_OK) {
-        status = solver_choices(args, &a, &start_u, &start_v, &options);
-    }
+    cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = check_choices(args, &options);
+    if (status == CS_OK) status = claim_all(args);
+    if (status == CS_OK) status = open_gpu(args, &options.gpu);
+    if (status == CS_OK) status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_matrix_read(path, &a);
+    if (status == CS_OK)
+        status = cs_args_given(args, "after-ones") ? rank_after_ones(args, &a, &options.k)
+                                                   : read_rank(args, &a, &options.k);
+    if (status == CS_OK) status = read_start(args, &a, &start_u, &start_v, &options);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = cs_svd_estimate(args, options.gpu, &a, options.k);
+        status = estimate(args, options.gpu, &a, options.k);
         goto done;
     }
-    options.moment4 = options.certify & CS_CERTIFY_MOMENTS;
     options.partial = true;
-    options.moment4_budget = cs_args_moment_budget(args);
-    options.values_only = !cs_args_flag(args, "vectors");
     options.departure = !options.values_only;
     if (status == CS_OK && options.moment4) {
         double cost = 0;
         status = cs_args_note_moment4(args, &a, &cost);
     }
-    if (status == CS_OK) {
-        status = cs_spectrum_of(&a, &options, &spectrum);
-    }
+    if (status == CS_OK) status = cs_spectrum_of(&a, &options, &spectrum);
+    status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
     if (status == CS_OK && spectrum.interrupted) {
-        status = print_interrupted(args, options.gpu, &spectrum, options.k);
+        status = print_interrupted(args, &options, &spectrum);
         goto done;
     }
     if (status == CS_OK) {
         note_choices(args, &spectrum);
-        status = cs_svd_print(args, options.gpu, &spectrum);
+        status = print_spectrum(args, &options, &spectrum);
     }
     status = status ? status : judged(&spectrum);
 done:
@@ -364,4 +515,5 @@ const cs_command cs_cmd_svd = {
         "# proof that exactly 5 values are that large\n"
         "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,
+    .most = 12,
 };

@@ -1,56 +1,39 @@
 /* cospec tokenize: training tokenizers, and using them on text. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cli/tokenize_lines.h"
+#include "io/file.h"
 #include "io/json.h"
+#include "io/number.h"
+#include "io/result.h"
 #include "text/bpe_train.h"
 #include "text/encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
 static const cs_opt tokenize_options[] = {
-    {.name = "model",
-     .kind = CS_OPT_CHOICE,
-     .argument = "bpe|word|whitespace|char",
-     .fallback = "bpe",
-     .help = "train: byte-level BPE, or a list of the most frequent words, cut as by --tokenizer "
-             "of the other commands."},
-    {.name = "vocab",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "8192",
-     .low = 1,
-     .high = 1 << 30,
-     .help = "train: size of the vocabulary; bpe: special tokens and 256 bytes included; word "
-             "lists: words, beside special tokens."},
-    {.name = "min-frequency",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "2",
-     .low = 1,
-     .high = 1 << 30,
-     .help = "train, bpe: a pair that is rarer is not merged."},
-    {.name = "special",
-     .kind = CS_OPT_TEXT,
-     .argument = "TOKEN",
-     .repeated = true,
-     .help = "train, bpe: special tokens, which get the first ids; default: <s> <pad> </s> <unk> "
-             "<mask>."},
-    {.name = "add-prefix-space",
-     .kind = CS_OPT_FLAG,
-     .help = "train, bpe: a blank goes before every text, so that its first word is like others."},
-    {.name = "split",
-     .kind = CS_OPT_CHOICE,
-     .argument = "all|train|test",
-     .fallback = "all",
-     .help = "train (bpe), stats: which documents to use."},
-    {.name = "add-special",
-     .kind = CS_OPT_FLAG,
-     .help = "encode: put the tokenizer's special tokens around each line."},
-    {.name = "skip-special", .kind = CS_OPT_FLAG, .help = "decode: leave special tokens out."},
+    CS_CHOICE("model", "bpe|word|whitespace|char", "bpe",
+              "train: byte-level BPE, or a list of the most frequent words, cut as by --tokenizer "
+              "of the other commands."),
+    CS_INT("vocab", "N", "8192", 1, 1 << 30,
+           "train: size of the vocabulary; bpe: special tokens and 256 bytes included; word "
+           "lists: words, beside special tokens."),
+    CS_INT("min-frequency", "N", "2", 1, 1 << 30,
+           "train, bpe: a pair that is rarer is not merged."),
+    CS_TEXTS("special", "TOKEN",
+             "train, bpe: special tokens, which get the first ids; default: <s> <pad> </s> <unk> "
+             "<mask>."),
+    CS_FLAG("add-prefix-space",
+            "train, bpe: a blank goes before every text, so that its first word is like others."),
+    CS_CHOICE("split", "all|train|test", "all", "train (bpe), stats: which documents to use."),
+    CS_FLAG("add-special", "encode: put the tokenizer's special tokens around each line."),
+    CS_FLAG("skip-special", "decode: leave special tokens out."),
     {0},
 };
 
@@ -60,24 +43,19 @@ static const cs_opt *const tokenize_groups[] = {tokenize_options, cs_group_corpu
 static const struct {
     const char *verb, *takes;
 } verb_options[] = {
-    {"train", " model vocab min-frequency special add-prefix-space split corpus whole-file "
-              "label-column text-column test-share "},
-    {"encode", " add-special "},
-    {"decode", " skip-special "},
-    {"stats", " split corpus whole-file label-column text-column test-share "},
+    {"train", "model vocab min-frequency special add-prefix-space split corpus whole-file "
+              "label-column text-column test-share format label-field text-field invalid"},
+    {"encode", "add-special"},
+    {"decode", "skip-special"},
+    {"stats", "split corpus whole-file label-column text-column test-share format label-field "
+              "text-field invalid"},
 };
 
 static cs_status refuse_others(const cs_args *args, const char *verb, const char *takes)
 {
     for (int g = 0; tokenize_groups[g]; ++g) {
         for (const cs_opt *o = tokenize_groups[g]; o->name; ++o) {
-            char *word = cs_format(" %s ", o->name);
-            if (!word) {
-                return CS_ERR_MEMORY;
-            }
-            bool refused = cs_args_given(args, o->name) && !strstr(takes, word);
-            cs_free(word);
-            if (refused) {
+            if (cs_args_given(args, o->name) && !cs_listed(takes, o->name)) {
                 return cs_fail(CS_ERR_USAGE, "--%s has no meaning for 'tokenize %s'", o->name,
                                verb);
             }
@@ -92,6 +70,193 @@ static cs_status corpus_name(const cs_args *args, const char **out)
     return *out ? CS_OK
                 : cs_fail(CS_ERR_USAGE, "tokenize %s needs --corpus NAME|FILE|DIR",
                           cs_args_positional(args, 0));
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* Lines of FILE, or of standard input, and where the result of each goes. */
+typedef struct {
+    const char *name; /* for messages */
+    char *bytes;
+    int64_t size;
+    FILE *text; /* what is printed; a memory stream */
+    char *printed;
+    size_t printed_size;
+    json_t *list; /* NULL unless JSON is asked for */
+} job;
+
+/* Called with one line without its end. */
+typedef cs_status (*line_fn)(const cs_args *args, void *ctx, job *j, const char *line,
+                             int64_t size);
+
+static cs_status read_lines(cs_args *args, job *j)
+{
+    bool given = cs_args_positionals(args) == 3;
+    const char *path = given ? cs_args_positional(args, 2) : "/dev/stdin";
+    int64_t free_now = cs_mem_available();
+    cs_status status = given ? cs_output_input(args, path) : CS_OK;
+    j->name = given ? path : "standard input";
+    if (status == CS_OK)
+        status =
+            cs_file_read(path, free_now > 0 ? free_now / 4 : INT64_MAX - 1, &j->bytes, &j->size);
+    return status == CS_OK && given ? cs_lfs_check(path, j->bytes, j->size) : status;
+}
+
+static cs_status each_line(const cs_args *args, job *j, line_fn fn, void *ctx)
+{
+    const char *at = j->bytes, *end = j->bytes + j->size;
+    cs_status status = CS_OK;
+    for (int64_t number = 1; at < end && status == CS_OK; ++number) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        status = fn(args, ctx, j, at, (stop ? stop : end) - at);
+        if (status == CS_ERR_INPUT) {
+            return cs_blame(status, "%s:%lld", j->name, (long long)number);
+        }
+        if (status == CS_OK && number % 4096 == 0) status = cs_interrupt_check();
+        at = stop ? stop + 1 : end;
+    }
+    return status;
+}
+
+static cs_status append_json(json_t *list, json_t *item)
+{
+    return json_array_append_new(list, item) == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
+}
+
+static cs_status encode_line(const cs_args *args, void *ctx, job *j, const char *line, int64_t size)
+{
+    cs_encoder *e = ctx;
+    cs_status status = cs_encoder_encode(e, line, size, cs_args_flag(args, "add-special"));
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < e->count; ++i) {
+        (void)fprintf(j->text, i > 0 ? " %d" : "%d", e->id[i]);
+    }
+    (void)fputc('\n', j->text);
+    if (!j->list) {
+        return CS_OK;
+    }
+    json_t *ids = json_array(), *tokens = json_array();
+    for (int64_t i = 0; i < e->count && status == CS_OK; ++i) {
+        status = append_json(ids, json_integer(e->id[i]));
+        if (status == CS_OK)
+            status = append_json(tokens, json_string(cs_tokenizer_token(e->tokenizer, e->id[i])));
+    }
+    json_t *item = json_pack("{s:o, s:o}", "ids", ids, "tokens", tokens); /* takes both over */
+    return status == CS_OK ? append_json(j->list, item) : (json_decref(item), status);
+}
+
+typedef struct {
+    const cs_tokenizer *tokenizer;
+    int32_t *id;
+    int64_t room;
+} decoder;
+
+/* The ids of a line, separated by blanks; a CR at its end is passed over. */
+static cs_status read_ids(decoder *d, const char *line, int64_t size, int64_t *count)
+{
+    const char *at = line, *end = line + size;
+    *count = 0;
+    for (;;) {
+        while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
+            at += 1;
+        }
+        if (at == end) {
+            return CS_OK;
+        }
+        const char *start = at;
+        while (at < end && *at != ' ' && *at != '\t' && *at != '\r') {
+            at += 1;
+        }
+        if (*count == d->room) {
+            int64_t room = d->room > 0 ? 2 * d->room : 256;
+            int32_t *id = cs_realloc(d->id, room, sizeof *id);
+            if (!id) return CS_ERR_MEMORY;
+            d->id = id;
+            d->room = room;
+        }
+        char word[24];
+        int64_t id = 0, length = at - start;
+        (void)snprintf(word, sizeof word, "%.*s", (int)(length < 23 ? length : 23), start);
+        cs_status status = cs_int_parse(word, &id);
+        if (status != CS_OK || id < INT32_MIN || id > INT32_MAX) {
+            cs_reason_clear();
+            return cs_fail(CS_ERR_INPUT, "\"%s\" at index %lld is no token id", word,
+                           (long long)*count);
+        }
+        d->id[(*count)++] = (int32_t)id;
+    }
+}
+
+static cs_status decode_line(const cs_args *args, void *ctx, job *j, const char *line, int64_t size)
+{
+    decoder *d = ctx;
+    int64_t count = 0, length = 0;
+    char *text = NULL;
+    cs_status status = read_ids(d, line, size, &count);
+    if (status == CS_OK)
+        status = cs_tokenizer_decode(d->tokenizer, d->id, count, cs_args_flag(args, "skip-special"),
+                                     &text, &length);
+    if (status == CS_OK) {
+        (void)fwrite(text, 1, (size_t)length, j->text);
+        (void)fputc('\n', j->text);
+    }
+    if (status == CS_OK && j->list)
+        status = append_json(j->list, json_stringn(text, (size_t)length));
+    cs_free(text);
+    return status;
+}
+
+static cs_status run_lines(cs_args *args, const char *result, line_fn fn, void *ctx)
+{
+    job j = {0};
+    json_t *json = NULL;
+    bool as_json = cs_args_flag(args, "json") || cs_args_given(args, "output");
+    cs_status status = read_lines(args, &j);
+    if (status == CS_OK && as_json) {
+        json = json_pack("{s:[]}", "lines");
+        j.list = json_object_get(json, "lines");
+        status = j.list ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
+    }
+    if (status == CS_OK) {
+        j.text = open_memstream(&j.printed, &j.printed_size);
+        status = j.text ? each_line(args, &j, fn, ctx)
+                        : cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+    }
+    if (j.text) {
+        bool bad = ferror(j.text) != 0;
+        bad = fclose(j.text) != 0 || bad;
+        if (bad && status == CS_OK) { /* memory is all that such a stream can lack */
+            status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
+        }
+    }
+    if (status == CS_OK)
+        status = cs_output_text(args, result, json, j.printed, (int64_t)j.printed_size);
+    json_decref(json);
+    free(j.printed);
+    cs_free(j.bytes);
+    return status;
+}
+
+/* The ids of each line of the file named third on the command line, or of standard input; a line
+ * ends at LF and a CR before it is text. CS_ERR_INPUT names the line. */
+static cs_status encode_lines(cs_args *args, const cs_tokenizer *t)
+{
+    cs_encoder encoder;
+    cs_encoder_init(&encoder, t);
+    cs_status status = run_lines(args, "ids", encode_line, &encoder);
+    cs_encoder_free(&encoder);
+    return status;
+}
+
+/* The text of each line of ids, which blanks part. */
+static cs_status decode_lines(cs_args *args, const cs_tokenizer *t)
+{
+    decoder d = {.tokenizer = t};
+    cs_status status = run_lines(args, "text", decode_line, &d);
+    cs_free(d.id);
+    return status;
 }
 
 /* --- documents of one split --- */
@@ -159,29 +324,17 @@ static cs_status train_bpe(cs_args *args, cs_tokenizer **out)
 
 static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **out)
 {
-    static const char *const bpe_only[] = {"min-frequency", "special", "add-prefix-space", "split"};
-    for (size_t i = 0; i < sizeof bpe_only / sizeof bpe_only[0]; ++i) {
-        if (cs_args_given(args, bpe_only[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s is for --model bpe", bpe_only[i]);
-        }
-    }
     const char *name = NULL;
     cs_corpus corpus = {0};
     cs_corpus_options options = {0};
-    cs_status status = corpus_name(args, &name);
-    if (status == CS_OK) {
-        status = cs_args_open_corpus(args, name, &options);
-    }
+    cs_status status =
+        cs_args_refuse(args, "min-frequency special add-prefix-space split", "is for --model bpe");
+    if (status == CS_OK) status = corpus_name(args, &name);
+    if (status == CS_OK) status = cs_args_open_corpus(args, name, &options);
     options.vocab_size = cs_args_int(args, "vocab");
-    if (status == CS_OK) {
-        status = cs_splitter_by_name(model, &options.splitter);
-    }
-    if (status == CS_OK) {
-        status = cs_corpus_load(name, &options, &corpus);
-    }
-    if (status == CS_OK) {
-        status = cs_tokenizer_of_corpus(&corpus, options.splitter, out);
-    }
+    if (status == CS_OK) status = cs_splitter_by_name(model, &options.splitter);
+    if (status == CS_OK) status = cs_corpus_load(name, &options, &corpus);
+    if (status == CS_OK) status = cs_tokenizer_of_corpus(&corpus, options.splitter, out);
     cs_corpus_free(&corpus);
     return status;
 }
@@ -190,53 +343,41 @@ static cs_status train_result(cs_args *args, const char *model, const char *path
                               const cs_tokenizer *t)
 {
     static const char *const role[CS_TOKEN_ROLES] = {"unk", "pad", "mask", "bos", "eos"};
-    json_t *json = json_pack("{s:s, s:s, s:I, s:{}}", "tokenizer", path, "model", model,
-                             "vocabulary", (json_int_t)cs_tokenizer_vocab(t), "special");
-    cs_table table = {0};
-    cs_status status = json ? cs_table_init(&table, "tokenizer,model,vocabulary")
-                            : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (int r = 0; r < CS_TOKEN_ROLES && status == CS_OK; ++r) {
+    static const cs_view view = {"", "tokenizer model vocabulary"};
+    cs_item *root = cs_output_root(args);
+    cs_item_text(root, "tokenizer", path);
+    cs_item_text(root, "model", model);
+    cs_item_int(root, "vocabulary", cs_tokenizer_vocab(t));
+    cs_item *special = cs_item_object(root, "special");
+    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
         int32_t id = cs_tokenizer_special(t, (cs_token_role)r);
-        status = cs_json_set(json_object_get(json, "special"), role[r],
-                             id < 0 ? json_null() : json_integer(id));
+        if (id < 0) {
+            cs_item_null(special, role[r]);
+        } else {
+            cs_item_int(special, role[r], id);
+        }
     }
-    if (status == CS_OK && (status = cs_table_row(&table)) == CS_OK &&
-        (status = cs_table_text(&table, "tokenizer", path)) == CS_OK &&
-        (status = cs_table_text(&table, "model", model)) == CS_OK &&
-        (status = cs_table_int(&table, "vocabulary", cs_tokenizer_vocab(t))) == CS_OK) {
-        status = cs_output_result(args, "train", json, &table);
-    }
-    cs_table_free(&table);
-    json_decref(json);
-    return status;
+    return cs_output_record(args, "train", &view);
 }
 
 static cs_status run_train(cs_args *args)
 {
     const char *model = cs_args_text(args, "model");
     cs_tokenizer *t = NULL;
-    char *path = NULL;
+    const char *path = NULL;
     if (!cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "tokenize train needs -o DIR");
     }
-    cs_status status = cs_output_claim(args, "tokenizer.json");
-    if (status == CS_OK) {
+    cs_status status = cs_output_claim(args, "tokenizer.json train.json train.csv");
+    if (status == CS_OK)
         status = strcmp(model, "bpe") == 0 ? train_bpe(args, &t) : train_words(args, model, &t);
-    }
     if (status == CS_OK && cs_tokenizer_vocab(t) < cs_args_int(args, "vocab")) {
         cs_output_note(args, "the text gives %lld tokens, fewer than --vocab %lld",
                        (long long)cs_tokenizer_vocab(t), (long long)cs_args_int(args, "vocab"));
     }
-    if (status == CS_OK) {
-        status = cs_output_path(args, "tokenizer.json", &path);
-    }
-    if (status == CS_OK) {
-        status = cs_tokenizer_write(t, path);
-    }
-    if (status == CS_OK) {
-        status = train_result(args, model, path, t);
-    }
-    cs_free(path);
+    if (status == CS_OK) status = cs_output_path(args, "tokenizer.json", &path);
+    if (status == CS_OK) status = cs_tokenizer_write(t, path);
+    if (status == CS_OK) status = train_result(args, model, path, t);
     cs_tokenizer_free(&t);
     return status;
 }
@@ -262,9 +403,7 @@ static cs_status count_document(void *to, const char *text, int64_t size)
     }
     c->bytes += size;
     cs_status status = cs_encoder_encode(&c->encoder, text, size, false);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int32_t unknown = cs_tokenizer_special(c->encoder.tokenizer, CS_TOKEN_UNK);
     for (int64_t i = 0; i < c->encoder.count; ++i) {
         int32_t id = c->encoder.id[i];
@@ -283,47 +422,22 @@ static double share(int64_t part, int64_t whole)
 
 static cs_status stats_result(cs_args *args, const counts *c, int64_t docs)
 {
-    int64_t vocab = cs_tokenizer_vocab(c->encoder.tokenizer);
-    const struct {
-        const char *name;
-        int64_t value;
-    } whole[] = {{"documents", docs},   {"bytes", c->bytes},     {"words", c->words},
-                 {"tokens", c->tokens}, {"unknown", c->unknown}, {"vocabulary", vocab},
-                 {"used", c->used}};
-    const struct {
-        const char *name;
-        double value;
-    } ratio[] = {{"tokens_per_word", share(c->tokens, c->words)},
-                 {"bytes_per_token", share(c->bytes, c->tokens)},
-                 {"unknown_share", share(c->unknown, c->tokens)},
-                 {"used_share", share(c->used, vocab)}};
-    cs_table table = {0};
-    json_t *json = json_object();
-    cs_status status =
-        json ? cs_table_init(&table, "documents,bytes,words,tokens,unknown,vocabulary,used,"
-                                     "tokens_per_word,bytes_per_token,unknown_share,used_share")
-             : cs_fail(CS_ERR_MEMORY, "out of memory for the statistics");
-    if (status == CS_OK) {
-        status = cs_table_row(&table);
-    }
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0] && status == CS_OK; ++i) {
-        status = cs_json_set(json, whole[i].name, json_integer(whole[i].value));
-        if (status == CS_OK) {
-            status = cs_table_int(&table, whole[i].name, whole[i].value);
-        }
-    }
-    for (size_t i = 0; i < sizeof ratio / sizeof ratio[0] && status == CS_OK; ++i) {
-        status = cs_json_set(json, ratio[i].name, cs_json_number(ratio[i].value));
-        if (status == CS_OK) {
-            status = cs_table_real(&table, ratio[i].name, ratio[i].value);
-        }
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(args, "stats", json, &table);
-    }
-    cs_table_free(&table);
-    json_decref(json);
-    return status;
+    static const cs_view view = {"", "documents bytes words tokens unknown vocabulary used "
+                                     "tokens_per_word bytes_per_token unknown_share used_share"};
+    const int64_t vocab = cs_tokenizer_vocab(c->encoder.tokenizer);
+    cs_item *root = cs_output_root(args);
+    cs_item_int(root, "documents", docs);
+    cs_item_int(root, "bytes", c->bytes);
+    cs_item_int(root, "words", c->words);
+    cs_item_int(root, "tokens", c->tokens);
+    cs_item_int(root, "unknown", c->unknown);
+    cs_item_int(root, "vocabulary", vocab);
+    cs_item_int(root, "used", c->used);
+    cs_item_real(root, "tokens_per_word", share(c->tokens, c->words));
+    cs_item_real(root, "bytes_per_token", share(c->bytes, c->tokens));
+    cs_item_real(root, "unknown_share", share(c->unknown, c->tokens));
+    cs_item_real(root, "used_share", share(c->used, vocab));
+    return cs_output_record(args, "stats", &view);
 }
 
 static cs_status run_stats(cs_args *args, const cs_tokenizer *t)
@@ -332,12 +446,8 @@ static cs_status run_stats(cs_args *args, const cs_tokenizer *t)
     counts c = {.seen = cs_calloc(cs_tokenizer_vocab(t), 1)};
     cs_encoder_init(&c.encoder, t);
     cs_status status = c.seen ? open_documents(args, &source) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = each_document(&source, count_document, &c);
-    }
-    if (status == CS_OK) {
-        status = stats_result(args, &c, source.documents);
-    }
+    if (status == CS_OK) status = each_document(&source, count_document, &c);
+    if (status == CS_OK) status = stats_result(args, &c, source.documents);
     cs_encoder_free(&c.encoder);
     cs_free(c.seen);
     return status;
@@ -356,14 +466,11 @@ static cs_status run_with(cs_args *args, const char *verb)
     const char *path = cs_args_positional(args, 1);
     cs_tokenizer *t = NULL;
     cs_status status = cs_output_input(args, path);
-    if (status == CS_OK) {
-        status = cs_tokenizer_read(path, &t);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK)
         status = stats                         ? run_stats(args, t)
-                 : strcmp(verb, "encode") == 0 ? cs_tokenize_encode(args, t)
-                                               : cs_tokenize_decode(args, t);
-    }
+                 : strcmp(verb, "encode") == 0 ? encode_lines(args, t)
+                                               : decode_lines(args, t);
     cs_tokenizer_free(&t);
     return status;
 }

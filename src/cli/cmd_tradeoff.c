@@ -2,11 +2,11 @@
  * ratios. */
 #include <math.h>
 
-#include "analysis/tradeoff.h"
+#include "analysis/theorems/tradeoff.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "io/json.h"
+#include "io/result.h"
 #include "plan/spec.h"
 
 static const char *const default_specs[] = {"ar",
@@ -21,38 +21,23 @@ static const char *const default_specs[] = {"ar",
                                             "masked:mask-ratio=0.3",
                                             "masked:mask-ratio=0.5"};
 
-static cs_status add(cs_table *table, json_t *list, const char *kind, const char *series, int64_t s,
-                     int64_t unmasked, const cs_tradeoff *x)
+/* unmasked: 0 for none. */
+static void add(cs_item *points, const char *kind, const char *series, int64_t s, int64_t unmasked,
+                const cs_tradeoff *x)
 {
-    cs_status status;
-    if ((status = cs_table_row(table)) != CS_OK ||
-        (status = cs_table_text(table, "kind", kind)) != CS_OK ||
-        (status = cs_table_text(table, "series", series)) != CS_OK ||
-        (status = cs_table_int(table, "length", s)) != CS_OK ||
-        (status = cs_table_real(table, "unmasked", unmasked > 0 ? (double)unmasked : NAN)) !=
-            CS_OK ||
-        (status = cs_table_real(table, "next_token_weight", x->next_token_weight)) != CS_OK ||
-        (status = cs_table_real(table, "misalignment", x->misalignment)) != CS_OK ||
-        (status = cs_table_real(table, "sigma2", x->sigma2)) != CS_OK ||
-        (status = cs_table_real(table, "tail", x->tail)) != CS_OK) {
-        return status;
-    }
-    json_t *item =
-        json_pack("{s:s, s:s, s:I}", "kind", kind, "series", series, "length", (json_int_t)s);
-    if (!item || json_array_append_new(list, item) != 0) {
-        return CS_ERR_MEMORY;
-    }
-    if ((status = cs_json_set(item, "next_token_weight", cs_json_number(x->next_token_weight))) !=
-            CS_OK ||
-        (status = cs_json_set(item, "misalignment", cs_json_number(x->misalignment))) != CS_OK ||
-        (status = cs_json_set(item, "sigma2", cs_json_number(x->sigma2))) != CS_OK) {
-        return status;
-    }
-    return cs_json_set(item, "tail", cs_json_number(x->tail));
+    cs_item *point = cs_item_object(points, NULL);
+    cs_item_text(point, "kind", kind);
+    cs_item_text(point, "series", series);
+    cs_item_int(point, "length", s);
+    cs_item_real(point, "next_token_weight", x->next_token_weight);
+    cs_item_real(point, "misalignment", x->misalignment);
+    cs_item_real(point, "sigma2", x->sigma2);
+    cs_item_real(point, "tail", x->tail);
+    if (unmasked > 0) cs_item_int(point, "~unmasked", unmasked);
 }
 
 /* One row an objective. */
-static cs_status add_objectives(const cs_args *args, int64_t s, cs_table *table, json_t *list)
+static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
 {
     cs_status status = CS_OK;
     int given = cs_args_count(args, "compare");
@@ -60,18 +45,19 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_table *table,
     for (int i = 0; i < count && status == CS_OK; ++i) {
         const char *spec = given > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
         cs_objective objective;
+        cs_plan_file parts = {0};
         cs_tradeoff x;
-        if ((status = cs_objective_parse(spec, &objective)) == CS_OK &&
+        if ((status = cs_objective_parse_held(spec, &parts, &objective)) == CS_OK &&
             (status = cs_tradeoff_of(&objective, s, &x)) == CS_OK) {
-            status = add(table, list, isnan(x.next_token_weight) ? "invariant" : "prefix", spec, s,
-                         0, &x);
+            add(points, isnan(x.next_token_weight) ? "invariant" : "prefix", spec, s, 0, &x);
         }
+        cs_plan_file_free(&parts);
     }
     return status;
 }
 
 /* One row a vertex of the frontier. */
-static cs_status add_frontier(int64_t s, cs_table *table, json_t *list)
+static cs_status add_frontier(int64_t s, cs_item *points)
 {
     int64_t count = 0, *m = cs_alloc(s, sizeof *m);
     cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
@@ -81,9 +67,7 @@ static cs_status add_frontier(int64_t s, cs_table *table, json_t *list)
         cs_tradeoff x;
         char *name = cs_format("masked:unmasked=%lld", (long long)m[i]);
         status = name ? cs_tradeoff_of(&objective, s, &x) : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            status = add(table, list, "frontier", name, s, m[i], &x);
-        }
+        if (status == CS_OK) add(points, "frontier", name, s, m[i], &x);
         cs_free(name);
     }
     cs_free(m);
@@ -92,41 +76,21 @@ static cs_status add_frontier(int64_t s, cs_table *table, json_t *list)
 
 static cs_status run(cs_args *args)
 {
+    static const cs_view view = {"points[]",
+                                 "kind series length unmasked=~unmasked next_token_weight "
+                                 "misalignment sigma2 tail"};
     int64_t s = cs_args_int(args, "length");
-    cs_table table = {0};
-    json_t *root = json_object(), *list = json_array();
-    cs_status status;
-    if ((status = cs_output_claim(args, "tradeoff.csv")) != CS_OK ||
-        (status = cs_table_init(
-             &table, "kind,series,length,unmasked,next_token_weight,misalignment,sigma2,tail")) !=
-            CS_OK ||
-        (status = add_objectives(args, s, &table, list)) != CS_OK ||
-        (status = add_frontier(s, &table, list)) != CS_OK ||
-        (status = cs_json_set(root, "points", json_incref(list))) != CS_OK) {
-        goto done;
-    }
-    status = cs_output_result(args, "tradeoff", root, &table);
-done:
-    cs_table_free(&table);
-    json_decref(list);
-    json_decref(root);
-    return status;
+    cs_item *points = cs_item_array(cs_output_root(args), "points");
+    cs_status status = add_objectives(args, s, points);
+    if (status == CS_OK) status = add_frontier(s, points);
+    return status == CS_OK ? cs_output_record(args, "tradeoff", &view) : status;
 }
 
 static const cs_opt tradeoff_options[] = {
-    {.name = "length",
-     .kind = CS_OPT_INT,
-     .argument = "S",
-     .fallback = "128",
-     .low = 2,
-     .high = 2000,
-     .help = "Length s of a sequence."},
-    {.name = "compare",
-     .kind = CS_OPT_TEXT,
-     .argument = "SPEC",
-     .repeated = true,
-     .help = "An objective NAME[:KEY=VALUE,...], such as offset-ar:offset-weights=power:1. "
-             "Default: eleven of them."},
+    CS_INT("length", "S", "128", 2, 2000, "Length s of a sequence."),
+    CS_TEXTS("compare", "SPEC",
+             "An objective NAME[:KEY=VALUE,...], such as offset-ar:offset-weights=power:1. "
+             "Default: eleven of them."),
     {0},
 };
 
@@ -145,4 +109,7 @@ const cs_command cs_cmd_tradeoff = {
                 "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
                 "offset-ar:offset-weights=power:1\n",
     .run = run,
+    .files = "tradeoff.json tradeoff.csv",
+    .shown = "kind series next_token_weight misalignment sigma2 tail",
+    .most = 24,
 };

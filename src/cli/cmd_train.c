@@ -1,19 +1,157 @@
 /* cospec train: pretrains a model of the toolkit on a corpus, under any objective. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/train_corpus.h"
 #include "cli/train_options.h"
 #include "io/file.h"
-#include "io/json.h"
-#include "tensor/device.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint.h"
 #include "train/examples.h"
+#include "train/specials.h"
+
+/* --- the corpus ------------------------------------------------------------------------------- */
+
+/* Words for the ids of an .npy file. */
+static cs_status name_numbers(const cs_args *args, cs_corpus *corpus)
+{
+    int64_t vocab = corpus->vocab;
+    const char *text = cs_args_text(args, "vocab");
+    cs_status status = CS_OK;
+    if (cs_args_given(args, "vocab") && strcmp(text, "all") != 0) {
+        status = cs_parse_int(text, "--vocab", 1, INT32_MAX - 1, &vocab);
+    }
+    for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
+        if (corpus->token[i] >= vocab) {
+            status =
+                cs_fail(CS_ERR_INPUT, "%s: token id %d is not in 0..%lld (--vocab %s)",
+                        cs_args_text(args, "corpus"), corpus->token[i], (long long)vocab - 1, text);
+        }
+    }
+    if (status != CS_OK) return status;
+    corpus->vocab = vocab;
+    corpus->word = cs_calloc(vocab, sizeof *corpus->word);
+    for (int64_t v = 0; corpus->word && v < vocab; ++v) {
+        if (!(corpus->word[v] = cs_format("%lld", (long long)v))) return CS_ERR_MEMORY;
+    }
+    return corpus->word ? CS_OK : CS_ERR_MEMORY;
+}
+
+static bool names_file(const char *tokenizer)
+{
+    cs_splitter_kind kind;
+    bool splitter = cs_splitter_by_name(tokenizer, &kind) == CS_OK;
+    if (!splitter) {
+        cs_reason_clear();
+    }
+    return !splitter;
+}
+
+/* The words of the corpus itself, or the tokenizer of --tokenizer FILE.json; nothing goes around a
+ * text, for training shows documents bare. */
+static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
+{
+    cs_status status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), corpus);
+    bool file = names_file(cs_args_text(args, "tokenizer")), numbers = false;
+    if (status == CS_OK && !file && !corpus->word) {
+        numbers = true;
+        status = name_numbers(args, corpus);
+    }
+    if (status == CS_OK && !file) status = cs_corpus_specials_first(corpus);
+    if (status == CS_OK)
+        status = numbers ? cs_tokenizer_of_corpus(corpus, CS_SPLITTER_WHITESPACE, tokenizer)
+                         : cs_args_tokenizer(args, corpus, tokenizer);
+    if (status == CS_OK) {
+        cs_tokenizer_drop_post(*tokenizer);
+    }
+    return status;
+}
+
+/* Encoded by the tokenizer that stands beside a model. */
+static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
+                         cs_tokenizer **tokenizer)
+{
+    cs_corpus_options options = {0};
+    cs_status status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_tokenizer_read(path, tokenizer);
+    if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
+    if (status == CS_OK) {
+        options.encoder = *tokenizer;
+        options.min_tokens = cs_args_int(args, "min-tokens");
+        status = cs_corpus_load(cs_args_text(args, "corpus"), &options, corpus);
+    }
+    return status;
+}
+
+/* The model's own tokenizer in place of one with the same tokens: what it puts around a text is the
+ * model's. */
+static cs_status take_same(const char *path, cs_tokenizer **tokenizer)
+{
+    cs_tokenizer *there = NULL;
+    cs_status status = cs_tokenizer_read(path, &there);
+    if (status == CS_OK) status = cs_tokenizer_match(path, there, *tokenizer);
+    if (status == CS_OK) {
+        cs_tokenizer_free(tokenizer);
+        *tokenizer = there;
+        there = NULL;
+    }
+    cs_tokenizer_free(&there);
+    return status;
+}
+
+/* A hash may hold out all of a few documents, one document in five times: then there is nothing to
+ * train on, and nobody asked for it. */
+static void keep_some(const cs_args *args, cs_corpus *corpus)
+{
+    enum { FEW = 8 };
+    int64_t held = 0;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        held += corpus->held_out[d] != 0;
+    }
+    if (held == 0 || held < corpus->documents || held > FEW || cs_args_given(args, "test-share")) {
+        return;
+    }
+    memset(corpus->held_out, 0, (size_t)corpus->documents);
+    cs_output_note(args,
+                   "no document would be left to train on: nothing is held out, and there is no "
+                   "evaluation");
+}
+
+/* --corpus by --tokenizer, or by the tokenizer of --init-from. A vocabulary of the corpus's own
+ * words is renumbered: <s> <pad> </s> <unk> <mask> first, as in RoBERTa's files, then the words by
+ * falling frequency; .npy ids are words written as decimal numbers, 0 .. --vocab - 1 or the
+ * largest. CS_ERR_INPUT: an id that is not below --vocab; a --tokenizer that is not that of
+ * --init-from. */
+static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
+{
+    const char *from = cs_args_text(args, "init-from");
+    if (!cs_args_text(args, "corpus")) {
+        return cs_fail(CS_ERR_USAGE, "train needs --corpus NAME|FILE|DIR");
+    }
+    char *path = from ? cs_path_join(from, "tokenizer.json") : NULL;
+    cs_status status = path || !from ? CS_OK : CS_ERR_MEMORY;
+    if (!from) {
+        status = load_own(args, corpus, tokenizer);
+    } else if (status == CS_OK && !cs_args_given(args, "tokenizer") &&
+               !cs_args_given(args, "vocab")) {
+        status = load_by(args, path, corpus, tokenizer);
+    } else if (status == CS_OK) {
+        status = load_own(args, corpus, tokenizer);
+        if (status == CS_OK && cs_path_exists(path)) status = take_same(path, tokenizer);
+    }
+    if (status == CS_OK) {
+        keep_some(args, corpus);
+    }
+    cs_free(path);
+    return status;
+}
 
 typedef struct {
     cs_plan_file plan;
@@ -24,37 +162,13 @@ typedef struct {
     cs_train_options options;
 } run;
 
-/* A GPU that was not asked for by name is a matter of taste: only a note says why there is none. */
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
-    const char *device = cs_args_text(args, "device");
-    bool half = strcmp(cs_args_text(args, "precision"), "bf16") == 0;
-    cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
-    char why[512];
-    if (half && !cs_device_is_cuda(device)) {
+    const bool half = cs_args_is(args, "precision", "bf16");
+    if (half && !cs_device_is_cuda(cs_args_text(args, "device"))) {
         return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
     }
-    cs_status status = cs_device_open(device, &options, why, sizeof why, out);
-    if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device")) {
-        cs_output_note(args, "on the CPU: %s", why);
-    }
-    return status;
-}
-
-static void take_missing(int32_t *id, int32_t found, int64_t vocab)
-{
-    *id = *id < 0 && found >= 0 && found < vocab ? found : *id;
-}
-
-/* config.json of Hugging Face names few special tokens (bert's neither mask nor unknown): the
- * tokenizer knows the others. Positions stay where the model has them. */
-static void complete_ids(cs_model_config *config, cs_special_ids found)
-{
-    take_missing(&config->pad_id, found.pad, config->vocab);
-    take_missing(&config->bos_id, found.bos, config->vocab);
-    take_missing(&config->eos_id, found.eos, config->vocab);
-    take_missing(&config->mask_id, found.mask, config->vocab);
-    take_missing(&config->unk_id, found.unk, config->vocab);
+    return cs_args_backend(args, half, out);
 }
 
 /* The two shorthands of --objective name a model too. */
@@ -80,7 +194,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 {
     cs_status status = cs_args_refuse_model(args);
     if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
-        complete_ids(&r->model.config, cs_special_ids_of(r->tokenizer));
+        cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
         status = check_kind(args, from, &r->model.config);
     }
     return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
@@ -130,46 +244,46 @@ static cs_status count_steps(const cs_args *args, run *r)
     return status;
 }
 
-/* To a refusal to overwrite a run: that it can go on. */
-static cs_status offer_resume(const cs_args *args, cs_status status)
+/* The step of the last checkpoint in DIR, -1 without. */
+static int64_t last_checkpoint(const cs_args *args)
 {
-    char reason[1024];
     int64_t last = -1, before = -1;
-    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
-    cs_reason_clear();
     if (cs_train_last(cs_args_text(args, "output"), &last, &before) != CS_OK) {
         cs_reason_clear();
         last = -1;
     }
-    return last >= 0 ? cs_fail(status, "%s; --resume goes on from checkpoint-%lld", reason,
-                               (long long)last)
-                     : cs_fail(status, "%s", reason);
+    return last;
 }
 
+/* A folder with checkpoints is a run's, to go on with. */
 static cs_status claim(cs_args *args)
 {
-    static const char *const file[] = {"log.csv", "model.safetensors", "train.json"};
-    cs_status status = CS_OK;
+    char reason[1024];
     if (cs_args_flag(args, "dry-run")) {
         return CS_OK;
     }
     if (!cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "train needs -o DIR");
     }
-    for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
-        status = cs_output_claim(args, file[i]);
+    const int64_t last = last_checkpoint(args);
+    if (last >= 0 && cs_args_flag(args, "resume")) {
+        cs_output_takes_over(args);
     }
-    return status == CS_ERR_USAGE ? offer_resume(args, status) : status;
+    cs_status status = cs_output_claim(args, "log.csv model.safetensors train.json config.json "
+                                             "tokenizer.json tokenizer_config.json");
+    if (status != CS_ERR_USAGE || last < 0) return status;
+    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
+    cs_reason_clear();
+    return cs_fail(status, "%s; --resume goes on from checkpoint-%lld", reason, (long long)last);
 }
 
 static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_train(args, &r->plan, &r->options);
-    if (status == CS_OK && (status = claim(args)) == CS_OK && r->plan.path) {
+    if (status == CS_OK && (status = claim(args)) == CS_OK && r->plan.path)
         status = cs_output_input(args, r->plan.path);
-    }
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
-        (status = cs_args_train_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
+        (status = read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
         status = make_model(args, r);
     }
@@ -186,67 +300,49 @@ static int64_t parameters(const cs_model *model)
 }
 
 /* What is known before the first step. */
-static json_t *describe(const cs_args *args, const run *r)
+static void describe(const cs_args *args, const run *r, cs_item *root)
 {
-    char *objective = cs_objective_describe(&r->options.task.objective);
-    json_t *o =
-        objective
-            ? json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "objective", objective,
-                        "loss_kind",
-                        r->options.loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy",
-                        "corpus", cs_args_text(args, "corpus"), "arch",
-                        cs_arch_name(r->model.config.arch), "device", r->backend->name,
-                        "parameters", (json_int_t)parameters(&r->model), "vocabulary",
-                        (json_int_t)r->model.config.vocab, "steps", (json_int_t)r->options.steps)
-            : NULL;
-    cs_free(objective);
-    return o;
-}
-
-static cs_status add(json_t *object, json_t *more)
-{
-    bool ok = object && more && json_object_update(object, more) == 0;
-    json_decref(more);
-    return ok ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
+    cs_item_take(root, "objective", cs_objective_describe(&r->options.task.objective));
+    cs_item_text(root, "loss_kind",
+                 r->options.loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy");
+    cs_item_text(root, "corpus", cs_args_text(args, "corpus"));
+    cs_item_text(root, "arch", cs_arch_name(r->model.config.arch));
+    cs_item_text(root, "device", r->backend->name);
+    cs_item_int(root, "parameters", parameters(&r->model));
+    cs_item_int(root, "vocabulary", r->model.config.vocab);
+    cs_item_int(root, "steps", r->options.steps);
 }
 
 static cs_status estimate(cs_args *args, run *r)
 {
     cs_train_estimate e = {0};
     cs_status status = cs_train_dry_run(&r->model, &r->corpus, r->tokenizer, &r->options, &e);
-    if (status != CS_OK) {
-        return status;
-    }
-    json_t *json = describe(args, r);
-    status =
-        add(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "sequences",
-                            (json_int_t)e.sequences, "held_out_sequences", (json_int_t)e.held_out,
-                            "too_short", (json_int_t)e.too_short, "tokens", (json_int_t)e.tokens,
-                            "bytes", (json_int_t)e.bytes, "flops_per_step", cs_json_number(e.flops),
-                            "seconds_per_step", cs_json_number(e.step_seconds), "seconds",
-                            cs_json_number(e.step_seconds * (double)r->options.steps)));
-    if (status == CS_OK) {
-        status = cs_output_result(args, "train", json, NULL);
-    }
-    json_decref(json);
-    return status;
+    if (status != CS_OK) return status;
+    cs_item *root = cs_output_root(args);
+    describe(args, r, root);
+    cs_item_int(root, "sequences", e.sequences);
+    cs_item_int(root, "held_out_sequences", e.held_out);
+    cs_item_int(root, "too_short", e.too_short);
+    cs_item_int(root, "tokens", e.tokens);
+    cs_item_int(root, "bytes", e.bytes);
+    cs_item_real(root, "flops_per_step", e.flops);
+    cs_item_real(root, "seconds_per_step", e.step_seconds);
+    cs_item_real(root, "seconds", e.step_seconds * (double)r->options.steps);
+    return cs_output_record(args, "train", NULL);
 }
 
-static cs_status write_result(cs_args *args, const run *r, const cs_train_result *result)
+static cs_status write_result(cs_args *args, const run *r, const cs_train_result *trained)
 {
-    json_t *json = describe(args, r);
-    cs_status status =
-        add(json,
-            json_pack("{s:I, s:b, s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)result->step,
-                      "finished", (int)result->finished, "tokens", (json_int_t)result->tokens,
-                      "skipped", (json_int_t)result->skipped, "loss", cs_json_number(result->loss),
-                      "eval_loss", cs_json_number(result->eval_loss), "seconds",
-                      cs_json_number(result->seconds)));
-    if (status == CS_OK) {
-        status = cs_output_result(args, "train", json, NULL);
-    }
-    json_decref(json);
-    return status;
+    cs_item *root = cs_output_root(args);
+    describe(args, r, root);
+    cs_item_int(root, "step", trained->step);
+    cs_item_flag(root, "finished", trained->finished);
+    cs_item_int(root, "tokens", trained->tokens);
+    cs_item_int(root, "skipped", trained->skipped);
+    cs_item_real(root, "loss", trained->loss);
+    cs_item_real(root, "eval_loss", trained->eval_loss);
+    cs_item_real(root, "seconds", trained->seconds);
+    return cs_output_record(args, "train", NULL);
 }
 
 /* The manifest stands from the first step on, whatever ends the run: its checkpoints are of these
@@ -259,9 +355,7 @@ static cs_status begin_files(void *ctx)
     cs_args *args = ctx;
     cs_status status = cs_output_start(args);
     for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
-        char *path = NULL;
-        status = cs_output_path(args, file[i], &path);
-        cs_free(path);
+        status = cs_output_path(args, file[i], NULL);
     }
     return status;
 }
@@ -273,9 +367,7 @@ static cs_status train(cs_args *args, run *r)
     r->options.begun = begin_files;
     r->options.begun_ctx = args;
     cs_status status = cs_train(&r->model, &r->corpus, r->tokenizer, &r->options, &result);
-    if (status != CS_OK && status != CS_ERR_CONVERGE) {
-        return status;
-    }
+    if (status != CS_OK && status != CS_ERR_CONVERGE) return status;
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();
     if (!result.finished) {
@@ -293,9 +385,8 @@ static cs_status run_train(cs_args *args)
 {
     run r = {0};
     cs_status status = prepare(args, &r);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_args_flag(args, "dry-run") ? estimate(args, &r) : train(args, &r);
-    }
     cs_model_free(&r.model);
     cs_backend_free(&r.backend);
     cs_tokenizer_free(&r.tokenizer);
@@ -304,9 +395,9 @@ static cs_status run_train(cs_args *args)
     return status;
 }
 
-static const cs_opt *const train_groups[] = {cs_group_corpus,       cs_group_train_task,
-                                             cs_group_plan_numbers, cs_group_train_model,
-                                             cs_group_train_recipe, NULL};
+static const cs_opt *const train_groups[] = {
+    cs_group_corpus,       cs_group_train_objective, cs_group_plan,         cs_group_train_task,
+    cs_group_plan_numbers, cs_group_train_model,     cs_group_train_recipe, NULL};
 
 const cs_command cs_cmd_train = {
     .name = "train",

@@ -1,74 +1,44 @@
 /* cospec verify-model: our hidden states beside those of another program. */
+#include <stdio.h>
 #include <string.h>
 
-#include "analysis/verify_states.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "io/json.h"
-
-static json_t *json_of(const cs_state_difference *d, const char *layer)
-{
-    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:b}", "layer", layer, "items",
-                     (json_int_t)d->items, "max", cs_json_number(d->max), "mean",
-                     cs_json_number(d->mean), "sd", cs_json_number(d->sd), "scale",
-                     cs_json_number(d->scale), "tolerance", cs_json_number(d->tolerance), "ok",
-                     (int)d->ok);
-}
-
-static cs_status add_row(cs_table *table, const cs_state_difference *d, const char *layer)
-{
-    const struct {
-        const char *name;
-        double value;
-    } column[] = {{"max", d->max},
-                  {"mean", d->mean},
-                  {"sd", d->sd},
-                  {"scale", d->scale},
-                  {"tolerance", d->tolerance}};
-    cs_status status = cs_table_row(table);
-    if (status == CS_OK && (status = cs_table_text(table, "layer", layer)) == CS_OK &&
-        (status = cs_table_int(table, "items", d->items)) == CS_OK) {
-        status = cs_table_text(table, "verdict", d->ok ? "PASS" : "FAIL");
-    }
-    for (size_t i = 0; i < sizeof column / sizeof *column && status == CS_OK; ++i) {
-        status = cs_table_real(table, column[i].name, column[i].value);
-    }
-    return status;
-}
+#include "infer/verify_states.h"
 
 static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_difference *d,
                         int count)
 {
-    cs_table table = {0};
+    static const cs_view view = {"layers[]",
+                                 "layer items max mean sd scale tolerance verdict=~verdict"};
+    cs_item *root = cs_output_root(args);
     bool ok = true;
-    json_t *json = json_pack("{s:s, s:s, s:s, s:[]}", "model", t->dir, "reference",
-                             cs_args_positional(args, 1), "arch",
-                             cs_arch_name(t->model.config.arch), "layers");
-    cs_status status =
-        json ? cs_table_init(&table, "layer,items,max,mean,sd,scale,tolerance,verdict")
-             : cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        bool logits = d[i].layer > t->model.config.layers;
-        char *name = logits ? cs_strdup("logits") : cs_format("%lld", (long long)d[i].layer);
+    cs_item_text(root, "model", t->dir);
+    cs_item_text(root, "reference", cs_args_positional(args, 1));
+    cs_item_text(root, "arch", cs_arch_name(t->model.config.arch));
+    cs_item *layers = cs_item_array(root, "layers");
+    for (int i = 0; i < count; ++i) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "%lld", (long long)d[i].layer);
+        cs_item *layer = cs_item_object(layers, NULL);
+        cs_item_text(layer, "layer", d[i].layer > t->model.config.layers ? "logits" : number);
+        cs_item_int(layer, "items", d[i].items);
+        cs_item_real(layer, "max", d[i].max);
+        cs_item_real(layer, "mean", d[i].mean);
+        cs_item_real(layer, "sd", d[i].sd);
+        cs_item_real(layer, "scale", d[i].scale);
+        cs_item_real(layer, "tolerance", d[i].tolerance);
+        cs_item_flag(layer, "ok", d[i].ok);
+        cs_item_text(layer, "~verdict", d[i].ok ? "PASS" : "FAIL");
         ok = ok && d[i].ok;
-        if (!name ||
-            json_array_append_new(json_object_get(json, "layers"), json_of(&d[i], name)) != 0) {
-            status = cs_fail(CS_ERR_MEMORY, "out of memory for the result");
-        } else {
-            status = add_row(&table, &d[i], name);
-        }
-        cs_free(name);
     }
-    if (status == CS_OK && (status = cs_json_set(json, "ok", json_boolean(ok))) == CS_OK) {
-        status = cs_output_result(args, "verify-model", json, &table);
-    }
+    cs_item_flag(root, "ok", ok);
+    cs_status status = cs_output_record(args, "verify-model", &view);
     if (status == CS_OK && !ok) {
         cs_output_refuted(args);
     }
-    cs_table_free(&table);
-    json_decref(json);
     return status;
 }
 
@@ -79,9 +49,6 @@ static cs_status run_verify_model(cs_args *args)
     cs_state_difference *d = NULL;
     int count = 0;
     cs_status status = CS_OK;
-    if (cs_args_positionals(args) != 2) {
-        return cs_fail(CS_ERR_USAGE, "verify-model takes a directory and a REFERENCE.npz");
-    }
     const char *path = cs_args_positional(args, 1), *attention = cs_args_text(args, "attention");
     if ((status = cs_args_model_open(args, cs_args_positional(args, 0), &t)) != CS_OK ||
         (status = cs_model_text_has_states(&t)) != CS_OK ||
@@ -90,18 +57,15 @@ static cs_status run_verify_model(cs_args *args)
         goto done;
     }
     const cs_verify_options options = {
-        .causal = strcmp(attention, "auto") == 0 ? cs_kind_is_causal(t.kind.kind)
+        .causal = strcmp(attention, "auto") == 0 ? t.kind.attention != CS_ATTENTION_BIDIRECTIONAL
                                                  : strcmp(attention, "causal") == 0,
-        .raw = strcmp(cs_args_text(args, "final-norm"), "no") == 0,
-        .tolerance = cs_args_given(args, "tol") ? cs_args_real(args, "tol") : 0};
+        .raw = cs_args_is(args, "final-norm", "no"),
+        .tolerance = cs_args_real_or(args, "tol", 0)};
     d = cs_calloc(t.model.config.layers + 2, sizeof *d);
     status = d ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(cs_verify_states(&t.model, reference, &options, d, &count), "%s", path);
-    }
-    if (status == CS_OK) {
-        status = report(args, &t, d, count);
-    }
+    if (status == CS_OK) status = report(args, &t, d, count);
 done:
     cs_free(d);
     cs_npz_close(reference);
@@ -110,24 +74,14 @@ done:
 }
 
 static const cs_opt verify_model_options[] = {
-    {.name = "tol",
-     .kind = CS_OPT_REAL,
-     .argument = "T",
-     .low = 1e-300,
-     .high = 1e300,
-     .help = "Largest absolute difference that passes. Default, by layer l (logits: N + 1): "
-             "8 (l + 1) sqrt(max(width, inner)) 2^-24 of the layer's largest state."},
-    {.name = "final-norm",
-     .kind = CS_OPT_CHOICE,
-     .argument = "hf|yes|no",
-     .fallback = "hf",
-     .help = "Whether the reference's last layer came through the final norm, as in transformers "
-             "5; no: roberta-prelayernorm of transformers 4."},
-    {.name = "attention",
-     .kind = CS_OPT_CHOICE,
-     .argument = "auto|causal|bidirectional",
-     .fallback = "auto",
-     .help = "Which rows a row sees. auto: as the model was trained."},
+    CS_REAL("tol", "T", NULL, 1e-300, 1e300,
+            "Largest absolute difference that passes. Default, by layer l (logits: N + 1): "
+            "8 (l + 1) sqrt(max(width, inner)) 2^-24 of the layer's largest state."),
+    CS_CHOICE("final-norm", "hf|yes|no", "hf",
+              "Whether the reference's last layer came through the final norm, as in transformers "
+              "5; no: roberta-prelayernorm of transformers 4."),
+    CS_CHOICE("attention", "auto|causal|bidirectional", "auto",
+              "Which rows a row sees. auto: as the model was trained."),
     {0},
 };
 
@@ -149,6 +103,8 @@ const cs_command cs_cmd_verify_model = {
     .examples = "# a model of Hugging Face, and what transformers makes of it\n"
                 "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,
+    .files = "verify-model.json verify-model.csv",
     .without = "dry-run resume seed",
     .gpu = true,
+    .shown = "layer max mean tolerance verdict",
 };

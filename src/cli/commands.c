@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
@@ -58,15 +59,10 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static cs_status show_help(const cs_command *command)
+cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands)
 {
-    char *text = NULL;
-    cs_status status = cs_opt_help(command, &text);
-    if (status == CS_OK && fputs(text, stdout) == EOF) {
-        status = cs_fail(CS_ERR_IO, "standard output cannot be written");
-    }
-    cs_free(text);
-    return status;
+    write(commands, stdout);
+    return ferror(stdout) ? cs_fail(CS_ERR_IO, "standard output cannot be written") : CS_OK;
 }
 
 static cs_status apply_common(const cs_args *args)
@@ -95,7 +91,7 @@ static cs_status apply_common(const cs_args *args)
     if (cs_args_given(args, "threads")) {
         cs_threads_set((int)cs_args_int(args, "threads"));
     }
-    return CS_OK;
+    return cs_threads_blas_check();
 }
 
 /* The manifest, then standard output. A run that did not converge is a complete run too, and one
@@ -129,15 +125,13 @@ static cs_status run(const cs_command *command, cs_args *args)
     bool kept = false;
     double start = seconds();
     cs_status status = apply_common(args);
-    if (status == CS_OK && cs_args_flag(args, "resume")) {
-        status = cs_output_resume(args, &kept);
-    }
+    if (status == CS_OK && cs_args_flag(args, "resume")) status = cs_output_resume(args, &kept);
     if (kept) {
         return status == CS_OK ? cs_output_print(args) : status;
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK && command->files && !cs_args_flag(args, "dry-run"))
+        status = cs_output_claim(args, command->files);
+    if (status != CS_OK) return status;
     status = command->run(args);
     args->exit_code = status == CS_OK && args->refuted ? 1 : cs_exit_code(status);
     if (args->delegated) {
@@ -157,10 +151,11 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
     *refuted = false;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK && cs_args_flag(args, "help")) {
-        status = show_help(command);
+        status = cs_show(cs_opt_help, &command);
     } else if (status == CS_OK) {
         status = run(command, args);
         *refuted = cs_output_is_refuted(args);
+        cs_output_release(args);
     }
     cs_args_free(&args);
     return status;

@@ -45,6 +45,9 @@ extern const cs_command *const cs_commands[];
 /* CS_ERR_USAGE with the nearest known name. */
 cs_status cs_command_by_name(const char *name, const cs_command **out) CS_MUST_CHECK;
 
+/* A text made from the option tables, on standard output. */
+cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands) CS_MUST_CHECK;
+
 /* Runs a command with its arguments (argv[0] is the first one after the command's name): parses,
  * answers --help, keeps a finished result under --resume, runs, writes the manifest. *refuted: a
  * corrected statement failed. */

@@ -6,53 +6,35 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/feature_connectivity.h"
+#include "analysis/measures/connectivity_truth.h"
+#include "analysis/measures/feature_connectivity.h"
 #include "base/mem.h"
-#include "cli/connectivity_truth.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "io/result.h"
 #include "io/rows.h"
-#include "io/table.h"
 
 enum { POINTS = 1000 }; /* of a series in similarity.csv, at most */
 
 const cs_opt cs_group_features[] = {
-    {.name = "pairs",
-     .kind = CS_OPT_INT,
-     .argument = "K",
-     .low = 1,
-     .high = 1000000000,
-     .help = "Estimate from features: the arguments are matrices of them, and the K most similar "
-             "pairs are taken (LA Figure 2: 100000)."},
-    {.name = "features",
-     .kind = CS_OPT_INT,
-     .argument = "N",
-     .fallback = "8000",
-     .low = 1,
-     .high = 2147483647,
-     .help = "With --pairs: rows taken of each matrix, drawn by --seed; the same ones of matrices "
-             "of equally many rows. Time grows with N^2."},
-    {.name = "similarity",
-     .kind = CS_OPT_CHOICE,
-     .argument = "cosine|inner",
-     .fallback = "cosine",
-     .help = "With --pairs: cosines, or inner products as they are."},
-    {.name = "self", .kind = CS_OPT_FLAG, .help = "With --pairs: pairs of a row and itself too."},
-    {.name = "center",
-     .kind = CS_OPT_FLAG,
-     .help = "With --pairs: subtract the mean of the rows. A constant offset makes every cosine "
-             "1."},
-    {.name = "truth",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "With --pairs: connectivity.csv of the true matrices of the corpus. Are models "
-             "ranked as their series of the same NAME are?"},
-    {.name = "force-unequal",
-     .kind = CS_OPT_FLAG,
-     .help = "With --pairs: compare matrices of unequal numbers of rows."},
+    CS_INT("pairs", "K", NULL, 1, 1000000000,
+           "Estimate from features: the arguments are matrices of them, and the K most similar "
+           "pairs are taken (LA Figure 2: 100000)."),
+    CS_INT("features", "N", "8000", 1, 2147483647,
+           "With --pairs: rows taken of each matrix, drawn by --seed; the same ones of matrices "
+           "of equally many rows. Time grows with N^2."),
+    CS_CHOICE("similarity", "cosine|inner", "cosine",
+              "With --pairs: cosines, or inner products as they are."),
+    CS_FLAG("self", "With --pairs: pairs of a row and itself too."),
+    CS_FLAG("center",
+            "With --pairs: subtract the mean of the rows. A constant offset makes every cosine "
+            "1."),
+    CS_TEXT("truth", "FILE", NULL,
+            "With --pairs: connectivity.csv of the true matrices of the corpus. Are models "
+            "ranked as their series of the same NAME are?"),
+    CS_FLAG("force-unequal", "With --pairs: compare matrices of unequal numbers of rows."),
     {0},
 };
 
@@ -67,154 +49,84 @@ typedef struct {
     cs_args *args;
     cs_feature_options options;
     int count;
-    model *models;        /* count */
-    cs_table table;       /* features.csv */
-    cs_table curve;       /* similarity.csv */
-    cs_table beside;      /* with --truth, for the eye */
-    json_t *list, *truth; /* truth: NULL without --truth */
+    model *models; /* count */
+    cs_item *root;
+    cs_item *list; /* the models; NULL: there is one, which is the result itself */
 } study;
-
-/* --- rows of the tables ----------------------------------------------------------------------- */
-
-typedef struct {
-    const char *series, *metric, *surrogate, *truth, *position, *definition;
-    double value, se;
-    const model *m; /* NULL: of no model */
-} line;
-
-static cs_status add_line(study *s, const line *l)
-{
-    const struct {
-        const char *column, *text;
-    } ranking[] = {{"surrogate", l->surrogate},
-                   {"truth", l->truth},
-                   {"target_position", l->position},
-                   {"definition", l->definition}};
-    cs_table *t = &s->table;
-    cs_status status;
-    if ((status = cs_table_row(t)) != CS_OK ||
-        (status = cs_table_text(t, "series", l->series)) != CS_OK ||
-        (status = cs_table_text(t, "metric", l->metric)) != CS_OK ||
-        (status = cs_table_real(t, "value", l->value)) != CS_OK ||
-        (status = cs_table_real(t, "se", l->se)) != CS_OK) {
-        return status;
-    }
-    if (l->m && ((status = cs_table_int(t, "n", l->m->n)) != CS_OK ||
-                 (status = cs_table_int(t, "d", l->m->d)) != CS_OK ||
-                 (status = cs_table_int(t, "pairs", l->m->pairs)) != CS_OK)) {
-        return status;
-    }
-    for (size_t i = 0; i < sizeof ranking / sizeof *ranking && status == CS_OK; ++i) {
-        status = cs_table_text(t, ranking[i].column, ranking[i].text ? ranking[i].text : "");
-    }
-    return status == CS_OK ? cs_table_int(t, "seed", (int64_t)cs_args_seed(s->args)) : status;
-}
-
-/* Sorted values at ranks that are equally far apart on a logarithmic axis, the last one included.
- */
-static cs_status add_curve(study *s, const char *series, const cs_feature_connectivity *c)
-{
-    cs_status status = CS_OK;
-    int64_t last = 0;
-    for (int i = 0; i < POINTS && status == CS_OK; ++i) {
-        double share = (double)i / (POINTS - 1);
-        int64_t rank = (int64_t)llround(exp(share * log((double)c->pairs)));
-        rank = i == POINTS - 1 ? c->pairs : rank;
-        if (rank <= last) {
-            continue;
-        }
-        last = rank;
-        if ((status = cs_table_row(&s->curve)) == CS_OK &&
-            (status = cs_table_text(&s->curve, "series", series)) == CS_OK &&
-            (status = cs_table_text(&s->curve, "similarity",
-                                    cs_args_text(s->args, "similarity"))) == CS_OK &&
-            (status = cs_table_int(&s->curve, "rank", rank)) == CS_OK) {
-            status = cs_table_real(&s->curve, "value", (double)c->top[rank - 1]);
-        }
-    }
-    return status;
-}
 
 /* --- one model -------------------------------------------------------------------------------- */
 
-static cs_status warn(const study *s, json_t *warnings, char *text)
+/* Sorted values at ranks that are equally far apart on a logarithmic axis, the last one included.
+ */
+static void add_curve(cs_item *item, const cs_feature_connectivity *c)
 {
-    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_output_note(s->args, "%s", text);
-        status = json_array_append_new(warnings, json_string(text)) == 0 ? CS_OK : CS_ERR_MEMORY;
-    }
-    cs_free(text);
-    return status;
-}
-
-static cs_status set_warnings(const study *s, const char *name, const cs_feature_connectivity *c,
-                              json_t *json)
-{
-    json_t *list = json_array();
-    cs_status status = cs_json_set(json, "warnings", json_incref(list));
-    if (status == CS_OK && c->mean_share > 0.5) {
-        status = warn(s, list,
-                      cs_format("%s: the mean of the rows holds %.1f%% of the sum of squares of "
-                                "what is compared%s",
-                                name, 100.0 * c->mean_share,
-                                s->options.centred ? ""
-                                                   : ", so that all pairs are alike; --center "
-                                                     "takes it out"));
-    }
-    if (status == CS_OK && c->zeros > 0) {
-        status = warn(s, list, cs_format("%s: %" PRId64 " rows are 0", name, c->zeros));
-    }
-    if (status == CS_OK && c->pairs == c->total) {
-        status = warn(s, list,
-                      cs_format("%s: --pairs takes all %" PRId64 " pairs of %" PRId64 " rows", name,
-                                c->total, c->rows));
-    }
-    json_decref(list);
-    return status;
-}
-
-/* {"series", "file", "n", "d", ..., "metrics": [{"name", "definition", "value", "se"}, ...]} and
- * the rows of it. */
-static cs_status report(study *s, model *m, const cs_feature_connectivity *c)
-{
-    json_t *metrics = json_array();
-    json_t *json =
-        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:b, s:I, s:I, s:o, s:O}", "series",
-                  m->name, "file", m->file, "n", (json_int_t)c->rows, "d", (json_int_t)c->cols,
-                  "pairs", (json_int_t)c->pairs, "all_pairs", (json_int_t)c->total, "similarity",
-                  s->options.cosine ? "cosine" : "inner", "self", s->options.self, "centred",
-                  s->options.centred, "blocks", (json_int_t)c->blocks, "seed",
-                  (json_int_t)cs_args_seed(s->args), "mean_share", cs_json_number(c->mean_share),
-                  "metrics", metrics);
-    cs_status status = json && json_array_append(s->list, json) == 0 ? CS_OK : CS_ERR_MEMORY;
-    for (int i = 0; i < CS_FEATURE_MEASURES && status == CS_OK; ++i) {
-        char *definition = cs_feature_definition(i, &s->options, c);
-        json_t *item = definition
-                           ? json_pack("{s:s, s:s, s:o, s:o}", "name", cs_feature_name(i),
-                                       "definition", definition, "value",
-                                       cs_json_number(c->value[i]), "se", cs_json_number(c->se[i]))
-                           : NULL;
-        status = item && json_array_append_new(metrics, item) == 0 ? CS_OK : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            status = add_line(s, &(line){.series = m->name,
-                                         .metric = cs_feature_name(i),
-                                         .definition = definition,
-                                         .value = c->value[i],
-                                         .se = c->se[i],
-                                         .m = m});
+    cs_item *curve = cs_item_array(item, "~curve");
+    int64_t last = 0;
+    for (int i = 0; i < POINTS; ++i) {
+        double share = (double)i / (POINTS - 1);
+        int64_t rank = (int64_t)llround(exp(share * log((double)c->pairs)));
+        rank = i == POINTS - 1 ? c->pairs : rank;
+        if (rank > last) {
+            cs_item *point = cs_item_object(curve, NULL);
+            cs_item_int(point, "rank", rank);
+            cs_item_real(point, "value", (double)c->top[rank - 1]);
+            last = rank;
         }
-        cs_free(definition);
     }
-    if (status == CS_OK && (status = set_warnings(s, m->name, c, json)) == CS_OK) {
-        status = add_curve(s, m->name, c);
-    }
-    json_decref(metrics);
-    json_decref(json);
-    return status;
 }
 
-/* 16 bytes a number in analysis/feature_connectivity.h, packed rows, and what threads hold. */
+static void add_warnings(const study *s, const char *name, const cs_feature_connectivity *c,
+                         cs_item *item)
+{
+    cs_item *list = cs_item_array(item, "warnings");
+    if (c->mean_share > 0.5) {
+        cs_output_warning(
+            s->args, list,
+            cs_format("%s: the mean of the rows holds %.1f%% of the sum of squares of what is "
+                      "compared%s",
+                      name, 100.0 * c->mean_share,
+                      s->options.centred ? ""
+                                         : ", so that all pairs are alike; --center takes it out"));
+    }
+    if (c->zeros > 0) {
+        cs_output_warning(s->args, list, cs_format("%s: %" PRId64 " rows are 0", name, c->zeros));
+    }
+    if (c->pairs == c->total) {
+        cs_output_warning(s->args, list,
+                          cs_format("%s: --pairs takes all %" PRId64 " pairs of %" PRId64 " rows",
+                                    name, c->total, c->rows));
+    }
+}
+
+static void report(const study *s, const model *m, const cs_feature_connectivity *c)
+{
+    cs_item *item = s->list ? cs_item_object(s->list, NULL) : s->root;
+    cs_item_text(item, "series", m->name);
+    cs_item_text(item, "file", m->file);
+    cs_item_int(item, "n", c->rows);
+    cs_item_int(item, "d", c->cols);
+    cs_item_int(item, "pairs", c->pairs);
+    cs_item_int(item, "all_pairs", c->total);
+    cs_item_text(item, "similarity", s->options.cosine ? "cosine" : "inner");
+    cs_item_flag(item, "self", s->options.self);
+    cs_item_flag(item, "centred", s->options.centred);
+    cs_item_int(item, "blocks", c->blocks);
+    cs_item_int(item, "seed", (int64_t)cs_args_seed(s->args));
+    cs_item_real(item, "mean_share", c->mean_share);
+    cs_item *metrics = cs_item_array(item, "metrics");
+    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
+        cs_item *metric = cs_item_object(metrics, NULL);
+        cs_item_text(metric, "name", cs_feature_name(i));
+        cs_item_take(metric, "definition", cs_feature_definition(i, &s->options, c));
+        cs_item_real(metric, "value", c->value[i]);
+        cs_item_real(metric, "se", c->se[i]);
+    }
+    add_curve(item, c);
+    add_warnings(s, m->name, c, item);
+}
+
+/* 16 bytes a number in analysis/measures/feature_connectivity.h, packed rows, and what threads
+ * hold. */
 static double bytes_of(const study *s, int64_t n, int64_t d)
 {
     const double threads = s->options.threads > 0 ? s->options.threads : 1;
@@ -223,13 +135,8 @@ static double bytes_of(const study *s, int64_t n, int64_t d)
 
 static cs_status check_memory(const study *s, const model *m, int64_t n, int64_t d)
 {
-    double bytes = bytes_of(s, n, d), available = (double)cs_mem_available();
-    return available > 0.0 && bytes > available
-               ? cs_fail(CS_ERR_MEMORY,
-                         "%s: %" PRId64 " features of %" PRId64 " take %.2g GB, more than the %.2g "
-                         "GB of free memory; fewer --features take less",
-                         m->name, n, d, bytes / 1e9, available / 1e9)
-               : CS_OK;
+    return cs_mem_check(bytes_of(s, n, d), "fewer --features take less",
+                        "%s: %" PRId64 " features of %" PRId64 " take", m->name, n, d);
 }
 
 static cs_status check_equal(const study *s, int index)
@@ -263,15 +170,13 @@ static cs_status measure(study *s, int index)
         goto done;
     }
     options.group = group;
-    if ((status = cs_feature_connectivity_of(&rows, &options, &c)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_feature_connectivity_of(&rows, &options, &c)) != CS_OK) goto done;
     m->d = c.cols;
     m->pairs = c.pairs;
     m->freedom = c.blocks > 0 ? c.blocks - 1 : 0;
     memcpy(m->value, c.value, sizeof m->value);
     memcpy(m->se, c.se, sizeof m->se);
-    status = report(s, m, &c);
+    report(s, m, &c);
 done:
     cs_feature_connectivity_free(&c);
     cs_free(group);
@@ -281,102 +186,70 @@ done:
 
 /* --- beside the truth ------------------------------------------------------------------------- */
 
-static cs_status add_beside(study *s, int quantity, const char *series, const double value[6])
+/* A row of the table alone: the list in JSON has an object a surrogate and truth. */
+static void add_row(cs_item *rows, int quantity, const char *series, const char *metric,
+                    const char *surrogate, const char *definition, cs_measured v)
 {
-    static const char *const column[] = {"true_value",  "true_se", "top_mean",
-                                         "top_mean_se", "mean",    "mean_se"};
-    cs_table *t = &s->beside;
-    cs_status status;
-    if ((status = cs_table_row(t)) != CS_OK ||
-        (status = cs_table_text(t, "truth", cs_truth_quantity[quantity][0])) != CS_OK ||
-        (status = cs_table_text(t, "target_position", cs_truth_quantity[quantity][1])) != CS_OK) {
-        return status;
-    }
-    status = cs_table_text(t, "series", series);
-    for (size_t i = 0; i < sizeof column / sizeof *column && status == CS_OK; ++i) {
-        status = cs_table_real(t, column[i], value[i]);
-    }
-    return status;
+    cs_item *row = cs_item_object(rows, NULL);
+    cs_item_text(row, "series", series);
+    cs_item_text(row, "name", metric);
+    cs_item_text(row, "surrogate", surrogate);
+    cs_item_text(row, "truth", cs_truth_quantity[quantity][0]);
+    cs_item_text(row, "target_position", cs_truth_quantity[quantity][1]);
+    cs_item_text(row, "definition", definition);
+    cs_item_real(row, "value", v.value);
+    cs_item_real(row, "se", v.se);
 }
 
 /* The models under one true quantity. */
-static cs_status add_truth(study *s, const cs_truth_model *models, int quantity)
+static void add_truth(const study *s, const cs_truth_model *models, int quantity, cs_item *rows)
 {
-    const char *const *name = cs_truth_quantity[quantity];
-    cs_status status = CS_OK;
-    for (int i = 0; i < s->count && status == CS_OK; ++i) {
+    for (int i = 0; i < s->count; ++i) {
         const cs_truth_model *m = &models[i];
-        const cs_measured t = m->truth[quantity];
-        if (!m->known || isnan(t.value)) {
-            continue;
-        }
-        const double value[] = {t.value,           t.se,          m->claim[0].value, m->claim[0].se,
-                                m->claim[1].value, m->claim[1].se};
-        status = add_beside(s, quantity, m->series, value);
-        if (status == CS_OK) {
-            status = add_line(s, &(line){.series = m->series,
-                                         .metric = name[0],
-                                         .truth = name[0],
-                                         .position = name[1],
-                                         .definition = "of the co-occurrence matrix, as "
-                                                       "the file of --truth has it",
-                                         .value = t.value,
-                                         .se = t.se});
+        if (m->known && !isnan(m->truth[quantity].value)) {
+            add_row(rows, quantity, m->series, cs_truth_quantity[quantity][0], NULL,
+                    "of the co-occurrence matrix, as the file of --truth has it",
+                    m->truth[quantity]);
         }
     }
-    return status;
 }
 
 #define BEYOND                                                                                     \
     "Student's 97.5% point (Welch's degrees of freedom) times the combined standard error"
 
 /* How the claims rank the models under one true quantity. */
-static cs_status add_ranking(study *s, int quantity, const cs_ranking r[CS_TRUTH_CLAIMS])
+static void add_ranking(int quantity, const cs_ranking r[CS_TRUTH_CLAIMS], cs_item *rows)
 {
-    static const char *const name[] = {"tau_b", "agree", "disagree", "cannot_tell"};
-    static const char *const shown[] = {"= tau-b", "= pairs that agree", "= pairs that disagree",
-                                        "= pairs within error"};
-    static const char *const definition[] = {
-        "Kendall's tau-b of the surrogate and the true connectivity over the models; se: its "
-        "standard deviation under no association, sqrt(2 (2 n + 5) / (9 n (n - 1))) for n models, "
-        "ties left out of account (Kendall 1938)",
-        "pairs of models that both put in the same order, beyond " BEYOND,
-        "pairs of models that they put in opposite orders, beyond " BEYOND,
-        "pairs of models that either cannot tell apart at " BEYOND};
-    cs_status status = CS_OK;
-    for (int k = 0; k < 4 && status == CS_OK; ++k) {
-        double value[CS_TRUTH_CLAIMS];
-        for (int c = 0; c < CS_TRUTH_CLAIMS && status == CS_OK; ++c) {
-            value[c] = k == 0   ? r[c].tau_b
-                       : k == 1 ? (double)r[c].agree
-                       : k == 2 ? (double)r[c].disagree
-                                : (double)r[c].cannot_tell;
-            status = add_line(s, &(line){.series = "all",
-                                         .metric = name[k],
-                                         .surrogate = cs_truth_claim[c],
-                                         .truth = cs_truth_quantity[quantity][0],
-                                         .position = cs_truth_quantity[quantity][1],
-                                         .definition = definition[k],
-                                         .value = value[c],
-                                         .se = k == 0 ? r[c].tau_sd : NAN});
-        }
-        if (status == CS_OK) {
-            const double shown_value[] = {NAN, NAN, value[0], NAN, value[1], NAN};
-            status = add_beside(s, quantity, shown[k], shown_value);
+    static const struct {
+        const char *name, *definition;
+    } metric[] = {
+        {"tau_b", "Kendall's tau-b of the surrogate and the true connectivity over the models; se: "
+                  "its standard deviation under no association, sqrt(2 (2 n + 5) / (9 n (n - 1))) "
+                  "for n models, ties left out of account (Kendall 1938)"},
+        {"agree", "pairs of models that both put in the same order, beyond " BEYOND},
+        {"disagree", "pairs of models that they put in opposite orders, beyond " BEYOND},
+        {"cannot_tell", "pairs of models that either cannot tell apart at " BEYOND}};
+    for (int k = 0; k < 4; ++k) {
+        for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
+            const double value[] = {r[c].tau_b, (double)r[c].agree, (double)r[c].disagree,
+                                    (double)r[c].cannot_tell};
+            add_row(rows, quantity, "all", metric[k].name, cs_truth_claim[c], metric[k].definition,
+                    (cs_measured){value[k], k == 0 ? r[c].tau_sd : (double)NAN, 0});
         }
     }
-    return status;
 }
 
-static cs_status set_ranking(study *s, int claim, int quantity, const cs_ranking *r)
+static void add_claim(int claim, int quantity, const cs_ranking *r, cs_item *list)
 {
-    json_t *item =
-        json_pack("{s:s, s:s, s:s, s:I, s:o, s:I, s:I, s:I}", "surrogate", cs_truth_claim[claim],
-                  "truth", cs_truth_quantity[quantity][0], "target_position",
-                  cs_truth_quantity[quantity][1], "objectives", (json_int_t)r->objects, "tau_b",
-                  cs_json_number(r->tau_b), "agree", (json_int_t)r->agree, "disagree",
-                  (json_int_t)r->disagree, "cannot_tell", (json_int_t)r->cannot_tell);
-    return item && json_array_append_new(s->truth, item) == 0 ? CS_OK : CS_ERR_MEMORY;
+    cs_item *item = cs_item_object(list, NULL);
+    cs_item_text(item, "surrogate", cs_truth_claim[claim]);
+    cs_item_text(item, "truth", cs_truth_quantity[quantity][0]);
+    cs_item_text(item, "target_position", cs_truth_quantity[quantity][1]);
+    cs_item_int(item, "objectives", r->objects);
+    cs_item_real(item, "tau_b", r->tau_b);
+    cs_item_int(item, "agree", r->agree);
+    cs_item_int(item, "disagree", r->disagree);
+    cs_item_int(item, "cannot_tell", r->cannot_tell);
 }
 
 static cs_status compare(study *s)
@@ -393,22 +266,24 @@ static cs_status compare(study *s)
         models[i].claim[1] =
             (cs_measured){m->value[CS_FEATURE_MEAN], m->se[CS_FEATURE_MEAN], m->freedom};
     }
-    if (status == CS_OK) {
-        status = cs_truth_read(path, s->count, models);
-    }
+    if (status == CS_OK) status = cs_truth_read(path, s->count, models);
     for (int i = 0; i < s->count && status == CS_OK; ++i) {
         if (!models[i].known) {
             cs_output_note(s->args, "%s: %s has no such series", models[i].series, path);
         }
     }
+    cs_item *list = cs_item_array(s->root, "ranking"), *rows = cs_item_array(s->root, "~ranking");
     for (int q = 0; q < CS_TRUTH_QUANTITIES && status == CS_OK; ++q) {
         cs_ranking r[CS_TRUTH_CLAIMS];
-        for (int c = 0; c < CS_TRUTH_CLAIMS && status == CS_OK; ++c) {
+        for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
             r[c] = cs_truth_rank(s->count, models, c, q, room, room + s->count);
-            status = r[c].objects > 0 ? set_ranking(s, c, q, &r[c]) : CS_OK;
+            if (r[c].objects > 0) {
+                add_claim(c, q, &r[c], list);
+            }
         }
-        if (status == CS_OK && r[0].objects > 0 && (status = add_truth(s, models, q)) == CS_OK) {
-            status = add_ranking(s, q, r);
+        if (r[0].objects > 0) {
+            add_truth(s, models, q, rows);
+            add_ranking(q, r, rows);
         }
     }
     cs_free(models);
@@ -426,9 +301,7 @@ static cs_status take_argument(study *s, int index)
     model *m = &s->models[index];
     m->name = equals ? cs_format("%.*s", (int)(equals - text), text) : cs_strdup(text);
     m->file = cs_strdup(equals ? equals + 1 : text);
-    if (!m->name || !m->file) {
-        return CS_ERR_MEMORY;
-    }
+    if (!m->name || !m->file) return CS_ERR_MEMORY;
     for (int i = 0; i < index; ++i) {
         if (strcmp(s->models[i].name, m->name) == 0) {
             return cs_fail(CS_ERR_USAGE, "%s is given twice; NAME=FILE tells them apart", m->name);
@@ -437,23 +310,20 @@ static cs_status take_argument(study *s, int index)
     return cs_output_input_rows(s->args, m->file);
 }
 
-static cs_status estimate(study *s)
+static cs_status estimate(const study *s)
 {
     cs_rows rows = {0};
     cs_status status = cs_rows_open(s->models[0].file, &rows);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const int64_t n = rows.rows < s->options.features ? rows.rows : s->options.features;
     const double passes = (double)s->count * (double)(s->options.blocks + 1);
-    json_t *json = json_pack("{s:I, s:I, s:s, s:o, s:o}", "n", (json_int_t)n, "d",
-                             (json_int_t)rows.cols, "dtype", cs_rows_type_name(rows.type), "flops",
-                             cs_json_number(passes * (double)n * (double)n * (double)rows.cols),
-                             "bytes", cs_json_number(bytes_of(s, n, rows.cols)));
-    status = json ? cs_output_result(s->args, "features", json, NULL) : CS_ERR_MEMORY;
-    json_decref(json);
+    cs_item_int(s->root, "n", n);
+    cs_item_int(s->root, "d", rows.cols);
+    cs_item_text(s->root, "dtype", cs_rows_type_name(rows.type));
+    cs_item_real(s->root, "flops", passes * (double)n * (double)n * (double)rows.cols);
+    cs_item_real(s->root, "bytes", bytes_of(s, n, rows.cols));
     cs_rows_close(&rows);
-    return status;
+    return CS_OK;
 }
 
 static cs_status start(study *s)
@@ -471,83 +341,54 @@ static cs_status start(study *s)
                                       .progress = cs_output_progress(args)};
     s->count = cs_args_positionals(args);
     s->models = cs_calloc(s->count, sizeof *s->models);
-    s->list = json_array();
-    s->truth = cs_args_given(args, "truth") ? json_array() : NULL;
-    if (!s->models || !s->list || (cs_args_given(args, "truth") && !s->truth)) {
-        return CS_ERR_MEMORY;
+    if (!s->models) return CS_ERR_MEMORY;
+    status = cs_output_claim(args, "features.json features.csv similarity.csv");
+    if (status == CS_OK && cs_args_given(args, "truth"))
+        status = cs_output_input(args, cs_args_text(args, "truth"));
+    for (int i = 0; i < s->count && status == CS_OK; ++i) {
+        status = take_argument(s, i);
     }
-    if ((status = cs_output_claim(args, "features.csv")) != CS_OK ||
-        (status = cs_output_claim(args, "similarity.csv")) != CS_OK ||
-        (status = cs_table_init(&s->curve, "series,similarity,rank,value")) != CS_OK ||
-        (status = cs_table_init(&s->beside, "truth,target_position,series,true_value,true_se,"
-                                            "top_mean,top_mean_se,mean,mean_se")) != CS_OK ||
-        (s->truth && (status = cs_output_input(args, cs_args_text(args, "truth"))) != CS_OK)) {
-        return status;
-    }
-    return cs_table_init(&s->table,
-                         "series,metric,surrogate,truth,target_position,definition,value,"
-                         "se,n,d,pairs,seed");
-}
-
-static cs_status finish(study *s)
-{
-    char *path = NULL;
-    json_t *root = NULL;
-    cs_status status = CS_OK;
-    if (cs_args_given(s->args, "output") &&
-        (status = cs_output_path(s->args, "similarity.csv", &path)) == CS_OK) {
-        status = cs_table_write_csv(&s->curve, path);
-    }
-    if (status == CS_OK) {
-        root = s->count == 1 ? json_incref(json_array_get(s->list, 0))
-                             : json_pack("{s:O}", "models", s->list);
-        status = root ? CS_OK : CS_ERR_MEMORY;
-    }
-    if (status == CS_OK && s->truth) {
-        status = cs_json_set(root, "ranking", json_incref(s->truth));
-    }
-    if (status == CS_OK && s->truth) {
-        status = cs_output_show(s->args, 1, (const cs_table *const[]){&s->beside});
-    }
-    if (status == CS_OK) {
-        status = cs_output_result(s->args, "features", root, &s->table);
-    }
-    cs_free(path);
-    json_decref(root);
     return status;
 }
 
+static cs_status measure_all(study *s)
+{
+    const bool several = s->count > 1;
+    cs_status status = CS_OK;
+    cs_item_int(s->root, "~seed", (int64_t)cs_args_seed(s->args));
+    s->list = several ? cs_item_array(s->root, "models") : NULL;
+    for (int i = 0; i < s->count && status == CS_OK; ++i) {
+        if (several) {
+            cs_output_note(s->args, "%s", s->models[i].name);
+        }
+        status = measure(s, i);
+    }
+    return status == CS_OK && cs_args_given(s->args, "truth") ? compare(s) : status;
+}
+
+/* A single model is the result itself. */
+#define COLUMNS                                                                                    \
+    "series=series|^series metric=name surrogate truth target_position definition value se n=^n "  \
+    "d=^d pairs=^pairs seed=/~seed"
+#define CURVE_COLUMNS "series=^series similarity=^similarity rank value"
+
 cs_status cs_connectivity_features(cs_args *args)
 {
-    study s = {.args = args};
+    static const cs_view one = {"metrics[]", COLUMNS}, one_curve = {"~curve[]", CURVE_COLUMNS},
+                         several = {"models[].metrics[] ~ranking[]", COLUMNS},
+                         curves = {"models[].~curve[]", CURVE_COLUMNS};
+    const bool dry = cs_args_flag(args, "dry-run");
+    study s = {.args = args, .root = cs_output_root(args)};
     cs_status status = start(&s);
-    for (int i = 0; i < s.count && status == CS_OK; ++i) {
-        status = take_argument(&s, i);
-    }
-    if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(&s);
-        goto done;
-    }
-    for (int i = 0; i < s.count && status == CS_OK; ++i) {
-        if (s.count > 1) {
-            cs_output_note(args, "%s", s.models[i].name);
-        }
-        status = measure(&s, i);
-    }
-    if (status != CS_OK || (s.truth && (status = compare(&s)) != CS_OK)) {
-        goto done;
-    }
-    status = finish(&s);
-done:
+    if (status == CS_OK) status = dry ? estimate(&s) : measure_all(&s);
+    if (status == CS_OK && !dry)
+        status = cs_output_csv(args, "similarity.csv", s.list ? &curves : &one_curve);
+    if (status == CS_OK)
+        status = cs_output_record(args, "features", dry ? NULL : s.list ? &several : &one);
     for (int i = 0; i < s.count && s.models; ++i) {
         cs_free(s.models[i].name);
         cs_free(s.models[i].file);
     }
     cs_free(s.models);
-    cs_table_free(&s.table);
-    cs_table_free(&s.curve);
-    cs_table_free(&s.beside);
-    json_decref(s.list);
-    json_decref(s.truth);
     return status;
 }

@@ -9,17 +9,19 @@
 #include "cli/sweep.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
+#include "io/result.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "toy/toy.h"
 
-/* --objective and its choices: --event-weight --empty-prefix --target-position --offset-weights
- * --segmentation --plan-file. Goes with one of the two groups of its numbers below. */
+/* --objective; its parameters that are choices (--event-weight --empty-prefix --offset-weights
+ * --segmentation --plan-file); --target-position; those that are numbers (--unmasked --mask-ratio
+ * --t --groups), one value each, or sweeps A:B:STEP. */
+extern const cs_opt cs_group_objective[];
 extern const cs_opt cs_group_plan[];
-
-/* --unmasked --mask-ratio --t --groups: one value each, or sweeps A:B:STEP. */
+extern const cs_opt cs_group_target[];
 extern const cs_opt cs_group_plan_numbers[];
 extern const cs_opt cs_group_plan_sweeps[];
 
@@ -55,11 +57,10 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
                             const char *fallback_objective, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
-/* The objective of a name that the command has chosen; `defaults` is a NULL-terminated list of
- * options and the values that stand for them where they are not given. */
-cs_status cs_args_objective_named(const cs_args *args, const char *name,
-                                  const char *const *defaults, cs_plan_file *file,
-                                  cs_objective *out) CS_MUST_CHECK;
+/* The objective of a specification that the command has chosen, with the values for training where
+ * parameters are not given. */
+cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_plan_file *file,
+                                    cs_objective *out) CS_MUST_CHECK;
 
 /* The toy model at one sweep point. Reads the plan file only when `file` is still empty. */
 cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
@@ -71,6 +72,10 @@ bool cs_args_target_given(const cs_args *args);
 /* "given" or "blind" for a directory of cospec cooc; NULL for another matrix, whose rows are not
  * known. */
 cs_status cs_stored_position(const char *path, const char **out) CS_MUST_CHECK;
+
+/* "objective", "context", "target_position" of a directory of cospec cooc, in the form that all
+ * results have (docs/formats.md); nothing of another matrix. */
+cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
 
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
  * remembers it as an input. */

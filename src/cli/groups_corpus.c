@@ -3,65 +3,58 @@
 
 #include "base/mem.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "io/file.h"
 
-#define GROUP_END                                                                                  \
-    {                                                                                              \
-        NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false                                        \
-    }
-
 #define CORPUS_SOURCE                                                                              \
-    {                                                                                              \
-        "corpus", 0, CS_OPT_TEXT, "NAME|FILE|DIR", NULL, 0, 0,                                     \
+    CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, or a directory with " \
-            "a folder a class.",                                                                   \
-            false                                                                                  \
-    }
+            "a folder a class.")
 
 #define CORPUS_TOKENS                                                                              \
-    {"tokenizer",                                                                                  \
-     0,                                                                                            \
-     CS_OPT_TEXT,                                                                                  \
-     "word|whitespace|char|FILE.json",                                                             \
-     "word",                                                                                       \
-     0,                                                                                            \
-     0,                                                                                            \
-     "Tokens: lower-cased runs of letters, runs of non-space, single characters, or those of a "   \
-     "tokenizer.json (cospec tokenize).",                                                          \
-     false},                                                                                       \
-        {"vocab", 0, CS_OPT_TEXT, "N|all",                                                         \
-         "8000",  0, 0,           "Most frequent words kept; the others become <unk>.",            \
-         false},                                                                                   \
-    {                                                                                              \
-        "min-tokens", 0, CS_OPT_INT, "N", "1", 1, 1e9,                                             \
-            "Shorter documents are dropped and counted.", false                                    \
-    }
+    CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
+            "Tokens: lower-cased runs of letters, runs of non-space, single characters, or those " \
+            "of a "                                                                                \
+            "tokenizer.json (cospec tokenize)."),                                                  \
+        CS_TEXT("vocab", "N|all", "8000", "Most frequent words kept; the others become <unk>."),   \
+        CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted.")
 
 #define CORPUS_TEXT                                                                                \
-    {"whole-file", 0, CS_OPT_FLAG, NULL,                                                           \
-     NULL,         0, 0,           "Plain text: the file is one document, not each line.",         \
-     false},                                                                                       \
-        {"label-column", 0, CS_OPT_INT, "N", "1", 1, 1e6, "TSV: column of the label.", false},     \
-        {"text-column", 0, CS_OPT_INT, "N", "2", 1, 1e6, "TSV: column of the text.", false},       \
-    {                                                                                              \
-        "test-share", 0, CS_OPT_REAL, "P", "0.2", 0, 1,                                            \
-            "Share of documents held out, chosen by a hash of each.", false                        \
-    }
+    CS_CHOICE(                                                                                     \
+        "format", "auto|text|tsv|space|jsonl", "auto",                                             \
+        "What a line of the file is: a document, columns parted by tabs, LABEL BLANK TEXT, a "     \
+        "JSON object. auto: by the ending (.txt, .tsv, .jsonl, also with .gz)."),                  \
+        CS_FLAG("whole-file", "Plain text: the file is one document, not each line."),             \
+        CS_INT("label-column", "N", "1", 1, 1e6, "TSV: column of the label."),                     \
+        CS_INT("text-column", "N", "2", 1, 1e6, "TSV: column of the text."),                       \
+        CS_TEXT("label-field", "KEY", "label",                                                     \
+                "JSON lines: key of the label; objects without it are unlabelled."),               \
+        CS_TEXT("text-field", "KEY", "text", "JSON lines: key of the text."),                      \
+        CS_CHOICE("invalid", "refuse|replace|skip|latin1", "refuse",                               \
+                  "Text that is not UTF-8: an error that names every such file, U+FFFD for each "  \
+                  "bad part, lines (or files that are documents) left out, or each bad byte read " \
+                  "as Latin-1."),                                                                  \
+        CS_REAL("test-share", "P", "0.2", 0, 1,                                                    \
+                "Share of documents held out, chosen by a hash of each.")
 
-const cs_opt cs_group_corpus_reading[] = {CORPUS_TOKENS, CORPUS_TEXT, GROUP_END};
+const cs_opt cs_group_corpus_reading[] = {CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
-const cs_opt cs_group_corpus_form[] = {CORPUS_TEXT, GROUP_END};
+const cs_opt cs_group_corpus_form[] = {CORPUS_TEXT, {0}};
 
-const cs_opt cs_group_corpus_text[] = {CORPUS_SOURCE, CORPUS_TEXT, GROUP_END};
+const cs_opt cs_group_corpus_text[] = {CORPUS_SOURCE, CORPUS_TEXT, {0}};
 
-const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, GROUP_END};
+const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
 /* What both groups of corpora say. */
 static cs_corpus_options text_options(const cs_args *args)
 {
     return (cs_corpus_options){
+        .format = (cs_text_format)cs_args_choice(args, "format"),
+        .invalid = (cs_invalid)cs_args_choice(args, "invalid"),
+        .label_field = cs_args_text(args, "label-field"),
+        .text_field = cs_args_text(args, "text-field"),
         .whole_file = cs_args_flag(args, "whole-file"),
         .label_column = cs_args_int(args, "label-column"),
         .text_column = cs_args_int(args, "text-column"),
@@ -90,9 +83,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
                            vocab, name);
         }
         cs_status status = cs_output_input(args, name);
-        if (status == CS_OK) {
-            status = cs_tokenizer_read(name, encoder);
-        }
+        if (status == CS_OK) status = cs_tokenizer_read(name, encoder);
         options->encoder = *encoder;
         return status;
     }
@@ -106,19 +97,6 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
         return CS_OK;
     }
     return cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options->vocab_size);
-}
-
-/* The corpus known by that name, NULL when there is none. */
-static const cs_corpus_source *named_source(const char *source)
-{
-    int count = 0;
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count; ++i) {
-        if (strcmp(known[i].name, source) == 0) {
-            return &known[i];
-        }
-    }
-    return NULL;
 }
 
 /* A named corpus is prepared on first use; what was done is told. */
@@ -139,9 +117,16 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
 /* Makes a source ready to be read, and remembers it as an input. */
 static cs_status open_source(cs_args *args, const char *source)
 {
-    const cs_corpus_source *named = named_source(source);
+    const cs_corpus_source *named = cs_named_corpus(source);
     char *prepared = NULL;
     cs_status status = CS_OK;
+    const cs_is is = cs_what_is(source);
+    if (is == CS_IS_MODEL || is == CS_IS_MATRIX) {
+        return cs_mistaken(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    }
+    if (!named && !cs_path_exists(source)) {
+        return cs_corpus_unknown(source);
+    }
     if (named && named->split && cs_args_given(args, "test-share")) {
         return cs_fail(CS_ERR_USAGE,
                        "--test-share %g has no meaning with '%s', which has a split of its own",
@@ -150,9 +135,7 @@ static cs_status open_source(cs_args *args, const char *source)
     if (named) {
         status = ensure_prepared(args, source, &prepared);
     }
-    if (status == CS_OK) {
-        status = cs_output_input(args, prepared ? prepared : source);
-    }
+    if (status == CS_OK) status = cs_output_input(args, prepared ? prepared : source);
     cs_free(prepared);
     return status;
 }
@@ -162,11 +145,17 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     cs_corpus_options options = text_options(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
-    if (status == CS_OK) {
-        status = open_source(args, source);
+    if (status == CS_OK) status = open_source(args, source);
+    if (status == CS_OK) status = cs_corpus_load(source, &options, out);
+    if (status == CS_OK && out->invalid_bytes > 0) {
+        cs_output_note(args, "%s: %lld bad parts of text that is not UTF-8 %s", source,
+                       (long long)out->invalid_bytes,
+                       options.invalid == CS_INVALID_LATIN1 ? "read as Latin-1"
+                                                            : "replaced by U+FFFD");
     }
-    if (status == CS_OK) {
-        status = cs_corpus_load(source, &options, out);
+    if (status == CS_OK && out->invalid_documents > 0) {
+        cs_output_note(args, "%s: %lld documents left out, being no UTF-8", source,
+                       (long long)out->invalid_documents);
     }
     cs_tokenizer_free(&encoder);
     return status;

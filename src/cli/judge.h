@@ -2,7 +2,7 @@
 #ifndef CS_CLI_JUDGE_H
 #define CS_CLI_JUDGE_H
 
-#include "analysis/statement.h"
+#include "analysis/theorems/statement.h"
 #include "cli/opt.h"
 
 /* Called when the results are out. A corrected statement that failed makes the exit code 1

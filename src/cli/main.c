@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -33,6 +34,49 @@ static void set_signals(void)
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
+/* OpenBLAS makes its threads while it is loaded, before main(); when it cannot, it sends SIGINT to
+ * this very process. Until main() can tell that signal from a user's, it waits. */
+static void hold_interrupt(void)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(void) = hold_interrupt;
+
+static void take_held_interrupt(void)
+{
+    const struct timespec at_once = {0};
+    siginfo_t info;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    bool came = sigtimedwait(&set, &info, &at_once) == SIGINT;
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    if (came && info.si_code <= SI_USER && info.si_pid == getpid()) {
+        cs_threads_blas_broken();
+    } else if (came) {
+        cs_interrupt_set();
+    }
+}
+
+/* Ends the program without the exit handlers of libraries: OpenBLAS would wait for threads that
+ * have failed. All output is written; a leak checker that is there has its say. */
+extern void __lsan_do_leak_check(void) __attribute__((weak));
+
+_Noreturn static void leave(int code)
+{
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    if (__lsan_do_leak_check) {
+        __lsan_do_leak_check();
+    }
+    _exit(code);
+}
+
 /* A standard stream that the caller closed would lend its number to the first file opened; a
  * read-only descriptor in its place keeps writes failing. */
 static void hold_standard_streams(void)
@@ -49,14 +93,6 @@ static int print_text(const char *text)
     return fputs(text, stdout) == EOF ? 3 : 0;
 }
 
-static int overview(void)
-{
-    char *text = NULL;
-    int code = cs_opt_overview(cs_commands, &text) == CS_OK ? print_text(text) : 3;
-    cs_free(text);
-    return code;
-}
-
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -65,15 +101,13 @@ static int dispatch(int argc, char **argv)
         return 2;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        return overview();
+        return cs_exit_code(cs_show(cs_opt_overview, cs_commands));
     }
     if (strcmp(name, "--version") == 0) {
         return print_text("cospec " CS_VERSION " (" CS_COMMIT ")\n");
     }
     const cs_command *command = NULL;
-    if (cs_command_by_name(name, &command) != CS_OK) {
-        return 2;
-    }
+    if (cs_command_by_name(name, &command) != CS_OK) return 2;
     return cs_command_run(command, argc - 2, argv + 2);
 }
 
@@ -81,6 +115,7 @@ int main(int argc, char **argv)
 {
     hold_standard_streams();
     set_signals();
+    take_held_interrupt();
     int code = dispatch(argc, argv);
     errno = 0;
     bool lost = ferror(stdout) != 0;
@@ -102,5 +137,5 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "",
                       found ? known->name : "");
     }
-    return code;
+    leave(code);
 }

@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/path_hash.h"
 #include "version.h"
 
 static json_t *libraries(void)
@@ -138,9 +139,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         cs_status set = m ? cs_json_set(m, field[i].key, field[i].value) : CS_ERR_MEMORY;
         status = status == CS_OK ? set : status;
     }
-    if (status == CS_OK) {
-        status = cs_json_write(path, m);
-    }
+    if (status == CS_OK) status = cs_json_write(path, m);
     json_decref(m);
     free(directory);
     return status;
@@ -148,13 +147,9 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
 
 cs_status cs_output_manifest(cs_args *args, double wall_seconds)
 {
-    char *path = NULL;
+    const char *path = NULL;
     cs_status status = cs_output_path(args, "manifest.json", &path);
-    if (status == CS_OK) {
-        status = write_manifest(args, !args->unfinished, wall_seconds, path);
-    }
-    cs_free(path);
-    return status;
+    return status == CS_OK ? write_manifest(args, !args->unfinished, wall_seconds, path) : status;
 }
 
 cs_status cs_output_start(cs_args *args)
@@ -169,31 +164,8 @@ cs_status cs_output_start(cs_args *args)
 /* --- resume ----------------------------------------------------------------------------------- */
 
 /* Options that change where or how a result appears, not what it is. */
-static bool is_manner(const char *name)
-{
-    static const char *const manner[] = {"output", "json",   "csv",    "threads", "resume",
-                                         "force",  "quiet",  "config", "dry-run", "help",
-                                         "device", "memory", "scratch"};
-    for (size_t i = 0; i < sizeof manner / sizeof manner[0]; ++i) {
-        if (strcmp(name, manner[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a name stands in a list of names parted by blanks. */
-static bool listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at && (at = strstr(at, name)); at += length) {
-        bool begins = at == list || at[-1] == ' ';
-        if (begins && (at[length] == ' ' || at[length] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
+static const char manner[] =
+    "output json csv threads resume force quiet config dry-run help device memory scratch";
 
 /* *go_on: an option with which the command goes on from a finished run has changed. */
 static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir,
@@ -204,21 +176,19 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     json_t *value = NULL;
     cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
     const char *command = json_string_value(json_object_get(manifest, "command"));
-    if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0)) {
+    if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0))
         status =
             cs_fail(CS_ERR_USAGE, "--resume: %s holds a run of '%s'", dir, command ? command : "?");
-    }
-    if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments"))) {
+    if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments")))
         status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
-    }
     json_object_foreach(now, key, value)
     {
         if (json_equal(value, json_object_get(json_object_get(manifest, "options"), key))) {
             continue;
         }
-        if (listed(args->command->continues, key)) {
+        if (cs_listed(args->command->continues, key)) {
             *go_on = true;
-        } else if (status == CS_OK && !is_manner(key)) {
+        } else if (status == CS_OK && !cs_listed(manner, key)) {
             status = cs_fail(CS_ERR_USAGE,
                              "--resume: %s holds a run with another --%s; --force starts anew", dir,
                              key);
@@ -243,10 +213,8 @@ cs_status cs_manifest_changed_input(const json_t *manifest, char **change)
         if (!path || !sha256) {
             return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
         }
-        cs_status status = cs_output_hash(path, hex, &bytes);
-        if (status != CS_OK) {
-            return status;
-        }
+        cs_status status = cs_path_sha256(path, hex, &bytes);
+        if (status != CS_OK) return status;
         if (strcmp(hex, sha256) != 0) {
             *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);
             return *change ? CS_OK : CS_ERR_MEMORY;
@@ -263,12 +231,8 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
     bool go_on = json_is_false(json_object_get(manifest, "finished"));
     cs_status status =
         cs_args_flag(args, "force") ? CS_OK : compare_options(args, manifest, dir, &go_on);
-    if (status == CS_OK) {
-        status = program_hash(program);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = program_hash(program);
+    if (status != CS_OK) return status;
     *same = false;
     if (cs_args_flag(args, "force") || go_on || code > 1 || !recorded ||
         strcmp(recorded, program) != 0) {
@@ -292,12 +256,11 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
     *kept = false;
     char *path = cs_path_join(dir, "manifest.json");
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || !cs_path_exists(path)) {
-        goto done;
-    }
+    if (status != CS_OK || !cs_path_exists(path)) goto done;
     status = cs_json_read(path, &manifest);
+    if (status == CS_OK) status = same_run(args, manifest, dir, kept);
     if (status == CS_OK) {
-        status = same_run(args, manifest, dir, kept);
+        cs_output_takes_over(args);
     }
     if (status == CS_OK && *kept) {
         const char *name = json_string_value(json_object_get(manifest, "result"));

@@ -8,9 +8,6 @@
 #include "base/status.h"
 #include "cli/opt.h"
 
-/* SHA-256 of a file; of a directory: of the list of its files' names and hashes, in byte order. */
-cs_status cs_output_hash(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;
-
 /* Makes the stored result <name> of DIR (-o) what is printed, in the form asked for. */
 cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;
 

@@ -7,26 +7,37 @@
 
 #include "base/mem.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "io/file.h"
 #include "tensor/device.h"
 
 const cs_opt cs_group_model_text[] = {
-    {"split", 0, CS_OPT_CHOICE, "all|train|test", "all", 0, 0,
-     "Which documents: all, or those of one side of --test-share.", false},
-    {"limit", 0, CS_OPT_INT, "N", NULL, 1, 1e15, "The first N of those documents only.", false},
-    {"limit-tokens", 0, CS_OPT_INT, "N", NULL, 1, 1e15, "Whole documents until they have N tokens.",
-     false},
-    {"special", 0, CS_OPT_CHOICE, "auto|yes|no", "auto", 0, 0,
-     "Put the tokenizer's special tokens around every piece. auto: for masked models that cospec "
-     "train did not make.",
-     false},
-    {"max-length", 0, CS_OPT_INT, "L", NULL, 1, 1 << 20,
-     "Most tokens of a piece, special ones included. Default: the positions of the model, at most "
-     "512.",
-     false},
-    {"batch", 0, CS_OPT_INT, "B", "16", 1, 65536, "Most pieces a forward pass.", false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    CS_CHOICE("split", "all|train|test", "all",
+              "Which documents: all, or those of one side of --test-share."),
+    CS_INT("limit", "N", NULL, 1, 1e15, "The first N of those documents only."),
+    CS_INT("limit-tokens", "N", NULL, 1, 1e15, "Whole documents until they have N tokens."),
+    CS_CHOICE("special", "auto|yes|no", "auto",
+              "Put the tokenizer's special tokens around every piece. auto: for masked models "
+              "that cospec train did not make."),
+    CS_INT("max-length", "L", NULL, 1, 1 << 20,
+           "Most tokens of a piece, special ones included. Default: the positions of the model, "
+           "at most 512."),
+    CS_INT("batch", "B", "16", 1, 65536, "Most pieces a forward pass."),
+    {0},
+};
+
+const cs_opt cs_group_attention[] = {
+    CS_CHOICE(
+        "attention", "auto|causal|full|bidirectional|plan", "auto",
+        "Which rows a row sees: those up to it, all (full and bidirectional are one), or what the "
+        "plans that the model was trained on let its content see. auto: as the model was trained "
+        "last."),
+    CS_INT(
+        "draws", "N", "4", 1, 100000,
+        "Attention by plans: how many are drawn for each text (by --seed); results are means over "
+        "them."),
+    {0},
 };
 
 /* Remembers DIR/name as an input where it is there. */
@@ -42,9 +53,9 @@ static cs_status remember(cs_args *args, const char *dir, const char *name, bool
     return status;
 }
 
-static cs_status open_device(const cs_args *args, cs_backend **out)
+cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
 {
-    const cs_device_options options = {.threads = cs_args_threads(args), .f32 = true};
+    const cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
     char why[512];
     cs_status status = cs_device_open(cs_args_text(args, "device"), &options, why, sizeof why, out);
     if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device")) {
@@ -72,12 +83,12 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     cs_status status = CS_OK;
     out->dir = dir;
     if (!cs_path_is_dir(dir)) {
-        return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", dir);
+        return cs_mistaken(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
         status = remember(args, dir, parts[i], &there);
     }
-    if (status == CS_OK && (status = open_device(args, &out->backend)) == CS_OK &&
+    if (status == CS_OK && (status = cs_args_backend(args, false, &out->backend)) == CS_OK &&
         (status = cs_model_read(dir, out->backend, false, &out->model)) == CS_OK &&
         (status = cs_model_kind_read(dir, &out->model.config, &out->kind)) == CS_OK &&
         (status = remember(args, dir, "tokenizer.json", &there)) == CS_OK && there) {
@@ -93,18 +104,40 @@ cs_status cs_model_text_has_states(const cs_model_text *t)
                : cs_fail(CS_ERR_USAGE, "%s: architecture linear has no hidden states", t->dir);
 }
 
+cs_status cs_args_attention(const cs_args *args, cs_model_text *t, cs_content_masks *out)
+{
+    const char *asked = cs_args_text(args, "attention");
+    *out = (cs_content_masks){.attention = t->kind.attention, .draws = cs_args_int(args, "draws")};
+    if (strcmp(asked, "full") == 0) {
+        out->attention = CS_ATTENTION_BIDIRECTIONAL;
+    } else if (strcmp(asked, "plan") == 0) {
+        out->attention = t->kind.pretrained;
+    } else if (strcmp(asked, "auto") != 0) {
+        cs_status status = cs_attention_by_name(asked, &out->attention);
+        if (status != CS_OK) return status;
+    }
+    if (out->attention == CS_ATTENTION_PLAN) {
+        out->objective = &t->objective;
+        out->seed = cs_args_seed(args);
+        cs_plan_file_free(&t->plans);
+        return cs_blame(cs_model_kind_objective(&t->kind, &t->plans, &t->objective),
+                        "%s (--attention causal and full read it without)", t->dir);
+    }
+    return cs_args_given(args, "draws")
+               ? cs_fail(CS_ERR_USAGE, "--draws goes with attention by plans, not %s",
+                         cs_attention_name(out->attention))
+               : CS_OK;
+}
+
 /* Marks the documents of the split, up to the limits. */
 static cs_status choose(const cs_args *args, cs_model_text *t)
 {
     const char *split = cs_args_text(args, "split");
-    int64_t most = cs_args_given(args, "limit") ? cs_args_int(args, "limit") : INT64_MAX;
-    int64_t tokens =
-        cs_args_given(args, "limit-tokens") ? cs_args_int(args, "limit-tokens") : INT64_MAX;
+    int64_t most = cs_args_int_or(args, "limit", INT64_MAX);
+    int64_t tokens = cs_args_int_or(args, "limit-tokens", INT64_MAX);
     const cs_corpus *c = &t->corpus;
     t->keep = cs_calloc(c->documents, 1);
-    if (!t->keep) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->keep) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < c->documents && t->documents < most && t->tokens < tokens; ++d) {
         if (strcmp(split, "all") == 0 || (strcmp(split, "test") == 0) == (c->held_out[d] != 0)) {
             t->keep[d] = 1;
@@ -117,18 +150,24 @@ static cs_status choose(const cs_args *args, cs_model_text *t)
                : cs_fail(CS_ERR_INPUT, "%s: no document in --split %s", c->name, split);
 }
 
-cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t)
+cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,
+                                cs_corpus *out)
 {
     cs_corpus_options options = {0};
     cs_status status = cs_args_open_corpus(args, source, &options);
-    if (status == CS_OK && !t->tokenizer && !cs_has_suffix(source, ".npy")) {
+    if (status == CS_OK && !t->tokenizer && !cs_has_suffix(source, ".npy"))
         status =
             cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text", t->dir, source);
-    }
     if (status == CS_OK) {
         options.encoder = t->tokenizer;
-        status = cs_corpus_load(source, &options, &t->corpus);
+        status = cs_corpus_load(source, &options, out);
     }
+    return status;
+}
+
+cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t)
+{
+    cs_status status = cs_args_encode_corpus(args, source, t, &t->corpus);
     return status == CS_OK ? choose(args, t) : status;
 }
 
@@ -143,7 +182,7 @@ cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around 
     if (!t->tokenizer) {
         return cs_fail(CS_ERR_USAGE, "--special yes: %s has no tokenizer.json", t->dir);
     }
-    cs_tokenizer_around(t->tokenizer, &out->before, &out->befores, &out->after, &out->afters);
+    *out = cs_tokenizer_around(t->tokenizer);
     if (out->befores + out->afters == 0 && strcmp(special, "yes") == 0) {
         return cs_fail(CS_ERR_USAGE, "--special yes: %s/tokenizer.json puts none around a text",
                        t->dir);
@@ -177,5 +216,7 @@ void cs_model_text_free(cs_model_text *t)
     cs_corpus_free(&t->corpus);
     cs_free(t->keep);
     cs_backend_free(&t->backend);
+    cs_model_kind_free(&t->kind);
+    cs_plan_file_free(&t->plans);
     memset(t, 0, sizeof *t);
 }

@@ -2,14 +2,17 @@
 #ifndef CS_CLI_MODEL_TEXT_H
 #define CS_CLI_MODEL_TEXT_H
 
-#include "analysis/model_kind.h"
 #include "cli/opt.h"
 #include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
+#include "train/model_kind.h"
 
 /* --split --limit --limit-tokens --special --max-length --batch. Goes with cs_group_corpus_form. */
 extern const cs_opt cs_group_model_text[];
+
+/* --attention --draws: what rows of a text see. */
+extern const cs_opt cs_group_attention[];
 
 typedef struct {
     const char *dir;
@@ -17,11 +20,18 @@ typedef struct {
     cs_model model;
     cs_tokenizer *tokenizer; /* NULL: DIR has none */
     cs_model_kind kind;
+    /* set by cs_args_attention, where it is by plans */
+    cs_objective objective;
+    cs_plan_file plans;
     /* set by cs_args_model_corpus */
     cs_corpus corpus;
     uint8_t *keep;             /* documents wanted */
     int64_t documents, tokens; /* of those */
 } cs_model_text;
+
+/* The backend of --device for models, in float or half precision; why there is no GPU is noted
+ * where --device asks for one. */
+cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out) CS_MUST_CHECK;
 
 /* Backend of --device (in float), configuration, weights and tokenizer of a directory, which are
  * remembered as inputs. */
@@ -30,16 +40,23 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 /* CS_ERR_USAGE names a model that has no hidden states: linear attention. */
 cs_status cs_model_text_has_states(const cs_model_text *t) CS_MUST_CHECK;
 
-/* A corpus in the model's tokens, and which of its documents are wanted. CS_ERR_INPUT when it is
- * text and the model has no tokenizer.json, or nothing is left. */
+/* --attention and --draws for this model: `auto` as it was trained or fine-tuned last, `plan` as it
+ * was pretrained. *out borrows the objective of `t`. CS_ERR_USAGE when the model does not say its
+ * plans, and for --draws that nothing would use; the plans of a file as cs_plan_file_read. */
+cs_status cs_args_attention(const cs_args *args, cs_model_text *t,
+                            cs_content_masks *out) CS_MUST_CHECK;
+
+/* A corpus in the model's tokens. CS_ERR_INPUT when it is text and the model has no
+ * tokenizer.json. */
+cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,
+                                cs_corpus *out) CS_MUST_CHECK;
+
+/* The same as the text of the model, and which of its documents are wanted. CS_ERR_INPUT also when
+ * nothing is left. */
 cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;
 
 /* The ids that --special puts around every piece: those of the tokenizer's post-processor. `auto`:
  * for masked models that were not trained by this program, which uses none. */
-typedef struct {
-    const int32_t *before, *after;
-    int64_t befores, afters;
-} cs_around;
 cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out) CS_MUST_CHECK;
 
 /* A list of layers, "all" (0..last) or "last", in fresh memory. */

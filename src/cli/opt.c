@@ -7,41 +7,41 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/args.h"
 #include "io/json.h"
 
 const cs_opt cs_opt_common[] = {
-    {"json", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Print the result as JSON.", false},
-    {"csv", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Print the result as CSV, one observation a row.",
-     false},
+    CS_FLAG("json", "Print the result as JSON."),
+    CS_FLAG("csv", "Print the result as CSV, one observation a row."),
+    CS_TEXTS("metric", "NAME", "Print the rows of this metric; may be given several times."),
+    CS_FLAG("all", "Print every row and column of the result, as files and --csv have them."),
     {"output", 'o', CS_OPT_TEXT, "DIR", NULL, 0, 0,
      "Write results and manifest.json into DIR, which is made.", false},
-    {"seed", 0, CS_OPT_INT, "N", "0", 0, 9.2e18, "Seed of everything random.", false},
-    {"threads", 0, CS_OPT_INT, "N", NULL, 1, 256,
-     "Number of threads; default: OMP_NUM_THREADS, else all cores.", false},
-    {"device", 0, CS_OPT_CHOICE, "cpu|cuda|cuda:N|auto", "auto", 0, 0,
-     "Where to compute. cuda (cuda:1 for the second one) fails where there is no GPU, and in "
-     "commands that have no use for one; auto runs and trains models on a GPU where there is one, "
-     "all else on the CPU.",
-     false},
-    {"config", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
-     "Read options from a JSON object {\"option\": value}; the command line wins.", false},
-    {"dry-run", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "Say what would be done, with an estimate of size and memory, and stop.", false},
-    {"resume", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "With -o: keep a finished result of the same program, options and inputs.", false},
-    {"force", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Overwrite existing results.", false},
+    CS_INT("seed", "N", "0", 0, 9.2e18, "Seed of everything random."),
+    CS_INT("threads", "N", NULL, 1, 256,
+           "Number of threads; default: OMP_NUM_THREADS, else all cores."),
+    CS_CHOICE(
+        "device", "cpu|cuda|cuda:N|auto", "auto",
+        "Where to compute. cuda (cuda:1 for the second one) fails where there is no GPU, and in "
+        "commands that have no use for one; auto runs and trains models on a GPU where there is "
+        "one, all else on the CPU."),
+    CS_TEXT("config", "FILE", NULL,
+            "Read options from a JSON object {\"option\": value}; the command line wins."),
+    CS_FLAG("dry-run", "Say what would be done, with an estimate of size and memory, and stop."),
+    CS_FLAG("resume", "With -o: keep a finished result of the same program, options and inputs."),
+    CS_FLAG("force", "Overwrite existing results."),
     {"quiet", 'q', CS_OPT_FLAG, NULL, NULL, 0, 0, "No notes and no progress on stderr.", false},
     {"help", 'h', CS_OPT_FLAG, NULL, NULL, 0, 0, "Show the command's help.", false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    {0},
 };
 
-bool cs_command_without(const cs_command *command, const char *option)
+bool cs_listed(const char *list, const char *name)
 {
-    size_t length = strlen(option);
-    for (const char *p = command->without; p && *p; p += strspn(p, " ")) {
-        size_t word = strcspn(p, " ");
-        if (word == length && memcmp(p, option, length) == 0) {
+    const size_t length = strlen(name);
+    for (const char *p = list; p && *p; p += strspn(p, " ,")) {
+        size_t word = strcspn(p, " ,");
+        if (word == length && memcmp(p, name, length) == 0) {
             return true;
         }
         p += word;
@@ -49,20 +49,23 @@ bool cs_command_without(const cs_command *command, const char *option)
     return false;
 }
 
-cs_status cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
+bool cs_command_without(const cs_command *command, const char *option)
 {
-    cs_status status = CS_OK;
+    return cs_listed(command->without, option);
+}
+
+void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
+{
     for (const cs_opt *const *group = command->groups; group && *group; ++group) {
-        for (const cs_opt *o = *group; o->name && status == CS_OK; ++o) {
-            status = visit(ctx, o, false);
+        for (const cs_opt *o = *group; o->name; ++o) {
+            visit(ctx, o, false);
         }
     }
-    for (const cs_opt *o = cs_opt_common; o->name && status == CS_OK; ++o) {
+    for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         if (!cs_command_without(command, o->name)) {
-            status = visit(ctx, o, true);
+            visit(ctx, o, true);
         }
     }
-    return status;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -112,6 +115,7 @@ static cs_status check_value(cs_opt_value *v, const char *text)
         return v->flag || strcmp(text, "false") == 0
                    ? CS_OK
                    : cs_fail(CS_ERR_USAGE, "%s takes no value, got '%s'", what, text);
+    case CS_OPT_NAME:
     case CS_OPT_TEXT:
         return *text ? CS_OK : cs_fail(CS_ERR_USAGE, "%s: the value is empty", what);
     }
@@ -121,18 +125,12 @@ static cs_status check_value(cs_opt_value *v, const char *text)
 static cs_status add_value(cs_opt_value *v, const char *text)
 {
     cs_status status = check_value(v, text);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     char **grown = cs_realloc(v->text, v->count + 1, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
+    if (!grown) return CS_ERR_MEMORY;
     v->text = grown;
     v->text[v->count] = cs_strdup(text);
-    if (!v->text[v->count]) {
-        return CS_ERR_MEMORY;
-    }
+    if (!v->text[v->count]) return CS_ERR_MEMORY;
     v->count += 1;
     return CS_OK;
 }
@@ -152,9 +150,7 @@ static cs_status give_value(cs_opt_value *v, const char *text)
 static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
 {
     const char **names = cs_alloc(args->values + 1, sizeof *names);
-    if (!names) {
-        return CS_ERR_MEMORY;
-    }
+    if (!names) return CS_ERR_MEMORY;
     for (int i = 0; i < args->values; ++i) {
         names[i] = args->value[i].opt->name;
     }
@@ -184,9 +180,7 @@ static cs_status refuse_option(const cs_args *args, const char *name)
 static cs_status add_positional(cs_args *args, const char *text)
 {
     char **grown = cs_realloc(args->positional, args->positionals + 1, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
+    if (!grown) return CS_ERR_MEMORY;
     args->positional = grown;
     args->positional[args->positionals] = cs_strdup(text);
     return args->positional[args->positionals++] ? CS_OK : CS_ERR_MEMORY;
@@ -241,9 +235,7 @@ static cs_status take_words(cs_args *args, int argc, char **argv)
         } else {
             status = add_positional(args, argv[i]);
         }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -301,9 +293,7 @@ static cs_status take_config(cs_args *args, const char *path)
 {
     json_t *config = NULL;
     cs_status status = cs_json_read(path, &config);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!json_is_object(config)) {
         status = cs_fail(CS_ERR_INPUT, "not a JSON object {\"option\": value}");
     }
@@ -334,22 +324,20 @@ static cs_status take_config(cs_args *args, const char *path)
 
 /* --- whole ------------------------------------------------------------------------------------ */
 
-static cs_status count_option(void *ctx, const cs_opt *opt, bool common)
+static void count_option(void *ctx, const cs_opt *opt, bool common)
 {
     (void)opt;
     (void)common;
     *(int *)ctx += 1;
-    return CS_OK;
 }
 
-static cs_status enter_option(void *ctx, const cs_opt *opt, bool common)
+static void enter_option(void *ctx, const cs_opt *opt, bool common)
 {
     cs_args *args = ctx;
     (void)common;
     assert(!cs_args_find(args, opt->name, strlen(opt->name)));
     args->value[args->values++] =
         (cs_opt_value){.opt = opt, .integer = INT64_MIN, .real = (double)NAN};
-    return CS_OK;
 }
 
 static cs_status set_fallbacks(cs_args *args)
@@ -369,9 +357,7 @@ static cs_status copy_words(cs_args *args, int argc, char **argv)
     args->argv = cs_calloc(argc, sizeof *args->argv);
     for (int i = 0; args->argv && i < argc; ++i) {
         args->argv[i] = cs_strdup(argv[i]);
-        if (!args->argv[i]) {
-            return CS_ERR_MEMORY;
-        }
+        if (!args->argv[i]) return CS_ERR_MEMORY;
         args->argc += 1;
     }
     return args->argv ? CS_OK : CS_ERR_MEMORY;
@@ -382,34 +368,23 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
     cs_status status = CS_OK;
     int options = 0;
     cs_args *args = cs_calloc(1, sizeof *args);
-    if (!args) {
-        return CS_ERR_MEMORY;
-    }
+    if (!args) return CS_ERR_MEMORY;
     args->command = command;
-    status = cs_opt_each(command, count_option, &options);
-    args->value = status == CS_OK ? cs_calloc(options, sizeof *args->value) : NULL;
+    cs_opt_each(command, count_option, &options);
+    args->value = cs_calloc(options, sizeof *args->value);
     if (!args->value) {
         status = CS_ERR_MEMORY;
         goto done;
     }
-    status = cs_opt_each(command, enter_option, args);
-    if (status == CS_OK) {
-        status = copy_words(args, argc, argv);
-    }
-    if (status == CS_OK) {
-        status = take_words(args, argc, argv);
-    }
+    cs_opt_each(command, enter_option, args);
+    status = copy_words(args, argc, argv);
+    if (status == CS_OK) status = take_words(args, argc, argv);
     bool help = status == CS_OK && cs_args_flag(args, "help");
-    if (status == CS_OK && !help) {
-        status = check_positionals(args);
-    }
+    if (status == CS_OK && !help) status = check_positionals(args);
     cs_opt_value *config = cs_args_find(args, "config", strlen("config"));
-    if (status == CS_OK && !help && config && config->count > 0) {
+    if (status == CS_OK && !help && config && config->count > 0)
         status = take_config(args, config->text[0]);
-    }
-    if (status == CS_OK) {
-        status = set_fallbacks(args);
-    }
+    if (status == CS_OK) status = set_fallbacks(args);
     if (status == CS_OK) {
         *out = args;
         args = NULL;

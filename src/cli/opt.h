@@ -10,8 +10,10 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
+#include "io/result.h"
 
 typedef enum {
     CS_OPT_FLAG,
@@ -19,7 +21,8 @@ typedef enum {
     CS_OPT_REAL,
     CS_OPT_TEXT,
     CS_OPT_CHOICE,
-    CS_OPT_SIZE /* bytes with K M G */
+    CS_OPT_NAME, /* one of the choices, or a longer text that the library reads */
+    CS_OPT_SIZE  /* bytes with K M G */
 } cs_opt_kind;
 
 /* As the least value of a real: all above 0, which messages write as "(0, ". */
@@ -36,6 +39,36 @@ typedef struct {
     bool repeated;        /* may be given several times */
 } cs_opt;
 
+/* Options without a letter that are given once; `fallback` is text, or NULL for none. */
+#define CS_FLAG(name, help)                                                                        \
+    {                                                                                              \
+        name, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, help, false                                        \
+    }
+#define CS_TEXT(name, argument, fallback, help)                                                    \
+    {                                                                                              \
+        name, 0, CS_OPT_TEXT, argument, fallback, 0, 0, help, false                                \
+    }
+#define CS_TEXTS(name, argument, help) /* may be given several times */                            \
+    {                                                                                              \
+        name, 0, CS_OPT_TEXT, argument, NULL, 0, 0, help, true                                     \
+    }
+#define CS_CHOICE(name, choices, fallback, help)                                                   \
+    {                                                                                              \
+        name, 0, CS_OPT_CHOICE, choices, fallback, 0, 0, help, false                               \
+    }
+#define CS_SIZE(name, argument, fallback, help)                                                    \
+    {                                                                                              \
+        name, 0, CS_OPT_SIZE, argument, fallback, 0, 0, help, false                                \
+    }
+#define CS_INT(name, argument, fallback, low, high, help)                                          \
+    {                                                                                              \
+        name, 0, CS_OPT_INT, argument, fallback, low, high, help, false                            \
+    }
+#define CS_REAL(name, argument, fallback, low, high, help)                                         \
+    {                                                                                              \
+        name, 0, CS_OPT_REAL, argument, fallback, low, high, help, false                           \
+    }
+
 typedef struct cs_args cs_args;
 
 typedef struct {
@@ -51,8 +84,21 @@ typedef struct {
                               are refused and not listed; NULL: it takes all of them */
     const char *continues; /* options that --resume may give other values than the finished run in
                               DIR had: the command then goes on from it. NULL: none */
+    const char *files;     /* of -o DIR that a run may write, parted by blanks, beside the manifest;
+                              NULL: they depend on the options, and the command claims them */
     bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
+    /* What of its table answers the question, on a terminal; --all shows all, files and --csv have
+     * all. Columns parted by blanks (NULL: those with something in them, but definitions), values
+     * of the column "metric" (NULL: all; --metric names others), and rows (0: all). */
+    const char *shown, *metrics;
+    int64_t most;
+    /* Rows of the record that stand there in place of its table, unless --all or --metric asks for
+     * that; NULL: it stands for itself. */
+    const cs_view *brief;
 } cs_command;
+
+/* Whether a name stands in a list of names parted by blanks or commas; NULL: an empty one. */
+bool cs_listed(const char *list, const char *name);
 
 /* Whether the command refuses this common option (cs_command.without). */
 bool cs_command_without(const cs_command *command, const char *option);
@@ -77,8 +123,22 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
                         cs_args **out) CS_MUST_CHECK;
 void cs_args_free(cs_args **held);
 
-/* The first option of the group that is given, NULL for none. */
+/* The first option that is given, NULL for none: of a group, of names parted by blanks. */
 const char *cs_args_given_of(const cs_args *args, const cs_opt *group);
+const char *cs_args_given_in(const cs_args *args, const char *names);
+
+/* CS_ERR_USAGE, "--NAME WHY", for the first of these names that is given. */
+cs_status cs_args_refuse(const cs_args *args, const char *names, const char *why) CS_MUST_CHECK;
+
+/* Whether a TEXT, CHOICE or NAME has this value. */
+bool cs_args_is(const cs_args *args, const char *name, const char *value);
+
+/* The number of a CHOICE's value among its choices, from 0. */
+int cs_args_choice(const cs_args *args, const char *name);
+
+/* The number that is given or the option's default, and `fallback` without either. */
+int64_t cs_args_int_or(const cs_args *args, const char *name, int64_t fallback);
+double cs_args_real_or(const cs_args *args, const char *name, double fallback);
 
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
  * those that were given, as an array. NULL when out of memory. */
@@ -96,19 +156,18 @@ cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUS
 cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
                             int64_t *count, int64_t **out) CS_MUST_CHECK;
 
-/* The name in the NULL-terminated list nearest to `text` in edit distance (transpositions count
- * one), NULL when none is near enough to be meant. */
-const char *cs_nearest_name(const char *text, const char *const *names);
+/* Takes the parts of a list parted by commas, one after the other, up to the first failure. */
+cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
+                        void *to) CS_MUST_CHECK;
 
-/* Generators from the same tables. A description is paragraphs parted by blank lines; a line that
- * starts with two spaces is set as it stands. cs_opt_overview is the program's own help. */
-cs_status cs_opt_help(const cs_command *command, char **out) CS_MUST_CHECK;
-cs_status cs_opt_overview(const cs_command *const *commands, char **out) CS_MUST_CHECK;
-cs_status cs_opt_man(const cs_command *const *commands,
-                     char **out) CS_MUST_CHECK; /* cospec.1, roff */
-cs_status cs_opt_completion(const cs_command *const *commands, char **out) CS_MUST_CHECK; /* bash */
-cs_status cs_opt_markdown(const cs_command *const *commands,
-                          char **out) CS_MUST_CHECK; /* docs/cli.md */
+/* Generators from the same tables, of a NULL-terminated list of commands. A description is
+ * paragraphs parted by blank lines; a line that starts with two spaces is set as it stands. */
+typedef void cs_opt_writer(const cs_command *const *commands, FILE *out);
+cs_opt_writer cs_opt_help;       /* of the first command alone */
+cs_opt_writer cs_opt_overview;   /* the program's own help */
+cs_opt_writer cs_opt_man;        /* cospec.1, roff */
+cs_opt_writer cs_opt_completion; /* bash */
+cs_opt_writer cs_opt_markdown;   /* docs/cli.md */
 
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
  * --resume --force --quiet --help. */

@@ -1,10 +1,181 @@
-/* The man page (man(7) macros), the bash completion and docs/cli.md from the option tables. */
-#include <stdlib.h>
+/* Text from the option tables: --help, wrapped at 80 columns, with the options in the order of
+ * their groups and the common ones last; the man page (man(7) macros), the bash completion and
+ * docs/cli.md. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/args.h"
-#include "cli/docs.h"
+#include "plan/objective.h"
 #include "version.h"
+
+enum { WIDTH = 80, OPTION_INDENT = 30 };
+
+static bool chooses(const cs_opt *o)
+{
+    return o->kind == CS_OPT_CHOICE || o->kind == CS_OPT_NAME;
+}
+
+/* The argument as the texts show it: a long list of choices is NAME, and stands in the help. */
+static const char *shown_argument(const cs_opt *o)
+{
+    enum { LONGEST = 40 };
+    return chooses(o) && strlen(o->argument) > LONGEST ? "NAME" : o->argument;
+}
+
+/* The help, with the choices when the form does not show them. */
+static void option_help(const cs_opt *o, char *text, size_t size)
+{
+    int used = snprintf(text, size, "%s", o->help);
+    if (!chooses(o) || shown_argument(o) == o->argument || used < 0 || (size_t)used >= size) {
+        return;
+    }
+    used += snprintf(text + used, size - (size_t)used, " One of ");
+    for (const char *p = o->argument; *p && (size_t)used + 3 < size; ++p) {
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s", *p == '|' ? ", " : (char[]){*p, 0});
+    }
+    (void)snprintf(text + used, size - (size_t)used, ".");
+}
+
+/* "-k, --rank N" */
+static void option_form(const cs_opt *o, char *form, size_t size)
+{
+    char letter[8] = "";
+    if (o->letter) {
+        (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    }
+    (void)snprintf(form, size, "%s--%s%s%s", letter, o->name, o->kind == CS_OPT_FLAG ? "" : " ",
+                   o->kind == CS_OPT_FLAG ? "" : shown_argument(o));
+}
+
+/* Words of text[0..length-1] from column `column` on, later lines indented. */
+static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
+{
+    const char *end = text + length;
+    bool first = true;
+    while (text < end) {
+        size_t word = 0;
+        while (text + word < end && text[word] != ' ' && text[word] != '\n') {
+            ++word;
+        }
+        if (word > 0) {
+            if (!first && column + 1 + (int)word > WIDTH) {
+                (void)fprintf(out, "\n%*s", indent, "");
+                column = indent;
+            } else if (!first) {
+                (void)fputc(' ', out);
+                ++column;
+            }
+            (void)fprintf(out, "%.*s", (int)word, text);
+            column += (int)word;
+            first = false;
+        }
+        text += word;
+        text += text < end;
+    }
+    (void)fputc('\n', out);
+}
+
+/* The first block of a description at or after `text`: a paragraph, or lines set as they stand.
+ * NULL at the end. */
+static const char *block_of(const char *text, size_t *length, bool *verbatim)
+{
+    while (*text == '\n') {
+        ++text;
+    }
+    if (!*text) {
+        return NULL;
+    }
+    *verbatim = strncmp(text, "  ", 2) == 0;
+    size_t n = 0;
+    while (text[n] && !(text[n] == '\n' && (text[n + 1] == '\n' || text[n + 1] == '\0' ||
+                                            (strncmp(text + n + 1, "  ", 2) == 0) != *verbatim))) {
+        ++n;
+    }
+    *length = n;
+    return text;
+}
+
+static void print_description(FILE *out, const char *text)
+{
+    size_t length = 0;
+    bool verbatim = false;
+    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
+        if (verbatim) {
+            (void)fprintf(out, "%.*s\n", (int)length, text);
+        } else {
+            wrap(out, text, length, 0, 0);
+        }
+        (void)fputc('\n', out);
+        text += length;
+    }
+}
+
+typedef struct {
+    FILE *out;
+    bool common; /* the heading of the common options is printed */
+    bool any;
+} help_list;
+
+static void print_option(void *ctx, const cs_opt *o, bool common)
+{
+    help_list *list = ctx;
+    if (common && !list->common) {
+        (void)fprintf(list->out, "%sCommon options:\n", list->any ? "\n" : "");
+        list->common = true;
+    } else if (!common && !list->any) {
+        (void)fprintf(list->out, "Options:\n");
+    }
+    list->any = true;
+    char form[160];
+    option_form(o, form, sizeof form);
+    int column = fprintf(list->out, "  %s%s", o->letter ? "" : "    ", form);
+    if (column + 2 > OPTION_INDENT) {
+        (void)fprintf(list->out, "\n%*s", OPTION_INDENT, "");
+    } else {
+        (void)fprintf(list->out, "%*s", OPTION_INDENT - column, "");
+    }
+    char text[1024];
+    option_help(o, text, sizeof text);
+    if (o->fallback) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, " [%s]", o->fallback);
+    }
+    wrap(list->out, text, strlen(text), OPTION_INDENT, OPTION_INDENT);
+}
+
+void cs_opt_help(const cs_command *const *one, FILE *out)
+{
+    const cs_command *command = *one;
+    int column = fprintf(out, "cospec %s: ", command->name);
+    wrap(out, command->summary, strlen(command->summary), column, column);
+    (void)fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
+                  command->positional ? " " : "", command->positional ? command->positional : "");
+    print_description(out, command->description);
+    help_list list = {.out = out};
+    cs_opt_each(command, print_option, &list);
+    if (command->examples) {
+        (void)fprintf(out, "\nExamples:\n");
+        for (const char *p = command->examples; *p;) {
+            size_t line = strcspn(p, "\n");
+            (void)fprintf(out, "  %.*s\n", (int)line, p);
+            p += line + (p[line] == '\n');
+        }
+    }
+}
+
+void cs_opt_overview(const cs_command *const *commands, FILE *out)
+{
+    (void)fprintf(out, "cospec: spectral theory of self-supervised pretraining\n\n"
+                       "Usage: cospec COMMAND [options]\n\nCommands:\n");
+    for (const cs_command *const *c = commands; *c; ++c) {
+        int column = fprintf(out, "  %-14s", (*c)->name);
+        wrap(out, (*c)->summary, strlen((*c)->summary), column, column);
+    }
+    (void)fprintf(out, "\n'cospec help COMMAND' shows a command's options and examples.\n");
+}
+
+/* --- documents ------------------------------------------------------------------------------- */
 
 static const char exit_codes[][2][80] = {
     {"0", "success"},
@@ -57,7 +228,7 @@ static void roff_description(FILE *out, const char *text)
 {
     size_t length = 0;
     bool verbatim = false;
-    while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
+    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
         (void)fputs(verbatim ? ".PP\n.nf\n" : ".PP\n", out);
         roff(out, text, length);
         (void)fputs(verbatim ? "\n.fi\n" : "\n", out);
@@ -68,7 +239,7 @@ static void roff_description(FILE *out, const char *text)
 static void roff_option(FILE *out, const cs_opt *o)
 {
     char text[1024];
-    cs_docs_option_help(o, text, sizeof text);
+    option_help(o, text, sizeof text);
     (void)fputs(".TP\n", out);
     if (o->letter) {
         (void)fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -78,7 +249,7 @@ static void roff_option(FILE *out, const cs_opt *o)
     (void)fputs("\\fR", out);
     if (o->kind != CS_OPT_FLAG) {
         (void)fputs(" \\fI", out);
-        roff_text(out, cs_docs_argument(o));
+        roff_text(out, shown_argument(o));
         (void)fputs("\\fR", out);
     }
     (void)fputc('\n', out);
@@ -91,15 +262,14 @@ static void roff_option(FILE *out, const cs_opt *o)
     (void)fputc('\n', out);
 }
 
-static cs_status roff_own_option(void *ctx, const cs_opt *o, bool common)
+static void roff_own_option(void *ctx, const cs_opt *o, bool common)
 {
     if (!common) {
         roff_option(ctx, o);
     }
-    return CS_OK;
 }
 
-static cs_status roff_command(FILE *out, const cs_command *c)
+static void roff_command(FILE *out, const cs_command *c)
 {
     (void)fprintf(out, ".SS \"cospec ");
     roff_text(out, c->name);
@@ -111,19 +281,16 @@ static cs_status roff_command(FILE *out, const cs_command *c)
     roff_text(out, c->summary);
     (void)fputs(".\n", out);
     roff_description(out, c->description);
-    cs_status status = cs_opt_each(c, roff_own_option, out);
+    cs_opt_each(c, roff_own_option, out);
     if (c->examples) {
         (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
         roff_text(out, c->examples);
         (void)fputs("\n.RE\n.fi\n", out);
     }
-    return status;
 }
 
-static cs_status write_man(const void *listed, FILE *out)
+void cs_opt_man(const cs_command *const *commands, FILE *out)
 {
-    const cs_command *const *commands = listed;
-    cs_status status = CS_OK;
     (void)fprintf(out,
                   ".TH COSPEC 1 \"\" \"cospec %s\" \"User Commands\"\n.SH NAME\n"
                   "cospec \\- spectral theory of self\\-supervised pretraining\n.SH SYNOPSIS\n"
@@ -135,8 +302,8 @@ static cs_status write_man(const void *listed, FILE *out)
              "singular value decomposition with certificates, and audits the theorems that speak "
              "about it.\n\nData go to standard output, everything else to standard error.");
     (void)fputs(".SH COMMANDS\n", out);
-    for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
-        status = roff_command(out, *c);
+    for (const cs_command *const *c = commands; *c; ++c) {
+        roff_command(out, *c);
     }
     (void)fputs(".SH \"COMMON OPTIONS\"\n", out);
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
@@ -153,36 +320,29 @@ static cs_status write_man(const void *listed, FILE *out)
         "$XDG_CACHE_HOME/cospec, else \\(ti/.cache/cospec.\n.TP\nOMP_NUM_THREADS\nDefault of "
         "\\-\\-threads.\n.TP\nTMPDIR\nDefault of \\-\\-scratch.\n",
         out);
-    return status;
-}
-
-cs_status cs_opt_man(const cs_command *const *commands, char **out)
-{
-    return cs_docs_text(write_man, commands, out);
 }
 
 /* --- bash completion -------------------------------------------------------------------------- */
 
-static cs_status completion_name(void *ctx, const cs_opt *o, bool common)
+static void completion_name(void *ctx, const cs_opt *o, bool common)
 {
     (void)common;
     (void)fprintf(ctx, " --%s", o->name);
-    return CS_OK;
 }
 
-static cs_status completion_choices(void *ctx, const cs_opt *o, bool common)
+static void completion_choices(void *ctx, const cs_opt *o, bool common)
 {
     FILE *out = ctx;
     (void)common;
     if (o->kind == CS_OPT_FLAG) {
-        return CS_OK;
+        return;
     }
     (void)fputs("            ", out);
     if (o->letter) {
         (void)fprintf(out, "-%c|", o->letter);
     }
     (void)fprintf(out, "--%s) words=", o->name);
-    if (o->kind == CS_OPT_CHOICE) {
+    if (o->kind == CS_OPT_CHOICE || o->kind == CS_OPT_NAME) {
         (void)fputc('"', out);
         for (const char *p = o->argument; *p; ++p) {
             (void)fputc(*p == '|' ? ' ' : *p, out);
@@ -192,7 +352,6 @@ static cs_status completion_choices(void *ctx, const cs_opt *o, bool common)
         (void)fprintf(out, " files=%d ;;\n",
                       strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
     }
-    return CS_OK;
 }
 
 /* The arguments that the command's synopsis spells out ("3.1|4.1|all"): capitals name a kind of
@@ -215,29 +374,23 @@ static void completion_arguments(FILE *out, const cs_command *c, const cs_comman
     }
 }
 
-static cs_status completion_command(FILE *out, const cs_command *c,
-                                    const cs_command *const *commands)
+static void completion_command(FILE *out, const cs_command *c, const cs_command *const *commands)
 {
     (void)fprintf(out, "        %s)\n            options=\"", c->name);
-    cs_status status = cs_opt_each(c, completion_name, out);
+    cs_opt_each(c, completion_name, out);
     (void)fputs("\"\n            arguments=\"", out);
     completion_arguments(out, c, commands);
     bool files = c->positional && (strstr(c->positional, "FILE") || strstr(c->positional, "DIR") ||
                                    strstr(c->positional, "MANIFEST"));
     (void)fprintf(out, "\" files=%d\n            case $previous in\n", files);
-    if (status == CS_OK) {
-        status = cs_opt_each(c, completion_choices, out);
-    }
+    cs_opt_each(c, completion_choices, out);
     (void)fputs("            *) case $current in -*) words=$options ;; '') words=\"$arguments "
                 "$options\" ;; *) words=$arguments ;; esac ;;\n            esac ;;\n",
                 out);
-    return status;
 }
 
-static cs_status write_completion(const void *listed, FILE *out)
+void cs_opt_completion(const cs_command *const *commands, FILE *out)
 {
-    const cs_command *const *commands = listed;
-    cs_status status = CS_OK;
     (void)fputs(
         "# bash completion for cospec, generated by 'cospec help --completion'\n_cospec()\n{\n"
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -248,8 +401,8 @@ static cs_status write_completion(const void *listed, FILE *out)
         (void)fprintf(out, "%s ", (*c)->name);
     }
     (void)fputs("--help --version\"\n    else\n        case ${COMP_WORDS[1]} in\n", out);
-    for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
-        status = completion_command(out, *c, commands);
+    for (const cs_command *const *c = commands; *c; ++c) {
+        completion_command(out, *c, commands);
     }
     (void)fputs("        esac\n    fi\n"
                 "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
@@ -258,12 +411,6 @@ static cs_status write_completion(const void *listed, FILE *out)
                 "< <(compgen -f -- \"$current\") ;; esac\n    fi\n}\n"
                 "complete -o filenames -F _cospec cospec\n",
                 out);
-    return status;
-}
-
-cs_status cs_opt_completion(const cs_command *const *commands, char **out)
-{
-    return cs_docs_text(write_completion, commands, out);
 }
 
 /* --- markdown --------------------------------------------------------------------------------- */
@@ -281,8 +428,8 @@ static void markdown_cell(FILE *out, const char *text)
 static void markdown_option(FILE *out, const cs_opt *o)
 {
     char form[160], text[1024];
-    cs_docs_option_form(o, form, sizeof form);
-    cs_docs_option_help(o, text, sizeof text);
+    option_form(o, form, sizeof form);
+    option_help(o, text, sizeof text);
     (void)fputs("| `", out);
     for (const char *p = form; *p; ++p) {
         (void)fputs(*p == '|' ? "\\|" : (char[]){*p, '\0'}, out);
@@ -299,7 +446,7 @@ typedef struct {
     bool headed;
 } markdown_list;
 
-static cs_status markdown_own_option(void *ctx, const cs_opt *o, bool common)
+static void markdown_own_option(void *ctx, const cs_opt *o, bool common)
 {
     markdown_list *list = ctx;
     if (!common) {
@@ -308,10 +455,9 @@ static cs_status markdown_own_option(void *ctx, const cs_opt *o, bool common)
         list->headed = true;
         markdown_option(list->out, o);
     }
-    return CS_OK;
 }
 
-static cs_status markdown_command(FILE *out, const cs_command *c)
+static void markdown_command(FILE *out, const cs_command *c)
 {
     (void)fprintf(out, "## cospec %s\n\n%s.\n\n```\ncospec %s%s%s [options]\n```\n\n", c->name,
                   c->summary, c->name, c->positional ? " " : "",
@@ -319,12 +465,12 @@ static cs_status markdown_command(FILE *out, const cs_command *c)
     const char *text = c->description;
     size_t length = 0;
     bool verbatim = false;
-    while (text && (text = cs_docs_block(text, &length, &verbatim)) != NULL) {
+    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
         (void)fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
         text += length;
     }
     markdown_list list = {.out = out};
-    cs_status status = cs_opt_each(c, markdown_own_option, &list);
+    cs_opt_each(c, markdown_own_option, &list);
     if (c->without) {
         (void)fprintf(out, "%sWithout the common options `%s`.\n", list.headed ? "\n" : "",
                       c->without);
@@ -333,13 +479,33 @@ static cs_status markdown_command(FILE *out, const cs_command *c)
         (void)fprintf(out, "\n```sh\n%s\n```\n", c->examples);
     }
     (void)fputc('\n', out);
-    return status;
 }
 
-static cs_status write_markdown(const void *listed, FILE *out)
+/* The rows of plan/objectives.h. */
+static void markdown_objectives(FILE *out)
 {
-    const cs_command *const *commands = listed;
-    cs_status status = CS_OK;
+    (void)fputs(
+        "\n## Objectives\n\nWhat `--objective` names, by plans (docs/theory.md), with the "
+        "options it takes beside `--event-weight` and `--empty-prefix`. `cospec train` takes "
+        "the values in the fifth column where none are given.\n\n"
+        "| objective | also | plans | options | in training | source |\n"
+        "|---|---|---|---|---|---|\n",
+        out);
+    for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
+        const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
+        const char *cell[] = {row->aliases, row->plans, row->takes, row->trained, row->source};
+        (void)fprintf(out, "| `%s` |", row->name);
+        for (size_t i = 0; i < sizeof cell / sizeof *cell; ++i) {
+            (void)fputc(' ', out);
+            markdown_cell(out, cell[i] ? cell[i] : "");
+            (void)fputs(" |", out);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+void cs_opt_markdown(const cs_command *const *commands, FILE *out)
+{
     (void)fputs("# Command line\n\nGenerated by `make docs` from the program's option tables.\n\n"
                 "Data go to standard output, everything else to standard error.\n\n"
                 "| exit code | meaning |\n|---|---|\n",
@@ -351,14 +517,9 @@ static cs_status write_markdown(const void *listed, FILE *out)
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         markdown_option(out, o);
     }
+    markdown_objectives(out);
     (void)fputc('\n', out);
-    for (const cs_command *const *c = commands; *c && status == CS_OK; ++c) {
-        status = markdown_command(out, *c);
+    for (const cs_command *const *c = commands; *c; ++c) {
+        markdown_command(out, *c);
     }
-    return status;
-}
-
-cs_status cs_opt_markdown(const cs_command *const *commands, char **out)
-{
-    return cs_docs_text(write_markdown, commands, out);
 }

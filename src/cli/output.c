@@ -1,30 +1,23 @@
 /* Results, notes and progress. Files come before standard output, so that a reader who goes away
- * costs no result; every byte of standard output is checked.
- *
- * A file written by a run is told from one that stood there before by inode and time of change (a
- * removed file's inode may be given out again). Limit: what a killed program leaves stays, and
- * --force overwrites it. */
+ * costs no result; every byte of standard output is checked. */
 #include "cli/output.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
-#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
+#include "cli/progress.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/rows.h"
+#include "io/path_hash.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 
@@ -38,42 +31,43 @@ static void clear_bar(void)
     }
 }
 
-static void draw_bar(void *ctx, const char *stage, int64_t done, int64_t total)
+/* A bar on a terminal, a line a minute elsewhere. */
+static void show_progress(void *ctx, const char *stage, int64_t done, int64_t total)
 {
-    enum { CELLS = 30, PERIOD_MS = 100 };
-    static int64_t shown;
+    enum { CELLS = 30 };
+    static cs_pace pace;
     (void)ctx;
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    bool last = total > 0 && done >= total;
-    if (last) {
+    struct timespec clock = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &clock);
+    const double now = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+    const bool terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
+    bool due = cs_pace_report(&pace, done, total, now, terminal ? 0.1 : 60);
+    if (ended) {
         clear_bar();
+    }
+    if (!due || ended) {
         return;
     }
-    if (ms - shown < PERIOD_MS) {
+    char text[160], cells[CELLS + 1];
+    cs_pace_text(&pace, stage, now, text, sizeof text);
+    if (!terminal) {
+        (void)fprintf(stderr, "%s\n", text);
         return;
     }
-    shown = ms;
-    char cells[CELLS + 1];
     int full = total > 0 ? (int)(CELLS * ((double)done / (double)total)) : 0;
     for (int i = 0; i < CELLS; ++i) {
         cells[i] = i < full ? '#' : '.';
     }
     cells[CELLS] = '\0';
-    if (total > 0) {
-        (void)fprintf(stderr, "\r\033[K[%s] %lld/%lld %s", cells, (long long)done, (long long)total,
-                      stage);
-    } else {
-        (void)fprintf(stderr, "\r\033[K%lld %s", (long long)done, stage);
-    }
+    (void)fprintf(stderr, "\r\033[K%s%s%s%s", total > 0 ? "[" : "", total > 0 ? cells : "",
+                  total > 0 ? "] " : "", text);
     bar_shown = true;
 }
 
 const cs_progress *cs_output_progress(const cs_args *args)
 {
-    static const cs_progress bar = {draw_bar, NULL};
-    return isatty(STDERR_FILENO) && !cs_args_flag(args, "quiet") ? &bar : NULL;
+    static const cs_progress shown = {show_progress, NULL};
+    return cs_args_flag(args, "quiet") ? NULL : &shown;
 }
 
 void cs_output_note(const cs_args *args, const char *format, ...)
@@ -89,137 +83,119 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
-static void look(cs_opt_output *output)
+void cs_output_warning(const cs_args *args, cs_item *warnings, char *text)
 {
-    struct stat st;
-    bool found = lstat(output->path, &st) == 0;
-    output->inode = found ? (uint64_t)st.st_ino : 0;
-    output->changed = found ? st.st_ctim : (struct timespec){0};
+    if (text) {
+        cs_output_note(args, "%s", text);
+    }
+    cs_item_take(warnings, NULL, text);
 }
 
-cs_status cs_output_begin(cs_args *args, const char *path)
-{
-    cs_opt_output *grown = cs_realloc(args->output, args->outputs + 1, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
-    args->output = grown;
-    cs_opt_output output = {.path = cs_strdup(path)};
-    if (!output.path) {
-        return CS_ERR_MEMORY;
-    }
-    look(&output);
-    args->output[args->outputs++] = output;
-    return CS_OK;
-}
+/* --- results ---------------------------------------------------------------------------------- */
 
-void cs_output_discard(cs_args *args)
-{
-    bool replaced = false;
-    for (int i = 0; i < args->outputs; ++i) {
-        const cs_opt_output *before = &args->output[i];
-        cs_opt_output now = {.path = before->path};
-        look(&now);
-        if (now.inode != before->inode || now.changed.tv_sec != before->changed.tv_sec ||
-            now.changed.tv_nsec != before->changed.tv_nsec) {
-            (void)unlink(now.path);
-            replaced = replaced || before->inode != 0;
-        }
-    }
-    const char *dir = replaced && !args->started ? cs_args_text(args, "output") : NULL;
-    char *manifest = dir ? cs_path_join(dir, "manifest.json") : NULL;
-    if (manifest) {
-        (void)unlink(manifest);
-    }
-    cs_free(manifest);
-}
+/* A result in every form that it has. */
+typedef struct {
+    json_t *json;
+    const cs_table *table, *brief; /* brief: what aligned text is a selection of */
+    const char *text;              /* as it stands, `size` bytes */
+    int64_t size;
+} forms;
 
-cs_status cs_output_path(cs_args *args, const char *file, char **out)
+static cs_status write_form(cs_args *args, const char *name, const char *suffix, const forms *f)
 {
-    const char *dir = cs_args_text(args, "output");
-    if (!dir) {
-        return cs_fail(CS_ERR_USAGE, "%s needs -o DIR", cs_args_command(args)->name);
-    }
-    cs_status status = cs_dir_make(dir);
-    char *path = status == CS_OK ? cs_path_join(dir, file) : NULL;
-    if (status == CS_OK) {
-        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
-    }
-    if (status != CS_OK) {
-        cs_free(path);
-        return status;
-    }
-    *out = path;
-    return CS_OK;
-}
-
-cs_status cs_output_claim(const cs_args *args, const char *file)
-{
-    const char *dir = cs_args_text(args, "output");
-    if (dir && cs_path_exists(dir) && !cs_path_is_dir(dir)) {
-        return cs_fail(CS_ERR_USAGE, "-o %s: no directory", dir);
-    }
-    if (!dir || cs_args_flag(args, "force") || cs_args_flag(args, "resume")) {
-        return CS_OK;
-    }
-    char *path = cs_path_join(dir, file);
-    if (!path) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = CS_OK;
-    if (cs_path_exists(path)) {
-        status = cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);
-    }
-    cs_free(path);
-    return status;
-}
-
-static cs_status write_form(cs_args *args, const char *name, const char *suffix, json_t *json,
-                            const cs_table *table)
-{
-    char *file = cs_format("%s%s", name, suffix), *path = NULL;
-    cs_status status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_output_path(args, file, &path);
-    }
-    if (status == CS_OK) {
-        status = json ? cs_json_write(path, json) : cs_table_write_csv(table, path);
-    }
-    cs_free(path);
+    const char *path = NULL;
+    char *file = cs_format("%s%s", name, suffix);
+    cs_status status = file ? cs_output_path(args, file, &path) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = f->json    ? cs_json_write(path, f->json)
+                 : f->table ? cs_table_write_csv(f->table, path)
+                            : cs_file_write(path, f->text, f->size);
     cs_free(file);
     return status;
 }
 
 /* Definitions are sentences, the same in many rows; a column of nothing tells nothing. */
-static bool for_the_eye(const cs_table *table, int column)
+static bool column_is_shown(const cs_args *args, const cs_table *table, int column)
 {
+    const char *shown = cs_args_command(args)->shown, *name = table->name[column];
     bool empty = table->rows > 0;
     for (int64_t r = 0; r < table->rows && empty; ++r) {
         empty = table->cell[r * table->columns + column][0] == '\0';
     }
-    return !empty && strcmp(table->name[column], "definition") != 0;
+    return cs_args_flag(args, "all") ||
+           (!empty && (shown ? cs_listed(shown, name) : strcmp(name, "definition") != 0));
 }
 
-static cs_status print_brief(const cs_table *table, FILE *out)
+/* Commands that print something else instead of rows have no --metric. */
+static bool metric_given(const cs_args *args)
 {
-    cs_table brief = {.rows = table->rows}; /* borrows names and cells */
+    return !cs_command_without(cs_args_command(args), "metric") && cs_args_given(args, "metric");
+}
+
+static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row)
+{
+    int metric = cs_table_column(table, "metric");
+    const char *metrics = cs_args_command(args)->metrics;
+    const char *name = metric >= 0 ? table->cell[row * table->columns + metric] : "";
+    if (metric_given(args)) {
+        for (int i = 0; i < cs_args_count(args, "metric"); ++i) {
+            if (strcmp(cs_args_text_at(args, "metric", i), name) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return cs_args_flag(args, "all") || metric < 0 || !metrics || cs_listed(metrics, name);
+}
+
+/* A metric that no row has. */
+static cs_status check_metrics(const cs_args *args, const cs_table *table)
+{
+    int metric = cs_table_column(table, "metric");
+    for (int i = 0; metric_given(args) && i < cs_args_count(args, "metric"); ++i) {
+        const char *name = cs_args_text_at(args, "metric", i);
+        bool found = false;
+        for (int64_t r = 0; r < table->rows && metric >= 0 && !found; ++r) {
+            found = strcmp(table->cell[r * table->columns + metric], name) == 0;
+        }
+        if (!found) {
+            return cs_fail(CS_ERR_USAGE, "--metric %s: the result has no such metric", name);
+        }
+    }
+    return CS_OK;
+}
+
+/* What of the table answers the question. */
+static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *out)
+{
+    cs_table brief = {0}; /* borrows names and cells */
+    const int64_t most = cs_args_flag(args, "all") ? 0 : cs_args_command(args)->most;
+    int64_t left_out = 0;
     int *from = cs_alloc(table->columns, sizeof *from);
     brief.name = cs_alloc(table->columns, sizeof *brief.name);
     brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
     cs_status status = from && brief.name && brief.cell ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = check_metrics(args, table);
     for (int c = 0; c < table->columns && status == CS_OK; ++c) {
-        if (for_the_eye(table, c)) {
+        if (column_is_shown(args, table, c)) {
             brief.name[brief.columns] = table->name[c];
             from[brief.columns++] = c;
         }
     }
-    for (int64_t i = 0; i < brief.rows * brief.columns && status == CS_OK; ++i) {
-        brief.cell[i] = table->cell[i / brief.columns * table->columns + from[i % brief.columns]];
+    for (int64_t r = 0; r < table->rows && status == CS_OK; ++r) {
+        if (!row_is_shown(args, table, r) || (most > 0 && brief.rows == most)) {
+            left_out += 1;
+            continue;
+        }
+        for (int c = 0; c < brief.columns; ++c) {
+            brief.cell[brief.rows * brief.columns + c] = table->cell[r * table->columns + from[c]];
+        }
+        brief.rows += 1;
     }
-    if (status == CS_OK) {
-        status = cs_table_print_text(&brief, out);
+    if (status == CS_OK) status = cs_table_print_text(&brief, out);
+    if (status == CS_OK && left_out > 0 && !metric_given(args)) {
+        cs_output_note(args, "%lld of %lld rows; --all shows every one", (long long)brief.rows,
+                       (long long)table->rows);
     }
     cs_free(from);
     cs_free(brief.name);
@@ -239,25 +215,8 @@ static cs_status close_memory(FILE *out, cs_status status)
     return status;
 }
 
-cs_status cs_output_show(cs_args *args, int count, const cs_table *const *table)
-{
-    assert(!args->shown);
-    cs_status status = CS_OK;
-    FILE *out = open_memstream(&args->shown, &args->shown_size);
-    if (!out) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
-    }
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        if (i > 0) {
-            (void)fputc('\n', out);
-        }
-        status = print_brief(table[i], out);
-    }
-    return close_memory(out, status);
-}
-
 /* Puts the form asked for into memory: standard output waits until the run is complete. */
-static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
+static cs_status set_printed(cs_args *args, const forms *f)
 {
     assert(!args->printed);
     cs_status status = CS_OK;
@@ -265,15 +224,14 @@ static cs_status set_printed(cs_args *args, json_t *json, const cs_table *table)
     if (!out) {
         return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
     }
-    bool as_csv = cs_args_flag(args, "csv");
-    if (cs_args_flag(args, "json") || (!table && !as_csv)) {
-        status = cs_json_print(out, json);
-    } else if (as_csv) {
-        status = cs_table_print_csv(table, out);
-    } else if (args->shown) {
-        (void)fwrite(args->shown, 1, args->shown_size, out);
+    if (cs_args_flag(args, "json")) {
+        status = cs_json_print(out, f->json);
+    } else if (cs_args_flag(args, "csv")) {
+        status = cs_table_print_csv(f->table, out);
+    } else if (f->text) {
+        (void)fwrite(f->text, 1, (size_t)f->size, out);
     } else {
-        status = print_brief(table, out);
+        status = f->table ? print_brief(args, f->brief, out) : cs_json_print(out, f->json);
     }
     return close_memory(out, status);
 }
@@ -289,67 +247,69 @@ cs_status cs_output_print(cs_args *args)
     return CS_OK;
 }
 
-cs_status cs_output_result(cs_args *args, const char *name, json_t *json, const cs_table *table)
+static cs_status set_result(cs_args *args, const char *name, const forms *f)
 {
-    if ((cs_args_flag(args, "json") && !json) || (cs_args_flag(args, "csv") && !table)) {
+    const bool csv = cs_args_flag(args, "csv") && !f->table;
+    if (csv || (cs_args_flag(args, "json") && !f->json)) {
         return cs_fail(CS_ERR_USAGE, "%s has no %s form", cs_args_command(args)->name,
-                       json ? "CSV" : "JSON");
+                       csv ? "CSV" : "JSON");
     }
     cs_status status = CS_OK;
     if (cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
-        args->result = cs_strdup(name);
-        status = args->result ? CS_OK : CS_ERR_MEMORY;
-        if (status == CS_OK && json) {
-            status = write_form(args, name, ".json", json, NULL);
-        }
-        if (status == CS_OK && table) {
-            status = write_form(args, name, ".csv", NULL, table);
-        }
+        const forms json = {.json = f->json}, table = {.table = f->table};
+        if (f->text)
+            status = write_form(args, name, ".txt", &(forms){.text = f->text, .size = f->size});
+        if (status == CS_OK && f->json) status = write_form(args, name, ".json", &json);
+        if (status == CS_OK && f->table) status = write_form(args, name, ".csv", &table);
     }
-    return status == CS_OK ? set_printed(args, json, table) : status;
+    return status == CS_OK ? set_printed(args, f) : status;
 }
 
-static cs_status write_text(cs_args *args, const char *name, const char *text, int64_t size)
+cs_item *cs_output_root(cs_args *args)
 {
-    char *file = cs_format("%s.txt", name), *path = NULL;
-    cs_status status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_output_path(args, file, &path);
+    args->record = args->record ? args->record : cs_result_new();
+    return cs_result_root(args->record);
+}
+
+cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
+{
+    json_t *json = NULL;
+    cs_table table = {0}, brief = {0};
+    const cs_view *other = cs_args_command(args)->brief;
+    other = view && !cs_args_flag(args, "all") && !metric_given(args) ? other : NULL;
+    args->result = cs_strdup(name);
+    cs_status status = args->result ? cs_result_json(args->record, &json) : CS_ERR_MEMORY;
+    if (status == CS_OK && view) status = cs_result_table(args->record, view, &table);
+    if (status == CS_OK && other) status = cs_result_table(args->record, other, &brief);
+    if (status == CS_OK)
+        status = set_result(args, name,
+                            &(forms){.json = json,
+                                     .table = view ? &table : NULL,
+                                     .brief = other ? &brief : &table});
+    json_decref(json);
+    cs_table_free(&table);
+    cs_table_free(&brief);
+    return status;
+}
+
+cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
+{
+    if (!cs_args_given(args, "output") || cs_args_flag(args, "dry-run")) {
+        return CS_OK;
     }
-    if (status == CS_OK) {
-        status = cs_file_write(path, text, size);
-    }
-    cs_free(path);
-    cs_free(file);
+    cs_table table = {0};
+    const char *path = NULL;
+    cs_status status = cs_result_table(args->record, view, &table);
+    if (status == CS_OK) status = cs_output_path(args, file, &path);
+    if (status == CS_OK) status = cs_table_write_csv(&table, path);
+    cs_table_free(&table);
     return status;
 }
 
 cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,
                          int64_t size)
 {
-    bool as_json = cs_args_flag(args, "json");
-    if ((as_json && !json) || cs_args_flag(args, "csv")) {
-        return cs_fail(CS_ERR_USAGE, "%s has no %s form", cs_args_command(args)->name,
-                       as_json ? "JSON" : "CSV");
-    }
-    cs_status status = CS_OK;
-    if (cs_args_given(args, "output")) {
-        status = write_text(args, name, text, size);
-        if (status == CS_OK && json) {
-            status = write_form(args, name, ".json", json, NULL);
-        }
-    }
-    if (status != CS_OK || as_json) {
-        return status == CS_OK ? set_printed(args, json, NULL) : status;
-    }
-    assert(!args->printed);
-    args->printed = malloc((size_t)size + 1); /* freed with free, as a stream's buffer is */
-    if (!args->printed) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
-    }
-    memcpy(args->printed, text, (size_t)size);
-    args->printed_size = (size_t)size;
-    return CS_OK;
+    return set_result(args, name, &(forms){.json = json, .text = text, .size = size});
 }
 
 cs_status cs_output_again(cs_args *args, const char *name)
@@ -360,13 +320,9 @@ cs_status cs_output_again(cs_args *args, const char *name)
     char *json_path = cs_format("%s/%s.json", dir, name);
     char *csv_path = cs_format("%s/%s.csv", dir, name);
     cs_status status = json_path && csv_path ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_path_exists(json_path)) {
-        status = cs_json_read(json_path, &json);
-    }
+    if (status == CS_OK && cs_path_exists(json_path)) status = cs_json_read(json_path, &json);
     bool has_table = csv_path && cs_path_exists(csv_path);
-    if (status == CS_OK && has_table) {
-        status = cs_table_read_csv(csv_path, &table);
-    }
+    if (status == CS_OK && has_table) status = cs_table_read_csv(csv_path, &table);
     bool as_json = cs_args_flag(args, "json"), as_csv = cs_args_flag(args, "csv");
     if (status == CS_OK && (as_json ? !json : as_csv ? !has_table : !json && !has_table)) {
         status =
@@ -374,9 +330,9 @@ cs_status cs_output_again(cs_args *args, const char *name)
                     "%s: the finished run has no %s.%s to print; --resume --force runs it anew",
                     dir, name, as_csv ? "csv" : "json");
     }
-    if (status == CS_OK) {
-        status = set_printed(args, json, has_table ? &table : NULL);
-    }
+    if (status == CS_OK)
+        status = set_printed(
+            args, &(forms){.json = json, .table = has_table ? &table : NULL, .brief = &table});
     json_decref(json);
     cs_table_free(&table);
     cs_free(json_path);
@@ -407,90 +363,6 @@ bool cs_output_is_refuted(const cs_args *args)
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
-/* Calls list_directory: as deep as the folders, which list_tree bounds.
- * NOLINTBEGIN(misc-no-recursion) */
-static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes);
-
-/* One line "<sha256>  <path below the root>" a file, in byte order of names. */
-static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t *bytes)
-{
-    struct dirent **entry = NULL;
-    int count = scandir(dir, &entry, NULL, alphasort);
-    if (count < 0) {
-        return cs_fail(CS_ERR_IO, "%s: %s", dir, strerror(errno));
-    }
-    cs_status status = CS_OK;
-    for (int i = 0; i < count; ++i) {
-        const char *name = entry[i]->d_name;
-        if (status == CS_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-            char *path = cs_path_join(dir, name);
-            (void)fprintf(list, "%d %s\n", depth, name);
-            status = path ? list_tree(list, path, depth + 1, bytes) : CS_ERR_MEMORY;
-            cs_free(path);
-        }
-        free(entry[i]);
-    }
-    free(entry);
-    return status;
-}
-
-static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes)
-{
-    enum { DEEPEST = 64 };
-    struct stat st;
-    cs_status status = cs_interrupt_check();
-    if (status != CS_OK) {
-        return status;
-    }
-    if (stat(path, &st) != 0) {
-        return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    }
-    if (S_ISDIR(st.st_mode)) {
-        return depth < DEEPEST
-                   ? list_directory(list, path, depth, bytes)
-                   : cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return CS_OK;
-    }
-    char hex[65];
-    status = cs_sha256_file(path, hex);
-    if (status == CS_OK) {
-        (void)fprintf(list, "%s\n", hex);
-        *bytes += st.st_size;
-    }
-    return status;
-}
-/* NOLINTEND(misc-no-recursion) */
-
-cs_status cs_output_hash(const char *path, char hex[65], int64_t *bytes)
-{
-    *bytes = 0;
-    if (!cs_path_is_dir(path)) {
-        struct stat st;
-        cs_status status = cs_sha256_file(path, hex);
-        *bytes = status == CS_OK && stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
-        return status;
-    }
-    char *text = NULL;
-    size_t size = 0;
-    FILE *list = open_memstream(&text, &size);
-    if (!list) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
-    }
-    cs_status status = list_tree(list, path, 0, bytes);
-    bool bad = ferror(list) != 0;
-    bad = fclose(list) != 0 || bad;
-    if (status == CS_OK && bad) {
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
-    }
-    if (status == CS_OK) {
-        cs_sha256(text, size, hex);
-    }
-    free(text);
-    return status;
-}
-
 cs_status cs_output_input(cs_args *args, const char *path)
 {
     for (int i = 0; i < args->inputs; ++i) {
@@ -499,12 +371,10 @@ cs_status cs_output_input(cs_args *args, const char *path)
         }
     }
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
+    if (!grown) return CS_ERR_MEMORY;
     args->input = grown;
     cs_opt_input input = {0};
-    cs_status status = cs_output_hash(path, input.sha256, &input.bytes);
+    cs_status status = cs_path_sha256(path, input.sha256, &input.bytes);
     if (status == CS_OK) {
         input.path = cs_strdup(path);
         status = input.path ? CS_OK : CS_ERR_MEMORY;
@@ -519,10 +389,15 @@ cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
     char *path = NULL, *name = NULL;
     cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK && (status = cs_rows_check_name(text, path)) == CS_OK) {
+    if (status == CS_OK && (status = cs_rows_check_name(text, path)) == CS_OK)
         status = cs_output_input(args, path);
-    }
     cs_free(path);
     cs_free(name);
     return status;
+}
+
+cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out)
+{
+    cs_status status = cs_output_input_rows(args, text);
+    return status == CS_OK ? cs_rows_open(text, out) : status;
 }

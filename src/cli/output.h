@@ -13,44 +13,62 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "cli/opt.h"
+#include "io/result.h"
+#include "io/rows.h"
 #include "io/table.h"
 
-/* Progress on stderr: a bar on a TTY, silent otherwise or under --quiet. Static lifetime; NULL when
- * silent. */
+/* Progress on stderr, with the time that is left: a bar on a terminal, a line a minute elsewhere.
+ * Static lifetime; NULL under --quiet. */
 const cs_progress *cs_output_progress(const cs_args *args);
 
 /* A line on stderr, unless --quiet. */
 void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
 
-/* Sets what is printed once the run is complete: `json` with --json, `table` as CSV with --csv,
- * else the table as aligned text, without its empty columns and its definitions, which files and
- * --csv keep; what cs_output_show set stands in its place. Either may be NULL when that form does
- * not exist (asking for it is CS_ERR_USAGE). With -o DIR writes DIR/<name>.json and DIR/<name>.csv
- * (refusing to overwrite without --force). Borrows both. Call it once: --resume prints the result
- * again from these files.
- */
-cs_status cs_output_result(cs_args *args, const char *name, json_t *json,
-                           const cs_table *table) CS_MUST_CHECK;
+/* A line of cs_format, which is taken over (NULL: out of memory), and the same in the list
+ * `warnings` of the record. */
+void cs_output_warning(const cs_args *args, cs_item *warnings, char *text);
 
-/* Tables that stand for the result on a terminal, one below the other, where its own is long;
- * called before cs_output_result. What --resume prints again is the result's own table. */
-cs_status cs_output_show(cs_args *args, int count, const cs_table *const *table) CS_MUST_CHECK;
+/* The record that the command fills: one a run, which args hold. NULL when memory is exhausted, as
+ * the functions of io/result.h take it. */
+cs_item *cs_output_root(cs_args *args);
+
+/* Sets what is printed once the run is complete: the record with --json; the table of `view` (NULL:
+ * it has none, and asking for it is CS_ERR_USAGE) as CSV with --csv, else the command's selection
+ * of that table as aligned text (cs_command.shown, brief). With -o DIR writes DIR/<name>.json and
+ * DIR/<name>.csv (refusing to overwrite without --force). Call it once: --resume prints the result
+ * again from these files. */
+cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view) CS_MUST_CHECK;
+
+/* Another table of the record, as DIR/<file>; nothing without -o. */
+cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view) CS_MUST_CHECK;
 
 /* The same for a result that is text as it stands, `size` bytes with their line ends: printed
- * unless
- * --json asks for `json` (NULL: it has none). With -o DIR writes DIR/<name>.txt, and <name>.json
- * when there is one. There is no CSV. For commands without --resume. */
+ * unless --json asks for `json` (NULL: it has none). With -o DIR writes DIR/<name>.txt, and
+ * <name>.json when there is one. There is no CSV. For commands without --resume. */
 cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,
                          int64_t size) CS_MUST_CHECK;
 
-/* Fails with CS_ERR_USAGE when DIR/<file> exists and neither --force nor --resume is given: called
- * before long work. */
-cs_status cs_output_claim(const cs_args *args, const char *file) CS_MUST_CHECK;
+/* Before the work: the files of -o DIR that the run may write (names parted by blanks), and the
+ * manifest. CS_ERR_USAGE when one exists and neither --force nor --resume is given, or when a
+ * symbolic link stands in its place. Makes DIR and locks it (not under --dry-run): CS_ERR_IO when
+ * another run has. Does nothing without -o. Those of cs_command.files are claimed already. */
+cs_status cs_output_claim(cs_args *args, const char *files) CS_MUST_CHECK;
+
+/* Writes into `dir` as if -o had named it. */
+cs_status cs_output_into(cs_args *args, const char *dir) CS_MUST_CHECK;
+
+/* Under --resume: what stands in DIR is of an earlier run of this command, though no manifest says
+ * so; its files are this run's too. */
+void cs_output_takes_over(cs_args *args);
+
+/* Gives the lock back, and removes a folder that was made for nothing. */
+void cs_output_release(cs_args *args);
 
 /* Remembers an input file or directory; its SHA-256 goes into the manifest. */
 cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
-/* The same of the file of FILE or FILE:NAME (io/rows.h). */
+/* The same of the file of FILE or FILE:NAME (io/rows.h); and its rows as well. */
 cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
+cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);
@@ -64,9 +82,9 @@ void cs_output_unfinished(cs_args *args);
  */
 void cs_output_elsewhere(cs_args *args);
 
-/* DIR/<file> in fresh memory, DIR made; CS_ERR_USAGE when -o is not given. The caller writes the
- * file: should the run fail afterwards, it is removed. */
-cs_status cs_output_path(cs_args *args, const char *file, char **out) CS_MUST_CHECK;
+/* DIR/<file>, claimed, which args hold (out NULL: it is not wanted yet); CS_ERR_USAGE when -o is
+ * not given. The caller writes the file: should the run fail afterwards, it is removed. */
+cs_status cs_output_path(cs_args *args, const char *file, const char **out) CS_MUST_CHECK;
 
 /* The same for a file at `path`, which a library function writes. */
 cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
@@ -85,7 +103,7 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds) CS_MUST_CHECK;
  * it stays until cs_output_manifest replaces it. -o is given, its folder made. */
 cs_status cs_output_start(cs_args *args) CS_MUST_CHECK;
 
-/* Prints what cs_output_result set; CS_ERR_IO when standard output does not take it. */
+/* Prints what cs_output_record set; CS_ERR_IO when standard output does not take it. */
 cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
 
 /* Removes the files that a failed run wrote. */

@@ -1,6 +1,5 @@
-/* Numbers and names from the command line. strtod and strtoll read the C locale's forms (the
- * program never sets another); what they leave unread, and what overflows, is an error here. Names:
- * optimal string alignment distance (Damerau 1964), quadratic in words of at most 64 letters. */
+/* Numbers and lists from the command line. strtod and strtoll read the C locale's forms (the
+ * program never sets another); what they leave unread, and what overflows, is an error here. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -108,52 +107,13 @@ done:
     return status;
 }
 
-enum { NAME_MAX_LENGTH = 64 };
-
-static int minimum(int a, int b)
+cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part), void *to)
 {
-    return a < b ? a : b;
-}
-
-static int edit_distance(const char *a, const char *b)
-{
-    int row[3][NAME_MAX_LENGTH + 1]; /* rows i-2, i-1, i of the table, by i mod 3 */
-    int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > NAME_MAX_LENGTH || n > NAME_MAX_LENGTH) {
-        return NAME_MAX_LENGTH;
+    char *copy = cs_strdup(list), *rest = copy;
+    cs_status status = copy ? CS_OK : CS_ERR_MEMORY;
+    while (status == CS_OK && rest) {
+        status = take(to, strsep(&rest, ","));
     }
-    for (int j = 0; j <= n; ++j) {
-        row[0][j] = j;
-    }
-    for (int i = 1; i <= m; ++i) {
-        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= n; ++j) {
-            int change = last[j - 1] + (a[i - 1] != b[j - 1]);
-            now[j] = minimum(change, minimum(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                now[j] = minimum(now[j], before[j - 2] + 1);
-            }
-        }
-    }
-    return row[m % 3][n];
-}
-
-const char *cs_nearest_name(const char *text, const char *const *names)
-{
-    const char *best = NULL;
-    int best_distance = NAME_MAX_LENGTH;
-    for (; *names; ++names) {
-        int distance = edit_distance(text, *names);
-        /* A word someone is still typing is near as well. */
-        if (strlen(text) >= 3 && strncmp(text, *names, strlen(text)) == 0) {
-            distance = 1;
-        }
-        if (distance < best_distance) {
-            best_distance = distance;
-            best = *names;
-        }
-    }
-    int length = (int)strlen(text);
-    return best_distance <= (length < 4 ? 1 : length < 9 ? 2 : 3) ? best : NULL;
+    cs_free(copy);
+    return status;
 }

@@ -2,16 +2,14 @@
 #ifndef CS_CLI_PROBE_OPTIONS_H
 #define CS_CLI_PROBE_OPTIONS_H
 
-#include "analysis/linear_probe.h"
+#include "analysis/trained/probe_runs.h"
 #include "cli/opt.h"
-#include "cli/probe_report.h"
 
 /* Labels, metrics, seeds and fits; what goes with a model and texts. */
 extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
 
-/* Everything of the first group that can be told before anything is read: few, seed and seeds
- * of *s, and *fit, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
-cs_status cs_args_probe(cs_args *args, cs_probe_study *s, cs_linear_probe_options *fit,
-                        double **penalty) CS_MUST_CHECK;
+/* Everything of the first group that can be told before anything is read: few, seed, seeds and fit
+ * of *s, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
+cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty) CS_MUST_CHECK;
 
 #endif

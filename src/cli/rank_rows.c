@@ -16,32 +16,18 @@ enum { DOCUMENT, PIECE, POSITION, TOKEN, FLAGS, ABOUT_COLUMNS, MASKED = 1, SPECI
 enum { MOST_TEXT = 1 << 30 };
 
 const cs_opt cs_group_rank_rows[] = {
-    {.name = "groups",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE.npy",
-     .help = "Group of each row (its document): n integers, or n rows of which the first column "
-             "counts, such as rows.npy of cospec features. Blocks hold whole groups. Default: rows "
-             "as they stand."},
-    {.name = "drop-rows",
-     .kind = CS_OPT_TEXT,
-     .argument = "FILE",
-     .help = "Rows to leave out: their numbers from 0 (FILE.npy of integers, or a text of one a "
-             "line), or n booleans in FILE.npy, true for a row to drop."},
-    {.name = "keep",
-     .kind = CS_OPT_CHOICE,
-     .argument = "all|masked|unmasked",
-     .fallback = "all",
-     .help = "Rows at [MASK] positions alone, or all but these; wants --groups rows.npy."},
-    {.name = "drop-special",
-     .kind = CS_OPT_FLAG,
-     .help = "Leave out rows of special tokens; wants --groups rows.npy."},
-    {.name = "drop-position",
-     .kind = CS_OPT_INT,
-     .argument = "P",
-     .low = 0,
-     .high = 2147483647,
-     .repeated = true,
-     .help = "Leave out rows at this position of their piece (from 0); wants --groups rows.npy."},
+    CS_TEXT("groups", "FILE.npy", NULL,
+            "Group of each row (its document): n integers, or n rows of which the first column "
+            "counts, such as rows.npy of cospec features. Blocks hold whole groups. Default: rows "
+            "as they stand."),
+    CS_TEXT("drop-rows", "FILE", NULL,
+            "Rows to leave out: their numbers from 0 (FILE.npy of integers, or a text of one a "
+            "line), or n booleans in FILE.npy, true for a row to drop."),
+    CS_CHOICE("keep", "all|masked|unmasked", "all",
+              "Rows at [MASK] positions alone, or all but these; wants --groups rows.npy."),
+    CS_FLAG("drop-special", "Leave out rows of special tokens; wants --groups rows.npy."),
+    {"drop-position", 0, CS_OPT_INT, "P", NULL, 0, 2147483647,
+     "Leave out rows at this position of their piece (from 0); wants --groups rows.npy.", true},
     {0},
 };
 
@@ -60,10 +46,9 @@ static cs_status drop_array(const char *path, int64_t rows, int32_t *block)
 {
     cs_array a = {0};
     cs_status status = cs_npy_read(path, 0, &a);
-    if (status == CS_OK && a.dtype == CS_BOOL && a.size != rows) {
+    if (status == CS_OK && a.dtype == CS_BOOL && a.size != rows)
         status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " booleans for %" PRId64 " rows", path,
                          a.size, rows);
-    }
     for (int64_t i = 0; i < a.size && status == CS_OK; ++i) {
         int64_t row = 0;
         status = cs_blame(cs_array_i64(&a, i, &row), "%s", path);
@@ -79,15 +64,12 @@ static cs_status drop_array(const char *path, int64_t rows, int32_t *block)
 
 static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
 {
-    char *text = NULL, *rest = NULL;
+    char *text = NULL;
     int64_t size, number = 0;
-    cs_status status = cs_file_read(path, MOST_TEXT, &text, &size);
-    char *line = text;
-    while (status == CS_OK && line && *line) {
-        rest = strchr(line, '\n');
-        if (rest) {
-            *rest++ = '\0';
-        }
+    cs_status status = cs_file_read_text(path, MOST_TEXT, &text, &size);
+    char *rest = text;
+    while (status == CS_OK && rest && *rest) {
+        char *line = strsep(&rest, "\n");
         ++number;
         size_t length = strlen(line);
         if (length > 0 && line[length - 1] == '\r') {
@@ -99,7 +81,6 @@ static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
         }
         status = status == CS_ERR_USAGE ? CS_ERR_INPUT : status; /* the file's fault */
         status = cs_blame(status, "%s:%" PRId64, path, number);
-        line = rest;
     }
     cs_free(text);
     return status;
@@ -112,9 +93,7 @@ static cs_status drop_rows(cs_args *args, int64_t rows, int32_t *block)
         return CS_OK;
     }
     cs_status status = cs_output_input(args, path);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     return cs_has_suffix(path, ".npy") ? drop_array(path, rows, block)
                                        : drop_text(path, rows, block);
 }
@@ -123,7 +102,7 @@ static cs_status drop_rows(cs_args *args, int64_t rows, int32_t *block)
 
 static bool wants_about(const cs_args *args)
 {
-    return strcmp(cs_args_text(args, "keep"), "all") != 0 || cs_args_flag(args, "drop-special") ||
+    return !cs_args_is(args, "keep", "all") || cs_args_flag(args, "drop-special") ||
            cs_args_given(args, "drop-position");
 }
 
@@ -146,9 +125,7 @@ static cs_status read_groups(cs_args *args, int64_t rows, cs_array *out)
                                  : CS_OK;
     }
     cs_status status = cs_output_input(args, path);
-    if (status == CS_OK) {
-        status = cs_npy_read(path, 0, out);
-    }
+    if (status == CS_OK) status = cs_npy_read(path, 0, out);
     if (status == CS_OK && (out->ndim < 1 || out->ndim > 2 || out->shape[0] != rows ||
                             (out->ndim == 2 && out->shape[1] < 1))) {
         status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " groups for %" PRId64 " rows", path,
@@ -170,9 +147,7 @@ static cs_status drop_by_kind(const cs_args *args, const cs_array *about, int64_
     for (int64_t k = 0; k < rows && wants_about(args); ++k) {
         int64_t flags = 0, position = 0;
         cs_status status = cs_array_i64(about, k * ABOUT_COLUMNS + FLAGS, &flags);
-        if (status == CS_OK) {
-            status = cs_array_i64(about, k * ABOUT_COLUMNS + POSITION, &position);
-        }
+        if (status == CS_OK) status = cs_array_i64(about, k * ABOUT_COLUMNS + POSITION, &position);
         if (status != CS_OK) {
             return cs_blame(status, "%s", cs_args_text(args, "groups"));
         }
@@ -239,9 +214,7 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
     int32_t *block = NULL;
     const int64_t wanted = *blocks;
     cs_status status = read_groups(args, rows, &groups);
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     *out = NULL;
     *kept = rows;
     *blocks = wanted < rows ? wanted : rows;

@@ -7,23 +7,20 @@
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "mpi/carrier.h"
+#include "dist/carrier.h"
 #include "version.h"
 
 const cs_opt cs_group_ranks[] = {
-    {"mpi", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "Share the work among the processes that mpirun has started (mpirun -n R cospec ...). "
-     "--threads is of each; default: the machine's threads shared among its processes.",
-     false},
-    {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    CS_FLAG("mpi",
+            "Share the work among the processes that mpirun has started (mpirun -n R cospec ...). "
+            "--threads is of each; default: the machine's threads shared among its processes."),
+    {0},
 };
 
 cs_status cs_ranks_join(cs_args *args, cs_comm *out)
 {
     cs_status status = cs_comm_open_mpi(out);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (out->rank > 0) {
         cs_output_elsewhere(args);
     }

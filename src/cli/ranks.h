@@ -6,8 +6,8 @@
 #ifndef CS_CLI_RANKS_H
 #define CS_CLI_RANKS_H
 
-#include "base/comm.h"
 #include "cli/opt.h"
+#include "dist/comm.h"
 
 /* --mpi */
 extern const cs_opt cs_group_ranks[];

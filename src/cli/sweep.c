@@ -62,9 +62,7 @@ static cs_status read_sweep(const char *what, const char *text, int64_t least, c
         status = read_part(what, axis->real, strsep(&rest, ":"), &part[i]);
     }
     cs_free(copy);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!(part[2] > 0.0)) {
         return cs_fail(CS_ERR_USAGE, "%s: the step of %s is not above 0", what, text);
     }
@@ -142,9 +140,7 @@ cs_status cs_sweep_of(const cs_args *args, cs_sweep *out)
             status = read_axis(text, i, &sweep.axis[i]);
         }
     }
-    if (status == CS_OK) {
-        status = count_points(&sweep);
-    }
+    if (status == CS_OK) status = count_points(&sweep);
     if (status == CS_OK) {
         *out = sweep;
     }

@@ -6,189 +6,128 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 
-#define GROUP_END                                                                                  \
-    {                                                                                              \
-        NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false                                        \
-    }
+const cs_opt cs_group_train_objective[] = {
+    {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear"), NULL, 0, 0,
+     "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
+     "mix:SHARE*NAME+SHARE*NAME(...); mae-lm: masked with a "
+     "decoder; linear: --arch linear under masked with the spectral loss. Parameters that are not "
+     "given are those of the table Objectives.",
+     false},
+    {0},
+};
 
 const cs_opt cs_group_train_task[] = {
-    {"objective", 0, CS_OPT_CHOICE,
-     "ar|masked|variable-masked|bernoulli-masked|diverse-ar|offset-ar|group-ar|permuted-ar|gvp|"
-     "file|mae-lm|linear",
-     NULL, 0, 0,
-     "The pretraining objective; mae-lm: masked with a decoder; linear: --arch linear under masked "
-     "with the spectral loss.",
-     false},
-    {"event-weight", 0, CS_OPT_CHOICE, "token|mask", "token", 0, 0,
-     "Whether every predicted token counts once, or every mask (its tokens share it).", false},
-    {"empty-prefix", 0, CS_OPT_CHOICE, "none|shared", "none", 0, 0,
-     "Whether the first token is predicted too, from nothing.", false},
-    {"offset-weights", 0, CS_OPT_TEXT, "uniform:T|power:A|mix:L", NULL, 0, 0,
-     "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the next token "
-     "and (1-L) spread evenly. Default: uniform:2.",
-     false},
-    {"segmentation", 0, CS_OPT_CHOICE, "fixed|random|mixed", NULL, 0, 0,
-     "gvp: how the K groups are cut. Default: mixed.", false},
-    {"plan-file", 0, CS_OPT_TEXT, "FILE", NULL, 0, 0,
-     "file: JSON with group plans and their probabilities (docs/formats.md, Plan files).", false},
-    {"keep", 0, CS_OPT_REAL, "P", "0", 0, 1, "Share of masked tokens left as they are (BERT: 0.1).",
-     false},
-    {"random", 0, CS_OPT_REAL, "P", "0", 0, 1,
-     "Share of masked tokens replaced by random ones (BERT: 0.1).", false},
-    {"delta", 0, CS_OPT_REAL, "P", "0", 0, 1,
-     "mae-lm: share of the [MASK]s that the encoder reads, 0 (MAE-LM) to 1 (masked).", false},
-    {"decoder-resets", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "mae-lm: where the encoder read a [MASK] the decoder starts from its own mask vector.", false},
-    {"misaligned", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "mae-lm: encoder positions count the tokens that are left.", false},
-    {"loss", 0, CS_OPT_CHOICE, "cross-entropy|spectral", NULL, 0, 0,
-     "The loss. Default: cross-entropy; --objective linear: spectral.", false},
-    {"spectral-factor", 0, CS_OPT_INT, "1|2", "2", 1, 2,
-     "Factor of the spectral loss's first term: 1 as printed in LA Eq. 1, 2 as corrected.", false},
-    GROUP_END,
+    CS_REAL("keep", "P", "0", 0, 1, "Share of masked tokens left as they are (BERT: 0.1)."),
+    CS_REAL("random", "P", "0", 0, 1,
+            "Share of masked tokens replaced by random ones (BERT: 0.1)."),
+    CS_REAL("delta", "P", "0", 0, 1,
+            "mae-lm: share of the [MASK]s that the encoder reads, 0 (MAE-LM) to 1 (masked)."),
+    CS_FLAG("decoder-resets",
+            "mae-lm: where the encoder read a [MASK] the decoder starts from its own mask vector."),
+    CS_FLAG("misaligned", "mae-lm: encoder positions count the tokens that are left."),
+    CS_CHOICE("loss", "cross-entropy|spectral", NULL,
+              "The loss. Default: cross-entropy; --objective linear: spectral."),
+    CS_INT("spectral-factor", "1|2", "2", 1, 2,
+           "Factor of the spectral loss's first term: 1 as printed in LA Eq. 1, 2 as corrected."),
+    {0},
 };
 
 const cs_opt cs_group_train_model[] = {
-    {"arch", 0, CS_OPT_CHOICE, "gpt2|roberta-prelayernorm|roberta|bert|linear", NULL, 0, 0,
-     "The architecture. Default: gpt2; roberta-prelayernorm for masked objectives. Any goes with "
-     "any objective: a fair comparison fixes it.",
-     false},
-    {"preset", 0, CS_OPT_CHOICE, "1m|4m|small|base|cramming|large", "1m", 0, 0,
-     "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
-     "Of linear: the width alone.",
-     false},
-    {"layers", 0, CS_OPT_INT, "N", NULL, 1, 1024, "Instead of the preset's.", false},
-    {"width", 0, CS_OPT_INT, "N", NULL, 1, 65536, "Instead of the preset's.", false},
-    {"heads", 0, CS_OPT_INT, "N", NULL, 1, 64, "Instead of the preset's.", false},
-    {"inner", 0, CS_OPT_INT, "N", NULL, 1, 1 << 20, "Inner width. Default: 4 times the width.",
-     false},
-    {"positions", 0, CS_OPT_INT, "N", NULL, 1, 1 << 24,
-     "Rows of the position table. Default: --max-length.", false},
-    {"post-norm", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "Norms after each sublayer, as in BERT and RoBERTa.", false},
-    {"no-bias", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "No biases: in linear layers, in norms, of the logits.", false},
-    {"untied", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "An output matrix of its own instead of the token table.", false},
-    {"activation", 0, CS_OPT_CHOICE, "gelu|gelu-tanh|relu", NULL, 0, 0,
-     "Between the two matrices of a layer. Default: gelu; gpt2: gelu-tanh.", false},
-    {"relative-buckets", 0, CS_OPT_INT, "N", "0", 0, 1 << 16,
-     "Relative position buckets, 0: none (MAE-LM: 32).", false},
-    {"relative-distance", 0, CS_OPT_INT, "N", "128", 1, 1 << 24,
-     "Distance from which on all positions share a bucket.", false},
-    {"dropout", 0, CS_OPT_REAL, "P", "0", 0, 0.99, "Of embeddings, attention and sublayers.",
-     false},
-    {"decoder-layers", 0, CS_OPT_INT, "N", NULL, 1, 64,
-     "A decoder of N layers under a masked objective. Default: none; mae-lm: a third of the "
-     "encoder's.",
-     false},
-    {"decoder-width", 0, CS_OPT_INT, "N", NULL, 1, 65536, "Default: the encoder's.", false},
-    {"decoder-heads", 0, CS_OPT_INT, "N", NULL, 1, 64, "Default: the encoder's.", false},
-    {"decoder-attention", 0, CS_OPT_CHOICE, "self|self-cross|causal-cross|cross", "self", 0, 0,
-     "What the decoder's layers attend to (MAE-LM, Table 2).", false},
-    {"pooling", 0, CS_OPT_CHOICE, "sum|mean", "mean", 0, 0,
-     "linear: whether the sum over pairs of tokens is divided by their number.", false},
-    {"init-from", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0,
-     "Start from the model in DIR (ours or Hugging Face's) instead of random values; its tokenizer "
-     "is used.",
-     false},
-    {"precision", 0, CS_OPT_CHOICE, "fp32|bf16", "fp32", 0, 0,
-     "Activations; bf16 needs a GPU. Parameters and moments are fp32.", false},
-    GROUP_END,
+    CS_CHOICE("arch", "gpt2|roberta-prelayernorm|roberta|bert|linear", NULL,
+              "The architecture. Default: gpt2; roberta-prelayernorm for masked objectives. Any "
+              "goes with any objective: a fair comparison fixes it."),
+    CS_CHOICE("preset", "1m|4m|small|base|cramming|large", "1m",
+              "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
+              "Of linear: the width alone."),
+    CS_INT("layers", "N", NULL, 1, 1024, "Instead of the preset's."),
+    CS_INT("width", "N", NULL, 1, 65536, "Instead of the preset's."),
+    CS_INT("heads", "N", NULL, 1, 64, "Instead of the preset's."),
+    CS_INT("inner", "N", NULL, 1, 1 << 20, "Inner width. Default: 4 times the width."),
+    CS_INT("positions", "N", NULL, 1, 1 << 24,
+           "Rows of the position table. Default: --max-length."),
+    CS_FLAG("post-norm", "Norms after each sublayer, as in BERT and RoBERTa."),
+    CS_FLAG("no-bias", "No biases: in linear layers, in norms, of the logits."),
+    CS_FLAG("untied", "An output matrix of its own instead of the token table."),
+    CS_CHOICE("activation", "gelu|gelu-tanh|relu", NULL,
+              "Between the two matrices of a layer. Default: gelu; gpt2: gelu-tanh."),
+    CS_INT("relative-buckets", "N", "0", 0, 1 << 16,
+           "Relative position buckets, 0: none (MAE-LM: 32)."),
+    CS_INT("relative-distance", "N", "128", 1, 1 << 24,
+           "Distance from which on all positions share a bucket."),
+    CS_REAL("dropout", "P", "0", 0, 0.99, "Of embeddings, attention and sublayers."),
+    CS_INT("decoder-layers", "N", NULL, 1, 64,
+           "A decoder of N layers under a masked objective. Default: none; mae-lm: a third of the "
+           "encoder's."),
+    CS_INT("decoder-width", "N", NULL, 1, 65536, "Default: the encoder's."),
+    CS_INT("decoder-heads", "N", NULL, 1, 64, "Default: the encoder's."),
+    CS_CHOICE("decoder-attention", "self|self-cross|causal-cross|cross", "self",
+              "What the decoder's layers attend to (MAE-LM, Table 2)."),
+    CS_CHOICE("pooling", "sum|mean", "mean",
+              "linear: whether the sum over pairs of tokens is divided by their number."),
+    CS_TEXT("init-from", "DIR", NULL,
+            "Start from the model in DIR (ours or Hugging Face's) instead of random values; its "
+            "tokenizer is used."),
+    CS_CHOICE("precision", "fp32|bf16", "fp32",
+              "Activations; bf16 needs a GPU. Parameters and moments are fp32."),
+    {0},
 };
 
 const cs_opt cs_group_train_recipe[] = {
-    {"max-length", 0, CS_OPT_INT, "L", "128", 1, 1 << 20,
-     "Documents are cut into pieces of at most L tokens.", false},
-    {"pack", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "Join documents, an end token after each, and cut into blocks of L; else one document a "
-     "sequence.",
-     false},
-    {"by-length", 0, CS_OPT_FLAG, NULL, NULL, 0, 0,
-     "Micro-batches of sequences of like lengths: less padding, but steps are no longer drawn "
-     "independently of length.",
-     false},
-    {"batch", 0, CS_OPT_INT, "N", "64", 1, 1 << 20, "Sequences a micro-batch.", false},
-    {"accumulate", 0, CS_OPT_INT, "N", "1", 1, UINT16_MAX, "Micro-batches a step.", false},
-    {"steps", 0, CS_OPT_INT, "N", "1000", 1, UINT32_MAX, "Updates.", false},
-    {"epochs", 0, CS_OPT_REAL, "E", NULL, 1e-9, 1e9, "Instead of --steps: passes over the text.",
-     false},
-    {"lr", 0, CS_OPT_REAL, "RATE", "1e-3", 0, 1e30, "Peak learning rate.", false},
-    {"schedule", 0, CS_OPT_CHOICE, "one-cycle|cosine|linear|constant", "one-cycle", 0, 0,
-     "The learning rate after the warm-up.", false},
-    {"warmup", 0, CS_OPT_INT, "N", NULL, 0, 1e12,
-     "Steps of rising rate. Default: half of all; cosine and linear: 8 %; constant: 0.", false},
-    {"final-share", 0, CS_OPT_REAL, "P", "0", 0, 1, "The last learning rate over the peak.", false},
-    {"beta1", 0, CS_OPT_REAL, "B", "0.9", 0, 0.999999999, "AdamW.", false},
-    {"beta2", 0, CS_OPT_REAL, "B", "0.98", 0, 0.999999999, "AdamW.", false},
-    {"adam-eps", 0, CS_OPT_REAL, "EPS", "1e-12", 0, 1, "AdamW.", false},
-    {"weight-decay", 0, CS_OPT_REAL, "P", "0.01", 0, 1000,
-     "Decoupled; on matrices, not on biases and norms.", false},
-    {"clip", 0, CS_OPT_REAL, "NORM", "0.5", 0, 1e30, "Largest gradient norm, 0: any.", false},
-    {"log-every", 0, CS_OPT_INT, "N", "10", 0, 1e12, "Steps between rows of log.csv.", false},
-    {"eval-every", 0, CS_OPT_INT, "N", "100", 0, 1e12,
-     "Steps between evaluations on held-out documents.", false},
-    {"eval-batches", 0, CS_OPT_INT, "N", "16", 0, 1e6, "Batches of an evaluation.", false},
-    {"save-every", 0, CS_OPT_INT, "N", "500", 0, 1e12, "Steps between checkpoints.", false},
-    {"bad-limit", 0, CS_OPT_INT, "N", "20", 1, 1e12,
-     "Stop after so many steps in a row whose gradient is not finite.", false},
-    {"time-limit", 0, CS_OPT_REAL, "SECONDS", "0", 0, 1e9,
-     "Stop with a checkpoint after so long; 0: no limit.", false},
-    GROUP_END,
+    CS_INT("max-length", "L", "128", 1, 1 << 20,
+           "Documents are cut into pieces of at most L tokens."),
+    CS_FLAG(
+        "pack",
+        "Join documents, an end token after each, and cut into blocks of L; else one document a "
+        "sequence."),
+    CS_FLAG(
+        "by-length",
+        "Micro-batches of sequences of like lengths: less padding, but steps are no longer drawn "
+        "independently of length."),
+    CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch."),
+    CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches a step."),
+    CS_INT("steps", "N", "1000", 1, UINT32_MAX, "Updates."),
+    CS_REAL("epochs", "E", NULL, 1e-9, 1e9, "Instead of --steps: passes over the text."),
+    CS_REAL("lr", "RATE", "1e-3", 0, 1e30, "Peak learning rate."),
+    CS_CHOICE("schedule", "one-cycle|cosine|linear|constant", "one-cycle",
+              "The learning rate after the warm-up."),
+    CS_INT("warmup", "N", NULL, 0, 1e12,
+           "Steps of rising rate. Default: half of all; cosine and linear: 8 %; constant: 0."),
+    CS_REAL("final-share", "P", "0", 0, 1, "The last learning rate over the peak."),
+    CS_REAL("beta1", "B", "0.9", 0, 0.999999999, "AdamW."),
+    CS_REAL("beta2", "B", "0.98", 0, 0.999999999, "AdamW."),
+    CS_REAL("adam-eps", "EPS", "1e-12", 0, 1, "AdamW."),
+    CS_REAL("weight-decay", "P", "0.01", 0, 1000,
+            "Decoupled; on matrices, not on biases and norms."),
+    CS_REAL("clip", "NORM", "0.5", 0, 1e30, "Largest gradient norm, 0: any."),
+    CS_INT("log-every", "N", "10", 0, 1e12, "Steps between rows of log.csv."),
+    CS_INT("eval-every", "N", "100", 0, 1e12, "Steps between evaluations on held-out documents."),
+    CS_INT("eval-batches", "N", "16", 0, 1e6, "Batches of an evaluation."),
+    CS_INT("save-every", "N", "500", 0, 1e12, "Steps between checkpoints."),
+    CS_INT("bad-limit", "N", "20", 1, 1e12,
+           "Stop after so many steps in a row whose gradient is not finite."),
+    CS_REAL("time-limit", "SECONDS", "0", 0, 1e9,
+            "Stop with a checkpoint after so long; 0: no limit."),
+    {0},
 };
 
 /* --- task --------------------------------------------------------------------------------------*/
 
-/* An objective as users name it, what it stands for, and what its parameters are where none are
- * given. */
-typedef struct {
-    const char *name, *objective, *arch;
-    const char *const *defaults;
-} kind;
-
-static const char *const ratio15[] = {"mask-ratio", "0.15", NULL};
-static const char *const ratio1530[] = {"mask-ratio", "0.15:0.3", NULL};
-static const char *const ahead2[] = {"t", "2", NULL};
-static const char *const uniform2[] = {"offset-weights", "uniform:2", NULL};
-static const char *const mixed2[] = {"segmentation", "mixed", "groups", "2", NULL};
-
-static const kind kinds[] = {
-    {"ar", "ar", "gpt2", NULL},
-    {"masked", "masked", "roberta-prelayernorm", ratio15},
-    {"variable-masked", "variable-masked", "roberta-prelayernorm", ratio1530},
-    {"bernoulli-masked", "bernoulli-masked", "roberta-prelayernorm", ratio15},
-    {"diverse-ar", "diverse-ar", "gpt2", ahead2},
-    {"offset-ar", "offset-ar", "gpt2", uniform2},
-    {"group-ar", "group-ar", "gpt2", ahead2},
-    {"permuted-ar", "permuted-ar", "gpt2", NULL},
-    {"gvp", "gvp", "gpt2", mixed2},
-    {"file", "file", "gpt2", NULL},
-    {"mae-lm", "masked", "roberta-prelayernorm", ratio15},
-    {"linear", "masked", "linear", ratio15},
-};
-
-static cs_status find_kind(const cs_args *args, const kind **out)
+/* mae-lm and linear name a model too; both are trained as masked. */
+static bool is_objective(const cs_args *args, const char *name)
 {
-    const char *name = cs_args_text(args, "objective");
-    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; ++i) {
-        if (strcmp(kinds[i].name, name) == 0) {
-            *out = &kinds[i];
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "train needs --objective NAME");
+    const char *given = cs_args_text(args, "objective");
+    return given && strcmp(given, name) == 0;
 }
 
 static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_task *task)
 {
-    const kind *k = NULL;
-    cs_status status = find_kind(args, &k);
-    if (status == CS_OK) {
-        /* --unmasked and --mask-ratio say the same thing. */
-        bool counted = cs_args_given(args, "unmasked");
-        status = cs_args_objective_named(args, k->objective, counted ? NULL : k->defaults, file,
-                                         &task->objective);
+    const char *spec = cs_args_text(args, "objective");
+    if (!spec) {
+        return cs_fail(CS_ERR_USAGE, "train needs --objective NAME");
     }
+    bool names_model = is_objective(args, "mae-lm") || is_objective(args, "linear");
+    cs_status status =
+        cs_args_trained_objective(args, names_model ? "masked" : spec, file, &task->objective);
     task->keep = cs_args_real(args, "keep");
     task->random = cs_args_real(args, "random");
     task->delta = cs_args_real(args, "delta");
@@ -200,8 +139,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_task *task
 static cs_loss loss_of(const cs_args *args)
 {
     const char *loss = cs_args_text(args, "loss");
-    bool spectral = loss ? strcmp(loss, "spectral") == 0
-                         : strcmp(cs_args_text(args, "objective"), "linear") == 0;
+    bool spectral = loss ? strcmp(loss, "spectral") == 0 : is_objective(args, "linear");
     return spectral ? CS_LOSS_SPECTRAL : CS_LOSS_CROSS_ENTROPY;
 }
 
@@ -209,15 +147,10 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
 {
     cs_train_options o = cs_train_defaults();
     cs_status status = set_task(args, file, &o.task);
-    if (status == CS_OK) {
-        status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.schedule);
-    }
-    if (status == CS_OK && cs_args_given(args, "steps") && cs_args_given(args, "epochs")) {
+    if (status == CS_OK) status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.schedule);
+    if (status == CS_OK && cs_args_given(args, "steps") && cs_args_given(args, "epochs"))
         status = cs_fail(CS_ERR_USAGE, "--steps and --epochs are given together");
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     o.loss = loss_of(args);
     if (o.loss != CS_LOSS_SPECTRAL && cs_args_given(args, "spectral-factor")) {
         return cs_fail(CS_ERR_USAGE, "--spectral-factor goes with --loss spectral");
@@ -231,7 +164,7 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
     o.by_length = cs_args_flag(args, "by-length");
     o.learning_rate = cs_args_real(args, "lr");
     o.final_share = cs_args_real(args, "final-share");
-    o.warmup = cs_args_given(args, "warmup") ? cs_args_int(args, "warmup") : -1;
+    o.warmup = cs_args_int_or(args, "warmup", -1);
     o.beta1 = cs_args_real(args, "beta1");
     o.beta2 = cs_args_real(args, "beta2");
     o.adam_eps = cs_args_real(args, "adam-eps");
@@ -253,70 +186,48 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
 
 /* --- model -------------------------------------------------------------------------------------*/
 
-static int64_t given_or(const cs_args *args, const char *name, int64_t fallback)
-{
-    return cs_args_given(args, name) ? cs_args_int(args, name) : fallback;
-}
-
 static void set_sizes(const cs_args *args, const cs_train_options *options, bool linear,
                       cs_model_config *c)
 {
-    c->layers = given_or(args, "layers", linear ? 1 : c->layers);
-    c->width = given_or(args, "width", c->width);
-    c->heads = given_or(args, "heads", linear ? 1 : c->heads);
-    c->inner = given_or(args, "inner", 4 * c->width);
-    c->positions = given_or(args, "positions", options->length);
+    c->layers = cs_args_int_or(args, "layers", linear ? 1 : c->layers);
+    c->width = cs_args_int_or(args, "width", c->width);
+    c->heads = cs_args_int_or(args, "heads", linear ? 1 : c->heads);
+    c->inner = cs_args_int_or(args, "inner", 4 * c->width);
+    c->positions = cs_args_int_or(args, "positions", options->length);
 }
 
 static cs_status set_decoder(const cs_args *args, cs_model_config *c)
 {
-    static const char *const names[] = {"self", "self-cross", "causal-cross", "cross"};
-    static const char *const needs[] = {"decoder-width", "decoder-heads", "decoder-attention"};
-    bool mae = strcmp(cs_args_text(args, "objective"), "mae-lm") == 0;
+    bool mae = is_objective(args, "mae-lm");
     int64_t third = c->layers / 3 > 0 ? c->layers / 3 : 1;
     cs_decoder_config *d = &c->decoder;
-    d->layers = given_or(args, "decoder-layers", mae ? third : 0);
-    for (size_t i = 0; d->layers == 0 && i < sizeof needs / sizeof *needs; ++i) {
-        if (cs_args_given(args, needs[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s goes with --objective mae-lm or --decoder-layers",
-                           needs[i]);
-        }
-    }
+    d->layers = cs_args_int_or(args, "decoder-layers", mae ? third : 0);
     if (d->layers == 0) {
-        return CS_OK;
+        return cs_args_refuse(args, "decoder-width decoder-heads decoder-attention",
+                              "goes with --objective mae-lm or --decoder-layers");
     }
-    d->width = given_or(args, "decoder-width", c->width);
-    d->heads = given_or(args, "decoder-heads", c->heads);
+    d->width = cs_args_int_or(args, "decoder-width", c->width);
+    d->heads = cs_args_int_or(args, "decoder-heads", c->heads);
     d->inner = 4 * d->width;
-    for (int i = 0; i < 4; ++i) {
-        if (strcmp(cs_args_text(args, "decoder-attention"), names[i]) == 0) {
-            d->attention = (cs_decoder_attention)i;
-        }
-    }
+    d->attention = (cs_decoder_attention)cs_args_choice(args, "decoder-attention");
     return CS_OK;
 }
 
 /* `linear` has no bias, no tie and no activation to choose. */
 static cs_status set_choices(const cs_args *args, cs_model_config *c)
 {
-    static const char *const names[] = {"no-bias", "untied", "activation"};
-    static const struct {
-        const char *name;
-        cs_activation act;
-    } acts[] = {{"gelu", CS_ACT_GELU_ERF}, {"gelu-tanh", CS_ACT_GELU_TANH}, {"relu", CS_ACT_RELU}};
-    for (size_t i = 0; c->arch == CS_ARCH_LINEAR && i < sizeof names / sizeof *names; ++i) {
-        if (cs_args_given(args, names[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s goes with any --arch but linear", names[i]);
-        }
+    static const cs_activation act[] = {CS_ACT_GELU_ERF, CS_ACT_GELU_TANH, CS_ACT_RELU};
+    if (c->arch == CS_ARCH_LINEAR) {
+        cs_status status =
+            cs_args_refuse(args, "no-bias untied activation", "goes with any --arch but linear");
+        if (status != CS_OK) return status;
     }
     if (cs_args_flag(args, "no-bias")) {
         c->bias = c->head_bias = false;
     }
     c->tied = c->tied && !cs_args_flag(args, "untied");
-    for (size_t i = 0; cs_args_given(args, "activation") && i < sizeof acts / sizeof *acts; ++i) {
-        if (strcmp(cs_args_text(args, "activation"), acts[i].name) == 0) {
-            c->act = acts[i].act;
-        }
+    if (cs_args_given(args, "activation")) {
+        c->act = act[cs_args_choice(args, "activation")];
     }
     return CS_OK;
 }
@@ -325,31 +236,23 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
 {
     cs_model_config c = {0};
     cs_arch arch = CS_ARCH_GPT2;
-    const kind *k = NULL;
     const char *name = cs_args_text(args, "arch");
-    cs_status status = find_kind(args, &k);
-    if (status == CS_OK) {
-        status = cs_arch_by_name(name ? name : k->arch, &arch);
-    }
-    if (status == CS_OK) {
-        status = cs_model_preset(cs_args_text(args, "preset"), &c);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_objective_reading reads = cs_objective_reads(&options->task.objective);
+    const char *usual = is_objective(args, "linear") ? "linear"
+                        : reads == CS_READS_MASKS    ? "roberta-prelayernorm"
+                                                     : "gpt2";
+    cs_status status = cs_arch_by_name(name ? name : usual, &arch);
+    if (status == CS_OK) status = cs_model_preset(cs_args_text(args, "preset"), &c);
+    if (status != CS_OK) return status;
     set_sizes(args, options, arch == CS_ARCH_LINEAR, &c);
-    if ((status = set_decoder(args, &c)) != CS_OK) {
-        return status;
-    }
+    if ((status = set_decoder(args, &c)) != CS_OK) return status;
     cs_model_config_default(arch, &c);
-    if ((status = set_choices(args, &c)) != CS_OK) {
-        return status;
-    }
+    if ((status = set_choices(args, &c)) != CS_OK) return status;
     c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");
     c.relative_buckets = cs_args_int(args, "relative-buckets");
     c.relative_distance = c.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
     c.dropout = c.attention_dropout = c.embed_dropout = cs_args_real(args, "dropout");
-    c.pooling = strcmp(cs_args_text(args, "pooling"), "sum") == 0 ? 0 : 2;
+    c.pooling = cs_args_is(args, "pooling", "sum") ? 0 : 2;
     if (arch != CS_ARCH_LINEAR && cs_args_given(args, "pooling")) {
         return cs_fail(CS_ERR_USAGE, "--pooling goes with --arch linear");
     }

@@ -7,8 +7,8 @@
 #include "plan/plan_file.h"
 #include "train/trainer.h"
 
-/* --objective (with mae-lm and linear), its parameters but for those of cs_group_plan_numbers,
- * --keep --random. */
+/* --objective with mae-lm and linear; --keep ... --loss. */
+extern const cs_opt cs_group_train_objective[];
 extern const cs_opt cs_group_train_task[];
 
 /* --arch --preset and sizes, --init-from. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/builder_private.h"
+#include "cooc/assemble_private.h"
 
 static void free_files(struct cs_cooc_files *f)
 {
@@ -40,7 +40,7 @@ void cs_cooc_free(cs_cooc *cooc)
     memset(cooc, 0, sizeof *cooc);
 }
 
-void cs_growing_free(cs_growing *g)
+static void growing_free(cs_growing *g)
 {
     cs_free(g->ptr);
     cs_free(g->col);
@@ -53,9 +53,7 @@ static cs_status widen(void *p, int64_t room, size_t size)
 {
     void **at = p;
     void *more = cs_realloc(*at, room, size);
-    if (!more) {
-        return CS_ERR_MEMORY;
-    }
+    if (!more) return CS_ERR_MEMORY;
     *at = more;
     return CS_OK;
 }
@@ -76,22 +74,18 @@ cs_status cs_growing_room(cs_growing *g, int64_t more)
 
 cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
 {
-    if (g->nnz == g->room && cs_growing_room(g, 1) != CS_OK) {
-        return CS_ERR_MEMORY;
-    }
+    if (g->nnz == g->room && cs_growing_room(g, 1) != CS_OK) return CS_ERR_MEMORY;
     assert(g->col && g->val);
     g->col[g->nnz] = col;
     g->val[g->nnz++] = val;
     return CS_OK;
 }
 
-cs_status cs_growing_end_row(cs_growing *g)
+static cs_status growing_end_row(cs_growing *g)
 {
     if (g->rows + 1 >= g->row_room) {
         int64_t room = g->row_room + g->row_room / 2 + 1024;
-        if (widen(&g->ptr, room, sizeof *g->ptr) != CS_OK) {
-            return CS_ERR_MEMORY;
-        }
+        if (widen(&g->ptr, room, sizeof *g->ptr) != CS_OK) return CS_ERR_MEMORY;
         g->row_room = room;
     }
     g->ptr[0] = 0;
@@ -117,9 +111,7 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
 static cs_status new_assembler(const cs_assembler *like, int64_t *in_col, cs_assembler **out)
 {
     cs_assembler *a = cs_calloc(1, sizeof *a);
-    if (!a) {
-        return CS_ERR_MEMORY;
-    }
+    if (!a) return CS_ERR_MEMORY;
     *a = *like;
     a->borrows = in_col != NULL;
     a->in_row = cs_calloc(a->labels, sizeof *a->in_row);
@@ -160,8 +152,8 @@ void cs_assembler_free(cs_assembler **assembler)
     if (a->files) {
         free_files(a->files);
     } else {
-        cs_growing_free(&a->matrix);
-        cs_growing_free(&a->row_label);
+        growing_free(&a->matrix);
+        growing_free(&a->row_label);
         cs_free(a->key);
         cs_free(a->witness_sequence);
         cs_free(a->witness_ordinal);
@@ -179,16 +171,16 @@ double cs_assembler_mass(const cs_assembler *a, int64_t units)
     return a->exact ? (double)units : (double)units * a->unit;
 }
 
-static cs_status end_row(cs_assembler *a)
+cs_status cs_assembler_end_row(cs_assembler *a)
 {
-    cs_status status = cs_growing_end_row(&a->matrix);
+    cs_status status = growing_end_row(&a->matrix);
     for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
         if (a->in_row[c] != 0) {
             status = cs_growing_put(&a->row_label, (int32_t)c, cs_assembler_mass(a, a->in_row[c]));
             a->in_row[c] = 0;
         }
     }
-    return status == CS_OK ? cs_growing_end_row(&a->row_label) : status;
+    return status == CS_OK ? growing_end_row(&a->row_label) : status;
 }
 
 cs_status cs_assembler_key_room(cs_assembler *a, int64_t room)
@@ -205,9 +197,8 @@ cs_status cs_assembler_key_room(cs_assembler *a, int64_t room)
 static cs_status begin_row(cs_assembler *a, const cs_record *r)
 {
     int64_t row = a->matrix.rows;
-    if (row == a->key_room && cs_assembler_key_room(a, row + row / 2 + 1024) != CS_OK) {
+    if (row == a->key_room && cs_assembler_key_room(a, row + row / 2 + 1024) != CS_OK)
         return CS_ERR_MEMORY;
-    }
     a->key[row] = r->key;
     a->witness_sequence[row] = r->sequence;
     a->witness_ordinal[row] = r->ordinal;
@@ -229,15 +220,9 @@ cs_status cs_assembler_take(void *assembler, const cs_record *r)
     if (a->open && !same_entry) {
         status = end_entry(a);
     }
-    if (status == CS_OK && a->open && !same_row) {
-        status = end_row(a);
-    }
-    if (status == CS_OK && !same_row) {
-        status = begin_row(a, r);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK && a->open && !same_row) status = cs_assembler_end_row(a);
+    if (status == CS_OK && !same_row) status = begin_row(a, r);
+    if (status != CS_OK) return status;
     int64_t row = a->matrix.rows;
     if (r->sequence < a->witness_sequence[row] ||
         (r->sequence == a->witness_sequence[row] && r->ordinal < a->witness_ordinal[row])) {
@@ -258,7 +243,7 @@ cs_status cs_assembler_take(void *assembler, const cs_record *r)
 cs_status cs_assembler_close(cs_assembler *a)
 {
     cs_status status = a->open ? end_entry(a) : CS_OK;
-    status = status == CS_OK && a->open ? end_row(a) : status;
+    status = status == CS_OK && a->open ? cs_assembler_end_row(a) : status;
     a->open = false;
     return status;
 }
@@ -456,12 +441,10 @@ static cs_status column_labels(const cs_assembler *a, cs_csr *out)
             int64_t units = a->in_col[j * a->labels + c];
             status = units ? cs_growing_put(&g, (int32_t)c, cs_assembler_mass(a, units)) : CS_OK;
         }
-        status = status == CS_OK ? cs_growing_end_row(&g) : status;
+        status = status == CS_OK ? growing_end_row(&g) : status;
     }
-    if (status == CS_OK) {
-        status = growing_finish(&g, a->labels, out);
-    }
-    cs_growing_free(&g);
+    if (status == CS_OK) status = growing_finish(&g, a->labels, out);
+    growing_free(&g);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/plan_file.h"
 
@@ -25,9 +26,7 @@ static cs_status lengths_of(const cs_objective *objective, const cs_sequences *s
         *longest = s->length[i] > *longest ? s->length[i] : *longest;
     }
     bool *seen = cs_calloc((int64_t)*longest + 1, sizeof *seen);
-    if (!seen) {
-        return CS_ERR_MEMORY;
-    }
+    if (!seen) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->count; ++i) {
         seen[s->length[i]] = true;
     }
@@ -84,19 +83,13 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     int32_t longest = 0, shortest = INT32_MAX;
     int64_t kept = 0, of_split = 0;
     cs_status status = cs_objective_check(&options->objective);
-    if (status == CS_OK && corpus->documents == 0) {
+    if (status == CS_OK && corpus->documents == 0)
         status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents",
                          corpus->name ? corpus->name : "given");
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_sequences_of(corpus, options->max_length, options->stride, 1, &s, NULL);
-    }
-    if (status == CS_OK) {
-        status = lengths_of(&options->objective, &s, &longest, &exists);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status == CS_OK) status = lengths_of(&options->objective, &s, &longest, &exists);
+    if (status != CS_OK) goto done;
     longest = 0;
     for (int64_t i = 0; i < s.count; ++i) {
         if (!in_split(corpus, options->split, s.document[i])) {
@@ -175,7 +168,7 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
     int64_t skipped = 0;
     bool enumerable = true;
     cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK && options->context.mode == CS_CONTEXT_ALL) {
+    if (status == CS_OK && cs_context_kind_of(options->context.mode)->whole) {
         status = sets_enumerable(&options->objective, &sequences, &enumerable);
     } else if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);

@@ -20,11 +20,13 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
-#include "cooc/builder_private.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc/context_private.h"
 #include "cooc/exchange_private.h"
+#include "cooc/merge_private.h"
+#include "cooc/windows_private.h"
 
 enum { BLOCK = 1 << 15 };
 
@@ -75,9 +77,7 @@ static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, 
     if (b->blocks == b->room) {
         int64_t room = 2 * b->room + 64;
         cs_block *more = cs_realloc(b->block, room, sizeof *more);
-        if (!more) {
-            return CS_ERR_MEMORY;
-        }
+        if (!more) return CS_ERR_MEMORY;
         b->block = more;
         b->room = room;
     }
@@ -115,9 +115,8 @@ static cs_status cut_blocks(build *b)
         first = i + 1;
         held = 0;
     }
-    if (status == CS_OK && first < b->sequences.count) {
+    if (status == CS_OK && first < b->sequences.count)
         status = add_block(b, first, b->sequences.count, 0, 0);
-    }
     return status;
 }
 
@@ -129,27 +128,6 @@ static void deal_blocks(build *b)
         b->block[i].done = i % c->ranks != c->rank;
         b->done += b->block[i].done;
     }
-}
-
-/* --- units ------------------------------------------------------------------------------------ */
-
-static double weight_of(const build *b, int64_t length)
-{
-    return b->options->weight_by_document ? 1 : cs_context_predicted(b->plan, length);
-}
-
-static void choose_units(build *b)
-{
-    double total = 0;
-    for (int64_t i = 0; i < b->sequences.count; ++i) {
-        total += weight_of(b, b->sequences.length[i]);
-    }
-    /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
-     * plan files, where the overflow of the total is caught. */
-    double room = b->options->draws > 0 ? 8 : 1;
-    int64_t d = cs_context_denominator_of(b->plan, b->options->weight_by_document);
-    b->exact = d > 0 && total * (double)d * room < 0x1p53;
-    b->scale = b->exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -183,7 +161,7 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
 {
     const cs_sequences *s = &b->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
-    double weight = weight_of(b, length);
+    double weight = cs_build_weight(b->plan, b->options, length);
     emitter *e = &w->emitter;
     e->sequence = sequence;
     e->scale = weight * b->scale;
@@ -228,9 +206,7 @@ static cs_status start_workers(build *b)
 {
     b->worker = cs_calloc(b->means.workers, sizeof *b->worker);
     b->cut = cs_alloc(b->means.workers, sizeof *b->cut);
-    if (!b->worker || !b->cut) {
-        return CS_ERR_MEMORY;
-    }
+    if (!b->worker || !b->cut) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     /* One worker may meet them all; draws, twice as many as expected. */
     double share = (double)b->means.budget / b->means.workers;
@@ -239,9 +215,7 @@ static cs_status start_workers(build *b)
     for (int i = 0; i < b->means.workers && status == CS_OK; ++i) {
         worker *w = &b->worker[i];
         status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
-        if (status == CS_OK) {
-            status = cs_collector_init(&w->collector, &b->runs, bytes);
-        }
+        if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
         w->collector.patient = b->options->checkpoint != NULL;
         w->emitter.collector = &w->collector;
     }
@@ -276,9 +250,7 @@ static cs_status spill_collector(void *ctx, int64_t item, int number)
     build *b = ctx;
     cs_collector *c = &b->worker[item].collector;
     cs_status status = cs_collector_finish(c);
-    if (status == CS_OK && c->used > 0) {
-        status = cs_runs_append(&b->runs, c->slot, c->used);
-    }
+    if (status == CS_OK && c->used > 0) status = cs_runs_append(&b->runs, c->slot, c->used);
     if (status == CS_OK) {
         cs_collector_free(c);
     } else if (status != CS_ERR_INTERRUPT) {
@@ -420,9 +392,7 @@ static void release(build *b)
 static cs_status add_ranks(cs_comm *c, int64_t *contributions, int64_t *units, bool *overflow)
 {
     int64_t mine[] = {*contributions, *units, *overflow}, *all = cs_alloc(c->ranks, sizeof mine);
-    if (!all) {
-        return CS_ERR_MEMORY;
-    }
+    if (!all) return CS_ERR_MEMORY;
     cs_comm_gather_each(c, sizeof mine, mine, all);
     *contributions = *units = 0;
     for (int r = 0; r < c->ranks; ++r) {
@@ -479,16 +449,12 @@ static cs_status add_up(const build *b, cs_cooc *out)
 static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *result)
 {
     cs_status status = start_workers(b);
-    if (status == CS_OK && b->checkpoint) {
-        status = take_up(b);
-    }
+    if (status == CS_OK && b->checkpoint) status = take_up(b);
     if (status == CS_OK) {
         b->whole = true;
         status = cs_parallel(b->blocks, b->means.workers, run_block, b);
     }
-    if (status == CS_OK) {
-        status = add_up(b, result);
-    }
+    if (status == CS_OK) status = add_up(b, result);
     if (status == CS_OK) {
         cs_progress_report(b->options->progress, "merge", 0, 0);
         status = b->options->comm ? merge_over_ranks(b, assembler, &result->runs)
@@ -528,26 +494,21 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     cs_assembler *assembler = NULL;
     cs_status status = prepare(corpus, options, &b);
     if (status == CS_OK) {
-        choose_units(&b);
+        b.scale = cs_build_scale(b.plan, &b.sequences, options, &b.exact);
         status = cut_blocks(&b);
         deal_blocks(&b);
     }
     if (options->comm) {
         status = cs_comm_agree(options->comm, status);
     }
-    if (status == CS_OK && options->checkpoint) {
+    if (status == CS_OK && options->checkpoint)
         status = cs_checkpoint_identity(corpus, options, b.scale, b.blocks, &b.identity);
-    }
-    if (status == CS_OK && options->checkpoint && options->resume) {
+    if (status == CS_OK && options->checkpoint && options->resume)
         status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_assembler_new(corpus, b.exact, 1 / b.scale, b.means.limit, options->scratch,
                                   &assembler);
-    }
-    if (status == CS_OK) {
-        status = count(&b, assembler, &result);
-    }
+    if (status == CS_OK) status = count(&b, assembler, &result);
     if (status == CS_OK) {
         result.sequences = b.sequences.count;
         result.skipped_sequences = b.skipped;

@@ -19,11 +19,11 @@
 
 #include <stdint.h>
 
-#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "cooc/context.h"
 #include "cooc/labelled.h"
+#include "dist/comm.h"
 #include "text/corpus.h"
 
 typedef enum { CS_SPLIT_ALL, CS_SPLIT_TRAIN, CS_SPLIT_TEST } cs_split;
@@ -92,12 +92,19 @@ cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
                              bool *out) CS_MUST_CHECK;
 
-/* Estimates from above (where nothing is drawn), for --dry-run: contributions; bytes of the matrix
- * with its keys; of memory beside the corpus, within the budgets of both; and of scratch files. */
+/* Estimates from above (where nothing is drawn), for --dry-run: contributions; rows and entries of
+ * the matrix, within a factor 2 where there are at most 2^28 contributions, and under `nearest`
+ * always; its bytes with its keys; of memory beside the corpus, within the budgets of both; and of scratch files. */
 typedef struct {
-    double contributions, matrix, memory, scratch;
+    double contributions, rows, entries, matrix, memory, scratch;
 } cs_cooc_size;
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out) CS_MUST_CHECK;
+
+/* The least tail of 1e-6..1e-1 under which the matrix is a tenth of `whole` (0: none), and its size
+ * then. A few estimates. */
+cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
+                               const cs_cooc_size *whole, double *tail,
+                               cs_cooc_size *size) CS_MUST_CHECK;
 
 #endif

@@ -1,24 +1,29 @@
-/* Certificates of a spectrum whose matrix is not here as a whole: the judgements of
- * cs_spectrum_certify, from what others have found out. */
+/* Certificates of a spectrum whose matrix is not in this process as a whole: the verdicts of
+ * cs_spectrum_certify, from values computed elsewhere. */
 #ifndef CS_COOC_CERTIFICATES_H
 #define CS_COOC_CERTIFICATES_H
 
 #include "cooc/spectrum.h"
 
+/* What the stages before assert; the certificates put it to the test. */
 typedef struct {
     bool complete;   /* the triplets are all of the nonzero ones */
-    bool perron;     /* every component's largest value is 1 and simple */
+    bool perron;     /* every component's largest value is 1 and simple: by normalisation, or, with
+                        no negative entry, as solved */
+    bool lumped;     /* the sums are of a matrix that was lumped */
     int64_t rank;    /* most nonzero singular values that there can be */
-    int64_t longest; /* most entries of a row or a column */
-    bool probed; /* the probe has run, with this value (cs_svd_probe); its probability of failure
-                    stands in the spectrum */
-    double probe_value;
+    int64_t longest; /* most entries of a row or a column: terms of an entry of a Gram matrix */
+    bool probed;     /* the probe has run; its probability of failure stands in the spectrum */
+    cs_probe probe;  /* its value and reach */
 } cs_certificate_facts;
 
 /* Fills cert_components, cert_moments, cert_probe, perron and near_ones from the facts and from k,
  * sigma, residual, floor, components and the sums of *s; cert_inertia is left not run. */
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
+
+/* Fills tol and cert_residual, the largest against tol sigma_1; above it *s has not converged. */
+void cs_certificate_residual(double tol, cs_spectrum *s);
 
 /* The spectrum of a matrix that came normalised is taken of 2^-e Abar, whose largest modulus is in
  * [1/2, 1) (spectrum_scale.c); e is 0 for a largest modulus of 0. */

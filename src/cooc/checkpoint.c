@@ -73,7 +73,6 @@ static cs_hash128 hash_corpus(const cs_corpus *c)
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,
                                  double scale, int64_t blocks, json_t **out)
 {
-    static const char *const mode[] = {"all", "nearest", "each", "document"};
     static const char *const split[] = {"all", "train", "test"};
     char parameters[CS_CHECKPOINT_DIGEST], content[CS_CHECKPOINT_DIGEST], seed[24];
     char *objective = options->objective.kind == CS_OBJ_FILE
@@ -89,7 +88,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     } field[] = {
         {"objective", json_string(objective ? objective : "")},
         {"objective_hash", json_string(parameters)},
-        {"context", json_string(mode[options->context.mode])},
+        {"context", json_string(cs_context_names[options->context.mode])},
         {"context_size", json_integer(options->context.n)},
         {"target_given", json_boolean(options->context.given)},
         {"max_length", json_integer(options->max_length)},
@@ -156,9 +155,7 @@ static cs_status put(sink *s, const void *bytes, int64_t size)
         from += count;
         size -= (int64_t)count;
         cs_status status = s->held == PIECE ? flush(s) : CS_OK;
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -167,16 +164,12 @@ static cs_status put_runs(sink *s, const cs_runs *runs)
 {
     cs_status status = CS_OK;
     cs_record *chunk = cs_alloc(CHUNK, sizeof *chunk);
-    if (!chunk) {
-        return CS_ERR_MEMORY;
-    }
+    if (!chunk) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < runs->count; ++i) {
         for (int64_t at = 0; at < runs->run[i].count && status == CS_OK; at += CHUNK) {
             int64_t rest = runs->run[i].count - at, count = rest < CHUNK ? rest : CHUNK;
             status = cs_runs_read(runs, runs->run[i].offset + at, count, chunk);
-            if (status == CS_OK) {
-                status = put(s, chunk, count * (int64_t)sizeof *chunk);
-            }
+            if (status == CS_OK) status = put(s, chunk, count * (int64_t)sizeof *chunk);
         }
     }
     cs_free(chunk);
@@ -193,9 +186,7 @@ static cs_status put_records(sink *s, const cs_checkpoint_state *state)
     for (int i = 0; i < state->collectors && status == CS_OK; ++i) {
         status = put(s, &state->collector[i]->used, sizeof(int64_t));
     }
-    if (status == CS_OK) {
-        status = put_runs(s, state->runs);
-    }
+    if (status == CS_OK) status = put_runs(s, state->runs);
     for (int i = 0; i < state->collectors && status == CS_OK; ++i) {
         const cs_collector *c = state->collector[i];
         status = put(s, c->slot, c->used * (int64_t)sizeof *c->slot);
@@ -214,12 +205,8 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
                                     .contributions = state->contributions,
                                     .units = state->units,
                                     .overflow = state->overflow};
-    if (status == CS_OK) {
-        status = put(s, &h, sizeof h);
-    }
-    if (status == CS_OK) {
-        status = put_records(s, state);
-    }
+    if (status == CS_OK) status = put(s, &h, sizeof h);
+    if (status == CS_OK) status = put_records(s, state);
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
         double dropped = state->block[i].done ? state->block[i].dropped : 0;
         status = put(s, &dropped, sizeof dropped);
@@ -236,12 +223,8 @@ static cs_status write_records(const char *path, const cs_checkpoint_state *stat
 {
     sink s = {.buffer = cs_alloc(PIECE, 1)};
     cs_status status = s.buffer ? cs_outfile_open(path, &s.file) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = put_state(&s, state);
-    }
-    if (status == CS_OK) {
-        status = cs_outfile_commit(&s.file);
-    }
+    if (status == CS_OK) status = put_state(&s, state);
+    if (status == CS_OK) status = cs_outfile_commit(&s.file);
     cs_outfile_abort(&s.file);
     cs_free(s.buffer);
     *bytes = s.bytes;
@@ -293,16 +276,12 @@ cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
         old = cs_path_join(dir, cs_checkpoint_records[1 - number]);
         status = path && old ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        status = write_records(path, state, &bytes, digest);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = write_records(path, state, &bytes, digest);
+    if (status == CS_OK)
         status =
             write_index(index, identity, finished, cs_checkpoint_records[number], bytes, digest);
-    }
-    if (status == CS_OK && unlink(old) != 0 && errno != ENOENT) {
+    if (status == CS_OK && unlink(old) != 0 && errno != ENOENT)
         status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", old, strerror(errno));
-    }
     cs_free(index);
     cs_free(path);
     cs_free(old);
@@ -318,9 +297,7 @@ cs_status cs_cooc_checkpoint_remove(const char *dir)
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
         char *path = cs_path_join(dir, name[i]);
-        if (!path) {
-            return CS_ERR_MEMORY;
-        }
+        if (!path) return CS_ERR_MEMORY;
         if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR) {
             status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
         }

@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-#include "cooc/builder_private.h"
+#include "cooc/build_private.h"
+#include "cooc/collect_private.h"
 
 /* The parts of a build that a checkpoint keeps and gives back; all borrowed. */
 typedef struct {

@@ -85,12 +85,8 @@ cs_status cs_checkpoint_open(const char *dir, json_t *identity, cs_checkpoint **
     if (status == CS_OK && !cs_path_exists(path)) {
         cs_checkpoint_close(&c);
     }
-    if (status == CS_OK && c) {
-        status = cs_json_read(path, &json);
-    }
-    if (status == CS_OK && c) {
-        status = parse_index(dir, path, json, identity, c);
-    }
+    if (status == CS_OK && c) status = cs_json_read(path, &json);
+    if (status == CS_OK && c) status = parse_index(dir, path, json, identity, c);
     json_decref(json);
     cs_free(path);
     if (status != CS_OK) {
@@ -129,9 +125,7 @@ static cs_status damaged(const source *s, const char *what)
 static cs_status refill(source *s)
 {
     cs_status status = cs_interrupt_check();
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     size_t count = s->left < PIECE ? (size_t)s->left : PIECE;
     if (count == 0 || fread(s->buffer, 1, count, s->stream) != count) {
         return ferror(s->stream)
@@ -150,9 +144,7 @@ static cs_status get(source *s, void *to, int64_t size)
     char *at = to;
     while (size > 0) {
         cs_status status = s->taken == s->held ? refill(s) : CS_OK;
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         size_t there = s->held - s->taken, count = (size_t)size < there ? (size_t)size : there;
         memcpy(at, s->buffer + s->taken, count);
         s->taken += count;
@@ -190,9 +182,7 @@ static cs_status get_run(source *s, cs_checkpoint_state *state, int64_t length)
             }
             last = s->chunk[i];
         }
-        if (status == CS_OK) {
-            status = cs_runs_extend(state->runs, s->chunk, count);
-        }
+        if (status == CS_OK) status = cs_runs_extend(state->runs, s->chunk, count);
     }
     return status;
 }
@@ -206,9 +196,7 @@ static cs_status get_blocks(source *s, cs_checkpoint_state *state)
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
         uint8_t done = 0;
         status = get(s, &done, sizeof done);
-        if (status == CS_OK && done > 1) {
-            status = damaged(s, "a block is neither finished nor not");
-        }
+        if (status == CS_OK && done > 1) status = damaged(s, "a block is neither finished nor not");
         state->block[i].done = done == 1;
     }
     return status;
@@ -234,9 +222,8 @@ static cs_status get_lengths(source *s, const cs_checkpoint_header *h, int64_t b
     }
     int64_t bytes = (int64_t)sizeof *h + h->runs * (int64_t)sizeof *length + records * size +
                     blocks * (int64_t)(sizeof(double) + 1);
-    if (status == CS_OK && bytes != s->checkpoint->bytes) {
+    if (status == CS_OK && bytes != s->checkpoint->bytes)
         status = damaged(s, "its sizes do not add up");
-    }
     if (status != CS_OK) {
         cs_free(length);
         return status;
@@ -251,19 +238,13 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
     int64_t *length = NULL;
     char digest[CS_CHECKPOINT_DIGEST];
     cs_status status = get(s, &h, sizeof h);
-    if (status == CS_OK) {
-        status = get_lengths(s, &h, state->blocks, &length);
-    }
+    if (status == CS_OK) status = get_lengths(s, &h, state->blocks, &length);
     for (int64_t i = 0; i < h.runs && status == CS_OK; ++i) {
         status = get_run(s, state, length[i]);
     }
     cs_free(length);
-    if (status == CS_OK) {
-        status = get_blocks(s, state);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = get_blocks(s, state);
+    if (status != CS_OK) return status;
     cs_checkpoint_digest(s->digest, digest);
     if (strcmp(digest, s->checkpoint->digest) != 0) {
         return damaged(s, "its digest is not the recorded one");
@@ -295,13 +276,10 @@ cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint, cs_checkpoint_stat
     s.buffer = cs_alloc(PIECE, 1);
     s.chunk = cs_alloc(CHUNK, sizeof *s.chunk);
     cs_status status = s.buffer && s.chunk ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && (int64_t)st.st_size != checkpoint->bytes) {
+    if (status == CS_OK && (int64_t)st.st_size != checkpoint->bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: the checkpoint is damaged: %lld bytes, not %lld",
                          checkpoint->path, (long long)st.st_size, (long long)checkpoint->bytes);
-    }
-    if (status == CS_OK) {
-        status = get_state(&s, state);
-    }
+    if (status == CS_OK) status = get_state(&s, state);
     (void)fclose(s.stream); /* opened for reading: nothing to lose */
     cs_free(s.buffer);
     cs_free(s.chunk);

@@ -24,7 +24,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
+#include "cooc/collect_private.h"
 
 enum {
     WORDS = 3,
@@ -229,9 +229,7 @@ static bool mostly_new(int64_t kept, int64_t added)
 static cs_status sort_slots(cs_collector *c)
 {
     cs_status status = cs_records_sort(c->slot, c->used, c->patient);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t kept = 0;
     for (int64_t i = 0; i < c->used; ++i) {
         if (kept > 0 && cs_record_same(&c->slot[kept - 1], &c->slot[i])) {
@@ -275,9 +273,7 @@ static cs_status flush(cs_collector *c)
     while (c->capacity - c->used < c->held && status == CS_OK) {
         status = cs_collector_make_room(c);
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const int64_t before = c->used;
     for (int64_t i = 0; i < c->places && c->held > 0; ++i) {
         if (c->table[i].units != 0) {

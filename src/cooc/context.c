@@ -12,50 +12,86 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
-#include "cooc/gcd.h"
+#include "plan/count.h"
 
 enum { WIDEST = 1 << 20 };
 
 /* Hours of counting, and terabytes if no two of them meet. */
 static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 
+#define NAME(mode, name, alias, number, what) #name,
+#define ALIAS(mode, name, alias, number, what) alias,
+#define NUMBER(mode, name, alias, number, what) number,
+#define KIND(mode, name, alias, number, what) &cs_context_##name,
+#define FORM(mode, name, alias, number, what) ", " #name number
+enum { MODES = CS_CONTEXT_DOCUMENT + 1 };
+const char *const cs_context_names[] = {CS_CONTEXT_MODES(NAME) NULL};
+static const char *const aliases[] = {CS_CONTEXT_MODES(ALIAS)};
+static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
+static const cs_context_kind *const kinds[] = {CS_CONTEXT_MODES(KIND)};
+static const char *const forms = &(CS_CONTEXT_MODES(FORM))[2];
+
+static cs_status unknown(const char *text, const char *name)
+{
+    const char *nearest = cs_nearest_name(name, cs_context_names);
+    return nearest ? cs_fail(CS_ERR_USAGE, "unknown context '%s'; did you mean %s%s?", text,
+                             nearest, text + strlen(name))
+                   : cs_fail(CS_ERR_USAGE, "unknown context '%s': one of %s", text, forms);
+}
+
 cs_status cs_context_parse(const char *text, cs_context *out)
 {
-    static const struct {
-        const char *name;
-        cs_context_mode mode;
-        bool wants_n;
-    } modes[] = {{"all", CS_CONTEXT_ALL, false},
-                 {"nearest", CS_CONTEXT_NEAREST, true},
-                 {"each", CS_CONTEXT_EACH, true},
-                 {"document", CS_CONTEXT_DOCUMENT, false}};
-    size_t name = strcspn(text, ":");
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
-        if (strlen(modes[i].name) != name || strncmp(text, modes[i].name, name) != 0) {
-            continue;
-        }
-        long long n = 1;
-        if (modes[i].wants_n) {
-            const char *digits = text[name] == ':' ? text + name + 1 : "";
-            char *end = NULL;
-            errno = 0;
-            n = strtoll(digits, &end, 10);
-            if (*digits < '0' || *digits > '9' || *end != '\0' || errno != 0 || n < 1 ||
-                n > WIDEST) {
-                return cs_fail(CS_ERR_USAGE, "context '%s': %s:N wants an integer N in 1..%d", text,
-                               modes[i].name, WIDEST);
-            }
-        } else if (text[name] != '\0') {
-            return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text, modes[i].name);
-        }
-        *out = (cs_context){
-            .mode = modes[i].mode, .n = n, .given = modes[i].mode == CS_CONTEXT_NEAREST};
-        return CS_OK;
+    char name[32] = "", *end = NULL;
+    const size_t length = strcspn(text, ":");
+    memcpy(name, text, length < sizeof name ? length : sizeof name - 1);
+    int mode = 0;
+    while (mode < MODES && strcmp(name, cs_context_names[mode]) != 0 &&
+           strcmp(name, aliases[mode]) != 0) {
+        ++mode;
     }
-    return cs_fail(CS_ERR_USAGE, "unknown context '%s': one of all, nearest:N, each:W, document",
-                   text);
+    if (mode == MODES) {
+        return unknown(text, name);
+    }
+    if (!*numbers[mode] && text[length] != '\0') {
+        return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,
+                       cs_context_names[mode]);
+    }
+    long long n = 1;
+    if (*numbers[mode]) {
+        const char *digits = text[length] == ':' ? text + length + 1 : "";
+        errno = 0;
+        n = strtoll(digits, &end, 10);
+        if (*digits < '0' || *digits > '9' || *end != '\0' || errno != 0 || n < 1 || n > WIDEST) {
+            return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d", text,
+                           cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST);
+        }
+    }
+    *out = (cs_context){.mode = (cs_context_mode)mode, .n = n, .given = kinds[mode]->given};
+    return CS_OK;
+}
+
+char *cs_context_describe(const cs_context *c)
+{
+    return *numbers[c->mode] ? cs_format("%s:%lld", cs_context_names[c->mode], (long long)c->n)
+                             : cs_strdup(cs_context_names[c->mode]);
+}
+
+const cs_context_kind *cs_context_kind_of(cs_context_mode mode)
+{
+    return kinds[mode];
+}
+
+bool cs_context_given(const cs_context *context)
+{
+    return context->given || kinds[context->mode]->given;
+}
+
+bool cs_context_rows_are_tokens(const cs_context *context)
+{
+    return kinds[context->mode]->tokens && !cs_context_given(context);
 }
 
 static cs_status check(const cs_context_options *o)
@@ -70,11 +106,10 @@ static cs_status check(const cs_context_options *o)
     if (!(o->tail >= 0 && o->tail < 1)) {
         return cs_fail(CS_ERR_USAGE, "tail %g not in [0, 1)", o->tail);
     }
-    bool wants_n = o->context.mode == CS_CONTEXT_NEAREST || o->context.mode == CS_CONTEXT_EACH;
-    if (wants_n && (o->context.n < 1 || o->context.n > WIDEST)) {
+    const cs_context *c = &o->context;
+    if (*numbers[c->mode] && (c->n < 1 || c->n > WIDEST)) {
         return cs_fail(CS_ERR_USAGE, "context %s:%lld: the number must be in 1..%d",
-                       o->context.mode == CS_CONTEXT_EACH ? "each" : "nearest",
-                       (long long)o->context.n, WIDEST);
+                       cs_context_names[c->mode], (long long)c->n, WIDEST);
     }
     return cs_objective_check(o->objective);
 }
@@ -88,9 +123,7 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
         }
     }
     plan->table_of = cs_alloc(plan->longest + 1, sizeof *plan->table_of);
-    if (!plan->table_of) {
-        return CS_ERR_MEMORY;
-    }
+    if (!plan->table_of) return CS_ERR_MEMORY;
     for (int64_t s = 0; s <= plan->longest; ++s) {
         plan->table_of[s] = -1;
     }
@@ -111,7 +144,7 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
 /* Scratch room of a walker, and the positions of prefixes. */
 static cs_status plan_scratch(cs_context_plan *plan)
 {
-    bool all = plan->context.mode == CS_CONTEXT_ALL, prefixes = false, sets = plan->draws > 0;
+    bool all = plan->kind->whole, prefixes = false, sets = plan->draws > 0;
     for (int64_t i = 0; i < plan->tables; ++i) {
         const cs_context_table *t = &plan->table[i];
         prefixes = prefixes || (plan->draws == 0 && t->pairs.form == CS_PAIRS_PREFIX);
@@ -132,9 +165,7 @@ static cs_status plan_scratch(cs_context_plan *plan)
     }
     if (all && prefixes) {
         plan->iota = cs_alloc(plan->longest, sizeof *plan->iota);
-        if (!plan->iota) {
-            return CS_ERR_MEMORY;
-        }
+        if (!plan->iota) return CS_ERR_MEMORY;
         for (int64_t i = 0; i < plan->longest; ++i) {
             plan->iota[i] = (int32_t)i;
         }
@@ -170,16 +201,13 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
                              cs_context_plan **out)
 {
     cs_status status = check(options);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_context_plan *plan = cs_calloc(1, sizeof *plan);
-    if (!plan) {
-        return CS_ERR_MEMORY;
-    }
+    if (!plan) return CS_ERR_MEMORY;
     plan->objective = *options->objective;
     plan->context = options->context;
-    if (plan->context.mode == CS_CONTEXT_ALL || plan->context.mode == CS_CONTEXT_DOCUMENT) {
+    plan->kind = kinds[plan->context.mode];
+    if (!*numbers[plan->context.mode]) {
         plan->context.n = 1;
     }
     plan->draws = options->draws;
@@ -196,12 +224,8 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
                          : cs_context_table_init(plan, s, &plan->table[plan->table_of[s]]);
         }
     }
-    if (status == CS_OK) {
-        status = check_total(sequences, plan);
-    }
-    if (status == CS_OK) {
-        status = plan_scratch(plan);
-    }
+    if (status == CS_OK) status = check_total(sequences, plan);
+    if (status == CS_OK) status = plan_scratch(plan);
     if (status != CS_OK) {
         cs_context_plan_free(&plan);
         return status;
@@ -235,7 +259,7 @@ double cs_context_predicted(const cs_context_plan *plan, int64_t length)
     return cs_context_table_of(plan, length)->predicted;
 }
 
-int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document)
+int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document)
 {
     int64_t lcm = plan->tables > 0 ? 1 : 0;
     for (int64_t i = 0; i < plan->tables && lcm > 0; ++i) {
@@ -247,20 +271,13 @@ int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document)
     return lcm;
 }
 
-int64_t cs_context_denominator(const cs_context_plan *plan)
-{
-    return cs_context_denominator_of(plan, false);
-}
-
 cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
                            const cs_sequences *sequences, int64_t sequence,
                            cs_contribution_visit visit, void *ctx, double *dropped)
 {
     cs_context_walker w;
     cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t length = sequences->length[sequence];
     status =
         cs_context_walk(&w, sequence, sequences->start[sequence], length,

@@ -4,19 +4,22 @@
  * An objective gives events (S, k); a context mode gives each event its row(s). The same for every
  * objective:
  *
- * - all: the whole conditioning set with positions and tokens; `given` adds k;
- * - nearest:n: the n conditioning positions nearest to the target (left first on ties), as (offset,
- *   token), padded with a boundary mark where fewer exist; `given` by construction;
- * - each:w: every conditioning token within w of the target is its own row, the event's weight
- *   shared equally among them; `given` adds the offset; an event with an empty window is dropped
- * and counted;
- * - document: the document; `given` adds k.
+ *   all         the whole conditioning set with positions and tokens; `given` adds k
+ *   nearest:n   the n conditioning positions nearest to the target (left first on ties), as
+ *               (offset, token), padded with a boundary mark where fewer exist; `given` by
+ *               construction
+ *   each:w      every conditioning token within w of the target is its own row, the event's weight
+ *               shared equally among them; `given` adds the offset; an event with an empty window
+ *               is dropped and counted
+ *   document    the document; `given` adds k
  *
  * Permutation-invariant objectives are never sampled under nearest and each. Order the positions
- * other than k by nearness, p_1, p_2, ...; with m = |S| of s, n of them with p_i the farthest are
- * the nearest with probability C(s-1-i, m-n) / C(s-1, m), and the window of W positions around k is
- * hit in c places with probability C(W, c) C(s-1-W, m-c) / C(s-1, m), each place getting (1 - P(c =
- * 0)) / W. theory.md 2.
+ * other than k by nearness, p_1, p_2, ...; with m = |S| of s,
+ *
+ *   P(n positions with p_i the farthest are the nearest)        = C(s-1-i, m-n) / C(s-1, m)
+ *   P(c of the W positions of the window around k are in S)     = C(W, c) C(s-1-W, m-c) / C(s-1, m)
+ *
+ * and each place of the window has the share (1 - P(c = 0)) / W. theory.md 2.
  */
 #ifndef CS_COOC_CONTEXT_H
 #define CS_COOC_CONTEXT_H
@@ -29,12 +32,20 @@
 #include "text/corpus.h"
 #include "text/sequences.h"
 
-typedef enum {
-    CS_CONTEXT_ALL,
-    CS_CONTEXT_NEAREST,
-    CS_CONTEXT_EACH,
-    CS_CONTEXT_DOCUMENT
-} cs_context_mode;
+/* The modes: name in code and in text, another word for it, "" or ":" and the letter of its number,
+ * what makes a row. All else of a mode is one cs_context_kind (context_private.h) in
+ * context_<name>.c. */
+#define CS_CONTEXT_MODES(MODE)                                                                     \
+    MODE(ALL, all, "full", "", "all of it")                                                        \
+    MODE(NEAREST, nearest, "closest", ":N", "the N positions nearest to the target")               \
+    MODE(EACH, each, "window", ":W", "each position within W is a row of its own")                 \
+    MODE(DOCUMENT, document, "doc", "", "the document")
+
+#define CS_CONTEXT_MODE(mode, name, alias, number, what) CS_CONTEXT_##mode,
+typedef enum { CS_CONTEXT_MODES(CS_CONTEXT_MODE) } cs_context_mode;
+#undef CS_CONTEXT_MODE
+
+extern const char *const cs_context_names[]; /* by mode; NULL after the last */
 
 typedef struct {
     cs_context_mode mode;
@@ -43,8 +54,18 @@ typedef struct {
                    stands here */
 } cs_context;
 
-/* "all", "nearest:2", "each:5", "document". given: nearest only. */
+/* "all", "nearest:2", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
+ * known name. */
 cs_status cs_context_parse(const char *text, cs_context *out) CS_MUST_CHECK;
+
+/* The same text of a context; fresh memory, NULL when out of it. */
+char *cs_context_describe(const cs_context *context) CS_MUST_CHECK;
+
+/* Whether rows tell the target's position: as asked, or by construction. */
+bool cs_context_given(const cs_context *context);
+
+/* Whether rows are tokens: then there are no more than columns. */
+bool cs_context_rows_are_tokens(const cs_context *context);
 
 /* One contribution to the matrix: row key, column, weight. */
 typedef struct {
@@ -85,10 +106,10 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
                              cs_context_plan **out) CS_MUST_CHECK;
 void cs_context_plan_free(cs_context_plan **plan);
 
-/* Least common denominator of all weights x predicted tokens over all lengths, 0 if none below 2^40
- * (then weights are rounded to fixed point by the builder). Under draws: the number of draws x
- * tokens a plan where integral. */
-int64_t cs_context_denominator(const cs_context_plan *plan);
+/* Least common denominator of all weights x predicted tokens (or, by document, of all weights) over
+ * all lengths, 0 if none below 2^40 (then weights are rounded to fixed point by the builder). Under
+ * draws: the number of draws x tokens a plan where integral. */
+int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document);
 
 /* Expected number of predicted tokens of a sequence of this length: its weight under --weight
  * token. */

@@ -1,4 +1,4 @@
-/* Contexts `all` (the whole conditioning set with its positions) and `document` (theory 2).
+/* Context `all`: the whole conditioning set with its positions (theory 2).
  *
  * Under `all` the source has already summed the items' hashes, prefix by prefix or set by set, so
  * an event costs one addition. Exact on short windows; on whole documents nearly every row is
@@ -6,7 +6,9 @@
  */
 #include "cooc/context_private.h"
 
-cs_status cs_context_all_event(cs_context_walker *w, const cs_context_event *e)
+enum { GAP = 4 }; /* unknown positions written one by one */
+
+static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
     cs_hash128 key = e->size > 0 ? e->sum : cs_key_empty(w);
     if (w->plan->context.given) {
@@ -23,34 +25,32 @@ cs_status cs_context_all_event(cs_context_walker *w, const cs_context_event *e)
     return w->visit(w->ctx, &c);
 }
 
-static cs_status visit_document(cs_context_walker *w, int64_t target, double weight,
-                                int64_t ordinal)
+/* "w1 _ w3": unknown positions as _, or _*N where they are many. */
+static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
+                 FILE *to)
 {
-    cs_hash128 key = cs_key_of(CS_KEY_DOCUMENT, w->document, 0);
-    if (w->plan->context.given) {
-        key = cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0));
+    const char *separator = "";
+    int64_t next = 0;
+    if (c->items == 0) {
+        bool tagged = w->plan->objective.empty_prefix == CS_PREFIX_CLASS;
+        (void)fprintf(to, tagged ? "(empty: %s)" : "(empty)",
+                      cs_corpus_label(w->corpus, w->document));
     }
-    cs_contribution c = {.key = key,
-                         .token = w->token[target],
-                         .target = (int32_t)target,
-                         .weight = weight,
-                         .ordinal = ordinal,
-                         .position = w->row_position,
-                         .content = w->row_content};
-    return w->visit(w->ctx, &c);
+    for (int64_t i = 0; i < c->items; ++i) {
+        int64_t gap = item[i].position - next;
+        if (gap > GAP) {
+            (void)fprintf(to, "%s_*%lld", separator, (long long)gap);
+            separator = " ";
+        }
+        for (; gap > 0 && gap <= GAP; --gap) {
+            (void)fprintf(to, "%s_", separator);
+            separator = " ";
+        }
+        cs_context_put_word(w, separator, item[i].token, to);
+        separator = " ";
+        next = item[i].position + 1;
+    }
+    cs_context_put_target(w, c, to);
 }
 
-cs_status cs_context_document_event(cs_context_walker *w, const cs_context_event *e)
-{
-    return visit_document(w, e->target, e->weight, e->ordinal);
-}
-
-/* An invariant objective predicts every position with probability 1/s. */
-cs_status cs_context_document_targets(cs_context_walker *w, int64_t first, int64_t last)
-{
-    cs_status status = CS_OK;
-    for (int64_t k = first; k < last && status == CS_OK; ++k) {
-        status = visit_document(w, k, 1.0 / (double)w->length, k);
-    }
-    return status;
-}
+const cs_context_kind cs_context_all = {.whole = true, .event = event, .text = text};

@@ -15,15 +15,13 @@ static int64_t near_end(int64_t k, int64_t w, int64_t end)
     return k + w < end ? k + w : end;
 }
 
-cs_status cs_context_each_table(const cs_context_plan *plan, cs_context_table *t)
+static cs_status table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, w = plan->context.n;
     int64_t widest = w < s ? 2 * w : 2 * s; /* windows never pass the sequence */
     t->place = cs_calloc(widest + 1, sizeof *t->place);
     t->missed = cs_calloc(widest + 1, sizeof *t->missed);
-    if (!t->place || !t->missed) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->place || !t->missed) return CS_ERR_MEMORY;
     for (int64_t m = 0; m < s; ++m) {
         double miss = t->pairs.q[m] / (double)s, hit = 0;
         if (miss <= 0) {
@@ -60,7 +58,7 @@ static cs_status visit_place(cs_context_walker *w, int64_t target, int64_t posit
     return w->visit(w->ctx, &c);
 }
 
-cs_status cs_context_each_event(cs_context_walker *w, const cs_context_event *e)
+static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
     int64_t k = e->target, width = w->plan->context.n;
     int64_t first = k > width ? k - width : 0;
@@ -84,7 +82,7 @@ cs_status cs_context_each_event(cs_context_walker *w, const cs_context_event *e)
     return status;
 }
 
-cs_status cs_context_each_targets(cs_context_walker *w, int64_t first, int64_t last)
+static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
 {
     const cs_context_table *t = w->table;
     int64_t width = w->plan->context.n;
@@ -102,3 +100,37 @@ cs_status cs_context_each_targets(cs_context_walker *w, int64_t first, int64_t l
     }
     return status;
 }
+
+static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
+{
+    int64_t n = plan->context.n < s - 1 ? plan->context.n : s - 1;
+    int64_t both = one_sided ? n : 2 * n;
+    return both < s - 1 ? both : s - 1;
+}
+
+static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
+{
+    int64_t s = t->pairs.length, n = plan->context.n;
+    for (int64_t k = 0; k <= n && k < s; ++k) {
+        int64_t left = k < n ? k : n, right = s - 1 - k < n ? s - 1 - k : n;
+        cs_divisors_take(d, t->place[left + right]);
+    }
+}
+
+static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
+                 FILE *to)
+{
+    (void)c;
+    cs_context_put_word(w, "", item[0].token, to);
+    if (w->plan->context.given) {
+        (void)fprintf(to, "[%+d]", (int)item[0].position);
+    }
+}
+
+const cs_context_kind cs_context_each = {.tokens = true,
+                                         .places = places,
+                                         .event = event,
+                                         .table = table,
+                                         .weights = weights,
+                                         .targets = targets,
+                                         .text = text};

@@ -8,10 +8,10 @@
  *
  * the same for every target; there are C(i-1, n-1) such sets. A set with m < n positions keeps all
  * of them, wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences
- * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor (s-1-i-(m-n)) /
- * (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S follows from
- * drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the enumeration stops
- * once it is below plan->tail of a target's weight and that rest is dropped.
+ * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor
+ * (s-1-i-(m-n)) / (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S
+ * follows from drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the
+ * enumeration stops once it is below plan->tail of a target's weight and that rest is dropped.
  *
  * Limits: n a handful. The patterns of one target, about (ln tail / ln rho)^n / n! for mask ratio
  * rho, are bounded by max_events, and those of a corpus by 2^36 (context.c), because objectives
@@ -171,9 +171,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     drawing d = {0};
     t->padded = cs_calloc(n, sizeof *t->padded);
     t->pattern = cs_calloc(room, sizeof *t->pattern);
-    if (!t->padded || !t->pattern) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->padded || !t->pattern) return CS_ERR_MEMORY;
     double count = padded_weights(t, n, t->padded);
     if (count > limit) {
         return too_many(plan, s, limit, 0);
@@ -246,7 +244,7 @@ static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, in
     return cs_key_of(CS_KEY_ITEM, position - target, w->token[position]);
 }
 
-cs_status cs_context_nearest_event(cs_context_walker *w, const cs_context_event *e)
+static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
     int64_t n = w->plan->context.n, s = w->length, k = e->target, found = 0;
     cs_hash128 sum = {0, 0};
@@ -302,9 +300,7 @@ static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t si
         c.key = w->partial[free];
         c.ordinal = (*ordinal)++;
         cs_status status = w->visit(w->ctx, &c);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         int64_t j = free - 1; /* next combination, in lexicographic order */
         while (j >= 0 && chosen[j] == span - free + 1 + j) {
             --j;
@@ -320,7 +316,17 @@ static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t si
     }
 }
 
-cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first, int64_t last)
+static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
+{
+    for (int64_t m = 0; m < plan->context.n; ++m) {
+        cs_divisors_take(d, t->padded[m]);
+    }
+    for (int64_t i = plan->context.n; i <= t->ranks; ++i) {
+        cs_divisors_take(d, t->pattern[i]);
+    }
+}
+
+static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
 {
     const cs_context_table *t = w->table;
     int64_t n = w->plan->context.n, s = w->length;
@@ -352,3 +358,48 @@ cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first, int64_
     }
     return status;
 }
+
+/* Marks first, then words; a word carries its offset unless only words stand between it and the
+ * target. */
+static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
+                 FILE *to)
+{
+    const int64_t n = c->items;
+    const char *separator = "";
+    int64_t marks = 0, left = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        marks += item[i].token < 0;
+        left += item[i].token >= 0 && item[i].position < 0;
+    }
+    for (int64_t i = 0; i < marks; ++i) {
+        (void)fprintf(to, "%s#", separator);
+        separator = " ";
+    }
+    int64_t seen = 0; /* words written */
+    bool target = false;
+    for (int64_t i = 0; i <= n; ++i) {
+        if (!target && (i == n || item[i].position > 0)) {
+            (void)fprintf(to, "%s*", separator);
+            separator = " ";
+            target = true;
+        }
+        if (i == n || item[i].token < 0) {
+            continue;
+        }
+        int64_t close = target ? seen - left + 1 : seen - left;
+        cs_context_put_word(w, separator, item[i].token, to);
+        if (item[i].position != close) {
+            (void)fprintf(to, "[%+d]", (int)item[i].position);
+        }
+        separator = " ";
+        ++seen;
+    }
+}
+
+const cs_context_kind cs_context_nearest = {.given = true,
+                                            .event = event,
+                                            .table = cs_context_nearest_table,
+                                            .weights = weights,
+                                            .targets = targets,
+                                            .size = cs_context_nearest_size,
+                                            .text = text};

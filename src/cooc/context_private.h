@@ -2,12 +2,14 @@
  * sequence, and the events it hands to the context modes.
  *
  * Two steps make a contribution. A *source* (context_walk.c) lists the events (S, k) of one
- * sequence: prefixes, explicit sets, or sampled plans. A *mode* (context_all.c, context_nearest.c,
- * context_each.c) turns an event into rows. Permutation-invariant objectives skip the source: their
- * modes sum over all S in closed form.
+ * sequence: prefixes, explicit sets, or sampled plans. A *mode* (cs_context_kind) turns an event
+ * into rows. Permutation-invariant objectives skip the source where their mode sums over all S in
+ * closed form.
  */
 #ifndef CS_COOC_CONTEXT_PRIVATE_H
 #define CS_COOC_CONTEXT_PRIVATE_H
+
+#include <stdio.h>
 
 #include "cooc/context.h"
 #include "plan/pairs.h"
@@ -29,7 +31,7 @@ typedef struct {
     int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */
     double *pattern;  /* ranks + 1: n places taken, the farthest of rank i */
     double *padded;   /* n: all m < n conditioning positions, anywhere */
-    int64_t patterns; /* of one target */
+    int64_t patterns; /* of one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
     /* each, invariant: of one target whose window has W positions */
@@ -40,6 +42,7 @@ typedef struct {
 struct cs_context_plan {
     cs_objective objective;
     cs_context context;
+    const struct cs_context_kind *kind; /* of its mode */
     int64_t draws;
     uint64_t seed;
     int64_t max_events;
@@ -103,21 +106,75 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
 /* The table of a length that occurs in the plan. */
 const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length);
 
-/* Denominator under either weighting of sequences; 0 if none below 2^40. */
-int64_t cs_context_denominator_of(const cs_context_plan *plan, bool by_document);
+/* Collects weights that are integers over `scale`. */
+typedef struct {
+    double scale;
+    int64_t divisor; /* gcd of the integers so far */
+    bool ok;
+} cs_divisors;
 
-/* The modes: rows of one event, and rows of the targets first..last-1 of an invariant objective. */
-cs_status cs_context_all_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
-cs_status cs_context_document_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
-cs_status cs_context_document_targets(cs_context_walker *w, int64_t first,
-                                      int64_t last) CS_MUST_CHECK;
-cs_status cs_context_nearest_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
-cs_status cs_context_nearest_targets(cs_context_walker *w, int64_t first,
-                                     int64_t last) CS_MUST_CHECK;
+void cs_divisors_take(cs_divisors *d, double weight);
+
+/* One of the (position or offset, token) pairs that make up a row. */
+typedef struct {
+    int32_t position, token;
+} cs_context_item;
+
+/* How large a matrix becomes: contributions and units per predicted token (or document) as given;
+ * different rows, and entries. */
+typedef struct {
+    double contributions, scale;
+    bool by_document;
+    double rows, entries;
+} cs_context_size;
+
+/* A mode. `invariant`: what serves permutation-invariant objectives whose sets are not listed. */
+typedef struct cs_context_kind {
+    bool given;  /* rows contain the target's position by construction */
+    bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
+                    hashes, and the sets of every objective are listed one by one */
+    bool tokens; /* rows without the target's position are tokens */
+
+    /* Rows of one event at length s at most, its set `one_sided` or not; NULL: one. */
+    int64_t (*places)(const cs_context_plan *plan, int64_t s, bool one_sided);
+    cs_status (*event)(cs_context_walker *w, const cs_context_event *e);
+
+    /* invariant: fills the weights of the table, NULL: there are none; hands all of them out; the
+     * rows of the targets first..last-1. All NULL where `whole`. */
+    cs_status (*table)(const cs_context_plan *plan, cs_context_table *t);
+    void (*weights)(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d);
+    cs_status (*targets)(cs_context_walker *w, int64_t first, int64_t last);
+
+    /* invariant: rows and entries that there will be, estimated from above with two standard
+     * errors; NULL: contributions are few enough to be walked. */
+    cs_status (*size)(const cs_context_plan *plan, const cs_corpus *corpus,
+                      const cs_sequences *sequences, int threads, cs_context_size *out);
+
+    /* Writes the row of a contribution, its items in order of position. */
+    void (*text)(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
+                 FILE *to);
+} cs_context_kind;
+
+#define CS_CONTEXT_KIND(mode, name, alias, number, what)                                           \
+    extern const cs_context_kind cs_context_##name;
+CS_CONTEXT_MODES(CS_CONTEXT_KIND)
+#undef CS_CONTEXT_KIND
+
+const cs_context_kind *cs_context_kind_of(cs_context_mode mode);
+
+/* context_nearest_size.c */
+cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *corpus,
+                                  const cs_sequences *sequences, int threads,
+                                  cs_context_size *out) CS_MUST_CHECK;
+
+/* The table of `nearest` anew, for what it says of a plan that is out of reach. */
 cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
-cs_status cs_context_each_event(cs_context_walker *w, const cs_context_event *e) CS_MUST_CHECK;
-cs_status cs_context_each_targets(cs_context_walker *w, int64_t first, int64_t last) CS_MUST_CHECK;
-cs_status cs_context_each_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
+
+/* For texts of rows: the word of a token, after `separator`; " [k]" where the target's position is
+ * part of a row of no offsets. */
+void cs_context_put_word(const cs_context_walker *w, const char *separator, int32_t token,
+                         FILE *to);
+void cs_context_put_target(const cs_context_walker *w, const cs_contribution *c, FILE *to);
 
 /* The tables of one length, from its pair distribution. */
 cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length,

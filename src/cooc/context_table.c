@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/gcd.h"
+#include "plan/count.h"
 
 static const double LARGEST_DENOMINATOR = 0x1p40;
 static const double LARGEST_INTEGER = 0x1p46;
@@ -37,14 +37,7 @@ static bool is_integer(double x)
     return x < LARGEST_INTEGER && fabs(x - rint(x)) <= 1e-6 + x * 0x1p-50;
 }
 
-/* Collects weights that are integers over `scale`. */
-typedef struct {
-    double scale;
-    int64_t divisor; /* gcd of the integers so far */
-    bool ok;
-} divisors;
-
-static void divisors_take(divisors *d, double weight)
+void cs_divisors_take(cs_divisors *d, double weight)
 {
     double x = weight * d->scale;
     if (!d->ok || !is_integer(x)) {
@@ -56,35 +49,20 @@ static void divisors_take(divisors *d, double weight)
     }
 }
 
-static void take_weights(const cs_context_plan *plan, const cs_context_table *t, divisors *d)
+static void take_weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
 {
-    int64_t s = t->pairs.length, n = plan->context.n;
-    if (t->pairs.form != CS_PAIRS_INVARIANT) {
-        for (int64_t a = 0; a < t->pairs.events && d->ok; ++a) {
-            divisors_take(d, t->pairs.weight[a]);
-        }
-    } else if (plan->context.mode == CS_CONTEXT_NEAREST) {
-        for (int64_t m = 0; m < n; ++m) {
-            divisors_take(d, t->padded[m]);
-        }
-        for (int64_t i = n; i <= t->ranks; ++i) {
-            divisors_take(d, t->pattern[i]);
-        }
-    } else if (plan->context.mode == CS_CONTEXT_EACH) {
-        for (int64_t k = 0; k <= n && k < s; ++k) {
-            int64_t left = k < n ? k : n, right = s - 1 - k < n ? s - 1 - k : n;
-            divisors_take(d, t->place[left + right]);
-        }
-    } else {
-        divisors_take(d, 1.0 / (double)s);
+    if (t->pairs.form == CS_PAIRS_INVARIANT) {
+        plan->kind->weights(plan, t, d);
+        return;
+    }
+    for (int64_t a = 0; a < t->pairs.events && d->ok; ++a) {
+        cs_divisors_take(d, t->pairs.weight[a]);
     }
 }
 
 static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
 {
-    int64_t n = plan->context.n < s - 1 ? plan->context.n : s - 1;
-    int64_t both = one_sided ? n : 2 * n;
-    return plan->context.mode != CS_CONTEXT_EACH ? 1 : both < s - 1 ? both : s - 1;
+    return plan->kind->places ? plan->kind->places(plan, s, one_sided) : 1;
 }
 
 static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
@@ -99,7 +77,7 @@ static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
     /* Sums over sets carry the shares already; single events are split afterwards. */
     int64_t whole = sums ? base * split : base;
     double total = t->predicted * (double)whole;
-    divisors d = {.scale = total, .ok = is_integer(total)};
+    cs_divisors d = {.scale = total, .ok = is_integer(total)};
     take_weights(plan, t, &d);
     if (!d.ok) {
         return;
@@ -109,39 +87,21 @@ static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
     t->document_denominator = units / cs_gcd(d.divisor, units) * rest;
 }
 
-/* The expected sum of a sampled plan's weights: `predicted` where each token weighs 1, and under
- * `mask` the probability that the plan predicts anything. */
-static double expected_weight(const cs_objective *o, const cs_context_table *t, bool one)
-{
-    int64_t s = t->pairs.length;
-    bool empty = o->empty_prefix != CS_PREFIX_NONE;
-    if (one || o->event_weight == CS_EVENT_TOKEN) {
-        return one ? 1 : t->predicted;
-    }
-    if (o->kind == CS_OBJ_BERNOULLI_MASKED) {
-        double rho = o->mask_ratio_lo;
-        return 1 - pow(1 - rho, (double)s) - (empty ? 0 : pow(rho, (double)s));
-    }
-    if (o->kind == CS_OBJ_GROUP_AR && o->t >= s && !empty) {
-        return (double)(s - 1) / (double)s; /* a first group of s leaves nothing to predict */
-    }
-    return 1;
-}
-
 /* Sampled plans: an event has its plan's weight over the expected weight of all draws. */
 static void set_draws(const cs_context_plan *plan, cs_context_table *t)
 {
     const cs_objective *o = &plan->objective;
-    bool one = o->kind == CS_OBJ_DIVERSE_AR || o->kind == CS_OBJ_OFFSET_AR;
-    bool fixed =
-        one || o->kind == CS_OBJ_AR || o->kind == CS_OBJ_MASKED || o->kind == CS_OBJ_PERMUTED_AR;
-    bool token = o->event_weight == CS_EVENT_TOKEN;
-    t->draw_weight = (double)plan->draws * expected_weight(o, t, one);
+    cs_plan_weighting weighting = cs_objective_table(o->kind)->weighting;
+    bool one = weighting == CS_WEIGHTS_ONE, token = o->event_weight == CS_EVENT_TOKEN;
+    /* The expected sum of a drawn plan's weights. */
+    double weight = one ? 1 : token ? t->predicted : cs_objective_speaks(o, t->pairs.length);
+    t->draw_weight = (double)plan->draws * weight;
     t->outer = plan->draws;
     t->inner = places(plan, t->pairs.length, false);
     t->contributions = (double)plan->draws * t->predicted * (double)t->inner;
     int64_t split = lcm_up_to(t->inner);
-    bool units = o->kind != CS_OBJ_FILE && (fixed || token); /* every event one unit a draw */
+    bool units = one || weighting == CS_WEIGHTS_EQUAL || (weighting == CS_WEIGHTS_TOKENS && token);
+    /* Where every event is one unit of a draw. */
     if (units && split > 0 && (!one || is_integer(t->predicted)) &&
         (double)plan->draws * (double)split <= LARGEST_DENOMINATOR) {
         double total = t->predicted * (double)plan->draws;
@@ -175,31 +135,22 @@ static cs_status enumerate(const cs_context_plan *plan, cs_context_table *t)
 cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_context_table *t)
 {
     memset(t, 0, sizeof *t);
-    cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
-    if (status != CS_OK) {
-        return status;
-    }
-    t->predicted = t->pairs.predicted;
     if (plan->draws > 0) {
-        set_draws(plan, t);
-        cs_pairs_free(&t->pairs);
+        cs_status drawn = cs_objective_predicted(&plan->objective, length, &t->predicted);
         t->pairs.length = length;
-        return CS_OK;
+        set_draws(plan, t);
+        return drawn;
     }
-    bool invariant = t->pairs.form == CS_PAIRS_INVARIANT;
-    if (invariant && plan->context.mode == CS_CONTEXT_ALL) {
-        status = enumerate(plan, t);
-        invariant = false;
-    } else if (invariant && plan->context.mode == CS_CONTEXT_NEAREST) {
-        status = cs_context_nearest_table(plan, t);
-    } else if (invariant && plan->context.mode == CS_CONTEXT_EACH) {
-        status = cs_context_each_table(plan, t);
-    }
+    cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
+    if (status != CS_OK) return status;
+    t->predicted = t->pairs.predicted;
+    const bool listed = t->pairs.form == CS_PAIRS_INVARIANT && plan->kind->whole;
+    const bool table = t->pairs.form == CS_PAIRS_INVARIANT && plan->kind->table;
+    status = listed ? enumerate(plan, t) : table ? plan->kind->table(plan, t) : CS_OK;
     if (status == CS_OK) {
-        bool nearest = plan->context.mode == CS_CONTEXT_NEAREST;
-        t->outer = invariant ? length : t->pairs.events;
-        t->inner = invariant && nearest ? t->patterns
-                                        : places(plan, length, t->pairs.form == CS_PAIRS_PREFIX);
+        t->outer = t->pairs.form == CS_PAIRS_INVARIANT ? length : t->pairs.events;
+        t->inner =
+            t->patterns > 0 ? t->patterns : places(plan, length, t->pairs.form == CS_PAIRS_PREFIX);
         t->contributions = (double)t->outer * (double)t->inner;
         set_denominators(plan, t);
     } else {

@@ -53,26 +53,11 @@ void cs_context_walker_free(cs_context_walker *w)
     memset(w, 0, sizeof *w);
 }
 
-static cs_status mode_event(cs_context_walker *w, const cs_context_event *e)
-{
-    switch (w->plan->context.mode) {
-    case CS_CONTEXT_ALL:
-        return cs_context_all_event(w, e);
-    case CS_CONTEXT_NEAREST:
-        return cs_context_nearest_event(w, e);
-    case CS_CONTEXT_EACH:
-        return cs_context_each_event(w, e);
-    case CS_CONTEXT_DOCUMENT:
-        return cs_context_document_event(w, e);
-    }
-    return cs_fail(CS_ERR_USAGE, "unknown context mode %d", (int)w->plan->context.mode);
-}
-
 /* Events with the conditioning set {0..i-1}, i ascending. */
 static cs_status walk_prefixes(cs_context_walker *w, int64_t first, int64_t last)
 {
     const cs_pairs *p = &w->table->pairs;
-    bool all = w->plan->context.mode == CS_CONTEXT_ALL;
+    bool all = w->plan->kind->whole;
     cs_context_event e = {.position = w->plan->iota, .content = w->token};
     cs_status status = CS_OK;
     int64_t summed = 0;
@@ -84,7 +69,7 @@ static cs_status walk_prefixes(cs_context_walker *w, int64_t first, int64_t last
         for (; all && summed < e.size; ++summed) {
             e.sum = cs_key_add(e.sum, cs_key_of(CS_KEY_ITEM, summed, w->token[summed]));
         }
-        status = mode_event(w, &e);
+        status = w->plan->kind->event(w, &e);
     }
     return status;
 }
@@ -95,7 +80,7 @@ static void take_set(cs_context_walker *w, int64_t set, cs_context_event *e)
     const cs_pairs *p = &w->table->pairs;
     const int32_t *member = p->set_pos + p->set_ptr[set];
     e->size = p->set_ptr[set + 1] - p->set_ptr[set];
-    if (w->plan->context.mode == CS_CONTEXT_ALL) {
+    if (w->plan->kind->whole) {
         e->sum = (cs_hash128){0, 0};
         for (int64_t j = 0; j < e->size; ++j) {
             w->content[j] = w->token[member[j]];
@@ -117,7 +102,7 @@ static void take_set(cs_context_walker *w, int64_t set, cs_context_event *e)
 
 static void hash_items(cs_context_walker *w)
 {
-    for (int64_t i = 0; w->plan->context.mode == CS_CONTEXT_ALL && i < w->length; ++i) {
+    for (int64_t i = 0; w->plan->kind->whole && i < w->length; ++i) {
         w->hash[i] = cs_key_of(CS_KEY_ITEM, i, w->token[i]);
     }
 }
@@ -137,7 +122,7 @@ static cs_status walk_sets(cs_context_walker *w, int64_t first, int64_t last)
         e.target = p->target[a];
         e.weight = p->weight[a];
         e.ordinal = a * w->table->inner;
-        status = mode_event(w, &e);
+        status = w->plan->kind->event(w, &e);
     }
     return status;
 }
@@ -164,7 +149,7 @@ static cs_status walk_plan(cs_context_walker *w, int64_t draw)
 {
     const cs_plan *plan = &w->sample;
     const cs_context_table *t = w->table;
-    bool all = w->plan->context.mode == CS_CONTEXT_ALL;
+    bool all = w->plan->kind->whole;
     bool empty = w->plan->objective.empty_prefix != CS_PREFIX_NONE;
     cs_context_event e = {.prefix = -1, .rank = plan->group};
     order_by_group(w, plan);
@@ -187,7 +172,7 @@ static cs_status walk_plan(cs_context_walker *w, int64_t draw)
             e.target = k;
             e.weight = plan->weight[k] / t->draw_weight;
             e.ordinal = (draw * w->length + k) * t->inner;
-            status = mode_event(w, &e);
+            status = w->plan->kind->event(w, &e);
         }
     }
     return status;
@@ -205,9 +190,7 @@ static cs_status walk_draws(cs_context_walker *w, int64_t first, int64_t last)
         cs_rng rng = cs_rng_at(w->plan->seed, CS_STREAM_PLAN,
                                (uint64_t)w->sequence * (uint64_t)w->plan->draws + (uint64_t)d);
         status = cs_plan_sample(&w->plan->objective, &rng, &w->sample);
-        if (status == CS_OK) {
-            status = walk_plan(w, d);
-        }
+        if (status == CS_OK) status = walk_plan(w, d);
     }
     return status;
 }
@@ -229,12 +212,5 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
     if (w->table->pairs.form == CS_PAIRS_SETS) {
         return walk_sets(w, first, last);
     }
-    switch (w->plan->context.mode) {
-    case CS_CONTEXT_NEAREST:
-        return cs_context_nearest_targets(w, first, last);
-    case CS_CONTEXT_EACH:
-        return cs_context_each_targets(w, first, last);
-    default:
-        return cs_context_document_targets(w, first, last);
-    }
+    return w->plan->kind->targets(w, first, last);
 }

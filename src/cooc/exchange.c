@@ -26,9 +26,7 @@ struct cs_exchange {
 cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, cs_exchange **out)
 {
     cs_exchange *x = cs_calloc(1, sizeof *x);
-    if (!x) {
-        return CS_ERR_MEMORY;
-    }
+    if (!x) return CS_ERR_MEMORY;
     x->comm = comm;
     x->budget = budget;
     cs_runs_init(&x->own, scratch);
@@ -118,9 +116,7 @@ static cs_status exchange_parts(cs_exchange *x)
 {
     const int ranks = x->comm->ranks, rank = x->comm->rank;
     cs_status status = write_held(x);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_comm_gather_each(x->comm, (size_t)ranks * sizeof *x->count, x->count, x->all);
     for (int t = 0; t < ranks && status == CS_OK; ++t) {
         int to = (rank + t) % ranks, from = (rank - t + ranks) % ranks;
@@ -215,9 +211,8 @@ static cs_status take_parts(cs_exchange *x, const part_size *size, cs_assembler 
     others.row_label.rows = others.matrix.rows;
     int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
     cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !cs_assembler_fits(whole, &others)) {
+    if (status == CS_OK && !cs_assembler_fits(whole, &others))
         status = cs_assembler_room(whole, &others, 1);
-    }
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
         take_part(x, r, &size[r], in_col, whole);
     }

@@ -5,8 +5,8 @@
 #ifndef CS_COOC_EXCHANGE_PRIVATE_H
 #define CS_COOC_EXCHANGE_PRIVATE_H
 
-#include "base/comm.h"
-#include "cooc/builder_private.h"
+#include "cooc/merge_private.h"
+#include "dist/comm.h"
 
 typedef struct cs_exchange cs_exchange;
 

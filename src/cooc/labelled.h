@@ -19,8 +19,8 @@ typedef struct {
 
 void cs_labelled_free(cs_labelled *m);
 
-/* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled. n =
- * mass.rows values. */
+/* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled.
+ * n = mass.rows values. */
 void cs_majority(const cs_csr *mass, int32_t *label);
 
 #endif

@@ -1,7 +1,7 @@
 /* Exact lumping of proportional rows, then proportional columns.
  *
- * Method. Integers below 2^53 are compared exactly (lump_integers.c), other values to a tolerance
- * (lump_reals.c), both only among rows that share their pattern (lump_pattern.c).
+ * Method. Integers below 2^53 are compared exactly, other values to a tolerance, both only among
+ * rows that share their pattern (lump_rows.c).
  *
  * Columns are the rows of the transpose of the row-lumped matrix; adding proportional columns makes
  * no new proportional rows, so one pass over each side is complete.
@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/compensated.h"
+#include "cooc/compensated_private.h"
 #include "cooc/lump_private.h"
 #include "cooc/reduce.h"
 
-static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53 */
 static const double DEFAULT_TOLERANCE = 1e-13;
 
 void cs_lumping_free(cs_lumping *lumping)
@@ -23,17 +22,6 @@ void cs_lumping_free(cs_lumping *lumping)
     cs_free(lumping->row_lump);
     cs_free(lumping->col_lump);
     *lumping = (cs_lumping){0};
-}
-
-static bool all_integers(const cs_csr *a)
-{
-    int64_t nnz = cs_csr_nnz(a);
-    for (int64_t e = 0; e < nnz; ++e) {
-        if (!(a->val[e] < INTEGER_LIMIT) || a->val[e] != floor(a->val[e])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Adds the rows of each lump; all rows of a lump share a pattern. */
@@ -94,8 +82,8 @@ static cs_status lump_rows(const cs_csr *a, double tolerance, int64_t *lump, cs_
             lump[i] = a->ptr[i] < a->ptr[i + 1] ? count++ : -1;
         }
     } else if (status == CS_OK) {
-        status = all_integers(a) ? cs_lump_integers(a, shared, lump, &count)
-                                 : cs_lump_reals(a, tolerance, shared, lump, &count);
+        double apart = cs_csr_is_integer(a) ? CS_LUMP_EXACT : tolerance;
+        status = cs_lump_proportional(a, apart, shared, lump, &count);
     }
     cs_free(shared);
     *borrowed = status == CS_OK && count == a->rows;
@@ -150,9 +138,7 @@ static cs_status drop_zeros(const cs_csr *a, cs_csr *out)
 {
     cs_csr b = {0};
     cs_status status = cs_csr_init(&b, a->rows, a->cols, cs_csr_nnz(a));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t n = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
@@ -197,15 +183,9 @@ cs_status cs_lump_may_find(const cs_csr *a, bool *any)
     return status;
 }
 
-cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
+cs_status cs_lump_checked(const cs_csr *a, double tolerance, cs_lumping *out)
 {
-    if (!(tolerance >= 0) || tolerance >= 1) {
-        return cs_fail(CS_ERR_USAGE, "lumping tolerance %g not in [0, 1)", tolerance);
-    }
-    cs_status status = cs_csr_check(a, true);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = CS_OK;
     cs_lumping l = {.rows = a->rows, .cols = a->cols};
     cs_csr nonzeros = {0}, by_row = {0};
     bool borrowed = false;
@@ -217,9 +197,7 @@ cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
         goto done;
     }
     bool zeros = has_zeros(a);
-    if (zeros && (status = drop_zeros(a, &nonzeros)) != CS_OK) {
-        goto done;
-    }
+    if (zeros && (status = drop_zeros(a, &nonzeros)) != CS_OK) goto done;
     if ((status = lump_rows(zeros ? &nonzeros : a, tol, l.row_lump, &by_row, &borrowed)) != CS_OK ||
         (status = lump_columns(&by_row, tol, l.col_lump, &l.a)) != CS_OK) {
         goto done;
@@ -233,4 +211,13 @@ done:
     cs_csr_free(&nonzeros);
     cs_lumping_free(&l);
     return status;
+}
+
+cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
+{
+    if (!(tolerance >= 0) || tolerance >= 1) {
+        return cs_fail(CS_ERR_USAGE, "lumping tolerance %g not in [0, 1)", tolerance);
+    }
+    cs_status status = cs_csr_check(a, true);
+    return status == CS_OK ? cs_lump_checked(a, tolerance, out) : status;
 }

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
+#include "cooc/merge_private.h"
 
 typedef struct {
     const cs_sorted *sorted;
@@ -39,9 +39,7 @@ static cs_status merge_cuts(const cs_sorted *sorted, int64_t range, cs_assembler
         piece[i] = (cs_span){c->record + first, count};
         status = cs_records_sort(c->record + first, count, false);
     }
-    if (status == CS_OK) {
-        status = cs_spans_merge(piece, sorted->cuts, cs_assembler_take, part);
-    }
+    if (status == CS_OK) status = cs_spans_merge(piece, sorted->cuts, cs_assembler_take, part);
     cs_free(piece);
     return status;
 }
@@ -95,9 +93,7 @@ static cs_status merge_range(void *ctx, int64_t range, int worker)
     cs_status status = m->sorted->runs ? cs_runs_merge_ranges(m->sorted->runs, range, range + 1,
                                                               m->budget, cs_assembler_take, part)
                                        : merge_cuts(m->sorted, range, part);
-    if (status == CS_OK) {
-        status = cs_assembler_close(part);
-    }
+    if (status == CS_OK) status = cs_assembler_close(part);
     return place(m, range, part, status);
 }
 

@@ -14,9 +14,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/student.h"
 #include "base/threads.h"
-#include "cooc/compensated.h"
+#include "cooc/compensated_private.h"
+#include "stats/student.h"
 
 enum { SAMPLE_BLOCK = 8 };
 static const double LEVEL = 0.95;
@@ -66,13 +66,9 @@ static cs_status project_out(const estimate *e, const cs_dense *q, cs_dense *z)
 {
     cs_dense inner = {0};
     cs_status status = cs_dense_init(&inner, q->cols, z->cols);
-    if (status == CS_OK) {
-        status = cs_gemm(true, false, 1, q, z, 0, &inner);
-    }
+    if (status == CS_OK) status = cs_gemm(true, false, 1, q, z, 0, &inner);
     status = status ? status : sum_over(e, inner.rows * inner.cols, inner.data);
-    if (status == CS_OK) {
-        status = cs_gemm(false, false, -1, q, &inner, 1, z);
-    }
+    if (status == CS_OK) status = cs_gemm(false, false, -1, q, &inner, 1, z);
     cs_dense_free(&inner);
     return status;
 }
@@ -96,10 +92,8 @@ static cs_status apply_gram(const estimate *e, cs_dense *z, const cs_dense *y)
 {
     const cs_linop *op = e->a->op;
     cs_dense part = {.rows = y->rows, .cols = z->cols, .ld = y->ld, .data = y->data};
-    cs_status status = op->apply(op->ctx, z, &part);
-    if (status == CS_OK) {
-        status = op->apply_t(op->ctx, &part, z);
-    }
+    cs_status status = cs_linop_apply(op, false, z, &part);
+    if (status == CS_OK) status = cs_linop_apply(op, true, &part, z);
     return status == CS_OK ? cs_interrupt_check() : status;
 }
 
@@ -139,9 +133,7 @@ static cs_status sketch(estimate *e, const cs_dense *y)
 {
     const cs_moment4_sampling *s = e->s;
     cs_status status = cs_dense_init(&e->own, e->held, e->known + e->sketch);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t j = 0; j < e->known; ++j) {
         memcpy(e->own.data + j * e->own.ld, s->v->data + j * s->v->ld,
                (size_t)s->v->rows * sizeof *s->v->data);
@@ -199,35 +191,31 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y,
     return status;
 }
 
-cs_sum4 cs_sum4_of_samples(double part, int64_t n, const double *value, double level)
-{
-    double sum = 0, square = 0, count = (double)n;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += value[i];
-    }
-    for (int64_t i = 0; i < n; ++i) {
-        square += (value[i] - sum / count) * (value[i] - sum / count);
-    }
-    cs_sum4 s = {.level = level > 0 ? level : LEVEL, .samples = n};
-    s.error = sqrt(square / (count - 1) / count);
-    double width = cs_student_width(s.level, n - 1) * s.error;
-    s.value = part + sum / count;
-    s.low = part + fmax(0, sum / count - width);
-    s.high = part + sum / count + width;
-    return s;
-}
-
+/* A part known exactly and the samples of the rest, which is no less than 0. */
 static cs_sum4 summary(const estimate *e, double part, const double *value)
 {
     const cs_moment4_sampling *s = e->s;
     double n = (double)s->samples, q = (double)(e->known + e->sketch), cols = (double)e->a->cols;
-    cs_sum4 sum = cs_sum4_of_samples(part, s->samples, value, s->level);
-    sum.sketch = e->sketch;
-    sum.known = e->known;
-    sum.seed = s->seed;
-    sum.spent =
-        (2 * n + 6 * (double)e->sketch) * e->a->nnz + 2 * cols * q * (n + (e->sketch > 0 ? q : 0));
-    return sum;
+    double sum = 0, square = 0;
+    for (int64_t i = 0; i < s->samples; ++i) {
+        sum += value[i];
+    }
+    for (int64_t i = 0; i < s->samples; ++i) {
+        square += (value[i] - sum / n) * (value[i] - sum / n);
+    }
+    double error = sqrt(square / (n - 1) / n), level = s->level > 0 ? s->level : LEVEL;
+    double width = cs_student_width(level, s->samples - 1) * error;
+    return (cs_sum4){.value = part + sum / n,
+                     .low = part + fmax(0, sum / n - width),
+                     .high = part + sum / n + width,
+                     .error = error,
+                     .level = level,
+                     .samples = s->samples,
+                     .sketch = e->sketch,
+                     .known = e->known,
+                     .seed = s->seed,
+                     .spent = (2 * n + 6 * (double)e->sketch) * e->a->nnz +
+                              2 * cols * q * (n + (e->sketch > 0 ? q : 0))};
 }
 
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment4_sampling *s,
@@ -256,9 +244,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
         e.signs = cs_alloc(a->cols, sizeof *e.signs);
         status = e.signs ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && e.sketch > 0) {
-        status = sketch(&e, &y);
-    }
+    if (status == CS_OK && e.sketch > 0) status = sketch(&e, &y);
     status = status ? status : low_rank(&e, &z, &y, &part);
     status = status ? status : draw_samples(&e, &z, &y, value);
     if (status == CS_OK) {

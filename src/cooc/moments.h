@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "dist/comm.h"
 #include "linalg/csr.h"
 #include "linalg/linop.h"
 
@@ -108,10 +108,6 @@ typedef struct {
  * (p + sketch). A failure that is not agreed on is this rank's own. */
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
                                    const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
-
-/* A part known exactly and n >= 2 samples of the rest, which is no less than 0: mean, standard
- * error and Student's interval at `level` (0: 0.95). */
-cs_sum4 cs_sum4_of_samples(double part, int64_t n, const double *value, double level);
 
 /* `value` as an exact sum that took `spent` multiply-adds. */
 cs_sum4 cs_sum4_exact(double value, double spent);

@@ -27,10 +27,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/simd.h"
 #include "base/threads.h"
-#include "cooc/compensated.h"
+#include "cooc/compensated_private.h"
 #include "cooc/moments_private.h"
 
 enum {
@@ -46,8 +46,8 @@ enum {
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* Walks that begin on one side. m: centres x vertices of that side, both by rank. The walks of
- * group g pass centres centre[e], from the entry at[e] of their rows on, start[g] <= e < start[g +
- * 1]. */
+ * group g pass centres centre[e], from the entry at[e] of their rows on,
+ * start[g] <= e < start[g + 1]. */
 typedef struct {
     const cs_walk_side *side, *other;
     bool wins_ties;
@@ -328,9 +328,7 @@ static cs_status deal(walk *w)
     double share = fmax(total / MOST_ITEMS, LEAST_WORK);
     int64_t used = 0;
     w->first = cs_alloc(2 * MOST_ITEMS + 6, sizeof *w->first);
-    if (!w->first) {
-        return CS_ERR_MEMORY;
-    }
+    if (!w->first) return CS_ERR_MEMORY;
     for (int i = 0; i < 2; ++i) {
         double work = 0;
         w->first[used++] = 0;
@@ -351,9 +349,7 @@ static cs_status run(walk *w, int threads, double *out)
 {
     int workers = threads > 0 ? threads : cs_threads();
     cs_status status = deal(w);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     w->sum = cs_alloc(w->items, sizeof *w->sum);
     w->tile = cs_calloc((int64_t)workers * TILE, sizeof *w->tile);
     status = w->sum && w->tile ? cs_parallel(w->items, workers, walk_item, w) : CS_ERR_MEMORY;
@@ -370,9 +366,7 @@ static cs_status reorder(const cs_csr *a, const cs_walk_plan *p, cs_csr *by_row,
 {
     cs_csr b = {0};
     cs_status status = cs_csr_init(&b, a->rows, a->cols, cs_csr_nnz(a));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t r = 0, q = 0; r < a->rows; ++r) {
         int64_t i = p->row.vertex[r];
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
@@ -383,9 +377,7 @@ static cs_status reorder(const cs_csr *a, const cs_walk_plan *p, cs_csr *by_row,
     }
     status = cs_csr_transpose(&b, by_col); /* rows arrive in order, so it comes out sorted */
     cs_csr_free(&b);
-    if (status == CS_OK && p->from_cols) {
-        status = cs_csr_transpose(by_col, by_row);
-    }
+    if (status == CS_OK && p->from_cols) status = cs_csr_transpose(by_col, by_row);
     if (!p->from_rows) {
         cs_csr_free(by_col);
     }
@@ -398,18 +390,13 @@ cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, 
     cs_csr by_row = {0}, by_col = {0};
     walk w = {.progress = progress};
     cs_status status = cs_walk_plan_of(a, &plan);
-    if (status != CS_OK || (status = reorder(a, &plan, &by_row, &by_col)) != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK || (status = reorder(a, &plan, &by_row, &by_col)) != CS_OK) goto done;
     if (plan.from_rows) {
         status = half_init(&plan.row, &plan.col, false, &by_col, &w.h[0]);
     }
-    if (status == CS_OK && plan.from_cols) {
+    if (status == CS_OK && plan.from_cols)
         status = half_init(&plan.col, &plan.row, true, &by_row, &w.h[1]);
-    }
-    if (status == CS_OK) {
-        status = run(&w, threads, out);
-    }
+    if (status == CS_OK) status = run(&w, threads, out);
 done:
     half_free(&w.h[0]);
     half_free(&w.h[1]);

@@ -5,8 +5,8 @@
  *   k d - k (k - 1) / 2
  *
  * wedges (u, v, w), u before v, w on u's side and not before u: the multiply-adds of the walk.
- * Three orders are compared: all columns first, which is the Gram matrix of the columns, sum_X r (r
- * + 1) / 2; all rows first, that of the rows; and by falling degree, at most the sum over the
+ * Three orders are compared: all columns first, which is the Gram matrix of the columns, sum_X r
+ * (r + 1) / 2; all rows first, that of the rows; and by falling degree, at most the sum over the
  * entries of the smaller of their two degrees (Chiba and Nishizeki, SIAM J. Comput. 14, 1985), so
  * that neither a token in most rows nor a row of most tokens costs its square.
  *
@@ -54,9 +54,7 @@ static cs_status rank_by_degree(cs_walk_side *s)
         most = s->degree[i] > most ? s->degree[i] : most;
     }
     int64_t *place = cs_calloc(most + 2, sizeof *place);
-    if (!place) {
-        return CS_ERR_MEMORY;
-    }
+    if (!place) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->n; ++i) {
         ++place[most - s->degree[i] + 1];
     }
@@ -143,9 +141,7 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *out)
     int64_t *room = NULL, nnz = cs_csr_nnz(a);
     cs_status status = side_init(&p.row, a->rows, "rows");
     status = status ? status : side_init(&p.col, a->cols, "columns");
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     weight = cs_calloc(a->rows + a->cols, sizeof *weight);
     room = cs_calloc(a->rows + a->cols, sizeof *room);
     if (!weight || !room) {

@@ -18,15 +18,6 @@ void cs_components_free(cs_components *components)
     *components = (cs_components){0};
 }
 
-static int32_t find(int32_t *parent, int32_t x)
-{
-    while (parent[x] != x) {
-        parent[x] = parent[parent[x]];
-        x = parent[x];
-    }
-    return x;
-}
-
 /* Joins the columns of every row; row[i] receives one column of row i, -1 when it is empty. */
 static void join(const cs_csr *a, int32_t *parent, int64_t *row)
 {
@@ -36,7 +27,7 @@ static void join(const cs_csr *a, int32_t *parent, int64_t *row)
             if (a->val[e] == 0) {
                 continue;
             }
-            int32_t other = find(parent, a->col[e]);
+            int32_t other = cs_forest_root(parent, a->col[e]);
             if (root < 0 || other == root) {
                 root = other;
             } else if (other < root) {
@@ -60,7 +51,7 @@ static int64_t label(int32_t *parent, int64_t *number, cs_components *c, int64_t
     }
     for (int64_t i = 0; i < rows; ++i) {
         if (c->row[i] >= 0) {
-            int32_t root = find(parent, (int32_t)c->row[i]);
+            int32_t root = cs_forest_root(parent, (int32_t)c->row[i]);
             if (number[root] < 0) {
                 number[root] = count++;
             }
@@ -68,7 +59,7 @@ static int64_t label(int32_t *parent, int64_t *number, cs_components *c, int64_t
         }
     }
     for (int64_t j = 0; j < cols; ++j) {
-        c->col[j] = number[find(parent, (int32_t)j)];
+        c->col[j] = number[cs_forest_root(parent, (int32_t)j)];
     }
     return count;
 }
@@ -112,5 +103,14 @@ done:
     cs_free(number);
     cs_free(parent);
     cs_components_free(&c);
+    return status;
+}
+
+cs_status cs_components_number(const cs_csr *a, int64_t *out)
+{
+    cs_components parts = {0};
+    cs_status status = cs_components_of(a, &parts);
+    if (status == CS_OK) *out = parts.count;
+    cs_components_free(&parts);
     return status;
 }

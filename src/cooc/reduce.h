@@ -29,6 +29,19 @@ typedef struct {
 cs_status cs_components_of(const cs_csr *a, cs_components *out) CS_MUST_CHECK;
 void cs_components_free(cs_components *components);
 
+/* The root of x in a forest of parents, a root being its own; halves the path. */
+static inline int32_t cs_forest_root(int32_t *parent, int32_t x)
+{
+    while (parent[x] != x) {
+        parent[x] = parent[parent[x]];
+        x = parent[x];
+    }
+    return x;
+}
+
+/* Their number alone, which is the multiplicity of sigma = 1. The same cost. */
+cs_status cs_components_number(const cs_csr *a, int64_t *out) CS_MUST_CHECK;
+
 typedef struct {
     cs_csr a;          /* the lumped matrix, empty rows and columns dropped */
     int64_t *row_lump; /* rows of the original: lump, -1 for an empty row */
@@ -39,9 +52,8 @@ typedef struct {
 /* Lumps proportional rows, then proportional columns of the result. Two rows are proportional when,
  * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13). When all entries are
  * integers below 2^53 they are compared exactly (equal cross products) whatever the tolerance. The
- * lump of a row is numbered by first appearance. Candidates are found by hashing (lump_pattern.c);
- * no pair is lumped without a full comparison. O(nnz) for integers, O(nnz + rows log rows) else;
- * memory of two copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN
+ * lump of a row is numbered by first appearance. Candidates are found by hashing (lump_rows.c);
+ * no pair is lumped without a full comparison. O(nnz + rows log rows); memory of two copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN
  * or infinite entry, a row sum that overflows, or more than 2^31 lumps of rows. CS_ERR_MEMORY. */
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
 void cs_lumping_free(cs_lumping *lumping);

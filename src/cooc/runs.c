@@ -1,6 +1,6 @@
 /* Sorted runs on disk and their merge.
  *
- * All runs stand in one scratch file that is unlinked as soon as it is open, so nothing is left
+ * All runs are in one scratch file that is unlinked as soon as it is open, so nothing is left
  * behind whatever happens to the program. The merge is a k-way merge with a binary heap (Knuth, The
  * Art of Computer Programming 3, 5.4.1); when the budget cannot give every run a buffer of BUFFER
  * records, groups of runs are merged into longer ones first. A run knows how many of its
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/scratch.h"
 #include "base/threads.h"
-#include "cooc/builder_private.h"
+#include "cooc/runs_private.h"
 
 enum { BUFFER = 256, CHECKED = 1 << 16 };
 
@@ -50,9 +50,7 @@ static cs_status reserve(cs_runs *runs, cs_run *run)
     if (status == CS_OK && runs->count == runs->room) {
         int64_t room = runs->room > 0 ? 2 * runs->room : 16;
         cs_run *more = cs_realloc(runs->run, room, sizeof *more);
-        if (!more) {
-            return CS_ERR_MEMORY;
-        }
+        if (!more) return CS_ERR_MEMORY;
         runs->run = more;
         runs->room = room;
     }
@@ -90,9 +88,7 @@ cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count)
     (void)pthread_mutex_lock(&runs->lock);
     cs_status status = reserve(runs, &run);
     (void)pthread_mutex_unlock(&runs->lock);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t size = (int64_t)sizeof *record;
     return write_at(runs, record, count * size, run.offset * size);
 }
@@ -146,9 +142,7 @@ static cs_status refill(const cs_runs *runs, source *s)
 {
     int64_t count = s->left < s->room ? s->left : s->room;
     cs_status status = cs_runs_read(runs, s->offset, count, s->buffer);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     s->next = s->buffer;
     s->end = s->buffer + count;
     s->offset += count;
@@ -223,9 +217,7 @@ cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit vis
             heap[count++] = &all[i];
         }
     }
-    if (status == CS_OK) {
-        status = merge(NULL, heap, count, visit, ctx);
-    }
+    if (status == CS_OK) status = merge(NULL, heap, count, visit, ctx);
     cs_free(all);
     cs_free(heap);
     return status;
@@ -272,9 +264,7 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room
             heap[live++] = &all[i];
         }
     }
-    if (status == CS_OK) {
-        status = merge(runs, heap, live, visit, ctx);
-    }
+    if (status == CS_OK) status = merge(runs, heap, live, visit, ctx);
     cs_free(all);
     cs_free(heap);
     cs_free(buffers);
@@ -316,9 +306,7 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
             const extent group = {first, last, 0, CS_RANGES};
             status = merge_extent(runs, &group, BUFFER, rewrite, &r);
         }
-        if (status == CS_OK) {
-            status = flush(&r);
-        }
+        if (status == CS_OK) status = flush(&r);
     }
     if (status == CS_OK) { /* the old runs go with `merged`; the locks stay where they are */
         int old_fd = runs->fd;

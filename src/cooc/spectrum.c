@@ -1,4 +1,4 @@
-/* The normalised SVD of a co-occurrence matrix: order of the stages (spectrum_stages.h), checks of
+/* The normalised SVD of a co-occurrence matrix: order of the stages (spectrum_private.h), checks of
  * the options, and what is done with a spectrum afterwards.
  */
 #include "cooc/spectrum.h"
@@ -7,10 +7,8 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/compensated.h"
-#include "cooc/spectrum_stages.h"
-
-static const double GROUP_WIDTH = 1e-9;
+#include "cooc/compensated_private.h"
+#include "cooc/spectrum_private.h"
 
 void cs_spectrum_free(cs_spectrum *s)
 {
@@ -21,6 +19,15 @@ void cs_spectrum_free(cs_spectrum *s)
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
     *s = (cs_spectrum){0};
+}
+
+int64_t cs_spectrum_ones(const cs_spectrum *s)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < s->k; ++j) {
+        count += fabs(s->sigma[j] - 1.0) <= 1e-9;
+    }
+    return s->perron ? s->components : count;
 }
 
 const char *cs_spectrum_failed(const cs_spectrum *s)
@@ -47,19 +54,6 @@ cs_status cs_spectrum_require(const cs_spectrum *s)
                    "the singular values did not converge: only %lld triplets are known, largest "
                    "residual %.3g",
                    (long long)s->k, s->cert_residual.value);
-}
-
-int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity)
-{
-    int64_t groups = 0;
-    for (int64_t j = 0; j < k; ++j) {
-        if (groups == 0 || fabs(value[groups - 1] - sigma[j]) > GROUP_WIDTH) {
-            value[groups] = sigma[j];
-            multiplicity[groups++] = 0;
-        }
-        ++multiplicity[groups - 1];
-    }
-    return groups;
 }
 
 static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
@@ -166,13 +160,11 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
  * and inertia are not run. */
 static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, int64_t wanted)
 {
-    int64_t rank = 0, available = cs_mem_available();
+    int64_t available = cs_mem_available();
     double bytes = (double)(system->abar->rows + system->abar->cols) * (double)wanted * 8;
     bool fit = available <= 0 || bytes <= (double)available / 2;
-    for (int64_t b = 0; b < system->reduced.count; ++b) {
-        rank += cs_block_rank(&system->reduced, b);
-    }
-    bool truncated = wanted < rank && ((o->certify & CS_CERTIFY_PROBE) || o->moment4);
+    bool truncated = wanted < cs_reduction_facts(&system->reduced).rank &&
+                     ((o->certify & CS_CERTIFY_PROBE) || o->moment4);
     return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
 }
 
@@ -182,9 +174,7 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     cs_parts parts = {0};
     cs_spectrum s = {0};
     cs_status status = check_options(a, options);
-    if (status != CS_OK || (status = cs_system_of(a, options, &system)) != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK || (status = cs_system_of(a, options, &system)) != CS_OK) return status;
     int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
     describe(a, &system, &s);
     bool keep = vectors_needed(&system, options, wanted);
@@ -200,14 +190,10 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     if (s.interrupted) {
         cs_interrupt_hold(false);
     }
-    if (status != CS_OK) {
-        goto done;
-    }
-    cs_spectrum_claims claims = cs_spectrum_claims_of(&system, options, &parts, &s);
+    if (status != CS_OK) goto done;
+    cs_certificate_facts facts = cs_certificate_facts_of(&system, options, &parts, &s);
     cs_parts_free(&parts);
-    if ((status = cs_spectrum_certify(&system, options, &claims, &s)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_spectrum_certify(&system, options, &facts, &s)) != CS_OK) goto done;
     if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data &&
         (status = cs_spectrum_departure(&system.reduced, &s, &s.departure)) != CS_OK) {
         goto done;

@@ -18,7 +18,7 @@
 #include "linalg/density.h"
 #include "linalg/svd.h"
 
-/* Certificates to run, added up. 0 stands for components and moments, which cost next to nothing.
+/* Certificates to run, added up. 0: components and moments, which cost next to nothing.
  */
 enum {
     CS_CERTIFY_COMPONENTS = 1,
@@ -46,7 +46,8 @@ typedef struct {
     cs_solver solver;
     struct cs_gpu *gpu; /* where large blocks are solved (linalg/gpu.h); NULL: on the CPU. Residuals
                            and certificates are the CPU's either way */
-    double tol;         /* relative residual wanted; 0: 1e-12 */
+    double tol; /* relative residual wanted; 0: 1e-12 of the solver, and of the residuals too
+                           but where rounding of long rows or columns may add more */
     int64_t max_iterations;
     uint64_t seed;
     int threads;
@@ -104,6 +105,7 @@ typedef struct {
                          certified (but for residuals): values between may be
                          missing */
     cs_solver solver; /* of the largest component */
+    double tol;       /* relative residual that is allowed */
     double floor;     /* values below it are counted as zero */
     int exponent; /* 0; within the stages, and in what they are given, all numbers stand for those
                      of 2^exponent times the matrix */
@@ -139,9 +141,10 @@ typedef struct {
      * probe       value = largest Ritz value of the doubly deflated operator from a random block,
      *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
      *             operator; failed above: a value was missed. It stops where 1.01 bound is surely
-     * out of reach; reach = 1.01 value after all its steps, at most 1.01 bound before, with the
-     * same slack; probe_failure = probability that a missed sigma > reach escapes (cs_svd_probe), 0
-     * when the Krylov space ended. Not run when all triplets were computed.
+     *             out of reach; reach = 1.01 value after all its steps, at most 1.01 bound before,
+     *             with the same slack; probe_failure = probability that a missed sigma > reach
+     *             escapes (cs_svd_probe), 0 when the Krylov space ended. Not run when all triplets
+     *             were computed.
      *
      * inertia     value = number of singular values above tau, by L D L^T, bound = k. tau lies just
      *             below sigma_k or, of all triplets, as near 0 as rounding allows. Passed when
@@ -181,6 +184,10 @@ void cs_spectrum_free(cs_spectrum *spectrum);
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
+/* The multiplicity of sigma = 1: the number of components where that theorem holds, elsewhere the
+ * number of values within 1e-9 of 1. */
+int64_t cs_spectrum_ones(const cs_spectrum *spectrum);
+
 /* The name of the first certificate that failed, NULL when none did. */
 const char *cs_spectrum_failed(const cs_spectrum *spectrum);
 
@@ -201,9 +208,5 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
  * residuals, |sigma^4 - exact| <= 4 (sigma + r)^3 r, and by rounding. NaN where the sum is needed
  * and was not computed, and where sigma^4 leaves the range of doubles. */
 void cs_spectrum_tails(const cs_spectrum *spectrum, double level, cs_interval *tail);
-
-/* Groups descending values that lie within 1e-9 of the first of their group: (its first value,
- * multiplicity) pairs; arrays of k, returns their number. */
-int64_t cs_spectrum_group(int64_t k, const double *sigma, double *value, int64_t *multiplicity);
 
 #endif

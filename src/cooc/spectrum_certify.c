@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "cooc/moments.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 static const double ONE_TOLERANCE = 1e-9;
 
@@ -35,21 +35,23 @@ static bool any_negative(const cs_csr *a)
     return false;
 }
 
-cs_spectrum_claims cs_spectrum_claims_of(const cs_system *system,
-                                         const cs_spectrum_options *options, const cs_parts *parts,
-                                         const cs_spectrum *spectrum)
+cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
+                                             const cs_spectrum_options *options,
+                                             const cs_parts *parts, const cs_spectrum *spectrum)
 {
-    cs_spectrum_claims claims = {.complete = spectrum->rank >= 0, .perron = !options->normalised};
+    cs_certificate_facts facts = cs_reduction_facts(&system->reduced);
+    facts.complete = spectrum->rank >= 0;
+    facts.perron = !options->normalised;
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
     if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
-        claims.perron = true;
+        facts.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {
             const cs_part *part = &parts->part[b];
-            claims.perron = claims.perron && part->k > 0 &&
-                            fabs(ldexp(part->sigma[0], system->exponent) - 1) <= ONE_TOLERANCE;
+            facts.perron = facts.perron && part->k > 0 &&
+                           fabs(ldexp(part->sigma[0], system->exponent) - 1) <= ONE_TOLERANCE;
         }
     }
-    return claims;
+    return facts;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -57,8 +59,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void certify_components(const cs_spectrum_options *options, const cs_spectrum_claims *claims,
-                               cs_spectrum *s)
+static void certify_components(const cs_spectrum_options *options,
+                               const cs_certificate_facts *facts, cs_spectrum *s)
 {
     int64_t wanted = options->k > 0 ? options->k : least(s->rows, s->cols), ones = 0;
     for (int64_t j = 0; j < s->k; ++j) {
@@ -68,9 +70,9 @@ static void certify_components(const cs_spectrum_options *options, const cs_spec
     cs_cert_state state = ones == known  ? CS_CERT_PASSED
                           : ones < known ? CS_CERT_FAILED
                                          : CS_CERT_INCONCLUSIVE;
-    s->near_ones = claims->perron && ones > known ? ones - known : 0;
+    s->near_ones = facts->perron && ones > known ? ones - known : 0;
     s->cert_components = (cs_certificate){state, (double)ones, (double)s->components, NAN, ""};
-    if (!claims->perron) {
+    if (!facts->perron) {
         cs_certificate_why(&s->cert_components, CS_CERT_NOT_RUN,
                            "no theorem ties the multiplicity of 1 to the components here: the "
                            "matrix came normalised, and was not reduced, has a negative entry, or "
@@ -135,17 +137,20 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
     return sqrt(square);
 }
 
-int64_t cs_reduction_longest(const cs_reduction *r)
+cs_certificate_facts cs_reduction_facts(const cs_reduction *r)
 {
-    int64_t longest = 0;
+    cs_certificate_facts facts = {.lumped = !r->shared};
     const cs_csr *side[] = {&r->a, &r->at};
     for (int t = 0; t < 2; ++t) {
         for (int64_t i = 0; i < side[t]->rows; ++i) {
             int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
-            longest = n > longest ? n : longest;
+            facts.longest = n > facts.longest ? n : facts.longest;
         }
     }
-    return longest;
+    for (int64_t b = 0; b < r->count; ++b) {
+        facts.rank += cs_block_rank(r, b);
+    }
+    return facts;
 }
 
 /* All triplets: what the sums leave over bounds the squares of what is missing. */
@@ -163,24 +168,7 @@ static void certify_all(double off, double error, double room, cs_spectrum *s)
     }
 }
 
-/* What the judgement of the moments takes of a matrix. */
-typedef struct {
-    int64_t rank;    /* most nonzero singular values that there can be */
-    int64_t longest; /* most terms of an entry of its Gram matrix */
-    bool lumped;
-} matrix_facts;
-
-static matrix_facts facts_of(const cs_reduction *r)
-{
-    matrix_facts facts = {.longest = cs_reduction_longest(r), .lumped = !r->shared};
-    for (int64_t b = 0; b < r->count; ++b) {
-        facts.rank += cs_block_rank(r, b);
-    }
-    return facts;
-}
-
-static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims *claims,
-                            cs_spectrum *s)
+static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
 {
     double found2 = 0, found4 = 0, error2 = 0, error4 = 0, n = (double)(facts->rank - s->k);
     for (int64_t j = 0; j < s->k; ++j) { /* |computed - true| <= residual for each value */
@@ -195,12 +183,12 @@ static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims 
      * fourth. */
     double terms = (double)facts->longest;
     double moduli4 =
-        claims->perron || isnan(s->sum_sigma4) ? s->sum_sigma4 : s->sum_sigma2 * s->sum_sigma2;
+        facts->perron || isnan(s->sum_sigma4) ? s->sum_sigma4 : s->sum_sigma2 * s->sum_sigma2;
     error2 += ((double)s->k + 32) * DBL_EPSILON * s->sum_sigma2;
     double lumped = facts->lumped ? 4 * CS_LUMPED : 0;
     error4 += (((double)s->k + terms + 64) * DBL_EPSILON + lumped) * moduli4;
     error4 += 3 * s->sum_sigma4_error;
-    if (claims->complete) {
+    if (facts->complete) {
         error2 += n * s->floor * s->floor;
         certify_all(fabs(s->sum_sigma2 - found2), error2, n, s);
         return;
@@ -211,7 +199,7 @@ static void certify_moments(const matrix_facts *facts, const cs_spectrum_claims 
     bool estimated = s->sum_sigma4_error > 0;
     double value = n < 1 ? 0 : largest_of_rest(n, least2, most2, most4);
     double reach = n >= 1 && estimated ? largest_of_rest(n, least2, most2, NAN) : value;
-    if (claims->perron) {
+    if (facts->perron) {
         value = fmin(value, ldexp(1, -s->exponent)); /* no singular value is larger than 1 */
         reach = fmin(reach, ldexp(1, -s->exponent));
     }
@@ -248,20 +236,16 @@ static void judge_probe(const cs_probe *probe, cs_spectrum *s)
         (cs_certificate){state, probe->value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
 }
 
-static cs_status certify_probe(const cs_system *system, const cs_spectrum_options *options,
-                               cs_spectrum *s)
+static cs_status run_probe(const cs_system *system, const cs_spectrum_options *options,
+                           cs_spectrum *s, cs_probe *out)
 {
     cs_linop_csr_ctx ctx;
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
     bool wide = abar.rows < abar.cols;
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    cs_probe probe = {0};
     cs_status status = cs_svd_probe_above(&tall, wide ? &s->u : &s->v, probe_bound(s),
-                                          options->seed, options->threads, &probe);
-    if (status == CS_OK) {
-        s->probe_failure = probe.failure;
-        judge_probe(&probe, s);
-    }
+                                          options->seed, options->threads, out);
+    s->probe_failure = status == CS_OK ? out->failure : s->probe_failure;
     return status;
 }
 
@@ -274,9 +258,8 @@ static const char *no_probe(bool complete, const cs_spectrum *s)
                         : NULL;
 }
 
-/* All certificates not run; which ones are asked for. */
-static unsigned begin(const cs_spectrum_options *options, const cs_spectrum_claims *claims,
-                      cs_spectrum *s)
+/* All certificates not run. */
+static void begin(const cs_certificate_facts *facts, cs_spectrum *s)
 {
     cs_certificate *const certificate[] = {&s->cert_components, &s->cert_moments, &s->cert_probe,
                                            &s->cert_inertia};
@@ -285,60 +268,63 @@ static unsigned begin(const cs_spectrum_options *options, const cs_spectrum_clai
         cs_certificate_why(certificate[i], CS_CERT_NOT_RUN,
                            s->interrupted ? "interrupted" : "not asked for");
     }
-    s->perron = claims->perron;
+    s->perron = facts->perron;
     s->near_ones = 0;
     s->departure = NAN;
+}
+
+static unsigned asked_for(const cs_spectrum_options *options)
+{
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
 
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_spectrum_claims *claims, cs_spectrum *s)
+                              const cs_certificate_facts *known, cs_spectrum *s)
 {
-    unsigned asked = begin(options, claims, s);
+    unsigned asked = asked_for(options);
+    cs_certificate_facts facts = *known;
     s->probe_failure = 1;
     if (s->interrupted) {
+        begin(&facts, s);
         s->sum_sigma2 = s->sum_sigma4 = s->sum_sigma4_error = (double)NAN;
         s->sum4 = cs_sum4_exact(NAN, 0);
         return CS_OK;
     }
     cs_status status = sum_moments(system, options, s);
-    if (status == CS_OK && (asked & CS_CERTIFY_COMPONENTS)) {
-        certify_components(options, claims, s);
-    }
-    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS)) {
-        matrix_facts matrix = facts_of(&system->reduced);
-        certify_moments(&matrix, claims, s);
-    }
-    if (status == CS_OK && (asked & CS_CERTIFY_PROBE)) {
-        const char *idle = no_probe(claims->complete, s);
-        if (idle) {
-            cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle);
-        } else {
-            status = certify_probe(system, options, s);
+    facts.probed = (asked & CS_CERTIFY_PROBE) && !no_probe(facts.complete, s);
+    if (status == CS_OK && facts.probed) status = run_probe(system, options, s, &facts.probe);
+    if (status != CS_OK) return status;
+    cs_certificates_of(options, &facts, s);
+    return asked & CS_CERTIFY_INERTIA ? cs_spectrum_inertia(system, options, &facts, s) : CS_OK;
+}
+
+void cs_certificate_residual(double tol, cs_spectrum *s)
+{
+    double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
+    for (int64_t j = 0; j < s->k; ++j) {
+        if (!(s->residual[j] <= worst)) { /* also when it is NaN */
+            worst = s->residual[j];
         }
     }
-    if (status == CS_OK && (asked & CS_CERTIFY_INERTIA)) {
-        status = cs_spectrum_inertia(system, options, claims, s);
-    }
-    return status;
+    s->cert_residual =
+        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
+    s->converged = s->converged && worst <= bound;
+    s->tol = tol;
 }
 
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s)
 {
-    cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
-    const matrix_facts matrix = {.rank = facts->rank, .longest = facts->longest};
-    unsigned asked = begin(options, &claims, s);
+    unsigned asked = asked_for(options);
+    begin(facts, s);
     if (asked & CS_CERTIFY_COMPONENTS) {
-        certify_components(options, &claims, s);
+        certify_components(options, facts, s);
     }
     if (asked & CS_CERTIFY_MOMENTS) {
-        certify_moments(&matrix, &claims, s);
+        certify_moments(facts, s);
     }
     if (facts->probed) {
-        const cs_probe probe = {.value = facts->probe_value,
-                                .reach = CS_PROBE_RATIO * facts->probe_value};
-        judge_probe(&probe, s);
+        judge_probe(&facts->probe, s);
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
         cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");

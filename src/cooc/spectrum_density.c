@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 enum { BOUND_STEPS = 30 };
 
@@ -181,9 +181,7 @@ static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
     double beyond = 0, before = 0, sum2 = 0;
     d->tail = cs_alloc(d->k + 1, sizeof *d->tail);
     d->tail_exact = exact ? cs_alloc(d->k + 1, sizeof *d->tail_exact) : NULL;
-    if (!d->tail || (exact && !d->tail_exact)) {
-        return CS_ERR_MEMORY;
-    }
+    if (!d->tail || (exact && !d->tail_exact)) return CS_ERR_MEMORY;
     for (int64_t j = known - 1; j >= 0; --j) { /* the smallest first: no digits are lost */
         if (j < d->k) {
             d->tail[j + 1] = shifted(&d->density.rest4, beyond);
@@ -207,9 +205,7 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, bool co
     cs_linop_csr_ctx ctx;
     cs_linop a = cs_linop_csr(&ctx, &r->a, &r->at, o->spectrum.threads);
     d->x = cs_alloc(o->bins + 1, sizeof *d->x);
-    if (!d->x) {
-        return CS_ERR_MEMORY;
-    }
+    if (!d->x) return CS_ERR_MEMORY;
     for (int64_t i = 0; i <= o->bins; ++i) {
         d->x[i] = d->top * (double)i / (double)o->bins;
     }
@@ -234,9 +230,7 @@ static cs_status take_top(const cs_system *system, const cs_parts *parts,
 {
     cs_spectrum s = {.rows = d->rows, .cols = d->cols};
     cs_status status = cs_spectrum_merge(system, parts, so, false, &s);
-    if (status == CS_OK) {
-        status = cs_spectrum_require(&s);
-    }
+    if (status == CS_OK) status = cs_spectrum_require(&s);
     if (status == CS_OK) {
         d->k = s.k < so->k ? s.k : so->k;
         d->residual = s.cert_residual.value;
@@ -272,17 +266,13 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     const cs_spectrum_options so = options->spectrum;
     double budget = so.moment4_budget > 0 ? so.moment4_budget : CS_MOMENT4_BUDGET;
     cs_status status = check(a, options);
-    if (status != CS_OK || (status = cs_system_of(a, &so, &system)) != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK || (status = cs_system_of(a, &so, &system)) != CS_OK) return status;
     const cs_reduction *r = &system.reduced;
     bool columns = r->a.cols <= r->a.rows;
     cs_spectrum_density_options scaled = *options;
     scaled.width = ldexp(options->width, -system.exponent);
     describe(a, &system, &d);
-    if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) {
-        goto done;
-    }
+    if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) goto done;
     cs_moment4_cost cost = {0};
     if ((status = cs_moment4_cost_of(&r->a, &cost)) != CS_OK ||
         (cost.multiply_adds <= budget &&

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 enum { COLUMNS = 32 };
 
@@ -64,9 +64,7 @@ static cs_status blocks_of(const cs_dense *x, const int64_t *list, const int64_t
                            int64_t count, int64_t *block)
 {
     int64_t *home = cs_alloc(x->rows, sizeof *home);
-    if (!home) {
-        return CS_ERR_MEMORY;
-    }
+    if (!home) return CS_ERR_MEMORY;
     memset(home, 0xff, (size_t)x->rows * sizeof *home); /* -1 */
     for (int64_t b = 0; b < count; ++b) {
         for (int64_t m = list_start[b]; m < list_start[b + 1]; ++m) {
@@ -98,9 +96,7 @@ static cs_status departure_of(const cs_dense *x, const int64_t *list, const int6
     for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
         apart = apart && block[j] >= 0;
     }
-    if (status == CS_OK && (count == 1 || !apart)) {
-        status = square_departure(x, &sum);
-    }
+    if (status == CS_OK && (count == 1 || !apart)) status = square_departure(x, &sum);
     for (int64_t b = 0; status == CS_OK && b < count && count > 1 && apart; ++b) {
         cs_dense part = {0};
         status =

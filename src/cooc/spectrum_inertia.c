@@ -29,7 +29,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 #include "linalg/inertia.h"
 
 enum { COLUMNS = 32, ATTEMPTS = 4 };
@@ -226,9 +226,7 @@ static cs_status judge_cluster(counting *c, const tally *below, cs_spectrum *s)
         tally t;
         int64_t j = above_cluster(c, s, error, &tau);
         status = count_above(c, tau, &t);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         bool apart = t.low > s->sigma[j] + c->worst && (j == 0 || t.high < at_least(c, s, j));
         if (apart && t.above != j) {
             out->value = (double)t.above;
@@ -335,23 +333,21 @@ static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 
 /* --- the certificate -------------------------------------------------------------------------- */
 
-static cs_status judge(counting *c, const cs_spectrum_claims *claims, cs_spectrum *s)
+static cs_status judge(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
     cs_certificate *out = &s->cert_inertia;
     tally t = {0};
     cs_status status = make_room(c);
-    status = status ? status : count_below(c, s, claims->complete, &t);
+    status = status ? status : count_below(c, s, facts->complete, &t);
     cs_certificate larger = {0};
     if (status == CS_OK && !isfinite(t.high)) {
         c->augmented = true;
         if (fits(c, &larger)) {
             status = make_room(c);
-            status = status ? status : count_below(c, s, claims->complete, &t);
+            status = status ? status : count_below(c, s, facts->complete, &t);
         }
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!isfinite(t.high)) {
         cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
                            "rounding hides what lies below sigma_k = %.3g%s%s",
@@ -366,50 +362,44 @@ static cs_status judge(counting *c, const cs_spectrum_claims *claims, cs_spectru
         return CS_OK;
     }
     out->reach = NAN;
-    if (t.above < s->k || (claims->complete && t.low > s->floor)) {
+    if (t.above < s->k || (facts->complete && t.low > s->floor)) {
         cs_certificate_why(out, CS_CERT_FAILED,
                            "%lld singular values exceed %.9g, and %lld were returned%s",
                            (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->exponent),
-                           (long long)s->k, claims->complete ? " as all of them" : "");
+                           (long long)s->k, facts->complete ? " as all of them" : "");
         return CS_OK;
     }
     return judge_cluster(c, &t, s);
 }
 
-static cs_status certify(counting *c, const cs_spectrum_claims *claims, cs_spectrum *s)
+static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
     const cs_reduction *r = c->r;
     cs_certificate *out = &s->cert_inertia;
-    int64_t rank = 0;
-    for (int64_t b = 0; b < r->count; ++b) {
-        rank += cs_block_rank(r, b);
-    }
     cs_status status = known_of(r, s, c);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!(c->departure < 0.5)) {
         cs_certificate_why(out, CS_CERT_FAILED,
                            "the vectors are not orthonormal, by %.3g: these are not %lld values",
                            c->departure, (long long)s->k);
         return CS_OK;
     }
-    if (s->k == rank) {
-        out->value = (double)rank;
+    if (s->k == facts->rank) {
+        out->value = (double)facts->rank;
         out->reach = 0;
         cs_certificate_why(out, CS_CERT_PASSED,
                            "no count: the matrix has room for %lld values, and all are here",
-                           (long long)rank);
+                           (long long)facts->rank);
         return CS_OK;
     }
     status = cs_reduction_bound(r, &c->norm);
     c->slack = r->shared ? 0 : CS_LUMPED * c->norm;
-    c->longest = cs_reduction_longest(r);
-    return status ? status : judge(c, claims, s);
+    c->longest = facts->longest;
+    return status ? status : judge(c, facts, s);
 }
 
 cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_spectrum_claims *claims, cs_spectrum *s)
+                              const cs_certificate_facts *facts, cs_spectrum *s)
 {
     counting c = {.r = &system->reduced, .options = options};
     cs_certificate *out = &s->cert_inertia;
@@ -425,7 +415,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     }
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on its threads */
-    cs_status status = certify(&c, claims, s);
+    cs_status status = certify(&c, facts, s);
     openblas_set_num_threads(threads);
     cs_dense_free(&c.room);
     return status;
@@ -441,12 +431,15 @@ double cs_inertia_bytes(double sides, double nnz)
 cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *options,
                                  const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    cs_spectrum_claims claims = {.complete = facts->complete, .perron = facts->perron};
     cs_spectrum_options as_it_stands = *options;
     cs_system system = {0};
     as_it_stands.normalised = as_it_stands.scaled = true;
     cs_status status = cs_system_of(abar, &as_it_stands, &system);
-    status = status ? status : cs_spectrum_inertia(&system, options, &claims, s);
+    if (status == CS_OK) {
+        cs_certificate_facts here = cs_reduction_facts(&system.reduced);
+        here.complete = facts->complete;
+        status = cs_spectrum_inertia(&system, options, &here, s);
+    }
     cs_system_free(&system);
     return status;
 }

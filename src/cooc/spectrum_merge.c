@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 enum { PANEL = CS_PANEL };
 
@@ -45,9 +45,7 @@ static cs_status rank_triplets(const cs_reduction *r, const cs_parts *parts, dou
         n += parts->part[b].k + 1;
     }
     choice *list = cs_alloc(n, sizeof *list);
-    if (!list) {
-        return CS_ERR_MEMORY;
-    }
+    if (!list) return CS_ERR_MEMORY;
     n = 0;
     for (int64_t b = 0; b < r->count; ++b) {
         if (r->row_weight) {
@@ -170,8 +168,7 @@ typedef struct {
     double *residual;
 } residual_job;
 
-/* The way round in which one pass over the matrix gives both products, if there is one. */
-static const cs_csr *one_pass(const cs_system *system)
+const cs_csr *cs_system_one_pass(const cs_system *system)
 {
     const cs_csr *a = system->abar, *at = &system->abar_t;
     const cs_csr *tall = a->cols <= a->rows ? a : at;
@@ -182,7 +179,7 @@ static const cs_csr *one_pass(const cs_system *system)
 static cs_status multiply(const residual_job *job)
 {
     const cs_csr *a = job->system->abar, *at = &job->system->abar_t;
-    const cs_csr *tall = one_pass(job->system);
+    const cs_csr *tall = cs_system_one_pass(job->system);
     if (tall == a) {
         return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->room,
                                  job->threads);
@@ -248,7 +245,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
                                 const choice *chosen, int threads, cs_spectrum *out)
 {
     layering layers = {0};
-    const cs_csr *abar = system->abar, *tall = one_pass(system);
+    const cs_csr *abar = system->abar, *tall = cs_system_one_pass(system);
     residual_job job = {.parts = parts,
                         .chosen = chosen,
                         .layers = &layers,
@@ -273,12 +270,10 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
         int64_t count = layers.layers - first < PANEL ? layers.layers - first : PANEL;
         status = cs_interrupt_check();
-        if (status == CS_OK) {
-            status = panel_residuals(&job, first, count);
-        }
+        if (status == CS_OK) status = panel_residuals(&job, first, count);
     }
     for (int i = 0; i < ROOMS; ++i) {
-        cs_csr_panel_free(*rooms[i].panel);
+        cs_free_aligned(*rooms[i].panel);
     }
     layering_free(&layers);
     return status;
@@ -310,25 +305,17 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
     out->floor = fmax(out->floor, DBL_EPSILON * top);
 }
 
-/* The largest against tol sigma_1; and, as solvers promise (linalg/svd.h), what came unchecked from
- * one against tol times the largest value that it gave. */
+/* As solvers promise (linalg/svd.h): what came unchecked from one, against tol times the largest value
+ * that it gave. Then the largest of all. */
 static void judge_residuals(double tol, const cs_parts *parts, const choice *chosen,
                             cs_spectrum *out)
 {
-    double worst = 0;
-    tol = tol > 0 ? tol : 1e-12;
     for (int64_t j = 0; j < out->k; ++j) {
         const cs_part *part = &parts->part[chosen[j].block];
-        if (!(out->residual[j] <= worst)) { /* also when it is NaN */
-            worst = out->residual[j];
-        }
         out->converged = out->converged && (chosen[j].index < 0 || !part->unchecked ||
                                             out->residual[j] <= tol * part->sigma[0]);
     }
-    double bound = tol * (out->k > 0 ? out->sigma[0] : 1);
-    out->cert_residual =
-        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
-    out->converged = out->converged && worst <= bound;
+    cs_certificate_residual(tol, out);
 }
 
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
@@ -340,9 +327,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     int64_t known = 0;
     summarise(r, parts, &complete, out);
     cs_status status = rank_triplets(r, parts, out->floor, &chosen, &known);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     out->k = known < parts->wanted ? known : parts->wanted;
     out->zeros = out->converged ? parts->wanted - out->k : 0;
     out->rank = complete && out->k == known ? known : -1;
@@ -357,7 +342,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     }
     status = take_residuals(system, parts, chosen, options->threads, out);
     if (status == CS_OK) {
-        judge_residuals(options->tol, parts, chosen, out);
+        judge_residuals(system->tol, parts, chosen, out);
         status = keep ? lift_all(system, parts, chosen, options->threads, out) : CS_OK;
     }
 done:

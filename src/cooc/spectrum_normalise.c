@@ -9,15 +9,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/compensated.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/compensated_private.h"
+#include "cooc/spectrum_private.h"
 
 cs_status cs_masses(const cs_csr *a, double *row, double *col)
 {
     double *lost = cs_calloc(a->cols, sizeof *lost);
-    if (!lost) {
-        return CS_ERR_MEMORY;
-    }
+    if (!lost) return CS_ERR_MEMORY;
     memset(col, 0, (size_t)a->cols * sizeof *col);
     for (int64_t i = 0; i < a->rows; ++i) {
         double sum = 0, rest = 0;
@@ -63,28 +61,22 @@ static cs_status copy_pattern(const cs_csr *a, cs_csr *out)
     return status;
 }
 
-cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
+/* cs_normalise of a matrix that was checked. */
+static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
 {
-    cs_status status = cs_csr_check(a, true);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = CS_OK;
     cs_csr b = {0};
     double *row = cs_alloc(a->rows, sizeof *row), *col = cs_alloc(a->cols, sizeof *col);
     if (!row || !col) {
         status = CS_ERR_MEMORY;
         goto done;
     }
-    if ((status = cs_masses(a, row, col)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_masses(a, row, col)) != CS_OK) goto done;
     if (!isfinite(total(row, a->rows))) {
         status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
         goto done;
     }
-    if ((status = copy_pattern(a, &b)) != CS_OK) {
-        goto done;
-    }
+    if ((status = copy_pattern(a, &b)) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             double x = a->val[e];
@@ -108,6 +100,12 @@ done:
     return status;
 }
 
+cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
+{
+    cs_status status = cs_csr_check(a, true);
+    return status == CS_OK ? normalise(a, abar, row_mass, col_mass) : status;
+}
+
 void cs_system_free(cs_system *system)
 {
     cs_csr_free(&system->own);
@@ -129,14 +127,22 @@ static bool any_nonzero(const cs_csr *a)
     return false;
 }
 
+static cs_status default_tolerance(cs_system *s)
+{
+    const cs_csr *tall = cs_system_one_pass(s);
+    double rounding = 0;
+    cs_status status = tall ? cs_csr_rounding(tall, NULL, &rounding)
+                            : cs_csr_rounding(s->abar, &s->abar_t, &rounding);
+    s->tol = cs_default_tolerance(rounding);
+    return status;
+}
+
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
 {
     bool any_scale = options->normalised && !options->scaled;
     cs_system s = {0};
     cs_status status = cs_csr_check(a, !options->normalised);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!any_nonzero(a)) {
         return cs_fail(CS_ERR_INPUT, "the matrix (%lld x %lld) has no nonzero entry",
                        (long long)a->rows, (long long)a->cols);
@@ -144,8 +150,8 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     if (!options->normalised) {
         s.row_mass = cs_alloc(a->rows, sizeof *s.row_mass);
         s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);
-        status = s.row_mass && s.col_mass ? cs_normalise(a, &s.own, s.row_mass, s.col_mass)
-                                          : CS_ERR_MEMORY;
+        status =
+            s.row_mass && s.col_mass ? normalise(a, &s.own, s.row_mass, s.col_mass) : CS_ERR_MEMORY;
     }
     s.exponent = any_scale ? cs_scale_exponent(cs_csr_largest(a)) : 0;
     if (s.exponent != 0 && (status = copy_pattern(a, &s.own)) == CS_OK) {
@@ -154,12 +160,11 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     }
     bool as_it_stands = options->normalised && s.exponent == 0;
     s.abar = as_it_stands ? a : &s.own;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_reduce(options->normalised ? s.abar : a, options, &s.components, &s.reduced);
-    }
-    if (status == CS_OK) {
-        status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
-    }
+    if (status == CS_OK) status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
+    s.tol = options->tol;
+    if (status == CS_OK && s.tol == 0) status = default_tolerance(&s);
     if (status != CS_OK) {
         cs_system_free(&s);
         return status;

@@ -14,9 +14,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/compensated.h"
+#include "cooc/compensated_private.h"
+#include "cooc/lump_private.h"
 #include "cooc/reduce.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 void cs_reduction_free(cs_reduction *r)
 {
@@ -71,9 +72,7 @@ static cs_status lump_nothing(const cs_csr *a, cs_lumping *out)
         }
     }
     int64_t rows = number_marked(l.row_lump, a->rows), cols = number_marked(l.col_lump, a->cols);
-    if ((status = cs_csr_init(&l.a, rows, cols, nnz)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_csr_init(&l.a, rows, cols, nnz)) != CS_OK) goto done;
     int64_t n = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
@@ -111,9 +110,7 @@ static cs_status square_entries(const cs_csr *a, cs_csr *out)
 {
     int64_t nnz = cs_csr_nnz(a);
     cs_status status = cs_csr_init(out, a->rows, a->cols, nnz);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     memcpy(out->ptr, a->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
     memcpy(out->col, a->col, (size_t)nnz * sizeof *a->col);
     for (int64_t e = 0; e < nnz; ++e) {
@@ -122,16 +119,14 @@ static cs_status square_entries(const cs_csr *a, cs_csr *out)
     return CS_OK;
 }
 
-/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list, and starts of count
- * + 1 groups. */
+/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list, and starts of
+ * count + 1 groups. */
 static cs_status sort_by_group(const int64_t *group, int64_t n, int64_t count, int64_t **list,
                                int64_t **start)
 {
     *list = cs_alloc(n, sizeof **list);
     *start = cs_calloc(count + 2, sizeof **start);
-    if (!*list || !*start) {
-        return CS_ERR_MEMORY;
-    }
+    if (!*list || !*start) return CS_ERR_MEMORY;
     int64_t *next = *start + 1; /* group g is filled at next[g], which ends as start[g + 1] */
     for (int64_t i = 0; i < n; ++i) {
         if (group[i] >= 0) {
@@ -272,9 +267,7 @@ static cs_status keep_values(const cs_csr *a, cs_reduction *r)
 {
     r->row_lift = cs_alloc(a->rows, sizeof *r->row_lift);
     r->col_lift = cs_alloc(a->cols, sizeof *r->col_lift);
-    if (!r->row_lift || !r->col_lift) {
-        return CS_ERR_MEMORY;
-    }
+    if (!r->row_lift || !r->col_lift) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < a->rows; ++i) {
         r->row_lift[i] = r->row_of[i] >= 0;
     }
@@ -392,13 +385,10 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t
         status = square_entries(a, &squares);
         w = &squares;
     }
-    if (status == CS_OK) {
-        status =
-            kind == VALUES_KEPT || options->no_reduction ? lump_nothing(w, &l) : cs_lump(w, 0, &l);
-    }
-    if (status != CS_OK || (status = cs_components_of(&l.a, &c)) != CS_OK) {
-        goto done;
-    }
+    if (status == CS_OK)
+        status = kind == VALUES_KEPT || options->no_reduction ? lump_nothing(w, &l)
+                                                              : cs_lump_checked(w, 0, &l);
+    if (status != CS_OK || (status = cs_components_of(&l.a, &c)) != CS_OK) goto done;
     *components = c.count;
     if (options->no_reduction) {
         join_blocks(&c, l.a.rows, l.a.cols);

@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "cooc/spectrum_stages.h"
+#include "cooc/spectrum_private.h"
 
 double cs_csr_largest(const cs_csr *a)
 {

@@ -22,7 +22,8 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_stages.h"
+#include "cooc/compensated_private.h"
+#include "cooc/spectrum_private.h"
 
 enum { SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
 
@@ -79,19 +80,10 @@ static double rounding_floor(const cs_reduction *r, int64_t block)
     return (double)(m > n ? m : n) * DBL_EPSILON;
 }
 
-static double dot(int64_t n, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
-
 /* y -= <x, y> x; returns <x, y>. */
 static double take_out(int64_t n, const double *x, double *y)
 {
-    double along = dot(n, x, y);
+    double along = cs_dot(n, x, y);
     for (int64_t i = 0; i < n; ++i) {
         y[i] -= along * x[i];
     }
@@ -100,7 +92,7 @@ static double take_out(int64_t n, const double *x, double *y)
 
 static void make_unit(int64_t n, double *y)
 {
-    double norm = sqrt(dot(n, y, y));
+    double norm = sqrt(cs_dot(n, y, y));
     for (int64_t i = 0; i < n && norm > 0; ++i) {
         y[i] /= norm;
     }
@@ -134,9 +126,7 @@ static void reorthogonalise(cs_dense *a, const double *along)
 static cs_status project_columns(cs_dense *a, const double *x)
 {
     double *along = cs_alloc(a->cols, sizeof *along);
-    if (!along) {
-        return CS_ERR_MEMORY;
-    }
+    if (!along) return CS_ERR_MEMORY;
     for (int64_t j = 0; j < a->cols; ++j) {
         double *y = a->data + j * a->ld;
         along[j] = fabs(take_out(a->rows, x, y));
@@ -165,9 +155,7 @@ static cs_status copy_block(const cs_reduction *r, int64_t block, const cs_dense
 {
     int64_t r0 = r->row_start[block], c0 = r->col_start[block];
     cs_status status = cs_dense_init(out, cs_block_rows(r, block), cs_block_cols(r, block));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t i = 0; i < out->rows; ++i) {
         for (int64_t e = r->a.ptr[r0 + i]; e < r->a.ptr[r0 + i + 1]; ++e) {
             out->data[i + (r->a.col[e] - c0) * out->ld] = r->a.val[e];
@@ -187,12 +175,8 @@ static cs_status keep_leading(int64_t k, const double *sigma, const cs_dense *u,
 {
     part->sigma = cs_alloc(k, sizeof *part->sigma);
     cs_status status = part->sigma ? cs_dense_init(&part->u, u->rows, k) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_dense_init(&part->v, vt->cols, k);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = cs_dense_init(&part->v, vt->cols, k);
+    if (status != CS_OK) return status;
     part->k = k;
     memcpy(part->sigma, sigma, (size_t)k * sizeof *sigma);
     for (int64_t j = 0; j < k; ++j) {
@@ -218,9 +202,7 @@ static cs_status solve_small(void *ctx, int64_t item, int worker)
     cs_status status = sigma ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && known) {
         status = closed_form(r->row_weight, r->row_start, block, &u1);
-        if (status == CS_OK) {
-            status = closed_form(r->col_weight, r->col_start, block, &v1);
-        }
+        if (status == CS_OK) status = closed_form(r->col_weight, r->col_start, block, &v1);
     }
     if (status != CS_OK || (status = copy_block(r, block, &u1, &v1, &a)) != CS_OK ||
         (status = cs_dense_init(&u, a.rows, rank)) != CS_OK ||
@@ -309,25 +291,20 @@ static cs_status block_operator_open(const cs_reduction *r, int64_t block, int t
     cs_status status = CS_OK;
     if (r->count > 1) {
         status = slice(&r->a, r0, rows, c0, cols, &b->a);
-        if (status == CS_OK) {
-            status = slice(&r->at, c0, cols, r0, rows, &b->at);
-        }
+        if (status == CS_OK) status = slice(&r->at, c0, cols, r0, rows, &b->at);
     }
-    if (status == CS_OK && r->row_weight) {
+    if (status == CS_OK && r->row_weight)
         status = closed_form(r->row_weight, r->row_start, block, &b->u1);
-    }
-    if (status == CS_OK && r->row_weight) {
+    if (status == CS_OK && r->row_weight)
         status = closed_form(r->col_weight, r->col_start, block, &b->v1);
-    }
     if (status != CS_OK) {
         block_operator_close(b);
         return status;
     }
     b->sparse = cs_linop_csr(&b->csr, r->count > 1 ? &b->a : &r->a, r->count > 1 ? &b->at : &r->at,
                              threads);
-    b->op = r->row_weight
-                ? cs_linop_deflated_singular(&b->deflated, &b->sparse, &b->u1, &ONE, &b->v1)
-                : b->sparse;
+    b->op = r->row_weight ? cs_linop_deflated(&b->deflated, &b->sparse, &b->u1, &ONE, &b->v1, true)
+                          : b->sparse;
     return CS_OK;
 }
 
@@ -355,7 +332,7 @@ static cs_status start_of(const cs_reduction *r, int64_t block, const cs_spectru
     return status;
 }
 
-static cs_svd_options solver_options(const cs_spectrum_options *o, int64_t k)
+cs_svd_options cs_spectrum_solver_options(const cs_spectrum_options *o, int64_t k)
 {
     return (cs_svd_options){.k = k,
                             .solver = o->solver,
@@ -396,13 +373,13 @@ static cs_status solve_large(batch *job, int64_t block)
         cs_dense_free(&start);
         return status;
     }
-    cs_svd_options o = solver_options(job->options, asked);
+    cs_svd_options o = cs_spectrum_solver_options(job->options, asked);
     o.start = start.data ? &start : NULL;
     o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
     if (r->count > 1 && asked == cs_block_rank(r, block)) {
-        o.solver = o.gpu ? CS_SOLVER_CUSOLVER
-                         : CS_SOLVER_LAPACK; /* one block wanted whole does not refuse the matrix:
-                   no Krylov solver gives all of it, nor saves anything there */
+        /* One block wanted whole does not refuse the matrix: no Krylov solver gives all of it, nor
+         * saves anything there. */
+        o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK;
     }
     status = cs_svd_compute(&b.op, &o, &svd);
     cs_dense_free(&start);
@@ -456,9 +433,7 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
             ++large;
         }
     }
-    if (status == CS_OK) {
-        status = solve_batch(&job, small);
-    }
+    if (status == CS_OK) status = solve_batch(&job, small);
     int64_t solved = 0;
     for (int64_t b = 0; status == CS_OK && large > 0 && !parts.interrupted && b < r->count; ++b) {
         if (block_share(r, wanted, b) > 0 && !is_small(r, options, b)) {

@@ -6,8 +6,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/student.h"
 #include "cooc/spectrum.h"
+#include "stats/student.h"
 
 /* What a residual may hide of sigma^4. */
 static double drift(const cs_spectrum *s, int64_t j)

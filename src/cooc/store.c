@@ -27,15 +27,11 @@ static cs_status write_rows(const char *path, const cs_cooc *m)
     if (status == CS_OK) {
         status = cs_npz_add(w, "key", CS_U64, 2, (int64_t[]){rows, 2}, m->key);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_npz_add(w, "witness_sequence", CS_I64, 1, &rows, m->witness_sequence);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_npz_add(w, "witness_ordinal", CS_I64, 1, &rows, m->witness_ordinal);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_commit(&w);
-    }
+    if (status == CS_OK) status = cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
 }
@@ -46,22 +42,13 @@ static cs_status write_corpus(const char *path, const cs_corpus *c)
     int64_t pointers = c->documents + 1;
     uint8_t *none = cs_calloc(c->documents, 1);
     cs_status status = none ? cs_npz_create(path, false, &w) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_npz_add(w, "token", CS_I32, 1, &c->tokens, c->token);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_add(w, "doc_ptr", CS_I64, 1, &pointers, c->doc_ptr);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_add(w, "label", CS_I32, 1, &c->documents, c->label);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cs_npz_add(w, "token", CS_I32, 1, &c->tokens, c->token);
+    if (status == CS_OK) status = cs_npz_add(w, "doc_ptr", CS_I64, 1, &pointers, c->doc_ptr);
+    if (status == CS_OK) status = cs_npz_add(w, "label", CS_I32, 1, &c->documents, c->label);
+    if (status == CS_OK)
         status =
             cs_npz_add(w, "held_out", CS_U8, 1, &c->documents, c->held_out ? c->held_out : none);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_commit(&w);
-    }
+    if (status == CS_OK) status = cs_npz_commit(&w);
     cs_npz_abort(&w);
     cs_free(none);
     return status;
@@ -164,15 +151,11 @@ static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
 {
     const cs_labelled *l = &m->matrix;
     cs_status status = cs_matrix_write_npz(path[MATRIX], &l->a, m->exact);
-    if (status == CS_OK && l->labels > 0) {
+    if (status == CS_OK && l->labels > 0)
         status = cs_matrix_write_npz(path[ROW_LABELS], &l->row_label, m->exact);
-    }
-    if (status == CS_OK && l->labels > 0) {
+    if (status == CS_OK && l->labels > 0)
         status = cs_matrix_write_npz(path[COL_LABELS], &l->col_label, m->exact);
-    }
-    if (status == CS_OK && mtx) {
-        status = cs_matrix_write_mtx(path[MTX], &l->a, m->exact);
-    }
+    if (status == CS_OK && mtx) status = cs_matrix_write_mtx(path[MTX], &l->a, m->exact);
     return status;
 }
 
@@ -186,30 +169,15 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
         path[i] = cs_path_join(dir, NAMES[i]);
         status = path[i] ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        status = cs_dir_make(dir);
-    }
-    if (status == CS_OK) {
-        status = clear_old(dir, path, force);
-    }
-    if (status == CS_OK) {
-        status = write_matrices(path, cooc, mtx);
-    }
-    if (status == CS_OK) {
-        status = write_rows(path[ROWS], cooc);
-    }
-    if (status == CS_OK) {
-        status = write_corpus(path[CORPUS], corpus);
-    }
-    if (status == CS_OK && corpus->word) {
-        status = write_vocab(path[VOCAB], corpus);
-    }
-    if (status == CS_OK && options->objective.kind == CS_OBJ_FILE) {
+    if (status == CS_OK) status = cs_dir_make(dir);
+    if (status == CS_OK) status = clear_old(dir, path, force);
+    if (status == CS_OK) status = write_matrices(path, cooc, mtx);
+    if (status == CS_OK) status = write_rows(path[ROWS], cooc);
+    if (status == CS_OK) status = write_corpus(path[CORPUS], corpus);
+    if (status == CS_OK && corpus->word) status = write_vocab(path[VOCAB], corpus);
+    if (status == CS_OK && options->objective.kind == CS_OBJ_FILE)
         status = write_plans(path[PLAN], options->objective.file);
-    }
-    if (status == CS_OK) {
-        status = cs_json_write(path[SIDECAR], sidecar);
-    }
+    if (status == CS_OK) status = cs_json_write(path[SIDECAR], sidecar);
     for (int i = 0; i < FILES; ++i) {
         cs_free(path[i]);
     }

@@ -1,4 +1,4 @@
-/* A built matrix as a directory that stands on its own:
+/* A built matrix as a self-contained directory:
  *
  * - matrix.npz: scipy CSR; int64 units when exact, else float64;
  * - matrix.json: sidecar with objective, context, weights, unit, sums, corpus;
@@ -39,14 +39,17 @@ const char *cs_cooc_file(int index);
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 void cs_cooc_store_free(cs_cooc_store *store);
 
+/* The matrix.json of a directory alone, in the form of docs/formats.md whatever its version. */
+cs_status cs_cooc_sidecar(const char *dir, json_t **out) CS_MUST_CHECK;
+
 /* The row's text in the manner of its context mode; fresh memory.
  *
- * - all: "the _ of", _ an unknown position (_*9: nine of them); given adds the target's 1-based
- *   position, "the _ of [2]"; "(empty)" or "(empty: class)";
- * - nearest: "of[-3] * the", * the target, offsets where other positions stand between; # a
- * boundary mark;
- * - each: "the", given "the[+2]";
- * - document: "document 12", given "document 12 [2]".
+ *   all       "the _ of", _ an unknown position (_*9: nine of them); given adds the target's
+ *             1-based position, "the _ of [2]"; "(empty)" or "(empty: class)"
+ *   nearest   "of[-3] * the", * the target, offsets where other positions are between; # a
+ *             boundary mark
+ *   each      "the", given "the[+2]"
+ *   document  "document 12", given "document 12 [2]"
  *
  * Costs a walk of one event or target of one sequence, and its length's tables. */
 cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) CS_MUST_CHECK;

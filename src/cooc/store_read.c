@@ -21,10 +21,9 @@ static cs_status take_member(cs_npz *npz, const char *name, cs_dtype dtype, int6
 {
     cs_array array = {0};
     cs_status status = cs_npz_read(npz, name, &array);
-    if (status == CS_OK && (array.dtype != dtype || array.size != size)) {
+    if (status == CS_OK && (array.dtype != dtype || array.size != size))
         status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, wanted %lld of type %d", name,
                          (long long)array.size, (long long)size, (int)dtype);
-    }
     if (status == CS_OK) {
         *out = array.data;
         array.data = NULL;
@@ -54,9 +53,7 @@ static cs_status read_rows(const char *path, int64_t rows, cs_cooc *m)
     cs_npz *npz = NULL;
     uint64_t *words = NULL;
     cs_status status = cs_npz_open(path, 0, &npz);
-    if (status == CS_OK) {
-        status = take_member(npz, "key", CS_U64, 2 * rows, (void **)&words);
-    }
+    if (status == CS_OK) status = take_member(npz, "key", CS_U64, 2 * rows, (void **)&words);
     if (status == CS_OK) {
         m->key = cs_alloc(rows, sizeof *m->key);
         status = m->key ? CS_OK : CS_ERR_MEMORY;
@@ -64,15 +61,11 @@ static cs_status read_rows(const char *path, int64_t rows, cs_cooc *m)
     for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
         m->key[i] = (cs_hash128){.high = words[2 * i], .low = words[2 * i + 1]};
     }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = take_member(npz, "witness_sequence", CS_I64, rows, (void **)&m->witness_sequence);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = take_member(npz, "witness_ordinal", CS_I64, rows, (void **)&m->witness_ordinal);
-    }
-    if (status == CS_OK) {
-        status = check_rows(m, rows);
-    }
+    if (status == CS_OK) status = check_rows(m, rows);
     cs_free(words);
     cs_npz_close(npz);
     return cs_blame(status, "%s", path);
@@ -111,21 +104,14 @@ static cs_status read_corpus(const char *path, cs_corpus *c)
 {
     cs_npz *npz = NULL;
     cs_status status = cs_npz_open(path, 0, &npz);
-    if (status == CS_OK) {
-        status = take_member(npz, "token", CS_I32, c->tokens, (void **)&c->token);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = take_member(npz, "token", CS_I32, c->tokens, (void **)&c->token);
+    if (status == CS_OK)
         status = take_member(npz, "doc_ptr", CS_I64, c->documents + 1, (void **)&c->doc_ptr);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = take_member(npz, "label", CS_I32, c->documents, (void **)&c->label);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = take_member(npz, "held_out", CS_U8, c->documents, (void **)&c->held_out);
-    }
-    if (status == CS_OK) {
-        status = check_corpus(c);
-    }
+    if (status == CS_OK) status = check_corpus(c);
     cs_npz_close(npz);
     return cs_blame(status, "%s", path);
 }
@@ -149,10 +135,8 @@ static cs_status read_vocab(const char *path, cs_corpus *c)
 {
     char *text = NULL;
     int64_t size = 0;
-    cs_status status = cs_file_read(path, VOCAB_LIMIT, &text, &size);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_file_read_text(path, VOCAB_LIMIT, &text, &size);
+    if (status != CS_OK) return status;
     c->word = cs_calloc(c->vocab, sizeof *c->word);
     status = c->word ? CS_OK : CS_ERR_MEMORY;
     char *line = text;
@@ -169,9 +153,8 @@ static cs_status read_vocab(const char *path, cs_corpus *c)
         status = c->word[i] ? CS_OK : CS_ERR_MEMORY;
         line = end + 1;
     }
-    if (status == CS_OK && line != text + size) {
+    if (status == CS_OK && line != text + size)
         status = cs_fail(CS_ERR_INPUT, "%s: more than %lld lines", path, (long long)c->vocab);
-    }
     cs_free(text);
     return status;
 }
@@ -180,14 +163,11 @@ static cs_status read_matrix(const char *path, int64_t rows, int64_t cols, bool 
                              cs_csr *out)
 {
     cs_status status = cs_matrix_read(path, out);
-    if (status == CS_OK && (out->rows != rows || out->cols != cols)) {
+    if (status == CS_OK && (out->rows != rows || out->cols != cols))
         status =
             cs_fail(CS_ERR_INPUT, "%s is %lld x %lld, wanted %lld x %lld", path,
                     (long long)out->rows, (long long)out->cols, (long long)rows, (long long)cols);
-    }
-    if (status == CS_OK) {
-        status = cs_blame(cs_csr_check(out, true), "%s", path);
-    }
+    if (status == CS_OK) status = cs_blame(cs_csr_check(out, true), "%s", path);
     int64_t nnz = status == CS_OK && integers ? cs_csr_nnz(out) : 0;
     for (int64_t e = 0; e < nnz; ++e) {
         if (out->val[e] != floor(out->val[e])) {
@@ -215,10 +195,6 @@ static cs_status read_labels(const char *row_path, const char *col_path,
 
 static cs_status read_plans(const char *path, cs_cooc_store *store)
 {
-    store->plan_file = cs_calloc(1, sizeof *store->plan_file);
-    if (!store->plan_file) {
-        return CS_ERR_MEMORY;
-    }
     store->options.objective.file = store->plan_file;
     return cs_plan_file_read(path, store->plan_file);
 }
@@ -229,45 +205,30 @@ static cs_status recut(const char *path, cs_cooc_store *store)
     int64_t skipped = 0;
     cs_status status =
         cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, &skipped);
-    if (status == CS_OK && store->sequences.count != store->cooc.sequences) {
+    if (status == CS_OK && store->sequences.count != store->cooc.sequences)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences recorded, the corpus gives %lld",
                          (long long)store->cooc.sequences, (long long)store->sequences.count);
-    }
     return cs_blame(status, "%s", path);
 }
 
 enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, FILES };
 
-static cs_status read_all(char *const *path, cs_cooc_store *s)
+static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
 {
     cs_sidecar_sizes sizes = {0};
-    cs_status status = cs_json_read(path[SIDECAR], &s->sidecar);
-    if (status == CS_OK) {
-        status = cs_sidecar_parse(path[SIDECAR], s->sidecar, s, &sizes);
-    }
-    if (status == CS_OK && sizes.plan_file) {
-        status = read_plans(path[PLAN], s);
-    }
-    if (status == CS_OK) {
+    cs_status status = cs_cooc_sidecar(dir, &s->sidecar);
+    if (status == CS_OK) status = cs_sidecar_parse(path[SIDECAR], s->sidecar, s, &sizes);
+    if (status == CS_OK && sizes.plan_file) status = read_plans(path[PLAN], s);
+    if (status == CS_OK)
         status =
             read_matrix(path[MATRIX], sizes.rows, sizes.cols, s->cooc.exact, &s->cooc.matrix.a);
-    }
-    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz) {
+    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[MATRIX],
                          (long long)cs_csr_nnz(&s->cooc.matrix.a), (long long)sizes.nnz);
-    }
-    if (status == CS_OK) {
-        status = read_labels(path[ROW_LABELS], path[COL_LABELS], &sizes, &s->cooc);
-    }
-    if (status == CS_OK) {
-        status = read_rows(path[ROWS], sizes.rows, &s->cooc);
-    }
-    if (status == CS_OK) {
-        status = read_corpus(path[CORPUS], &s->corpus);
-    }
-    if (status == CS_OK && sizes.words) {
-        status = read_vocab(path[VOCAB], &s->corpus);
-    }
+    if (status == CS_OK) status = read_labels(path[ROW_LABELS], path[COL_LABELS], &sizes, &s->cooc);
+    if (status == CS_OK) status = read_rows(path[ROWS], sizes.rows, &s->cooc);
+    if (status == CS_OK) status = read_corpus(path[CORPUS], &s->corpus);
+    if (status == CS_OK && sizes.words) status = read_vocab(path[VOCAB], &s->corpus);
     return status == CS_OK ? recut(path[SIDECAR], s) : status;
 }
 
@@ -283,9 +244,7 @@ cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)
         path[i] = cs_path_join(dir, names[i]);
         status = path[i] ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        status = read_all(path, &store);
-    }
+    if (status == CS_OK) status = read_all(dir, path, &store);
     for (int i = 0; i < FILES; ++i) {
         cs_free(path[i]);
     }

@@ -10,37 +10,18 @@
 
 #include "base/mem.h"
 #include "cooc/store_private.h"
+#include "io/file.h"
+#include "plan/parameter.h"
 #include "plan/plan_file.h"
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 static const char FORMAT[] = "cospec co-occurrence matrix";
 
-static const char *const MODE[] = {"all", "nearest", "each", "document", NULL};
 static const char *const SPLIT[] = {"all", "train", "test", NULL};
-static const char *const EVENT[] = {"token", "mask", NULL};
-static const char *const PREFIX[] = {"none", "shared", "class", NULL};
-static const char *const OFFSET[] = {"uniform", "power", "mix", NULL};
-static const char *const SEGMENTATION[] = {"fixed", "random", "mixed", NULL};
+
+static const char *const POSITION[] = {"blind", "given", NULL};
 
 /* --- writing ---------------------------------------------------------------------------------- */
-
-/* A JSON string; bytes that are not UTF-8 (a path may hold any) become '?'. NULL text: "". */
-static json_t *text_of(const char *text)
-{
-    json_t *value = json_string(text ? text : "");
-    if (value) {
-        return value;
-    }
-    char *ascii = cs_strdup(text);
-    for (char *p = ascii; p && *p; ++p) {
-        if ((unsigned char)*p >= 0x80) {
-            *p = '?';
-        }
-    }
-    value = ascii ? json_string(ascii) : NULL;
-    cs_free(ascii);
-    return value;
-}
 
 /* Sets fields until one fails; the first failure stays. */
 typedef struct {
@@ -80,48 +61,22 @@ static void close_into(writer *parent, const char *key, writer *w)
     }
 }
 
-static void put_objective(writer *parent, const cs_objective *o)
-{
-    writer w = begin();
-    char *text = cs_objective_describe(o);
-    set(&w, "text", text_of(text));
-    set(&w, "name", json_string(cs_objective_table(o->kind)->name));
-    set(&w, "event_weight", json_string(EVENT[o->event_weight]));
-    set(&w, "empty_prefix", json_string(PREFIX[o->empty_prefix]));
-    set_int(&w, "unmasked_lo", o->unmasked_lo);
-    set_int(&w, "unmasked_hi", o->unmasked_hi);
-    set(&w, "mask_ratio_lo", cs_json_number(o->mask_ratio_lo));
-    set(&w, "mask_ratio_hi", cs_json_number(o->mask_ratio_hi));
-    set_int(&w, "t", o->t);
-    set(&w, "offset", json_string(OFFSET[o->offset]));
-    set(&w, "offset_value", cs_json_number(o->offset_value));
-    set(&w, "segmentation", json_string(SEGMENTATION[o->segmentation]));
-    set_int(&w, "groups", o->groups);
-    if (o->kind == CS_OBJ_FILE) {
-        set(&w, "source_file", text_of(o->file->path));
-    }
-    if (!text) {
-        w.status = CS_ERR_MEMORY;
-    }
-    cs_free(text);
-    close_into(parent, "objective", &w);
-}
-
 static void put_corpus(writer *parent, const cs_corpus *c)
 {
     writer w = begin();
     json_t *labels = json_array();
     bool ok = labels != NULL;
     for (int64_t i = 0; i < c->labels && ok; ++i) {
-        ok = json_array_append_new(labels, text_of(c->label_name ? c->label_name[i] : "")) == 0;
+        ok =
+            json_array_append_new(labels, cs_json_text(c->label_name ? c->label_name[i] : "")) == 0;
     }
     if (!ok) {
         json_decref(labels);
         labels = NULL;
     }
-    set(&w, "name", text_of(c->name));
-    set(&w, "path", text_of(c->path));
-    set(&w, "sha256", text_of(c->sha256));
+    set(&w, "name", cs_json_text(c->name));
+    set(&w, "path", cs_json_text(c->path));
+    set(&w, "sha256", cs_json_text(c->sha256));
     set_int(&w, "documents", c->documents);
     set_int(&w, "tokens", c->tokens);
     set_int(&w, "vocab", c->vocab);
@@ -132,13 +87,16 @@ static void put_corpus(writer *parent, const cs_corpus *c)
     close_into(parent, "corpus", &w);
 }
 
-static void put_context(writer *parent, const cs_context *c)
+/* What was built, in the form that all results have (docs/formats.md). */
+static void put_terms(writer *w, const cs_cooc_options *o)
 {
-    writer w = begin();
-    set(&w, "mode", json_string(MODE[c->mode]));
-    set_int(&w, "n", c->n);
-    set(&w, "given", json_boolean(c->given || c->mode == CS_CONTEXT_NEAREST));
-    close_into(parent, "context", &w);
+    char *objective = cs_objective_describe(&o->objective);
+    char *context = cs_context_describe(&o->context);
+    set(w, "objective", objective ? cs_json_text(objective) : NULL);
+    set(w, "context", context ? json_string(context) : NULL);
+    set(w, "target_position", json_string(POSITION[cs_context_given(&o->context)]));
+    cs_free(objective);
+    cs_free(context);
 }
 
 cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
@@ -149,8 +107,10 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     writer w = begin();
     set(&w, "format", json_string(FORMAT));
     set_int(&w, "version", FORMAT_VERSION);
-    put_objective(&w, &o->objective);
-    put_context(&w, &o->context);
+    put_terms(&w, o);
+    json_t *parameters = NULL;
+    w.status = w.status == CS_OK ? cs_objective_to_json(&o->objective, &parameters) : w.status;
+    set(&w, "parameters", parameters);
     set_int(&w, "max_length", o->max_length);
     set_int(&w, "stride", o->stride);
     set(&w, "weight", json_string(o->weight_by_document ? "document" : "token"));
@@ -258,36 +218,23 @@ static reader inner(reader *r, const char *key, const char *path)
     return i;
 }
 
-static void take_objective(reader *r, cs_objective *o)
+static void take_objective(reader *r, cs_plan_file *held, cs_objective *o)
 {
-    reader i = inner(r, "objective", "objective.");
-    const char *name = get_text(&i, "name");
-    cs_objective_kind kind = CS_OBJ_AR;
-    if (i.status == CS_OK && cs_objective_by_name(name, &kind) != CS_OK) {
-        i.status = cs_blame(CS_ERR_INPUT, "%s", r->file);
+    reader i = inner(r, "parameters", "parameters.");
+    *o = cs_objective_default(CS_OBJ_AR);
+    if (i.status == CS_OK && (i.status = cs_objective_from_json(i.object, held, o)) != CS_OK) {
+        i.status = cs_blame(i.status, "%s", r->file);
     }
-    *o = cs_objective_default(kind);
-    o->event_weight = (cs_event_weight)get_name(&i, "event_weight", EVENT);
-    o->empty_prefix = (cs_empty_prefix)get_name(&i, "empty_prefix", PREFIX);
-    o->unmasked_lo = get_int(&i, "unmasked_lo", -1);
-    o->unmasked_hi = get_int(&i, "unmasked_hi", -1);
-    o->mask_ratio_lo = get_real(&i, "mask_ratio_lo", true);
-    o->mask_ratio_hi = get_real(&i, "mask_ratio_hi", true);
-    o->t = get_int(&i, "t", INT64_MIN);
-    o->offset = (cs_offset_kind)get_name(&i, "offset", OFFSET);
-    o->offset_value = get_real(&i, "offset_value", true);
-    o->segmentation = (cs_segmentation)get_name(&i, "segmentation", SEGMENTATION);
-    o->groups = get_int(&i, "groups", INT64_MIN);
     r->status = i.status;
 }
 
 static void take_context(reader *r, cs_context *c)
 {
-    reader i = inner(r, "context", "context.");
-    c->mode = (cs_context_mode)get_name(&i, "mode", MODE);
-    c->n = get_int(&i, "n", 0);
-    c->given = get_bool(&i, "given") || c->mode == CS_CONTEXT_NEAREST;
-    r->status = i.status;
+    const char *text = get_text(r, "context");
+    if (r->status == CS_OK && cs_context_parse(text, c) != CS_OK) {
+        r->status = cs_blame(CS_ERR_INPUT, "%s: field 'context'", r->file);
+    }
+    c->given = get_name(r, "target_position", POSITION) == 1 || cs_context_given(c);
 }
 
 static void take_seed(reader *r, uint64_t *seed)
@@ -367,6 +314,51 @@ static void take_sums(reader *r, cs_cooc *m, cs_sidecar_sizes *sizes)
     }
 }
 
+/* Version 1 had objective and context as objects: into the form of today, in place. What is not as
+ * it was written stays, to be refused. */
+static cs_status upgrade(json_t *sidecar)
+{
+    json_t *parameters = json_object_get(sidecar, "objective");
+    const json_t *context = json_object_get(sidecar, "context");
+    const char *mode = json_string_value(json_object_get(context, "mode"));
+    const json_t *given = json_object_get(context, "given");
+    int found = 0;
+    while (mode && cs_context_names[found] && strcmp(cs_context_names[found], mode) != 0) {
+        ++found;
+    }
+    if (json_integer_value(json_object_get(sidecar, "version")) != 1 || !mode ||
+        !cs_context_names[found] || !json_is_boolean(given) || !json_is_object(parameters)) {
+        return CS_OK;
+    }
+    const cs_context old = {.mode = (cs_context_mode)found,
+                            .n = json_integer_value(json_object_get(context, "n")),
+                            .given = json_is_true(given)};
+    char *where = cs_context_describe(&old);
+    writer w = {.object = sidecar, .status = where ? CS_OK : CS_ERR_MEMORY};
+    set(&w, "parameters", json_incref(parameters));
+    set(&w, "objective", cs_json_text(json_string_value(json_object_get(parameters, "text"))));
+    set(&w, "context", cs_json_text(where));
+    set(&w, "target_position", json_string(POSITION[cs_context_given(&old)]));
+    set_int(&w, "version", FORMAT_VERSION);
+    cs_free(where);
+    return w.status;
+}
+
+cs_status cs_cooc_sidecar(const char *dir, json_t **out)
+{
+    json_t *sidecar = NULL;
+    char *file = cs_path_join(dir, "matrix.json");
+    cs_status status = file ? cs_json_read(file, &sidecar) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = upgrade(sidecar);
+    cs_free(file);
+    if (status != CS_OK) {
+        json_decref(sidecar);
+        return status;
+    }
+    *out = sidecar;
+    return CS_OK;
+}
+
 cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_store *store,
                            cs_sidecar_sizes *sizes)
 {
@@ -376,12 +368,14 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
         r.status = cs_fail(CS_ERR_INPUT, "%s: format is not '%s'", file, FORMAT);
     }
     int64_t version = get_int(&r, "version", 0);
-    if (r.status == CS_OK && version != FORMAT_VERSION) {
-        r.status = cs_fail(CS_ERR_INPUT, "%s: format version %lld, this program reads %d", file,
-                           (long long)version, FORMAT_VERSION);
+    if (r.status == CS_OK && (version < 1 || version > FORMAT_VERSION)) {
+        r.status = cs_fail(CS_ERR_INPUT, "%s: format version %lld, this program reads 1 to %d",
+                           file, (long long)version, FORMAT_VERSION);
     }
     static const char *const WEIGHT[] = {"token", "document", NULL};
-    take_objective(&r, &o->objective);
+    store->plan_file = cs_calloc(1, sizeof *store->plan_file);
+    if (!store->plan_file) return CS_ERR_MEMORY;
+    take_objective(&r, store->plan_file, &o->objective);
     take_context(&r, &o->context);
     o->max_length = get_int(&r, "max_length", 0);
     o->stride = get_int(&r, "stride", 0);

@@ -26,8 +26,8 @@ enum { GROUPS = 1024, BUCKETS = 256 };
 bool cs_windows_apply(const cs_windows_job *job)
 {
     const cs_cooc_options *o = job->options;
-    bool invariant = cs_objective_table(o->objective.kind)->permutation_invariant;
-    if (o->context.mode != CS_CONTEXT_EACH || o->context.given || o->draws > 0 ||
+    bool invariant = cs_objective_shape(&o->objective) == CS_PAIRS_INVARIANT;
+    if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 ||
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
         return false;
     }
@@ -100,9 +100,7 @@ static cs_status group_rows(cs_window_counter *c)
     c->group = cs_alloc(GROUPS + 1, sizeof *c->group);
     c->part = cs_calloc(GROUPS, sizeof *c->part);
     c->spare = cs_alloc(GROUPS, sizeof *c->spare);
-    if (!c->group || !c->part || !c->spare) {
-        return CS_ERR_MEMORY;
-    }
+    if (!c->group || !c->part || !c->spare) return CS_ERR_MEMORY;
     int64_t group = 0, held = 0, all = c->ptr[c->vocab];
     c->group[0] = 0;
     for (int64_t r = 0; r < c->vocab; ++r) {
@@ -128,13 +126,11 @@ static cs_status start_tallies(cs_window_counter *c)
         cs_window_tally *y = &c->tally[i];
         y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
         y->row = cs_calloc(64 * words, sizeof *y->row);
-        y->in_row = cs_calloc(c->labels, sizeof *y->in_row);
         y->touched = cs_alloc(c->vocab + 1, sizeof *y->touched);
         y->bits = cs_calloc(words, sizeof *y->bits);
         y->used = cs_calloc(words, sizeof *y->used);
         y->word = cs_alloc(words + CS_WINDOW_SLACK, sizeof *y->word);
-        if (!y->in_col || !y->row || !y->in_row || !y->touched || !y->bits || !y->used ||
-            !y->word) {
+        if (!y->in_col || !y->row || !y->touched || !y->bits || !y->used || !y->word) {
             return CS_ERR_MEMORY;
         }
     }
@@ -167,7 +163,6 @@ static void release(cs_window_counter *c)
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
         cs_free(c->tally[i].in_col);
         cs_free(c->tally[i].row);
-        cs_free(c->tally[i].in_row);
         cs_free(c->tally[i].touched);
         cs_free(c->tally[i].bits);
         cs_free(c->tally[i].used);
@@ -195,18 +190,10 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            .lock = PTHREAD_MUTEX_INITIALIZER};
     cs_progress_report(job->options->progress, "stream", 0, 0);
     cs_status status = start_tallies(&c);
-    if (status == CS_OK) {
-        status = cs_window_stream_make(&c);
-    }
-    if (status == CS_OK) {
-        status = add_tallies(&c, contributions);
-    }
-    if (status == CS_OK) {
-        status = order_rows(&c);
-    }
-    if (status == CS_OK) {
-        status = group_rows(&c);
-    }
+    if (status == CS_OK) status = cs_window_stream_make(&c);
+    if (status == CS_OK) status = add_tallies(&c, contributions);
+    if (status == CS_OK) status = order_rows(&c);
+    if (status == CS_OK) status = group_rows(&c);
     if (status == CS_OK) {
         cs_progress_report(job->options->progress, "rows", 0, 0);
         status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);

@@ -3,7 +3,31 @@
 #ifndef CS_COOC_WINDOWS_PRIVATE_H
 #define CS_COOC_WINDOWS_PRIVATE_H
 
-#include "cooc/builder_private.h"
+#include <pthread.h>
+
+#include "cooc/assemble_private.h"
+#include "cooc/build_private.h"
+
+typedef struct {
+    const cs_corpus *corpus;
+    const cs_sequences *sequences;
+    const cs_context_plan *plan;
+    const cs_cooc_options *options;
+    double scale; /* units per predicted token (or document) */
+    int64_t blocks;
+    cs_block *block;
+    int workers;
+    int64_t budget;
+} cs_windows_job;
+
+/* Whether the job can be counted so: `each` without offsets, exact, under `ar` or an invariant
+ * objective, its stream within the budget. */
+bool cs_windows_apply(const cs_windows_job *job);
+
+/* Counts into the assembler (before cs_assembler_finish), fills the blocks' dropped mass, and adds
+ * contributions; the same bits as the general way. */
+cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
+                           int64_t *contributions) CS_MUST_CHECK;
 
 /* What the sequences of one length have in common. */
 typedef struct {
@@ -43,7 +67,6 @@ typedef struct {
     int64_t *in_col;  /* vocab x labels */
     int64_t *row;     /* 64 CS_WINDOW_WORDS(vocab): [vocab] takes what is between the sequences,
                          always 0 */
-    int64_t *in_row;  /* labels */
     int32_t *touched; /* vocab + 1 */
     uint64_t *bits;   /* CS_WINDOW_WORDS(vocab): one a column, set while columns are put in order */
     uint8_t *used;    /* as many: whether any bit of a word is set */

@@ -85,10 +85,10 @@ static void add_cells(const int32_t *token, const int64_t *units, int64_t count,
     }
 }
 
-/* Adds the windows of one token's occurrences into y->row; returns how many columns were touched
+/* Adds the windows of one token's occurrences into y->row, their classes into in_row; returns how many columns were touched
  * when `sparse`. */
 static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32_t token,
-                           bool sparse)
+                           bool sparse, int64_t *in_row)
 {
     const int64_t width = c->width, before = c->left ? width : 0, last = c->ptr[token + 1];
     int64_t *row = y->row, touched = 0;
@@ -120,7 +120,7 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
             }
         }
         if (s->label >= 0 && s->label < c->labels) {
-            y->in_row[s->label] += sum;
+            in_row[s->label] += sum;
         }
     }
     return touched;
@@ -133,9 +133,7 @@ static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_asse
     const double unit = cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
     cs_status status = cs_growing_room(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int32_t *col = m->col + m->nnz;
     double *val = m->val + m->nnz;
     m->nnz += sparse ? cs_window_take_touched(y, c->vocab, touched, unit, col, val)
@@ -178,21 +176,12 @@ static void find_witness(const cs_window_counter *c, int32_t token, int64_t *seq
     }
 }
 
-static cs_status end_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
-                         int32_t token)
+static cs_status end_row(const cs_window_counter *c, cs_assembler *p, int32_t token)
 {
     int64_t row = p->matrix.rows;
     p->key[row] = c->key[token];
     find_witness(c, token, &p->witness_sequence[row], &p->witness_ordinal[row]);
-    cs_status status = cs_growing_end_row(&p->matrix);
-    for (int64_t l = 0; l < c->labels && status == CS_OK; ++l) {
-        if (y->in_row[l] != 0) {
-            status = cs_growing_put(&p->row_label, (int32_t)l,
-                                    cs_assembler_mass(c->assembler, y->in_row[l]));
-            y->in_row[l] = 0;
-        }
-    }
-    return status == CS_OK ? cs_growing_end_row(&p->row_label) : status;
+    return cs_assembler_end_row(p);
 }
 
 cs_status cs_window_group(void *counter, int64_t item, int worker)
@@ -212,11 +201,9 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
         }
         int64_t held = p->matrix.nnz, reach = before + c->width;
         bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
-        int64_t touched = add_windows(c, y, token, sparse);
+        int64_t touched = add_windows(c, y, token, sparse, p->in_row);
         status = put_row(c, y, p, sparse, touched);
-        if (status == CS_OK && p->matrix.nnz > held) {
-            status = end_row(c, y, p, token);
-        }
+        if (status == CS_OK && p->matrix.nnz > held) status = end_row(c, p, token);
     }
     return status == CS_OK ? cs_window_part_place(c, item) : status;
 }

@@ -119,9 +119,7 @@ static cs_status weigh_lengths(cs_window_counter *c)
     const cs_context_plan *plan = c->job->plan;
     c->length = cs_calloc(plan->tables, sizeof *c->length);
     c->units = cs_calloc(positions(c->job), sizeof *c->units);
-    if (!c->length || !c->units) {
-        return CS_ERR_MEMORY;
-    }
+    if (!c->length || !c->units) return CS_ERR_MEMORY;
     int64_t *next = c->units + c->width;
     for (int64_t i = 0; i < plan->tables; ++i) {
         c->length[i].units = next;
@@ -225,9 +223,7 @@ static cs_status lay_out(cs_window_counter *c)
     c->span = cs_alloc(s->count, sizeof *c->span);
     c->ptr = cs_alloc(c->vocab + 1, sizeof *c->ptr);
     c->at = cs_alloc(c->cells, sizeof *c->at);
-    if (!c->token || !c->span || !c->ptr || !c->at) {
-        return CS_ERR_MEMORY;
-    }
+    if (!c->token || !c->span || !c->ptr || !c->at) return CS_ERR_MEMORY;
     cs_mem_large_pages(c->token, c->cells * (int64_t)sizeof *c->token);
     cs_mem_large_pages(c->at, c->cells * (int64_t)sizeof *c->at);
     int64_t first = c->width;
@@ -246,9 +242,7 @@ static cs_status lay_out(cs_window_counter *c)
         first += s->length[i] + c->width;
     }
     cs_status status = cs_parallel(job->workers, job->workers, lay_share, c);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t sum = 0;
     for (int64_t v = 0; v < c->vocab; ++v) {
         c->ptr[v] = sum;
@@ -267,9 +261,7 @@ static cs_status lay_out(cs_window_counter *c)
 cs_status cs_window_stream_make(cs_window_counter *c)
 {
     cs_status status = weigh_lengths(c);
-    if (status == CS_OK) {
-        status = lay_out(c);
-    }
+    if (status == CS_OK) status = lay_out(c);
     return status == CS_OK ? cs_parallel(c->job->blocks, c->job->workers, drop_block, c) : status;
 }
 

@@ -1,4 +1,4 @@
-/* The plug-in's door, its memory, and the replay of whole walks.
+/* Entry point of the plug-in, its memory, and the replay of whole walks.
  *
  * Everything is ordered on one stream. A step is launched operation by operation the first time,
  * captured as a CUDA graph the second time and replayed from then on: what changes between steps
@@ -447,26 +447,10 @@ static void fill_table(Cuda *c)
     t->put = cuda_put;
     t->get = cuda_get;
     t->zero = cuda_zero;
-    t->forward[CS_OP_LINEAR] = linear_forward;
-    t->backward[CS_OP_LINEAR] = linear_backward;
-    t->forward[CS_OP_EMBED] = embed_forward;
-    t->backward[CS_OP_EMBED] = embed_backward;
-    t->forward[CS_OP_GATHER] = gather_forward;
-    t->backward[CS_OP_GATHER] = gather_backward;
-    t->forward[CS_OP_ADD] = add_forward;
-    t->backward[CS_OP_ADD] = add_backward;
-    t->forward[CS_OP_LAYER_NORM] = layer_norm_forward;
-    t->backward[CS_OP_LAYER_NORM] = layer_norm_backward;
-    t->forward[CS_OP_ATTENTION] = attention_forward;
-    t->backward[CS_OP_ATTENTION] = attention_backward;
-    t->forward[CS_OP_LINEAR_ATTENTION] = linear_attention_forward;
-    t->backward[CS_OP_LINEAR_ATTENTION] = linear_attention_backward;
-    t->forward[CS_OP_CROSS_ENTROPY] = cross_entropy_forward;
-    t->backward[CS_OP_CROSS_ENTROPY] = cross_entropy_backward;
-    t->forward[CS_OP_SPECTRAL_LOSS] = spectral_loss_forward;
-    t->backward[CS_OP_SPECTRAL_LOSS] = spectral_loss_backward;
-    t->forward[CS_OP_SQUARED_ERROR] = squared_error_forward;
-    t->backward[CS_OP_SQUARED_ERROR] = squared_error_backward;
+#define ENTRY(KIND, name, operands)                                                                \
+    t->forward[CS_OP_##KIND] = name##_forward;                                                     \
+    t->backward[CS_OP_##KIND] = name##_backward;
+    CS_EACH_OP(ENTRY)
     t->norm = norm_of;
     t->adamw = adamw_update;
     t->around = cuda_around;

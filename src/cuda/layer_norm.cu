@@ -6,39 +6,40 @@
 
 enum { WARPS = 4 };
 
-template <typename T> struct NormForward {
+/* Forward and backward; s is x where there is no residual. */
+template <typename T> struct Norm {
     int64_t rows, packs, cols;
-    const T *x, *r;
-    T *s, *y;
-    int64_t ldx, ldr, lds, ldy, ld_mean, ld_rstd;
-    const float *gain, *bias;
-    float *mean, *rstd;
+    Rows<T> x, r, s, y; /* r absent: no residual */
+    Rows<T> dx, dr, dy; /* dx, dr: absent where not wanted */
+    Rows<T> ds;         /* what later operations left, or absent */
+    Rows<const float> gain, bias;
+    Rows<float> mean, rstd;
     double eps;
+    int add_x, add_r;
     Drop drop;
 };
 
-/* s == x where there is no residual. */
-template <typename T, int N> static __global__ void norm_kernel(NormForward<T> f)
+template <typename T, int N> static __global__ void norm_kernel(Norm<T> f)
 {
     int lane = (int)threadIdx.x % WARP;
     int64_t row = (int64_t)blockIdx.x * WARPS + (int)threadIdx.x / WARP;
     if (row >= f.rows) {
         return; /* whole warps */
     }
-    const T *s = f.r ? f.s + row * f.lds : f.x + row * f.ldx;
+    T *s = f.s.row(row);
     float sum = 0.0F;
     for (int64_t pack = lane; pack < f.packs; pack += WARP) {
         float x[N];
-        load<T, N>(f.x + row * f.ldx + pack * N, x);
-        if (f.r) {
+        load<T, N>(f.x.row(row) + pack * N, x);
+        if (f.r.x) {
             float r[N];
-            load<T, N>(f.r + row * f.ldr + pack * N, r);
+            load<T, N>(f.r.row(row) + pack * N, r);
             drop<N>(f.drop, (uint32_t)row, (uint32_t)pack * N, r);
 #pragma unroll
             for (int i = 0; i < N; ++i) {
                 x[i] = rounded<T>(x[i] + r[i]);
             }
-            store<T, N>(f.s + row * f.lds + pack * N, x);
+            store<T, N>(s + pack * N, x);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
@@ -58,31 +59,21 @@ template <typename T, int N> static __global__ void norm_kernel(NormForward<T> f
     for (int64_t pack = lane; pack < f.packs; pack += WARP) {
         float x[N], gain[N], bias[N] = {};
         load<T, N>(s + pack * N, x);
-        load<float, N>(f.gain + pack * N, gain);
-        if (f.bias) {
-            load<float, N>(f.bias + pack * N, bias);
+        load<float, N>(f.gain.x + pack * N, gain);
+        if (f.bias.x) {
+            load<float, N>(f.bias.x + pack * N, bias);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             x[i] = (x[i] - mean) * rstd * gain[i] + bias[i];
         }
-        store<T, N>(f.y + row * f.ldy + pack * N, x);
+        store<T, N>(f.y.row(row) + pack * N, x);
     }
     if (lane == 0) {
-        f.mean[row * f.ld_mean] = mean;
-        f.rstd[row * f.ld_rstd] = rstd;
+        *f.mean.row(row) = mean;
+        *f.rstd.row(row) = rstd;
     }
 }
-
-template <typename T> struct NormBackward {
-    int64_t rows, packs, cols;
-    const T *s, *dy, *ds; /* ds: what later operations left, or NULL */
-    T *dx, *dr;           /* either may be NULL */
-    int64_t lds, ldy, ldx, ldr, ld_mean, ld_rstd;
-    const float *gain, *mean, *rstd;
-    int add_x, add_r;
-    Drop drop;
-};
 
 template <typename T, int N>
 static __device__ inline void put_gradient(T *to, const float x[N], int add)
@@ -98,20 +89,20 @@ static __device__ inline void put_gradient(T *to, const float x[N], int add)
     store<T, N>(to, out);
 }
 
-template <typename T, int N> static __global__ void norm_grad_kernel(NormBackward<T> b)
+template <typename T, int N> static __global__ void norm_grad_kernel(Norm<T> b)
 {
     int lane = (int)threadIdx.x % WARP;
     int64_t row = (int64_t)blockIdx.x * WARPS + (int)threadIdx.x / WARP;
     if (row >= b.rows) {
         return;
     }
-    float mean = b.mean[row * b.ld_mean], rstd = b.rstd[row * b.ld_rstd];
+    float mean = *b.mean.row(row), rstd = *b.rstd.row(row);
     float sum_g = 0.0F, sum_gn = 0.0F;
     for (int64_t pack = lane; pack < b.packs; pack += WARP) {
         float s[N], dy[N], gain[N];
-        load<T, N>(b.s + row * b.lds + pack * N, s);
-        load<T, N>(b.dy + row * b.ldy + pack * N, dy);
-        load<float, N>(b.gain + pack * N, gain);
+        load<T, N>(b.s.row(row) + pack * N, s);
+        load<T, N>(b.dy.row(row) + pack * N, dy);
+        load<float, N>(b.gain.x + pack * N, gain);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float g = dy[i] * gain[i];
@@ -122,36 +113,33 @@ template <typename T, int N> static __global__ void norm_grad_kernel(NormBackwar
     float mean_g = warp_sum(sum_g) / (float)b.cols, mean_gn = warp_sum(sum_gn) / (float)b.cols;
     for (int64_t pack = lane; pack < b.packs; pack += WARP) {
         float s[N], dy[N], gain[N], left[N] = {};
-        load<T, N>(b.s + row * b.lds + pack * N, s);
-        load<T, N>(b.dy + row * b.ldy + pack * N, dy);
-        load<float, N>(b.gain + pack * N, gain);
-        if (b.ds) {
-            load<T, N>(b.ds + row * b.lds + pack * N, left);
+        load<T, N>(b.s.row(row) + pack * N, s);
+        load<T, N>(b.dy.row(row) + pack * N, dy);
+        load<float, N>(b.gain.x + pack * N, gain);
+        if (b.ds.x) {
+            load<T, N>(b.ds.row(row) + pack * N, left);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float n = (s[i] - mean) * rstd;
             s[i] = rstd * (dy[i] * gain[i] - mean_g - n * mean_gn) + left[i];
         }
-        if (b.dx) {
-            put_gradient<T, N>(b.dx + row * b.ldx + pack * N, s, b.add_x);
+        if (b.dx.x) {
+            put_gradient<T, N>(b.dx.row(row) + pack * N, s, b.add_x);
         }
-        if (b.dr) {
+        if (b.dr.x) {
             drop<N>(b.drop, (uint32_t)row, (uint32_t)pack * N, s);
-            put_gradient<T, N>(b.dr + row * b.ldr + pack * N, s, b.add_r);
+            put_gradient<T, N>(b.dr.row(row) + pack * N, s, b.add_r);
         }
     }
 }
 
-template <typename T, int N>
-static __global__ void gain_grad_kernel(int64_t rows, int64_t cols, const T *dy, int64_t ldy,
-                                        const T *s, int64_t lds, const float *mean, int64_t ld_mean,
-                                        const float *rstd, int64_t ld_rstd, float *part)
+template <typename T, int N> static __global__ void gain_grad_kernel(Norm<T> b, float *part)
 {
-    column_stage<2, N>(rows, cols, part, [=](int64_t row, int64_t col, float(*out)[N]) {
-        float m = mean[row * ld_mean], r = rstd[row * ld_rstd];
-        load<T, N>(dy + row * ldy + col, out[1]);
-        load<T, N>(s + row * lds + col, out[0]);
+    column_stage<2, N>(b.rows, b.cols, part, [=](int64_t row, int64_t col, float(*out)[N]) {
+        float m = *b.mean.row(row), r = *b.rstd.row(row);
+        load<T, N>(b.dy.row(row) + col, out[1]);
+        load<T, N>(b.s.row(row) + col, out[0]);
 #pragma unroll
         for (int n = 0; n < N; ++n) {
             out[0][n] = out[1][n] * ((out[0][n] - m) * r);
@@ -161,44 +149,59 @@ static __global__ void gain_grad_kernel(int64_t rows, int64_t cols, const T *dy,
 
 /* --- host ------------------------------------------------------------------------------------- */
 
+template <typename T> static Norm<T> norm_matrices(const cs_run *run, const cs_op *op)
+{
+    const cs_op_layer_norm *o = &op->layer_norm;
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix x = host->matrix(run, o->x.tensor), r = host->matrix(run, o->r.tensor);
+    cs_matrix s = r.x ? host->matrix(run, o->s) : x, y = host->matrix(run, o->y);
+    Norm<T> f = {};
+    f.rows = y.rows;
+    f.cols = x.cols;
+    f.x = rows_of<T>(x);
+    f.r = rows_of<T>(r);
+    f.s = rows_of<T>(s);
+    f.y = rows_of<T>(y);
+    f.dx = grads_of<T>(x, o->x.grad);
+    f.dr = grads_of<T>(r, r.x && o->r.grad);
+    f.ds = grads_of<T>(s, o->s_used);
+    f.dy = grads_of<T>(y, true);
+    f.gain = rows_of<const float>(host->matrix(run, o->gain.tensor));
+    f.bias = rows_of<const float>(host->matrix(run, o->bias.tensor));
+    f.mean = rows_of<float>(host->matrix(run, o->mean));
+    f.rstd = rows_of<float>(host->matrix(run, o->rstd));
+    f.eps = o->eps;
+    f.add_x = o->x.add;
+    f.add_r = o->r.add;
+    f.drop = drop_of(run, op, 0, o->p);
+    return f;
+}
+
+/* A warp a row; `wide`: 16 bytes at a time. */
+template <typename T>
+static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Norm<T>), Norm<T> f,
+                         bool wide)
+{
+    f.packs = wide ? f.cols / (16 / (int)sizeof(T)) : f.cols;
+    return launch(cuda_of(run), what, kernel, dim3((unsigned)ceil_div(f.rows, WARPS), 1, 1),
+                  dim3(WARPS * WARP, 1, 1), 0, f);
+}
+
+/* Gain and bias are one row, whose alignment is that of its start. */
+template <typename T> static bool wide_row(const Rows<const float> &m, int64_t cols)
+{
+    const int64_t bytes = 64 / (int64_t)sizeof(T);
+    return wide_rows(Rows<const float>{m.x, bytes}, cols, bytes);
+}
+
 template <typename T> static cs_status forward(const cs_run *run, const cs_op *op)
 {
     constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    const cs_op_layer_norm *o = &op->layer_norm;
-    Cuda *c = cuda_of(run);
-    cs_matrix x = c->host->matrix(run, o->x.tensor), r = c->host->matrix(run, o->r.tensor);
-    cs_matrix s = r.x ? c->host->matrix(run, o->s) : x, y = c->host->matrix(run, o->y);
-    cs_matrix gain = c->host->matrix(run, o->gain.tensor);
-    cs_matrix bias = c->host->matrix(run, o->bias.tensor);
-    cs_matrix mean = c->host->matrix(run, o->mean), rstd = c->host->matrix(run, o->rstd);
-    bool wide = aligned(x.x, x.ld, x.cols, size, 16) && aligned(s.x, s.ld, x.cols, size, 16) &&
-                aligned(y.x, y.ld, x.cols, size, 16) &&
-                (!r.x || aligned(r.x, r.ld, x.cols, size, 16)) &&
-                aligned(gain.x, 4 * N, x.cols, 4, 4 * N) &&
-                (!bias.x || aligned(bias.x, 4 * N, x.cols, 4, 4 * N));
-    NormForward<T> f = {};
-    f.rows = y.rows;
-    f.cols = x.cols;
-    f.packs = wide ? x.cols / N : x.cols;
-    f.x = static_cast<const T *>(x.x);
-    f.r = static_cast<const T *>(r.x);
-    f.s = static_cast<T *>(s.x);
-    f.y = static_cast<T *>(y.x);
-    f.ldx = x.ld;
-    f.ldr = r.ld;
-    f.lds = s.ld;
-    f.ldy = y.ld;
-    f.ld_mean = mean.ld;
-    f.ld_rstd = rstd.ld;
-    f.gain = static_cast<const float *>(gain.x);
-    f.bias = static_cast<const float *>(bias.x);
-    f.mean = static_cast<float *>(mean.x);
-    f.rstd = static_cast<float *>(rstd.x);
-    f.eps = o->eps;
-    f.drop = drop_of(run, op, 0, o->p);
-    return launch(c, "layer norm", wide ? norm_kernel<T, N> : norm_kernel<T, 1>,
-                  dim3((unsigned)ceil_div(y.rows, WARPS), 1, 1), dim3(WARPS * WARP, 1, 1), 0, f);
+    Norm<T> f = norm_matrices<T>(run, op);
+    bool wide = wide_rows(f.x, f.cols, 16) && wide_rows(f.s, f.cols, 16) &&
+                wide_rows(f.y, f.cols, 16) && wide_rows(f.r, f.cols, 16) &&
+                wide_row<T>(f.gain, f.cols) && wide_row<T>(f.bias, f.cols);
+    return by_rows(run, "layer norm", wide ? norm_kernel<T, N> : norm_kernel<T, 1>, f, wide);
 }
 
 cs_status layer_norm_forward(const cs_run *run, const cs_op *op)
@@ -206,27 +209,28 @@ cs_status layer_norm_forward(const cs_run *run, const cs_op *op)
     return cuda_of(run)->half ? forward<bf16>(run, op) : forward<float>(run, op);
 }
 
-template <typename T, int N>
-static cs_status gain_grads(Cuda *c, const cs_op_layer_norm *o, const cs_matrix *y,
-                            const cs_matrix *s, const cs_matrix *mean, const cs_matrix *rstd,
-                            float *gain, float *bias)
+template <typename T>
+static cs_status gain_grads(const cs_run *run, const cs_op_layer_norm *o, const Norm<T> &b)
 {
-    int64_t parts = column_parts(y->rows), cols = y->cols;
+    Cuda *c = cuda_of(run);
+    int64_t parts = column_parts(b.rows);
     void *room = NULL;
-    cs_status status = cuda_scratch(c, 2 * parts * cols * (int64_t)sizeof(float), &room);
+    cs_matrix bias = c->host->matrix(run, o->bias.tensor);
+    bool four = wide_rows(b.dy, b.cols, 4 * (int64_t)sizeof(T)) &&
+                wide_rows(b.s, b.cols, 4 * (int64_t)sizeof(T));
+    cs_status status = cuda_scratch(c, 2 * parts * b.cols * (int64_t)sizeof(float), &room);
     float *part = static_cast<float *>(room);
     if (status == CS_OK) {
-        status = launch(c, "gain and bias gradients", gain_grad_kernel<T, N>,
-                        column_grid(y->rows, cols, N), dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0,
-                        y->rows, cols, static_cast<const T *>(y->grad), y->ld,
-                        static_cast<const T *>(s->x), s->ld, static_cast<const float *>(mean->x),
-                        mean->ld, static_cast<const float *>(rstd->x), rstd->ld, part);
+        status = launch(c, "gain and bias gradients",
+                        four ? gain_grad_kernel<T, 4> : gain_grad_kernel<T, 1>,
+                        column_grid(b.rows, b.cols, four ? 4 : 1),
+                        dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0, b, part);
     }
     if (status == CS_OK && o->gain.grad) {
-        status = column_sum(c, parts, cols, part, gain);
+        status = column_sum(c, parts, b.cols, part, c->host->matrix(run, o->gain.tensor).grad);
     }
-    if (status == CS_OK && bias && o->bias.grad) {
-        status = column_sum(c, parts, cols, part + parts * cols, bias);
+    if (status == CS_OK && bias.grad && o->bias.grad) {
+        status = column_sum(c, parts, b.cols, part + parts * b.cols, bias.grad);
     }
     return status;
 }
@@ -234,55 +238,20 @@ static cs_status gain_grads(Cuda *c, const cs_op_layer_norm *o, const cs_matrix 
 template <typename T> static cs_status backward(const cs_run *run, const cs_op *op)
 {
     constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
     const cs_op_layer_norm *o = &op->layer_norm;
-    Cuda *c = cuda_of(run);
-    cs_matrix x = c->host->matrix(run, o->x.tensor), r = c->host->matrix(run, o->r.tensor);
-    cs_matrix s = r.x ? c->host->matrix(run, o->s) : x, y = c->host->matrix(run, o->y);
-    cs_matrix gain = c->host->matrix(run, o->gain.tensor);
-    cs_matrix bias = c->host->matrix(run, o->bias.tensor);
-    cs_matrix mean = c->host->matrix(run, o->mean), rstd = c->host->matrix(run, o->rstd);
+    Norm<T> b = norm_matrices<T>(run, op);
     cs_status status = CS_OK;
-    if (o->gain.grad || (bias.x && o->bias.grad)) {
-        bool packs = aligned(y.grad, y.ld, y.cols, size, 4 * size) &&
-                     aligned(s.x, s.ld, y.cols, size, 4 * size);
-        status = packs
-                     ? gain_grads<T, 4>(c, o, &y, &s, &mean, &rstd, static_cast<float *>(gain.grad),
-                                        static_cast<float *>(bias.grad))
-                     : gain_grads<T, 1>(c, o, &y, &s, &mean, &rstd, static_cast<float *>(gain.grad),
-                                        static_cast<float *>(bias.grad));
+    if (o->gain.grad || (b.bias.x && o->bias.grad)) {
+        status = gain_grads<T>(run, o, b);
     }
-    NormBackward<T> b = {};
-    b.dx = o->x.grad ? static_cast<T *>(x.grad) : NULL;
-    b.dr = r.x && o->r.grad ? static_cast<T *>(r.grad) : NULL;
-    if (status != CS_OK || (!b.dx && !b.dr)) {
+    if (status != CS_OK || (!b.dx.x && !b.dr.x)) {
         return status;
     }
-    b.ds = o->s_used ? static_cast<const T *>(s.grad) : NULL;
-    bool wide = aligned(s.x, s.ld, x.cols, size, 16) && aligned(y.grad, y.ld, x.cols, size, 16) &&
-                (!b.ds || aligned(b.ds, s.ld, x.cols, size, 16)) &&
-                (!b.dx || aligned(b.dx, x.ld, x.cols, size, 16)) &&
-                (!b.dr || aligned(b.dr, r.ld, x.cols, size, 16)) &&
-                aligned(gain.x, 4 * N, x.cols, 4, 4 * N);
-    b.rows = y.rows;
-    b.cols = x.cols;
-    b.packs = wide ? x.cols / N : x.cols;
-    b.s = static_cast<const T *>(s.x);
-    b.dy = static_cast<const T *>(y.grad);
-    b.lds = s.ld;
-    b.ldy = y.ld;
-    b.ldx = x.ld;
-    b.ldr = r.ld;
-    b.ld_mean = mean.ld;
-    b.ld_rstd = rstd.ld;
-    b.gain = static_cast<const float *>(gain.x);
-    b.mean = static_cast<const float *>(mean.x);
-    b.rstd = static_cast<const float *>(rstd.x);
-    b.add_x = o->x.add;
-    b.add_r = o->r.add;
-    b.drop = drop_of(run, op, 0, o->p);
-    return launch(c, "layer norm gradient", wide ? norm_grad_kernel<T, N> : norm_grad_kernel<T, 1>,
-                  dim3((unsigned)ceil_div(y.rows, WARPS), 1, 1), dim3(WARPS * WARP, 1, 1), 0, b);
+    bool wide = wide_rows(b.s, b.cols, 16) && wide_rows(b.dy, b.cols, 16) &&
+                wide_rows(b.ds, b.cols, 16) && wide_rows(b.dx, b.cols, 16) &&
+                wide_rows(b.dr, b.cols, 16) && wide_row<T>(b.gain, b.cols);
+    return by_rows(run, "layer norm gradient",
+                   wide ? norm_grad_kernel<T, N> : norm_grad_kernel<T, 1>, b, wide);
 }
 
 cs_status layer_norm_backward(const cs_run *run, const cs_op *op)

@@ -1,4 +1,4 @@
-/* The door of the plug-in's linear algebra: device, libraries, memory. */
+/* Entry point of the plug-in's linear algebra: device, libraries, memory. */
 #include <stdio.h>
 #include <string.h>
 

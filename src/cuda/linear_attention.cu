@@ -6,10 +6,10 @@
 enum { WARPS = 4 };
 
 template <typename T> struct Pooled {
-    const T *q, *k, *v, *dy;
-    T *y, *dq, *dk, *dv;
-    float *sum, *dsum, *factor; /* dsum, factor: scratch, rows of y x cols and x 1 */
-    int64_t ldq, ldk, ldv, ldy, ld_sum;
+    Rows<const T> q, k, v, dy;
+    Rows<T> y, dq, dk, dv;
+    Rows<float> sum;
+    float *dsum, *factor; /* scratch, rows of y x cols and x 1 */
     const int32_t *vis, *lim;
     int32_t batch, heads, width, length_y, length_k;
     float power;
@@ -42,7 +42,7 @@ template <typename T> static __global__ void pooled_kernel(Pooled<T> a)
     CS_SHARED_BYTES(bytes);
     float *acc = reinterpret_cast<float *>(bytes) + (int)threadIdx.x / WARP * a.width;
     int64_t first = row / a.length_y * a.length_k, at = (int64_t)head * a.width;
-    float *sum = a.sum + row * a.ld_sum + at;
+    float *sum = a.sum.row(row) + at;
     int32_t lim = a.lim[row];
     int count = 0;
     for (int c = lane; c < a.width; c += WARP) { /* a lane only touches its own columns */
@@ -52,21 +52,21 @@ template <typename T> static __global__ void pooled_kernel(Pooled<T> a)
         if (a.vis[j] <= lim) {
             ++count;
             for (int c = lane; c < a.width; c += WARP) {
-                sum[c] += to_float(a.q[j * a.ldq + at + c]);
+                sum[c] += to_float(a.q.row(j)[at + c]);
             }
         }
     }
     float factor = factor_of(count, a.power);
     for (int64_t j = first; j < first + a.length_k; ++j) {
         if (a.vis[j] <= lim) {
-            float w = factor * dot(a.width, lane, sum, a.k + j * a.ldk + at);
+            float w = factor * dot(a.width, lane, sum, a.k.row(j) + at);
             for (int c = lane; c < a.width; c += WARP) {
-                acc[c] += w * to_float(a.v[j * a.ldv + at + c]);
+                acc[c] += w * to_float(a.v.row(j)[at + c]);
             }
         }
     }
     for (int c = lane; c < a.width; c += WARP) {
-        a.y[row * a.ldy + at + c] = from_float<T>(acc[c]);
+        a.y.row(row)[at + c] = from_float<T>(acc[c]);
     }
 }
 
@@ -80,7 +80,7 @@ template <typename T> static __global__ void pooled_sum_grad_kernel(Pooled<T> a)
     }
     int64_t first = row / a.length_y * a.length_k, at = (int64_t)head * a.width;
     float *dsum = a.dsum + row * a.heads * a.width + at;
-    const T *dy = a.dy + row * a.ldy + at;
+    const T *dy = a.dy.row(row) + at;
     int32_t lim = a.lim[row];
     int count = 0;
     for (int64_t j = first; j < first + a.length_k; ++j) {
@@ -92,9 +92,9 @@ template <typename T> static __global__ void pooled_sum_grad_kernel(Pooled<T> a)
     }
     for (int64_t j = first; j < first + a.length_k; ++j) {
         if (a.vis[j] <= lim) {
-            float e = factor * dot(a.width, lane, dy, a.v + j * a.ldv + at);
+            float e = factor * dot(a.width, lane, dy, a.v.row(j) + at);
             for (int c = lane; c < a.width; c += WARP) {
-                dsum[c] += e * to_float(a.k[j * a.ldk + at + c]);
+                dsum[c] += e * to_float(a.k.row(j)[at + c]);
             }
         }
     }
@@ -119,7 +119,7 @@ template <typename T> static __global__ void pooled_key_grad_kernel(Pooled<T> a)
     float *dq = reinterpret_cast<float *>(bytes) + (int)threadIdx.x / WARP * 3 * a.width;
     float *dk = dq + a.width, *dv = dk + a.width;
     int64_t first = key / a.length_k * a.length_y, at = (int64_t)head * a.width;
-    const T *k = a.k + key * a.ldk + at, *v = a.v + key * a.ldv + at;
+    const T *k = a.k.row(key) + at, *v = a.v.row(key) + at;
     int32_t vis = a.vis[key];
     for (int c = lane; c < a.width; c += WARP) {
         dq[c] = dk[c] = dv[c] = 0.0F;
@@ -128,8 +128,8 @@ template <typename T> static __global__ void pooled_key_grad_kernel(Pooled<T> a)
         if (vis > a.lim[i]) {
             continue;
         }
-        const T *dy = a.dy + i * a.ldy + at;
-        const float *sum = a.sum + i * a.ld_sum + at;
+        const T *dy = a.dy.row(i) + at;
+        const float *sum = a.sum.row(i) + at;
         const float *dsum = a.dsum + i * a.heads * a.width + at;
         float e = a.factor[i] * dot(a.width, lane, dy, v);
         float w = a.factor[i] * dot(a.width, lane, sum, k);
@@ -140,14 +140,14 @@ template <typename T> static __global__ void pooled_key_grad_kernel(Pooled<T> a)
         }
     }
     for (int c = lane; c < a.width; c += WARP) { /* in this order: they may be one tensor */
-        if (a.dq) {
-            put(a.dq + key * a.ldq + at + c, dq[c], a.add_q);
+        if (a.dq.x) {
+            put(a.dq.row(key) + at + c, dq[c], a.add_q);
         }
-        if (a.dk) {
-            put(a.dk + key * a.ldk + at + c, dk[c], a.add_k);
+        if (a.dk.x) {
+            put(a.dk.row(key) + at + c, dk[c], a.add_k);
         }
-        if (a.dv) {
-            put(a.dv + key * a.ldv + at + c, dv[c], a.add_v);
+        if (a.dv.x) {
+            put(a.dv.row(key) + at + c, dv[c], a.add_v);
         }
     }
 }
@@ -160,22 +160,17 @@ static Pooled<T> describe(const cs_run *run, const cs_op_linear_attention *o, bo
     cs_matrix v = host->matrix(run, o->v.tensor), sum = host->matrix(run, o->sum);
     cs_matrix y = host->matrix(run, o->y);
     Pooled<T> a = {};
-    a.q = static_cast<const T *>(q.x);
-    a.k = static_cast<const T *>(k.x);
-    a.v = static_cast<const T *>(v.x);
-    a.y = static_cast<T *>(y.x);
+    a.q = rows_of<const T>(q);
+    a.k = rows_of<const T>(k);
+    a.v = rows_of<const T>(v);
+    a.y = rows_of<T>(y);
+    a.sum = rows_of<float>(sum);
     if (backward) {
-        a.dy = static_cast<const T *>(y.grad);
-        a.dq = o->q.grad ? static_cast<T *>(q.grad) : NULL;
-        a.dk = o->k.grad ? static_cast<T *>(k.grad) : NULL;
-        a.dv = o->v.grad ? static_cast<T *>(v.grad) : NULL;
+        a.dy = grads_of<const T>(y, true);
+        a.dq = grads_of<T>(q, o->q.grad);
+        a.dk = grads_of<T>(k, o->k.grad);
+        a.dv = grads_of<T>(v, o->v.grad);
     }
-    a.sum = static_cast<float *>(sum.x);
-    a.ldq = q.ld;
-    a.ldk = k.ld;
-    a.ldv = v.ld;
-    a.ldy = y.ld;
-    a.ld_sum = sum.ld;
     a.vis = host->ints(run, o->vis);
     a.lim = host->ints(run, o->lim);
     a.batch = (int32_t)y.batch;

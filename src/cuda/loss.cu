@@ -41,30 +41,35 @@ static __device__ inline Peak block_peak(Peak x, Peak *room)
     return all;
 }
 
-template <typename T, int N>
-static __global__ void cross_entropy_kernel(int64_t classes, const T *z, int64_t ldz,
-                                            const int32_t *target, const float *weight,
-                                            int64_t ld_weight, float *lse, int64_t ld_lse,
-                                            float *loss, int64_t ld_loss)
+template <typename T> struct Loss {
+    int64_t rows, cols, classes;
+    Rows<T> z;
+    Rows<const float> weight, goal;
+    Rows<float> lse, loss;
+    const int32_t *target;
+    float factor;
+};
+
+template <typename T, int N> static __global__ void cross_entropy_kernel(Loss<T> f)
 {
     __shared__ Peak room[WARP];
     int64_t row = blockIdx.x;
-    int32_t goal = target[row];
+    int32_t goal = f.target[row];
     if (goal < 0) {
         if (threadIdx.x == 0) {
-            lse[row * ld_lse] = 0.0F;
-            loss[row * ld_loss] = 0.0F;
+            *f.lse.row(row) = 0.0F;
+            *f.loss.row(row) = 0.0F;
         }
         return;
     }
-    const T *zr = z + row * ldz;
+    const T *z = f.z.row(row);
     Peak own = {-INFINITY, 0.0F};
-    for (int64_t first = (int64_t)threadIdx.x * N; first < classes; first += LOSS_BLOCK * N) {
+    for (int64_t first = (int64_t)threadIdx.x * N; first < f.classes; first += LOSS_BLOCK * N) {
         float x[N], most = own.most;
-        load<T, N>(zr + first, x);
+        load<T, N>(z + first, x);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            x[i] = first + i < classes ? x[i] : -INFINITY;
+            x[i] = first + i < f.classes ? x[i] : -INFINITY;
             most = fmaxf(most, x[i]);
         }
         own.sum = own.sum > 0.0F ? own.sum * expf(own.most - most) : own.sum;
@@ -77,219 +82,167 @@ static __global__ void cross_entropy_kernel(int64_t classes, const T *z, int64_t
     Peak all = block_peak(own, room);
     if (threadIdx.x == 0) {
         float value = all.most + logf(all.sum);
-        lse[row * ld_lse] = value;
-        loss[row * ld_loss] = weight[row * ld_weight] * (value - to_float(zr[goal]));
+        *f.lse.row(row) = value;
+        *f.loss.row(row) = *f.weight.row(row) * (value - to_float(z[goal]));
     }
 }
 
-template <typename T, int N>
-static __global__ void cross_entropy_grad_kernel(int64_t rows, int64_t packs, int64_t classes, T *z,
-                                                 int64_t ldz, const int32_t *target,
-                                                 const float *weight, int64_t ld_weight,
-                                                 const float *lse, int64_t ld_lse)
+template <typename T, int N> static __global__ void cross_entropy_grad_kernel(Loss<T> f)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= rows || pack >= packs) {
+    if (row >= f.rows || pack >= f.cols / N) {
         return;
     }
-    int32_t goal = target[row];
-    float x[N], w = weight[row * ld_weight], from = lse[row * ld_lse];
-    load<T, N>(z + row * ldz + pack * N, x);
+    int32_t goal = f.target[row];
+    float x[N], w = *f.weight.row(row), from = *f.lse.row(row);
+    load<T, N>(f.z.row(row) + pack * N, x);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
         int64_t col = pack * N + i;
-        bool counts = goal >= 0 && col < classes;
+        bool counts = goal >= 0 && col < f.classes;
         x[i] = counts ? w * (expf(x[i] - from) - (col == goal ? 1.0F : 0.0F)) : 0.0F;
     }
-    store<T, N>(z + row * ldz + pack * N, x);
+    store<T, N>(f.z.row(row) + pack * N, x);
 }
 
-template <typename T>
-static __global__ void spectral_kernel(int64_t classes, const T *z, int64_t ldz,
-                                       const int32_t *target, const float *weight,
-                                       int64_t ld_weight, const float *mass, float factor,
-                                       float *loss, int64_t ld_loss)
+template <typename T> static __global__ void spectral_kernel(Loss<T> f)
 {
     __shared__ float room[WARP];
     int64_t row = blockIdx.x;
+    const T *z = f.z.row(row);
     float sum = 0.0F;
-    for (int64_t col = threadIdx.x; col < classes; col += LOSS_BLOCK) {
-        float x = to_float(z[row * ldz + col]);
-        sum += mass[col] * x * x;
+    for (int64_t col = threadIdx.x; col < f.classes; col += LOSS_BLOCK) {
+        float x = to_float(z[col]);
+        sum += f.goal.x[col] * x * x;
     }
     sum = block_sum(sum, room);
     if (threadIdx.x == 0) {
-        int32_t goal = target[row];
-        loss[row * ld_loss] =
-            goal < 0 ? 0.0F
-                     : weight[row * ld_weight] * (sum - factor * to_float(z[row * ldz + goal]));
+        int32_t goal = f.target[row];
+        *f.loss.row(row) =
+            goal < 0 ? 0.0F : *f.weight.row(row) * (sum - f.factor * to_float(z[goal]));
     }
 }
 
-template <typename T>
-static __global__ void spectral_grad_kernel(int64_t rows, int64_t cols, int64_t classes, T *z,
-                                            int64_t ldz, const int32_t *target, const float *weight,
-                                            int64_t ld_weight, const float *mass, float factor)
+template <typename T> static __global__ void spectral_grad_kernel(Loss<T> f)
 {
     int64_t row = TILE_ROW, col = TILE_PACK;
-    if (row >= rows || col >= cols) {
+    if (row >= f.rows || col >= f.cols) {
         return;
     }
-    int32_t goal = target[row];
+    int32_t goal = f.target[row];
+    T *z = f.z.row(row) + col;
     float dz = 0.0F;
-    if (goal >= 0 && col < classes) {
-        dz = 2.0F * mass[col] * to_float(z[row * ldz + col]) - (col == goal ? factor : 0.0F);
+    if (goal >= 0 && col < f.classes) {
+        dz = 2.0F * f.goal.x[col] * to_float(*z) - (col == goal ? f.factor : 0.0F);
     }
-    z[row * ldz + col] = from_float<T>(dz * weight[row * ld_weight]);
+    *z = from_float<T>(dz * *f.weight.row(row));
 }
 
-template <typename T>
-static __global__ void squared_kernel(int64_t cols, const T *z, int64_t ldz, const float *goal,
-                                      int64_t ld_goal, const float *weight, int64_t ld_weight,
-                                      float *loss, int64_t ld_loss)
+template <typename T> static __global__ void squared_kernel(Loss<T> f)
 {
     __shared__ float room[WARP];
     int64_t row = blockIdx.x;
     float sum = 0.0F;
-    for (int64_t col = threadIdx.x; col < cols; col += LOSS_BLOCK) {
-        float e = to_float(z[row * ldz + col]) - goal[row * ld_goal + col];
+    for (int64_t col = threadIdx.x; col < f.cols; col += LOSS_BLOCK) {
+        float e = to_float(f.z.row(row)[col]) - f.goal.row(row)[col];
         sum += e * e;
     }
     sum = block_sum(sum, room);
     if (threadIdx.x == 0) {
-        loss[row * ld_loss] = weight[row * ld_weight] * sum;
+        *f.loss.row(row) = *f.weight.row(row) * sum;
     }
 }
 
-template <typename T>
-static __global__ void squared_grad_kernel(int64_t rows, int64_t cols, T *z, int64_t ldz,
-                                           const float *goal, int64_t ld_goal, const float *weight,
-                                           int64_t ld_weight)
+template <typename T> static __global__ void squared_grad_kernel(Loss<T> f)
 {
     int64_t row = TILE_ROW, col = TILE_PACK;
-    if (row >= rows || col >= cols) {
+    if (row >= f.rows || col >= f.cols) {
         return;
     }
-    float e = to_float(z[row * ldz + col]) - goal[row * ld_goal + col];
-    z[row * ldz + col] = from_float<T>(2.0F * weight[row * ld_weight] * e);
+    T *z = f.z.row(row) + col;
+    float e = to_float(*z) - f.goal.row(row)[col];
+    *z = from_float<T>(2.0F * *f.weight.row(row) * e);
 }
 
 /* --- host ------------------------------------------------------------------------------------- */
 
-template <typename T, int N> static cs_status cross_entropy(const cs_run *run, const cs_op *op)
+template <typename T> static Loss<T> loss_of(const cs_run *run, const cs_op *op)
 {
-    const cs_op_cross_entropy *o = &op->cross_entropy;
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, o->z.tensor), weight = c->host->matrix(run, o->weight);
-    cs_matrix lse = c->host->matrix(run, o->lse), loss = c->host->matrix(run, o->loss);
-    return launch(c, "cross-entropy", cross_entropy_kernel<T, N>, dim3((unsigned)z.rows, 1, 1),
-                  dim3(LOSS_BLOCK, 1, 1), 0, o->classes, static_cast<const T *>(z.x), z.ld,
-                  c->host->ints(run, o->target), static_cast<const float *>(weight.x), weight.ld,
-                  static_cast<float *>(lse.x), lse.ld, static_cast<float *>(loss.x), loss.ld);
+    const cs_op_loss *o = &op->loss;
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix z = host->matrix(run, o->z.tensor), weight = host->matrix(run, o->weight);
+    cs_matrix goal = host->matrix(run, o->goal), lse = host->matrix(run, o->lse);
+    cs_matrix loss = host->matrix(run, o->loss);
+    Loss<T> f = {};
+    f.rows = z.rows;
+    f.cols = z.cols;
+    f.classes = o->classes;
+    f.z = rows_of<T>(z);
+    f.weight = rows_of<const float>(weight);
+    f.goal = rows_of<const float>(goal);
+    f.lse = rows_of<float>(lse);
+    f.loss = rows_of<float>(loss);
+    f.target = host->ints(run, o->target);
+    f.factor = (float)o->factor;
+    return f;
 }
 
-cs_status cross_entropy_forward(const cs_run *run, const cs_op *op)
+/* A block a row. */
+template <typename T>
+static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Loss<T>), Loss<T> f)
 {
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, op->cross_entropy.z.tensor);
-    if (c->half) {
-        return aligned(z.x, z.ld, z.cols, 2, 16) ? cross_entropy<bf16, 8>(run, op)
-                                                 : cross_entropy<bf16, 1>(run, op);
-    }
-    return aligned(z.x, z.ld, z.cols, 4, 16) ? cross_entropy<float, 4>(run, op)
-                                             : cross_entropy<float, 1>(run, op);
+    return launch(cuda_of(run), what, kernel, dim3((unsigned)f.rows, 1, 1), dim3(LOSS_BLOCK, 1, 1),
+                  0, f);
 }
 
-template <typename T, int N> static cs_status cross_entropy_grad(const cs_run *run, const cs_op *op)
+/* A thread for `pack` items of a row. */
+template <typename T>
+static cs_status by_items(const cs_run *run, const char *what, void (*kernel)(Loss<T>), Loss<T> f,
+                          int pack)
 {
-    const cs_op_cross_entropy *o = &op->cross_entropy;
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, o->z.tensor), weight = c->host->matrix(run, o->weight);
-    cs_matrix lse = c->host->matrix(run, o->lse);
-    Tiling t = tile(z.rows, z.cols / N);
-    return launch(c, "cross-entropy gradient", cross_entropy_grad_kernel<T, N>, t.grid, t.block, 0,
-                  z.rows, z.cols / N, o->classes, static_cast<T *>(z.x), z.ld,
-                  c->host->ints(run, o->target), static_cast<const float *>(weight.x), weight.ld,
-                  static_cast<const float *>(lse.x), lse.ld);
+    Tiling t = tile(f.rows, f.cols / pack);
+    return launch(cuda_of(run), what, kernel, t.grid, t.block, 0, f);
 }
 
-cs_status cross_entropy_backward(const cs_run *run, const cs_op *op)
+template <typename T> static cs_status cross_entropy(const cs_run *run, const cs_op *op, bool back)
 {
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, op->cross_entropy.z.tensor);
-    if (!op->cross_entropy.z.grad) {
-        return CS_OK;
-    }
-    if (c->half) {
-        return aligned(z.x, z.ld, z.cols, 2, 16) ? cross_entropy_grad<bf16, 8>(run, op)
-                                                 : cross_entropy_grad<bf16, 1>(run, op);
-    }
-    return aligned(z.x, z.ld, z.cols, 4, 16) ? cross_entropy_grad<float, 4>(run, op)
-                                             : cross_entropy_grad<float, 1>(run, op);
-}
-
-template <typename T> static cs_status spectral(const cs_run *run, const cs_op *op, bool back)
-{
-    const cs_op_spectral_loss *o = &op->spectral_loss;
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, o->z.tensor), weight = c->host->matrix(run, o->weight);
-    cs_matrix mass = c->host->matrix(run, o->mass), loss = c->host->matrix(run, o->loss);
-    const int32_t *target = c->host->ints(run, o->target);
+    constexpr int N = 16 / (int)sizeof(T);
+    Loss<T> f = loss_of<T>(run, op);
+    bool wide = wide_rows(f.z, f.cols, 16);
     if (back) {
-        Tiling t = tile(z.rows, z.cols);
-        return launch(c, "spectral loss gradient", spectral_grad_kernel<T>, t.grid, t.block, 0,
-                      z.rows, z.cols, o->classes, static_cast<T *>(z.x), z.ld, target,
-                      static_cast<const float *>(weight.x), weight.ld,
-                      static_cast<const float *>(mass.x), (float)o->factor);
+        return by_items(run, "cross-entropy gradient",
+                        wide ? cross_entropy_grad_kernel<T, N> : cross_entropy_grad_kernel<T, 1>, f,
+                        wide ? N : 1);
     }
-    return launch(c, "spectral loss", spectral_kernel<T>, dim3((unsigned)z.rows, 1, 1),
-                  dim3(LOSS_BLOCK, 1, 1), 0, o->classes, static_cast<const T *>(z.x), z.ld, target,
-                  static_cast<const float *>(weight.x), weight.ld,
-                  static_cast<const float *>(mass.x), (float)o->factor,
-                  static_cast<float *>(loss.x), loss.ld);
+    return by_rows(run, "cross-entropy",
+                   wide ? cross_entropy_kernel<T, N> : cross_entropy_kernel<T, 1>, f);
 }
 
-cs_status spectral_loss_forward(const cs_run *run, const cs_op *op)
+template <typename T> static cs_status spectral_loss(const cs_run *run, const cs_op *op, bool back)
 {
-    return cuda_of(run)->half ? spectral<bf16>(run, op, false) : spectral<float>(run, op, false);
+    Loss<T> f = loss_of<T>(run, op);
+    return back ? by_items(run, "spectral loss gradient", spectral_grad_kernel<T>, f, 1)
+                : by_rows(run, "spectral loss", spectral_kernel<T>, f);
 }
 
-cs_status spectral_loss_backward(const cs_run *run, const cs_op *op)
+template <typename T> static cs_status squared_error(const cs_run *run, const cs_op *op, bool back)
 {
-    if (!op->spectral_loss.z.grad) {
-        return CS_OK;
+    Loss<T> f = loss_of<T>(run, op);
+    return back ? by_items(run, "squared error gradient", squared_grad_kernel<T>, f, 1)
+                : by_rows(run, "squared error", squared_kernel<T>, f);
+}
+
+#define LOSS(name)                                                                                 \
+    cs_status name##_forward(const cs_run *run, const cs_op *op)                                   \
+    {                                                                                              \
+        return cuda_of(run)->half ? name<bf16>(run, op, false) : name<float>(run, op, false);      \
+    }                                                                                              \
+    cs_status name##_backward(const cs_run *run, const cs_op *op)                                  \
+    {                                                                                              \
+        return !op->loss.z.grad     ? CS_OK                                                        \
+               : cuda_of(run)->half ? name<bf16>(run, op, true)                                    \
+                                    : name<float>(run, op, true);                                  \
     }
-    return cuda_of(run)->half ? spectral<bf16>(run, op, true) : spectral<float>(run, op, true);
-}
-
-template <typename T> static cs_status squared(const cs_run *run, const cs_op *op, bool back)
-{
-    const cs_op_squared_error *o = &op->squared_error;
-    Cuda *c = cuda_of(run);
-    cs_matrix z = c->host->matrix(run, o->z.tensor), weight = c->host->matrix(run, o->weight);
-    cs_matrix goal = c->host->matrix(run, o->goal), loss = c->host->matrix(run, o->loss);
-    if (back) {
-        Tiling t = tile(z.rows, z.cols);
-        return launch(c, "squared error gradient", squared_grad_kernel<T>, t.grid, t.block, 0,
-                      z.rows, z.cols, static_cast<T *>(z.x), z.ld,
-                      static_cast<const float *>(goal.x), goal.ld,
-                      static_cast<const float *>(weight.x), weight.ld);
-    }
-    return launch(c, "squared error", squared_kernel<T>, dim3((unsigned)z.rows, 1, 1),
-                  dim3(LOSS_BLOCK, 1, 1), 0, z.cols, static_cast<const T *>(z.x), z.ld,
-                  static_cast<const float *>(goal.x), goal.ld, static_cast<const float *>(weight.x),
-                  weight.ld, static_cast<float *>(loss.x), loss.ld);
-}
-
-cs_status squared_error_forward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? squared<bf16>(run, op, false) : squared<float>(run, op, false);
-}
-
-cs_status squared_error_backward(const cs_run *run, const cs_op *op)
-{
-    if (!op->squared_error.z.grad) {
-        return CS_OK;
-    }
-    return cuda_of(run)->half ? squared<bf16>(run, op, true) : squared<float>(run, op, true);
-}
+LOSS(cross_entropy)
+LOSS(spectral_loss)
+LOSS(squared_error)

@@ -125,115 +125,113 @@ static cs_status scatter(const cs_run *run, int index, const cs_matrix *from, Ou
     return status;
 }
 
-/* --- embed ------------------------------------------------------------------------------------ */
+/* --- sums ------------------------------------------------------------------------------------- */
 
-struct Tables {
-    int count;
-    const float *table[CS_EMBED_TABLES];
-    const int32_t *index[CS_EMBED_TABLES];
-    int64_t ld[CS_EMBED_TABLES], rows[CS_EMBED_TABLES];
+/* y = a + drop(b); a absent: zero; y may be a. */
+template <typename T> struct Sum {
+    Rows<T> a, b, y;
+    Drop drop;
 };
 
 template <typename T, int N>
-static __global__ void embed_kernel(int64_t rows, int64_t packs, const T *x, int64_t ldx, T *y,
-                                    int64_t ldy, Tables tables)
+static __global__ void sum_kernel(int64_t rows, int64_t packs, Sum<T> f)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
     if (row >= rows || pack >= packs) {
         return;
     }
-    float sum[N] = {};
-    if (x) {
-        load<T, N>(x + row * ldx + pack * N, sum);
+    float sum[N] = {}, x[N];
+    if (f.a.x) {
+        load<T, N>(f.a.row(row) + pack * N, sum);
     }
-    for (int t = 0; t < tables.count; ++t) {
-        int32_t index = tables.index[t][row];
+    load<T, N>(f.b.row(row) + pack * N, x);
+    drop<N>(f.drop, (uint32_t)row, (uint32_t)pack * N, x);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        sum[i] += x[i];
+    }
+    store<T, N>(f.y.row(row) + pack * N, sum);
+}
+
+template <typename T>
+static cs_status add_rows(Cuda *c, const char *what, int64_t rows, int64_t cols, const Sum<T> &f)
+{
+    constexpr int N = 16 / (int)sizeof(T);
+    bool wide = wide_rows(f.a, cols, 16) && wide_rows(f.b, cols, 16) && wide_rows(f.y, cols, 16);
+    int64_t packs = wide ? cols / N : cols;
+    Tiling t = tile(rows, packs);
+    return launch(c, what, wide ? sum_kernel<T, N> : sum_kernel<T, 1>, t.grid, t.block, 0, rows,
+                  packs, f);
+}
+
+/* The gradient of y dropped to that of x, over it or added to it. */
+template <typename T>
+static cs_status pass(Cuda *c, const cs_matrix *y, const cs_matrix *x, const Drop &d, bool add)
+{
+    Rows<T> to = grads_of<T>(*x, true), none = {};
+    return add_rows<T>(c, "pass a gradient on", y->rows, y->cols,
+                       {add ? to : none, grads_of<T>(*y, true), to, d});
+}
+
+/* --- embed ------------------------------------------------------------------------------------ */
+
+template <typename T> struct Embed {
+    int64_t rows, packs;
+    Rows<T> x, y; /* x absent: zero */
+    int tables;
+    Rows<const float> table[CS_EMBED_TABLES];
+    const int32_t *index[CS_EMBED_TABLES];
+};
+
+template <typename T, int N> static __global__ void embed_kernel(Embed<T> f)
+{
+    int64_t row = TILE_ROW, pack = TILE_PACK;
+    if (row >= f.rows || pack >= f.packs) {
+        return;
+    }
+    float sum[N] = {};
+    if (f.x.x) {
+        load<T, N>(f.x.row(row) + pack * N, sum);
+    }
+    for (int t = 0; t < f.tables; ++t) {
+        int32_t index = f.index[t][row];
         if (index >= 0) {
             float item[N];
-            load<float, N>(tables.table[t] + index * tables.ld[t] + pack * N, item);
+            load<float, N>(f.table[t].row(index) + pack * N, item);
 #pragma unroll
             for (int i = 0; i < N; ++i) {
                 sum[i] += item[i];
             }
         }
     }
-    store<T, N>(y + row * ldy + pack * N, sum);
+    store<T, N>(f.y.row(row) + pack * N, sum);
 }
 
-/* to = from, or += */
-template <typename T, int N>
-static __global__ void pass_kernel(int64_t rows, int64_t packs, const T *from, int64_t ld_from,
-                                   T *to, int64_t ld_to, int add)
-{
-    int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= rows || pack >= packs) {
-        return;
-    }
-    float x[N], old[N] = {};
-    load<T, N>(from + row * ld_from + pack * N, x);
-    if (add) {
-        load<T, N>(to + row * ld_to + pack * N, old);
-    }
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-        x[i] += old[i];
-    }
-    store<T, N>(to + row * ld_to + pack * N, x);
-}
-
-template <typename T, int N>
-static cs_status embed(Cuda *c, const cs_matrix *x, const cs_matrix *y, const Tables *tables)
-{
-    Tiling t = tile(y->rows, y->cols / N);
-    return launch(c, "embed", embed_kernel<T, N>, t.grid, t.block, 0, y->rows, y->cols / N,
-                  static_cast<const T *>(x->x), x->ld, static_cast<T *>(y->x), y->ld, *tables);
-}
-
-template <typename T>
-static cs_status embed_any(Cuda *c, const cs_matrix *x, const cs_matrix *y, const Tables *tables)
+template <typename T> static cs_status embed(const cs_run *run, const cs_op_embed *o)
 {
     constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    bool wide = aligned(y->x, y->ld, y->cols, size, 16) &&
-                (!x->x || aligned(x->x, x->ld, x->cols, size, 16));
-    for (int t = 0; t < tables->count; ++t) {
-        wide = wide && aligned(tables->table[t], tables->ld[t], y->cols, 4, 4 * N);
+    Cuda *c = cuda_of(run);
+    cs_matrix y = c->host->matrix(run, o->y);
+    Embed<T> f = {};
+    f.x = rows_of<T>(c->host->matrix(run, o->x.tensor));
+    f.y = rows_of<T>(y);
+    bool wide = wide_rows(f.x, y.cols, 16) && wide_rows(f.y, y.cols, 16);
+    for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE; ++t) {
+        f.table[t] = rows_of<const float>(c->host->matrix(run, o->table[t].tensor));
+        f.index[t] = c->host->ints(run, o->index[t]);
+        wide = wide && wide_rows(f.table[t], y.cols, 4 * N);
+        ++f.tables;
     }
-    return wide ? embed<T, N>(c, x, y, tables) : embed<T, 1>(c, x, y, tables);
+    f.rows = y.rows;
+    f.packs = wide ? y.cols / N : y.cols;
+    Tiling t = tile(f.rows, f.packs);
+    return launch(c, "embed", wide ? embed_kernel<T, N> : embed_kernel<T, 1>, t.grid, t.block, 0,
+                  f);
 }
 
 cs_status embed_forward(const cs_run *run, const cs_op *op)
 {
-    const cs_op_embed *o = &op->embed;
-    Cuda *c = cuda_of(run);
-    cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
-    Tables tables = {};
-    for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE; ++t) {
-        cs_matrix m = c->host->matrix(run, o->table[t].tensor);
-        tables.table[t] = static_cast<const float *>(m.x);
-        tables.ld[t] = m.ld;
-        tables.index[t] = c->host->ints(run, o->index[t]);
-        ++tables.count;
-    }
-    return c->half ? embed_any<bf16>(c, &x, &y, &tables) : embed_any<float>(c, &x, &y, &tables);
-}
-
-template <typename T>
-static cs_status pass(Cuda *c, const cs_matrix *from, const cs_matrix *to, bool add)
-{
-    constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    const T *source = static_cast<const T *>(from->grad);
-    T *target = static_cast<T *>(to->grad);
-    if (aligned(source, from->ld, from->cols, size, 16) &&
-        aligned(target, to->ld, to->cols, size, 16)) {
-        Tiling t = tile(from->rows, from->cols / N);
-        return launch(c, "pass a gradient on", pass_kernel<T, N>, t.grid, t.block, 0, from->rows,
-                      from->cols / N, source, from->ld, target, to->ld, add ? 1 : 0);
-    }
-    Tiling t = tile(from->rows, from->cols);
-    return launch(c, "pass a gradient on", pass_kernel<T, 1>, t.grid, t.block, 0, from->rows,
-                  from->cols, source, from->ld, target, to->ld, add ? 1 : 0);
+    return cuda_of(run)->half ? embed<bf16>(run, &op->embed) : embed<float>(run, &op->embed);
 }
 
 cs_status embed_backward(const cs_run *run, const cs_op *op)
@@ -243,7 +241,8 @@ cs_status embed_backward(const cs_run *run, const cs_op *op)
     cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
     cs_status status = CS_OK;
     if (o->x.tensor != CS_NONE && o->x.grad) {
-        status = c->half ? pass<bf16>(c, &y, &x, o->x.add) : pass<float>(c, &y, &x, o->x.add);
+        Drop d = drop_of(run, op, 0, 0.0);
+        status = c->half ? pass<bf16>(c, &y, &x, d, o->x.add) : pass<float>(c, &y, &x, d, o->x.add);
     }
     for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE && status == CS_OK; ++t) {
         if (o->table[t].grad) {
@@ -259,8 +258,8 @@ cs_status embed_backward(const cs_run *run, const cs_op *op)
 /* --- gather ----------------------------------------------------------------------------------- */
 
 template <typename T, int N>
-static __global__ void gather_kernel(int64_t rows, int64_t packs, const T *x, int64_t ldx, T *y,
-                                     int64_t ldy, const int32_t *index)
+static __global__ void gather_kernel(int64_t rows, int64_t packs, Rows<T> x, Rows<T> y,
+                                     const int32_t *index)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
     if (row >= rows || pack >= packs) {
@@ -269,26 +268,21 @@ static __global__ void gather_kernel(int64_t rows, int64_t packs, const T *x, in
     float item[N] = {};
     int32_t from = index[row];
     if (from >= 0) {
-        load<T, N>(x + from * ldx + pack * N, item);
+        load<T, N>(x.row(from) + pack * N, item);
     }
-    store<T, N>(y + row * ldy + pack * N, item);
+    store<T, N>(y.row(row) + pack * N, item);
 }
 
 template <typename T>
 static cs_status gather(Cuda *c, const cs_matrix *x, const cs_matrix *y, const int32_t *index)
 {
     constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    const T *from = static_cast<const T *>(x->x);
-    T *to = static_cast<T *>(y->x);
-    if (aligned(from, x->ld, y->cols, size, 16) && aligned(to, y->ld, y->cols, size, 16)) {
-        Tiling t = tile(y->rows, y->cols / N);
-        return launch(c, "gather", gather_kernel<T, N>, t.grid, t.block, 0, y->rows, y->cols / N,
-                      from, x->ld, to, y->ld, index);
-    }
-    Tiling t = tile(y->rows, y->cols);
-    return launch(c, "gather", gather_kernel<T, 1>, t.grid, t.block, 0, y->rows, y->cols, from,
-                  x->ld, to, y->ld, index);
+    Rows<T> from = rows_of<T>(*x), to = rows_of<T>(*y);
+    bool wide = wide_rows(from, y->cols, 16) && wide_rows(to, y->cols, 16);
+    int64_t packs = wide ? y->cols / N : y->cols;
+    Tiling t = tile(y->rows, packs);
+    return launch(c, "gather", wide ? gather_kernel<T, N> : gather_kernel<T, 1>, t.grid, t.block, 0,
+                  y->rows, packs, from, to, index);
 }
 
 cs_status gather_forward(const cs_run *run, const cs_op *op)
@@ -326,97 +320,19 @@ cs_status gather_backward(const cs_run *run, const cs_op *op)
 
 /* --- add -------------------------------------------------------------------------------------- */
 
-/* y = a + drop(b); a NULL: zero */
-template <typename T, int N>
-static __global__ void add_kernel(int64_t rows, int64_t packs, const T *a, int64_t lda, const T *b,
-                                  int64_t ldb, T *y, int64_t ldy, Drop d)
+template <typename T> static cs_status add(const cs_run *run, const cs_op *op)
 {
-    int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= rows || pack >= packs) {
-        return;
-    }
-    float sum[N] = {}, x[N];
-    if (a) {
-        load<T, N>(a + row * lda + pack * N, sum);
-    }
-    load<T, N>(b + row * ldb + pack * N, x);
-    drop<N>(d, (uint32_t)row, (uint32_t)pack * N, x);
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-        sum[i] += x[i];
-    }
-    store<T, N>(y + row * ldy + pack * N, sum);
-}
-
-/* x' = or += dy keep / (1 - p) */
-template <typename T, int N>
-static __global__ void add_grad_kernel(int64_t rows, int64_t packs, const T *dy, int64_t ldy, T *dx,
-                                       int64_t ldx, Drop d, int add)
-{
-    int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= rows || pack >= packs) {
-        return;
-    }
-    float g[N], old[N] = {};
-    load<T, N>(dy + row * ldy + pack * N, g);
-    drop<N>(d, (uint32_t)row, (uint32_t)pack * N, g);
-    if (add) {
-        load<T, N>(dx + row * ldx + pack * N, old);
-    }
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-        g[i] += old[i];
-    }
-    store<T, N>(dx + row * ldx + pack * N, g);
-}
-
-template <typename T, int N>
-static cs_status add(Cuda *c, const cs_matrix *a, const cs_matrix *b, const cs_matrix *y,
-                     const Drop &d)
-{
-    Tiling t = tile(y->rows, y->cols / N);
-    return launch(c, "add", add_kernel<T, N>, t.grid, t.block, 0, y->rows, y->cols / N,
-                  static_cast<const T *>(a->x), a->ld, static_cast<const T *>(b->x), b->ld,
-                  static_cast<T *>(y->x), y->ld, d);
-}
-
-template <typename T>
-static cs_status add_any(Cuda *c, const cs_matrix *a, const cs_matrix *b, const cs_matrix *y,
-                         const Drop &d)
-{
-    constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    bool wide = aligned(y->x, y->ld, y->cols, size, 16) &&
-                aligned(b->x, b->ld, b->cols, size, 16) &&
-                (!a->x || aligned(a->x, a->ld, a->cols, size, 16));
-    return wide ? add<T, N>(c, a, b, y, d) : add<T, 1>(c, a, b, y, d);
+    Cuda *c = cuda_of(run);
+    cs_matrix y = c->host->matrix(run, op->add.y);
+    return add_rows<T>(c, "add", y.rows, y.cols,
+                       {rows_of<T>(c->host->matrix(run, op->add.a.tensor)),
+                        rows_of<T>(c->host->matrix(run, op->add.b.tensor)), rows_of<T>(y),
+                        drop_of(run, op, 0, op->add.p)});
 }
 
 cs_status add_forward(const cs_run *run, const cs_op *op)
 {
-    const cs_op_add *o = &op->add;
-    Cuda *c = cuda_of(run);
-    cs_matrix a = c->host->matrix(run, o->a.tensor), b = c->host->matrix(run, o->b.tensor);
-    cs_matrix y = c->host->matrix(run, o->y);
-    Drop d = drop_of(run, op, 0, o->p);
-    return c->half ? add_any<bf16>(c, &a, &b, &y, d) : add_any<float>(c, &a, &b, &y, d);
-}
-
-template <typename T>
-static cs_status add_grad(Cuda *c, const cs_matrix *y, const cs_matrix *x, const Drop &d, bool more)
-{
-    constexpr int N = 16 / (int)sizeof(T);
-    const int64_t size = (int64_t)sizeof(T);
-    const T *dy = static_cast<const T *>(y->grad);
-    T *dx = static_cast<T *>(x->grad);
-    if (aligned(dy, y->ld, y->cols, size, 16) && aligned(dx, x->ld, x->cols, size, 16)) {
-        Tiling t = tile(y->rows, y->cols / N);
-        return launch(c, "gradient of a sum", add_grad_kernel<T, N>, t.grid, t.block, 0, y->rows,
-                      y->cols / N, dy, y->ld, dx, x->ld, d, more ? 1 : 0);
-    }
-    Tiling t = tile(y->rows, y->cols);
-    return launch(c, "gradient of a sum", add_grad_kernel<T, 1>, t.grid, t.block, 0, y->rows,
-                  y->cols, dy, y->ld, dx, x->ld, d, more ? 1 : 0);
+    return cuda_of(run)->half ? add<bf16>(run, op) : add<float>(run, op);
 }
 
 cs_status add_backward(const cs_run *run, const cs_op *op)
@@ -427,12 +343,12 @@ cs_status add_backward(const cs_run *run, const cs_op *op)
     cs_matrix y = c->host->matrix(run, o->y);
     cs_status status = CS_OK;
     if (o->a.tensor != CS_NONE && o->a.grad) {
-        status = c->half ? pass<bf16>(c, &y, &a, o->a.add) : pass<float>(c, &y, &a, o->a.add);
+        Drop d = drop_of(run, op, 0, 0.0);
+        status = c->half ? pass<bf16>(c, &y, &a, d, o->a.add) : pass<float>(c, &y, &a, d, o->a.add);
     }
     if (status == CS_OK && o->b.grad) {
         Drop d = drop_of(run, op, 0, o->p);
-        status = c->half ? add_grad<bf16>(c, &y, &b, d, o->b.add)
-                         : add_grad<float>(c, &y, &b, d, o->b.add);
+        status = c->half ? pass<bf16>(c, &y, &b, d, o->b.add) : pass<float>(c, &y, &b, d, o->b.add);
     }
     return status;
 }

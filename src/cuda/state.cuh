@@ -101,6 +101,32 @@ static inline Drop drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
     return d;
 }
 
+/* A matrix as kernels take it: row r begins at x + r ld; x NULL: absent. */
+template <typename T> struct Rows {
+    T *x;
+    int64_t ld;
+    __device__ inline T *row(int64_t r) const
+    {
+        return x + r * ld;
+    }
+};
+template <typename T> static inline Rows<T> rows_of(const cs_matrix &m)
+{
+    return {static_cast<T *>(m.x), m.ld};
+}
+/* Of its gradient; absent where it is not wanted. */
+template <typename T> static inline Rows<T> grads_of(const cs_matrix &m, bool wanted)
+{
+    return {wanted ? static_cast<T *>(m.grad) : NULL, m.ld};
+}
+/* May rows, of `cols` items, be read `bytes` at a time? An absent matrix may. */
+template <typename T> static inline bool wide_rows(const Rows<T> &m, int64_t cols, int64_t bytes)
+{
+    int64_t size = (int64_t)sizeof(T);
+    return !m.x || (reinterpret_cast<uintptr_t>(m.x) % (uintptr_t)bytes == 0 &&
+                    m.ld * size % bytes == 0 && cols * size % bytes == 0);
+}
+
 /* May rows of items of `size` bytes at x, `ld` apart, be read `bytes` at a time? */
 static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size, int64_t bytes)
 {
@@ -152,26 +178,10 @@ cs_status gemm_run(Cuda *c, const Product *product);
 /* Can the bias (and GELU) of this product be left to cuBLASLt? */
 bool gemm_fuses(Cuda *c, const Product *product);
 
-cs_status linear_forward(const cs_run *run, const cs_op *op);
-cs_status linear_backward(const cs_run *run, const cs_op *op);
-cs_status embed_forward(const cs_run *run, const cs_op *op);
-cs_status embed_backward(const cs_run *run, const cs_op *op);
-cs_status gather_forward(const cs_run *run, const cs_op *op);
-cs_status gather_backward(const cs_run *run, const cs_op *op);
-cs_status add_forward(const cs_run *run, const cs_op *op);
-cs_status add_backward(const cs_run *run, const cs_op *op);
-cs_status layer_norm_forward(const cs_run *run, const cs_op *op);
-cs_status layer_norm_backward(const cs_run *run, const cs_op *op);
-cs_status attention_forward(const cs_run *run, const cs_op *op);
-cs_status attention_backward(const cs_run *run, const cs_op *op);
-cs_status linear_attention_forward(const cs_run *run, const cs_op *op);
-cs_status linear_attention_backward(const cs_run *run, const cs_op *op);
-cs_status cross_entropy_forward(const cs_run *run, const cs_op *op);
-cs_status cross_entropy_backward(const cs_run *run, const cs_op *op);
-cs_status spectral_loss_forward(const cs_run *run, const cs_op *op);
-cs_status spectral_loss_backward(const cs_run *run, const cs_op *op);
-cs_status squared_error_forward(const cs_run *run, const cs_op *op);
-cs_status squared_error_backward(const cs_run *run, const cs_op *op);
+#define OP_FUNCTIONS(KIND, name, operands)                                                         \
+    cs_status name##_forward(const cs_run *run, const cs_op *op);                                  \
+    cs_status name##_backward(const cs_run *run, const cs_op *op);
+CS_EACH_OP(OP_FUNCTIONS)
 
 cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out);
 cs_status adamw_update(cs_backend *backend, const cs_update *update);

@@ -27,42 +27,26 @@ static cs_status io_error(const char *path, const char *what)
     return cs_fail(CS_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Refuses a destination that a rename would destroy though it is no file of ours to replace. */
+/* Refuses a destination that a rename would destroy though it is no file of ours to replace. A link
+ * is not followed: who made it decides where the bytes would go. */
 static cs_status check_destination(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0) {
+    if (path[0] == '\0') {
+        return cs_fail(CS_ERR_IO, "cannot write a file with an empty name");
+    }
+    if (lstat(path, &st) != 0) {
         return errno == ENOENT ? CS_OK : io_error(path, "cannot write");
     }
     if (S_ISDIR(st.st_mode)) {
         return cs_fail(CS_ERR_IO, "%s: is a directory, not a file to write", path);
     }
+    if (S_ISLNK(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is a symbolic link, which is not followed", path);
+    }
     if (!S_ISREG(st.st_mode)) {
         return cs_fail(CS_ERR_IO, "%s: is a device or pipe, which renaming would replace", path);
     }
-    return CS_OK;
-}
-
-/* The destination behind symbolic links (/dev/stdout), in fresh memory. */
-static cs_status resolve(const char *path, char **out)
-{
-    struct stat st;
-    char *target = NULL;
-    if (path[0] == '\0') {
-        return cs_fail(CS_ERR_IO, "cannot write a file with an empty name");
-    }
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
-        target = realpath(path, NULL);
-        if (!target) {
-            return io_error(path, "cannot follow the link");
-        }
-    }
-    char *copy = cs_strdup(target ? target : path);
-    free(target);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
-    *out = copy;
     return CS_OK;
 }
 
@@ -89,9 +73,7 @@ static cs_status sweep_partials(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *dir = slash ? cs_format("%.*s/", (int)(slash - path), path) : cs_strdup(".");
-    if (!dir) {
-        return CS_ERR_MEMORY;
-    }
+    if (!dir) return CS_ERR_MEMORY;
     DIR *list = opendir(dir);
     for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
         pid_t writer = partial_writer(e->d_name, base);
@@ -111,9 +93,7 @@ static cs_status create_partial(const char *path, char **partial, int *fd)
 {
     for (int n = 0; n < PARTIAL_TRIES; ++n) {
         char *name = cs_format("%s.%ld-%d.partial", path, (long)getpid(), n);
-        if (!name) {
-            return CS_ERR_MEMORY;
-        }
+        if (!name) return CS_ERR_MEMORY;
         *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (*fd >= 0) {
             *partial = name;
@@ -131,16 +111,10 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out)
 {
     cs_outfile f = {0};
     int fd = -1;
-    cs_status status = resolve(path, &f.path);
-    if (status == CS_OK) {
-        status = check_destination(f.path);
-    }
-    if (status == CS_OK) {
-        status = sweep_partials(f.path);
-    }
-    if (status == CS_OK) {
-        status = create_partial(f.path, &f.partial, &fd);
-    }
+    cs_status status = check_destination(path);
+    if (status == CS_OK) status = (f.path = cs_strdup(path)) ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = sweep_partials(f.path);
+    if (status == CS_OK) status = create_partial(f.path, &f.partial, &fd);
     if (status == CS_OK && !(f.stream = fdopen(fd, "w+b"))) {
         status = io_error(path, "cannot write");
         (void)close(fd);
@@ -173,12 +147,9 @@ cs_status cs_outfile_commit(cs_outfile *file)
         status = io_error(file->path, "cannot write");
     }
     file->stream = NULL;
-    if (status == CS_OK) {
-        status = check_destination(file->path);
-    }
-    if (status == CS_OK && rename(file->partial, file->path) != 0) {
+    if (status == CS_OK) status = check_destination(file->path);
+    if (status == CS_OK && rename(file->partial, file->path) != 0)
         status = io_error(file->path, "cannot rename into place");
-    }
     if (status == CS_OK) {
         cs_free(file->partial);
         file->partial = NULL;
@@ -200,6 +171,13 @@ void cs_outfile_abort(cs_outfile *file)
     *file = (cs_outfile){0};
 }
 
+cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size)
+{
+    return size == 0 || fwrite(bytes, 1, (size_t)size, file->stream) == (size_t)size
+               ? CS_OK
+               : io_error(file->path, "cannot write");
+}
+
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size)
 {
     cs_outfile f = {0};
@@ -207,15 +185,11 @@ cs_status cs_file_write(const char *path, const void *bytes, int64_t size)
         return cs_fail(CS_ERR_USAGE, "%s: cannot write %lld bytes", path, (long long)size);
     }
     cs_status status = cs_outfile_open(path, &f);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (size > 0 && fwrite(bytes, 1, (size_t)size, f.stream) != (size_t)size) {
-        status = io_error(path, "cannot write");
-        cs_outfile_abort(&f);
-        return status;
-    }
-    return cs_outfile_commit(&f);
+    if (status != CS_OK) return status;
+    status = cs_outfile_put(&f, bytes, size);
+    if (status == CS_OK) status = cs_outfile_commit(&f);
+    cs_outfile_abort(&f);
+    return status;
 }
 
 static cs_status too_large(const char *path, int64_t limit)
@@ -229,9 +203,7 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room
 {
     int64_t used = 0;
     char *text = cs_alloc(room + 1, 1);
-    if (!text) {
-        return CS_ERR_MEMORY;
-    }
+    if (!text) return CS_ERR_MEMORY;
     for (;;) {
         used += (int64_t)fread(text + used, 1, (size_t)(room - used), f);
         int next = used == room ? getc(f) : EOF; /* a buffer exactly full: is there more? */
@@ -288,6 +260,65 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
     return status;
 }
 
+cs_status cs_file_open(const char *path, int *fd, int64_t *size)
+{
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &st) != 0) {
+        return io_error(path, "cannot read");
+    }
+    *size = st.st_size;
+    return S_ISREG(st.st_mode) ? CS_OK : cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
+}
+
+cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size, void *out)
+{
+    char *at = out;
+    while (size > 0) {
+        ssize_t got = pread(fd, at, (size_t)size, offset);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return io_error(path, "cannot read");
+        }
+        if (got == 0) {
+            return cs_fail(CS_ERR_IO, "%s: ends at byte %lld, cut short since it was opened", path,
+                           (long long)offset);
+        }
+        at += got;
+        offset += got;
+        size -= got;
+    }
+    return CS_OK;
+}
+
+cs_status cs_file_read_text(const char *path, int64_t limit, char **out, int64_t *size)
+{
+    char *text = NULL;
+    cs_status status = cs_file_read(path, limit, &text, size);
+    if (status == CS_OK) status = cs_text_check(path, text, *size);
+    if (status != CS_OK) {
+        cs_free(text);
+        return status;
+    }
+    *out = text;
+    return CS_OK;
+}
+
+cs_status cs_text_check(const char *name, const char *text, int64_t size)
+{
+    const char *nul = size > 0 ? memchr(text, '\0', (size_t)size) : NULL;
+    if (!nul) {
+        return CS_OK;
+    }
+    long long line = 1;
+    for (const char *p = text; p < nul; ++p) {
+        line += *p == '\n';
+    }
+    return cs_fail(CS_ERR_INPUT, "%s:%lld: a NUL byte: not a text file", name, line);
+}
+
 cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
 {
     static const char mark[] = "version https://git-lfs";
@@ -311,9 +342,7 @@ cs_status cs_dir_make(const char *path)
 {
     cs_status status = CS_OK;
     char *prefix = cs_strdup(path);
-    if (!prefix) {
-        return CS_ERR_MEMORY;
-    }
+    if (!prefix) return CS_ERR_MEMORY;
     for (char *p = prefix; *p != '\0' && status == CS_OK; ++p) {
         if (*p == '/' && p > prefix && p[-1] != '/') {
             *p = '\0';
@@ -323,6 +352,15 @@ cs_status cs_dir_make(const char *path)
     }
     cs_free(prefix);
     return status == CS_OK ? make_one(path) : status;
+}
+
+cs_status cs_dir_make_own(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        return cs_fail(CS_ERR_USAGE, "%s is a symbolic link, which is not followed", path);
+    }
+    return cs_dir_make(path);
 }
 
 bool cs_path_exists(const char *path)

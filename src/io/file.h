@@ -2,9 +2,8 @@
  *
  * A cs_outfile is written beside its destination under a temporary name and renamed into place by
  * commit; abort (or a failure) leaves the destination untouched. A destination that exists and is
- * not a regular file (a device, a directory) is refused; a symbolic link is followed, so that the
- * file it names is replaced and the link stays. What a killed process left of the same file is
- * removed first.
+ * not a regular file (a device, a directory, a symbolic link) is refused. What a killed process
+ * left of the same file is removed first.
  */
 #ifndef CS_IO_FILE_H
 #define CS_IO_FILE_H
@@ -30,6 +29,9 @@ cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
 /* Closes and removes the partial file; accepts a zeroed or committed object. */
 void cs_outfile_abort(cs_outfile *file);
 
+/* The next bytes of it; the failure says why. */
+cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size) CS_MUST_CHECK;
+
 /* Writes a whole buffer atomically. */
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MUST_CHECK;
 
@@ -37,12 +39,33 @@ cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MU
  * Refuses a larger one (CS_ERR_INPUT) before memory is taken for it; also bounds pipes. */
 cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size) CS_MUST_CHECK;
 
+/* The same of a text: CS_ERR_INPUT names the line of a NUL, which would end it for whoever reads it
+ * as a string. */
+cs_status cs_file_read_text(const char *path, int64_t limit, char **out,
+                            int64_t *size) CS_MUST_CHECK;
+
+/* The check alone. */
+cs_status cs_text_check(const char *name, const char *text, int64_t size) CS_MUST_CHECK;
+
 /* CS_ERR_INPUT when the bytes that `name` begins with are those of a Git LFS pointer: its
  * repository was cloned without the data. */
 cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size) CS_MUST_CHECK;
 
+/* Opens a regular file to be read by position, *size its bytes; *fd may be open after a failure,
+ * else is -1. CS_ERR_IO. */
+cs_status cs_file_open(const char *path, int *fd, int64_t *size) CS_MUST_CHECK;
+
+/* Exactly `size` bytes from `offset`; `path` is for messages. CS_ERR_IO, also when the file has been
+ * cut short since it was opened. */
+cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size,
+                          void *out) CS_MUST_CHECK;
+
 /* mkdir -p. CS_ERR_IO names the first directory that cannot be made. */
 cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
+
+/* The same for a folder that is the program's own within another: CS_ERR_USAGE where a symbolic link
+ * has its name. */
+cs_status cs_dir_make_own(const char *path) CS_MUST_CHECK;
 
 bool cs_path_exists(const char *path);
 bool cs_path_is_dir(const char *path);

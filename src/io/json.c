@@ -1,12 +1,15 @@
 /* JSON by Jansson (2.14), which keeps the order of keys and names the place of a parse error.
  *
- * Limits: Jansson allocates with malloc by itself, so its allocations are checked but not counted;
- * integers beyond 64 bits are refused. Jansson swaps one byte for the locale's decimal point, which
- * fails where that is a longer character: all calls run in the C locale. */
+ * Jansson allocates through base/mem.h: a failure has its reason and is counted, and what misses a
+ * value for want of memory is not written.
+ *
+ * Limits: integers beyond 64 bits are refused. Jansson swaps one byte for the locale's decimal
+ * point, which fails where that is a longer character: all calls run in the C locale. */
 #include "io/json.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,6 +17,33 @@
 #include "io/number.h"
 
 static const int64_t READ_LIMIT = (int64_t)256 << 20;
+
+/* An allocation has failed since it was last asked. */
+static _Thread_local bool short_of_memory;
+
+/* Jansson 2.14 writes beyond a buffer that it could not enlarge while it parses: the tests'
+ * failures by request leave parsing out. */
+static _Thread_local bool parsing;
+
+static void *allocate(size_t size)
+{
+    void *p = parsing ? malloc(size) : cs_alloc((int64_t)size, 1);
+    short_of_memory = short_of_memory || !p;
+    return p;
+}
+
+/* Before main(), since values must go back to the allocator they came from. */
+__attribute__((constructor)) static void use_allocator(void)
+{
+    json_set_alloc_funcs(allocate, cs_free);
+}
+
+cs_status cs_json_check(void)
+{
+    bool missed = short_of_memory && cs_reason()[0] != '\0';
+    short_of_memory = false;
+    return missed ? cs_fail(CS_ERR_MEMORY, "out of memory for JSON") : CS_OK;
+}
 
 json_t *cs_json_number(double x)
 {
@@ -39,6 +69,23 @@ json_t *cs_json_numbers(int64_t n, const double *x)
     return array;
 }
 
+json_t *cs_json_text(const char *text)
+{
+    json_t *value = json_string(text ? text : "");
+    if (value) {
+        return value;
+    }
+    char *ascii = cs_strdup(text);
+    for (char *p = ascii; p && *p; ++p) {
+        if ((unsigned char)*p >= 0x80) {
+            *p = '?';
+        }
+    }
+    value = ascii ? json_string(ascii) : NULL;
+    cs_free(ascii);
+    return value;
+}
+
 cs_status cs_json_set(json_t *object, const char *key, json_t *value)
 {
     if (!value) {
@@ -56,23 +103,24 @@ void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *val
     *status = *status == CS_OK ? now : *status;
 }
 
-static cs_status parse_failure(const char *path, const json_error_t *error)
-{
-    if (json_error_code(error) == json_error_out_of_memory) {
-        return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
-    }
-    return cs_fail(CS_ERR_INPUT, "%s:%d:%d: %s", path, error->line, error->column, error->text);
-}
-
 cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
 {
     json_error_t error;
-    locale_t before = cs_locale_enter();
+    const bool before_short = short_of_memory;
+    void *before = cs_locale_enter();
+    parsing = true;
+    short_of_memory = false;
     json_t *value =
         json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    const bool missed = short_of_memory;
+    parsing = false;
+    short_of_memory = before_short;
     cs_locale_leave(before);
+    if (!value && (missed || json_error_code(&error) == json_error_out_of_memory)) {
+        return cs_fail(CS_ERR_MEMORY, "%s: out of memory", name);
+    }
     if (!value) {
-        return parse_failure(name, &error);
+        return cs_fail(CS_ERR_INPUT, "%s:%d:%d: %s", name, error.line, error.column, error.text);
     }
     *out = value;
     return CS_OK;
@@ -83,25 +131,24 @@ cs_status cs_json_read(const char *path, json_t **out)
     char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: empty file, no JSON", path)
                        : cs_lfs_check(path, text, size);
-    if (status == CS_OK) {
-        status = cs_json_parse(path, text, size, out);
-    }
+    if (status == CS_OK) status = cs_json_parse(path, text, size, out);
     cs_free(text);
     return status;
 }
 
 cs_status cs_json_print(FILE *stream, const json_t *value)
 {
-    locale_t before = cs_locale_enter();
+    cs_status status = cs_json_check();
+    if (status != CS_OK) return status;
+    void *before = cs_locale_enter();
     errno = 0;
     int failed =
         json_dumpf(value, stream, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     cs_locale_leave(before);
+    if (failed && (status = cs_json_check()) != CS_OK) return status;
     if ((failed || fputc('\n', stream) == EOF) && ferror(stream)) {
         return cs_fail(CS_ERR_IO, "cannot write JSON: %s", strerror(errno));
     }
@@ -114,9 +161,7 @@ cs_status cs_json_write(const char *path, const json_t *value)
 {
     cs_outfile f = {0};
     cs_status status = cs_outfile_open(path, &f);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = cs_json_print(f.stream, value);
     if (status != CS_OK) {
         cs_outfile_abort(&f);

@@ -19,6 +19,10 @@ json_t *cs_json_number(double x);
 /* An array of numbers. NULL when out of memory. */
 json_t *cs_json_numbers(int64_t n, const double *x);
 
+/* A string; bytes that are not UTF-8 (a path may hold any) become '?'. NULL text: "". NULL when out
+ * of memory. */
+json_t *cs_json_text(const char *text);
+
 /* Sets object[key] = value, stealing the value (as json_object_set_new); CS_ERR_MEMORY when value
  * is NULL. */
 cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;
@@ -26,8 +30,13 @@ cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CH
 /* The same in a row: *status receives the first failure, and stays what it was where it is one. */
 void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *value);
 
+/* CS_ERR_MEMORY when an allocation for a JSON value failed since this was last asked, so that a
+ * value lacks something; not when its reason has been cleared, which means that it was dealt with.
+ * Writing asks it: the many json_array() of a large value need no check of their own. */
+cs_status cs_json_check(void) CS_MUST_CHECK;
+
 /* Reads a file of at most 256 MiB; CS_ERR_INPUT "FILE:LINE:COLUMN: text", also for a key given
- * twice. Any JSON value may stand at the top. */
+ * twice. Any JSON value may be at the top. */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 
 /* The same for a text in memory; `name` is for messages. */

@@ -6,14 +6,15 @@
 #include "io/npy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/npy_load.h"
+#include "io/npy_load_private.h"
 
 /* A header is some hundred bytes; NumPy itself refuses more than 10^4. */
 enum { MAX_HEADER = 1 << 20, PREFIX = 12, PROBE = 64 };
@@ -28,11 +29,10 @@ static cs_status read_exactly(const cs_npy_source *s, void *out, int64_t want, i
 {
     int64_t got = 0;
     cs_status status = s->read(s->ctx, out, want, &got);
-    if (status == CS_OK && got < want) {
+    if (status == CS_OK && got < want)
         status =
             cs_fail(CS_ERR_INPUT, "%s: ends at byte %" PRId64 ", %" PRId64 " more are expected",
                     s->name, at + got, want - got);
-    }
     return status;
 }
 
@@ -43,9 +43,7 @@ static cs_status not_npy(const cs_npy_source *s, const char *prefix)
     int64_t got = 0;
     memcpy(probe, prefix, 8);
     cs_status status = s->read(s->ctx, probe + 8, PROBE - 8, &got);
-    if (status == CS_OK) {
-        status = cs_lfs_check(s->name, probe, got + 8);
-    }
+    if (status == CS_OK) status = cs_lfs_check(s->name, probe, got + 8);
     if (status == CS_OK && memcmp(probe, "PK\3\4", 4) == 0) {
         return cs_fail(CS_ERR_INPUT, "%s: is a zip archive (NPZ?), not an NPY array", s->name);
     }
@@ -57,9 +55,7 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
 {
     unsigned char p[PREFIX];
     cs_status status = read_exactly(s, p, 8, 0);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (memcmp(p, "\x93NUMPY", 6) != 0) {
         return not_npy(s, (const char *)p);
     }
@@ -69,9 +65,7 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
     }
     int64_t width = p[6] == 1 ? 2 : 4, length = 0;
     status = read_exactly(s, p + 8, width, 8);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t i = width - 1; i >= 0; --i) {
         length = length << 8 | p[8 + i];
     }
@@ -80,40 +74,39 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
         return cs_fail(CS_ERR_INPUT, "%s: byte 8: a header of %" PRId64 " bytes", s->name, length);
     }
     char *dictionary = cs_alloc(length, 1);
-    if (!dictionary) {
-        return CS_ERR_MEMORY;
-    }
+    if (!dictionary) return CS_ERR_MEMORY;
     status = read_exactly(s, dictionary, length, base);
-    if (status == CS_OK) {
-        status = cs_npy_info_parse(s->name, dictionary, length, base, info);
-    }
+    if (status == CS_OK) status = cs_npy_info_parse(s->name, dictionary, length, base, info);
     cs_free(dictionary);
     *at = base + length;
     return status;
 }
 
+cs_status cs_npy_check_size(const cs_npy_source *s, const cs_npy_info *info, int64_t at)
+{
+    return s->size < 0 || s->size - at == info->bytes
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s: byte %" PRId64 ": the header says %" PRId64 " bytes of data, %" PRId64
+                         " follow",
+                         s->name, at, info->bytes, s->size - at);
+}
+
 static cs_status check_sizes(const cs_npy_source *s, const cs_npy_info *info, int64_t at,
                              int64_t limit)
 {
-    if (s->size >= 0 && s->size - at != info->bytes) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: byte %" PRId64 ": the header says %" PRId64 " bytes of data, %" PRId64
-                       " follow",
-                       s->name, at, info->bytes, s->size - at);
-    }
+    cs_status status = cs_npy_check_size(s, info, at);
+    if (status != CS_OK) return status;
     if (limit > 0 && info->bytes > limit) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: %" PRId64 " bytes of data, more than the limit of %" PRId64, s->name,
                        info->bytes, limit);
     }
-    int64_t available = cs_mem_available(), copies = info->fortran && info->ndim > 1 ? 2 : 1;
-    if (limit == 0 && available > 0 && info->bytes > available / copies) {
-        return cs_fail(CS_ERR_MEMORY,
-                       "%s: %" PRId64 " bytes of data (%" PRId64 " at once), more than the %" PRId64
-                       " of free memory",
-                       s->name, info->bytes, copies, available);
-    }
-    return CS_OK;
+    int copies = info->fortran && info->ndim > 1 ? 2 : 1;
+    return limit > 0 ? CS_OK
+                     : cs_mem_check((double)info->bytes * copies, NULL,
+                                    "%s: %" PRId64 " bytes of data (%d at once) take", s->name,
+                                    info->bytes, copies);
 }
 
 /* Copies column-major items into row-major order: the odometer `index` runs over the target, and
@@ -148,10 +141,9 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
         /* Also makes a zip member check its CRC, which it does at its end. */
         status = s->read(s->ctx, &extra, 1, &got);
     }
-    if (status == CS_OK && got > 0) {
+    if (status == CS_OK && got > 0)
         status = cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": more data than the header says",
                          s->name, at + info->bytes);
-    }
     if (status == CS_OK && info->fortran && info->ndim > 1) {
         turned = cs_alloc(info->bytes, 1);
         if (turned) {
@@ -176,15 +168,9 @@ cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out)
     int64_t at = 0;
     void *data = NULL;
     cs_status status = cs_npy_load_header(source, &info, &at);
-    if (status == CS_OK) {
-        status = check_sizes(source, &info, at, limit);
-    }
-    if (status == CS_OK) {
-        status = load_data(source, &info, at, &data);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = check_sizes(source, &info, at, limit);
+    if (status == CS_OK) status = load_data(source, &info, at, &data);
+    if (status != CS_OK) return status;
     *out = (cs_array){.dtype = info.dtype,
                       .item_size = info.item_size,
                       .ndim = info.ndim,
@@ -196,17 +182,24 @@ cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out)
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    FILE *stream;
-    const char *path;
-} file_ctx;
-
-static cs_status read_stream(void *ctx, void *out, int64_t want, int64_t *got)
+cs_status cs_npy_read_file(void *ctx, void *out, int64_t want, int64_t *got)
 {
-    file_ctx *f = ctx;
-    *got = (int64_t)fread(out, 1, (size_t)want, f->stream);
-    return ferror(f->stream) ? cs_fail(CS_ERR_IO, "%s: cannot read: %s", f->path, strerror(errno))
-                             : CS_OK;
+    const cs_npy_file *f = ctx;
+    *got = 0;
+    while (*got < want) {
+        ssize_t n = read(f->fd, (char *)out + *got, (size_t)(want - *got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", f->path, strerror(errno));
+        }
+        if (n == 0) {
+            break;
+        }
+        *got += n;
+    }
+    return CS_OK;
 }
 
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
@@ -216,19 +209,18 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
     if (limit < 0) {
         return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
     }
-    FILE *f = fopen(path, "rbe");
-    if (!f || fstat(fileno(f), &st) != 0) {
+    cs_npy_file file = {path, open(path, O_RDONLY | O_CLOEXEC)};
+    if (file.fd < 0 || fstat(file.fd, &st) != 0) {
         status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
         status = cs_fail(CS_ERR_IO, "%s: is a directory, not a file to read", path);
     } else {
-        file_ctx ctx = {f, path};
-        cs_npy_source source = {path, S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1, &ctx,
-                                read_stream};
+        cs_npy_source source = {path, S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1, &file,
+                                cs_npy_read_file};
         status = cs_npy_load(&source, limit, out);
     }
-    if (f) {
-        (void)fclose(f); /* opened for reading: nothing to lose */
+    if (file.fd >= 0) {
+        (void)close(file.fd); /* opened for reading: nothing to lose */
     }
     return status;
 }
@@ -263,21 +255,12 @@ cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t
     char *header = NULL;
     int64_t length = 0;
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
+    if (status == CS_OK) status = cs_npy_info_header(&info, &header, &length);
+    if (status == CS_OK) status = cs_outfile_open(path, &f);
     if (status == CS_OK) {
-        status = cs_npy_info_header(&info, &header, &length);
-    }
-    if (status == CS_OK) {
-        status = cs_outfile_open(path, &f);
-    }
-    if (status == CS_OK) {
-        /* A failure of the first write sticks in the stream until commit. */
-        (void)fwrite(header, 1, (size_t)length, f.stream);
-        if (info.bytes > 0 && fwrite(data, 1, (size_t)info.bytes, f.stream) != (size_t)info.bytes) {
-            status = cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
-        }
-        if (status == CS_OK) {
-            status = cs_outfile_commit(&f);
-        }
+        status = cs_outfile_put(&f, header, length);
+        if (status == CS_OK) status = cs_outfile_put(&f, data, info.bytes);
+        if (status == CS_OK) status = cs_outfile_commit(&f);
     }
     cs_outfile_abort(&f);
     cs_free(header);

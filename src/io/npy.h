@@ -27,7 +27,8 @@ typedef enum {
     CS_F32,
     CS_F64,
     CS_UNICODE,
-    CS_BYTES
+    CS_BYTES,
+    CS_BF16 /* of safetensors; NPY has no such type */
 } cs_dtype;
 
 enum { CS_NPY_MAX_DIM = 8 };
@@ -71,6 +72,15 @@ int64_t cs_dtype_size(cs_dtype dtype);
  * value, when a float is not an integer, a value is out of range or the array is text. */
 double cs_array_f64(const cs_array *array, int64_t index);
 cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out) CS_MUST_CHECK;
+
+/* `count` numbers at `raw`, which need not be aligned, into every stride-th place from to[at] on:
+ * doubles when wide, else floats (to the nearest; beyond the range: infinity). */
+typedef struct {
+    bool wide;
+    void *items;
+} cs_real_target;
+void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at, int64_t stride,
+                     cs_real_target to);
 
 /* The text item at `index` as UTF-8 in fresh memory, without the NULs that pad it (bytes are taken
  * as they are). CS_ERR_INPUT when the array is not text or holds no Unicode. */

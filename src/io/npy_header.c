@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/npy_load.h"
+#include "io/npy_load_private.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "arrays are moved as they stand in memory");
@@ -27,9 +27,9 @@ static const struct {
     int64_t size;
     cs_dtype dtype;
 } numeric[] = {
-    {'b', 1, CS_BOOL}, {'i', 1, CS_I8},  {'u', 1, CS_U8},  {'i', 2, CS_I16},
-    {'u', 2, CS_U16},  {'i', 4, CS_I32}, {'u', 4, CS_U32}, {'i', 8, CS_I64},
-    {'u', 8, CS_U64},  {'f', 2, CS_F16}, {'f', 4, CS_F32}, {'f', 8, CS_F64},
+    {'b', 1, CS_BOOL}, {'i', 1, CS_I8},  {'u', 1, CS_U8},    {'i', 2, CS_I16}, {'u', 2, CS_U16},
+    {'i', 4, CS_I32},  {'u', 4, CS_U32}, {'i', 8, CS_I64},   {'u', 8, CS_U64}, {'f', 2, CS_F16},
+    {'f', 4, CS_F32},  {'f', 8, CS_F64}, {'\0', 2, CS_BF16},
 };
 enum { NUMERIC = sizeof numeric / sizeof *numeric };
 
@@ -156,9 +156,7 @@ static cs_status take_shape(scanner *s, cs_npy_info *info)
             return bad(s, "more than 8 dimensions");
         }
         cs_status status = take_size(s, &info->shape[info->ndim]);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         info->ndim += 1;
         if (!take(s, ',') && peek(s) != ')') {
             return bad(s, "',' or ')' is expected in the shape");
@@ -177,9 +175,7 @@ static cs_status take_dtype(scanner *s, cs_npy_info *info)
 {
     char descr[64];
     cs_status status = take_string(s, descr);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (descr[0] == '>') {
         return bad_dtype(s, descr, "is big-endian");
     }
@@ -224,9 +220,7 @@ static cs_status take_entry(scanner *s, cs_npy_info *info, bool seen[3])
                                                                         take_shape};
     char key[64];
     cs_status status = take_string(s, key);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int k = 0; k < 3; ++k) {
         if (strcmp(key, keys[k]) == 0) {
             if (seen[k]) {
@@ -251,9 +245,7 @@ cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t le
     }
     while (!take(&s, '}')) {
         cs_status status = take_entry(&s, &info, seen);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         if (!take(&s, ',') && peek(&s) != '}') {
             return bad(&s, "',' or '}' is expected in the header");
         }
@@ -294,7 +286,7 @@ cs_status cs_npy_info_make(cs_dtype dtype, bool fortran, int ndim, const int64_t
 {
     cs_npy_info info = {
         .dtype = dtype, .item_size = cs_dtype_size(dtype), .fortran = fortran, .ndim = ndim};
-    if (info.item_size == 0) {
+    if (info.item_size == 0 || dtype == CS_BF16) {
         return cs_fail(CS_ERR_USAGE, "dtype %d is not numeric", (int)dtype);
     }
     if (ndim < 0 || ndim > CS_NPY_MAX_DIM) {
@@ -325,9 +317,7 @@ cs_status cs_npy_info_header(const cs_npy_info *info, char **out, int64_t *size)
     assert(used < (int)sizeof text);
     int total = (PREFIX + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     char *header = cs_alloc(total, 1);
-    if (!header) {
-        return CS_ERR_MEMORY;
-    }
+    if (!header) return CS_ERR_MEMORY;
     int dictionary = total - PREFIX;
     memset(header, ' ', (size_t)total);
     memcpy(header, VERSION_1, sizeof VERSION_1);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/float16.h"
+#include "io/float16_private.h"
 #include "io/npy.h"
 
 /* Loads one item of type T: members of archives and views need not be aligned. */
@@ -37,6 +37,8 @@ double cs_array_f64(const cs_array *array, int64_t index)
         return (double)ITEM(uint64_t, array, index);
     case CS_F16:
         return (double)cs_f16_decode(ITEM(uint16_t, array, index));
+    case CS_BF16:
+        return (double)cs_bf16_decode(ITEM(uint16_t, array, index));
     case CS_F32:
         return (double)ITEM(float, array, index);
     case CS_F64:
@@ -46,6 +48,23 @@ double cs_array_f64(const cs_array *array, int64_t index)
         break;
     }
     return NAN;
+}
+
+void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at, int64_t stride,
+                     cs_real_target to)
+{
+    const cs_array items = {.dtype = dtype, .size = count, .data = (void *)(uintptr_t)raw};
+    for (int64_t i = 0; i < count; ++i, at += stride) {
+        /* the two floats of 16 bits fill most large files */
+        double x = dtype == CS_BF16  ? (double)cs_bf16_decode(ITEM(uint16_t, &items, i))
+                   : dtype == CS_F16 ? (double)cs_f16_decode(ITEM(uint16_t, &items, i))
+                                     : cs_array_f64(&items, i);
+        if (to.wide) {
+            ((double *)to.items)[at] = x;
+        } else {
+            ((float *)to.items)[at] = (float)x;
+        }
+    }
 }
 
 cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
@@ -99,9 +118,7 @@ cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
     }
     const char *item = (const char *)array->data + index * array->item_size;
     char *text = cs_calloc(array->item_size + 1, 1); /* UTF-8 never takes more than UCS-4 */
-    if (!text) {
-        return CS_ERR_MEMORY;
-    }
+    if (!text) return CS_ERR_MEMORY;
     if (array->dtype == CS_BYTES) {
         memcpy(text, item, (size_t)array->item_size);
         *out = text;

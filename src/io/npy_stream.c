@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/float16.h"
+#include "io/float16_private.h"
 
 enum { CHUNK = 4096 };
 
@@ -30,9 +30,7 @@ static cs_status write_header(cs_npy_stream *s)
     if (status == CS_OK) {
         assert(s->header == 0 || s->header == size);
         s->header = size;
-        if (fwrite(header, 1, (size_t)size, s->file.stream) != (size_t)size) {
-            status = cs_fail(CS_ERR_IO, "%s: cannot write: %s", s->file.path, strerror(errno));
-        }
+        status = cs_outfile_put(&s->file, header, size);
     }
     cs_free(header);
     return status;
@@ -45,15 +43,11 @@ cs_status cs_npy_stream_open(const char *path, cs_dtype dtype, int64_t columns, 
                        cs_dtype_size(dtype) == 0 ? " of text" : "");
     }
     cs_npy_stream *s = cs_calloc(1, sizeof *s);
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s) return CS_ERR_MEMORY;
     s->dtype = dtype;
     s->columns = columns;
     cs_status status = cs_outfile_open(path, &s->file);
-    if (status == CS_OK) {
-        status = write_header(s);
-    }
+    if (status == CS_OK) status = write_header(s);
     if (status != CS_OK) {
         cs_npy_stream_abort(&s);
         return status;
@@ -69,11 +63,7 @@ static int64_t items_a_row(const cs_npy_stream *s)
 
 static cs_status put(cs_npy_stream *s, const void *items, int64_t count)
 {
-    size_t size = (size_t)cs_dtype_size(s->dtype);
-    if (count > 0 && fwrite(items, size, (size_t)count, s->file.stream) != (size_t)count) {
-        return cs_fail(CS_ERR_IO, "%s: cannot write: %s", s->file.path, strerror(errno));
-    }
-    return CS_OK;
+    return cs_outfile_put(&s->file, items, count * cs_dtype_size(s->dtype));
 }
 
 cs_status cs_npy_stream_append(cs_npy_stream *s, const void *rows, int64_t count)
@@ -114,11 +104,6 @@ cs_status cs_npy_stream_floats(cs_npy_stream *s, const float *rows, int64_t coun
     return status;
 }
 
-int64_t cs_npy_stream_rows(const cs_npy_stream *s)
-{
-    return s->rows;
-}
-
 cs_status cs_npy_stream_close(cs_npy_stream **stream)
 {
     cs_npy_stream *s = *stream;
@@ -126,9 +111,8 @@ cs_status cs_npy_stream_close(cs_npy_stream **stream)
     if (fseek(s->file.stream, 0, SEEK_SET) != 0) {
         status = cs_fail(CS_ERR_IO, "%s: cannot write: %s", s->file.path, strerror(errno));
     }
-    if (status == CS_OK && (status = write_header(s)) == CS_OK) {
+    if (status == CS_OK && (status = write_header(s)) == CS_OK)
         status = cs_outfile_commit(&s->file);
-    }
     cs_npy_stream_abort(stream);
     return status;
 }

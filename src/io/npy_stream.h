@@ -25,8 +25,6 @@ cs_status cs_npy_stream_append(cs_npy_stream *stream, const void *rows,
 cs_status cs_npy_stream_floats(cs_npy_stream *stream, const float *rows,
                                int64_t count) CS_MUST_CHECK;
 
-int64_t cs_npy_stream_rows(const cs_npy_stream *stream);
-
 /* Writes the header and renames into place; consumes the stream (sets *stream NULL) even when it
  * fails. */
 cs_status cs_npy_stream_close(cs_npy_stream **stream) CS_MUST_CHECK;

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/npy_load.h"
+#include "io/npy_load_private.h"
 
 struct cs_npz {
     zip_t *zip;
@@ -52,9 +52,7 @@ static cs_status check_start(const char *path)
         return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(code));
     }
     cs_status status = cs_lfs_check(path, start, got);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (memcmp(start, "\x93NUMPY", 6) == 0) {
         return cs_fail(CS_ERR_INPUT, "%s: is an NPY array, not an NPZ archive", path);
     }
@@ -82,9 +80,7 @@ cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out)
         return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
     }
     cs_status status = check_start(path);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_npz *npz = cs_calloc(1, sizeof *npz);
     if (!npz || !(npz->path = cs_strdup(path))) {
         cs_npz_close(npz);
@@ -205,9 +201,7 @@ static cs_status open_member(cs_npz *npz, zip_uint64_t member, const char *what,
         return cs_fail(CS_ERR_INPUT, "%s: %s", what, zip_strerror(npz->zip));
     }
     cs_status status = check_member(what, &st);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     *size = (int64_t)st.size;
     *file = zip_fopen_index(npz->zip, member, 0);
     return *file ? CS_OK
@@ -219,9 +213,7 @@ static cs_status unpack(cs_npz *npz, zip_uint64_t member, const char *what, cs_a
     int64_t size = 0;
     member_ctx ctx = {.what = what};
     cs_status status = open_member(npz, member, what, &ctx.file, &size);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_npy_source source = {what, size, &ctx, read_member};
     status = check_limit(npz, what, size);
     status = status ? status : cs_npy_load(&source, npz->limit - npz->used, out);
@@ -278,14 +270,12 @@ cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, i
         cs_npy_source source = {items->what, size, &items->member, read_member};
         status = cs_npy_load_header(&source, &info, &at);
     }
-    if (status == CS_OK && (info.ndim != 1 || cs_dtype_size(info.dtype) == 0)) {
+    if (status == CS_OK && (info.ndim != 1 || cs_dtype_size(info.dtype) == 0))
         status = cs_fail(CS_ERR_INPUT, "%s: %s", items->what,
                          info.ndim != 1 ? "has not one dimension" : "is not of numbers");
-    }
-    if (status == CS_OK && info.bytes != size - at) {
+    if (status == CS_OK && info.bytes != size - at)
         status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes of data, its header says %" PRId64,
                          items->what, size - at, info.bytes);
-    }
     if (status != CS_OK) {
         cs_npz_items_close(items);
         return status;
@@ -316,18 +306,10 @@ cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array *
         return cs_fail(CS_ERR_INPUT, "%s: ends %" PRId64 " items early", items->what,
                        count - items->left);
     }
-    if (bytes > items->room) {
-        void *more = cs_realloc(p->data, bytes, 1);
-        if (!more) {
-            return CS_ERR_MEMORY;
-        }
-        p->data = more;
-        items->room = bytes;
-    }
-    cs_status status = read_member(&items->member, p->data, bytes, &got);
-    if (status == CS_OK && got < bytes) {
+    cs_status status = cs_reserve(&p->data, &items->room, bytes, 1);
+    if (status == CS_OK) status = read_member(&items->member, p->data, bytes, &got);
+    if (status == CS_OK && got < bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: is truncated", items->what);
-    }
     items->left -= count;
     p->size = p->shape[0] = count;
     if (status == CS_OK && items->left == 0) { /* beyond the end the checksum is looked at */

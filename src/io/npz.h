@@ -66,11 +66,6 @@ cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, in
 /* Adds a scalar byte string ("|S3" for "csr"), as scipy.sparse writes "format"; copied. */
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
 
-/* Adds a member whose data bytes stand in a file (headerless, C order), read at commit: constant
- * memory. CS_ERR_INPUT when the file's size is not that of the shape. */
-cs_status cs_npz_add_file(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
-                          const int64_t *shape, const char *data_path) CS_MUST_CHECK;
-
 /* Writes and renames into place; consumes the writer (sets *w NULL) even when it fails. An archive
  * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt. */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;

@@ -2,8 +2,8 @@
  *
  * libzip pulls each member through a callback when the archive is closed and pushes the archive
  * through another one into a cs_outfile, so that errors, renaming and refusals are those of every
- * other file. A member is its NPY header followed by bytes from memory or from a file, or made in
- * pieces as it is asked for. */
+ * other file. A member is its NPY header followed by bytes from memory, or made in pieces as it is
+ * asked for. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/npy_load.h"
+#include "io/npy_load_private.h"
 #include "io/npz.h"
 
 struct cs_npz_writer {
@@ -34,8 +34,6 @@ typedef struct {
     const void *data; /* borrowed, or NULL */
     cs_npz_fill fill; /* makes items from data, or NULL */
     char *text;       /* owned data, or NULL */
-    char *path;       /* file with the data, or NULL */
-    FILE *stream;     /* of path while open */
     int64_t data_size, at;
     zip_error_t error;
 } member;
@@ -48,33 +46,11 @@ enum { NO_TIME = 0, FIRST_DATE = 1 << 5 | 1 };
 static void member_free(member *m)
 {
     if (m) {
-        if (m->stream) {
-            (void)fclose(m->stream); /* opened for reading: nothing to lose */
-        }
         zip_error_fini(&m->error);
         cs_free(m->header);
         cs_free(m->text);
-        cs_free(m->path);
         cs_free(m);
     }
-}
-
-static zip_int64_t member_fails(member *m, cs_status status)
-{
-    if (m->writer->status == CS_OK) {
-        m->writer->status = status;
-    }
-    zip_error_set(&m->error, ZIP_ER_READ, errno);
-    return -1;
-}
-
-static zip_int64_t member_open(member *m)
-{
-    m->at = 0;
-    if (m->path && !(m->stream = fopen(m->path, "rbe"))) {
-        return member_fails(m, cs_fail(CS_ERR_IO, "%s: cannot read: %s", m->path, strerror(errno)));
-    }
-    return 0;
 }
 
 /* Items that are made in pieces, cut to the bytes asked for. */
@@ -102,14 +78,6 @@ static zip_int64_t member_read(member *m, char *out, int64_t want)
     if (m->at < m->header_size) {
         n = n < m->header_size - m->at ? n : m->header_size - m->at;
         memcpy(out, m->header + m->at, (size_t)n);
-    } else if (m->stream) {
-        if (n > 0 && fread(out, 1, (size_t)n, m->stream) != (size_t)n) {
-            return member_fails(
-                m, ferror(m->stream)
-                       ? cs_fail(CS_ERR_IO, "%s: cannot read: %s", m->path, strerror(errno))
-                       : cs_fail(CS_ERR_INPUT, "%s: shorter than %" PRId64 " bytes", m->path,
-                                 m->data_size));
-        }
     } else if (m->fill) {
         make_bytes(m, m->at - m->header_size, n, out);
     } else if (n > 0) {
@@ -128,14 +96,11 @@ static zip_int64_t member_call(void *ctx, void *data, zip_uint64_t length, zip_s
                                               ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
                                               -1);
     case ZIP_SOURCE_OPEN:
-        return member_open(m);
+        m->at = 0;
+        return 0;
     case ZIP_SOURCE_READ:
         return member_read(m, data, (int64_t)length);
     case ZIP_SOURCE_CLOSE:
-        if (m->stream) {
-            (void)fclose(m->stream); /* opened for reading: nothing to lose */
-            m->stream = NULL;
-        }
         return 0;
     case ZIP_SOURCE_STAT: {
         zip_stat_t *st = data;
@@ -251,15 +216,11 @@ static cs_status open_zip(cs_npz_writer *w)
 cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out)
 {
     cs_npz_writer *w = cs_calloc(1, sizeof *w);
-    if (!w) {
-        return CS_ERR_MEMORY;
-    }
+    if (!w) return CS_ERR_MEMORY;
     w->compress = compress;
     zip_error_init(&w->error);
     cs_status status = cs_outfile_open(path, &w->file);
-    if (status == CS_OK) {
-        status = open_zip(w);
-    }
+    if (status == CS_OK) status = open_zip(w);
     if (status != CS_OK) {
         cs_npz_abort(&w);
         return status;
@@ -302,12 +263,9 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
     m->writer = w;
     m->data_size = info->bytes;
     zip_error_init(&m->error);
-    if (status == CS_OK) {
-        status = cs_npy_info_header(info, &m->header, &m->header_size);
-    }
-    if (status == CS_OK && !(source = zip_source_function(w->zip, member_call, m))) {
+    if (status == CS_OK) status = cs_npy_info_header(info, &m->header, &m->header_size);
+    if (status == CS_OK && !(source = zip_source_function(w->zip, member_call, m)))
         status = zip_failure(w);
-    }
     if (status != CS_OK) {
         member_free(m);
         cs_free(entry);
@@ -337,9 +295,7 @@ static cs_status add_data(cs_npz_writer *w, const char *name, cs_dtype dtype, in
         return cs_blame(status, "%s: member %s.npy", w->file.path, name);
     }
     member *m = cs_calloc(1, sizeof *m);
-    if (!m) {
-        return CS_ERR_MEMORY;
-    }
+    if (!m) return CS_ERR_MEMORY;
     m->data = data;
     m->fill = fill;
     return add_member(w, name, &info, m);
@@ -368,45 +324,6 @@ cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text)
         return CS_ERR_MEMORY;
     }
     m->data = m->text;
-    return add_member(w, name, &info, m);
-}
-
-/* Size of a file by seeking to its end. */
-static cs_status file_size(const char *path, int64_t *out)
-{
-    FILE *f = fopen(path, "rbe");
-    if (!f || fseeko(f, 0, SEEK_END) != 0 || (*out = (int64_t)ftello(f)) < 0) {
-        cs_status status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (f) {
-            (void)fclose(f);
-        }
-        return status;
-    }
-    (void)fclose(f); /* opened for reading: nothing to lose */
-    return CS_OK;
-}
-
-cs_status cs_npz_add_file(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
-                          const int64_t *shape, const char *data_path)
-{
-    cs_npy_info info = {0};
-    int64_t size = 0;
-    cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
-    if (status == CS_OK) {
-        status = file_size(data_path, &size);
-    }
-    if (status == CS_OK && size != info.bytes) {
-        status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes, the shape needs %" PRId64, data_path,
-                         size, info.bytes);
-    }
-    if (status != CS_OK) {
-        return cs_blame(status, "%s: member %s.npy", w->file.path, name);
-    }
-    member *m = cs_calloc(1, sizeof *m);
-    if (!m || !(m->path = cs_strdup(data_path))) {
-        cs_free(m);
-        return CS_ERR_MEMORY;
-    }
     return add_member(w, name, &info, m);
 }
 

@@ -6,18 +6,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-locale_t cs_locale_enter(void)
+void *cs_locale_enter(void)
 {
     /* uselocale(0) only asks: should newlocale ever fail, the locale stays as it is. */
     return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 
-void cs_locale_leave(locale_t before)
+void cs_locale_leave(void *before)
 {
     locale_t ours = uselocale(before);
     if (ours != before && ours != LC_GLOBAL_LOCALE) {
@@ -32,7 +33,7 @@ void cs_real_format(double x, int digits, char out[CS_REAL_TEXT])
         (void)snprintf(out, CS_REAL_TEXT, "nan"); /* never "-nan" */
         return;
     }
-    locale_t before = cs_locale_enter();
+    void *before = cs_locale_enter();
     (void)snprintf(out, CS_REAL_TEXT, "%.*g", digits, x);
     cs_locale_leave(before);
 }
@@ -45,7 +46,7 @@ bool cs_real_scan(const char *text, double *out)
     }
     char *end = NULL;
     int held = errno;
-    locale_t before = cs_locale_enter();
+    void *before = cs_locale_enter();
     errno = 0;
     double x = strtod(text, &end);
     bool over = errno == ERANGE && isinf(x);

@@ -6,7 +6,6 @@
 #ifndef CS_IO_NUMBER_H
 #define CS_IO_NUMBER_H
 
-#include <locale.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -30,7 +29,7 @@ cs_status cs_int_parse(const char *text, int64_t *out) CS_MUST_CHECK;
 
 /* Makes the C locale this thread's own and returns the one before; the leave call restores it. For
  * libraries that format numbers themselves. */
-locale_t cs_locale_enter(void);
-void cs_locale_leave(locale_t before);
+void *cs_locale_enter(void);
+void cs_locale_leave(void *before);
 
 #endif

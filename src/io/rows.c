@@ -6,29 +6,25 @@
 #include "io/rows.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/float16.h"
 #include "io/npy.h"
-#include "io/npy_load.h"
+#include "io/npy_load_private.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
 
-enum { STAGE = 1 << 14, LISTED = 8, BF16 = 100 /* beside the values of cs_dtype */ };
+enum { STAGE = 1 << 14, LISTED = 8 };
 
 struct cs_rows_store {
     char *name;
     int fd;         /* of an NPY file, else -1 */
     int64_t offset; /* of its data */
     bool fortran;
-    int kind;          /* a cs_dtype or BF16 */
+    cs_dtype kind;
     int64_t item_size; /* bytes */
     cs_safetensors *tensors;
     const cs_safetensors_entry *entry;
@@ -141,63 +137,25 @@ static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64
         return cs_fail(CS_ERR_INPUT, "%s: has %d dimensions in Fortran order; save it in C order",
                        s->name, ndim);
     }
-    rows->type = s->kind == CS_F16   ? CS_ROWS_F16
-                 : s->kind == BF16   ? CS_ROWS_BF16
-                 : s->kind == CS_F32 ? CS_ROWS_F32
-                 : s->kind == CS_F64 ? CS_ROWS_F64
-                                     : CS_ROWS_INT;
-    return CS_OK;
-}
-
-typedef struct {
-    const char *path;
-    int fd;
-} file_ctx;
-
-static cs_status read_file(void *ctx, void *out, int64_t want, int64_t *got)
-{
-    const file_ctx *f = ctx;
-    *got = 0;
-    while (*got < want) {
-        ssize_t n = read(f->fd, (char *)out + *got, (size_t)(want - *got));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", f->path, strerror(errno));
-        }
-        if (n == 0) {
-            break;
-        }
-        *got += n;
-    }
+    rows->type = s->kind == CS_F16    ? CS_ROWS_F16
+                 : s->kind == CS_BF16 ? CS_ROWS_BF16
+                 : s->kind == CS_F32  ? CS_ROWS_F32
+                 : s->kind == CS_F64  ? CS_ROWS_F64
+                                      : CS_ROWS_INT;
     return CS_OK;
 }
 
 static cs_status open_npy(const char *path, cs_rows_store *s, cs_rows *rows)
 {
-    struct stat st;
     cs_npy_info info = {0};
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
-        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
-    }
-    file_ctx ctx = {path, s->fd};
-    cs_npy_source source = {path, st.st_size, &ctx, read_file};
-    cs_status status = cs_npy_load_header(&source, &info, &s->offset);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (st.st_size - s->offset != info.bytes) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: byte %" PRId64 ": the header says %" PRId64 " bytes of data, %" PRId64
-                       " follow",
-                       path, s->offset, info.bytes, (int64_t)st.st_size - s->offset);
-    }
-    s->kind = (int)info.dtype;
+    int64_t size = 0;
+    cs_status status = cs_file_open(path, &s->fd, &size);
+    cs_npy_file file = {path, s->fd};
+    cs_npy_source source = {path, size, &file, cs_npy_read_file};
+    if (status == CS_OK) status = cs_npy_load_header(&source, &info, &s->offset);
+    if (status == CS_OK) status = cs_npy_check_size(&source, &info, s->offset);
+    if (status != CS_OK) return status;
+    s->kind = info.dtype;
     s->item_size = info.item_size;
     s->fortran = info.fortran && info.ndim > 1;
     return describe(rows, s, info.ndim, info.shape);
@@ -227,9 +185,7 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
     name_list list = {"", 0};
     char only[256] = "";
     cs_status status = cs_npz_open(path, 0, &npz);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t i = 0; i < cs_npz_count(npz); ++i) {
         const char *member = cs_npz_member(npz, i);
         if (cs_has_suffix(member, ".npy")) {
@@ -247,14 +203,10 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
                       : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " members%s%s; name one, %s:NAME",
                                 path, list.count, list.count > 0 ? ": " : "", list.text, path);
     }
-    if (status == CS_OK) {
-        status = cs_npz_read(npz, name ? name : only, &s->array);
-    }
+    if (status == CS_OK) status = cs_npz_read(npz, name ? name : only, &s->array);
     cs_npz_close(npz);
-    if (status != CS_OK) {
-        return status;
-    }
-    s->kind = (int)s->array.dtype;
+    if (status != CS_OK) return status;
+    s->kind = s->array.dtype;
     s->item_size = s->array.item_size;
     status = describe(rows, s, s->array.ndim, s->array.shape);
     rows->f32 = s->kind == CS_F32 ? s->array.data : NULL;
@@ -264,15 +216,8 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
 
 static cs_status open_tensor(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
 {
-    static const int kind[] = {
-        [CS_ST_BOOL] = CS_BOOL, [CS_ST_U8] = CS_U8,   [CS_ST_I8] = CS_I8,  [CS_ST_I16] = CS_I16,
-        [CS_ST_I32] = CS_I32,   [CS_ST_I64] = CS_I64, [CS_ST_BF16] = BF16, [CS_ST_F16] = CS_F16,
-        [CS_ST_F32] = CS_F32,   [CS_ST_F64] = CS_F64,
-    };
     cs_status status = cs_safetensors_open(path, &s->tensors);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     name_list list = {"", 0};
     int64_t count = cs_safetensors_count(s->tensors);
     for (int64_t i = 0; i < count; ++i) {
@@ -288,8 +233,8 @@ static cs_status open_tensor(const char *path, const char *name, cs_rows_store *
                     : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " tensors%s%s; name one, %s:NAME",
                               path, count, count > 0 ? ": " : "", list.text, path);
     }
-    s->kind = kind[s->entry->dtype];
-    s->item_size = cs_safetensors_dtype_size(s->entry->dtype);
+    s->kind = s->entry->dtype;
+    s->item_size = cs_dtype_size(s->kind);
     return describe(rows, s, s->entry->ndim, s->entry->shape);
 }
 
@@ -298,15 +243,11 @@ cs_status cs_rows_open(const char *text, cs_rows *out)
     cs_rows rows = {0};
     char *path = NULL, *name = NULL;
     cs_rows_store *s = cs_calloc(1, sizeof *s);
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s) return CS_ERR_MEMORY;
     s->fd = -1;
     s->name = cs_strdup(text);
     cs_status status = s->name ? cs_rows_split(text, &path, &name) : CS_ERR_MEMORY;
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     if (cs_has_suffix(path, ".npy")) {
         status = open_npy(path, s, &rows);
     } else if (cs_has_suffix(path, ".npz")) {
@@ -329,68 +270,17 @@ done:
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Where numbers go: doubles when wide, else floats. */
-typedef struct {
-    bool wide;
-    void *items;
-} target;
-
-static void put(target to, int64_t at, double x)
-{
-    if (to.wide) {
-        ((double *)to.items)[at] = x;
-    } else {
-        ((float *)to.items)[at] = (float)x;
-    }
-}
-
-/* Item `count` items of `kind` at `raw` into every stride-th place from `at`. */
-static void decode(int kind, int64_t count, const char *raw, int64_t at, int64_t stride, target to)
-{
-    cs_array items = {.dtype = (cs_dtype)kind, .size = count, .data = (char *)(uintptr_t)raw};
-    for (int64_t i = 0; i < count; ++i, at += stride) {
-        uint16_t half;
-        if (kind == BF16 || kind == CS_F16) {
-            memcpy(&half, raw + 2 * i, sizeof half);
-            put(to, at, (double)(kind == BF16 ? cs_bf16_decode(half) : cs_f16_decode(half)));
-        } else {
-            put(to, at, cs_array_f64(&items, i));
-        }
-    }
-}
-
-static cs_status read_at(const cs_rows_store *s, int64_t offset, int64_t size, void *out)
-{
-    char *at = out;
-    while (size > 0) {
-        ssize_t got = pread(s->fd, at, (size_t)size, offset);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", s->name, strerror(errno));
-        }
-        if (got == 0) {
-            return cs_fail(CS_ERR_IO, "%s: ends at byte %" PRId64 ", cut short since it was opened",
-                           s->name, offset);
-        }
-        at += got;
-        offset += got;
-        size -= got;
-    }
-    return CS_OK;
-}
-
 /* Stored items first..first+count-1 as they are. */
 static cs_status raw_items(const cs_rows_store *s, int64_t first, int64_t count, void *out)
 {
     return s->tensors ? cs_safetensors_read(s->tensors, s->entry, first, count, out)
-                      : read_at(s, s->offset + first * s->item_size, count * s->item_size, out);
+                      : cs_file_read_at(s->fd, s->name, s->offset + first * s->item_size,
+                                        count * s->item_size, out);
 }
 
 /* Items first.. in stored order into every stride-th place from `at`, through the stage. */
 static cs_status staged(const cs_rows_store *s, int64_t first, int64_t count, int64_t at,
-                        int64_t stride, target to)
+                        int64_t stride, cs_real_target to)
 {
     char stage[STAGE];
     cs_status status = CS_OK;
@@ -398,7 +288,7 @@ static cs_status staged(const cs_rows_store *s, int64_t first, int64_t count, in
         int64_t step = STAGE / s->item_size < count ? STAGE / s->item_size : count;
         status = raw_items(s, first, step, stage);
         if (status == CS_OK) {
-            decode(s->kind, step, stage, at, stride, to);
+            cs_items_decode(s->kind, step, stage, at, stride, to);
         }
         first += step;
         count -= step;
@@ -407,14 +297,14 @@ static cs_status staged(const cs_rows_store *s, int64_t first, int64_t count, in
     return status;
 }
 
-static cs_status read_store(const cs_rows *rows, int64_t first, int64_t count, target to)
+static cs_status read_store(const cs_rows *rows, int64_t first, int64_t count, cs_real_target to)
 {
     const cs_rows_store *s = rows->store;
     const int64_t d = rows->cols;
     cs_status status = CS_OK;
     if (s->array.data) {
-        decode(s->kind, count * d, (const char *)s->array.data + first * d * s->item_size, 0, 1,
-               to);
+        cs_items_decode(s->kind, count * d, (const char *)s->array.data + first * d * s->item_size,
+                        0, 1, to);
     } else if (s->fortran) {
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {
             status = staged(s, j * rows->rows + first, count, j, d, to);
@@ -439,9 +329,7 @@ static cs_status check_range(const cs_rows *rows, int64_t first, int64_t count)
 cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count, float *out)
 {
     cs_status status = check_range(rows, first, count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const int64_t at = first * rows->cols, items = count * rows->cols;
     if (rows->f32) {
         memcpy(out, rows->f32 + at, (size_t)items * sizeof *out);
@@ -450,7 +338,7 @@ cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count, fl
             out[i] = (float)rows->f64[at + i];
         }
     } else {
-        status = read_store(rows, first, count, (target){false, out});
+        status = read_store(rows, first, count, (cs_real_target){false, out});
     }
     return status;
 }
@@ -458,9 +346,7 @@ cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count, fl
 cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count, double *out)
 {
     cs_status status = check_range(rows, first, count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const int64_t at = first * rows->cols, items = count * rows->cols;
     if (rows->f64) {
         memcpy(out, rows->f64 + at, (size_t)items * sizeof *out);
@@ -469,7 +355,7 @@ cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count, do
             out[i] = (double)rows->f32[at + i];
         }
     } else {
-        status = read_store(rows, first, count, (target){true, out});
+        status = read_store(rows, first, count, (cs_real_target){true, out});
     }
     return status;
 }

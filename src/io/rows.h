@@ -1,4 +1,4 @@
-/* Rows of a matrix of floating-point numbers, wherever they stand: an NPY file, a member of an NPZ
+/* Rows of a matrix of floating-point numbers, from any source: an NPY file, a member of an NPZ
  * archive, a safetensors tensor, memory. One interface, so that what streams rows reads all of
  * them.
  *

@@ -6,19 +6,15 @@
 #include "io/safetensors.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/float16.h"
 #include "io/json.h"
 #include "io/safetensors_private.h"
 
@@ -26,42 +22,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read as they
 
 enum { LENGTH_SIZE = 8, MARK_SIZE = 64, STAGE = 1 << 14, VERIFY_STEP = 1 << 20 };
 
-/* Exactly `size` bytes from `offset`. */
-static cs_status read_at(const cs_safetensors_file *file, int64_t offset, int64_t size, void *out)
-{
-    char *at = out;
-    while (size > 0) {
-        ssize_t got = pread(file->fd, at, (size_t)size, offset);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return cs_fail(CS_ERR_IO, "%s: cannot read: %s", file->path, strerror(errno));
-        }
-        if (got == 0) {
-            return cs_fail(CS_ERR_IO, "%s: ends at byte %" PRId64 ", cut short since it was opened",
-                           file->path, offset);
-        }
-        at += got;
-        offset += got;
-        size -= got;
-    }
-    return CS_OK;
-}
-
 /* The length of the header, from the first bytes of a file of `size`. */
 static cs_status header_length(const cs_safetensors_file *file, int64_t size, int64_t *out)
 {
     char mark[MARK_SIZE];
     uint64_t length = 0;
     int64_t known = size < MARK_SIZE ? size : MARK_SIZE;
-    cs_status status = read_at(file, 0, known, mark);
-    if (status == CS_OK) {
-        status = cs_lfs_check(file->path, mark, known);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_file_read_at(file->fd, file->path, 0, known, mark);
+    if (status == CS_OK) status = cs_lfs_check(file->path, mark, known);
+    if (status != CS_OK) return status;
     if (size < LENGTH_SIZE) {
         return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes are no safetensors file", file->path,
                        size);
@@ -87,30 +56,17 @@ static cs_status header_length(const cs_safetensors_file *file, int64_t size, in
 static cs_status open_file(cs_safetensors *s, int number)
 {
     cs_safetensors_file *file = &s->file[number];
-    struct stat st;
-    int64_t length = 0;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0 || fstat(file->fd, &st) != 0) {
-        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", file->path, strerror(errno));
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return cs_fail(CS_ERR_IO, "%s: is not a regular file", file->path);
-    }
-    cs_status status = header_length(file, st.st_size, &length);
-    if (status != CS_OK) {
-        return status;
-    }
+    int64_t size = 0, length = 0;
+    cs_status status = cs_file_open(file->path, &file->fd, &size);
+    if (status == CS_OK) status = header_length(file, size, &length);
+    if (status != CS_OK) return status;
     file->data = LENGTH_SIZE + length;
-    file->bytes = st.st_size - file->data;
+    file->bytes = size - file->data;
     char *text = cs_alloc(length + 1, 1);
-    if (!text) {
-        return CS_ERR_MEMORY;
-    }
+    if (!text) return CS_ERR_MEMORY;
     text[length] = '\0';
-    status = read_at(file, LENGTH_SIZE, length, text);
-    if (status == CS_OK) {
-        status = cs_safetensors_header_parse(s, number, text, length);
-    }
+    status = cs_file_read_at(file->fd, file->path, LENGTH_SIZE, length, text);
+    if (status == CS_OK) status = cs_safetensors_header_parse(s, number, text, length);
     cs_free(text);
     return status;
 }
@@ -161,9 +117,7 @@ static int by_name(const void *pa, const void *pb)
 cs_status cs_safetensors_open(const char *path, cs_safetensors **out)
 {
     cs_safetensors *s = make(1);
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s) return CS_ERR_MEMORY;
     s->file[0].path = cs_strdup(path);
     cs_status status = s->file[0].path ? open_file(s, 0) : CS_ERR_MEMORY;
     if (status != CS_OK) {
@@ -197,9 +151,7 @@ static cs_status number_shards(json_t *map, json_t *shards)
         if (!json_object_get(shards, file)) {
             json_int_t number = (json_int_t)json_object_size(shards);
             cs_status status = cs_json_set(shards, file, json_integer(number));
-            if (status != CS_OK) {
-                return status;
-            }
+            if (status != CS_OK) return status;
         }
     }
     return CS_OK;
@@ -236,9 +188,7 @@ static cs_status open_shards(const char *directory, json_t *map, json_t *shards,
                              cs_safetensors **out)
 {
     cs_safetensors *s = make((int)json_object_size(shards));
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s) return CS_ERR_MEMORY;
     const char *name;
     json_t *number;
     cs_status status = CS_OK;
@@ -247,9 +197,7 @@ static cs_status open_shards(const char *directory, json_t *map, json_t *shards,
         int i = (int)json_integer_value(number);
         s->file[i].path = cs_path_join(directory, name);
         status = s->file[i].path ? open_file(s, i) : CS_ERR_MEMORY;
-        if (status != CS_OK) {
-            goto done;
-        }
+        if (status != CS_OK) goto done;
     }
     qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
     status = check_map(s, map, shards);
@@ -267,9 +215,7 @@ static cs_status open_index(const char *directory, const char *index, cs_safeten
 {
     json_t *content = NULL, *shards = NULL;
     cs_status status = cs_json_read(index, &content);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     json_t *map = json_object_get(content, "weight_map");
     if (!json_is_object(map)) {
         status = cs_fail(CS_ERR_INPUT, "%s: \"weight_map\" is absent or not an object", index);
@@ -351,50 +297,31 @@ cs_status cs_safetensors_read(const cs_safetensors *s, const cs_safetensors_entr
                               int64_t first, int64_t count, void *out)
 {
     cs_status status = check_range(entry, first, count);
-    if (status != CS_OK) {
-        return status;
-    }
-    int64_t size = cs_safetensors_dtype_size(entry->dtype);
-    return read_at(&s->file[entry->file], entry->offset + first * size, count * size, out);
-}
-
-/* Items of a float type, not aligned, as floats. */
-static void convert(cs_safetensors_dtype dtype, int64_t count, const char *from, float *to)
-{
-    if (dtype == CS_ST_F64) {
-        for (int64_t i = 0; i < count; ++i) {
-            double x;
-            memcpy(&x, from + 8 * i, sizeof x);
-            to[i] = (float)x;
-        }
-        return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        uint16_t half;
-        memcpy(&half, from + 2 * i, sizeof half);
-        to[i] = dtype == CS_ST_BF16 ? cs_bf16_decode(half) : cs_f16_decode(half);
-    }
+    if (status != CS_OK) return status;
+    int64_t size = cs_dtype_size(entry->dtype);
+    const cs_safetensors_file *file = &s->file[entry->file];
+    return cs_file_read_at(file->fd, file->path, entry->offset + first * size, count * size, out);
 }
 
 cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_entry *entry,
                                   int64_t first, int64_t count, float *out)
 {
-    const cs_safetensors_dtype dtype = entry->dtype;
-    if (dtype == CS_ST_F32) {
+    const cs_dtype dtype = entry->dtype;
+    if (dtype == CS_F32) {
         return cs_safetensors_read(s, entry, first, count, out);
     }
-    if (dtype != CS_ST_BF16 && dtype != CS_ST_F16 && dtype != CS_ST_F64) {
+    if (dtype != CS_BF16 && dtype != CS_F16 && dtype != CS_F64) {
         return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is %s, not a float", entry->name,
                        cs_safetensors_dtype_name(dtype));
     }
     char stage[STAGE];
-    const int64_t step = STAGE / cs_safetensors_dtype_size(dtype);
+    const int64_t step = STAGE / cs_dtype_size(dtype);
     cs_status status = check_range(entry, first, count);
     for (int64_t at = 0; at < count && status == CS_OK; at += step) {
         int64_t n = count - at < step ? count - at : step;
         status = cs_safetensors_read(s, entry, first + at, n, stage);
         if (status == CS_OK) {
-            convert(dtype, n, stage, out + at);
+            cs_items_decode(dtype, n, stage, at, 1, (cs_real_target){false, out});
         }
     }
     return status;
@@ -407,9 +334,8 @@ static cs_status verify_file(const cs_safetensors_file *file, const char *want, 
     for (int64_t at = 0; at < file->bytes && status == CS_OK; at += VERIFY_STEP) {
         int64_t n = file->bytes - at < VERIFY_STEP ? file->bytes - at : VERIFY_STEP;
         status = cs_interrupt_check();
-        if (status == CS_OK) {
-            status = read_at(file, file->data + at, n, buffer);
-        }
+        if (status == CS_OK)
+            status = cs_file_read_at(file->fd, file->path, file->data + at, n, buffer);
         if (status == CS_OK) {
             cs_hasher_add(&hasher, buffer, (size_t)n);
         }
@@ -430,9 +356,7 @@ cs_status cs_safetensors_verify(const cs_safetensors *s)
 {
     cs_status status = CS_OK;
     char *buffer = cs_alloc(VERIFY_STEP, 1);
-    if (!buffer) {
-        return CS_ERR_MEMORY;
-    }
+    if (!buffer) return CS_ERR_MEMORY;
     for (int i = 0; i < s->files && status == CS_OK; ++i) {
         const json_t *hash = json_object_get(s->file[i].metadata, CS_SAFETENSORS_HASH);
         status = hash ? verify_file(&s->file[i], json_string_value(hash), buffer) : CS_OK;

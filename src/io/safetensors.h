@@ -18,26 +18,14 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-typedef enum {
-    CS_ST_BOOL, /* a byte an item */
-    CS_ST_U8,
-    CS_ST_I8,
-    CS_ST_I16,
-    CS_ST_I32,
-    CS_ST_I64,
-    CS_ST_BF16,
-    CS_ST_F16,
-    CS_ST_F32,
-    CS_ST_F64,
-} cs_safetensors_dtype;
+#include "io/npy.h"
 
 enum { CS_SAFETENSORS_MAX_DIM = 8 };
 
 typedef struct {
     const char *name;
-    cs_safetensors_dtype dtype;
-    int ndim; /* 0 for a scalar */
+    cs_dtype dtype; /* bool, u8, i8 to i64, bf16, f16 to f64 */
+    int ndim;       /* 0 for a scalar */
     int64_t shape[CS_SAFETENSORS_MAX_DIM];
     /* Set by the reader, not looked at by the writer: */
     int64_t items, bytes;
@@ -51,10 +39,6 @@ typedef struct {
 
 typedef struct cs_safetensors cs_safetensors;
 typedef struct cs_safetensors_writer cs_safetensors_writer;
-
-/* Bytes of an item; the format's name of a type ("BF16"). */
-int64_t cs_safetensors_dtype_size(cs_safetensors_dtype dtype);
-const char *cs_safetensors_dtype_name(cs_safetensors_dtype dtype);
 
 /* Opens one file. Memory and time grow with the header (at most 100 MB, as in the reference
  * implementation). CS_ERR_IO when it cannot be read; CS_ERR_INPUT for a Git LFS pointer, a

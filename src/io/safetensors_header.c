@@ -13,27 +13,24 @@
 
 static const struct {
     const char *name;
-    int64_t size;
-} types[] = {[CS_ST_BOOL] = {"BOOL", 1}, [CS_ST_U8] = {"U8", 1},   [CS_ST_I8] = {"I8", 1},
-             [CS_ST_I16] = {"I16", 2},   [CS_ST_I32] = {"I32", 4}, [CS_ST_I64] = {"I64", 8},
-             [CS_ST_BF16] = {"BF16", 2}, [CS_ST_F16] = {"F16", 2}, [CS_ST_F32] = {"F32", 4},
-             [CS_ST_F64] = {"F64", 8}};
+    cs_dtype dtype;
+} types[] = {{"BOOL", CS_BOOL}, {"U8", CS_U8},   {"I8", CS_I8},     {"I16", CS_I16},
+             {"I32", CS_I32},   {"I64", CS_I64}, {"BF16", CS_BF16}, {"F16", CS_F16},
+             {"F32", CS_F32},   {"F64", CS_F64}};
 
 enum { TYPES = sizeof types / sizeof *types };
 
-int64_t cs_safetensors_dtype_size(cs_safetensors_dtype dtype)
+const char *cs_safetensors_dtype_name(cs_dtype dtype)
 {
-    assert((int)dtype >= 0 && (int)dtype < TYPES);
-    return types[dtype].size;
+    int i = 0;
+    while (i < TYPES && types[i].dtype != dtype) {
+        ++i;
+    }
+    assert(i < TYPES);
+    return types[i].name;
 }
 
-const char *cs_safetensors_dtype_name(cs_safetensors_dtype dtype)
-{
-    assert((int)dtype >= 0 && (int)dtype < TYPES);
-    return types[dtype].name;
-}
-
-static cs_status parse_dtype(const json_t *value, cs_safetensors_dtype *out)
+static cs_status parse_dtype(const json_t *value, cs_dtype *out)
 {
     const char *name = json_string_value(value);
     if (!name) {
@@ -41,7 +38,7 @@ static cs_status parse_dtype(const json_t *value, cs_safetensors_dtype *out)
     }
     for (int i = 0; i < TYPES; ++i) {
         if (strcmp(types[i].name, name) == 0) {
-            *out = (cs_safetensors_dtype)i;
+            *out = types[i].dtype;
             return CS_OK;
         }
     }
@@ -50,7 +47,7 @@ static cs_status parse_dtype(const json_t *value, cs_safetensors_dtype *out)
 
 cs_status cs_safetensors_size(cs_safetensors_entry *entry)
 {
-    int64_t size = cs_safetensors_dtype_size(entry->dtype), items = 1;
+    int64_t size = cs_dtype_size(entry->dtype), items = 1;
     for (int i = 0; i < entry->ndim; ++i) {
         if (entry->shape[i] < 0) {
             return cs_fail(CS_ERR_INPUT, "shape[%d] is %" PRId64, i, entry->shape[i]);
@@ -128,9 +125,7 @@ static cs_status parse_tensor(json_t *value, int64_t data, cs_safetensors_entry 
         }
     }
     cs_status status = parse_dtype(json_object_get(value, "dtype"), &entry->dtype);
-    if (status == CS_OK) {
-        status = parse_shape(json_object_get(value, "shape"), entry);
-    }
+    if (status == CS_OK) status = parse_shape(json_object_get(value, "shape"), entry);
     return status == CS_OK ? parse_offsets(json_object_get(value, "data_offsets"), data, entry)
                            : status;
 }
@@ -184,17 +179,6 @@ static cs_status check_cover(cs_safetensors_entry *entry, int64_t count, int64_t
     return CS_OK;
 }
 
-/* Makes room for the tensors of one more header. */
-static cs_status grow(cs_safetensors *s, int64_t more)
-{
-    cs_safetensors_entry *grown = cs_realloc(s->entry, s->count + more, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
-    s->entry = grown;
-    return CS_OK;
-}
-
 static cs_status take_tensors(cs_safetensors *s, int number, json_t *header)
 {
     const cs_safetensors_file *file = &s->file[number];
@@ -212,9 +196,7 @@ static cs_status take_tensors(cs_safetensors *s, int number, json_t *header)
             return cs_blame(status, "tensor \"%s\"", name);
         }
         entry.name = cs_strdup(name);
-        if (!entry.name) {
-            return CS_ERR_MEMORY;
-        }
+        if (!entry.name) return CS_ERR_MEMORY;
         s->entry[s->count++] = entry;
     }
     cs_status status = check_cover(s->entry + first, s->count - first, file->bytes);
@@ -231,18 +213,15 @@ cs_status cs_safetensors_header_parse(cs_safetensors *s, int file, const char *t
         return cs_fail(CS_ERR_INPUT, "%s: the header does not begin with '{'", s->file[file].path);
     }
     cs_status status = cs_json_parse(s->file[file].path, text, size, &header);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     json_t *metadata = json_object_get(header, CS_SAFETENSORS_META);
     status = metadata ? check_metadata(metadata) : CS_OK;
     if (status == CS_OK) {
         s->file[file].metadata = json_incref(metadata); /* NULL stays NULL */
-        status = grow(s, (int64_t)json_object_size(header));
+        int64_t more = (int64_t)json_object_size(header);
+        status = cs_reserve(&s->entry, &s->room, s->count + more, sizeof *s->entry);
     }
-    if (status == CS_OK) {
-        status = take_tensors(s, file, header);
-    }
+    if (status == CS_OK) status = take_tensors(s, file, header);
     json_decref(header);
     return cs_blame(status, "%s", s->file[file].path);
 }

@@ -24,8 +24,11 @@ struct cs_safetensors {
     cs_safetensors_file *file;
     int files;
     cs_safetensors_entry *entry; /* names are its own */
-    int64_t count;
+    int64_t count, room;
 };
+
+/* The format's name of a type ("BF16"). */
+const char *cs_safetensors_dtype_name(cs_dtype dtype);
 
 /* Items of a shape and their bytes; CS_ERR_INPUT (without the tensor's name) for a negative length
  * or a size beyond 63 bits. */

@@ -72,10 +72,8 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
     if (e.ndim < 0 || e.ndim > CS_SAFETENSORS_MAX_DIM) {
         return cs_fail(CS_ERR_USAGE, "%d dimensions, not in 0..%d", e.ndim, CS_SAFETENSORS_MAX_DIM);
     }
-    if (cs_safetensors_size(&e) != CS_OK) {
-        return CS_ERR_USAGE;
-    }
-    const int64_t begin = *end, size = cs_safetensors_dtype_size(e.dtype);
+    if (cs_safetensors_size(&e) != CS_OK) return CS_ERR_USAGE;
+    const int64_t begin = *end, size = cs_dtype_size(e.dtype);
     if (begin % size != 0) {
         return cs_fail(CS_ERR_USAGE,
                        "would begin at byte %" PRId64 " of the data, not at a multiple of %" PRId64
@@ -107,9 +105,7 @@ static cs_status describe(json_t *header, int64_t count, const cs_safetensors_en
 {
     json_t *texts = json_object();
     cs_status status = cs_json_set(header, CS_SAFETENSORS_META, texts);
-    if (status == CS_OK) {
-        status = cs_json_set(texts, CS_SAFETENSORS_HASH, json_string(ZEROS));
-    }
+    if (status == CS_OK) status = cs_json_set(texts, CS_SAFETENSORS_HASH, json_string(ZEROS));
     for (int64_t i = 0; i < pairs && status == CS_OK; ++i) {
         status = set_pair(texts, &metadata[i]);
     }
@@ -129,10 +125,11 @@ static cs_status write_error(const cs_safetensors_writer *w)
 static cs_status write_header(cs_safetensors_writer *w)
 {
     char *text = json_dumps(w->header, JSON_COMPACT);
-    if (!text) {
+    cs_status status = cs_json_check();
+    if (status != CS_OK || !text) {
+        free(text);
         return cs_fail(CS_ERR_MEMORY, "%s: out of memory", w->file.path);
     }
-    cs_status status = CS_OK;
     uint64_t length = strlen(text), padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (padded > (uint64_t)CS_SAFETENSORS_MAX_HEADER) {
         status = cs_fail(CS_ERR_USAGE, "%s: a header of %" PRIu64 " bytes, more than %" PRId64,
@@ -164,26 +161,17 @@ cs_status cs_safetensors_writer_open(const char *path, int64_t count,
                                      cs_safetensors_writer **out)
 {
     cs_safetensors_writer *w = cs_calloc(1, sizeof *w);
-    if (!w) {
-        return CS_ERR_MEMORY;
-    }
+    if (!w) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     w->header = json_object();
     if (!w->header) {
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(describe(w->header, count, entries, pairs, metadata), "%s", path);
-    }
-    if (status == CS_OK) {
-        status = cs_hasher_make(0, &w->hasher);
-    }
-    if (status == CS_OK) {
-        status = cs_outfile_open(path, &w->file);
-    }
-    if (status == CS_OK) {
-        status = write_header(w);
-    }
+    if (status == CS_OK) status = cs_hasher_make(0, &w->hasher);
+    if (status == CS_OK) status = cs_outfile_open(path, &w->file);
+    if (status == CS_OK) status = write_header(w);
     if (status != CS_OK) {
         cs_safetensors_writer_abort(&w);
         return status;
@@ -203,9 +191,8 @@ cs_status cs_safetensors_writer_put(cs_safetensors_writer *writer, const void *b
                        w->file.path, size, w->at ? json_object_iter_key(w->at) : "(none)",
                        w->at ? w->end - w->written : 0);
     }
-    if (size > 0 && fwrite(bytes, 1, (size_t)size, w->file.stream) != (size_t)size) {
-        return write_error(w);
-    }
+    cs_status status = cs_outfile_put(&w->file, bytes, size);
+    if (status != CS_OK) return status;
     if (size > 0) {
         cs_hasher_add(&w->hasher, bytes, (size_t)size);
     }
@@ -238,9 +225,7 @@ cs_status cs_safetensors_writer_commit(cs_safetensors_writer **writer)
     } else {
         status = set_hash(w);
     }
-    if (status == CS_OK) {
-        status = cs_outfile_commit(&w->file);
-    }
+    if (status == CS_OK) status = cs_outfile_commit(&w->file);
     cs_safetensors_writer_abort(writer); /* what is left */
     return status;
 }

@@ -4,26 +4,32 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "io/file.h"
 #include "version.h"
 
 cs_status cs_share_path(const char *relative, char **out)
 {
-    const char *const places[] = {getenv("COSPEC_SHARE"), CS_SHARE_INSTALL, CS_SHARE_SOURCE};
-    for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
-        if (!places[i]) {
+    static const char *const beside = "../share/cospec";
+    char *installed = cs_beside_program(1, &beside);
+    if (!installed) return CS_ERR_MEMORY;
+    const char *const places[] = {getenv("COSPEC_SHARE"), installed, CS_SHARE_SOURCE};
+    cs_status status = CS_ERR_IO;
+    for (size_t i = 0; status == CS_ERR_IO && i < sizeof places / sizeof *places; ++i) {
+        if (!places[i] || !*places[i]) {
             continue;
         }
         char *path = cs_path_join(places[i], relative);
-        if (!path) {
-            return CS_ERR_MEMORY;
-        }
-        if (cs_path_exists(path)) {
+        status = !path ? CS_ERR_MEMORY : cs_path_exists(path) ? CS_OK : CS_ERR_IO;
+        if (status == CS_OK) {
             *out = path;
-            return CS_OK;
+        } else {
+            cs_free(path);
         }
-        cs_free(path);
     }
-    return cs_fail(CS_ERR_IO, "%s: not found in $COSPEC_SHARE, %s or %s", relative,
-                   CS_SHARE_INSTALL, CS_SHARE_SOURCE);
+    cs_free(installed);
+    return status != CS_ERR_IO
+               ? status
+               : cs_fail(status, "%s: not found in $COSPEC_SHARE, %s beside the program or %s",
+                         relative, beside, CS_SHARE_SOURCE);
 }

@@ -1,8 +1,8 @@
 /* The files that come with the program: scripts that prepare corpora (data/), figures and the
  * report's text (plots/).
  *
- * Looked for under $COSPEC_SHARE, then the installed share/cospec beside the program's prefix, then
- * the source tree it was built from.
+ * Looked for under $COSPEC_SHARE, then ../share/cospec from the folder of the program or of
+ * libcospec.so, then the source tree it was built from.
  */
 #ifndef CS_IO_SHARE_H
 #define CS_IO_SHARE_H

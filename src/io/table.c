@@ -21,9 +21,7 @@ static cs_status split_names(cs_table *t, char *names)
         columns += *p == ',';
     }
     t->name = cs_calloc(columns, sizeof *t->name);
-    if (!t->name) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->name) return CS_ERR_MEMORY;
     char *rest = names;
     for (char *name = strsep(&rest, ","); name; name = strsep(&rest, ",")) {
         if (name[0] == '\0') {
@@ -32,9 +30,7 @@ static cs_status split_names(cs_table *t, char *names)
         if (cs_table_column(t, name) >= 0) {
             return cs_fail(CS_ERR_USAGE, "two columns are named '%s'", name);
         }
-        if (!(t->name[t->columns] = cs_strdup(name))) {
-            return CS_ERR_MEMORY;
-        }
+        if (!(t->name[t->columns] = cs_strdup(name))) return CS_ERR_MEMORY;
         t->columns += 1;
     }
     return CS_OK;
@@ -67,27 +63,11 @@ void cs_table_free(cs_table *table)
     *table = (cs_table){0};
 }
 
-static cs_status make_room(cs_table *t)
-{
-    if (t->rows < t->room) {
-        return CS_OK;
-    }
-    int64_t room = t->room + t->room / 2 + 16;
-    char **cell = cs_realloc(t->cell, room, (size_t)t->columns * sizeof *cell);
-    if (!cell) {
-        return CS_ERR_MEMORY;
-    }
-    t->cell = cell;
-    t->room = room;
-    return CS_OK;
-}
-
 cs_status cs_table_row(cs_table *table)
 {
-    cs_status status = make_room(table);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_reserve(&table->cell, &table->room, table->rows + 1,
+                                  (size_t)table->columns * sizeof *table->cell);
+    if (status != CS_OK) return status;
     char **cell = table->cell + table->rows * table->columns;
     for (int c = 0; c < table->columns; ++c) {
         cell[c] = cs_strdup("");
@@ -117,9 +97,7 @@ cs_status cs_table_text(cs_table *table, const char *column, const char *text)
     int c = cs_table_column(table, column);
     assert(c >= 0 && table->rows > 0);
     char *copy = cs_strdup(text);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
+    if (!copy) return CS_ERR_MEMORY;
     char **cell = &table->cell[(table->rows - 1) * table->columns + c];
     cs_free(*cell);
     *cell = copy;
@@ -185,9 +163,7 @@ cs_status cs_table_write_csv(const cs_table *table, const char *path)
 {
     cs_outfile f = {0};
     cs_status status = cs_outfile_open(path, &f);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = cs_table_print_csv(table, f.stream);
     if (status != CS_OK) {
         cs_outfile_abort(&f);
@@ -259,9 +235,7 @@ cs_status cs_table_print_text(const cs_table *table, FILE *stream)
     int *width = cs_calloc(table->columns, sizeof *width);
     bool *right = cs_calloc(table->columns, sizeof *right);
     cs_status status = width && right ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     errno = 0;
     for (int c = 0; c < table->columns; ++c) {
         width[c] = measure(table, c, &right[c]);

@@ -63,9 +63,7 @@ static cs_status push_field(reader *r, char *field)
         }
         int room = 2 * r->room + 16;
         char **grown = cs_realloc(r->field, room, sizeof *grown);
-        if (!grown) {
-            return CS_ERR_MEMORY;
-        }
+        if (!grown) return CS_ERR_MEMORY;
         r->field = grown;
         r->room = room;
     }
@@ -82,12 +80,8 @@ static cs_status read_record(reader *r)
         bool quoted = r->at < r->end && *r->at == '"';
         r->at += quoted;
         cs_status status = quoted ? read_quoted(r, &field) : read_plain(r, &field);
-        if (status == CS_OK) {
-            status = push_field(r, field);
-        }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status == CS_OK) status = push_field(r, field);
+        if (status != CS_OK) return status;
         char c = (char)(r->at < r->end ? *r->at : '\n');
         if (c == '\r' && r->at + 1 < r->end && r->at[1] == '\n') {
             *r->at++ = '\0';
@@ -111,20 +105,14 @@ static cs_status read_record(reader *r)
 static cs_status read_header(reader *r, cs_table *t)
 {
     cs_status status = read_record(r);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     t->name = cs_calloc(r->fields, sizeof *t->name);
-    if (!t->name) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->name) return CS_ERR_MEMORY;
     for (int c = 0; c < r->fields; ++c) {
         if (cs_table_column(t, r->field[c]) >= 0) {
             return cs_fail(CS_ERR_INPUT, "%s:1: two columns are named '%s'", r->path, r->field[c]);
         }
-        if (!(t->name[c] = cs_strdup(r->field[c]))) {
-            return CS_ERR_MEMORY;
-        }
+        if (!(t->name[c] = cs_strdup(r->field[c]))) return CS_ERR_MEMORY;
         t->columns += 1;
     }
     return CS_OK;
@@ -133,9 +121,7 @@ static cs_status read_header(reader *r, cs_table *t)
 static cs_status set_cell(char **cell, const char *text)
 {
     char *copy = cs_strdup(text);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
+    if (!copy) return CS_ERR_MEMORY;
     cs_free(*cell);
     *cell = copy;
     return CS_OK;
@@ -146,19 +132,14 @@ static cs_status read_rows(reader *r, cs_table *t)
     while (r->at < r->end) {
         int64_t line = r->line;
         cs_status status = read_record(r);
-        if (status == CS_OK && r->fields != t->columns) {
+        if (status == CS_OK && r->fields != t->columns)
             status = cs_fail(CS_ERR_INPUT, "%s:%lld: %d fields, but the header has %d", r->path,
                              (long long)line, r->fields, t->columns);
-        }
-        if (status == CS_OK) {
-            status = cs_table_row(t);
-        }
+        if (status == CS_OK) status = cs_table_row(t);
         for (int c = 0; c < t->columns && status == CS_OK; ++c) {
             status = set_cell(&t->cell[(t->rows - 1) * t->columns + c], r->field[c]);
         }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -167,21 +148,11 @@ static cs_status read_rows(reader *r, cs_table *t)
 static cs_status check_text(const char *path, const char *text, int64_t size)
 {
     cs_status status = cs_lfs_check(path, text, size);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (size == 0) {
         return cs_fail(CS_ERR_INPUT, "%s:1: empty, a table needs a header", path);
     }
-    const char *nul = memchr(text, '\0', (size_t)size);
-    if (nul) {
-        int64_t line = 1;
-        for (const char *p = text; p < nul; ++p) {
-            line += *p == '\n';
-        }
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: a NUL byte: not a text file", path, (long long)line);
-    }
-    return CS_OK;
+    return cs_text_check(path, text, size);
 }
 
 cs_status cs_table_read_csv(const char *path, cs_table *out)
@@ -191,18 +162,14 @@ cs_status cs_table_read_csv(const char *path, cs_table *out)
     cs_table t = {0};
     reader r = {.path = path, .line = 1};
     cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
-    if (status == CS_OK) {
-        status = check_text(path, text, size);
-    }
+    if (status == CS_OK) status = check_text(path, text, size);
     if (status == CS_OK) {
         bool marked = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
         r.at = text + (marked ? 3 : 0);
         r.end = text + size;
         status = read_header(&r, &t);
     }
-    if (status == CS_OK) {
-        status = read_rows(&r, &t);
-    }
+    if (status == CS_OK) status = read_rows(&r, &t);
     cs_free(r.field);
     cs_free(text);
     if (status != CS_OK) {

@@ -14,8 +14,6 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-enum { MANY_ROWS = 1 << 26 };
-
 cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
 {
     *a = (cs_csr){0};
@@ -25,12 +23,6 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
     }
     if (cols > INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%lld columns: more than 2^31 - 1", (long long)cols);
-    }
-    /* A header may claim any number of rows, and calloc promises memory it does not have. */
-    int64_t available = rows > MANY_ROWS ? cs_mem_available() : 0;
-    if (available > 0 && rows >= available / (int64_t)sizeof *a->ptr) {
-        return cs_fail(CS_ERR_MEMORY, "%lld rows: their pointers do not fit into free memory",
-                       (long long)rows);
     }
     cs_csr b = {.rows = rows, .cols = cols};
     b.ptr = cs_calloc(rows + 1, sizeof *b.ptr);
@@ -110,9 +102,7 @@ cs_status cs_csr_tidy(cs_csr *a)
     entry *scratch = NULL;
     if (longest > 0) {
         scratch = cs_alloc(longest, sizeof *scratch);
-        if (!scratch) {
-            return CS_ERR_MEMORY;
-        }
+        if (!scratch) return CS_ERR_MEMORY;
     }
     int64_t kept = 0, begin = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -143,9 +133,7 @@ cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int6
 {
     cs_csr a;
     cs_status status = cs_csr_init(&a, rows, cols, n);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t t = 0; t < n; ++t) {
         if (row[t] < 0 || row[t] >= rows || col[t] < 0 || col[t] >= cols) {
             status =
@@ -187,9 +175,7 @@ cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out)
     }
     cs_csr b;
     cs_status status = cs_csr_init(&b, a->rows, a->cols, nnz);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t p = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t j = 0; j < a->cols; ++j) {
@@ -209,9 +195,7 @@ cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out)
 {
     cs_dense b;
     cs_status status = cs_dense_init(&b, a->rows, a->cols);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
             b.data[i + a->col[p] * b.ld] = a->val[p];
@@ -288,9 +272,7 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
                                 : work < MOST_PARTS ? work
                                                     : MOST_PARTS};
     cs_status status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     t.next = cs_calloc(t.parts * a->cols, sizeof *t.next);
     status = t.next ? cs_parallel_through(t.parts, 0, count_part, &t) : CS_ERR_MEMORY;
     for (int64_t j = 0, place = 0; status == CS_OK && j < a->cols; ++j) {
@@ -330,9 +312,7 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
     }
     cs_csr b;
     cs_status status = cs_csr_init(&b, rows, cols, nnz);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t q = 0;
     for (int64_t r = 0; r < rows; ++r) {
         int64_t i = row ? row[r] : r;

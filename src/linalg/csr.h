@@ -37,8 +37,8 @@ cs_status cs_csr_tidy(cs_csr *a) CS_MUST_CHECK;
 cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out) CS_MUST_CHECK;
 cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out) CS_MUST_CHECK;
 
-/* A^T, on cs_threads() threads. O(nnz + rows + cols) time, 8 cols bytes of scratch for every 2^17 +
- * cols nonzeros, sixteen times at most. CS_ERR_INPUT when rows do not fit int32. */
+/* A^T, on cs_threads() threads. O(nnz + rows + cols) time, 8 cols bytes of scratch for every
+ * 2^17 + cols nonzeros, sixteen times at most. CS_ERR_INPUT when rows do not fit int32. */
 cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 
 /* Rows row[0..rows-1] and the columns with col_map[j] >= 0, renumbered to col_map[j] < cols; rows
@@ -62,17 +62,16 @@ bool cs_csr_is_integer(const cs_csr *a);
  * too. O(nnz k) time, 64 cols bytes of scratch. CS_ERR_USAGE names shapes that do not fit. */
 cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads) CS_MUST_CHECK;
 
-/* The same for panels of eight columns stored row by row, x[j * 8 + c] of cols rows and y[i * 8 +
- * c] of rows: a row of a panel on one cache line (both aligned to 64) is what a nonzero costs. No
- * scratch; the bits of cs_csr_apply. */
+/* The same for panels of eight columns stored row by row, x[j * 8 + c] of cols rows and
+ * y[i * 8 + c] of rows: a row of a panel on one cache line (both aligned to 64) is what a nonzero
+ * costs. No scratch; the bits of cs_csr_apply. */
 enum { CS_PANEL = 8 };
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,
                              int threads) CS_MUST_CHECK;
 
 /* Room for one: rows x CS_PANEL zeros on cache lines, in large pages where the system has them.
- * NULL without memory. */
+ * NULL without memory; freed by cs_free_aligned. */
 double *cs_csr_panel_alloc(int64_t rows) CS_MUST_CHECK;
-void cs_csr_panel_free(double *panel);
 
 /* Y = A^T A X of such panels, both of cols rows, with one pass over A and without A^T. The bits
  * depend on neither threads nor room; no more threads than chunks of rows are used (4 to 32, one
@@ -86,6 +85,11 @@ int64_t cs_csr_normal_room(const cs_csr *a);
  * room and its cost. */
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
                             double *atz, double *room, int threads) CS_MUST_CHECK;
+
+/* What rounding may add to either product: *out = c with ||fl(A x) - A x|| <= c || |A| |x| || and
+ * so for A^T z, c the additions that an entry goes through and its multiplication, times eps / 2.
+ * at: A^T, or NULL where cs_csr_apply_both takes its place. O(rows + nnz). */
+cs_status cs_csr_rounding(const cs_csr *a, const cs_csr *at, double *out) CS_MUST_CHECK;
 
 /* Whether they cost less than two products: 128 nonzeros a column or more, or a small matrix. */
 bool cs_csr_normal_pays(const cs_csr *a);

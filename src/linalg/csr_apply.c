@@ -12,7 +12,6 @@
  * fused multiply-add is used (-ffp-contract=off), hence the same bits on every x86-64 machine.
  */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -207,9 +206,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
     void *room = NULL;
     if (x->cols > 1) {
         room = cs_alloc(a->cols + 1, TILE * sizeof(double));
-        if (!room) {
-            return CS_ERR_MEMORY;
-        }
+        if (!room) return CS_ERR_MEMORY;
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
         t.packed = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
     }
@@ -227,32 +224,16 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* Before the first touch: products read rows of a panel at random, and small pages would be looked
- * up anew for many of them (a tenth to a quarter of the time at 200,000 rows). */
-static void ask_for_large_pages(void *at, int64_t bytes)
-{
-    enum { PAGE = 1 << 21 };
-    char *begin = (char *)(((uintptr_t)at + PAGE - 1) / PAGE * PAGE);
-    char *end = (char *)(((uintptr_t)at + (uintptr_t)bytes) / PAGE * PAGE);
-    if (begin < end) {
-        (void)madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE); /* refused: slower, not wrong */
-    }
-}
-
+/* In large pages: products read rows of a panel at random, and small pages would be looked up anew
+ * for many of them (a tenth to a quarter of the time at 200,000 rows). */
 double *cs_csr_panel_alloc(int64_t rows)
 {
     const int64_t row = TILE * (int64_t)sizeof(double);
-    double *panel = cs_tile_alloc(rows, row);
-    if (panel && rows > 0) {
-        ask_for_large_pages(panel, rows * row);
+    double *panel = cs_alloc_aligned(rows, row);
+    if (panel) {
         memset(panel, 0, (size_t)(rows * row));
     }
     return panel;
-}
-
-void cs_csr_panel_free(double *panel)
-{
-    cs_tile_free(panel);
 }
 
 typedef struct {

@@ -6,12 +6,14 @@
  * here only the two panels of the smaller side are. Rows are dealt in chunks fixed by the matrix,
  * each with its own Y; these are added in order, so that bits do not depend on threads.
  *
- * Limits: an entry of Y is summed row after row within a chunk, so its error is bounded by (n /
- * chunks + chunks) eps times the sum of magnitudes, n the nonzeros of its column; the products one
- * after the other (csr_apply.c) have (n / 256 + 256) eps. No more threads than chunks.
+ * Limits: an entry of Y is summed row after row within a chunk, so its error is bounded by
+ * (n / chunks + chunks) eps times the sum of magnitudes, n the nonzeros of its column; the products
+ * one after the other (csr_apply.c) have (n / 256 + 256) eps. No more threads than chunks.
  */
+#include <float.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/csr_private.h"
 
@@ -162,3 +164,44 @@ cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, d
     return multiply(&t, threads);
 }
 /* NOLINTEND(readability-non-const-parameter) */
+
+/* --- rounding --------------------------------------------------------------------------------- */
+
+/* Additions that an entry of A X goes through (csr_apply.c). */
+static int64_t row_additions(const cs_csr *a)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        int64_t n = a->ptr[i + 1] - a->ptr[i];
+        longest = n > longest ? n : longest;
+    }
+    return longest > CS_CSR_RUN ? CS_CSR_RUN + longest / CS_CSR_RUN + 1 : longest;
+}
+
+/* The same of A^T Z in one pass: the entries of a column in one chunk, and the chunks. */
+static cs_status column_additions(const cs_csr *a, int64_t *most)
+{
+    int64_t chunks = chunks_of(a), *count = cs_calloc(a->cols, sizeof *count);
+    if (!count) return CS_ERR_MEMORY;
+    *most = 0;
+    for (int64_t c = 0; c < chunks; ++c) {
+        const int64_t begin = cs_csr_chunk_start(a, c, chunks),
+                      end = cs_csr_chunk_end(a, c, chunks);
+        memset(count, 0, (size_t)a->cols * sizeof *count);
+        for (int64_t p = a->ptr[begin]; p < a->ptr[end]; ++p) {
+            int64_t n = ++count[a->col[p]];
+            *most = n > *most ? n : *most;
+        }
+    }
+    *most += chunks;
+    cs_free(count);
+    return CS_OK;
+}
+
+cs_status cs_csr_rounding(const cs_csr *a, const cs_csr *at, double *out)
+{
+    int64_t forward = row_additions(a), back = at ? row_additions(at) : 0;
+    cs_status status = at ? CS_OK : column_additions(a, &back);
+    *out = (double)((forward > back ? forward : back) + 1) * (DBL_EPSILON / 2);
+    return status;
+}

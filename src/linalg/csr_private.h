@@ -3,7 +3,7 @@
 #ifndef CS_LINALG_CSR_PRIVATE_H
 #define CS_LINALG_CSR_PRIVATE_H
 
-#include "base/clones.h"
+#include "base/simd.h"
 #include "linalg/csr.h"
 
 enum {

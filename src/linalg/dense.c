@@ -39,6 +39,13 @@ cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
     return CS_OK;
 }
 
+cs_dense cs_dense_in(cs_pool *pool, int64_t rows, int64_t cols)
+{
+    bool fits = rows >= 0 && cols >= 0 && (cols == 0 || rows <= INT64_MAX / cols);
+    double *data = cs_pool_take(pool, fits ? rows * cols : -1, sizeof *data);
+    return (cs_dense){.rows = rows, .cols = cols, .ld = rows > 1 ? rows : 1, .data = data};
+}
+
 void cs_dense_free(cs_dense *a)
 {
     cs_free(a->data);
@@ -63,12 +70,8 @@ typedef struct {
 static cs_status shape_of(const cs_dense *a, const char *name, blas_shape *out)
 {
     cs_status status = cs_blas_int(a->rows, "number of rows", &out->rows);
-    if (status == CS_OK) {
-        status = cs_blas_int(a->cols, "number of columns", &out->cols);
-    }
-    if (status == CS_OK) {
-        status = cs_blas_int(a->ld > 1 ? a->ld : 1, "leading dimension", &out->ld);
-    }
+    if (status == CS_OK) status = cs_blas_int(a->cols, "number of columns", &out->cols);
+    if (status == CS_OK) status = cs_blas_int(a->ld > 1 ? a->ld : 1, "leading dimension", &out->ld);
     return cs_blame(status, "%s", name);
 }
 
@@ -85,15 +88,9 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
     }
     blas_shape sa = {0}, sb = {0}, sc = {0};
     cs_status status = shape_of(a, "left factor", &sa);
-    if (status == CS_OK) {
-        status = shape_of(b, "right factor", &sb);
-    }
-    if (status == CS_OK) {
-        status = shape_of(c, "product", &sc);
-    }
-    if (status != CS_OK || m == 0 || n == 0) {
-        return status;
-    }
+    if (status == CS_OK) status = shape_of(b, "right factor", &sb);
+    if (status == CS_OK) status = shape_of(c, "product", &sc);
+    if (status != CS_OK || m == 0 || n == 0) return status;
     cblas_dgemm(CblasColMajor, trans_a ? CblasTrans : CblasNoTrans,
                 trans_b ? CblasTrans : CblasNoTrans, sc.rows, sc.cols, trans_a ? sa.rows : sa.cols,
                 alpha, a->data, sa.ld, b->data, sb.ld, beta, c->data, sc.ld);
@@ -138,12 +135,23 @@ static cs_status lapack_status(lapack_int info, const char *routine, int64_t row
                    (long long)cols, (int)-info);
 }
 
-static void copy_into(const cs_dense *from, cs_dense *to)
+void cs_dense_copy(const cs_dense *from, cs_dense *to)
 {
     for (int64_t j = 0; j < from->cols; ++j) {
         memcpy(to->data + j * to->ld, from->data + j * from->ld,
                (size_t)from->rows * sizeof *to->data);
     }
+}
+
+double cs_dense_squares(const cs_dense *a)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = 0; i < a->rows; ++i) {
+            sum += a->data[i + j * a->ld] * a->data[i + j * a->ld];
+        }
+    }
+    return sum;
 }
 
 static cs_status svd_with_fallback(cs_dense *a, const blas_shape *s, double *sigma, cs_dense *u,
@@ -157,10 +165,8 @@ static cs_status svd_with_fallback(cs_dense *a, const blas_shape *s, double *sig
     double *superb = NULL;
     int p = s->rows < s->cols ? s->rows : s->cols;
     cs_status status = cs_dense_init(&kept, a->rows, a->cols);
-    if (status != CS_OK) {
-        return status;
-    }
-    copy_into(a, &kept);
+    if (status != CS_OK) return status;
+    cs_dense_copy(a, &kept);
     lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, s->rows, s->cols, a->data, s->ld, sigma,
                                      pu, ldu, pv, ldvt);
     if (info <= 0) {
@@ -172,7 +178,7 @@ static cs_status svd_with_fallback(cs_dense *a, const blas_shape *s, double *sig
         status = CS_ERR_MEMORY;
         goto done;
     }
-    copy_into(&kept, a);
+    cs_dense_copy(&kept, a);
     info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, job, job, s->rows, s->cols, a->data, s->ld, sigma, pu,
                           ldu, pv, ldvt, superb);
     status = lapack_status(info, "gesvd", a->rows, a->cols);
@@ -201,18 +207,10 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     blas_shape s = {0}, side = {0};
     int work;
     cs_status status = shape_of(a, "matrix", &s);
-    if (status == CS_OK && u) {
-        status = shape_of(u, "left vectors", &side);
-    }
-    if (status == CS_OK && vt) {
-        status = shape_of(vt, "right vectors", &side);
-    }
-    if (status == CS_OK) {
-        status = cs_blas_int(4 * p * p + 7 * p, "gesdd workspace", &work);
-    }
-    if (status == CS_OK) {
-        status = all_finite(a);
-    }
+    if (status == CS_OK && u) status = shape_of(u, "left vectors", &side);
+    if (status == CS_OK && vt) status = shape_of(vt, "right vectors", &side);
+    if (status == CS_OK) status = cs_blas_int(4 * p * p + 7 * p, "gesdd workspace", &work);
+    if (status == CS_OK) status = all_finite(a);
     return status == CS_OK ? svd_with_fallback(a, &s, sigma, u, vt) : status;
 }
 
@@ -228,15 +226,10 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
     blas_shape s = {0};
     int work;
     cs_status status = shape_of(a, "matrix", &s);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blas_int(1 + 6 * a->rows + 2 * a->rows * a->rows, "syevd workspace", &work);
-    }
-    if (status == CS_OK) {
-        status = all_finite(a);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = all_finite(a);
+    if (status != CS_OK) return status;
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
                                      a->data, s.ld, values);
     return lapack_status(info, "syevd", a->rows, a->cols);
@@ -253,12 +246,8 @@ cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
     }
     blas_shape s = {0};
     cs_status status = shape_of(a, "matrix", &s);
-    if (status == CS_OK) {
-        status = part_finite(a, true);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = part_finite(a, true);
+    if (status != CS_OK) return status;
     lapack_int info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', s.rows, a->data, s.ld, below, pivot);
     below[a->rows - 1] = 0;
     return lapack_status(info > 0 ? 0 : info, "sytrf_rk", a->rows, a->cols);
@@ -275,16 +264,10 @@ cs_status cs_dense_orthonormalise(cs_dense *a)
     }
     blas_shape s = {0};
     cs_status status = shape_of(a, "matrix", &s);
-    if (status == CS_OK) {
-        status = all_finite(a);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = all_finite(a);
+    if (status != CS_OK) return status;
     double *tau = cs_alloc(a->cols, sizeof *tau);
-    if (!tau) {
-        return CS_ERR_MEMORY;
-    }
+    if (!tau) return CS_ERR_MEMORY;
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, s.rows, s.cols, a->data, s.ld, tau);
     status = lapack_status(info, "geqrf", a->rows, a->cols);
     if (status == CS_OK) {

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 
 typedef struct {
@@ -16,6 +17,15 @@ typedef struct {
 /* rows x cols zeros, ld = max(rows, 1). */
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols) CS_MUST_CHECK;
 void cs_dense_free(cs_dense *a);
+
+/* The same of a pool's memory (base/mem.h), which frees it; data NULL once the pool failed. */
+cs_dense cs_dense_in(cs_pool *pool, int64_t rows, int64_t cols);
+
+/* to := from, of its size. */
+void cs_dense_copy(const cs_dense *from, cs_dense *to);
+
+/* ||A||_F^2, summed column by column. */
+double cs_dense_squares(const cs_dense *a);
 
 /* Narrowing to a BLAS int, in one place: CS_ERR_INPUT names `what` when it does not fit. */
 cs_status cs_blas_int(int64_t value, const char *what, int *out) CS_MUST_CHECK;

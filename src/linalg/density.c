@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/student.h"
 #include "base/threads.h"
 #include "linalg/density_private.h"
+#include "stats/student.h"
 
 static const double ROUNDING = 1e-12; /* of a sample's mass */
 static const double WIDTH = 1.5;      /* times top / degree: a bias below 1e-5 of an even density */
@@ -134,9 +134,7 @@ static cs_status evaluate_sample(void *ctx, int64_t c, int worker)
     out[SUM2] = j->mass * j->alpha[0];
     out[SUM4] = j->mass * (j->alpha[0] * j->alpha[0] + j->beta[0] * j->beta[0]);
     cs_status status = cs_jacobi_squared(j, room, &fourth);
-    if (status == CS_OK) {
-        status = cs_jacobi_rule(j, room, node, weight);
-    }
+    if (status == CS_OK) status = cs_jacobi_rule(j, room, node, weight);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         double x = o->x[i], low = 0, high = 0;
         for (int64_t k = 0; k < q; ++k) {
@@ -145,9 +143,7 @@ static cs_status evaluate_sample(void *ctx, int64_t c, int worker)
         status = cs_jacobi_above(j, x * x, room, &low, &high);
         curve[ABOVE_LOW * n + i] = fmax(0, low - ROUNDING * j->mass);
         curve[ABOVE_HIGH * n + i] = fmin(j->mass, high + ROUNDING * j->mass);
-        if (status == CS_OK) {
-            status = cs_jacobi_above(&fourth, x * x, room, &low, &high);
-        }
+        if (status == CS_OK) status = cs_jacobi_above(&fourth, x * x, room, &low, &high);
         double least = fourth.mass - high, most = fourth.mass - low;
         curve[FOURTH_LOW * n + i] = fmax(0, least - ROUNDING * fourth.mass);
         curve[FOURTH_HIGH * n + i] = fmin(fourth.mass, most + ROUNDING * fourth.mass);
@@ -177,9 +173,7 @@ static cs_status draw_all(const cs_linop *a, const cs_density_options *o, evalua
         int64_t left = o->samples - first,
                 count = left < CS_DENSITY_GROUP ? left : CS_DENSITY_GROUP;
         status = cs_density_group_run(a, o, first, count, group);
-        if (status == CS_OK) {
-            status = cs_parallel(count, o->threads, evaluate_sample, e);
-        }
+        if (status == CS_OK) status = cs_parallel(count, o->threads, evaluate_sample, e);
         for (int64_t c = 0; c < count && status == CS_OK; ++c) {
             const cs_jacobi *j = &group->j[c];
             add_sample(av, e->quantities, e->value + c * e->quantities, j);
@@ -239,9 +233,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     averages av = {0};
     evaluation e = {.options = options};
     cs_status status = check(a, options);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t n = options->points, q = options->degree;
     d.width = e.width =
         options->width > 0 ? options->width : WIDTH * options->top / (double)options->degree;

@@ -6,8 +6,8 @@
  *   sum_j f(sigma_j^2) = sum_known f + E z' P f(A^T A) P z,      P = I - V V^T,
  *
  * over all singular values on A's column side, zeros included. q Lanczos steps from P z give the
- * measure of one sample through its moments to degree 2 q. Two errors remain, and both stand in
- * every interval:
+ * measure of one sample through its moments to degree 2 q. Two errors remain, and every
+ * interval includes both:
  *
  * sampling    The mean of the samples with its standard error s / sqrt(samples) and Student's
  *             factor t for the level: about the level when the samples are near normal. A count of

@@ -72,12 +72,8 @@ cs_status cs_density_group_init(const cs_linop *a, int64_t degree, cs_density_gr
 {
     cs_density_group g = {0};
     cs_status status = cs_dense_init(&g.x, a->cols, CS_DENSITY_GROUP);
-    if (status == CS_OK) {
-        status = cs_dense_init(&g.y, a->cols, CS_DENSITY_GROUP);
-    }
-    if (status == CS_OK) {
-        status = cs_dense_init(&g.half, a->rows, CS_DENSITY_GROUP);
-    }
+    if (status == CS_OK) status = cs_dense_init(&g.y, a->cols, CS_DENSITY_GROUP);
+    if (status == CS_OK) status = cs_dense_init(&g.half, a->rows, CS_DENSITY_GROUP);
     for (int c = 0; c < CS_DENSITY_GROUP && status == CS_OK; ++c) {
         status = cs_dense_init(&g.basis[c], a->cols, degree);
     }
@@ -207,15 +203,9 @@ cs_status cs_density_group_run(const cs_linop *a, const cs_density_options *opti
     cs_status status = cs_parallel(count, options->threads, begin_sample, &l);
     for (; status == CS_OK && l.step < options->degree && any_running(&l); ++l.step) {
         status = cs_interrupt_check();
-        if (status == CS_OK) {
-            status = a->apply(a->ctx, &group->x, &group->half);
-        }
-        if (status == CS_OK) {
-            status = a->apply_t(a->ctx, &group->half, &group->y);
-        }
-        if (status == CS_OK) {
-            status = cs_parallel(count, options->threads, step_sample, &l);
-        }
+        if (status == CS_OK) status = cs_linop_apply(a, false, &group->x, &group->half);
+        if (status == CS_OK) status = cs_linop_apply(a, true, &group->half, &group->y);
+        if (status == CS_OK) status = cs_parallel(count, options->threads, step_sample, &l);
         cs_progress_report(options->progress, "Lanczos steps",
                            first / CS_DENSITY_GROUP * options->degree + l.step + 1,
                            (options->samples + CS_DENSITY_GROUP - 1) / CS_DENSITY_GROUP *

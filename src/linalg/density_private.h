@@ -3,7 +3,7 @@
 #define CS_LINALG_DENSITY_PRIVATE_H
 
 #include "linalg/density.h"
-#include "linalg/jacobi.h"
+#include "linalg/jacobi_private.h"
 
 /* Samples that share each product. More than one, so that a sample's bits do not depend on the
  * group it is in (csr_apply.c sums a single column in another order). */

@@ -174,9 +174,7 @@ static cs_status transform(const adder *a, int64_t from, int64_t count, double *
                 ((float *)values)[k * d + j] = (float)y;
             }
         }
-        if (status == CS_OK && !in_range(a, kept)) {
-            status = bad_row(a, row_at(a, from + k));
-        }
+        if (status == CS_OK && !in_range(a, kept)) status = bad_row(a, row_at(a, from + k));
     }
     return status;
 }
@@ -237,9 +235,7 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
     } else if (!values) {
         status = gather(a, from, count, a->g->wide, scratch);
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     values = values ? values : scratch;
     pack_panels(a, count, values, packed, sums, square);
     for (int64_t k = 0; k < count && status == CS_OK && !a->transform; ++k) {
@@ -357,9 +353,8 @@ static cs_status add_chunk(adder *a, int threads)
 {
     const int64_t runs = ceiling(a->count, STEPS);
     cs_status status = cs_parallel(runs, threads, pack_run, a);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_parallel(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
-    }
     if (status == CS_OK) {
         take_runs(a);
     }
@@ -376,9 +371,7 @@ static cs_status find_origin(adder *a, int64_t rows)
     a->first = 0;
     a->count = least(STEPS, rows);
     cs_status status = pack_run(a, 0, 0);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t j = 0; j < g->cols; ++j) {
         double sum = g->wide ? ((const double *)a->sums)[j] : (double)((const float *)a->sums)[j];
         g->origin[j] = sum / (double)a->count;
@@ -415,10 +408,10 @@ static cs_status sort_rows(const cs_gram *g, const cs_rows *rows, const int32_t 
 
 static void adder_free(adder *a)
 {
-    cs_tile_free(a->packed);
-    cs_tile_free(a->sums);
-    cs_tile_free(a->scratch);
-    cs_tile_free(a->tiles);
+    cs_free_aligned(a->packed);
+    cs_free_aligned(a->sums);
+    cs_free_aligned(a->scratch);
+    cs_free_aligned(a->tiles);
     cs_free(a->facts);
 }
 
@@ -445,10 +438,10 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
     a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;
     a->scratch_bytes = ceiling(a->scratch_bytes, 64) * 64;
-    a->packed = cs_tile_alloc(runs, run_bytes);
-    a->sums = cs_tile_alloc(runs, panels * CS_TILE * item);
-    a->scratch = cs_tile_alloc(threads, a->scratch_bytes);
-    a->tiles = cs_tile_alloc(threads, a->tile_bytes);
+    a->packed = cs_alloc_aligned(runs, run_bytes);
+    a->sums = cs_alloc_aligned(runs, panels * CS_TILE * item);
+    a->scratch = cs_alloc_aligned(threads, a->scratch_bytes);
+    a->tiles = cs_alloc_aligned(threads, a->tile_bytes);
     a->facts = cs_alloc(runs, sizeof *a->facts);
     if (!a->packed || !a->sums || !a->scratch || !a->tiles || !a->facts) {
         adder_free(a);
@@ -500,9 +493,7 @@ cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
             start[i] = i * (rows->rows / g->groups) + least(i, rows->rows % g->groups);
         }
     }
-    if (status == CS_OK) {
-        status = adder_init(g, rows, threads, &a);
-    }
+    if (status == CS_OK) status = adder_init(g, rows, threads, &a);
     if (status == CS_OK) {
         a.order = order;
         status = add_groups(&a, start, options, threads);

@@ -90,9 +90,7 @@ cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t 
     const int64_t d = g->cols;
     cs_dense total;
     double *sum = cs_calloc(d, sizeof *sum);
-    if (!sum) {
-        return CS_ERR_MEMORY;
-    }
+    if (!sum) return CS_ERR_MEMORY;
     cs_status status = cs_dense_init(&total, d, d);
     if (status != CS_OK) {
         cs_free(sum);
@@ -205,12 +203,11 @@ static cs_status take(cs_npz *npz, const char *path, const char *name, cs_dtype 
 {
     cs_array a = {0};
     cs_status status = cs_npz_read(npz, name, &a);
-    if (status == CS_OK && (a.dtype != dtype || a.size != size)) {
+    if (status == CS_OK && (a.dtype != dtype || a.size != size))
         status = cs_fail(CS_ERR_INPUT,
                          "%s: member %s.npy: %" PRId64 " items, or not of the type of Gram blocks "
                          "(%" PRId64 " items)",
                          path, name, a.size, size);
-    }
     for (int64_t i = 0; status == CS_OK && dtype == CS_F64 && i < size; ++i) {
         if (!isfinite(((const double *)a.data)[i])) {
             status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: item %" PRId64 " is not finite",
@@ -251,9 +248,7 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     int64_t counts[COUNTS];
     double squares[2];
     cs_status status = cs_npz_open(path, 0, &npz);
-    if (status != CS_OK || (status = cs_npz_read(npz, "sum", &sum)) != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK || (status = cs_npz_read(npz, "sum", &sum)) != CS_OK) goto done;
     if (sum.ndim != 2) {
         status =
             cs_fail(CS_ERR_INPUT, "%s: member sum.npy has %d dimensions, not 2", path, sum.ndim);

@@ -130,9 +130,7 @@ cs_status cs_inertia(cs_dense *m, int64_t *positive, double *error)
     }
     triangle t = {m, below, scratch};
     double size = m->rows == m->cols ? norm_bound(&t, product_matrix, x, y) : 0;
-    if ((status = cs_dense_ldl(m, below, pivot)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_dense_ldl(m, below, pivot)) != CS_OK) goto done;
     size += norm_bound(&t, product_factors, x, y);
     *error = n > 0 ? (4 * (double)n + 400) * (DBL_EPSILON / 2) * size : 0;
     *positive = positive_of(m, below, pivot);

@@ -11,7 +11,7 @@
  * Limits: when x lies so near a Gauss node that the prescribed entry leaves the scale of the
  * matrix, the plain inequalities between Gauss nodes are used.
  */
-#include "linalg/jacobi.h"
+#include "linalg/jacobi_private.h"
 
 #include <float.h>
 #include <math.h>
@@ -151,9 +151,7 @@ cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *lo
         d[q] = last;
     }
     cs_status status = rule_of(n, j->mass, d, e, w);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t above = n, from; /* first node beyond x, first node not before it */
     while (above > 0 && d[above - 1] > x + AT_NODE * norm) {
         --above;
@@ -224,9 +222,7 @@ cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out)
     out->order = 0;
     out->mass = 0;
     cs_status status = cs_jacobi_rule(j, scratch, node, weight);
-    if (status != CS_OK || q == 0) {
-        return status;
-    }
+    if (status != CS_OK || q == 0) return status;
     double *basis = scratch;
     for (int64_t i = 0; i < q; ++i) {
         basis[i] = sqrt(weight[i]) * fabs(node[i]);

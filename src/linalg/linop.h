@@ -1,12 +1,12 @@
 /* A matrix is what it does to a block of vectors. Solvers see only this interface; compositions
- * (normalised, deflated, transposed) are built from it.
+ * (deflated, transposed) are built from it. Every product has a side: of A, or of A^T (`turn`).
  *
- *   apply:    Y = A X      X cols x k, Y rows x k
- *   apply_t:  Y = A^T X    X rows x k, Y cols x k
+ *   apply:   Y = A X      X cols x k, Y rows x k;   turned Y = A^T X
  *
- * An operator may also know the same products of panels: CS_PANEL columns stored row by row
+ * An operator may also know the same product of panels: CS_PANEL columns stored row by row
  * (linalg/csr.h), which save the block solver two transpositions a product; and the normal product
- * of panels of the right side, Y = A^T A X, where it costs less than one product after the other.
+ * of panels, Y = A^T A X (turned Y = A A^T X), where it costs less than one product after the
+ * other.
  */
 #ifndef CS_LINALG_LINOP_H
 #define CS_LINALG_LINOP_H
@@ -23,22 +23,36 @@ typedef struct {
     const cs_dense *u, *v; /* NULL: nothing to subtract */
     const double *s;
 } cs_linop_data;
-/* Y = A^T A X of panels; apply NULL: not offered. room: doubles of scratch aligned to 64. */
-typedef struct {
-    cs_status (*apply)(void *ctx, const double *x, double *y, double *room);
-    int64_t room;
-} cs_normal_product;
 
 typedef struct cs_linop {
     int64_t rows, cols;
-    cs_status (*apply)(void *ctx, const cs_dense *x, cs_dense *y);
-    cs_status (*apply_t)(void *ctx, const cs_dense *x, cs_dense *y);
-    void *ctx; /* owned by the composition struct that made the operator */
-    cs_status (*panel)(void *ctx, const double *x, double *y); /* both or neither; may be NULL */
-    cs_status (*panel_t)(void *ctx, const double *x, double *y);
-    cs_linop_data data; /* of sparse, deflated sparse (once) and their transposes; borrowed */
-    cs_normal_product normal, normal_t; /* normal_t: Y = A A^T X */
+    void *ctx;   /* owned by the composition struct that made the operator */
+    bool turned; /* ctx speaks of the transpose */
+    cs_status (*apply)(void *ctx, bool turn, const cs_dense *x, cs_dense *y);
+    cs_status (*panel)(void *ctx, bool turn, const double *x, double *y); /* may be NULL */
+    /* room: doubles of scratch aligned to 64 */
+    cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
+    int64_t room, room_t; /* of A^T A, of A A^T; -1: that product is not offered */
+    cs_linop_data data;   /* of sparse, deflated sparse (once) and their transposes; borrowed */
 } cs_linop;
+
+/* The products of the operator as it is turned. */
+static inline cs_status cs_linop_apply(const cs_linop *op, bool turn, const cs_dense *x,
+                                       cs_dense *y)
+{
+    return op->apply(op->ctx, op->turned != turn, x, y);
+}
+
+static inline cs_status cs_linop_panel(const cs_linop *op, bool turn, const double *x, double *y)
+{
+    return op->panel(op->ctx, op->turned != turn, x, y);
+}
+
+static inline cs_status cs_linop_normal(const cs_linop *op, const double *x, double *y,
+                                        double *room)
+{
+    return op->normal(op->ctx, op->turned, x, y, room);
+}
 
 /* A sparse matrix; keeps both A and A^T. a and at are borrowed. */
 typedef struct {
@@ -47,29 +61,16 @@ typedef struct {
 } cs_linop_csr_ctx;
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads);
 
-/* D_r A D_c: rows scaled by r (rows values), columns by c (cols values); either NULL for 1. */
-typedef struct {
-    const cs_linop *inner;
-    const double *r, *c;
-    cs_dense scratch_rows, scratch_cols; /* grown as needed; freed by cs_linop_scaled_free */
-} cs_linop_scaled_ctx;
-cs_linop cs_linop_scaled(cs_linop_scaled_ctx *ctx, const cs_linop *inner, const double *r,
-                         const double *c);
-void cs_linop_scaled_free(cs_linop_scaled_ctx *ctx);
-
-/* A - U diag(s) V^T: known triplets removed. U rows x p, V cols x p, s p values; borrowed. */
+/* A - U diag(s) V^T: known triplets removed. U rows x p, V cols x p, s p values; borrowed.
+ * singular: they are singular triplets of A to rounding, U and V orthonormal; then the normal
+ * product A^T A - V diag(s^2) V^T is offered where A's is. */
 typedef struct {
     const cs_linop *inner;
     const cs_dense *u, *v;
     const double *s;
 } cs_linop_deflated_ctx;
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
-                           const double *s, const cs_dense *v);
-
-/* The same of triplets that are singular ones of A to rounding, U and V orthonormal: then A - U
- * diag(s) V^T has the normal product A^T A - V diag(s^2) V^T, which is offered where A's is. */
-cs_linop cs_linop_deflated_singular(cs_linop_deflated_ctx *ctx, const cs_linop *inner,
-                                    const cs_dense *u, const double *s, const cs_dense *v);
+                           const double *s, const cs_dense *v, bool singular);
 
 /* A^T. */
 cs_linop cs_linop_transposed(const cs_linop *inner);

@@ -14,16 +14,27 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
-#include "linalg/mtx.h"
+#include "linalg/mtx_private.h"
+
+/* What the smallest analysis of a matrix takes for a row or column, nonzeros or not: pointers of
+ * the matrix, its transpose and their reduced copies, masses, maps, and a row of one panel. */
+enum { SIDE_BYTES = 160 };
+
+cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols)
+{
+    return cols > INT32_MAX /* cs_csr_init says so */
+               ? CS_OK
+               : cs_mem_check(SIDE_BYTES * ((double)rows + (double)cols), NULL,
+                              "%s: a matrix of %lld rows and %lld columns takes", path,
+                              (long long)rows, (long long)cols);
+}
 
 /* Reads member `name` as a vector of numbers. */
 static cs_status read_vector(cs_npz *npz, const char *path, const char *name, cs_array *out)
 {
     cs_array a;
     cs_status status = cs_npz_read(npz, name, &a);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (a.ndim != 1 || cs_dtype_size(a.dtype) == 0) {
         status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: %s", path, name,
                          a.ndim != 1 ? "has not one dimension" : "is not of numbers");
@@ -39,10 +50,9 @@ static cs_status index_at(const char *path, const char *member, const cs_array *
                           int64_t low, int64_t high, int64_t *out)
 {
     cs_status status = cs_array_i64(a, at, out);
-    if (status == CS_OK && (*out < low || *out > high)) {
+    if (status == CS_OK && (*out < low || *out > high))
         status = cs_fail(CS_ERR_INPUT, "item %lld is %lld, not in %lld..%lld", (long long)at,
                          (long long)*out, (long long)low, (long long)high);
-    }
     return cs_blame(status, "%s: member %s.npy", path, member);
 }
 
@@ -96,13 +106,10 @@ static cs_status read_compressed(cs_npz *npz, const char *path, bool by_column, 
     status = status ? status : read_vector(npz, path, "indices", &indices);
     status = status ? status : read_vector(npz, path, "data", &data);
     status = status ? status : same_length(path, "indices", &indices, "data", &data);
-    if (status == CS_OK && indptr.size - 1 != major) {
+    if (status == CS_OK && indptr.size - 1 != major)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld %s", path,
                          (long long)indptr.size, (long long)major, by_column ? "columns" : "rows");
-    }
-    if (status == CS_OK) {
-        status = cs_blame(cs_csr_init(&a, major, minor, data.size), "%s", path);
-    }
+    if (status == CS_OK) status = cs_blame(cs_csr_init(&a, major, minor, data.size), "%s", path);
     status = status ? status : fill_compressed(path, by_column, &indptr, &indices, &data, &a);
     cs_array_free(&indptr);
     cs_array_free(&indices);
@@ -141,9 +148,8 @@ static cs_status read_coo(cs_npz *npz, const char *path, int64_t rows, int64_t c
             status = check_finite(path, i[e], j[e], val[e]);
         }
     }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(cs_csr_from_triplets(rows, cols, data.size, i, j, val, out), "%s", path);
-    }
     cs_array_free(&row);
     cs_array_free(&col);
     cs_array_free(&data);
@@ -161,18 +167,15 @@ static cs_status read_kind(cs_npz *npz, const char *path, char **format, int64_t
         return cs_fail(CS_ERR_INPUT, "%s: has no member format.npy: not a scipy.sparse file", path);
     }
     cs_status status = cs_npz_read(npz, "format", &text);
-    if (status == CS_OK && text.size != 1) {
+    if (status == CS_OK && text.size != 1)
         status = cs_fail(CS_ERR_INPUT, "%s: member format.npy has %lld items", path,
                          (long long)text.size);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(cs_array_text(&text, 0, format), "%s: member format.npy", path);
-    }
     status = status ? status : read_vector(npz, path, "shape", &size);
-    if (status == CS_OK && size.size != 2) {
+    if (status == CS_OK && size.size != 2)
         status = cs_fail(CS_ERR_INPUT, "%s: an array of %lld dimensions, not a matrix", path,
                          (long long)size.size);
-    }
     for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
         status = index_at(path, "shape", &size, d, 0, INT64_MAX - 1, &shape[d]);
     }
@@ -188,6 +191,7 @@ static cs_status read_npz(const char *path, cs_csr *out)
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : read_kind(npz, path, &format, shape);
+    if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1]);
     if (status == CS_OK) {
         if (strcmp(format, "csr") == 0 || strcmp(format, "csc") == 0) {
             status = read_compressed(npz, path, format[2] == 'c', shape[0], shape[1], out);
@@ -223,16 +227,15 @@ static cs_status read_npy(const char *path, cs_csr *out)
     cs_csr a = {0};
     int64_t nnz = 0, q = 0;
     cs_status status = cs_npy_read(path, 0, &array);
-    if (status == CS_OK && (array.ndim != 2 || cs_dtype_size(array.dtype) == 0)) {
+    if (status == CS_OK && (array.ndim != 2 || cs_dtype_size(array.dtype) == 0))
         status = array.ndim != 2
                      ? cs_fail(CS_ERR_INPUT, "%s: an array of %d dimensions, not a matrix", path,
                                array.ndim)
                      : cs_fail(CS_ERR_INPUT, "%s: an array of text, not of numbers", path);
-    }
+    if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1]);
     status = status ? status : count_nonzeros(path, &array, &nnz);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);
-    }
     if (status == CS_OK) {
         for (int64_t i = 0; i < a.rows; ++i) {
             for (int64_t j = 0; j < a.cols; ++j) {
@@ -290,11 +293,10 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
     status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = integers && cs_csr_is_integer(a)
                      ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, a->val)
                      : cs_npz_add(w, "data", CS_F64, 1, &nnz, a->val);
-    }
     status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;

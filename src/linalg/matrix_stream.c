@@ -1,5 +1,5 @@
 /* Rows of matrix files in constant memory. */
-#include "linalg/matrix_stream.h"
+#include "linalg/matrix_stream_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +34,7 @@ static cs_status look(stream *s, bool *csr)
         return CS_OK;
     }
     cs_status status = cs_npz_read(s->npz, "format", &format);
-    if (status == CS_OK && format.size == 1) {
-        status = cs_array_text(&format, 0, &name);
-    }
+    if (status == CS_OK && format.size == 1) status = cs_array_text(&format, 0, &name);
     status = status ? status : cs_npz_read(s->npz, "shape", &shape);
     if (status == CS_OK && name && strcmp(name, "csr") == 0 && shape.size == 2) {
         status = cs_array_i64(&shape, 0, &s->rows);
@@ -55,14 +53,12 @@ static cs_status open_members(stream *s)
     cs_status status = cs_npz_items_open(s->npz, "indptr", &s->indptr, &pointers);
     status = status ? status : cs_npz_items_open(s->npz, "indices", &s->indices, &s->entries);
     status = status ? status : cs_npz_items_open(s->npz, "data", &s->data, &values);
-    if (status == CS_OK && pointers != s->rows + 1) {
+    if (status == CS_OK && pointers != s->rows + 1)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld rows",
                          s->path, (long long)pointers, (long long)s->rows);
-    }
-    if (status == CS_OK && values != s->entries) {
+    if (status == CS_OK && values != s->entries)
         status = cs_fail(CS_ERR_INPUT, "%s: member indices.npy has %lld items, data.npy %lld",
                          s->path, (long long)s->entries, (long long)values);
-    }
     s->ptr = status == CS_OK ? cs_alloc(ROWS + 1, sizeof *s->ptr) : NULL;
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }
@@ -77,9 +73,7 @@ static cs_status read_entries(stream *s, int64_t first, int64_t count)
         s->col = cs_alloc(count, sizeof *s->col);
         s->val = cs_alloc(count, sizeof *s->val);
         s->room = s->col && s->val ? count : 0;
-        if (!s->room) {
-            return CS_ERR_MEMORY;
-        }
+        if (!s->room) return CS_ERR_MEMORY;
     }
     cs_status status = cs_npz_items_next(s->indices, count, &indices);
     status = status ? status : cs_npz_items_next(s->data, count, &data);
@@ -129,21 +123,19 @@ static cs_status visit_all(stream *s)
     s->ptr[0] = 0;
     status = status ? status : cs_npz_items_next(s->indptr, 1, &piece);
     status = status ? status : cs_array_i64(piece, 0, &s->ptr[0]);
-    if (status == CS_OK && s->ptr[0] != 0) {
+    if (status == CS_OK && s->ptr[0] != 0)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy begins with %lld", s->path,
                          (long long)s->ptr[0]);
-    }
     for (int64_t first = 0; first < s->rows && status == CS_OK; first += ROWS) {
         int64_t count = s->rows - first < ROWS ? s->rows - first : ROWS;
         status = cs_npz_items_next(s->indptr, count, &piece);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
             status = cs_array_i64(piece, i, &s->ptr[i + 1]);
-            if (status == CS_OK && (s->ptr[i + 1] < s->ptr[i] || s->ptr[i + 1] > s->entries)) {
+            if (status == CS_OK && (s->ptr[i + 1] < s->ptr[i] || s->ptr[i + 1] > s->entries))
                 status = cs_fail(CS_ERR_INPUT,
                                  "%s: member indptr.npy: item %lld is %lld, not in %lld..%lld",
                                  s->path, (long long)(first + i + 1), (long long)s->ptr[i + 1],
                                  (long long)s->ptr[i], (long long)s->entries);
-            }
         }
         status = status ? status : visit_rows(s, first, count);
         s->ptr[0] = s->ptr[count];
@@ -188,12 +180,8 @@ cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor)
     bool done = false;
     char *file = cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_has_suffix(file, ".npz")) {
-        status = stream_npz(file, visitor, &done);
-    }
-    if (status == CS_OK && !done) {
-        status = visit_whole(file, visitor);
-    }
+    if (status == CS_OK && cs_has_suffix(file, ".npz")) status = stream_npz(file, visitor, &done);
+    if (status == CS_OK && !done) status = visit_whole(file, visitor);
     cs_free(file);
     return status;
 }

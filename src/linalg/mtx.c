@@ -7,7 +7,7 @@
  * rounded to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix)
  * beside the result.
  */
-#include "linalg/mtx.h"
+#include "linalg/mtx_private.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,7 +40,7 @@ typedef struct {
 } reader;
 
 typedef struct {
-    int64_t n, room;
+    int64_t n, row_room, col_room, val_room;
     int64_t *row, *col;
     double *val;
 } triplets;
@@ -52,29 +52,12 @@ static void triplets_free(triplets *t)
     cs_free(t->val);
 }
 
-static cs_status grow(void *array_of_pointers, int64_t room)
-{
-    void **array = array_of_pointers;
-    void *p = cs_realloc(*array, room, 8);
-    if (!p) {
-        return CS_ERR_MEMORY;
-    }
-    *array = p;
-    return CS_OK;
-}
-
 static cs_status push(triplets *t, int64_t row, int64_t col, double val)
 {
-    if (t->n == t->room) {
-        int64_t room = t->room > 0 ? 2 * t->room : 1024;
-        cs_status status = grow(&t->row, room);
-        status = status ? status : grow(&t->col, room);
-        status = status ? status : grow(&t->val, room);
-        if (status != CS_OK) {
-            return status;
-        }
-        t->room = room;
-    }
+    cs_status status = cs_reserve(&t->row, &t->row_room, t->n + 1, sizeof *t->row);
+    if (status == CS_OK) status = cs_reserve(&t->col, &t->col_room, t->n + 1, sizeof *t->col);
+    if (status == CS_OK) status = cs_reserve(&t->val, &t->val_room, t->n + 1, sizeof *t->val);
+    if (status != CS_OK) return status;
     t->row[t->n] = row;
     t->col[t->n] = col;
     t->val[t->n++] = val;
@@ -137,9 +120,7 @@ static cs_status read_banner(const char *path, reader *r)
         return status ? status : cs_fail(CS_ERR_INPUT, "the file is empty");
     }
     status = cs_lfs_check(path, r->text, (int64_t)strlen(r->text));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int count = words_of(r->text, 5, word);
     if (count == 0 || strcasecmp(word[0], "%%MatrixMarket") != 0) {
         return cs_fail(CS_ERR_INPUT, "line 1: does not begin with %%%%MatrixMarket");
@@ -256,9 +237,7 @@ static cs_status parse_coordinate(reader *r, int64_t *row, int64_t *col, double 
     }
     cs_status status = parse_index(word[0], r->rows, "row", row);
     status = status ? status : parse_index(word[1], r->cols, "column", col);
-    if (status == CS_OK && want == 3) {
-        status = parse_value(r, word[2], val);
-    }
+    if (status == CS_OK && want == 3) status = parse_value(r, word[2], val);
     if (status == CS_OK && r->symmetry != GENERAL && *row < *col + (r->symmetry == SKEW)) {
         return cs_fail(CS_ERR_INPUT, "row %lld, column %lld is not in the %s lower triangle",
                        (long long)*row + 1, (long long)*col + 1,
@@ -299,13 +278,10 @@ static cs_status read_entries(reader *r, triplets *t)
         }
         if (status == CS_OK && val != 0) {
             status = push(t, row, col, val);
-            if (status == CS_OK && r->symmetry != GENERAL && row != col) {
+            if (status == CS_OK && r->symmetry != GENERAL && row != col)
                 status = push(t, col, row, r->symmetry == SKEW ? -val : val);
-            }
         }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     cs_status status = next_line(r);
     return status != CS_OK || r->end ? status
@@ -322,6 +298,7 @@ cs_status cs_mtx_read(const char *path, cs_csr *out)
     }
     cs_status status = read_banner(path, &r);
     status = status ? status : read_size(&r);
+    if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols);
     status = status ? status : read_entries(&r, &t);
     status = status ? status : cs_csr_from_triplets(r.rows, r.cols, t.n, t.row, t.col, t.val, out);
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
@@ -348,11 +325,9 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
 {
     cs_outfile file;
     cs_status status = cs_outfile_open(path, &file);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     integers = integers && cs_csr_is_integer(a);
-    locale_t before = cs_locale_enter();
+    void *before = cs_locale_enter();
     (void)fprintf(file.stream, "%%%%MatrixMarket matrix coordinate %s general\n%lld %lld %lld\n",
                   integers ? "integer" : "real", (long long)a->rows, (long long)a->cols,
                   (long long)cs_csr_nnz(a));

@@ -50,9 +50,7 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
             panel[k * CS_TILE + i] = x[k];
             square += x[k] * x[k];
         }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         s->square[row] = square;
     }
     return CS_OK;
@@ -152,18 +150,14 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double
                   .scratch = ((2 * d > tile ? 2 * d : tile) + 7) / 8 * 8,
                   .first = first,
                   .second = second};
-    s.packed = cs_tile_alloc(s.panels * CS_TILE, d * (int64_t)sizeof *s.packed);
+    s.packed = cs_alloc_aligned(s.panels * CS_TILE, d * (int64_t)sizeof *s.packed);
     s.square = cs_calloc(s.panels * CS_TILE, sizeof *s.square);
-    s.tiles = cs_tile_alloc(threads, s.scratch * (int64_t)sizeof *s.tiles);
+    s.tiles = cs_alloc_aligned(threads, s.scratch * (int64_t)sizeof *s.tiles);
     cs_status status = s.packed && s.square && s.tiles ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_parallel(s.panels, threads, pack_rows, &s);
-    }
-    if (status == CS_OK) {
-        status = cs_parallel(s.panels, threads, search_panel, &s);
-    }
-    cs_tile_free(s.packed);
-    cs_tile_free(s.tiles);
+    if (status == CS_OK) status = cs_parallel(s.panels, threads, pack_rows, &s);
+    if (status == CS_OK) status = cs_parallel(s.panels, threads, search_panel, &s);
+    cs_free_aligned(s.packed);
+    cs_free_aligned(s.tiles);
     cs_free(s.square);
     return status;
 }

@@ -1,6 +1,7 @@
-/* The vectors of a block solver, wherever they live: a linear operator A (rows x cols, rows >=
- * cols) with what can be done to panels of `block` columns of its two sides. A solver written over
- * these operations runs on any memory that offers them; small matrices stay with the caller.
+/* The vectors of a block solver, wherever they live: a linear operator A
+ * (rows x cols, rows >= cols) with what can be done to panels of `block` columns of its two sides.
+ * A solver written over these operations runs on any memory that offers them; small matrices stay
+ * with the caller.
  *
  *   left  side: vectors of `rows` entries        right side: vectors of `cols` entries
  *

@@ -44,27 +44,6 @@ typedef struct {
     double *room;  /* of the normal product, made when first used */
 } memory;
 
-int cs_space_kernels_all(const cs_space_kernels *out[3])
-{
-    int count = 0;
-    out[count++] = &cs_space_base;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        out[count++] = &cs_space_avx2;
-    }
-    if (__builtin_cpu_supports("avx512f")) {
-        out[count++] = &cs_space_avx512;
-    }
-#endif
-    return count;
-}
-
-const cs_space_kernels *cs_space_kernels_here(void)
-{
-    const cs_space_kernels *all[3];
-    return all[cs_space_kernels_all(all) - 1];
-}
-
 static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 {
     int64_t rows = side == CS_LEFT ? s->rows : s->cols;
@@ -83,7 +62,7 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 static void destroy(cs_panel *panel)
 {
     if (panel) {
-        cs_csr_panel_free(panel->data);
+        cs_free_aligned(panel->data);
         cs_free(panel);
     }
 }
@@ -219,8 +198,8 @@ static cs_status combine_run(void *ctx, int64_t item, int worker)
         int64_t q = 0;
         do { /* once without panels: W may have to be cleared */
             int64_t p = j->p - q < TOGETHER ? j->p - q : TOGETHER;
-            j->kernels->combine(rows, i, p, j->panels + q, j->c + q * B * B, (int64_t)B * B,
-                                q > 0 || j->keep, j->to + i * B);
+            j->kernels->combine(rows, i, p, j->panels + q, j->c + q * B * B, q > 0 || j->keep,
+                                j->to + i * B);
             q += TOGETHER;
         } while (q < j->p);
     }
@@ -254,8 +233,8 @@ static cs_status rotate_run(void *ctx, int64_t item, int worker)
         for (int64_t l = 0; l < j->p; l += TOGETHER) {
             int64_t p = j->p - l < TOGETHER ? j->p - l : TOGETHER;
             for (int64_t o = 0; o < j->q; ++o) {
-                j->kernels->combine(rows, i, p, j->panels + l, j->c + (o * j->p + l) * B * B,
-                                    (int64_t)B * B, l > 0, room + o * ROTATED_ROWS * B);
+                j->kernels->combine(rows, i, p, j->panels + l, j->c + (o * j->p + l) * B * B, l > 0,
+                                    room + o * ROTATED_ROWS * B);
             }
         }
         for (int64_t o = 0; o < j->q; ++o) {
@@ -353,42 +332,38 @@ static cs_status apply_panel(cs_space *s, const cs_panel *x, cs_panel *y)
 {
     memory *m = s->ctx;
     bool transposed = x->side == CS_LEFT;
-    cs_status (*panel)(void *, const double *, double *) = transposed ? m->a->panel_t : m->a->panel;
-    if (panel) {
-        return panel(m->a->ctx, x->data, y->data);
+    if (m->a->panel) {
+        return cs_linop_panel(m->a, transposed, x->data, y->data);
     }
     cs_dense *in = transposed ? &m->x : &m->y, *out = transposed ? &m->y : &m->x;
     cs_status status = m->x.data ? CS_OK : cs_dense_init(&m->x, s->rows, B);
     status = status || m->y.data ? status : cs_dense_init(&m->y, s->cols, B);
     status = status ? status : get_columns(s, x, B, 0, in);
-    status = status ? status : (transposed ? m->a->apply_t : m->a->apply)(m->a->ctx, in, out);
+    status = status ? status : cs_linop_apply(m->a, transposed, in, out);
     return status ? status : put_columns(s, out, 0, B, y);
 }
 
 static cs_status apply_normal(cs_space *s, const cs_panel *x, cs_panel *half, cs_panel *y)
 {
     memory *m = s->ctx;
-    const cs_normal_product *n = &m->a->normal;
-    if (!n->apply) {
+    const int64_t room = m->a->normal ? m->a->room : -1;
+    if (room < 0) {
         cs_status status = apply_panel(s, x, half);
         return status ? status : apply_panel(s, half, y);
     }
-    if (!m->room && n->room > 0) {
-        m->room = cs_csr_panel_alloc((n->room + B - 1) / B);
-        if (!m->room) {
-            return CS_ERR_MEMORY;
-        }
+    if (!m->room && room > 0) {
+        m->room = cs_csr_panel_alloc((room + B - 1) / B);
+        if (!m->room) return CS_ERR_MEMORY;
     }
-    return n->apply(m->a->ctx, x->data, y->data, m->room);
+    return cs_linop_normal(m->a, x->data, y->data, m->room);
 }
 
 cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
 {
     memory *m = cs_calloc(1, sizeof *m);
-    if (!m) {
-        return CS_ERR_MEMORY;
-    }
-    *m = (memory){.a = a, .threads = threads, .kernels = cs_space_kernels_here()};
+    if (!m) return CS_ERR_MEMORY;
+    const cs_space_kernels *const sets[] = CS_SIMD_TABLES(cs_space_kernels);
+    *m = (memory){.a = a, .threads = threads, .kernels = sets[cs_simd_sets() - 1]};
     *out = (cs_space){.rows = a->rows,
                       .cols = a->cols,
                       .block = B,
@@ -412,7 +387,7 @@ void cs_space_cpu_free(cs_space *space)
     if (m) {
         cs_dense_free(&m->x);
         cs_dense_free(&m->y);
-        cs_csr_panel_free(m->room);
+        cs_free_aligned(m->room);
         cs_free(m);
     }
     *space = (cs_space){0};

@@ -1,4 +1,4 @@
-/* The kernels of the space in memory, one text for several instruction sets (space_*.c). Panels are
+/* The kernels of the space in memory, one text for several instruction sets (space_kernels.c). Panels are
  * rows of CS_PANEL doubles aligned to a cache line; numbers of rows are multiples of CS_PANEL.
  */
 #ifndef CS_LINALG_SPACE_PRIVATE_H
@@ -7,24 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/simd.h"
+
 typedef struct {
     const char *name; /* "avx512", "avx2", "base" */
 
     /* h[l * 8 + j] += sum_i p[i * 8 + l] w[i * 8 + j], i in order. */
     void (*gram)(int64_t rows, const double *p, const double *w, double *h);
 
-    /* to[i * 8 + j] = keep to[..] + sum_q sum_l panels[q][(first + i) * 8 + l] c[q * stride + l * 8
-     * + j], in the order of q and l. */
+    /* to[i * 8 + j] = keep to[..] + sum_q sum_l panels[q][(first + i) * 8 + l] c[q * 64 + l * 8 + j], in the order of q and l. */
     void (*combine)(int64_t rows, int64_t first, int64_t p, double *const *panels, const double *c,
-                    int64_t stride, bool keep, double *to);
+                    bool keep, double *to);
 } cs_space_kernels;
 
-/* The best that this processor has. */
-const cs_space_kernels *cs_space_kernels_here(void);
-
-/* All that it has, the plainest first: for the tests. */
-int cs_space_kernels_all(const cs_space_kernels *out[3]);
-
-extern const cs_space_kernels cs_space_base, cs_space_avx2, cs_space_avx512;
+CS_SIMD_DECLARE(cs_space_kernels, cs_space_kernels);
 
 #endif

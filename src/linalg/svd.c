@@ -81,7 +81,7 @@ cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
     cs_status status = sigma ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_orthonormalise(v);
     status = status ? status : cs_dense_init(&w, b->rows, p);
-    status = status ? status : b->apply(b->ctx, v, &w);
+    status = status ? status : cs_linop_apply(b, false, v, &w);
     status = status ? status : cs_dense_init(&u, b->rows, p);
     status = status ? status : cs_dense_init(&qt, p, p);
     status = status ? status : cs_dense_svd(&w, sigma, &u, &qt);
@@ -118,16 +118,12 @@ static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, co
     cs_dense product;
     int rows;
     cs_status status = cs_blas_int(a->rows, "number of rows", &rows);
-    if (status == CS_OK) {
-        status = cs_dense_init(&product, a->rows, block);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = cs_dense_init(&product, a->rows, block);
+    if (status != CS_OK) return status;
     for (int64_t first = 0; first < k && status == CS_OK; first += block) {
         product.cols = k - first < block ? k - first : block;
         cs_dense xs = columns_of(x, first, product.cols);
-        status = a->apply(a->ctx, &xs, &product);
+        status = cs_linop_apply(a, false, &xs, &product);
         for (int64_t j = 0; j < product.cols && status == CS_OK; ++j) {
             double *column = product.data + j * product.ld;
             cblas_daxpy(rows, -sigma[first + j], y->data + (first + j) * y->ld, 1, column, 1);
@@ -225,9 +221,7 @@ static cs_status finish(const cs_linop *a, const cs_svd_options *o, cs_svd *svd)
         return CS_OK;
     }
     svd->residual = cs_alloc(svd->k, sizeof *svd->residual);
-    if (!svd->residual) {
-        return CS_ERR_MEMORY;
-    }
+    if (!svd->residual) return CS_ERR_MEMORY;
     cs_status status = cs_svd_residuals(a, svd->k, svd->sigma, &svd->u, &svd->v, svd->residual);
     svd->applications += 2 * svd->k;
     double tol = o->tol > 0 ? o->tol : 1e-12;

@@ -4,31 +4,31 @@
  *   A v_j = sigma_j u_j,  A^T u_j = sigma_j v_j,
  *   residual_j = max(||A v_j - sigma_j u_j||_2, ||A^T u_j - sigma_j v_j||_2)
  *
- * lapack  dense gesdd, every singular value, floor max(m, n) eps sigma_1; the Gram matrix of the
- *         smaller side when the dense copy is above the limit and that side at most 4,000, floor
- *         sqrt(max(m, n) eps) sigma_1
- * arpack  ARPACK-NG dsaupd on B^T B of the smaller side, then a probe for missed copies of multiple
- *         values; floor sqrt(max(m, n) eps) sigma_1. ARPACK keeps global state: one caller at a
- *         time (a lock inside). k < min(m, n).
- * block   own block Lanczos on B^T B of the smaller side, with fresh random blocks while copies may
- *         be missing (svd_block.c); floor sqrt(max(m, n) eps) sigma_1, but when a wanted value is
- *         below 1e-6, 4 eps / tol or twice the floor (of sigma_1): block Golub-Kahan on B, floor
- *         max(m, n) eps sigma_1. The seed fixes the bits, whatever the threads. Interrupted, it
- *         gives the triplets that have converged.
+ * lapack    dense gesdd, every singular value, floor max(m, n) eps sigma_1; the Gram matrix of the
+ *           smaller side when the dense copy is above the limit and that side at most 4,000, floor
+ *           sqrt(max(m, n) eps) sigma_1
+ * arpack    ARPACK-NG dsaupd on B^T B of the smaller side, then a probe for missed copies of
+ *           multiple values; floor sqrt(max(m, n) eps) sigma_1. ARPACK keeps global state: one
+ *           caller at a time (a lock inside). k < min(m, n).
+ * block     own block Lanczos on B^T B of the smaller side, with fresh random blocks while copies
+ *           may be missing (svd_block.c); floor sqrt(max(m, n) eps) sigma_1, but when a wanted
+ *           value is below 1e-6, 4 eps / tol or twice the floor (of sigma_1): block Golub-Kahan on
+ *           B, floor max(m, n) eps sigma_1. The seed fixes the bits, whatever the threads.
+ *           Interrupted, it gives the triplets that have converged.
  * cusolver  on a GPU: dense Xgesvd, or the Gram matrix where that does not fit into its memory
- *         (svd_gpu.c); floors as lapack's. auto, block and cusolver are what a GPU can do.
- * auto    lapack (on a GPU: cusolver) when the copy is allowed and m n min(m, n) <= 4e9 or k >
- * min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed, min(m, n) <= 4,000 and k >
- * min(m, n) / 4; otherwise block
+ *           (svd_gpu.c); floors as lapack's. auto, block and cusolver are what a GPU can do.
+ * auto      lapack (on a GPU: cusolver) when the copy is allowed and m n min(m, n) <= 4e9 or
+ *           k > min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed,
+ *           min(m, n) <= 4,000 and k > min(m, n) / 4; otherwise block
  */
 #ifndef CS_LINALG_SVD_H
 #define CS_LINALG_SVD_H
 
 #include <stdint.h>
 
-#include "base/comm.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "dist/comm.h"
 #include "linalg/dense.h"
 #include "linalg/linop.h"
 
@@ -54,8 +54,8 @@ typedef struct {
     int64_t dense_limit;    /* most elements of a dense copy; 0: 2^27 (1 GiB) or a quarter of free
                                memory */
     const cs_progress *progress;
-    bool unchecked; /* the caller takes the residuals, through an operator of its own, and judges
-                       them: residual stays NULL */
+    bool unchecked; /* the caller takes the residuals, through an operator of its own, and their
+                       verdict: residual stays NULL */
 
     /* block only */
     int threads;        /* 0: cs_threads(); bits do not depend on it */
@@ -116,7 +116,7 @@ cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *optio
 cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, uint64_t seed,
                              double *value, double *failure) CS_MUST_CHECK;
 
-/* What the probe tells apart: a missed value from the largest one seen. */
+/* What the probe distinguishes: a missed value from the largest one seen. */
 #define CS_PROBE_RATIO 1.01
 
 /* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)

@@ -14,8 +14,8 @@
  * Over a group of processes (options->comm) the vectors are in parts, PARPACK takes ARPACK's place,
  * and inner products are summed over the ranks; the left vectors are then A v / sigma.
  *
- * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about eps sigma_1^2 /
- * sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
+ * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about
+ * eps sigma_1^2 / sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
  *
  * Limits: ARPACK keeps its state in static variables, hence the lock; when its Krylov space ends
  * early (invariant subspace) it draws fresh vectors from a generator of its own that goes on from
@@ -109,10 +109,10 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
     memcpy(w->inside.data, x, (size_t)w->n * sizeof *x);
     cs_status status = cs_interrupt_check();
     status = status ? status : project(w, w->inside.data);
-    status = status ? status : w->b->apply(w->b->ctx, &w->inside, &w->half);
+    status = status ? status : cs_linop_apply(w->b, false, &w->inside, &w->half);
     if (status == CS_OK) {
         cblas_dscal(w->rows, 1 / w->scale, w->half.data, 1);
-        status = w->b->apply_t(w->b->ctx, &w->half, &out);
+        status = cs_linop_apply(w->b, true, &w->half, &out);
     }
     if (status == CS_OK) {
         cblas_dscal(w->n, 1 / w->scale, y, 1);
@@ -139,15 +139,13 @@ static cs_status estimate_scale(normal *w)
 {
     cs_dense x;
     cs_status status = cs_dense_init(&x, w->n, 1);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     double norm = 0, largest = 0;
     status = start_vector(w, 0, x.data);
     status = status ? status : norm_of(w, w->n, x.data, &norm);
     for (int step = 0; step < NORM_STEPS && status == CS_OK && norm > 0; ++step) {
         cblas_dscal(w->n, 1 / norm, x.data, 1);
-        status = w->b->apply(w->b->ctx, &x, &w->half);
+        status = cs_linop_apply(w->b, false, &x, &w->half);
         status = status ? status : norm_of(w, w->rows, w->half.data, &norm);
         if (status != CS_OK || !isfinite(norm) || norm == 0) {
             largest = isfinite(norm) ? largest : norm;
@@ -155,7 +153,7 @@ static cs_status estimate_scale(normal *w)
         }
         largest = fmax(largest, norm);
         cblas_dscal(w->rows, 1 / norm, w->half.data, 1);
-        status = w->b->apply_t(w->b->ctx, &w->half, &x);
+        status = cs_linop_apply(w->b, true, &w->half, &x);
         status = status ? status : norm_of(w, w->n, x.data, &norm);
         largest = isfinite(norm) ? fmax(largest, norm) : norm;
         w->applications += 2;
@@ -199,9 +197,7 @@ static cs_status arrays_init(arrays *r, const normal *w, int64_t nev, double tol
     r->iparam[6] = 1; /* ordinary eigenproblem */
     cs_status status = cs_blas_int(iterations, "iteration limit", &r->iparam[2]);
     status = status ? status : cs_blas_int(ncv * (ncv + 8), "ARPACK workspace", &r->lworkl);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     r->select = cs_calloc(ncv, sizeof *r->select);
     r->resid = cs_calloc(n, sizeof *r->resid);
     r->v = cs_calloc(n * ncv, sizeof *r->v);
@@ -249,9 +245,7 @@ static cs_status iterate(normal *w, arrays *r, eigenpairs *e, int *found)
             status = normal_apply(w, r->workd + r->ipntr[0] - 1, r->workd + r->ipntr[1] - 1);
         }
     } while (status == CS_OK && (ido == 1 || ido == -1));
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     w->iterations += r->iparam[2];
     /* 1: iteration limit; 3: no shifts could be applied. Both leave what has converged. */
     if (info < 0 || info == 2 || info > 3) {
@@ -371,9 +365,7 @@ static cs_status complete_copies(normal *w, eigenpairs *all, double tol, int64_t
     bool missed = true;
     cs_status status = CS_OK;
     w->coefficient = cs_alloc(k, sizeof *w->coefficient);
-    if (!w->coefficient) {
-        return CS_ERR_MEMORY;
-    }
+    if (!w->coefficient) return CS_ERR_MEMORY;
     while (status == CS_OK && all->complete && rounds <= k) {
         eigenpairs more = {0};
         w->known = &all->vector;
@@ -408,7 +400,7 @@ static cs_status left_vectors(const normal *w, eigenpairs *all, cs_svd *svd)
         cs_dense v = {w->n, 1, w->n, svd->v.data + j * svd->v.ld};
         cs_dense u = {w->rows, 1, w->rows, svd->u.data + j * svd->u.ld};
         memcpy(v.data, all->vector.data + at * all->vector.ld, (size_t)w->n * sizeof(double));
-        status = w->b->apply(w->b->ctx, &v, &u);
+        status = cs_linop_apply(w->b, false, &v, &u);
         status = status ? status : norm_of(w, w->rows, u.data, &sigma[j]);
         if (status == CS_OK && sigma[j] > 0) {
             cblas_dscal(w->rows, 1 / sigma[j], u.data, 1);
@@ -438,10 +430,9 @@ static cs_status solve(normal *w, cs_svd *svd)
         all.complete = true; /* B is zero: no value above the floor */
     }
     svd->converged = all.complete;
-    if (status == CS_OK && all.count > 0) {
+    if (status == CS_OK && all.count > 0)
         status =
             w->comm ? left_vectors(w, &all, svd) : cs_svd_ritz(w->b, &all.vector, all.count, svd);
-    }
     if (status == CS_OK && all.count > 0) {
         svd->floor = sqrt((double)w->all_rows * DBL_EPSILON) * svd->sigma[0];
     }
@@ -470,13 +461,12 @@ cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd
     normal w = {.b = &b, .options = options};
     cs_svd svd = {.solver = CS_SOLVER_ARPACK};
     cs_status status = take_sizes(&w, options->comm);
-    if (status == CS_OK && options->k >= w.all_cols) {
+    if (status == CS_OK && options->k >= w.all_cols)
         status = cs_fail(CS_ERR_USAGE,
                          "ARPACK finds fewer than min(rows, cols) = %lld triplets, %lld are "
                          "wanted: use the solver %s",
                          (long long)w.all_cols, (long long)options->k,
                          options->comm ? "block" : "lapack");
-    }
     status = status ? status : solve(&w, &svd);
     cs_dense_free(&w.half);
     cs_dense_free(&w.inside);

@@ -52,6 +52,15 @@ enum {
 static const double MISSED = 1e-8;  /* relative excess that proves a missed copy */
 static const double CLUSTER = 1e-6; /* values this near may be copies */
 
+/* Why a search ended. */
+typedef enum {
+    GOES_ON,
+    SETTLED,  /* with all that was wanted, or all that there is */
+    TOO_DEEP, /* settled, but with values that are not for the Gram form */
+    STOPPED_BY_LIMIT,
+    STOPPED_BY_INTERRUPT
+} stop_reason;
+
 typedef struct {
     cs_space *space;
     const cs_svd_options *options;
@@ -72,7 +81,7 @@ typedef struct {
     bool verifying;      /* a fresh block looks for what was missed */
     int64_t since_fresh; /* its steps */
     double *known;       /* k values, as they were before; 0 where there was none */
-    bool done, deep, interrupted;
+    stop_reason stop;
 } search;
 
 /* Values below this part of sigma_1 are not for the Gram form. */
@@ -99,9 +108,7 @@ static cs_status find_ritz(search *s)
     s->count = 0;
     cs_status status =
         s->k.v.panels > s->locked ? cs_krylov_ritz(&s->k, s->locked, &s->ritz) : CS_OK;
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     for (int64_t j = 0; j < s->locked * B + s->ritz.count; ++j) {
         int64_t ritz = j - s->locked * B, at = s->count++;
         double value = ritz < 0 ? locked_value(s, j) : s->ritz.value[ritz];
@@ -181,9 +188,7 @@ static cs_status keep_first(search *s, int64_t n, bool all, int64_t *converged)
     cs_status status = s->k.v.panels == s->locked
                            ? CS_OK
                            : cs_krylov_keep(&s->k, &s->ritz, s->locked, count, s->which);
-    if (status != CS_OK || kept == s->locked * B) {
-        return status;
-    }
+    if (status != CS_OK || kept == s->locked * B) return status;
     s->locked = 0; /* some go: all are Ritz vectors by now, so that this only sorts them */
     status = find_ritz(s);
     for (int64_t j = 0; status == CS_OK && j < kept + count; ++j) {
@@ -291,9 +296,7 @@ static cs_status take_copies(search *s, int64_t converged, bool *taken)
     cs_status status = keep_first(s, n, true, &all);
     s->locked = all / B;
     memset(s->k.r, 0, sizeof s->k.r); /* of what was dropped */
-    if (status == CS_OK && !s->k.bidiagonal && below > 0) {
-        status = sweep(s, value, below, first);
-    }
+    if (status == CS_OK && !s->k.bidiagonal && below > 0) status = sweep(s, value, below, first);
     status = status ? status : find_ritz(s);
     return status ? status : send_fresh(s, s->count);
 }
@@ -334,9 +337,10 @@ static cs_status settled(search *s, int64_t n)
 {
     bool ended = s->k.next_active == 0;
     bool enough = ended || s->since_fresh >= cs_probe_steps(s->space->cols);
-    s->done = exhausted(s) || (!s->verifying && !ended && !suspicious(s, n)) ||
-              (s->verifying && !found_more(s, n) && enough);
-    if (!s->done && (!s->verifying || found_more(s, n))) {
+    bool more = s->verifying && found_more(s, n);
+    if (exhausted(s) || (s->verifying ? !more && enough : !ended && !suspicious(s, n))) {
+        s->stop = SETTLED;
+    } else if (!s->verifying || more) {
         return verify(s, n);
     }
     s->next_look = s->k.v.panels + 4; /* of a fresh block that goes on */
@@ -359,9 +363,7 @@ static cs_status look(search *s)
 {
     int64_t k = s->options->k, panels = s->k.v.panels;
     cs_status status = find_ritz(s);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t n = k < s->count ? k : s->count, converged = 0;
     double worst = 0;
     bool below = false, taken = false;
@@ -376,15 +378,13 @@ static cs_status look(search *s)
     bool ended = s->k.next_active == 0;
     if (worst <= 1 && (n == k || ended)) {
         status = settled(s, n);
-        s->deep = s->done && below; /* for the other process */
-        if (status != CS_OK || s->done || s->k.v.panels < s->capacity) {
-            return status;
+        if (s->stop == SETTLED && below) {
+            s->stop = TOO_DEEP;
         }
+        if (status != CS_OK || s->stop != GOES_ON || s->k.v.panels < s->capacity) return status;
     }
     status = worst <= 1 ? CS_OK : take_copies(s, converged, &taken);
-    if (status != CS_OK || taken) {
-        return status;
-    }
+    if (status != CS_OK || taken) return status;
     if (panels >= s->capacity) {
         return restart(s);
     }
@@ -403,9 +403,9 @@ static cs_status run(search *s)
     bool zero = false;
     cs_status status = cs_krylov_first(&s->k, s->options->start);
     status = status ? status : cs_krylov_find_scale(&s->k, &zero);
-    s->done = zero;
+    s->stop = zero ? SETTLED : GOES_ON;
     s->next_look = k / B + 3 < FIRST_LOOK ? k / B + 3 : FIRST_LOOK;
-    while (status == CS_OK && !s->done && s->steps < s->most_steps) {
+    while (status == CS_OK && s->stop == GOES_ON && s->steps < s->most_steps) {
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_step(&s->k);
         if (status != CS_OK) {
@@ -421,9 +421,10 @@ static cs_status run(search *s)
     }
     if (status == CS_ERR_INTERRUPT && !s->space->held) {
         cs_reason_clear();
-        s->interrupted = true;
-        status = CS_OK;
+        s->stop = STOPPED_BY_INTERRUPT;
+        return CS_OK;
     }
+    s->stop = s->stop == GOES_ON ? STOPPED_BY_LIMIT : s->stop;
     return status;
 }
 
@@ -472,7 +473,7 @@ static cs_status keep_wanted(search *s, double floor, int64_t *n)
     cs_krylov *k = &s->k;
     bool sorted = s->locked == 0 || !k->bidiagonal;
     int64_t most = 0, converged = 0;
-    cs_status status = s->done ? CS_OK : find_ritz(s); /* the last look was earlier */
+    cs_status status = s->stop == SETTLED ? CS_OK : find_ritz(s); /* the last look was earlier */
     while (status == CS_OK && most < s->options->k && most < s->count &&
            s->value[most] > floor * s->value[0]) {
         ++most;
@@ -517,21 +518,19 @@ static cs_status collect(search *s, cs_svd *svd)
 }
 
 static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidiagonal, cs_svd *svd,
-                            bool *deep)
+                            stop_reason *stop)
 {
     search s = {0};
     cs_status status = search_open(space, o, bidiagonal, &s);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = run(&s);
-    *deep = status == CS_OK && s.deep;
-    if (status == CS_OK && !*deep) {
+    *stop = s.stop;
+    if (status == CS_OK && s.stop != TOO_DEEP) {
         cs_interrupt_hold(true); /* what is known by now is brought home */
         status = collect(&s, svd);
         cs_interrupt_hold(false);
-        svd->converged = s.done;
-        svd->interrupted = s.interrupted;
+        svd->converged = s.stop == SETTLED;
+        svd->interrupted = s.stop == STOPPED_BY_INTERRUPT;
     }
     svd->iterations += s.steps;
     svd->applications += s.k.applications;
@@ -541,14 +540,12 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
 
 cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_svd *out)
 {
-    bool deep = false;
+    stop_reason stop = GOES_ON;
     cs_svd svd = {.solver = CS_SOLVER_BLOCK};
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1); /* small matrices, whose bits must not depend on it */
-    cs_status status = by_process(space, options, false, &svd, &deep);
-    if (status == CS_OK && deep) {
-        status = by_process(space, options, true, &svd, &deep);
-    }
+    cs_status status = by_process(space, options, false, &svd, &stop);
+    if (status == CS_OK && stop == TOO_DEEP) status = by_process(space, options, true, &svd, &stop);
     openblas_set_num_threads(threads);
     return cs_svd_hand_over(status, false, &svd, out);
 }

@@ -220,9 +220,8 @@ cs_status cs_basis_orthonormalise(const cs_basis *b, double noise, cs_panel *w, 
         r[j] = 0;
     }
     cs_free(h);
-    if (status == CS_OK && !done) {
+    if (status == CS_OK && !done)
         status = cs_fail(CS_ERR_CONVERGE, "a block of vectors could not be made orthonormal");
-    }
     return status;
 }
 

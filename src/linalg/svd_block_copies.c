@@ -181,9 +181,7 @@ cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found
     status =
         status ? status : cs_basis_random(&k->v, k->seed, k->blocks, B, panel[0], k->h, &active);
     k->blocks += 1;
-    if (status == CS_OK && active == B) {
-        status = purify(k, c, panel, value, found);
-    }
+    if (status == CS_OK && active == B) status = purify(k, c, panel, value, found);
     status = status || *found == 0 ? status : shorten(k, *found, &panel[0]);
     if (status == CS_OK && *found > 0) {
         cs_krylov_lock(k, &panel[0], *found, value);

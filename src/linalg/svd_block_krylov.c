@@ -171,9 +171,7 @@ cs_status cs_krylov_step(cs_krylov *k)
     } else {
         status = status ? status : cs_krylov_apply_normal(k, k->next, w);
     }
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     cs_basis_append(&k->v, &k->next, k->next_active);
     status = cs_basis_project(&k->v,
                               k->bidiagonal           ? at
@@ -228,13 +226,14 @@ static int64_t *places(const cs_basis *b, int64_t first, int64_t *count)
 }
 
 /* to(place[i], j) = from(i, column j). */
-static cs_status spread(const double *from, int64_t ld, bool transposed, int64_t rows,
-                        const int64_t *place, int64_t count, int64_t panels, cs_dense *to)
+static cs_status spread(const cs_dense *from, bool transposed, const int64_t *place, int64_t count,
+                        int64_t panels, cs_dense *to)
 {
     cs_status status = cs_dense_init(to, panels * B, count);
     for (int64_t j = 0; status == CS_OK && j < count; ++j) {
-        for (int64_t i = 0; i < rows; ++i) {
-            to->data[place[i] + j * to->ld] = transposed ? from[j + i * ld] : from[i + j * ld];
+        for (int64_t i = 0, n = transposed ? from->cols : from->rows; i < n; ++i) {
+            to->data[place[i] + j * to->ld] =
+                from->data[transposed ? j + i * from->ld : i + j * from->ld];
         }
     }
     return status;
@@ -278,7 +277,7 @@ static cs_status ritz_symmetric(const cs_krylov *k, const int64_t *place, int64_
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         out->value[j] = sqrt(fmax(out->value[j], 0));
     }
-    status = status ? status : spread(t.data, t.ld, false, n, place, n, k->v.panels, &out->y);
+    status = status ? status : spread(&t, false, place, n, k->v.panels, &out->y);
     cs_dense_free(&t);
     return status;
 }
@@ -297,8 +296,8 @@ static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64
         }
     }
     status = status ? status : cs_dense_svd(&a, out->value, &x, &yt);
-    status = status ? status : spread(x.data, x.ld, false, m, row, p, k->u.panels, &out->x);
-    status = status ? status : spread(yt.data, yt.ld, true, n, place, p, k->v.panels, &out->y);
+    status = status ? status : spread(&x, false, row, p, k->u.panels, &out->x);
+    status = status ? status : spread(&yt, true, place, p, k->v.panels, &out->y);
     out->count = p;
     cs_dense_free(&a);
     cs_dense_free(&x);
@@ -317,10 +316,9 @@ cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
     ritz.count = n;
     bool made = place && (row || !k->bidiagonal) && ritz.value && ritz.estimate;
     cs_status status = made ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = k->bidiagonal ? ritz_bidiagonal(k, place, n, row, m, &ritz)
                                : ritz_symmetric(k, place, n, &ritz);
-    }
     for (int64_t j = 0; status == CS_OK && j < ritz.count; ++j) {
         ritz.estimate[j] = estimate_of(k, k->bidiagonal ? &ritz.x : &ritz.y, j);
     }
@@ -362,9 +360,7 @@ cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t first, int64
                          const int64_t *which)
 {
     cs_status status = turn_basis(&k->v, &ritz->y, first, count, which);
-    if (status == CS_OK && k->bidiagonal) {
-        status = turn_basis(&k->u, &ritz->x, first, count, which);
-    }
+    if (status == CS_OK && k->bidiagonal) status = turn_basis(&k->u, &ritz->x, first, count, which);
     if (status == CS_OK) {
         int64_t from = first * B, ld = k->ld;
         for (int64_t j = 0; j < ld; ++j) { /* what is before `first` stays diagonal */

@@ -52,8 +52,10 @@ cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, 
                           cs_panel *w, double *h, int *active) CS_MUST_CHECK;
 
 /* Lanczos on A^T A (or, bidiagonal, Golub and Kahan's process on A) with full orthogonalisation:
+ *
  *   A^T A V = V M + W r E^T              M = V^T A^T A V
  *   A V = U M,  A^T U = V M^T + W r E^T  M = U^T A V        (bidiagonal; upper by panels)
+ *
  * E picks the columns of the last panel. All of M is computed, so that any orthonormal columns may
  * be put into V. */
 typedef struct {
@@ -85,7 +87,7 @@ cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_
 cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
 
 /* Panels of the basis, within the memory allowed (options): for 6 k columns, or k and a fresh
- * block's run. CS_ERR_MEMORY tells what the least would take. */
+ * block's run. CS_ERR_MEMORY says how much the least would take. */
 cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
                              int64_t *capacity) CS_MUST_CHECK;
 
@@ -115,7 +117,7 @@ typedef struct {
     double largest;            /* of what is in the basis */
     double width;              /* copies are above value (1 - width) */
     double bound;              /* on the residual of A^T A */
-    double gain;               /* by which the copies must stand above the rest; adapted */
+    double gain;               /* by which the copies must exceed the rest; adapted */
     int64_t most_degree;       /* of a filter that pays */
     int64_t steps, most_steps; /* products with A^T A, in panels */
 } cs_copies;

@@ -11,11 +11,11 @@
  *
  * Take p(t) = T_{2q-1}(y) / y with y^2 = 1 - t / c, T the Chebyshev polynomial (odd, so p is a
  * polynomial in y^2). On [0, c]: (c - t) p^2 = c T^2 <= c. At L, y is imaginary: (L - c) p^2 = c
- * sinh^2((2q - 1) atanh(sqrt(eps))) = c M^2. Hence |g|^2 M^2 <= |x_rest|^2, and |g|^2 / (|g|^2 +
- * |x_rest|^2) has the distribution Beta(b / 2, (n - 1) / 2): the probability is at most that of a
- * value below 1 / (1 + M^2), and that at most y^a / (a B(a, d)), y = 1 / (1 + M^2), a = b / 2, d =
- * (n - 1) / 2, where d >= 1. For b = 1 this is the bound of Kuczynski & Wozniakowski (SIAM J.
- * Matrix Anal. Appl. 13, 1992, Theorem 4.2) with smaller constants.
+ * sinh^2((2q - 1) atanh(sqrt(eps))) = c M^2. Hence |g|^2 M^2 <= |x_rest|^2, and
+ * |g|^2 / (|g|^2 + |x_rest|^2) has the distribution Beta(b / 2, (n - 1) / 2): the probability is at
+ * most that of a value below 1 / (1 + M^2), and that at most y^a / (a B(a, d)), y = 1 / (1 + M^2),
+ * a = b / 2, d = (n - 1) / 2, where d >= 1. For b = 1 this is the bound of Kuczynski & Wozniakowski
+ * (SIAM J. Matrix Anal. Appl. 13, 1992, Theorem 4.2) with smaller constants.
  *
  * Stopping early. Where only values above 1.01 x matter for a known x, L >= (1.01 x)^2, and at each
  * step q the largest Ritz value c itself gives M_q = sinh((2q - 1) atanh(sqrt(1 - c / (1.01 x)^2)))
@@ -129,9 +129,7 @@ static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, 
         cs_ritz_free(ritz);
         status = cs_krylov_ritz(k, locked, ritz);
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     *out = (cs_probe){.value = ritz->value ? ritz->value[0] : 0};
     out->reach = out->value;
     if (k->next_active > 0) {

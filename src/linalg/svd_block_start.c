@@ -79,9 +79,7 @@ cs_status cs_krylov_find_scale(cs_krylov *k, bool *zero)
 cs_status cs_krylov_first(cs_krylov *k, const cs_dense *guess)
 {
     cs_status status = cs_krylov_fresh(k);
-    if (status != CS_OK || !guess) {
-        return status;
-    }
+    if (status != CS_OK || !guess) return status;
     double r[CS_SQUARE], c[CS_SQUARE], identity[CS_SQUARE] = {0}, g[CS_SQUARE];
     cs_panel *part = NULL;
     double norm = 0;

@@ -8,8 +8,8 @@
  * the CPU, as in svd_lapack.c and with its floor, sqrt(max(m, n) eps) sigma_1.
  * All singular values of a dense solve are there, so that their squares must add up to the
  * matrix's; a library that is silently wrong does not pass, also where it leaves values out. Cost:
- * dense O(m n p) time, 2 m p + p^2 doubles of device memory and cuSOLVER's workspace; Gram m p^2 +
- * p^3 on the device and m k^2 on the CPU; p = min(m, n).
+ * dense O(m n p) time, 2 m p + p^2 doubles of device memory and cuSOLVER's workspace; Gram
+ * m p^2 + p^3 on the device and m k^2 on the CPU; p = min(m, n).
  */
 #include <float.h>
 #include <math.h>
@@ -124,9 +124,7 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_s
     cs_svd svd = {.solver = CS_SOLVER_CUSOLVER, .converged = true};
     cs_status status = cs_csr_check(b.data.a, false);
     status = status ? status : fits(&b, options, &need, &room, &yes);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!yes && b.cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
                        "GPU memory: a dense SVD of %lld x %lld takes %.1f MiB, %.1f MiB are free, "

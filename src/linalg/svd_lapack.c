@@ -40,7 +40,7 @@ static cs_status dense_copy(const cs_linop *b, const cs_progress *progress, cs_d
         identity_columns(&e, first, count);
         cs_dense view = {.rows = d.rows, .cols = count, .ld = d.ld, .data = d.data + first * d.ld};
         status = cs_interrupt_check();
-        status = status ? status : b->apply(b->ctx, &e, &view);
+        status = status ? status : cs_linop_apply(b, false, &e, &view);
         cs_progress_report(progress, "dense columns", first + count, b->cols);
     }
     cs_dense_free(&e);
@@ -58,9 +58,7 @@ static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *sv
     cs_dense a = {0}, vt = {0};
     cs_status status = dense_copy(b, o->progress, &a);
     svd->sigma = status == CS_OK ? cs_alloc(p, sizeof *svd->sigma) : NULL;
-    if (status == CS_OK && !svd->sigma) {
-        status = CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && !svd->sigma) status = CS_ERR_MEMORY;
     status = status ? status : cs_dense_init(&svd->u, b->rows, p);
     status = status ? status : cs_dense_init(&vt, p, p);
     status = status ? status : cs_dense_svd(&a, svd->sigma, &svd->u, &vt);
@@ -93,8 +91,8 @@ static cs_status gram_of(const cs_linop *b, const cs_progress *progress, cs_dens
         w.cols = count;
         cs_dense view = {.rows = n, .cols = count, .ld = g->ld, .data = g->data + first * g->ld};
         status = cs_interrupt_check();
-        status = status ? status : b->apply(b->ctx, &e, &w);
-        status = status ? status : b->apply_t(b->ctx, &w, &view);
+        status = status ? status : cs_linop_apply(b, false, &e, &w);
+        status = status ? status : cs_linop_apply(b, true, &w, &view);
         cs_progress_report(progress, "Gram columns", first + count, n);
     }
     for (int64_t j = 0; j < n; ++j) {

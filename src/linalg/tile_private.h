@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/simd.h"
 #include "base/status.h"
 
 enum {
@@ -41,13 +42,14 @@ typedef struct {
     bool (*scan)(const float *tile, float least, int shift, uint64_t *bins, uint32_t *found);
 } cs_tile_kernels;
 
+CS_SIMD_DECLARE(cs_tile_kernels, cs_tile_kernels);
+
 /* The best that this processor has. */
-const cs_tile_kernels *cs_tile_kernels_here(void);
-
-/* All that it has, the plainest first: for the tests. */
-int cs_tile_kernels_all(const cs_tile_kernels *out[3]);
-
-extern const cs_tile_kernels cs_tile_base, cs_tile_avx2, cs_tile_avx512;
+static inline const cs_tile_kernels *cs_tile_kernels_here(void)
+{
+    const cs_tile_kernels *const sets[] = CS_SIMD_TABLES(cs_tile_kernels);
+    return sets[cs_simd_sets() - 1];
+}
 
 /* An unsigned integer in the order of the floats (-0 just below 0), and back. */
 static inline uint32_t cs_tile_key(float x)
@@ -67,9 +69,5 @@ static inline float cs_tile_value(uint32_t key)
     } u = {key & 0x80000000U ? key & 0x7fffffffU : ~key};
     return u.value;
 }
-
-/* Room aligned to a cache line, freed by cs_tile_free; NULL without memory. */
-void *cs_tile_alloc(int64_t count, int64_t size) CS_MUST_CHECK;
-void cs_tile_free(void *memory);
 
 #endif

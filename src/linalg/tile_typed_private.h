@@ -1,10 +1,9 @@
-/* The kernels that exist for both types of number: included by tile_kernels_private.h for floats
- * and for doubles, with real, vector, vector_any (unaligned), LANES of a vector, FUSED(a, b, c) and
- * TYPED(name) defined. */
+/* The kernels that exist for both types of number: included by tile_kernels.c for floats
+ * and for doubles, with real, vector, vector_any (unaligned), LANES of a vector, FUSED(a, b, c),
+ * ALL(x) and TYPED(name) defined. */
 
 /* `rows` rows of a tile by STRIP vectors: all of the steps in registers. */
-static inline __attribute__((always_inline)) void
-TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
+ALWAYS void TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
 {
     vector sum[GRIP][STRIP] = {{{0}}};
     for (int64_t k = 0; k < steps; ++k, a += CS_TILE, b += CS_TILE) {
@@ -15,7 +14,7 @@ TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
         }
         UNROLL for (int64_t i = 0; i < rows; ++i)
         {
-            vector left = a[i] - (vector){0};
+            vector left = ALL(a[i]);
             UNROLL for (int64_t j = 0; j < STRIP; ++j)
             {
                 sum[i][j] = FUSED(left, right[j], sum[i][j]);
@@ -77,4 +76,5 @@ static void TYPED(pack)(int64_t rows, int64_t cols, const real *x, int64_t ld, r
 #undef vector_any
 #undef LANES
 #undef FUSED
+#undef ALL
 #undef TYPED

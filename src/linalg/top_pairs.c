@@ -1,6 +1,6 @@
-/* Top pairs by blocks of X X^T that are looked through while they are in cache.
+/* Top pairs by blocks of X X^T that are searched while they are in cache.
  *
- * Rows stand packed as the columns of panels; an item is a block of 192 x 192 inner products above
+ * Rows are packed as the columns of panels; an item is a block of 192 x 192 inner products above
  * the diagonal. Its values are counted by the upper bits of their keys, and those at least as large
  * as the worker's bound are kept. When its store of 2 K pairs is full, the counts give a new bound
  * that K pairs reach; where ties defeat that, selection does (Hoare, CACM 4(7), 1961). No pair
@@ -142,9 +142,7 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
     (void)worker;
     const int64_t d = f->d, count = least(CS_TILE, f->n - p * CS_TILE);
     float *panel = f->packed + p * d * CS_TILE, *x = cs_alloc(d, sizeof *x);
-    if (!x) {
-        return CS_ERR_MEMORY;
-    }
+    if (!x) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     memset(panel, 0, (size_t)(d * CS_TILE) * sizeof *panel);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
@@ -154,9 +152,7 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
         for (int64_t k = 0; k < d && status == CS_OK; ++k) {
             square += (double)x[k] * (double)x[k];
         }
-        if (status == CS_OK && !(square <= 0x1p126)) {
-            status = bad_value(f, row, x);
-        }
+        if (status == CS_OK && !(square <= 0x1p126)) status = bad_value(f, row, x);
         double scale = f->options->cosine && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
         for (int64_t k = 0; k < d && status == CS_OK; ++k) {
             float y = (float)((double)x[k] * scale);
@@ -357,9 +353,7 @@ static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
         all += f->state[t].count;
     }
     cs_pair *pair = cs_alloc(all, sizeof *pair);
-    if (!pair) {
-        return CS_ERR_MEMORY;
-    }
+    if (!pair) return CS_ERR_MEMORY;
     int64_t at = 0;
     for (int t = 0; t < threads; ++t) {
         memcpy(pair + at, f->state[t].kept, (size_t)f->state[t].count * sizeof *pair);
@@ -404,12 +398,12 @@ static cs_status check_options(const cs_rows *rows, const cs_top_pairs_options *
 static void finder_free(finder *f, int threads)
 {
     for (int t = 0; f->state && t < threads; ++t) {
-        cs_tile_free(f->state[t].tiles);
+        cs_free_aligned(f->state[t].tiles);
         cs_free(f->state[t].bins);
         cs_free(f->state[t].kept);
     }
     cs_free(f->state);
-    cs_tile_free(f->packed);
+    cs_free_aligned(f->packed);
     cs_free(f->sum);
     cs_free(f->square);
     cs_free(f->zeros);
@@ -429,7 +423,7 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
                   .wanted = least(options->count, total)};
     f->room = f->wanted + (f->wanted > LEAST_ROOM ? f->wanted : LEAST_ROOM);
     f->room = least(f->room, total);
-    f->packed = cs_tile_alloc(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
+    f->packed = cs_alloc_aligned(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
     f->sum = cs_calloc(panels * d, sizeof *f->sum);
     f->square = cs_calloc(panels, sizeof *f->square);
     f->zeros = cs_calloc(panels, sizeof *f->zeros);
@@ -437,7 +431,7 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
     bool complete = f->packed && f->sum && f->square && f->zeros && f->state;
     for (int t = 0; complete && t < threads; ++t) {
         worker_state *w = &f->state[t];
-        w->tiles = cs_tile_alloc(BLOCK_ITEMS, sizeof *w->tiles);
+        w->tiles = cs_alloc_aligned(BLOCK_ITEMS, sizeof *w->tiles);
         w->bins = cs_calloc(BINS, sizeof *w->bins);
         w->kept = cs_alloc(f->room, sizeof *w->kept);
         w->bound = cs_tile_key(f->wanted > 0 ? -INFINITY : INFINITY);
@@ -458,9 +452,7 @@ cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *optio
                           cs_top_pairs *out)
 {
     cs_status status = check_options(rows, options);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const int threads = options->threads > 0 ? options->threads : cs_threads();
     const int64_t n = rows->rows;
     finder f;

@@ -37,33 +37,27 @@ cs_status cs_arch_by_name(const char *name, cs_arch *out)
 
 /* --- presets ---------------------------------------------------------------------------------- */
 
-static const char *const PRESET[] = {"1m", "4m", "small", "base", "cramming", "large", NULL};
-
 static const struct {
+    const char *name;
     int64_t layers, width, heads, positions;
-} SIZE[] = {
-    {4, 128, 4, 128},   /* 0.8M parameters beside the token table */
-    {6, 192, 6, 128},   /* 2.7M */
-    {6, 256, 4, 512},   /* 4.7M */
-    {12, 768, 12, 512}, /* 85M */
-    {16, 768, 12, 512}, /* 113M */
-    {24, 1024, 16, 512} /* 302M */
+} PRESET[] = {
+    {"1m", 4, 128, 4, 128},         /* 0.8M parameters beside the token table */
+    {"4m", 6, 192, 6, 128},         /* 2.7M */
+    {"small", 6, 256, 4, 512},      /* 4.7M */
+    {"base", 12, 768, 12, 512},     /* 85M */
+    {"cramming", 16, 768, 12, 512}, /* 113M */
+    {"large", 24, 1024, 16, 512}    /* 302M */
 };
-
-const char *const *cs_model_presets(void)
-{
-    return PRESET;
-}
 
 cs_status cs_model_preset(const char *name, cs_model_config *config)
 {
-    for (int i = 0; PRESET[i]; ++i) {
-        if (strcmp(name, PRESET[i]) == 0) {
-            config->layers = SIZE[i].layers;
-            config->width = SIZE[i].width;
-            config->heads = SIZE[i].heads;
-            config->positions = SIZE[i].positions;
-            config->inner = 4 * SIZE[i].width;
+    for (size_t i = 0; i < sizeof PRESET / sizeof *PRESET; ++i) {
+        if (strcmp(name, PRESET[i].name) == 0) {
+            config->layers = PRESET[i].layers;
+            config->width = PRESET[i].width;
+            config->heads = PRESET[i].heads;
+            config->positions = PRESET[i].positions;
+            config->inner = 4 * config->width;
             return CS_OK;
         }
     }
@@ -129,13 +123,6 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
 
 /* --- classification --------------------------------------------------------------------------- */
 
-const char *cs_readout_name(cs_readout readout)
-{
-    static const char *const name[] = {
-        [CS_READ_FIRST] = "first", [CS_READ_LAST] = "last", [CS_READ_MEAN] = "mean"};
-    return name[readout];
-}
-
 cs_readout cs_readout_of(cs_arch arch)
 {
     return arch == CS_ARCH_GPT2 ? CS_READ_LAST : CS_READ_FIRST;
@@ -168,7 +155,7 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
     return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
-           config->relative_buckets == 0;
+           config->relative_buckets == 0 && config->real_width == 0;
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -185,6 +172,7 @@ static cs_status sizes(const cs_model_config *c)
         {"width", c->width, 1, 1 << 16},
         {"layers", c->layers, 1, 1 << 10},
         {"heads", c->heads, 1, 64},
+        {"width of real rows", c->real_width, 0, 1 << 20},
         {"token types", c->token_types, 0, 1 << 10},
         {"classes", c->classes, 0, 1 << 20},
         {"inner width", c->inner, 1, 1 << 20},
@@ -347,4 +335,13 @@ cs_status cs_model_config_check(const cs_model_config *config)
         status = check[i](config);
     }
     return status;
+}
+
+cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_width)
+{
+    return config->real_width == real_width
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE,
+                         "rows of %lld real values for a model that reads %lld (0: ids)",
+                         (long long)real_width, (long long)config->real_width);
 }

@@ -54,7 +54,7 @@ typedef struct {
     bool embed_norm; /* norm of the embedding sum (roberta-*, bert) */
     bool head_transform; /* dense, gelu, norm before the output embedding (roberta-*, bert) */
     bool head_bias;      /* bias of the logits */
-    int64_t classes;     /* outputs of a classification head, which stands in place of the language
+    int64_t classes;     /* outputs of a classification head, which replaces the language
                             model's: 1 a value (regression), 0 none */
     cs_readout readout;
     bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
@@ -67,7 +67,9 @@ typedef struct {
     double init_range;                           /* standard deviation of initial weights */
     int64_t relative_buckets, relative_distance; /* 0: no relative positions. Both sides have their
                                                     buckets, whatever the masks show. */
-    bool query_vector; /* two-stream models learn the start of the query stream */
+    int64_t real_width; /* values of a real vector that is read in place of an id, projected to the
+                           width; 0: rows are ids alone */
+    bool query_vector;  /* two-stream models learn the start of the query stream */
     cs_decoder_config decoder;
     double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
     int32_t pad_id, bos_id, eos_id, mask_id, unk_id; /* -1: none */
@@ -77,7 +79,6 @@ typedef struct {
  * LA section 5.1), "large" (24 x 1024, MAE-LM large++). Fills sizes only; CS_ERR_USAGE lists the
  * names. */
 cs_status cs_model_preset(const char *name, cs_model_config *config) CS_MUST_CHECK;
-const char *const *cs_model_presets(void); /* NULL-terminated */
 
 cs_status cs_arch_by_name(const char *name, cs_arch *out) CS_MUST_CHECK;
 const char *cs_arch_name(cs_arch arch);
@@ -103,15 +104,19 @@ void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
 /* CS_ERR_USAGE names the value out of range ("heads 5 do not divide width 128"). */
 cs_status cs_model_config_check(const cs_model_config *config) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE unless rows of this width (0: of ids) are what the model reads. */
+cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_width) CS_MUST_CHECK;
+
 /* Whether the Hugging Face class of the architecture has the same arithmetic: no setting beyond
  * what the class knows. */
 bool cs_model_config_exchangeable(const cs_model_config *config);
 
 /* config.json: the Hugging Face keys of the architecture; what those classes do not know stands
- * under "cospec". A model that no class computes says model_type "cospec" and names its
- * architecture under "cospec", so that no library loads it as something else. Reading refuses
- * unknown architectures, activations and settings by name, and keys that would change the
- * arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type, ...). NULL: no memory. */
+ * under "cospec" ("trained" there is no setting: cs_model.trained). A model that no class computes
+ * says model_type "cospec" and names its architecture under "cospec", so that no library loads it
+ * as something else. Reading refuses unknown architectures, activations and settings by name, and
+ * keys that would change the arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type,
+ * ...). NULL: no memory. */
 json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* config.json: a table of keys for each family of Hugging Face classes, and one of ours.
+/* config.json: one table of the keys of Hugging Face classes and of ours.
  *
  * Keys, meanings and the values that stand for an absent key are those of transformers' GPT2Config,
  * RobertaPreLayerNormConfig, RobertaConfig and BertConfig. Everything else that differs from the
@@ -15,8 +15,19 @@
 
 typedef enum { FIELD_BOOL, FIELD_INT, FIELD_ID, FIELD_REAL } field_kind;
 
-/* A key and the member that it sets; `absent` is the value without it, NAN: it must be there. */
+enum {
+    GPT2 = 1 << CS_ARCH_GPT2,
+    ROBERTAS = 1 << CS_ARCH_ROBERTA | 1 << CS_ARCH_ROBERTA_PRELAYERNORM,
+    BERT = 1 << CS_ARCH_BERT | 1 << CS_ARCH_LINEAR,
+    ENCODERS = ROBERTAS | BERT,
+    ALL = GPT2 | ENCODERS,
+    OURS = 1 << CS_ARCH_COUNT /* under "cospec", where they differ from the architecture's */
+};
+
+/* A key, whose it is, and the member that it sets; `absent` is the value without it, NAN: it must be
+ * there. */
 typedef struct {
+    unsigned of;
     const char *key;
     field_kind kind;
     size_t at;
@@ -25,106 +36,91 @@ typedef struct {
 
 #define AT(member) offsetof(cs_model_config, member)
 
-static const field GPT2[] = {
-    {"vocab_size", FIELD_INT, AT(vocab), NAN},
-    {"n_positions", FIELD_INT, AT(positions), NAN},
-    {"n_embd", FIELD_INT, AT(width), NAN},
-    {"n_layer", FIELD_INT, AT(layers), NAN},
-    {"n_head", FIELD_INT, AT(heads), NAN},
-    {"n_inner", FIELD_INT, AT(inner), 0},
-    {"layer_norm_epsilon", FIELD_REAL, AT(eps), 1e-5},
-    {"resid_pdrop", FIELD_REAL, AT(dropout), 0.1},
-    {"embd_pdrop", FIELD_REAL, AT(embed_dropout), 0.1},
-    {"attn_pdrop", FIELD_REAL, AT(attention_dropout), 0.1},
-    {"initializer_range", FIELD_REAL, AT(init_range), 0.02},
-    {"tie_word_embeddings", FIELD_BOOL, AT(tied), 1},
-    {"pad_token_id", FIELD_ID, AT(pad_id), -1},
-    {"bos_token_id", FIELD_ID, AT(bos_id), 50256},
-    {"eos_token_id", FIELD_ID, AT(eos_id), 50256},
-    {NULL, FIELD_INT, 0, 0},
+static const field FIELD[] = {
+    {ALL, "vocab_size", FIELD_INT, AT(vocab), NAN},
+    {GPT2, "n_positions", FIELD_INT, AT(positions), NAN},
+    {ENCODERS, "max_position_embeddings", FIELD_INT, AT(positions), NAN},
+    {GPT2, "n_embd", FIELD_INT, AT(width), NAN},
+    {ENCODERS, "hidden_size", FIELD_INT, AT(width), NAN},
+    {GPT2, "n_layer", FIELD_INT, AT(layers), NAN},
+    {ENCODERS, "num_hidden_layers", FIELD_INT, AT(layers), NAN},
+    {GPT2, "n_head", FIELD_INT, AT(heads), NAN},
+    {ENCODERS, "num_attention_heads", FIELD_INT, AT(heads), NAN},
+    {GPT2, "n_inner", FIELD_INT, AT(inner), 0},
+    {ENCODERS, "intermediate_size", FIELD_INT, AT(inner), NAN},
+    {GPT2, "layer_norm_epsilon", FIELD_REAL, AT(eps), 1e-5},
+    {ENCODERS, "layer_norm_eps", FIELD_REAL, AT(eps), 1e-12},
+    {GPT2, "resid_pdrop", FIELD_REAL, AT(dropout), 0.1},
+    {ENCODERS, "hidden_dropout_prob", FIELD_REAL, AT(dropout), 0.1},
+    {GPT2, "embd_pdrop", FIELD_REAL, AT(embed_dropout), 0.1},
+    {GPT2, "attn_pdrop", FIELD_REAL, AT(attention_dropout), 0.1},
+    {ENCODERS, "attention_probs_dropout_prob", FIELD_REAL, AT(attention_dropout), 0.1},
+    {ALL, "initializer_range", FIELD_REAL, AT(init_range), 0.02},
+    {ENCODERS, "type_vocab_size", FIELD_INT, AT(token_types), 2},
+    {ALL, "tie_word_embeddings", FIELD_BOOL, AT(tied), 1},
+    {GPT2, "pad_token_id", FIELD_ID, AT(pad_id), -1},
+    {ROBERTAS, "pad_token_id", FIELD_ID, AT(pad_id), 1},
+    {BERT, "pad_token_id", FIELD_ID, AT(pad_id), 0},
+    {GPT2, "bos_token_id", FIELD_ID, AT(bos_id), 50256},
+    {ROBERTAS, "bos_token_id", FIELD_ID, AT(bos_id), 0},
+    {BERT, "bos_token_id", FIELD_ID, AT(bos_id), -1},
+    {GPT2, "eos_token_id", FIELD_ID, AT(eos_id), 50256},
+    {ROBERTAS, "eos_token_id", FIELD_ID, AT(eos_id), 2},
+    {BERT, "eos_token_id", FIELD_ID, AT(eos_id), -1},
+    {OURS, "post_norm", FIELD_BOOL, AT(post_norm), NAN},
+    {OURS, "embed_norm", FIELD_BOOL, AT(embed_norm), NAN},
+    {OURS, "head_transform", FIELD_BOOL, AT(head_transform), NAN},
+    {OURS, "head_bias", FIELD_BOOL, AT(head_bias), NAN},
+    {OURS, "bias", FIELD_BOOL, AT(bias), NAN},
+    {OURS, "token_types", FIELD_INT, AT(token_types), NAN},
+    {OURS, "embed_dropout", FIELD_REAL, AT(embed_dropout), NAN},
+    {OURS, "relative_buckets", FIELD_INT, AT(relative_buckets), NAN},
+    {OURS, "relative_distance", FIELD_INT, AT(relative_distance), NAN},
+    {OURS, "real_width", FIELD_INT, AT(real_width), NAN},
+    {OURS, "query_vector", FIELD_BOOL, AT(query_vector), NAN},
+    {OURS, "classes", FIELD_INT, AT(classes), NAN},
+    {OURS, "pooling", FIELD_REAL, AT(pooling), NAN},
+    {OURS, "mask_id", FIELD_ID, AT(mask_id), 0},
+    {OURS, "unk_id", FIELD_ID, AT(unk_id), 0},
+    {OURS, "decoder_layers", FIELD_INT, AT(decoder.layers), NAN},
+    {OURS, "decoder_width", FIELD_INT, AT(decoder.width), NAN},
+    {OURS, "decoder_heads", FIELD_INT, AT(decoder.heads), NAN},
+    {OURS, "decoder_inner", FIELD_INT, AT(decoder.inner), NAN},
 };
 
-#define BERT_SIZES                                                                                 \
-    {"vocab_size", FIELD_INT, AT(vocab), NAN},                                                     \
-        {"max_position_embeddings", FIELD_INT, AT(positions), NAN},                                \
-        {"hidden_size", FIELD_INT, AT(width), NAN},                                                \
-        {"num_hidden_layers", FIELD_INT, AT(layers), NAN},                                         \
-        {"num_attention_heads", FIELD_INT, AT(heads), NAN},                                        \
-        {"intermediate_size", FIELD_INT, AT(inner), NAN},                                          \
-        {"layer_norm_eps", FIELD_REAL, AT(eps), 1e-12},                                            \
-        {"hidden_dropout_prob", FIELD_REAL, AT(dropout), 0.1},                                     \
-        {"attention_probs_dropout_prob", FIELD_REAL, AT(attention_dropout), 0.1},                  \
-        {"initializer_range", FIELD_REAL, AT(init_range), 0.02},                                   \
-        {"type_vocab_size", FIELD_INT, AT(token_types), 2},                                        \
-    {                                                                                              \
-        "tie_word_embeddings", FIELD_BOOL, AT(tied), 1                                             \
-    }
-
-static const field ROBERTA[] = {
-    BERT_SIZES,
-    {"pad_token_id", FIELD_ID, AT(pad_id), 1},
-    {"bos_token_id", FIELD_ID, AT(bos_id), 0},
-    {"eos_token_id", FIELD_ID, AT(eos_id), 2},
-    {NULL, FIELD_INT, 0, 0},
-};
-
-static const field BERT[] = {
-    BERT_SIZES,
-    {"pad_token_id", FIELD_ID, AT(pad_id), 0},
-    {"bos_token_id", FIELD_ID, AT(bos_id), -1},
-    {"eos_token_id", FIELD_ID, AT(eos_id), -1},
-    {NULL, FIELD_INT, 0, 0},
-};
-
-/* Under "cospec", where they differ from the architecture's. */
-static const field OURS[] = {
-    {"post_norm", FIELD_BOOL, AT(post_norm), NAN},
-    {"embed_norm", FIELD_BOOL, AT(embed_norm), NAN},
-    {"head_transform", FIELD_BOOL, AT(head_transform), NAN},
-    {"head_bias", FIELD_BOOL, AT(head_bias), NAN},
-    {"bias", FIELD_BOOL, AT(bias), NAN},
-    {"token_types", FIELD_INT, AT(token_types), NAN},
-    {"embed_dropout", FIELD_REAL, AT(embed_dropout), NAN},
-    {"relative_buckets", FIELD_INT, AT(relative_buckets), NAN},
-    {"relative_distance", FIELD_INT, AT(relative_distance), NAN},
-    {"query_vector", FIELD_BOOL, AT(query_vector), NAN},
-    {"classes", FIELD_INT, AT(classes), NAN},
-    {"pooling", FIELD_REAL, AT(pooling), NAN},
-    {"mask_id", FIELD_ID, AT(mask_id), 0},
-    {"unk_id", FIELD_ID, AT(unk_id), 0},
-    {"decoder_layers", FIELD_INT, AT(decoder.layers), NAN},
-    {"decoder_width", FIELD_INT, AT(decoder.width), NAN},
-    {"decoder_heads", FIELD_INT, AT(decoder.heads), NAN},
-    {"decoder_inner", FIELD_INT, AT(decoder.inner), NAN},
-    {NULL, FIELD_INT, 0, 0},
-};
-
-static const field *family(cs_arch arch)
+/* The next field behind `f` (NULL: the first) that is of `of`; NULL: none. */
+static const field *next(const field *f, unsigned of)
 {
-    return arch == CS_ARCH_GPT2                                              ? GPT2
-           : arch == CS_ARCH_ROBERTA || arch == CS_ARCH_ROBERTA_PRELAYERNORM ? ROBERTA
-                                                                             : BERT;
+    const field *end = FIELD + sizeof FIELD / sizeof *FIELD;
+    for (f = f ? f + 1 : FIELD; f < end; ++f) {
+        if (f->of & of) {
+            return f;
+        }
+    }
+    return NULL;
 }
 
-static const char *const CLASS[] = {[CS_ARCH_GPT2] = "GPT2LMHeadModel",
-                                    [CS_ARCH_ROBERTA_PRELAYERNORM] =
-                                        "RobertaPreLayerNormForMaskedLM",
-                                    [CS_ARCH_ROBERTA] = "RobertaForMaskedLM",
-                                    [CS_ARCH_BERT] = "BertForMaskedLM",
-                                    [CS_ARCH_LINEAR] = NULL};
-
-/* With a classification head. */
-static const char *const CLASSIFIER[] = {[CS_ARCH_GPT2] = "GPT2ForSequenceClassification",
-                                         [CS_ARCH_ROBERTA_PRELAYERNORM] =
-                                             "RobertaPreLayerNormForSequenceClassification",
-                                         [CS_ARCH_ROBERTA] = "RobertaForSequenceClassification",
-                                         [CS_ARCH_BERT] = "BertForSequenceClassification",
-                                         [CS_ARCH_LINEAR] = NULL};
+/* What names of classes begin with. */
+static const char *const CLASS[] = {[CS_ARCH_GPT2] = "GPT2",
+                                    [CS_ARCH_ROBERTA_PRELAYERNORM] = "RobertaPreLayerNorm",
+                                    [CS_ARCH_ROBERTA] = "Roberta",
+                                    [CS_ARCH_BERT] = "Bert",
+                                    [CS_ARCH_LINEAR] = "cospec"};
+static const char CLASSIFIER[] = "ForSequenceClassification";
 
 static const char *const DECODER[] = {[CS_DECODER_SELF] = "self",
                                       [CS_DECODER_SELF_CROSS] = "self-cross",
                                       [CS_DECODER_CAUSAL_CROSS] = "causal-cross",
-                                      [CS_DECODER_CROSS] = "cross"};
+                                      [CS_DECODER_CROSS] = "cross",
+                                      NULL};
+
+static const char *const READOUT[] = {
+    [CS_READ_FIRST] = "first", [CS_READ_LAST] = "last", [CS_READ_MEAN] = "mean", NULL};
+
+const char *cs_readout_name(cs_readout readout)
+{
+    return READOUT[readout];
+}
 
 /* The first name of an activation is the one written. */
 static const struct {
@@ -224,105 +220,86 @@ static cs_model_config assumed(const cs_model_config *config)
     return plain;
 }
 
-/* The object under "cospec", NULL in *out where it is empty. */
-static cs_status write_ours(const cs_model_config *config, bool exchangeable, json_t **out)
+/* The object under "cospec". */
+static void put_ours(const cs_model_config *config, bool exchangeable, json_t *ours,
+                     cs_status *status)
 {
     cs_model_config plain = assumed(config);
-    json_t *ours = json_object();
-    cs_status status = ours ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
-    if (status == CS_OK && !exchangeable) {
-        status = cs_json_set(ours, "architecture", json_string(cs_arch_name(config->arch)));
+    if (!exchangeable) {
+        cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
     }
-    for (const field *f = OURS; f->key && status == CS_OK; ++f) {
+    for (const field *f = next(NULL, OURS); f; f = next(f, OURS)) {
         bool decoder = strncmp(f->key, "decoder_", 8) == 0;
         if (decoder ? config->decoder.layers > 0 : differs(f, config, &plain)) {
-            status = cs_json_set(ours, f->key, json_of(f, get(config, f)));
+            cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
         }
     }
-    if (status == CS_OK && config->decoder.layers > 0) {
-        status =
-            cs_json_set(ours, "decoder_attention", json_string(DECODER[config->decoder.attention]));
+    if (config->decoder.layers > 0) {
+        cs_json_put(status, ours, "decoder_attention",
+                    json_string(DECODER[config->decoder.attention]));
     }
-    if (status == CS_OK && config->classes > 0 && !exchangeable) {
-        status = cs_json_set(ours, "readout", json_string(cs_readout_name(config->readout)));
+    if (config->classes > 0 && !exchangeable) {
+        cs_json_put(status, ours, "readout", json_string(cs_readout_name(config->readout)));
     }
-    if (status != CS_OK || json_object_size(ours) == 0) {
-        json_decref(ours);
-        ours = NULL;
-    }
-    *out = ours;
-    return status;
 }
 
 /* The number of outputs of a Hugging Face class is that of its labels. */
-static cs_status write_labels(int64_t classes, json_t *object)
+static void put_labels(int64_t classes, json_t *object, cs_status *status)
 {
     json_t *names = json_object(), *numbers = json_object();
-    cs_status status =
-        names && numbers ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
-    for (int64_t c = 0; c < classes && status == CS_OK; ++c) {
+    for (int64_t c = 0; c < classes && *status == CS_OK; ++c) {
         char number[32], name[40];
         (void)snprintf(number, sizeof number, "%lld", (long long)c);
         (void)snprintf(name, sizeof name, "LABEL_%lld", (long long)c);
-        status = cs_json_set(names, number, json_string(name));
-        if (status == CS_OK) {
-            status = cs_json_set(numbers, name, json_integer((json_int_t)c));
-        }
+        cs_json_put(status, names, number, json_string(name));
+        cs_json_put(status, numbers, name, json_integer((json_int_t)c));
     }
-    if (status == CS_OK &&
-        (status = cs_json_set(object, "id2label", json_incref(names))) == CS_OK &&
-        (status = cs_json_set(object, "label2id", json_incref(numbers))) == CS_OK) {
-        status =
-            cs_json_set(object, "problem_type",
-                        json_string(classes == 1 ? "regression" : "single_label_classification"));
-    }
-    json_decref(names);
-    json_decref(numbers);
-    return status;
+    cs_json_put(status, object, "id2label", names);
+    cs_json_put(status, object, "label2id", numbers);
+    cs_json_put(status, object, "problem_type",
+                json_string(classes == 1 ? "regression" : "single_label_classification"));
 }
 
-static cs_status write_class(const cs_model_config *config, bool exchangeable, json_t *object)
+static void put_class(const cs_model_config *config, bool exchangeable, json_t *object,
+                      cs_status *status)
 {
     cs_model_config rows = *config; /* the class counts rows of the position table */
     if (rows.positions > 0) {
         rows.positions += rows.position_offset;
     }
     const char *type = exchangeable ? cs_arch_name(config->arch) : "cospec";
-    cs_status status = cs_json_set(object, "model_type", json_string(type));
-    if (status == CS_OK && exchangeable) {
-        const char *name = (config->classes > 0 ? CLASSIFIER : CLASS)[config->arch];
-        status = cs_json_set(object, "architectures", json_pack("[s]", name));
+    cs_json_put(status, object, "model_type", json_string(type));
+    if (exchangeable) {
+        const char *head = config->classes > 0            ? CLASSIFIER
+                           : config->arch == CS_ARCH_GPT2 ? "LMHeadModel"
+                                                          : "ForMaskedLM";
+        cs_json_put(status, object, "architectures", json_pack("[s+]", CLASS[config->arch], head));
     }
-    if (status == CS_OK && exchangeable && config->classes > 0) {
-        status = write_labels(config->classes, object);
+    if (exchangeable && config->classes > 0) {
+        put_labels(config->classes, object, status);
     }
-    for (const field *f = family(config->arch); f->key && status == CS_OK; ++f) {
-        status = cs_json_set(object, f->key, json_of(f, get(&rows, f)));
+    for (const field *f = next(NULL, 1U << config->arch); f; f = next(f, 1U << config->arch)) {
+        cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
     }
-    if (status == CS_OK) {
-        status = cs_json_set(object, activation_key(config->arch),
-                             json_string(activation_name(config->act)));
-    }
-    return status == CS_OK ? cs_json_set(object, "dtype", json_string("float32")) : status;
+    cs_json_put(status, object, activation_key(config->arch),
+                json_string(activation_name(config->act)));
+    cs_json_put(status, object, "dtype", json_string("float32"));
 }
 
 json_t *cs_model_config_json(const cs_model_config *config)
 {
     bool exchangeable = cs_model_config_exchangeable(config);
-    json_t *object = json_object(), *ours = NULL;
-    cs_status status = object ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
-    if (status == CS_OK) {
-        status = write_class(config, exchangeable, object);
+    json_t *object = json_object(), *ours = json_object();
+    cs_status status = CS_OK;
+    put_class(config, exchangeable, object, &status);
+    put_ours(config, exchangeable, ours, &status);
+    if (json_object_size(ours) > 0) {
+        cs_json_put(&status, object, "cospec", json_incref(ours));
     }
-    if (status == CS_OK) {
-        status = write_ours(config, exchangeable, &ours);
-    }
-    if (status == CS_OK && ours) {
-        status = cs_json_set(object, "cospec", ours);
-    }
+    json_decref(ours);
     if (status != CS_OK) {
         json_decref(object);
-        return NULL;
+        object = NULL;
     }
     return object;
 }
@@ -354,16 +331,14 @@ static cs_status read_value(const char *where, const field *f, const json_t *val
 
 static cs_status read_class(const char *where, const json_t *json, cs_model_config *config)
 {
-    for (const field *f = family(config->arch); f->key; ++f) {
+    for (const field *f = next(NULL, 1U << config->arch); f; f = next(f, 1U << config->arch)) {
         const json_t *value = json_object_get(json, f->key);
         double x = f->absent;
         if (!value && isnan(x)) {
             return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
         }
         cs_status status = value ? read_value(where, f, value, &x) : CS_OK;
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         put(config, f, x);
     }
     if (config->arch == CS_ARCH_GPT2 && config->inner == 0) {
@@ -431,27 +406,16 @@ static cs_status refuse_foreign(const char *where, const json_t *json)
     return CS_OK;
 }
 
-static cs_status read_decoder(const char *where, const json_t *value, cs_model_config *config)
+/* The number of a name among those whose list is `known`. */
+static cs_status read_name(const char *where, const char *key, const json_t *value,
+                           const char *const *names, const char *known, int *out)
 {
-    for (int a = 0; json_is_string(value) && a <= CS_DECODER_CROSS; ++a) {
-        if (strcmp(json_string_value(value), DECODER[a]) == 0) {
-            config->decoder.attention = (cs_decoder_attention)a;
+    for (*out = 0; json_is_string(value) && names[*out]; ++*out) {
+        if (strcmp(json_string_value(value), names[*out]) == 0) {
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: 'decoder_attention' is not self, self-cross, causal-cross or cross", where);
-}
-
-static cs_status read_readout(const char *where, const json_t *value, cs_model_config *config)
-{
-    for (int r = 0; json_is_string(value) && r <= CS_READ_MEAN; ++r) {
-        if (strcmp(json_string_value(value), cs_readout_name((cs_readout)r)) == 0) {
-            config->readout = (cs_readout)r;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_INPUT, "%s: 'readout' is not first, last or mean", where);
+    return cs_fail(CS_ERR_INPUT, "%s: '%s' is not %s", where, key, known);
 }
 
 /* A sequence classifier of Hugging Face: as many outputs as labels, 2 where none are named. */
@@ -460,20 +424,13 @@ static void read_classifier(const json_t *json, cs_model_config *config)
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     const json_t *labels = json_object_get(json, "id2label"),
                  *number = json_object_get(json, "num_labels");
-    if (name && CLASSIFIER[config->arch] && strcmp(name, CLASSIFIER[config->arch]) == 0) {
+    size_t begin = strlen(CLASS[config->arch]);
+    if (name && strncmp(name, CLASS[config->arch], begin) == 0 &&
+        strcmp(name + begin, CLASSIFIER) == 0) {
         config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
                           : json_is_integer(number)    ? (int64_t)json_integer_value(number)
                                                        : 2;
     }
-}
-
-static const field *ours_by_key(const char *key)
-{
-    const field *f = OURS;
-    while (f->key && strcmp(f->key, key) != 0) {
-        ++f;
-    }
-    return f->key ? f : NULL;
 }
 
 static cs_status read_ours(const char *where, json_t *ours, cs_model_config *config)
@@ -482,24 +439,29 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
     json_t *value;
     json_object_foreach(ours, key, value)
     {
-        const field *f = ours_by_key(key);
+        const field *f = next(NULL, OURS);
         cs_status status = CS_OK;
         double x = 0;
+        int name = 0;
+        while (f && strcmp(f->key, key) != 0) {
+            f = next(f, OURS);
+        }
         if (strcmp(key, "decoder_attention") == 0) {
-            status = read_decoder(where, value, config);
+            status = read_name(where, key, value, DECODER,
+                               "self, self-cross, causal-cross or cross", &name);
+            config->decoder.attention = (cs_decoder_attention)name;
         } else if (strcmp(key, "readout") == 0) {
-            status = read_readout(where, value, config);
+            status = read_name(where, key, value, READOUT, "first, last or mean", &name);
+            config->readout = (cs_readout)name;
         } else if (f) {
             status = read_value(where, f, value, &x);
             if (status == CS_OK) {
                 put(config, f, x);
             }
-        } else if (strcmp(key, "architecture") != 0) {
+        } else if (strcmp(key, "architecture") != 0 && strcmp(key, "trained") != 0) {
             status = cs_fail(CS_ERR_INPUT, "%s: unknown setting '%s' under 'cospec'", where, key);
         }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -514,9 +476,8 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
         return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, own ? "architecture" : "model_type");
     }
     cs_status status = cs_arch_by_name(json_string_value(name), out);
-    if (status == CS_OK && !own && *out == CS_ARCH_LINEAR) {
+    if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is no model_type");
-    }
     return status == CS_OK ? status : cs_blame(CS_ERR_INPUT, "%s", where);
 }
 
@@ -546,9 +507,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     }
     read_classifier(json, &config);
     config.readout = config.classes > 0 ? cs_readout_of(arch) : CS_READ_FIRST;
-    if (ours && (status = read_ours(where, ours, &config)) != CS_OK) {
-        return status;
-    }
+    if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
     if (config.classes > 0) {
         config.head_transform = config.head_bias = false;
         config.tied = true;

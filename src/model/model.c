@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "io/file.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -85,6 +86,9 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
 static void add_embedding(table *t, const cs_model_config *c)
 {
     add(t, c->vocab, c->width, true, "embed.token");
+    if (c->real_width > 0) {
+        add(t, c->width, c->real_width, true, "embed.real.weight");
+    }
     if (c->positions > 0) {
         add(t, c->position_offset + c->positions, c->width, true, "embed.position");
     }
@@ -179,12 +183,8 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
 {
     cs_model model = {.config = *config};
     cs_status status = cs_model_config_check(config);
-    if (status == CS_OK) {
-        status = make_table(config, &model.params);
-    }
-    if (status == CS_OK) {
-        status = cs_params_allocate(&model.params, backend, training);
-    }
+    if (status == CS_OK) status = make_table(config, &model.params);
+    if (status == CS_OK) status = cs_params_allocate(&model.params, backend, training);
     if (status != CS_OK) {
         cs_model_free(&model);
         return status;
@@ -195,7 +195,8 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
 
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
 {
-    cs_status status = CS_OK;
+    float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
+    cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
         const cs_param *p = &to->params.param[i];
         int64_t at = cs_params_find(&from->params, p->name);
@@ -204,29 +205,21 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
             strncmp(p->name, "classifier.", 11) == 0) {
             continue;
         }
-        float *value = cs_alloc(p->rows * p->cols, sizeof *value);
-        status = value ? cs_params_get(&from->params, at, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
-        }
-        cs_free(value);
+        status = cs_params_get(&from->params, at, CS_PARAM_VALUE, value);
+        if (status == CS_OK) status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
     }
+    cs_free(value);
     return status;
 }
 
 void cs_model_free(cs_model *model)
 {
     cs_params_free(&model->params);
+    json_decref(model->trained);
     memset(model, 0, sizeof *model);
 }
 
 /* --- initial values --------------------------------------------------------------------------- */
-
-static bool ends(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
-    return n >= m && strcmp(name + n - m, suffix) == 0;
-}
 
 static bool starts(const char *name, const char *prefix)
 {
@@ -247,12 +240,13 @@ static double linear_features(const cs_model_config *c)
 static double spread(const cs_model_config *c, const char *name)
 {
     if (c->arch == CS_ARCH_LINEAR) {
-        return starts(name, "embed.")     ? 1
-               : ends(name, "qkv.weight") ? 1 / sqrt((double)c->width)
-                                          : c->init_range / linear_features(c);
+        return starts(name, "embed.")              ? 1
+               : cs_has_suffix(name, "qkv.weight") ? 1 / sqrt((double)c->width)
+                                                   : c->init_range / linear_features(c);
     }
-    bool residual = ends(name, "attention.output.weight") || ends(name, "cross.output.weight") ||
-                    ends(name, "mlp.out.weight");
+    bool residual = cs_has_suffix(name, "attention.output.weight") ||
+                    cs_has_suffix(name, "cross.output.weight") ||
+                    cs_has_suffix(name, "mlp.out.weight");
     if (!residual || c->post_norm) {
         return c->init_range;
     }
@@ -293,7 +287,7 @@ static cs_status fill_rows(void *ctx, int64_t item, int worker)
 static cs_status fill(const cs_model_config *config, const cs_param *param, uint64_t seed,
                       float *value)
 {
-    bool gain = ends(param->name, ".gain"), bias = ends(param->name, ".bias");
+    bool gain = cs_has_suffix(param->name, ".gain"), bias = cs_has_suffix(param->name, ".bias");
     if (gain || bias) {
         for (int64_t i = 0; i < param->rows * param->cols; ++i) {
             value[i] = gain ? 1.0F : 0.0F;
@@ -311,18 +305,11 @@ static cs_status fill(const cs_model_config *config, const cs_param *param, uint
 cs_status cs_model_randomise(cs_model *model, uint64_t seed)
 {
     cs_params *params = &model->params;
-    int64_t most = 0;
-    for (int64_t i = 0; i < params->count; ++i) {
-        int64_t items = params->param[i].rows * params->param[i].cols;
-        most = items > most ? items : most;
-    }
-    float *value = cs_alloc(most, sizeof *value);
+    float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         status = fill(&model->config, &params->param[i], seed, value);
-        if (status == CS_OK) {
-            status = cs_params_set(params, i, CS_PARAM_VALUE, value);
-        }
+        if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
     }
     cs_free(value);
     return status;

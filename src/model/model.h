@@ -1,13 +1,15 @@
 /* A model: its configuration and parameters, initialised or read from a checkpoint.
  *
- * Parameters have our own names ("layer.3.attention.qkv.weight"), O x I row-major with rows =
- * outputs; model/huggingface.c maps them to the names and transposes of Hugging Face checkpoints.
- * In roberta-* and bert, query, key and value matrices are joined to one 3d x d matrix here.
+ * Parameters have our own names ("layer.3.attention.qkv.weight"), O x I row-major with
+ * rows = outputs; model/huggingface.c maps them to the names and transposes of Hugging Face
+ * checkpoints. In roberta-* and bert, query, key and value matrices are joined to one 3d x d matrix
+ * here.
  *
  * With d = width, f = inner, V = vocab and, in the decoder, e = its width, g = its inner; N counts
  * layers from 0. Names ending in .bias exist where config.bias is set.
  *
  *   embed.token                    V x d
+ *   embed.real.weight              d x r                 real_width r: projects real rows
  *   embed.position                 (position_offset + positions) x d
  *   embed.type                     token_types x d
  *   embed.norm.gain .bias          1 x d                 embed_norm
@@ -52,6 +54,8 @@
 typedef struct cs_model {
     cs_model_config config;
     cs_params params;
+    json_t *trained; /* how, as train/model_kind.h has it: goes into config.json under "cospec" and
+                        comes from there; NULL: not known */
 } cs_model;
 
 /* Table and memory of parameters, zero. training: gradients and moments too. */

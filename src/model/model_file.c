@@ -38,20 +38,9 @@ static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[2])
     shape[1] = piece->transposed ? piece->rows : piece->cols;
 }
 
-/* The largest number of items of a parameter. */
-static int64_t most_items(const cs_params *params)
-{
-    int64_t most = 0;
-    for (int64_t i = 0; i < params->count; ++i) {
-        int64_t items = params->param[i].rows * params->param[i].cols;
-        most = items > most ? items : most;
-    }
-    return most;
-}
-
 static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 {
-    int64_t most = most_items(&model->params);
+    int64_t most = cs_params_most_items(&model->params);
     float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
@@ -81,7 +70,7 @@ static cs_status write_weights(const cs_model *model, const char *path)
         int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);
         for (int p = 0; p < pieces; ++p, ++count) {
             entry[count].name = piece[count].name;
-            entry[count].dtype = CS_ST_F32;
+            entry[count].dtype = CS_F32;
             shape_of(&piece[count], &entry[count].ndim, entry[count].shape);
         }
     }
@@ -96,24 +85,37 @@ static cs_status write_weights(const cs_model *model, const char *path)
     return status;
 }
 
+/* The record of training beside the settings that no class knows. */
+static cs_status add_trained(const cs_model *model, json_t *config)
+{
+    json_t *ours = json_object_get(config, "cospec");
+    cs_status status = CS_OK;
+    if (!model->trained) {
+        return CS_OK;
+    }
+    if (!ours) {
+        status = cs_json_set(config, "cospec", json_object());
+        ours = json_object_get(config, "cospec");
+    }
+    return status == CS_OK ? cs_json_set(ours, "trained", json_incref(model->trained)) : status;
+}
+
 cs_status cs_model_write(const cs_model *model, const char *dir)
 {
     char *weights = cs_path_join(dir, "model.safetensors"),
          *config = cs_path_join(dir, "config.json");
     json_t *json = cs_model_config_json(&model->config);
-    cs_status status = weights && config && json ? cs_dir_make(dir) : CS_ERR_MEMORY;
-    if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK) {
+    cs_status status = weights && config && json ? add_trained(model, json) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dir_make(dir);
+    if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
         status = cs_json_write(config, json);
-    }
     json_decref(json);
     cs_free(weights);
     cs_free(config);
     return status;
 }
 
-/* --- reading
- * -----------------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *dir;
@@ -178,12 +180,9 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
             return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece[p].name);
         }
         cs_status status = check_shape(w, &piece[p], entry);
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cs_safetensors_read_f32(w->file, entry, 0, entry->items, file);
-        }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         w->used[number_of(w, entry)] = 1;
         rearrange(&piece[p], true, param, file);
     }
@@ -204,7 +203,7 @@ static cs_status check_left_over(const weights *w, bool tied)
 
 static cs_status read_weights(const weights *w, cs_model *model)
 {
-    int64_t most = most_items(&model->params);
+    int64_t most = cs_params_most_items(&model->params);
     float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
@@ -263,6 +262,7 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_
     fit_head(&w, &config);
     if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
         (status = read_weights(&w, &model)) == CS_OK) {
+        model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
         *out = model;
         model = (cs_model){0};
     }

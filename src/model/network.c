@@ -5,17 +5,13 @@
  */
 #include "model/network.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/network_private.h"
 
 /* --- embeddings ------------------------------------------------------------------------------- */
-
-int cs_emit_zeros(cs_emitter *e, int row_set)
-{
-    return cs_graph_index(e->graph, row_set, "zero");
-}
 
 int cs_emit_embedded(cs_emitter *e, int x)
 {
@@ -28,6 +24,21 @@ int cs_emit_embedded(cs_emitter *e, int x)
         x = cs_graph_add(e->graph, CS_NONE, x, c->embed_dropout);
     }
     return x;
+}
+
+/* Real rows, projected; zero where a row is of an id, so that there is no bias (positions and types
+ * have one). CS_NONE in models of ids alone. */
+static int emit_real(cs_emitter *e)
+{
+    cs_network *net = e->net;
+    if (e->config->real_width == 0) {
+        return CS_NONE;
+    }
+    net->real = cs_graph_input(e->graph, net->rows, e->config->real_width, "real");
+    net->real_row = cs_graph_index(e->graph, net->rows, "real row");
+    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real, &net->real_row);
+    return cs_graph_linear(e->graph, x, cs_emit_param(e, "", "embed.real.weight"), CS_NONE,
+                           CS_ACT_NONE);
 }
 
 int cs_emit_content(cs_emitter *e)
@@ -53,7 +64,8 @@ int cs_emit_content(cs_emitter *e)
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->position;
     }
-    return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->rows, tables, table, index));
+    int x = cs_graph_embed(g, emit_real(e), net->rows, tables, table, index);
+    return cs_emit_embedded(e, x);
 }
 
 /* --- the encoder ------------------------------------------------------------------------------ */
@@ -272,35 +284,9 @@ static void blank(const cs_network_options *options, cs_network *net)
     memset(net, 0, sizeof *net);
     net->options = *options;
     cs_graph_init(&net->graph, options->training);
-    int *id[] = {&net->rows,
-                 &net->token,
-                 &net->position,
-                 &net->vis,
-                 &net->lim,
-                 &net->query_rows,
-                 &net->query_position,
-                 &net->query_lim,
-                 &net->decoder_rows,
-                 &net->decoder_from,
-                 &net->decoder_token,
-                 &net->decoder_position,
-                 &net->decoder_vis,
-                 &net->decoder_lim,
-                 &net->decoder_cross_lim,
-                 &net->loss_rows,
-                 &net->predict,
-                 &net->target,
-                 &net->weight,
-                 &net->mass,
-                 &net->goal,
-                 &net->readout_lim,
-                 &net->type,
-                 &net->loss,
-                 &net->logits,
-                 &net->features,
-                 &net->top};
-    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
-        *id[i] = CS_NONE;
+    for (size_t at = offsetof(cs_network, rows); at <= offsetof(cs_network, top);
+         at += sizeof(int)) {
+        *(int *)(void *)((char *)net + at) = CS_NONE;
     }
 }
 
@@ -339,9 +325,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
         status = net.hidden ? CS_OK : CS_ERR_MEMORY;
     }
     e.param = status == CS_OK ? cs_alloc(model->params.count, sizeof *e.param) : NULL;
-    if (status == CS_OK && !e.param) {
-        status = CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && !e.param) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t i = 0; i < model->params.count; ++i) {
             e.param[i] = CS_NONE;
@@ -349,9 +333,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
         emit(&e);
         status = cs_graph_finish(&net.graph);
     }
-    if (status == CS_OK) {
-        status = check_dropout(&model->config, &net);
-    }
+    if (status == CS_OK) status = check_dropout(&model->config, &net);
     cs_free(e.param);
     if (status != CS_OK) {
         cs_network_free(&net);

@@ -15,8 +15,8 @@
  * classification head has one loss row a sequence in the single form: `predict` names its first or
  * last row, or `readout_lim` what the mean is taken over; tanh(W x + b) and then the outputs, with
  * dropout before both, as in BERT and RoBERTa (Devlin et al. 2019); gpt2 has the outputs alone. The
- * form of other models is chosen by
- * cs_form_of; the batch (train/batch.h) fills the index tensors listed here.
+ * form of other models is chosen by cs_form_of; the batch (train/batch.h) fills the index tensors
+ * listed here.
  */
 #ifndef CS_MODEL_NETWORK_H
 #define CS_MODEL_NETWORK_H
@@ -50,14 +50,16 @@ typedef struct {
                                form, which is the encoder of any other: no head, `top` instead */
 } cs_network_options;
 
-/* Ids into graph; CS_NONE where the form has none. */
+/* Ids into graph, from `rows` to `top` ints one behind the other; CS_NONE where the form has none. */
 typedef struct cs_network {
     cs_graph graph;
     cs_network_options options;
     /* content (encoder) rows; position: row of the position table, none without absolute and
      * relative positions */
     int rows, token, position, vis, lim;
-    int type; /* row of the token type table, 0 where nothing is filled in */
+    int real, real_row; /* models of real rows: their values (input), and for each content row its
+                           row there, -1 where it is of an id */
+    int type;           /* row of the token type table, 0 where nothing is filled in */
     /* query rows: the row of the position table to sit at (two-stream), and what they see */
     int query_rows, query_position, query_lim;
     /* mae decoder rows: encoder row to take (row number among all encoder rows as they lie now, -1:

@@ -5,21 +5,9 @@
  * handed on as two addends. Above the last attention every operation works on rows alone: there the
  * stream is narrowed to the rows that the loss reads.
  */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "model/network_private.h"
-
-void cs_emit_fail(cs_emitter *e, const char *format, ...)
-{
-    if (e->graph->status == CS_OK) {
-        va_list list;
-        va_start(list, format);
-        (void)vsnprintf(e->graph->reason, sizeof e->graph->reason, format, list);
-        va_end(list);
-        e->graph->status = CS_ERR_USAGE;
-    }
-}
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
@@ -30,7 +18,11 @@ int cs_emit_param(cs_emitter *e, const char *prefix, const char *name)
     (void)snprintf(full, sizeof full, "%s%s", prefix, name);
     int64_t number = cs_params_find(params, full);
     if (number < 0) {
-        cs_emit_fail(e, "the model lacks parameter %s", full);
+        if (e->graph->status == CS_OK) { /* the first failure is kept */
+            (void)snprintf(e->graph->reason, sizeof e->graph->reason,
+                           "the model lacks parameter %s", full);
+            e->graph->status = CS_ERR_USAGE;
+        }
         return CS_NONE;
     }
     if (e->param[number] == CS_NONE) {

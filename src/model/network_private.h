@@ -15,9 +15,6 @@ typedef struct {
     bool decoder;    /* in the decoder: no dropout */
 } cs_emitter;
 
-/* Keeps a failure in the graph unless it has one. */
-void cs_emit_fail(cs_emitter *e, const char *format, ...) CS_PRINTF(2, 3);
-
 /* The tensor of parameter "<prefix><name>", one tensor however often it is asked for. */
 int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
 /* Of a bias: CS_NONE in a model without them. */
@@ -72,8 +69,6 @@ const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_R
 int cs_emit_content(cs_emitter *e);
 /* The norm and dropout of an embedding sum. */
 int cs_emit_embedded(cs_emitter *e, int x);
-/* An index tensor that is 0 in every row: nothing fills it, and staging starts as zeros. */
-int cs_emit_zeros(cs_emitter *e, int row_set);
 /* Keeps the rows of the stream after `layer` layers readable where asked for. */
 void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows);
 

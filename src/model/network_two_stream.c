@@ -16,7 +16,8 @@ static int queries(cs_emitter *e)
     net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
     net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
     int table[2] = {cs_emit_param(e, "", "query.start")};
-    int index[2] = {cs_emit_zeros(e, net->query_rows)};
+    /* 0 in every row: nothing fills it, and staging starts as zeros */
+    int index[2] = {cs_graph_index(g, net->query_rows, "zero")};
     int tables = 1;
     if (net->position != CS_NONE) {
         net->query_position = cs_graph_index(g, net->query_rows, "query position");

@@ -12,7 +12,7 @@ double cs_binomial(int64_t n, int64_t k);
 /* Greatest common divisor of non-negative integers. */
 int64_t cs_gcd(int64_t a, int64_t b);
 
-/* Products and least common multiples of positive integers that give up at 2^40: 0 stands for "too
+/* Products and least common multiples of positive integers that give up at 2^40: 0 means "too
  * large", and stays 0 through further factors. */
 int64_t cs_small_product(int64_t a, int64_t b);
 int64_t cs_small_lcm(int64_t a, int64_t b);

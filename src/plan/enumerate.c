@@ -12,15 +12,8 @@
 #include "plan/count.h"
 #include "plan/distance.h"
 #include "plan/gvp.h"
+#include "plan/laws_private.h"
 #include "plan/plan_file.h"
-#include "plan/plan_weights.h"
-
-typedef struct {
-    const cs_objective *objective;
-    cs_plan plan;
-    cs_plan_visit visit;
-    void *ctx;
-} enumeration;
 
 /* --- how many --- */
 
@@ -29,9 +22,7 @@ typedef struct {
 static cs_status ordered_partitions(int64_t s, int64_t n, double *count)
 {
     double *f = cs_calloc(n + 1, sizeof *f);
-    if (!f) {
-        return CS_ERR_MEMORY;
-    }
+    if (!f) return CS_ERR_MEMORY;
     f[0] = 1;
     for (int64_t row = 1; row <= s; ++row) {
         for (int64_t k = n; k >= 1; --k) {
@@ -55,44 +46,59 @@ static double arrangements(const cs_plan *plan)
     return count;
 }
 
-static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
+cs_status cs_count_groups(const cs_objective *o, int64_t s, double *count)
 {
-    int64_t lo = 0, hi = s, first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    cs_status status = CS_OK;
+    *count = o->kind == CS_OBJ_AR ? 1 : (double)(o->t < s ? o->t : s);
+    return CS_OK;
+}
+
+cs_status cs_count_offsets(const cs_objective *o, int64_t s, double *count)
+{
+    int64_t window = cs_distance_of(o, s).window;
     *count = 0;
-    switch (o->kind) {
-    case CS_OBJ_AR:
-        *count = 1;
-        break;
-    case CS_OBJ_GROUP_AR:
-        *count = (double)(o->t < s ? o->t : s);
-        break;
-    case CS_OBJ_DIVERSE_AR:
-    case CS_OBJ_OFFSET_AR: {
-        int64_t window = cs_distance_of(o, s).window;
-        for (int64_t i = first; i < s; ++i) {
-            *count += (double)(s - i < window ? s - i : window);
-        }
-        break;
+    for (int64_t i = o->empty_prefix == CS_PREFIX_NONE; i < s; ++i) {
+        *count += (double)(s - i < window ? s - i : window);
     }
-    case CS_OBJ_PERMUTED_AR:
-        *count = tgamma((double)s + 1);
-        break;
-    case CS_OBJ_GVP:
-        status = ordered_partitions(s, o->groups + 1, count);
-        break;
-    case CS_OBJ_FILE:
-        for (int64_t p = 0; p < o->file->plans; ++p) {
-            *count += o->file->plan[p].length == s;
-        }
-        break;
-    default:
-        status = o->kind == CS_OBJ_BERNOULLI_MASKED ? CS_OK : cs_objective_unmasked(o, s, &lo, &hi);
-        for (int64_t m = lo; m <= hi && status == CS_OK; ++m) {
-            *count += cs_binomial(s, m);
-        }
+    return CS_OK;
+}
+
+cs_status cs_count_masks(const cs_objective *o, int64_t s, double *count)
+{
+    int64_t lo, hi;
+    cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
+    *count = 0;
+    for (int64_t m = lo; status == CS_OK && m <= hi; ++m) {
+        *count += cs_binomial(s, m);
     }
     return status;
+}
+
+cs_status cs_count_subsets(const cs_objective *o, int64_t s, double *count)
+{
+    (void)o;
+    *count = exp2((double)s);
+    return CS_OK;
+}
+
+cs_status cs_count_orders(const cs_objective *o, int64_t s, double *count)
+{
+    (void)o;
+    *count = tgamma((double)s + 1);
+    return CS_OK;
+}
+
+cs_status cs_count_gvp(const cs_objective *o, int64_t s, double *count)
+{
+    return ordered_partitions(s, o->groups + 1, count);
+}
+
+cs_status cs_count_file(const cs_objective *o, int64_t s, double *count)
+{
+    *count = 0;
+    for (int64_t p = 0; p < o->file->plans; ++p) {
+        *count += o->file->plan[p].length == s;
+    }
+    return CS_OK;
 }
 
 /* --- one after another --- */
@@ -125,8 +131,7 @@ static bool next_arrangement(int64_t n, int32_t *label)
     return true;
 }
 
-/* All arrangements of the ascending labels in e->plan, which share `probability` equally. */
-static cs_status visit_arrangements(enumeration *e, double probability)
+cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
 {
     double each = probability / arrangements(&e->plan);
     cs_status status = CS_OK;
@@ -137,7 +142,7 @@ static cs_status visit_arrangements(enumeration *e, double probability)
     return status;
 }
 
-static cs_status visit_offsets(enumeration *e)
+cs_status cs_visit_offsets(cs_enumeration *e)
 {
     int64_t s = e->plan.length, first = e->objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     cs_distance law = cs_distance_of(e->objective, s);
@@ -157,39 +162,56 @@ static cs_status visit_offsets(enumeration *e)
     return status;
 }
 
-static cs_status visit_groups(enumeration *e)
+cs_status cs_visit_groups(cs_enumeration *e)
 {
     int64_t s = e->plan.length;
-    int64_t firsts = e->objective->kind == CS_OBJ_AR ? 1 : e->objective->t;
-    firsts = firsts < s ? firsts : s;
+    int64_t size = e->objective->kind == CS_OBJ_AR ? 1 : e->objective->t;
+    int64_t firsts = size < s ? size : s;
     cs_status status = CS_OK;
     for (int64_t j = 1; j <= firsts && status == CS_OK; ++j) {
-        cs_plan_fixed_groups(e->objective, j, &e->plan);
+        cs_plan_fixed_groups(e->objective, j, size, &e->plan);
         cs_plan_weigh(e->objective, &e->plan);
         status = e->visit(e->ctx, &e->plan, 1 / (double)firsts);
     }
     return status;
 }
 
-static cs_status visit_masks(enumeration *e)
+/* Sets of m given positions, of total probability p. */
+static cs_status visit_sets(cs_enumeration *e, int64_t m, double p)
 {
-    const cs_objective *o = e->objective;
-    int64_t s = e->plan.length, lo = 0, hi = s;
-    bool bernoulli = o->kind == CS_OBJ_BERNOULLI_MASKED;
-    cs_status status = bernoulli ? CS_OK : cs_objective_unmasked(o, s, &lo, &hi);
     e->plan.groups = 1;
-    for (int64_t m = lo; m <= hi && status == CS_OK; ++m) {
-        double p = 1 / (double)(hi - lo + 1);
-        if (bernoulli) {
-            p = cs_binomial(s, m) * pow(o->mask_ratio_lo, (double)(s - m)) *
-                pow(1 - o->mask_ratio_lo, (double)m);
-        }
-        for (int64_t i = 0; i < s; ++i) {
-            e->plan.group[i] = i >= m;
-        }
-        status = visit_arrangements(e, p);
+    for (int64_t i = 0; i < e->plan.length; ++i) {
+        e->plan.group[i] = i >= m;
+    }
+    return cs_visit_arrangements(e, p);
+}
+
+cs_status cs_visit_masks(cs_enumeration *e)
+{
+    int64_t lo, hi;
+    cs_status status = cs_objective_unmasked(e->objective, e->plan.length, &lo, &hi);
+    for (int64_t m = lo; status == CS_OK && m <= hi; ++m) {
+        status = visit_sets(e, m, 1 / (double)(hi - lo + 1));
     }
     return status;
+}
+
+cs_status cs_visit_bernoulli(cs_enumeration *e)
+{
+    int64_t s = e->plan.length;
+    double rho = e->objective->mask_ratio_lo;
+    cs_status status = CS_OK;
+    for (int64_t m = 0; m <= s && status == CS_OK; ++m) {
+        double p = cs_binomial(s, m) * pow(rho, (double)(s - m)) * pow(1 - rho, (double)m);
+        status = visit_sets(e, m, p);
+    }
+    return status;
+}
+
+cs_status cs_visit_orders(cs_enumeration *e)
+{
+    cs_plan_fixed_groups(e->objective, 1, 1, &e->plan);
+    return cs_visit_arrangements(e, 1);
 }
 
 /* Labels from the ascending boundaries n_0 < ... < n_{K-1}, each one above the stored value. */
@@ -203,7 +225,7 @@ static void labels_from(const int32_t *boundary, int64_t groups, cs_plan *plan)
     plan->groups = groups;
 }
 
-static cs_status visit_gvp(enumeration *e)
+cs_status cs_visit_gvp(cs_enumeration *e)
 {
     const cs_objective *o = e->objective;
     int64_t s = e->plan.length, groups = o->groups;
@@ -222,7 +244,7 @@ static cs_status visit_gvp(enumeration *e)
         int64_t n = (int64_t)boundary[groups - 1] + 1;
         double p = fixed ? 1 : (double)last[n] / cs_binomial(n - 1, groups - 1);
         labels_from(boundary, groups, &e->plan);
-        status = visit_arrangements(e, p);
+        status = cs_visit_arrangements(e, p);
         more = !fixed && cs_next_subset(s - 1, groups, boundary);
     }
     cs_free(boundary);
@@ -230,7 +252,7 @@ static cs_status visit_gvp(enumeration *e)
     return status;
 }
 
-static cs_status visit_file(enumeration *e)
+cs_status cs_visit_file(cs_enumeration *e)
 {
     const cs_plan_file *file = e->objective->file;
     cs_status status = CS_OK;
@@ -243,46 +265,23 @@ static cs_status visit_file(enumeration *e)
     return status;
 }
 
-static cs_status visit_all(enumeration *e)
-{
-    switch (e->objective->kind) {
-    case CS_OBJ_AR:
-    case CS_OBJ_GROUP_AR:
-        return visit_groups(e);
-    case CS_OBJ_DIVERSE_AR:
-    case CS_OBJ_OFFSET_AR:
-        return visit_offsets(e);
-    case CS_OBJ_FILE:
-        return visit_file(e);
-    case CS_OBJ_GVP:
-        return visit_gvp(e);
-    case CS_OBJ_PERMUTED_AR:
-        cs_plan_fixed_groups(e->objective, 1, &e->plan);
-        return visit_arrangements(e, 1);
-    default:
-        return visit_masks(e);
-    }
-}
-
 cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
                             cs_plan_visit visit, void *ctx)
 {
+    const cs_objective_row *row;
     double count = 0;
-    enumeration e = {.objective = objective, .visit = visit, .ctx = ctx};
+    cs_enumeration e = {.objective = objective, .visit = visit, .ctx = ctx};
     cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) {
-        status = cs_objective_check_length(objective, length);
-    }
-    if (status == CS_OK) {
-        status = count_plans(objective, length, &count);
-    }
-    if (status == CS_OK && count > (double)limit) {
+    if (status == CS_OK) status = cs_objective_check_length(objective, length);
+    if (status != CS_OK) return status;
+    row = cs_objective_table(objective->kind);
+    status = row->count(objective, length, &count);
+    if (status == CS_OK && count > (double)limit)
         status =
             cs_fail(CS_ERR_USAGE, "%s at length %" PRId64 " has %.15g plans, more than %" PRId64,
-                    cs_objective_table(objective->kind)->name, length, count, limit);
-    }
+                    row->name, length, count, limit);
     if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
-        status = visit_all(&e);
+        status = row->visit(&e);
         cs_plan_free(&e.plan);
     }
     return status;

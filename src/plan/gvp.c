@@ -17,10 +17,12 @@
  */
 #include "plan/gvp.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/laws_private.h"
 
 static const double mixed_mean = 0.5, mixed_sd = 0.1;
 
@@ -158,9 +160,7 @@ static cs_status mask_sizes(int64_t s, int64_t groups, const long double *last, 
         return CS_OK;
     }
     long double *work = cs_calloc(2 * (s + 1), sizeof *work);
-    if (!work) {
-        return CS_ERR_MEMORY;
-    }
+    if (!work) return CS_ERR_MEMORY;
     for (int64_t n = groups; n < s; ++n) {
         add_mask_sizes(s, groups, n, last[n], work, work + s + 1, c);
     }
@@ -173,9 +173,7 @@ cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long doubl
 {
     int64_t groups = objective->groups;
     long double *last = cs_alloc(s + 1, sizeof *last);
-    if (!last) {
-        return CS_ERR_MEMORY;
-    }
+    if (!last) return CS_ERR_MEMORY;
     memset(c, 0, (size_t)(s + 1) * sizeof *c);
     cs_gvp_last(objective, s, last, clamped);
     long double mean_last = 0;
@@ -186,4 +184,28 @@ cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long doubl
     cs_status status = mask_sizes(s, groups, last, c);
     cs_free(last);
     return status;
+}
+
+cs_status cs_check_gvp_length(const cs_objective *o, int64_t s)
+{
+    if (s <= o->groups) {
+        return cs_fail(CS_ERR_USAGE,
+                       "gvp with %" PRId64 " groups needs length >= %" PRId64 ", got %" PRId64,
+                       o->groups, o->groups + 1, s);
+    }
+    if (o->event_weight == CS_EVENT_MASK && o->segmentation != CS_SEGMENT_FIXED &&
+        s > CS_GVP_MASK_LENGTH) {
+        return cs_fail(CS_ERR_USAGE,
+                       "gvp with mask weights costs O(s^2): length %" PRId64 " exceeds %d", s,
+                       CS_GVP_MASK_LENGTH);
+    }
+    return CS_OK;
+}
+
+bool cs_given_gvp(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
+{
+    *lo = o->segmentation == CS_SEGMENT_FIXED ? cs_gvp_fixed(s, o->groups, 0)
+                                              : o->empty_prefix == CS_PREFIX_NONE;
+    *hi = s;
+    return true;
 }

@@ -1,6 +1,6 @@
 /* Objectives: a name and its parameters. An objective is a distribution over group plans (plan.h);
- * this header is its user-facing form, with one table that says which parameters each objective
- * takes.
+ * this header is its user-facing form. Its rows are in objectives.h, its parameters in
+ * parameters.h.
  *
  * Objectives of the papers: LA = Look Ahead or Look Around? (Eq. 3, 5, 6), GVP = Bridging
  * autoregressive and masked modeling (3.2, App. B); `offset-ar` and `bernoulli-masked` are ours.
@@ -12,25 +12,41 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "plan/objectives.h"
+#include "plan/parameters.h"
 
-typedef enum {
-    CS_OBJ_AR,
-    CS_OBJ_MASKED,
-    CS_OBJ_VARIABLE_MASKED,
-    CS_OBJ_BERNOULLI_MASKED, /* every token masked with probability rho, independently */
-    CS_OBJ_DIVERSE_AR,
-    CS_OBJ_OFFSET_AR,
-    CS_OBJ_GROUP_AR,
-    CS_OBJ_PERMUTED_AR,
-    CS_OBJ_GVP,
-    CS_OBJ_FILE, /* plans from a file (plan_file.h) */
-    CS_OBJ_COUNT,
-} cs_objective_kind;
+#define CS_OBJECTIVE_KIND(id, ...) CS_OBJ_##id,
+typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind;
+#undef CS_OBJECTIVE_KIND
+
+/* The names "ar|masked|...", and more after them: constant expressions. */
+#define CS_OBJECTIVE_BAR_NAME(id, name, ...) "|" name
+#define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1])
+#define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
 typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight; /* theory 1: event weights */
 typedef enum { CS_OFFSET_UNIFORM, CS_OFFSET_POWER, CS_OFFSET_MIX } cs_offset_kind;
 typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmentation;
 typedef enum { CS_PREFIX_NONE, CS_PREFIX_SHARED, CS_PREFIX_CLASS } cs_empty_prefix;
+
+/* The form of the exact event law (pairs.h). */
+typedef enum { CS_PAIRS_PREFIX, CS_PAIRS_INVARIANT, CS_PAIRS_SETS } cs_pairs_form;
+
+/* How a network reads a plan (train/batch.h). */
+typedef enum {
+    CS_READS_NEXT,    /* one stream: row i sees the groups up to its own and predicts token i + 1 */
+    CS_READS_MASKS,   /* one stream: predicted tokens are [MASK], every row sees every row */
+    CS_READS_GROUPS,  /* two streams: a query sees the groups before its own */
+    CS_READS_PREFIXES /* two streams: one drawn target for every prefix (offsets.h) */
+} cs_objective_reading;
+
+/* The weights of a drawn plan (plan.h). */
+typedef enum {
+    CS_WEIGHTS_ONE,    /* one target, of weight 1: both event weights are one */
+    CS_WEIGHTS_EQUAL,  /* every plan predicts the same number of tokens */
+    CS_WEIGHTS_TOKENS, /* numbers differ: 1 a token, or 1 a plan that predicts anything */
+    CS_WEIGHTS_OWN     /* the plan has weights of its own */
+} cs_plan_weighting;
 
 struct cs_plan_file;
 
@@ -40,39 +56,72 @@ typedef struct {
     cs_empty_prefix empty_prefix; /* none: events with an empty conditioning set do not exist */
     /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio. */
     int64_t unmasked_lo, unmasked_hi;
-    /* Resolved per length s: unmasked = s - round(rho s), half away from zero, in 1..s-1. */
+    /* Resolved per length s: unmasked = s - cs_ratio_masked(rho, s) (ratio.h). */
     double mask_ratio_lo, mask_ratio_hi;
     int64_t t;                    /* diverse-ar, group-ar */
     cs_offset_kind offset;        /* offset-ar */
     double offset_value;          /* uniform: T, power: A, mix: L */
     cs_segmentation segmentation; /* gvp */
     int64_t groups;               /* gvp: K predicted groups, 1 <= K <= s-1 */
-    struct cs_plan_file *file;    /* CS_OBJ_FILE: borrowed */
+    struct cs_plan_file *file;    /* plans of a file, parts of a mixture: borrowed */
 } cs_objective;
 
-/* What the table says of one objective. */
+struct cs_plan;
+struct cs_pairs;
+struct cs_rng;
+struct cs_enumeration;
+struct cs_size_visitor;
+struct cs_size_facts;
+
+/* The row of an objective. Functions may take it for granted that the objective is checked and
+ * exists at the length; those that are NULL have the default that is said. */
 typedef struct {
-    const char *name;           /* "diverse-ar" */
-    const char *summary;        /* one line, with the paper and equation */
-    bool fixed_order;           /* S is always a prefix */
-    bool permutation_invariant; /* S is uniform given its size */
-    /* A number of unmasked tokens or a mask ratio; bernoulli-masked: a ratio. */
-    bool wants_unmasked;
-    bool wants_t, wants_offset, wants_segmentation;
-} cs_objective_info;
+    const char *name;    /* "diverse-ar" */
+    const char *aliases; /* other names, parted by blanks, or NULL */
+    const char *summary; /* one line, with the paper and equation */
+    const char *plans;   /* the distribution over plans, and where it is from */
+    const char *source;
+    const char *takes;   /* parameters beside event-weight and empty-prefix, parted by blanks */
+    const char *trained; /* "mask-ratio=0.15": their values in training where none are given */
+    bool range;          /* unmasked and mask-ratio may be LO:HI */
+    cs_pairs_form shape;
+    cs_objective_reading reads;
+    cs_plan_weighting weighting;
+    /* Parameters; those that the objective exists with at length s >= 1 (NULL: length >= 2, with an
+     * empty prefix 1). */
+    cs_status (*check)(const cs_objective *objective);
+    cs_status (*check_length)(const cs_objective *objective, int64_t s);
+    /* Fewest and most given tokens of a plan of length s; false: there is none. NULL: none or one,
+     * by the empty prefix, up to s. */
+    bool (*given)(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+    /* Number of plans, and all of them one after another (laws_private.h). */
+    cs_status (*count)(const cs_objective *objective, int64_t s, double *count);
+    cs_status (*visit)(struct cs_enumeration *e);
+    /* Groups of a plan (weights too where weighting is one, or own without a token_weight); for
+     * training (NULL: sample). */
+    cs_status (*sample)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
+    cs_status (*train)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
+    /* Weight of each of the n predicted tokens of a plan under `token` weights. NULL: 1. */
+    double (*token_weight)(int64_t s, int64_t n);
+    /* The exact law: of events, or for an invariant shape of sizes (sizes.h); neither: the sum over
+     * all plans. */
+    cs_status (*pairs)(const cs_objective *objective, int64_t s, struct cs_pairs *pairs);
+    cs_status (*sizes)(const cs_objective *objective, int64_t s,
+                       const struct cs_size_visitor *visitor, struct cs_size_facts *facts);
+    /* Expected number of predicted tokens. NULL: what is not given where that is one number, else
+     * from the exact law. */
+    cs_status (*predicted)(const cs_objective *objective, int64_t s, double *out);
+    /* Probability that a plan predicts anything. NULL: 1. */
+    double (*speaks)(const cs_objective *objective, int64_t s);
+} cs_objective_row;
 
-const cs_objective_info *cs_objective_table(cs_objective_kind kind);
+const cs_objective_row *cs_objective_table(cs_objective_kind kind);
 
-/* Kind by name; CS_ERR_USAGE lists the known names. */
+/* Kind by name or alias; CS_ERR_USAGE suggests the nearest name and lists the known ones. */
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out) CS_MUST_CHECK;
 
 /* Defaults: token weights, no empty prefix, everything else unset (-1, NaN). */
 cs_objective cs_objective_default(cs_objective_kind kind);
-
-/* Parsers of the option values "M" or "LO:HI", "RHO" or "LO:HI", "uniform:T|power:A|mix:L". */
-cs_status cs_objective_parse_unmasked(const char *text, cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_objective_parse_mask_ratio(const char *text, cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_objective_parse_offset(const char *text, cs_objective *objective) CS_MUST_CHECK;
 
 /* Checks the parameters that do not depend on a length: ranges, and that those the objective needs
  * are given. */
@@ -82,15 +131,26 @@ cs_status cs_objective_check(const cs_objective *objective) CS_MUST_CHECK;
  */
 cs_status cs_objective_check_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
 
-/* The range of the number of unmasked tokens at length s, inclusive (masked and variable-masked).
- * For a mask ratio that rounds to 0 or s masked tokens it is clamped into 1..s-1; for `--unmasked`
- * out of range it fails. */
+/* The range of the number of unmasked tokens at length s, inclusive, for objectives that fix it by
+ * --unmasked or a mask ratio. For a ratio that rounds to 0 or s masked tokens it is clamped into
+ * 1..s-1; for `--unmasked` out of range it fails. */
 cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_t *lo,
                                 int64_t *hi) CS_MUST_CHECK;
 
 /* Whether cs_objective_unmasked clamps an end of the range at length s: then the number of unmasked
  * tokens is not s - round(rho s). False for `--unmasked` and other objectives. */
 bool cs_objective_clamps(const cs_objective *objective, int64_t s);
+
+/* Fewest and most given tokens of any plan of length s; false where the objective does not exist.
+ */
+bool cs_objective_given(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+
+/* cs_objective_row.shape and .reads; of a mixture, what its parts have in common. */
+cs_pairs_form cs_objective_shape(const cs_objective *objective);
+cs_objective_reading cs_objective_reads(const cs_objective *objective);
+
+/* Probability that a plan of length s predicts anything. */
+double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
 /* "masked unmasked=2 event-weight=token", in fresh memory. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;

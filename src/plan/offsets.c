@@ -13,9 +13,7 @@ cs_status cs_offsets_init(const cs_objective *objective, int64_t longest, cs_off
     cs_offsets local = {.law = cs_distance_of(objective, longest), .longest = longest};
     if (local.law.kind == CS_OFFSET_POWER) {
         local.below = cs_alloc(longest + 1, sizeof *local.below);
-        if (!local.below) {
-            return CS_ERR_MEMORY;
-        }
+        if (!local.below) return CS_ERR_MEMORY;
         local.below[0] = 0;
         for (int64_t d = 1; d <= longest; ++d) {
             local.below[d] = local.below[d - 1] + cs_distance_raw(&local.law, longest, d);

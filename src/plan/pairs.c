@@ -16,8 +16,7 @@
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distance.h"
-#include "plan/pairs_sets.h"
-#include "plan/sizes.h"
+#include "plan/laws_private.h"
 
 enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
 
@@ -54,7 +53,7 @@ static cs_status check_room(int64_t s, double bytes)
     return CS_OK;
 }
 
-static cs_status prefix_room(cs_pairs *pairs, int64_t s, double events)
+cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events)
 {
     pairs->form = CS_PAIRS_PREFIX;
     if (events > PREFIX_EVENTS_LIMIT) {
@@ -65,7 +64,7 @@ static cs_status prefix_room(cs_pairs *pairs, int64_t s, double events)
     return status == CS_OK ? cs_pairs_events_init(pairs, (int64_t)events) : status;
 }
 
-static void add_prefix_event(cs_pairs *pairs, int64_t prefix, int64_t target, double weight)
+void cs_pairs_add_prefix(cs_pairs *pairs, int64_t prefix, int64_t target, double weight)
 {
     if (weight > 0) {
         pairs->set[pairs->events] = prefix;
@@ -77,14 +76,14 @@ static void add_prefix_event(cs_pairs *pairs, int64_t prefix, int64_t target, do
 
 /* --- one target a prefix: ar, diverse-ar, offset-ar --- */
 
-static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
+cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_distance law = cs_distance_of(o, s);
     bool power = law.kind == CS_OFFSET_POWER;
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     int64_t prefixes = s - first;
     int64_t window = law.window < prefixes ? law.window : prefixes;
-    cs_status status = prefix_room(pairs, s, (double)prefixes * (double)window);
+    cs_status status = cs_pairs_prefix_room(pairs, s, (double)prefixes * (double)window);
     /* d^-a and its running sum: the same for every prefix. */
     long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
     if (!raw) {
@@ -100,7 +99,7 @@ static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
         for (int64_t d = 1; d <= reach; ++d) {
             long double w =
                 power ? raw[d] / sum[left] : cs_distance_raw(&law, left, d) / (long double)reach;
-            add_prefix_event(pairs, i, i + d - 1, (double)(w / (long double)prefixes));
+            cs_pairs_add_prefix(pairs, i, i + d - 1, (double)(w / (long double)prefixes));
         }
     }
     cs_free(raw);
@@ -111,14 +110,12 @@ static cs_status offset_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 
 /* --- group-ar --- */
 
-static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
+cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     bool empty = o->empty_prefix != CS_PREFIX_NONE, mask = o->event_weight == CS_EVENT_MASK;
     int64_t firsts = o->t < s ? o->t : s; /* first-group sizes 1..firsts */
-    cs_status status = prefix_room(pairs, s, (double)s * (double)firsts);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_pairs_prefix_room(pairs, s, (double)s * (double)firsts);
+    if (status != CS_OK) return status;
     /* Without an empty prefix the plan of first group j predicts s - j tokens, else all s. */
     double targets = 0;
     int64_t plans = 0, lcm = 1;
@@ -130,7 +127,7 @@ static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
     }
     for (int64_t k = 0; empty && k < firsts; ++k) {
         /* The first group is longer than k in firsts - k plans of s tokens each. */
-        add_prefix_event(pairs, 0, k, (double)(firsts - k) / targets);
+        cs_pairs_add_prefix(pairs, 0, k, (double)(firsts - k) / targets);
     }
     for (int64_t i = 1; i < s; ++i) {
         int64_t j = (i - 1) % o->t + 1; /* the one first group after which a group ends at i */
@@ -139,13 +136,20 @@ static cs_status group_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
             share = 1 / ((double)(s - j) * (double)plans);
         }
         for (int64_t k = i; k < s && k - i < o->t; ++k) {
-            add_prefix_event(pairs, i, k, share);
+            cs_pairs_add_prefix(pairs, i, k, share);
         }
     }
     pairs->predicted = targets / (double)firsts;
     pairs->denominator =
         mask && !empty ? cs_small_product(cs_small_product(firsts, plans), lcm) : firsts;
     return CS_OK;
+}
+
+double cs_group_speaks(const cs_objective *o, int64_t s)
+{
+    /* a first group of s leaves nothing to predict */
+    bool silent = o->t >= s && o->empty_prefix == CS_PREFIX_NONE;
+    return silent ? (double)(s - 1) / (double)s : 1;
 }
 
 /* --- permutation-invariant objectives --- */
@@ -163,14 +167,12 @@ static bool store_size(void *ctx, int64_t m, long double c)
     return true;
 }
 
-static cs_status invariant_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
+cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_size_facts facts = {0};
     pairs->form = CS_PAIRS_INVARIANT;
     cs_status status = check_room(s, (double)(s + 1) * sizeof *pairs->q);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     pairs->q = cs_calloc(s + 1, sizeof *pairs->q);
     size_table table = {.q = pairs->q};
     status = pairs->q ? cs_sizes_visit(o, s, store_size, &table, &facts) : CS_ERR_MEMORY;
@@ -183,25 +185,36 @@ static cs_status invariant_pairs(const cs_objective *o, int64_t s, cs_pairs *pai
     return status;
 }
 
+cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
+{
+    int64_t lo, hi;
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    cs_status status = cs_objective_check_length(objective, s);
+    if (status != CS_OK) return status;
+    if (row->predicted) {
+        return row->predicted(objective, s, out);
+    }
+    if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) {
+        *out = (double)(s - lo);
+        return CS_OK;
+    }
+    cs_pairs pairs = {0};
+    status = cs_pairs_of(objective, s, &pairs);
+    *out = pairs.predicted;
+    cs_pairs_free(&pairs);
+    return status;
+}
+
 cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
 {
     cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) {
-        status = cs_objective_check_length(objective, s);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = cs_objective_check_length(objective, s);
+    if (status != CS_OK) return status;
     cs_pairs pairs = {.length = s};
-    if (objective->kind == CS_OBJ_FILE) {
-        status = cs_pairs_of_file(objective, s, &pairs);
-    } else if (objective->kind == CS_OBJ_GROUP_AR) {
-        status = group_pairs(objective, s, &pairs);
-    } else if (cs_objective_table(objective->kind)->fixed_order) {
-        status = offset_pairs(objective, s, &pairs);
-    } else {
-        status = invariant_pairs(objective, s, &pairs);
-    }
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    status = row->pairs   ? row->pairs(objective, s, &pairs)
+             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
+                          : cs_pairs_of_plans(objective, s, &pairs);
     if (status != CS_OK) {
         cs_pairs_free(&pairs);
         return status;

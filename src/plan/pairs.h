@@ -20,9 +20,7 @@
 #include "base/status.h"
 #include "plan/objective.h"
 
-typedef enum { CS_PAIRS_PREFIX, CS_PAIRS_INVARIANT, CS_PAIRS_SETS } cs_pairs_form;
-
-typedef struct {
+typedef struct cs_pairs {
     cs_pairs_form form;
     int64_t length;      /* s */
     double predicted;    /* expected number of predicted tokens of one sequence: its weight under
@@ -53,6 +51,11 @@ void cs_pairs_free(cs_pairs *pairs);
  * objective does not exist at this length; CS_ERR_MEMORY, before anything is allocated when the
  * arrays would take more than half of the free memory (8 bytes a position, 20 an event). */
 cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out) CS_MUST_CHECK;
+
+/* The expected number of predicted tokens (cs_pairs.predicted), also where the exact distribution
+ * is out of reach. */
+cs_status cs_objective_predicted(const cs_objective *objective, int64_t s,
+                                 double *out) CS_MUST_CHECK;
 
 /* The same distribution with explicit sets. Refuses more than `limit` events (CS_ERR_USAGE naming
  * the number that would be needed). */

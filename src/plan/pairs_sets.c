@@ -4,7 +4,6 @@
  * file are collected with their set written out, sorted by (S, k), and equal ones added in the
  * order of the file.
  */
-#include "plan/pairs_sets.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/laws_private.h"
 #include "plan/plan_file.h"
 
 double cs_pairs_expand_count(const cs_pairs *pairs)
@@ -35,9 +35,7 @@ static cs_status sets_room(cs_pairs *out, int64_t sets, int64_t positions, int64
     out->form = CS_PAIRS_SETS;
     out->set_ptr = cs_calloc(sets + 1, sizeof *out->set_ptr);
     out->set_pos = cs_alloc(positions, sizeof *out->set_pos);
-    if (!out->set_ptr || !out->set_pos) {
-        return CS_ERR_MEMORY;
-    }
+    if (!out->set_ptr || !out->set_pos) return CS_ERR_MEMORY;
     return cs_pairs_events_init(out, events);
 }
 
@@ -170,16 +168,16 @@ cs_status cs_pairs_expand(const cs_pairs *pairs, int64_t limit, cs_pairs *out)
 
 /* --- plan files --- */
 
-/* One predicted token of one plan; its set is the m positions at `position`. */
+/* One predicted token; its set is the m positions at `position`. */
 typedef struct {
     const int32_t *position;
     int64_t m;
-    int64_t number; /* order of the file: keeps sums independent of the sort */
+    int64_t number; /* order of the list: keeps sums independent of the sort */
     int32_t target;
     double weight;
-} file_event;
+} set_event;
 
-static int compare_sets(const file_event *a, const file_event *b)
+static int compare_sets(const set_event *a, const set_event *b)
 {
     if (a->m != b->m) {
         return a->m < b->m ? -1 : 1;
@@ -194,7 +192,7 @@ static int compare_sets(const file_event *a, const file_event *b)
 
 static int compare_events(const void *x, const void *y)
 {
-    const file_event *a = x, *b = y;
+    const set_event *a = x, *b = y;
     int order = compare_sets(a, b);
     if (order == 0 && a->target != b->target) {
         order = a->target < b->target ? -1 : 1;
@@ -214,7 +212,7 @@ static double plan_weight(const cs_plan *plan)
 /* Writes the events of one plan; returns their number. `room` receives the sets, one row of s a
  * group. */
 static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int32_t *room,
-                           file_event *event)
+                           set_event *event)
 {
     int64_t s = plan->length, count = 0;
     for (int32_t g = 0; g <= plan->groups; ++g) {
@@ -227,7 +225,7 @@ static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int
         }
         for (int32_t k = 0; k < s; ++k) {
             if (plan->group[k] == g && plan->weight[k] > 0) {
-                event[count] = (file_event){row, m, first + count, k, scale * plan->weight[k]};
+                event[count] = (set_event){row, m, first + count, k, scale * plan->weight[k]};
                 ++count;
             }
         }
@@ -236,7 +234,7 @@ static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int
 }
 
 /* Merges n sorted events into the sets form. */
-static cs_status merge_events(const file_event *event, int64_t n, double total, cs_pairs *pairs)
+static cs_status merge_events(const set_event *event, int64_t n, double total, cs_pairs *pairs)
 {
     int64_t sets = 0, positions = 0;
     for (int64_t e = 0; e < n; ++e) {
@@ -274,7 +272,7 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
         }
     }
     int32_t *room = cs_alloc(rows * s, sizeof *room);
-    file_event *event = cs_alloc(plans * s, sizeof *event);
+    set_event *event = cs_alloc(plans * s, sizeof *event);
     cs_status status = room && event ? CS_OK : CS_ERR_MEMORY;
     int32_t *next = room;
     for (int64_t p = 0; status == CS_OK && p < file->plans; ++p) {
@@ -292,6 +290,77 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
         status = merge_events(event, n, total, pairs);
     }
     cs_free(room);
+    cs_free(event);
+    return status;
+}
+
+/* --- all plans of an objective --- */
+
+typedef struct {
+    int64_t rows, events; /* counted, then written */
+    double total;
+    int32_t *room;
+    set_event *event; /* NULL: plans are counted */
+} listing;
+
+static cs_status list_plan(void *ctx, const cs_plan *plan, double probability)
+{
+    listing *list = ctx;
+    if (!list->event) {
+        list->events += plan->length;
+    } else {
+        list->total += probability * plan_weight(plan);
+        list->events +=
+            plan_events(plan, probability, list->events, list->room + list->rows * plan->length,
+                        list->event + list->events);
+    }
+    list->rows += plan->groups + 1;
+    return CS_OK;
+}
+
+cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *pairs)
+{
+    enum { MOST_PLANS = 1 << 18 };
+    listing list = {0};
+    cs_status status = cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list);
+    if (status != CS_OK) {
+        return cs_blame(status, "exact events are sums over all plans (--draws N samples them, "
+                                "--max-length L makes them few)");
+    }
+    int32_t *room = cs_alloc(list.rows * s, sizeof *room);
+    set_event *event = cs_alloc(list.events, sizeof *event);
+    list = (listing){.room = room, .event = event};
+    status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
+                           : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        qsort(event, (size_t)list.events, sizeof *event, compare_events);
+        status = merge_events(event, list.events, list.total, pairs);
+    }
+    if (status == CS_OK) status = cs_objective_predicted(objective, s, &pairs->predicted);
+    cs_free(room);
+    cs_free(event);
+    return status;
+}
+
+cs_status cs_pairs_merge(const cs_pairs *list, const double *weight, int64_t count, cs_pairs *out)
+{
+    int64_t events = 0, n = 0;
+    double total = 0;
+    for (int64_t j = 0; j < count; ++j) {
+        events += list[j].events;
+        total += weight[j];
+    }
+    set_event *event = cs_alloc(events, sizeof *event);
+    if (!event) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < count; ++j) {
+        for (int64_t e = 0; e < list[j].events; ++e, ++n) {
+            const int64_t *ptr = list[j].set_ptr + list[j].set[e];
+            event[n] = (set_event){list[j].set_pos + ptr[0], ptr[1] - ptr[0], n, list[j].target[e],
+                                   weight[j] * list[j].weight[e]};
+        }
+    }
+    qsort(event, (size_t)n, sizeof *event, compare_events);
+    cs_status status = merge_events(event, n, total, out);
     cs_free(event);
     return status;
 }

@@ -12,9 +12,9 @@
 
 #include "base/mem.h"
 #include "plan/gvp.h"
+#include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/plan_file.h"
-#include "plan/plan_weights.h"
 
 cs_status cs_plan_init(cs_plan *plan, int64_t length)
 {
@@ -45,11 +45,14 @@ void cs_plan_weigh(const cs_objective *objective, cs_plan *plan)
     for (int64_t i = 0; i < plan->length; ++i) {
         predicted += plan->group[i] > 0;
     }
-    bool none = objective->empty_prefix == CS_PREFIX_NONE &&
-                objective->kind == CS_OBJ_BERNOULLI_MASKED && predicted == plan->length;
-    double weight = none || predicted == 0                     ? 0
-                    : objective->event_weight == CS_EVENT_MASK ? 1 / (double)predicted
-                                                               : 1;
+    bool none = objective->empty_prefix == CS_PREFIX_NONE && predicted == plan->length;
+    double (*token_weight)(int64_t, int64_t) = cs_objective_table(objective->kind)->token_weight;
+    double weight = token_weight ? token_weight(plan->length, predicted) : 1;
+    if (none || predicted == 0) {
+        weight = 0;
+    } else if (objective->event_weight == CS_EVENT_MASK) {
+        weight = 1 / (double)predicted;
+    }
     for (int64_t i = 0; i < plan->length; ++i) {
         plan->weight[i] = plan->group[i] > 0 ? weight : 0;
     }
@@ -64,10 +67,9 @@ void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target)
     }
 }
 
-void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, cs_plan *plan)
+void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t size, cs_plan *plan)
 {
     int64_t start = objective->empty_prefix != CS_PREFIX_NONE; /* group of position 0 */
-    int64_t size = objective->kind == CS_OBJ_GROUP_AR ? objective->t : 1;
     for (int64_t i = 0; i < plan->length; ++i) {
         plan->group[i] = (int32_t)(i < first ? start : start + 1 + (i - first) / size);
     }
@@ -97,13 +99,26 @@ void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *pla
     plan->groups = plan->group[s - 1];
 }
 
-static void sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+cs_status cs_sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     const cs_offsets offsets = {.law = cs_distance_of(objective, s), .longest = s};
     int64_t prefix = first + cs_rng_below(rng, s - first);
     int64_t d = cs_offsets_draw(&offsets, s - prefix, rng);
     cs_plan_one_target(plan, prefix, prefix + d - 1);
+    return CS_OK;
+}
+
+/* ar: groups of one after a first of one; group-ar: groups of t after a first of 1..t. */
+cs_status cs_sample_groups(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    if (objective->kind == CS_OBJ_AR) {
+        cs_plan_fixed_groups(objective, 1, 1, plan);
+        return CS_OK;
+    }
+    int64_t firsts = objective->t < plan->length ? objective->t : plan->length;
+    cs_plan_fixed_groups(objective, 1 + cs_rng_below(rng, firsts), objective->t, plan);
+    return CS_OK;
 }
 
 /* Labels in order of z: 0 up to n_0 - 1, 1 up to n_1 - 1, ... for boundaries drawn at random. */
@@ -135,40 +150,49 @@ static void fixed_gvp_labels(int64_t groups, cs_plan *plan)
     }
 }
 
-static cs_status sample_invariant(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+cs_status cs_sample_bernoulli(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    plan->groups = 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = cs_rng_uniform(rng) < objective->mask_ratio_lo;
+    }
+    return CS_OK;
+}
+
+cs_status cs_sample_order(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_plan_fixed_groups(objective, 1, 1, plan);
+    cs_rng_shuffle(rng, plan->length, plan->group);
+    return CS_OK;
+}
+
+cs_status cs_sample_gvp(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    plan->groups = objective->groups;
+    if (objective->segmentation == CS_SEGMENT_FIXED) {
+        fixed_gvp_labels(objective->groups, plan);
+    } else {
+        draw_gvp_labels(objective, rng, plan);
+    }
+    cs_rng_shuffle(rng, plan->length, plan->group);
+    return CS_OK;
+}
+
+cs_status cs_sample_masks(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, lo, hi;
+    cs_status status = cs_objective_unmasked(objective, s, &lo, &hi);
+    if (status != CS_OK) return status;
+    int64_t m = lo + cs_rng_below(rng, hi - lo + 1);
     plan->groups = 1;
-    if (objective->kind == CS_OBJ_BERNOULLI_MASKED) {
-        for (int64_t i = 0; i < s; ++i) {
-            plan->group[i] = cs_rng_uniform(rng) < objective->mask_ratio_lo;
-        }
-        return CS_OK;
-    }
-    if (objective->kind == CS_OBJ_PERMUTED_AR) {
-        cs_plan_fixed_groups(objective, 1, plan);
-    } else if (objective->kind == CS_OBJ_GVP) {
-        plan->groups = objective->groups;
-        if (objective->segmentation == CS_SEGMENT_FIXED) {
-            fixed_gvp_labels(objective->groups, plan);
-        } else {
-            draw_gvp_labels(objective, rng, plan);
-        }
-    } else {
-        cs_status status = cs_objective_unmasked(objective, s, &lo, &hi);
-        if (status != CS_OK) {
-            return status;
-        }
-        int64_t m = lo + cs_rng_below(rng, hi - lo + 1);
-        for (int64_t i = 0; i < s; ++i) {
-            plan->group[i] = i >= m;
-        }
+    for (int64_t i = 0; i < s; ++i) {
+        plan->group[i] = i >= m;
     }
     cs_rng_shuffle(rng, s, plan->group);
     return CS_OK;
 }
 
-static void sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+cs_status cs_sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     const cs_plan_file *file = objective->file;
     double u = cs_rng_uniform(rng), below = 0;
@@ -181,6 +205,7 @@ static void sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *pla
     }
     assert(drawn); /* the objective exists at this length */
     cs_plan_copy_weighted(objective, drawn, plan);
+    return CS_OK;
 }
 
 void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan)
@@ -197,35 +222,27 @@ void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, c
     }
 }
 
-cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+cs_status cs_train_diverse(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_plan_diverse(objective, cs_rng_below(rng, cs_plan_diverse_firsts(objective, plan->length)),
+                    plan);
+    return CS_OK;
+}
+
+static cs_status check(const cs_objective *objective, const cs_plan *plan)
 {
     cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) {
-        status = cs_objective_check_length(objective, plan->length);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
-    switch (objective->kind) {
-    case CS_OBJ_DIVERSE_AR:
-    case CS_OBJ_OFFSET_AR:
-        sample_offset(objective, rng, plan);
-        return CS_OK;
-    case CS_OBJ_FILE:
-        sample_file(objective, rng, plan);
-        return CS_OK;
-    case CS_OBJ_AR:
-        cs_plan_fixed_groups(objective, 1, plan);
-        break;
-    case CS_OBJ_GROUP_AR: {
-        int64_t firsts = objective->t < plan->length ? objective->t : plan->length;
-        cs_plan_fixed_groups(objective, 1 + cs_rng_below(rng, firsts), plan);
-        break;
-    }
-    default:
-        status = sample_invariant(objective, rng, plan);
-    }
-    if (status == CS_OK) {
+    return status == CS_OK ? cs_objective_check_length(objective, plan->length) : status;
+}
+
+cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_status status = check(objective, plan);
+    if (status != CS_OK) return status;
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    status = row->sample(objective, rng, plan);
+    bool own = row->weighting == CS_WEIGHTS_ONE || row->weighting == CS_WEIGHTS_OWN;
+    if (status == CS_OK && (!own || row->token_weight)) {
         cs_plan_weigh(objective, plan);
     }
     return status;
@@ -233,21 +250,15 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
 
 cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
-    if (objective->kind == CS_OBJ_OFFSET_AR) {
-        return cs_fail(CS_ERR_USAGE, "offset-ar has no plan that holds all prefixes");
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    if (row->reads == CS_READS_PREFIXES) {
+        return cs_fail(CS_ERR_USAGE, "%s has no plan that holds all prefixes", row->name);
     }
-    if (objective->kind != CS_OBJ_DIVERSE_AR) {
+    if (!row->train) {
         return cs_plan_sample(objective, rng, plan);
     }
-    cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) {
-        status = cs_objective_check_length(objective, plan->length);
-    }
-    if (status == CS_OK) {
-        int64_t firsts = cs_plan_diverse_firsts(objective, plan->length);
-        cs_plan_diverse(objective, cs_rng_below(rng, firsts), plan);
-    }
-    return status;
+    cs_status status = check(objective, plan);
+    return status == CS_OK ? row->train(objective, rng, plan) : status;
 }
 
 void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim, int32_t *query_lim)

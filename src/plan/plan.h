@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "plan/objective.h"
 
-typedef struct {
+typedef struct cs_plan {
     int64_t length;
     int64_t groups; /* K: groups are 0..K */
     int32_t *group; /* f(i), length values */

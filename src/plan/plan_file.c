@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "io/json.h"
+#include "plan/laws_private.h"
 
 void cs_plan_file_free(cs_plan_file *file)
 {
@@ -16,6 +17,8 @@ void cs_plan_file_free(cs_plan_file *file)
     }
     cs_free(file->plan);
     cs_free(file->probability);
+    cs_free(file->part);
+    cs_free(file->share);
     cs_free(file->path);
     memset(file, 0, sizeof *file);
 }
@@ -117,19 +120,13 @@ static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
     }
     json_t *groups = json_object_get(object, "groups");
     cs_status status = check_keys(object, known, "probability, groups, weights");
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = read_probability(json_object_get(object, "probability"), probability);
-    }
-    if (status == CS_OK && (!json_is_array(groups) || json_array_size(groups) == 0)) {
+    if (status == CS_OK && (!json_is_array(groups) || json_array_size(groups) == 0))
         status =
             cs_fail(CS_ERR_INPUT, "groups is %s", groups ? "not an array of integers" : "missing");
-    }
-    if (status == CS_OK) {
-        status = cs_plan_init(plan, (int64_t)json_array_size(groups));
-    }
-    if (status == CS_OK) {
-        status = read_groups(groups, plan);
-    }
+    if (status == CS_OK) status = cs_plan_init(plan, (int64_t)json_array_size(groups));
+    if (status == CS_OK) status = read_groups(groups, plan);
     return status == CS_OK ? read_weights(json_object_get(object, "weights"), plan) : status;
 }
 
@@ -150,9 +147,7 @@ static cs_status normalise(cs_plan_file *file)
         longest = file->plan[p].length > longest ? file->plan[p].length : longest;
     }
     double *sum = cs_calloc(longest + 1, sizeof *sum);
-    if (!sum) {
-        return CS_ERR_MEMORY;
-    }
+    if (!sum) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     for (int64_t p = 0; p < file->plans; ++p) {
         sum[file->plan[p].length] += file->probability[p];
@@ -178,17 +173,11 @@ static cs_status read_all(json_t *root, cs_plan_file *file)
     }
     cs_status status = check_keys(root, known, "plans");
     int64_t plans = (int64_t)json_array_size(list);
-    if (status == CS_OK && plans == 0) {
-        status = cs_fail(CS_ERR_INPUT, "\"plans\" is empty");
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK && plans == 0) status = cs_fail(CS_ERR_INPUT, "\"plans\" is empty");
+    if (status != CS_OK) return status;
     file->plan = cs_calloc(plans, sizeof *file->plan);
     file->probability = cs_calloc(plans, sizeof *file->probability);
-    if (!file->plan || !file->probability) {
-        return CS_ERR_MEMORY;
-    }
+    if (!file->plan || !file->probability) return CS_ERR_MEMORY;
     file->plans = plans;
     for (int64_t p = 0; p < plans && status == CS_OK; ++p) {
         status = read_plan(json_array_get(list, (size_t)p), &file->plan[p], &file->probability[p]);
@@ -205,9 +194,7 @@ cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
     cs_plan_file file = {0};
     json_t *root = NULL;
     cs_status status = cs_json_read(path, &root); /* names the path itself */
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     file.path = cs_strdup(path);
     status = file.path ? read_all(root, &file) : CS_ERR_MEMORY;
     json_decref(root);
@@ -217,4 +204,45 @@ cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
     }
     *out = file;
     return CS_OK;
+}
+
+cs_status cs_check_file(const cs_objective *o)
+{
+    if (!o->file) {
+        return cs_fail(CS_ERR_USAGE, "objective file needs a plan file");
+    }
+    if (o->file->empty_given > 0 && o->empty_prefix == CS_PREFIX_NONE) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: plan %" PRId64 ": group 0 is empty, which needs an empty prefix",
+                       o->file->path, o->file->empty_given);
+    }
+    return CS_OK;
+}
+
+/* Plans of length s in the file, at least one. */
+cs_status cs_check_file_length(const cs_objective *o, int64_t s)
+{
+    for (int64_t p = 0; p < o->file->plans; ++p) {
+        if (o->file->plan[p].length == s) {
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "%s has no plan of length %" PRId64, o->file->path, s);
+}
+
+/* Of all plans up to length s, so that the most predicted tokens rise with it. */
+bool cs_given_file(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
+{
+    int64_t most = 0;
+    for (int64_t p = 0; p < o->file->plans; ++p) {
+        const cs_plan *plan = &o->file->plan[p];
+        int64_t predicted = 0;
+        for (int64_t i = 0; i < plan->length && plan->length <= s; ++i) {
+            predicted += plan->weight[i] > 0;
+        }
+        most = predicted > most ? predicted : most;
+    }
+    *lo = s - most;
+    *hi = s;
+    return true;
 }

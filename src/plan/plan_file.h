@@ -4,7 +4,7 @@
  *
  * `groups` are f(i) >= 0, every group 0..K used (group 0 may be empty only with an empty prefix);
  * `weights` default to 1 for groups >= 1 and 0 for group 0 (a positive weight in group 0 is an
- * error). Plans of several lengths may stand in one file; probabilities are normalised per length.
+ * error). Plans of several lengths may be in one file; probabilities are normalised per length.
  * Under --event-weight token the weights count as they are; under mask every plan's weights are
  * scaled to sum to 1.
  */
@@ -20,6 +20,11 @@ typedef struct cs_plan_file {
     cs_plan *plan;       /* plans */
     double *probability; /* plans; sums to 1 over the plans of each length */
     int64_t empty_given; /* number (from 1) of the first plan whose group 0 is empty; 0: none */
+    /* Of a mixture (spec.h), which has no plans of its own: its objectives and their shares, which
+     * sum to 1. */
+    int64_t parts;
+    cs_objective *part;
+    double *share;
 } cs_plan_file;
 
 /* CS_ERR_INPUT names the file, the plan, and the value with its position ("plans.json: plan 3:

@@ -7,17 +7,15 @@
  */
 #include "plan/sizes.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/gvp.h"
-
-typedef struct {
-    cs_size_fn visit;
-    void *ctx;
-} visitor;
+#include "plan/laws_private.h"
 
 /* Sizes of no weight are not events. */
-static bool tell(const visitor *v, int64_t m, long double c)
+static bool tell(const cs_size_visitor *v, int64_t m, long double c)
 {
     return !(c > 0) || v->visit(v->ctx, m, c);
 }
@@ -33,14 +31,12 @@ static int64_t binomial_lcm(int64_t s, int64_t lo, int64_t hi, bool times_target
     return lcm;
 }
 
-static cs_status unmasked_sizes(const cs_objective *o, int64_t s, const visitor *v,
-                                cs_size_facts *facts)
+cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts)
 {
     int64_t lo, hi;
     cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t count = hi - lo + 1;
     bool mask = o->event_weight == CS_EVENT_MASK;
     facts->predicted = (double)s - (double)(lo + hi) / 2;
@@ -53,7 +49,7 @@ static cs_status unmasked_sizes(const cs_objective *o, int64_t s, const visitor 
 }
 
 /* c(m) from the binomial weight of m; m = s predicts nothing, m = 0 only from an empty prefix. */
-static bool tell_bernoulli(const cs_objective *o, int64_t s, const visitor *v, int64_t m,
+static bool tell_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v, int64_t m,
                            long double weight, long double *targets)
 {
     if (m == s || (m == 0 && o->empty_prefix == CS_PREFIX_NONE)) {
@@ -66,8 +62,8 @@ static bool tell_bernoulli(const cs_objective *o, int64_t s, const visitor *v, i
 
 /* The binomial law of m from its mode outwards, by ratios: no logarithms, no underflow where it
  * matters. */
-static void bernoulli_sizes(const cs_objective *o, int64_t s, const visitor *v,
-                            cs_size_facts *facts)
+cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                             cs_size_facts *facts)
 {
     long double rho = o->mask_ratio_lo, odds = (1 - rho) / rho, sum = 0, targets = 0, weight = 1;
     int64_t mode = (int64_t)((long double)(s + 1) * (1 - rho));
@@ -85,18 +81,28 @@ static void bernoulli_sizes(const cs_objective *o, int64_t s, const visitor *v,
         go_on = tell_bernoulli(o, s, v, m - 1, weight, &targets);
     }
     facts->predicted = (double)(targets / sum);
+    return CS_OK;
 }
 
-static void permuted_sizes(const cs_objective *o, int64_t s, const visitor *v, cs_size_facts *facts)
+double cs_bernoulli_speaks(const cs_objective *o, int64_t s)
+{
+    double rho = o->mask_ratio_lo,
+           all = o->empty_prefix == CS_PREFIX_NONE ? pow(rho, (double)s) : 0;
+    return 1 - pow(1 - rho, (double)s) - all;
+}
+
+cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts)
 {
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     facts->predicted = (double)(s - first);
     facts->denominator = cs_small_lcm_to(s); /* C(s, m) (s - m) = s C(s-1, m) */
     for (int64_t m = first; m < s && tell(v, m, 1); ++m) {
     }
+    return CS_OK;
 }
 
-static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const visitor *v,
+static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                             cs_size_facts *facts)
 {
     int64_t targets = s - cs_gvp_fixed(s, o->groups, 0);
@@ -115,7 +121,7 @@ static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const visitor *v,
 }
 
 /* Random and mixed. */
-static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const visitor *v,
+static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                                  cs_size_facts *facts)
 {
     if (o->event_weight == CS_EVENT_TOKEN) {
@@ -141,29 +147,22 @@ static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const visitor
     return status;
 }
 
+cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts)
+{
+    if (o->segmentation != CS_SEGMENT_FIXED) {
+        return gvp_drawn_sizes(o, s, v, facts);
+    }
+    gvp_fixed_sizes(o, s, v, facts);
+    return CS_OK;
+}
+
 cs_status cs_sizes_visit(const cs_objective *o, int64_t s, cs_size_fn visit, void *ctx,
                          cs_size_facts *facts)
 {
-    visitor v = {visit, ctx};
+    cs_size_visitor v = {visit, ctx};
     cs_size_facts local = {0};
-    cs_status status = CS_OK;
-    switch (o->kind) {
-    case CS_OBJ_PERMUTED_AR:
-        permuted_sizes(o, s, &v, &local);
-        break;
-    case CS_OBJ_BERNOULLI_MASKED:
-        bernoulli_sizes(o, s, &v, &local);
-        break;
-    case CS_OBJ_GVP:
-        if (o->segmentation == CS_SEGMENT_FIXED) {
-            gvp_fixed_sizes(o, s, &v, &local);
-        } else {
-            status = gvp_drawn_sizes(o, s, &v, &local);
-        }
-        break;
-    default:
-        status = unmasked_sizes(o, s, &v, &local);
-    }
+    cs_status status = cs_objective_table(o->kind)->sizes(o, s, &v, &local);
     if (status == CS_OK && facts) {
         *facts = local;
     }

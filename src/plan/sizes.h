@@ -15,7 +15,7 @@
 typedef bool (*cs_size_fn)(void *ctx, int64_t m, long double c);
 
 /* As in cs_pairs; what a stopped visit says of them is not complete. */
-typedef struct {
+typedef struct cs_size_facts {
     double predicted, clamped;
     int64_t denominator;
 } cs_size_facts;

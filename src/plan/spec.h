@@ -1,22 +1,36 @@
-/* An objective in one word, for lists of objectives on a command line and in figures:
+/* An objective in one word, on a command line and in figures:
  *
- *   NAME[:KEY=VALUE[,KEY=VALUE...]]      "ar", "masked:unmasked=2",
- * "variable-masked:unmasked=1:3,event-weight=mask"
+ *   NAME, NAME(KEY=VALUE, ...) or NAME:KEY=VALUE,...
  *
- * Keys are the option names of the command line: unmasked, mask-ratio, t, offset-weights,
- * segmentation, groups, event-weight, empty-prefix.
+ * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is one of the first two forms and shares are scaled to
+ * sum to 1. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
+ * alias; keys are the option names of the command line (parameters.h).
  */
 #ifndef CS_PLAN_SPEC_H
 #define CS_PLAN_SPEC_H
 
 #include "base/status.h"
 #include "plan/objective.h"
+#include "plan/plan_file.h"
 
-/* Sets one parameter from text; CS_ERR_USAGE names key and value. */
+/* Sets one parameter from text; CS_ERR_USAGE names key and value, and for a parameter that the
+ * objective does not take those that do. */
 cs_status cs_objective_set(cs_objective *objective, const char *key,
                            const char *value) CS_MUST_CHECK;
 
-/* Parses and checks a whole specification. */
+/* Parses a whole specification, unchecked; *set receives a bit for each parameter it sets, by its
+ * number in parameters.h. The parts of a mixture are put into *file, which must be zeroed or a
+ * mixture's, is borrowed by *out and freed by the caller; NULL: mixtures are refused. Parameters of
+ * parts that are not given are those of training. */
+cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
+                            cs_objective *out) CS_MUST_CHECK;
+
+/* Gives parameters whose bits are not set the values of training (cs_objective_row.trained). */
+cs_status cs_objective_complete(cs_objective *objective, unsigned set) CS_MUST_CHECK;
+
+/* Parses and checks; the reason names the whole specification. The second refuses mixtures. */
+cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file,
+                                  cs_objective *out) CS_MUST_CHECK;
 cs_status cs_objective_parse(const char *spec, cs_objective *out) CS_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Operations stand in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
  * cpu_loss.c, the matrix product in cpu_gemm.c, everything that depends on the vector unit in
- * cpu_simd_private.h. tensor/ref.c is the specification.
+ * cpu_kernels.c. tensor/ref.c is the specification.
  *
  * Same bits for any number of threads and in every run on one machine: workers take items whose
  * number and content depend on shapes alone, sums within an item run in a fixed order, and partial
@@ -19,61 +19,31 @@
  */
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
+#include "base/simd.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 
 enum {
     ALIGNMENT = 64,
-    HUGE_PAGE = 1 << 21, /* larger blocks ask for huge pages: columns of logits lie a page apart */
-    TWO_PAGES = 1 << 22,
     PART = 1 << 16,       /* items of a part of long vectors */
     PART_BYTES = 1 << 18, /* its bytes */
 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Aligned room; what cs_alloc returned is kept just before it. */
-static void *aligned(int64_t bytes)
-{
-    int64_t to = bytes >= TWO_PAGES ? HUGE_PAGE : ALIGNMENT;
-    char *raw = cs_alloc(bytes + to + (int64_t)sizeof(void *), 1);
-    if (!raw) {
-        return NULL;
-    }
-    uintptr_t at =
-        ((uintptr_t)raw + sizeof(void *) + (uintptr_t)to - 1) / (uintptr_t)to * (uintptr_t)to;
-    char *memory = (char *)at;
-    memcpy(memory - sizeof raw, &raw, sizeof raw);
-    if (to == HUGE_PAGE) {
-        (void)madvise(memory, (size_t)bytes,
-                      MADV_HUGEPAGE); /* a wish: slower, not wrong, without */
-    }
-    return memory;
-}
-
-static void release_aligned(void *memory)
-{
-    if (memory) {
-        void *raw;
-        memcpy(&raw, (char *)memory - sizeof raw, sizeof raw);
-        cs_free(raw);
-    }
-}
-
 static cs_status cpu_alloc(cs_backend *backend, int64_t bytes, void **out)
 {
     (void)backend;
-    *out = aligned(bytes);
+    *out = cs_alloc_aligned(bytes, 1);
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
 static void cpu_release(cs_backend *backend, void *memory)
 {
     (void)backend;
-    release_aligned(memory);
+    cs_free_aligned(memory);
 }
 
 static cs_status cpu_copy(cs_backend *backend, void *to, const void *from, int64_t bytes)
@@ -113,12 +83,10 @@ static cs_status grow(float **memory, int64_t *held, int64_t items, int64_t copi
         return CS_OK;
     }
     int64_t room = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    release_aligned(*memory);
+    cs_free_aligned(*memory);
     *held = 0;
-    *memory = aligned(room * copies * (int64_t)sizeof **memory);
-    if (!*memory) {
-        return CS_ERR_MEMORY;
-    }
+    *memory = cs_alloc_aligned(room * copies, (int64_t)sizeof **memory);
+    if (!*memory) return CS_ERR_MEMORY;
     *held = room;
     return CS_OK;
 }
@@ -235,9 +203,7 @@ static cs_status cpu_norm(cs_backend *backend, int64_t n, const void *x, double 
     cs_cpu *cpu = (cs_cpu *)backend;
     int64_t parts = (n + PART - 1) / PART;
     cs_status status = cs_cpu_partial(cpu, 2 * parts);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     squaring s = {cpu, n, x, (double *)(void *)cpu->partial};
     status = cs_parallel(parts, cpu->threads, square_part, &s);
     double sum = 0;
@@ -287,29 +253,28 @@ static cs_status cpu_adamw(cs_backend *backend, const cs_update *update)
 static void cpu_free(cs_backend *backend)
 {
     cs_cpu *cpu = (cs_cpu *)backend;
-    release_aligned(cpu->shared);
-    release_aligned(cpu->local);
-    release_aligned(cpu->partial);
-    release_aligned(cpu->ranked);
+    cs_free_aligned(cpu->shared);
+    cs_free_aligned(cpu->local);
+    cs_free_aligned(cpu->partial);
+    cs_free_aligned(cpu->ranked);
     cs_free(cpu);
 }
 
+CS_SIMD_DECLARE(cs_cpu_kernels, cs_cpu_kernels);
+
 const cs_cpu_kernels *cs_cpu_kernels_named(const char *name)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (avx512 && avx2 && (!name || strcmp(name, "avx512") == 0)) {
-        return &cs_cpu_kernels_avx512;
+    const cs_cpu_kernels *const sets[] = CS_SIMD_TABLES(cs_cpu_kernels);
+    for (int i = cs_simd_sets() - 1; i >= 0; --i) {
+        if (!name || strcmp(name, sets[i]->name) == 0) {
+            return sets[i];
+        }
     }
-    if (avx2 && (!name || strcmp(name, "avx2") == 0)) {
-        return &cs_cpu_kernels_avx2;
-    }
-#endif
-    return !name || strcmp(name, "base") == 0 ? &cs_cpu_kernels_base : NULL;
+    return NULL;
 }
+
+#define FORWARD(KIND, name, operands) [CS_OP_##KIND] = cs_cpu_##name,
+#define BACKWARD(KIND, name, operands) [CS_OP_##KIND] = cs_cpu_##name##_back,
 
 static const cs_backend table = {
     .name = "cpu",
@@ -320,26 +285,8 @@ static const cs_backend table = {
     .put = cpu_copy,
     .get = cpu_copy,
     .zero = cpu_zero,
-    .forward = {[CS_OP_LINEAR] = cs_cpu_linear,
-                [CS_OP_EMBED] = cs_cpu_embed,
-                [CS_OP_GATHER] = cs_cpu_gather,
-                [CS_OP_ADD] = cs_cpu_add,
-                [CS_OP_LAYER_NORM] = cs_cpu_layer_norm,
-                [CS_OP_ATTENTION] = cs_cpu_attention,
-                [CS_OP_LINEAR_ATTENTION] = cs_cpu_linear_attention,
-                [CS_OP_CROSS_ENTROPY] = cs_cpu_cross_entropy,
-                [CS_OP_SPECTRAL_LOSS] = cs_cpu_spectral_loss,
-                [CS_OP_SQUARED_ERROR] = cs_cpu_squared_error},
-    .backward = {[CS_OP_LINEAR] = cs_cpu_linear_back,
-                 [CS_OP_EMBED] = cs_cpu_embed_back,
-                 [CS_OP_GATHER] = cs_cpu_gather_back,
-                 [CS_OP_ADD] = cs_cpu_add_back,
-                 [CS_OP_LAYER_NORM] = cs_cpu_layer_norm_back,
-                 [CS_OP_ATTENTION] = cs_cpu_attention_back,
-                 [CS_OP_LINEAR_ATTENTION] = cs_cpu_linear_attention_back,
-                 [CS_OP_CROSS_ENTROPY] = cs_cpu_cross_entropy_back,
-                 [CS_OP_SPECTRAL_LOSS] = cs_cpu_spectral_loss_back,
-                 [CS_OP_SQUARED_ERROR] = cs_cpu_squared_error_back},
+    .forward = {CS_EACH_OP(FORWARD)},
+    .backward = {CS_EACH_OP(BACKWARD)},
     .norm = cpu_norm,
     .adamw = cpu_adamw,
     .free = cpu_free,
@@ -352,9 +299,7 @@ cs_status cs_cpu_open(int threads, const char *kernels, cs_backend **out)
         return cs_fail(CS_ERR_DEVICE, "this processor has no vector unit of the name %s", kernels);
     }
     cs_cpu *cpu = cs_calloc(1, sizeof *cpu);
-    if (!cpu) {
-        return CS_ERR_MEMORY;
-    }
+    if (!cpu) return CS_ERR_MEMORY;
     cpu->backend = table;
     cpu->kernels = found;
     cpu->threads = threads > 0 ? threads : cs_threads();

@@ -6,8 +6,8 @@
  * FlashAttention (Dao et al. 2022), whole rows at a time: a block's scores are BLOCK x keys floats.
  *
  *   P = exp(scale q k' - lse), A = keep P, D = y' . y,
- *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q, table' = sums of
- * S'.
+ *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q,
+ *   table' = sums of S'.
  */
 #include <assert.h>
 #include <math.h>
@@ -202,21 +202,12 @@ static void open_block(piece *c, int64_t block)
     c->seen = c->ranks.seen[c->from + c->rows - 1];
 }
 
-/* out (+)= x y of the block, by packed operands: m x n over k steps. */
-static void small(const piece *c, int64_t m, int64_t n, int64_t k, const float *b, int64_t b_steps,
-                  float *out, int64_t ld, /* NOLINT(readability-non-const-parameter): written */
-                  bool add)
+/* A product of the block, by packed operands: A is the block's own, B has panels of b_steps. */
+static void small(const piece *c, int64_t b_steps, cs_cpu_small product)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    cs_cpu_small product = {.m = m,
-                            .n = n,
-                            .k = k,
-                            .a = c->s.a,
-                            .b = b,
-                            .b_panel = b_steps * kernels->cols,
-                            .c = out,
-                            .ldc = ld,
-                            .add = add};
+    product.a = c->s.a;
+    product.b_panel = b_steps * kernels->cols;
     cs_cpu_small_multiply(kernels, &product);
 }
 
@@ -225,7 +216,8 @@ static void against_keys(const piece *c, const float *x, const float *y, float *
 {
     const int64_t w = c->t->width;
     cs_cpu_pack_a(c->t->cpu->kernels, c->rows, w, x + c->from * w, w, true, c->s.a);
-    small(c, c->rows, c->seen, w, y, w, out, c->s.ld, false);
+    small(c, w,
+          (cs_cpu_small){.m = c->rows, .n = c->seen, .k = w, .b = y, .c = out, .ldc = c->s.ld});
 }
 
 /* out = x y: weights of the keys (BLOCK x keys) with rows of the keys packed in y. */
@@ -233,7 +225,8 @@ static void over_keys(const piece *c, const float *x, const float *y, float *out
 {
     const int64_t w = c->t->width;
     cs_cpu_pack_a(c->t->cpu->kernels, c->rows, c->seen, x, c->s.ld, true, c->s.a);
-    small(c, c->rows, w, c->seen, y, c->keys, out, w, false);
+    small(c, c->keys,
+          (cs_cpu_small){.m = c->rows, .n = w, .k = c->seen, .b = y, .c = out, .ldc = w});
 }
 
 /* out += x^T y: weights of the keys with the block's rows y. */
@@ -243,7 +236,9 @@ static void over_queries(const piece *c, const float *x, const float *y, float *
     const int64_t w = c->t->width;
     cs_cpu_pack_a(kernels, c->seen, c->rows, x, c->s.ld, false, c->s.a);
     cs_cpu_pack_b(kernels, w, c->rows, y + c->from * w, w, false, c->s.b);
-    small(c, c->seen, w, c->rows, c->s.b, c->rows, out, w, true);
+    small(c, c->rows,
+          (cs_cpu_small){
+              .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
 }
 
 static void add_bias(const piece *c, int64_t i, float *score)
@@ -422,9 +417,7 @@ cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
 {
     attention t;
     cs_status status = open_attention(run, op, true, &t);
-    if (status != CS_OK || (!t.q.grad && !t.k.grad && !t.v.grad && !t.table.grad)) {
-        return status;
-    }
+    if (status != CS_OK || (!t.q.grad && !t.k.grad && !t.v.grad && !t.table.grad)) return status;
     const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
     status = cs_parallel(items, t.cpu->threads, attend_back, &t);
     for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {

@@ -98,41 +98,41 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
     }
 }
 
-/* One tile where C has fewer columns left than the tile. */
-static void edge_tile(const cs_cpu_kernels *kernels, int64_t rows, int64_t cols, int64_t k,
-                      const float *a, const float *b, float *c, int64_t ldc, bool add)
+/* `rows` rows of C from row i on, where C has fewer columns left than the tile. */
+static void edge_tile(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows)
 {
     float edge[16 * 32];
-    kernels->tile(rows, k, a, b, edge, kernels->cols, false);
-    for (int64_t i = 0; i < rows; ++i) {
-        if (add) {
-            kernels->add(cols, edge + i * kernels->cols, c + i * ldc);
+    kernels->tile(rows, p->k, p->a + i * p->k, p->b, edge, kernels->cols, false);
+    for (float *c = p->c + i * p->ldc, *from = edge; rows > 0; --rows) {
+        (p->add ? kernels->add : kernels->copy)(p->n, from, c);
+        c += p->ldc;
+        from += kernels->cols;
+    }
+}
+
+/* All rows of packed A with one panel of packed B: p->n columns of C, at most the tile's. */
+static void strip(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
+{
+    int64_t panels = ceiling(p->m, kernels->rows);
+    for (int64_t part = 0; part < panels; ++part) {
+        int64_t i = part_start(p->m, panels, part);
+        int64_t rows = part_start(p->m, panels, part + 1) - i;
+        if (p->n == kernels->cols) {
+            kernels->tile(rows, p->k, p->a + i * p->k, p->b, p->c + i * p->ldc, p->ldc, p->add);
         } else {
-            kernels->copy(cols, edge + i * kernels->cols, c + i * ldc);
+            edge_tile(kernels, p, i, rows);
         }
     }
 }
 
-/* All rows of packed A with one panel of packed B: `cols` columns of C. */
-static void strip(const cs_cpu_kernels *kernels, int64_t m, int64_t cols, int64_t k, const float *a,
-                  const float *b, float *c, int64_t ldc, bool add)
+void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product)
 {
-    int64_t panels = ceiling(m, kernels->rows);
-    for (int64_t p = 0; p < panels; ++p) {
-        int64_t i = part_start(m, panels, p), rows = part_start(m, panels, p + 1) - i;
-        if (cols == kernels->cols) {
-            kernels->tile(rows, k, a + i * k, b, c + i * ldc, ldc, add);
-        } else {
-            edge_tile(kernels, rows, cols, k, a + i * k, b, c + i * ldc, ldc, add);
-        }
-    }
-}
-
-void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
-{
-    for (int64_t j = 0; j < p->n; j += kernels->cols) {
-        strip(kernels, p->m, least(p->n - j, kernels->cols), p->k, p->a,
-              p->b + j / kernels->cols * p->b_panel, p->c + j, p->ldc, p->add);
+    cs_cpu_small p = *product;
+    for (int64_t left = p.n; left > 0; left -= kernels->cols) {
+        p.n = least(left, kernels->cols);
+        strip(kernels, &p);
+        p.b += p.b_panel;
+        p.c += kernels->cols;
     }
 }
 
@@ -204,11 +204,17 @@ static cs_status block(void *ctx, int64_t item, int worker)
             p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
         cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
         for (int64_t j = from; j < to; j += kernels->cols) {
-            int64_t cols = least(to - j, kernels->cols);
-            strip(kernels, rows, cols, steps, packed, t->cpu->shared + k0 * t->wide + j * steps,
-                  p->c + row * p->ldc + t->col + j, p->ldc, t->add || s > 0);
+            cs_cpu_small part = {.m = rows,
+                                 .n = least(to - j, kernels->cols),
+                                 .k = steps,
+                                 .a = packed,
+                                 .b = t->cpu->shared + k0 * t->wide + j * steps,
+                                 .c = p->c + row * p->ldc + t->col + j,
+                                 .ldc = p->ldc,
+                                 .add = t->add || s > 0};
+            strip(kernels, &part);
             if (t->after && s == t->step_blocks - 1) {
-                p->after(p->ctx, row, rows, t->col + j, cols);
+                p->after(p->ctx, row, rows, t->col + j, part.n);
             }
         }
     }
@@ -258,20 +264,16 @@ static cs_status one_part(job *t)
     t->step_blocks = ceiling(t->k, BLOCK_STEPS);
     choose_blocks(t);
     cs_status status = cs_cpu_shared(cpu, t->wide * t->k + SLACK);
-    if (status == CS_OK) {
-        status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
-    }
+    if (status == CS_OK) status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
     bool whole = t->cols == p->n && t->k == p->k && t->col_blocks == 1;
-    if (status == CS_OK && p->before && !whole && t->col == 0 && t->k0 == 0) {
+    if (status == CS_OK && p->before && !whole && t->col == 0 && t->k0 == 0)
         status = cs_parallel(t->row_blocks, cpu->threads, before_only, t);
-    }
     t->before = p->before && whole;
     t->after = p->after && t->k0 + t->k == p->k;
     t->add = p->add || t->k0 > 0;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = p->b_along ? cs_parallel(panels, cpu->threads, pack_panel, t)
                             : cs_parallel(t->step_blocks * SPLITS, cpu->threads, pack_steps, t);
-    }
     return status == CS_OK ? cs_parallel(t->row_blocks * t->col_blocks, cpu->threads, block, t)
                            : status;
 }

@@ -136,9 +136,7 @@ cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op)
     } else if (status == CS_OK && start) {
         status = cs_parallel(chunks, t.cpu->threads, start_chunk, &t);
     }
-    if (status == CS_OK && t.w.grad) {
-        status = weight_gradient(&t);
-    }
+    if (status == CS_OK && t.w.grad) status = weight_gradient(&t);
     return status == CS_OK ? cs_cpu_reduce(t.cpu, chunks, t.y.cols, t.y.cols, t.partial, t.b.grad)
                            : status;
 }

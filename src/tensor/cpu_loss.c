@@ -30,12 +30,22 @@ static cs_status some_rows(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static cs_status by_rows(loss_job *t, loss_row row)
+static cs_status by_rows(const cs_run *run, const cs_op *op, loss_row row)
 {
-    cs_status status = cs_cpu_local(t->cpu, t->z.cols);
-    t->row = row;
+    const cs_op_loss *o = &op->loss;
+    loss_job t = {.cpu = cs_cpu_of(run),
+                  .z = cs_cpu_operand(run, o->z),
+                  .weight = cs_cpu_tensor(run, o->weight),
+                  .goal = cs_cpu_tensor(run, o->goal),
+                  .lse = cs_cpu_tensor(run, o->lse),
+                  .loss = cs_cpu_tensor(run, o->loss),
+                  .target = cs_run_ints(run, o->target),
+                  .classes = o->classes,
+                  .factor = (float)o->factor,
+                  .row = row};
+    cs_status status = cs_cpu_local(t.cpu, t.z.cols);
     return status == CS_OK
-               ? cs_parallel((t->z.rows + ROWS - 1) / ROWS, t->cpu->threads, some_rows, t)
+               ? cs_parallel((t.z.rows + ROWS - 1) / ROWS, t.cpu->threads, some_rows, &t)
                : status;
 }
 
@@ -45,17 +55,6 @@ static void clear(float *z, int64_t from, int64_t to)
 }
 
 /* --- cross-entropy ---------------------------------------------------------------------------- */
-
-static loss_job entropy_of(const cs_run *run, const cs_op_cross_entropy *o)
-{
-    return (loss_job){.cpu = cs_cpu_of(run),
-                      .z = cs_cpu_operand(run, o->z),
-                      .weight = cs_cpu_tensor(run, o->weight),
-                      .lse = cs_cpu_tensor(run, o->lse),
-                      .loss = cs_cpu_tensor(run, o->loss),
-                      .target = cs_run_ints(run, o->target),
-                      .classes = o->classes};
-}
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
 static void entropy_row(const loss_job *t, int64_t r, float *scratch)
@@ -74,8 +73,7 @@ static void entropy_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op)
 {
-    loss_job t = entropy_of(run, &op->cross_entropy);
-    return by_rows(&t, entropy_row);
+    return by_rows(run, op, entropy_row);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
@@ -95,23 +93,10 @@ static void entropy_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
 {
-    loss_job t = entropy_of(run, &op->cross_entropy);
-    return t.z.grad ? by_rows(&t, entropy_back_row) : CS_OK;
+    return op->loss.z.grad ? by_rows(run, op, entropy_back_row) : CS_OK;
 }
 
 /* --- spectral loss ---------------------------------------------------------------------------- */
-
-static loss_job spectral_of(const cs_run *run, const cs_op_spectral_loss *o)
-{
-    return (loss_job){.cpu = cs_cpu_of(run),
-                      .z = cs_cpu_operand(run, o->z),
-                      .weight = cs_cpu_tensor(run, o->weight),
-                      .goal = cs_cpu_tensor(run, o->mass),
-                      .loss = cs_cpu_tensor(run, o->loss),
-                      .target = cs_run_ints(run, o->target),
-                      .classes = o->classes,
-                      .factor = (float)o->factor};
-}
 
 static void spectral_row(const loss_job *t, int64_t r, float *scratch)
 {
@@ -128,8 +113,7 @@ static void spectral_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op)
 {
-    loss_job t = spectral_of(run, &op->spectral_loss);
-    return by_rows(&t, spectral_row);
+    return by_rows(run, op, spectral_row);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
@@ -149,20 +133,10 @@ static void spectral_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
 {
-    loss_job t = spectral_of(run, &op->spectral_loss);
-    return t.z.grad ? by_rows(&t, spectral_back_row) : CS_OK;
+    return op->loss.z.grad ? by_rows(run, op, spectral_back_row) : CS_OK;
 }
 
 /* --- squared error ---------------------------------------------------------------------------- */
-
-static loss_job square_of(const cs_run *run, const cs_op_squared_error *o)
-{
-    return (loss_job){.cpu = cs_cpu_of(run),
-                      .z = cs_cpu_operand(run, o->z),
-                      .weight = cs_cpu_tensor(run, o->weight),
-                      .goal = cs_cpu_tensor(run, o->goal),
-                      .loss = cs_cpu_tensor(run, o->loss)};
-}
 
 static void square_row(const loss_job *t, int64_t r, float *scratch)
 {
@@ -174,8 +148,7 @@ static void square_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
 {
-    loss_job t = square_of(run, &op->squared_error);
-    return by_rows(&t, square_row);
+    return by_rows(run, op, square_row);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
@@ -189,6 +162,5 @@ static void square_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op)
 {
-    loss_job t = square_of(run, &op->squared_error);
-    return t.z.grad ? by_rows(&t, square_back_row) : CS_OK;
+    return op->loss.z.grad ? by_rows(run, op, square_back_row) : CS_OK;
 }

@@ -114,17 +114,12 @@ cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
         return CS_OK;
     }
     cs_status status = cs_cpu_local(t.cpu, 2 * n);
-    if (status == CS_OK) {
-        status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
+    if (status != CS_OK) return status;
     t.partial = t.cpu->partial;
     status = cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_back_chunk, &t);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial, t.gain.grad);
-    }
     return status == CS_OK
                ? cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial + n, t.bias.grad)
                : status;

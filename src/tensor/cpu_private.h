@@ -60,7 +60,7 @@ typedef struct {
 } cs_cpu_drop;
 
 /* Loops over contiguous floats, compiled for several vector units from one text
- * (cpu_simd_private.h). Pointers need no alignment; n may be anything. In the comments, x[i] is
+ * (cpu_kernels.c). Pointers need no alignment; n may be anything. In the comments, x[i] is
  * item i of an argument. */
 typedef struct {
     const char *name;
@@ -105,12 +105,6 @@ typedef struct {
     /* keep[i] = scale or 0, of columns 0 .. n-1. */
     void (*drop)(const cs_cpu_drop *drop, int64_t n, float *keep);
 } cs_cpu_kernels;
-
-extern const cs_cpu_kernels cs_cpu_kernels_base;
-#if defined(__x86_64__)
-extern const cs_cpu_kernels cs_cpu_kernels_avx2;
-extern const cs_cpu_kernels cs_cpu_kernels_avx512;
-#endif
 
 /* The kernels of a name ("base", "avx2", "avx512"), NULL where this machine cannot run them; of
  * NULL the fastest. */
@@ -217,25 +211,9 @@ cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-cs_status cs_cpu_linear(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_embed(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_gather(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_add(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_attention(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_linear_attention(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_linear_attention_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op);
-cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op);
+#define CS_CPU_OP(KIND, name, operands)                                                            \
+    cs_status cs_cpu_##name(const cs_run *run, const cs_op *op);                                   \
+    cs_status cs_cpu_##name##_back(const cs_run *run, const cs_op *op);
+CS_EACH_OP(CS_CPU_OP)
 
 #endif

@@ -43,20 +43,13 @@ static int fail(cs_graph *graph, cs_status status, const char *format, ...)
 /* Room for one more item of a growing array. */
 static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *room, size_t size)
 {
-    if (used < *room) {
-        return true;
-    }
-    int64_t more = *room > 0 ? 2 * *room : 64;
-    void *grown = cs_realloc(*array, more, size);
+    bool grown = cs_reserve(array, room, used + 1, size) == CS_OK;
     if (!grown) {
         cs_reason_clear();
         (void)fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
-                   (long long)more);
-        return false;
+                   (long long)used + 1);
     }
-    *array = grown;
-    *room = more;
-    return true;
+    return grown;
 }
 
 static bool is_tensor(const cs_graph *graph, int id)
@@ -71,9 +64,7 @@ static const cs_tensor *at(const cs_graph *graph, int id)
 
 int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
 {
-    if (graph->status != CS_OK) {
-        return CS_NONE;
-    }
+    if (graph->status != CS_OK) return CS_NONE;
     if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
         return fail(graph, CS_ERR_USAGE, "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
                     (long long)batch, (long long)length);
@@ -86,12 +77,10 @@ int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
     return (int)graph->row_sets++;
 }
 
-static int new_tensor(cs_graph *graph, cs_space space, int row_set, int64_t rows, int64_t cols,
-                      const char *name)
+static int new_tensor(cs_graph *graph, cs_tensor_space space, int row_set, int64_t rows,
+                      int64_t cols, const char *name)
 {
-    if (graph->status != CS_OK) {
-        return CS_NONE;
-    }
+    if (graph->status != CS_OK) return CS_NONE;
     if (row_set != CS_NONE) {
         if (row_set < 0 || row_set >= graph->row_sets) {
             return fail(graph, CS_ERR_USAGE, "%s: no row set %d", name, row_set);
@@ -164,9 +153,7 @@ static int view(cs_graph *graph, int tensor, int64_t shift, int64_t rows, int64_
 
 int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols)
 {
-    if (graph->status != CS_OK) {
-        return CS_NONE;
-    }
+    if (graph->status != CS_OK) return CS_NONE;
     if (!is_tensor(graph, tensor) || at(graph, tensor)->parent != CS_NONE || first < 0 ||
         cols < 1 || first > at(graph, tensor)->cols - cols) {
         return fail(graph, CS_ERR_USAGE, "columns %lld .. %lld of tensor %d do not exist",
@@ -177,9 +164,7 @@ int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols)
 
 int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows)
 {
-    if (graph->status != CS_OK) {
-        return CS_NONE;
-    }
+    if (graph->status != CS_OK) return CS_NONE;
     if (!is_tensor(graph, tensor) || at(graph, tensor)->space != CS_SPACE_PARAM ||
         at(graph, tensor)->parent != CS_NONE || first < 0 || rows < 1 ||
         first > at(graph, tensor)->rows - rows) {
@@ -200,12 +185,10 @@ void cs_graph_keep(cs_graph *graph, int tensor)
 /* --- checks ----------------------------------------------------------------------------------- */
 
 /* The operand is there, in one of two spaces, with the rows and columns asked for (-1: any). */
-static bool takes(cs_graph *graph, const char *what, int id, cs_space space, int row_set,
+static bool takes(cs_graph *graph, const char *what, int id, cs_tensor_space space, int row_set,
                   int64_t rows, int64_t cols)
 {
-    if (graph->status != CS_OK) {
-        return false;
-    }
+    if (graph->status != CS_OK) return false;
     if (!is_tensor(graph, id) || at(graph, id)->space != space) {
         (void)fail(graph, CS_ERR_USAGE, "%s: tensor %d is not of its kind", what, id);
         return false;
@@ -251,6 +234,7 @@ static int new_activation(cs_graph *graph, int row_set, int64_t cols, const char
     int id = new_tensor(graph, CS_SPACE_ACTIVATION, row_set, 1, cols, name);
     if (id != CS_NONE) {
         graph->tensor[id].wants_grad = wants;
+        graph->tensor[id].made = graph->ops;
     }
     return id;
 }
@@ -308,7 +292,11 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
         op.embed.table[t] = operand(CS_NONE);
         op.embed.index[t] = CS_NONE;
         if (t < tables) {
-            if (!takes(graph, "embed", table[t], CS_SPACE_PARAM, CS_NONE, -1, cols) ||
+            const bool given = is_tensor(graph, table[t]) &&
+                               at(graph, table[t])->space == CS_SPACE_INPUT; /* no gradient */
+            const int rows = given ? at(graph, table[t])->row_set : CS_NONE;
+            if (!takes(graph, "embed", table[t], given ? CS_SPACE_INPUT : CS_SPACE_PARAM, rows, -1,
+                       cols) ||
                 !takes(graph, "embed", index[t], CS_SPACE_INDEX, row_set, -1, 1)) {
                 return CS_NONE;
             }
@@ -483,65 +471,61 @@ int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, int vis, int
     return append(graph, &op, op.linear_attention.y);
 }
 
-/* The logits of a loss: an activation that no view shares, whose gradient replaces it. */
-static bool logits(cs_graph *graph, const char *what, int z, int64_t classes, int target,
-                   int weight)
+/* Of logits: an activation that no view shares, whose gradient replaces it. */
+static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op_loss loss)
 {
+    int z = loss.z.tensor;
     if (!activation(graph, what, z, CS_NONE, -1)) {
-        return false;
+        return CS_NONE;
     }
     cs_tensor *t = &graph->tensor[z];
-    if (classes < 1 || classes > t->cols || t->parent != CS_NONE || t->grad_in_place) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %lld classes in a matrix of %lld columns", what,
-                   (long long)classes, (long long)t->cols);
-        return false;
+    bool spectral = kind == CS_OP_SPECTRAL_LOSS;
+    if (loss.classes < 1 || loss.classes > t->cols || t->parent != CS_NONE || t->grad_in_place) {
+        return fail(graph, CS_ERR_USAGE, "%s: %lld classes in a matrix of %lld columns", what,
+                    (long long)loss.classes, (long long)t->cols);
     }
     t->grad_in_place = t->wants_grad;
-    return (target == CS_NONE || takes(graph, what, target, CS_SPACE_INDEX, t->row_set, -1, 1)) &&
-           takes(graph, what, weight, CS_SPACE_INPUT, t->row_set, -1, 1);
+    int row_set = t->row_set;
+    if ((loss.target != CS_NONE &&
+         !takes(graph, what, loss.target, CS_SPACE_INDEX, row_set, -1, 1)) ||
+        !takes(graph, what, loss.weight, CS_SPACE_INPUT, row_set, -1, 1) ||
+        (kind != CS_OP_CROSS_ENTROPY &&
+         !takes(graph, what, loss.goal, CS_SPACE_INPUT, spectral ? CS_NONE : row_set,
+                spectral ? 1 : -1, spectral ? loss.classes : t->cols))) {
+        return CS_NONE;
+    }
+    loss.lse =
+        kind == CS_OP_CROSS_ENTROPY ? new_statistic(graph, row_set, 1, "lse of logits") : CS_NONE;
+    loss.loss = new_statistic(graph, row_set, 1, "loss");
+    return append(graph, &(cs_op){.kind = kind, .loss = loss}, loss.loss);
 }
 
 int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight)
 {
-    if (!logits(graph, "cross entropy", z, classes, target, weight)) {
-        return CS_NONE;
-    }
-    int row_set = at(graph, z)->row_set;
-    cs_op op = {
-        .kind = CS_OP_CROSS_ENTROPY,
-        .cross_entropy = {.z = operand(z), .target = target, .weight = weight, .classes = classes}};
-    op.cross_entropy.lse = new_statistic(graph, row_set, 1, "lse of logits");
-    op.cross_entropy.loss = new_statistic(graph, row_set, 1, "loss");
-    return append(graph, &op, op.cross_entropy.loss);
+    return append_loss(graph, CS_OP_CROSS_ENTROPY, "cross entropy",
+                       (cs_op_loss){.z = operand(z),
+                                    .target = target,
+                                    .weight = weight,
+                                    .goal = CS_NONE,
+                                    .classes = classes});
 }
 
 int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
                            int mass, double factor)
 {
-    if (!logits(graph, "spectral loss", z, classes, target, weight) ||
-        !takes(graph, "spectral loss", mass, CS_SPACE_INPUT, CS_NONE, 1, classes)) {
-        return CS_NONE;
-    }
-    cs_op op = {.kind = CS_OP_SPECTRAL_LOSS,
-                .spectral_loss = {.z = operand(z),
-                                  .target = target,
-                                  .weight = weight,
-                                  .mass = mass,
-                                  .classes = classes,
-                                  .factor = factor}};
-    op.spectral_loss.loss = new_statistic(graph, at(graph, z)->row_set, 1, "loss");
-    return append(graph, &op, op.spectral_loss.loss);
+    return append_loss(graph, CS_OP_SPECTRAL_LOSS, "spectral loss",
+                       (cs_op_loss){.z = operand(z),
+                                    .target = target,
+                                    .weight = weight,
+                                    .goal = mass,
+                                    .classes = classes,
+                                    .factor = factor});
 }
 
 int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight)
 {
-    if (!logits(graph, "squared error", z, 1, CS_NONE, weight) ||
-        !takes(graph, "squared error", goal, CS_SPACE_INPUT, at(graph, z)->row_set, -1,
-               at(graph, z)->cols)) {
-        return CS_NONE;
-    }
-    cs_op op = {.kind = CS_OP_SQUARED_ERROR,
-                .squared_error = {.z = operand(z), .goal = goal, .weight = weight}};
-    op.squared_error.loss = new_statistic(graph, at(graph, z)->row_set, 1, "loss");
-    return append(graph, &op, op.squared_error.loss);
+    return append_loss(
+        graph, CS_OP_SQUARED_ERROR, "squared error",
+        (cs_op_loss){
+            .z = operand(z), .target = CS_NONE, .weight = weight, .goal = goal, .classes = 1});
 }

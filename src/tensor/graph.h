@@ -33,19 +33,20 @@ typedef enum {
     CS_SPACE_INDEX,      /* int32 inputs built on the host: ids, positions, masks, targets */
     CS_SPACE_INPUT,      /* real inputs built on the host: loss weights, regression targets */
     CS_SPACE_COUNT,
-} cs_space;
+} cs_tensor_space;
 
 typedef struct {
     int64_t batch, length; /* maxima; the run holds the present values */
 } cs_row_set;
 
 typedef struct {
-    cs_space space;
+    cs_tensor_space space;
     int row_set;  /* index into cs_graph.row_set, CS_NONE: fixed rows */
     int64_t rows; /* maximum (batch * length), or the fixed number */
     int64_t cols;
     int64_t ld;     /* items from one row to the next; >= cols */
     int64_t offset; /* first item in its space, set by cs_graph_finish */
+    int64_t made;   /* number of the operation that makes it; 0 of a leaf */
     int64_t grad; /* first item of its gradient in the gradient space (activations) or the parameter
                      gradients; -1: it has none. The gradient has the tensor's ld. */
     int parent;   /* the tensor this is a view of, else CS_NONE */
@@ -60,22 +61,24 @@ typedef struct {
 typedef struct {
     int tensor; /* CS_NONE: absent */
     bool grad;  /* backward computes its gradient */
-    bool add;   /* adds to the gradient that stands there; else overwrites it */
+    bool add;   /* adds to the gradient that is there; else overwrites it */
 } cs_operand;
 
-typedef enum {
-    CS_OP_LINEAR,
-    CS_OP_EMBED,
-    CS_OP_GATHER,
-    CS_OP_ADD,
-    CS_OP_LAYER_NORM,
-    CS_OP_ATTENTION,
-    CS_OP_LINEAR_ATTENTION,
-    CS_OP_CROSS_ENTROPY,
-    CS_OP_SPECTRAL_LOSS,
-    CS_OP_SQUARED_ERROR,
-    CS_OP_COUNT,
-} cs_op_kind;
+/* The operations: X(kind, name of its functions, operands, which stand first in its struct). */
+#define CS_EACH_OP(X)                                                                              \
+    X(LINEAR, linear, 3)                                                                           \
+    X(EMBED, embed, 1 + CS_EMBED_TABLES)                                                           \
+    X(GATHER, gather, 1)                                                                           \
+    X(ADD, add, 2)                                                                                 \
+    X(LAYER_NORM, layer_norm, 4)                                                                   \
+    X(ATTENTION, attention, 4)                                                                     \
+    X(LINEAR_ATTENTION, linear_attention, 3)                                                       \
+    X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
+    X(SPECTRAL_LOSS, spectral_loss, 1)                                                             \
+    X(SQUARED_ERROR, squared_error, 1)
+
+#define CS_OP_KIND(KIND, name, operands) CS_OP_##KIND,
+typedef enum { CS_EACH_OP(CS_OP_KIND) CS_OP_COUNT } cs_op_kind;
 
 typedef enum {
     CS_ACT_NONE,
@@ -88,15 +91,16 @@ typedef enum {
 /* --- what each operation does; t' is the gradient of the loss by t ---------------------------- */
 
 /* y[r,o] = act(z[r,o]), z[r,o] = sum_i x[r,i] w[o,i] + b[o].   x: R x I, w: O x I, b: 1 x O or
- * none. z is kept in training where act is not none (else CS_NONE). Backward: z' = y' act'(z), x' =
- * z' w, w' += z'^T x, b' += sum_r z'. May destroy y'. */
+ * none. z is kept in training where act is not none (else CS_NONE). Backward: z' = y' act'(z),
+ * x' = z' w, w' += z'^T x, b' += sum_r z'. May destroy y'. */
 typedef struct {
     cs_operand x, w, b;
     int z, y;
     cs_activation act;
 } cs_op_linear;
 
-/* y[r] = x[r] + sum_t table_t[index_t[r]], a negative index adds nothing; x optional.
+/* y[r] = x[r] + sum_t table_t[index_t[r]], a negative index adds nothing; x optional. A table is a
+ * parameter, or an input: rows of real numbers, which take no gradient.
  * Backward: x' = y', table_t'[index_t[r]] += y'[r], rows in rising order. */
 typedef struct {
     cs_operand x, table[CS_EMBED_TABLES];
@@ -160,33 +164,22 @@ typedef struct {
     double power;
 } cs_op_linear_attention;
 
-/* loss[r] = -weight[r] log softmax(z[r])[target[r]] over the first `classes` columns of z; loss and
- * lse are 0 for a negative target. Backward writes z' over z, 0 beyond the classes. `lse`, `loss`:
- * statistics, R x 1. weight: input R x 1. (Reported losses divide by the weights; the weights of a
- * step sum to 1.) */
+/* The losses by rows, over the first `classes` columns of z; 0 for a negative target. weight: input
+ * R x 1. (Reported losses divide by the weights; the weights of a step sum to 1.) `lse`, `loss`:
+ * statistics, R x 1. Backward writes z' over z, 0 beyond the classes.
+ *   cross-entropy: loss[r] = -weight[r] log softmax(z[r])[target[r]]; lse is kept, 0 for a negative
+ *   target;
+ *   spectral loss (LA Eq. 1): loss[r] = weight[r] (-factor z[r][target[r]] + sum_j goal[j]
+ *   z[r][j]^2); goal: input 1 x classes, the target distribution P_G; factor 1 as printed, 2 as
+ *   corrected;
+ *   squared error: loss[r] = weight[r] sum_c (z[r][c] - goal[r][c])^2 over all columns; goal: input
+ *   R x C. */
 typedef struct {
     cs_operand z;
-    int target, weight, lse, loss;
-    int64_t classes;
-} cs_op_cross_entropy;
-
-/* Spectral loss (LA Eq. 1): loss[r] = weight[r] (-factor z[r][target[r]] + sum_j mass[j] z[r][j]^2)
- * over the first `classes` columns; 0 for a negative target. mass: input 1 x classes, the target
- * distribution P_G. factor 1 as printed, 2 as corrected. Backward writes z' over z, 0 beyond the
- * classes. */
-typedef struct {
-    cs_operand z;
-    int target, weight, mass, loss;
+    int target, weight, goal, lse, loss; /* CS_NONE: not of this loss */
     int64_t classes;
     double factor;
-} cs_op_spectral_loss;
-
-/* loss[r] = weight[r] sum_c (z[r][c] - goal[r][c])^2. goal: input R x C. Backward writes z' over z.
- */
-typedef struct {
-    cs_operand z;
-    int goal, weight, loss;
-} cs_op_squared_error;
+} cs_op_loss;
 
 typedef struct {
     cs_op_kind kind;
@@ -199,9 +192,8 @@ typedef struct {
         cs_op_layer_norm layer_norm;
         cs_op_attention attention;
         cs_op_linear_attention linear_attention;
-        cs_op_cross_entropy cross_entropy;
-        cs_op_spectral_loss spectral_loss;
-        cs_op_squared_error squared_error;
+        cs_op_loss loss;
+        cs_operand operand[1 + CS_EMBED_TABLES]; /* as many as CS_EACH_OP says */
     };
 } cs_op;
 
@@ -225,7 +217,7 @@ void cs_graph_free(cs_graph *graph); /* accepts a zeroed object */
 
 int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length);
 
-/* A parameter that stands at `offset` of the parameter block (tensor/params.h). trainable false: no
+/* A parameter at `offset` of the parameter block (tensor/params.h). trainable false: no
  * gradient (frozen). */
 int cs_graph_param(cs_graph *graph, const char *name, int64_t rows, int64_t cols, int64_t offset,
                    bool trainable);

@@ -15,110 +15,21 @@ enum { ALIGN = 64 }; /* items: a cache line of bytes and more in every type */
 
 void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx)
 {
-    cs_operand *list[CS_EMBED_TABLES + 1];
-    int count = 0;
-    switch (op->kind) {
-    case CS_OP_LINEAR:
-        list[count++] = &op->linear.x;
-        list[count++] = &op->linear.w;
-        list[count++] = &op->linear.b;
-        break;
-    case CS_OP_EMBED:
-        list[count++] = &op->embed.x;
-        for (int t = 0; t < CS_EMBED_TABLES; ++t) {
-            list[count++] = &op->embed.table[t];
-        }
-        break;
-    case CS_OP_GATHER:
-        list[count++] = &op->gather.x;
-        break;
-    case CS_OP_ADD:
-        list[count++] = &op->add.a;
-        list[count++] = &op->add.b;
-        break;
-    case CS_OP_LAYER_NORM:
-        list[count++] = &op->layer_norm.x;
-        list[count++] = &op->layer_norm.r;
-        list[count++] = &op->layer_norm.gain;
-        list[count++] = &op->layer_norm.bias;
-        break;
-    case CS_OP_ATTENTION:
-        list[count++] = &op->attention.q;
-        list[count++] = &op->attention.k;
-        list[count++] = &op->attention.v;
-        list[count++] = &op->attention.table;
-        break;
-    case CS_OP_LINEAR_ATTENTION:
-        list[count++] = &op->linear_attention.q;
-        list[count++] = &op->linear_attention.k;
-        list[count++] = &op->linear_attention.v;
-        break;
-    case CS_OP_CROSS_ENTROPY:
-        list[count++] = &op->cross_entropy.z;
-        break;
-    case CS_OP_SPECTRAL_LOSS:
-        list[count++] = &op->spectral_loss.z;
-        break;
-    case CS_OP_SQUARED_ERROR:
-        list[count++] = &op->squared_error.z;
-        break;
-    case CS_OP_COUNT:
-        break;
-    }
-    for (int i = 0; i < count; ++i) {
-        if (list[i]->tensor != CS_NONE) {
-            visit(ctx, list[i]);
+#define OPERANDS(KIND, name, operands) [CS_OP_##KIND] = (operands),
+    static const int count[CS_OP_COUNT] = {CS_EACH_OP(OPERANDS)};
+    for (int i = 0; i < count[op->kind]; ++i) {
+        if (op->operand[i].tensor != CS_NONE) {
+            visit(ctx, &op->operand[i]);
         }
     }
 }
 
-/* Activations that an operation makes. */
-static int outputs(const cs_op *op, int out[2])
-{
-    int count = 0;
-    switch (op->kind) {
-    case CS_OP_LINEAR:
-        out[count++] = op->linear.y;
-        if (op->linear.z != CS_NONE) {
-            out[count++] = op->linear.z;
-        }
-        break;
-    case CS_OP_EMBED:
-        out[count++] = op->embed.y;
-        break;
-    case CS_OP_GATHER:
-        out[count++] = op->gather.y;
-        break;
-    case CS_OP_ADD:
-        out[count++] = op->add.y;
-        break;
-    case CS_OP_LAYER_NORM:
-        out[count++] = op->layer_norm.y;
-        if (op->layer_norm.s != CS_NONE) {
-            out[count++] = op->layer_norm.s;
-        }
-        break;
-    case CS_OP_ATTENTION:
-        out[count++] = op->attention.y;
-        break;
-    case CS_OP_LINEAR_ATTENTION:
-        out[count++] = op->linear_attention.y;
-        break;
-    case CS_OP_CROSS_ENTROPY:
-    case CS_OP_SPECTRAL_LOSS:
-    case CS_OP_SQUARED_ERROR:
-    case CS_OP_COUNT:
-        break;
-    }
-    return count;
-}
-
-/* Per tensor: the operation that makes it (-1: an input) and the last that reads it (-1: none). Of
- * a view, the parent's entry is kept up too. */
+/* Per tensor: the last operation that reads it (-1: none). Of a view, the parent's entry is kept up
+ * too. */
 typedef struct {
     cs_graph *graph;
     int64_t op; /* at hand */
-    int64_t *made, *read;
+    int64_t *read;
     uint8_t *written;  /* the gradient already has its first writer */
     int shared_logits; /* read beside their loss, which would write over them; CS_NONE: none */
 } dry_run;
@@ -228,10 +139,9 @@ static void place_activations(const dry_run *d, placed *list)
             continue;
         }
         bool lasts = g->training || t->keep;
-        int64_t from = d->made[i] < 0 ? 0 : d->made[i];
-        placed one = {.from = lasts ? 0 : from,
-                      .to = lasts || d->read[i] < 0 ? g->ops : d->read[i]};
-        one.items = align(t->rows * t->ld);
+        placed one = {.from = lasts ? 0 : t->made,
+                      .to = lasts || d->read[i] < 0 ? g->ops : d->read[i],
+                      .items = align(t->rows * t->ld)};
         place(list, &count, one, &t->offset, &g->space_items[CS_SPACE_ACTIVATION]);
     }
 }
@@ -246,7 +156,7 @@ static void place_gradients(const dry_run *d, placed *list)
             t->grad_in_place) {
             continue;
         }
-        placed one = {.from = d->made[i] < 0 ? 0 : d->made[i],
+        placed one = {.from = t->made,
                       .to = d->read[i] < 0 ? g->ops : d->read[i],
                       .items = align(t->rows * t->ld)};
         place(list, &count, one, &t->grad, &g->grad_items);
@@ -288,14 +198,9 @@ static void walk(dry_run *d)
 {
     cs_graph *g = d->graph;
     for (int64_t i = 0; i < g->tensors; ++i) {
-        d->made[i] = d->read[i] = -1;
+        d->read[i] = -1;
     }
     for (d->op = 0; d->op < g->ops; ++d->op) {
-        int out[2];
-        int count = outputs(&g->op[d->op], out);
-        for (int i = 0; i < count; ++i) {
-            d->made[out[i]] = d->op;
-        }
         cs_op_operands(&g->op[d->op], note_reader, d);
     }
     for (d->op = g->ops - 1; d->op >= 0 && g->training; --d->op) {
@@ -316,12 +221,11 @@ cs_status cs_graph_finish(cs_graph *graph)
     }
     dry_run d = {.graph = graph,
                  .shared_logits = CS_NONE,
-                 .made = cs_alloc(graph->tensors + 1, sizeof *d.made),
                  .read = cs_alloc(graph->tensors + 1, sizeof *d.read),
                  .written = cs_calloc(graph->tensors + 1, sizeof *d.written)};
     placed *list = cs_alloc(graph->tensors + 1, sizeof *list);
     cs_status status = CS_ERR_MEMORY;
-    if (!d.made || !d.read || !d.written || !list) {
+    if (!d.read || !d.written || !list) {
         goto done;
     }
     walk(&d);
@@ -330,7 +234,6 @@ cs_status cs_graph_finish(cs_graph *graph)
     place_gradients(&d, list);
     place_rest(graph);
 done:
-    cs_free(d.made);
     cs_free(d.read);
     cs_free(d.written);
     cs_free(list);

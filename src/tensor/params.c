@@ -9,17 +9,10 @@ enum { ALIGN = 16 }; /* items between the starts of matrices: 64 bytes of floats
 
 int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t cols, bool decay)
 {
-    if (params->count == params->room) {
-        int64_t room = params->room > 0 ? 2 * params->room : 64;
-        cs_param *grown = cs_realloc(params->param, room, sizeof *grown);
-        if (!grown) {
-            return -1;
-        }
-        params->param = grown;
-        params->room = room;
-    }
     char *copy = cs_strdup(name);
-    if (!copy) {
+    if (!copy || cs_reserve(&params->param, &params->room, params->count + 1,
+                            sizeof *params->param) != CS_OK) {
+        cs_free(copy);
         return -1;
     }
     params->param[params->count] = (cs_param){copy, rows, cols, params->items, decay};
@@ -37,6 +30,16 @@ int64_t cs_params_find(const cs_params *params, const char *name)
     return -1;
 }
 
+int64_t cs_params_most_items(const cs_params *params)
+{
+    int64_t most = 1;
+    for (int64_t i = 0; i < params->count; ++i) {
+        int64_t items = params->param[i].rows * params->param[i].cols;
+        most = items > most ? items : most;
+    }
+    return most;
+}
+
 static cs_status zeroed(cs_backend *backend, int64_t bytes, void **out)
 {
     cs_status status = backend->alloc(backend, bytes, out);
@@ -46,9 +49,7 @@ static cs_status zeroed(cs_backend *backend, int64_t bytes, void **out)
 static cs_status put_decay(cs_params *params)
 {
     uint8_t *decay = cs_calloc(params->items, 1);
-    if (!decay) {
-        return CS_ERR_MEMORY;
-    }
+    if (!decay) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count; ++i) {
         const cs_param *p = &params->param[i];
         memset(decay + p->offset, p->decay ? 1 : 0, (size_t)(p->rows * p->cols));
@@ -63,9 +64,7 @@ cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool traini
     int64_t bytes = params->items * cs_real_size(backend->parameter);
     params->backend = backend;
     cs_status status = zeroed(backend, bytes, &params->value);
-    if (status != CS_OK || !training) {
-        return status;
-    }
+    if (status != CS_OK || !training) return status;
     void *decay = NULL, *norm = NULL, *hyper = NULL;
     if ((status = zeroed(backend, bytes, &params->grad)) != CS_OK ||
         (status = zeroed(backend, bytes, &params->m)) != CS_OK ||
@@ -160,17 +159,14 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
     void *copy = NULL;
     if (backend->parameter != host) {
         copy = cs_alloc(n, (size_t)size);
-        if (!copy) {
-            return CS_ERR_MEMORY;
-        }
+        if (!copy) return CS_ERR_MEMORY;
         convert(n, host, in, copy);
     }
     cs_status status =
         backend->put(backend, block_at(params, number, what), copy ? copy : in, n * size);
     cs_free(copy);
-    if (status == CS_OK && what == CS_PARAM_VALUE && backend->params_changed) {
+    if (status == CS_OK && what == CS_PARAM_VALUE && backend->params_changed)
         status = backend->params_changed(backend, params->items, params->value);
-    }
     return status;
 }
 
@@ -214,9 +210,7 @@ cs_status cs_params_update(cs_params *params, const cs_adamw *hyper)
                         .norm = params->norm,
                         .hyper = params->hyper};
     cs_status status = backend->put(backend, params->hyper, hyper, (int64_t)sizeof *hyper);
-    if (status == CS_OK) {
-        status = backend->norm(backend, params->items, params->grad, params->norm);
-    }
+    if (status == CS_OK) status = backend->norm(backend, params->items, params->grad, params->norm);
     return status == CS_OK ? backend->adamw(backend, &update) : status;
 }
 

@@ -97,12 +97,13 @@ static void ref_free(cs_backend *backend)
 #define REF_KIND CS_REAL_F64
 #endif
 
+#define FORWARD(KIND, name, operands) [CS_OP_##KIND] = ref_##name,
+#define BACKWARD(KIND, name, operands) [CS_OP_##KIND] = ref_##name##_back,
+
 cs_status REF_OPEN(cs_backend **out)
 {
     cs_backend *backend = cs_calloc(1, sizeof *backend);
-    if (!backend) {
-        return CS_ERR_MEMORY;
-    }
+    if (!backend) return CS_ERR_MEMORY;
     *backend = (cs_backend){
         .name = REF_NAME,
         .activation = REF_KIND,
@@ -112,26 +113,8 @@ cs_status REF_OPEN(cs_backend **out)
         .put = ref_copy,
         .get = ref_copy,
         .zero = ref_zero,
-        .forward = {[CS_OP_LINEAR] = ref_linear,
-                    [CS_OP_EMBED] = ref_embed,
-                    [CS_OP_GATHER] = ref_gather,
-                    [CS_OP_ADD] = ref_add,
-                    [CS_OP_LAYER_NORM] = ref_layer_norm,
-                    [CS_OP_ATTENTION] = ref_attention,
-                    [CS_OP_LINEAR_ATTENTION] = ref_linear_attention,
-                    [CS_OP_CROSS_ENTROPY] = ref_cross_entropy,
-                    [CS_OP_SPECTRAL_LOSS] = ref_spectral_loss,
-                    [CS_OP_SQUARED_ERROR] = ref_squared_error},
-        .backward = {[CS_OP_LINEAR] = ref_linear_back,
-                     [CS_OP_EMBED] = ref_embed_back,
-                     [CS_OP_GATHER] = ref_gather_back,
-                     [CS_OP_ADD] = ref_add_back,
-                     [CS_OP_LAYER_NORM] = ref_layer_norm_back,
-                     [CS_OP_ATTENTION] = ref_attention_back,
-                     [CS_OP_LINEAR_ATTENTION] = ref_linear_attention_back,
-                     [CS_OP_CROSS_ENTROPY] = ref_cross_entropy_back,
-                     [CS_OP_SPECTRAL_LOSS] = ref_spectral_loss_back,
-                     [CS_OP_SQUARED_ERROR] = ref_squared_error_back},
+        .forward = {CS_EACH_OP(FORWARD)},
+        .backward = {CS_EACH_OP(BACKWARD)},
         .norm = ref_norm,
         .adamw = ref_adamw,
         .free = ref_free,

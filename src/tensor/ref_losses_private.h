@@ -10,7 +10,7 @@
 
 static cs_status ref_cross_entropy(const cs_run *run, const cs_op *op)
 {
-    const cs_op_cross_entropy *o = &op->cross_entropy;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix lse = ref_of(run, o->lse), loss = ref_of(run, o->loss);
     const int32_t *target = cs_run_ints(run, o->target);
@@ -37,7 +37,7 @@ static cs_status ref_cross_entropy(const cs_run *run, const cs_op *op)
 /* z'[r][c] = weight[r] (exp(z[r][c] - lse[r]) - [c = target]) */
 static cs_status ref_cross_entropy_back(const cs_run *run, const cs_op *op)
 {
-    const cs_op_cross_entropy *o = &op->cross_entropy;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix lse = ref_of(run, o->lse);
     const int32_t *target = cs_run_ints(run, o->target);
@@ -58,9 +58,9 @@ static cs_status ref_cross_entropy_back(const cs_run *run, const cs_op *op)
 
 static cs_status ref_spectral_loss(const cs_run *run, const cs_op *op)
 {
-    const cs_op_spectral_loss *o = &op->spectral_loss;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
-    ref_matrix mass = ref_of(run, o->mass), loss = ref_of(run, o->loss);
+    ref_matrix mass = ref_of(run, o->goal), loss = ref_of(run, o->loss);
     const int32_t *target = cs_run_ints(run, o->target);
     for (int64_t r = 0; r < z.rows; ++r) {
         const cs_real *zr = z.x + r * z.ld;
@@ -78,9 +78,9 @@ static cs_status ref_spectral_loss(const cs_run *run, const cs_op *op)
 /* z'[r][j] = weight[r] (2 mass[j] z[r][j] - factor [j = target]) */
 static cs_status ref_spectral_loss_back(const cs_run *run, const cs_op *op)
 {
-    const cs_op_spectral_loss *o = &op->spectral_loss;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
-    ref_matrix mass = ref_of(run, o->mass);
+    ref_matrix mass = ref_of(run, o->goal);
     const int32_t *target = cs_run_ints(run, o->target);
     for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
         for (int64_t c = 0; c < z.cols; ++c) {
@@ -99,7 +99,7 @@ static cs_status ref_spectral_loss_back(const cs_run *run, const cs_op *op)
 
 static cs_status ref_squared_error(const cs_run *run, const cs_op *op)
 {
-    const cs_op_squared_error *o = &op->squared_error;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix goal = ref_of(run, o->goal), loss = ref_of(run, o->loss);
     for (int64_t r = 0; r < z.rows; ++r) {
@@ -116,7 +116,7 @@ static cs_status ref_squared_error(const cs_run *run, const cs_op *op)
 /* z' = 2 weight (z - goal) */
 static cs_status ref_squared_error_back(const cs_run *run, const cs_op *op)
 {
-    const cs_op_squared_error *o = &op->squared_error;
+    const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix goal = ref_of(run, o->goal);
     for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static int64_t space_bytes(const cs_graph *graph, const cs_backend *backend, cs_space space)
+static int64_t space_bytes(const cs_graph *graph, const cs_backend *backend, cs_tensor_space space)
 {
     int64_t items = graph->space_items[space];
     switch (space) {
@@ -27,7 +27,7 @@ int64_t cs_run_bytes(const cs_graph *graph, const cs_backend *backend)
 {
     int64_t bytes = graph->grad_items * cs_real_size(backend->activation);
     for (int s = 0; s < CS_SPACE_COUNT; ++s) {
-        bytes += space_bytes(graph, backend, (cs_space)s);
+        bytes += space_bytes(graph, backend, (cs_tensor_space)s);
     }
     return bytes + space_bytes(graph, backend, CS_SPACE_INDEX); /* order */
 }
@@ -38,15 +38,14 @@ static cs_status allocate(cs_run *run)
     cs_backend *b = run->backend;
     cs_status status = CS_OK;
     for (int s = 0; s < CS_SPACE_COUNT && status == CS_OK; ++s) {
-        int64_t bytes = space_bytes(g, b, (cs_space)s);
+        int64_t bytes = space_bytes(g, b, (cs_tensor_space)s);
         if (s != CS_SPACE_PARAM && bytes > 0) {
             status = b->alloc(b, bytes, &run->space[s]);
         }
     }
     void *key = NULL, *order = NULL;
-    if (status == CS_OK && g->grad_items > 0) {
+    if (status == CS_OK && g->grad_items > 0)
         status = b->alloc(b, g->grad_items * cs_real_size(b->activation), &run->grad);
-    }
     if (status == CS_OK) {
         status = b->alloc(b, (int64_t)sizeof *run->key, &key);
         run->key = key;
@@ -216,13 +215,11 @@ static cs_status check_targets(const cs_run *run)
     const cs_graph *g = run->graph;
     for (int64_t i = 0; i < g->ops; ++i) {
         const cs_op *op = &g->op[i];
-        bool entropy = op->kind == CS_OP_CROSS_ENTROPY, spectral = op->kind == CS_OP_SPECTRAL_LOSS;
-        if (!entropy && !spectral) {
+        if (op->kind != CS_OP_CROSS_ENTROPY && op->kind != CS_OP_SPECTRAL_LOSS) {
             continue;
         }
-        int target = entropy ? op->cross_entropy.target : op->spectral_loss.target;
-        int64_t classes = entropy ? op->cross_entropy.classes : op->spectral_loss.classes;
-        const cs_tensor *t = &g->tensor[target];
+        int64_t classes = op->loss.classes;
+        const cs_tensor *t = &g->tensor[op->loss.target];
         for (int64_t r = 0, rows = rows_now(run, t); r < rows; ++r) {
             if (run->host_index[t->offset + r] >= classes) {
                 return cs_fail(CS_ERR_INPUT, "%s of row %lld is %d, not below %lld", t->name,
@@ -322,7 +319,9 @@ cs_matrix cs_run_matrix(const cs_run *run, int tensor)
 
 const int32_t *cs_run_ints(const cs_run *run, int tensor)
 {
-    return (const int32_t *)run->space[CS_SPACE_INDEX] + run->graph->tensor[tensor].offset;
+    return tensor == CS_NONE
+               ? NULL
+               : (const int32_t *)run->space[CS_SPACE_INDEX] + run->graph->tensor[tensor].offset;
 }
 
 const int32_t *cs_run_order(const cs_run *run, int tensor)
@@ -353,9 +352,7 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, bool 
     cs_real_kind kind = t->space == CS_SPACE_ACTIVATION ? b->activation : b->parameter;
     int64_t items = (m.rows - 1) * m.ld + m.cols;
     void *copy = cs_alloc(items, (size_t)cs_real_size(kind));
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
+    if (!copy) return CS_ERR_MEMORY;
     cs_status status = b->get(b, copy, from, items * cs_real_size(kind));
     for (int64_t r = 0; r < m.rows && status == CS_OK; ++r) {
         for (int64_t c = 0; c < m.cols; ++c) {
@@ -413,9 +410,7 @@ cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in)
                        run->graph->tensor[tensor].name);
     }
     void *copy = cs_alloc(m.rows * m.cols, (size_t)size);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
+    if (!copy) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < m.rows * m.cols; ++i) {
         if (b->activation == CS_REAL_F64) {
             ((double *)copy)[i] = in[i];

@@ -14,24 +14,6 @@ void cs_bert_text_free(cs_bert_text *text)
     memset(text, 0, sizeof *text);
 }
 
-static cs_status reserve(cs_bert_text *t, int64_t size)
-{
-    if (size <= t->room) {
-        return CS_OK;
-    }
-    int64_t room = t->room > 0 ? t->room : 256;
-    while (room < size) {
-        room *= 2;
-    }
-    char *text = cs_realloc(t->text, room, 1);
-    if (!text) {
-        return CS_ERR_MEMORY;
-    }
-    t->text = text;
-    t->room = room;
-    return CS_OK;
-}
-
 static void put(cs_bert_text *t, int32_t c)
 {
     t->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)t->text + t->size);
@@ -63,10 +45,8 @@ static bool is_ideograph(int32_t c)
 static cs_status clean(const cs_bert_steps *steps, const char *text, int64_t size,
                        cs_bert_text *out)
 {
-    cs_status status = reserve(out, 2 * size);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_reserve(&out->text, &out->room, 2 * size, 1);
+    if (status != CS_OK) return status;
     out->size = 0;
     const uint8_t *at = (const uint8_t *)text, *end = at + size;
     while (at < end) {
@@ -116,9 +96,7 @@ static cs_status points_of(cs_bert_text *t, bool decomposed, int64_t *points)
         cs_free(t->point);
         t->point_room = 0;
         t->point = cs_alloc(2 * count, sizeof *t->point);
-        if (!t->point) {
-            return CS_ERR_MEMORY;
-        }
+        if (!t->point) return CS_ERR_MEMORY;
         t->point_room = 2 * count;
     }
 }
@@ -137,11 +115,10 @@ static cs_status fold(const cs_bert_steps *steps, cs_bert_text *t)
     int64_t points = 0;
     cs_status status = points_of(t, steps->strip_accents, &points);
     if (status == CS_OK) {
-        status = reserve(t, 4 * points + 4 * points); /* two characters of four bytes each */
+        /* two characters of four bytes each */
+        status = cs_reserve(&t->text, &t->room, 4 * points + 4 * points, 1);
     }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     t->size = 0;
     for (int64_t i = 0; i < points; ++i) {
         int32_t c = t->point[i];
@@ -161,9 +138,7 @@ cs_status cs_bert_normalise(const cs_bert_steps *steps, const char *text, int64_
                             cs_bert_text *out)
 {
     cs_status status = clean(steps, text, size, out);
-    if (status != CS_OK || (!steps->strip_accents && !steps->lowercase)) {
-        return status;
-    }
+    if (status != CS_OK || (!steps->strip_accents && !steps->lowercase)) return status;
     if (!is_ascii(out)) {
         return fold(steps, out);
     }

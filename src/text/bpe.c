@@ -75,9 +75,7 @@ cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_merge
     memcpy(bpe->byte_token, byte_token, sizeof bpe->byte_token);
     bpe->merge = cs_alloc(merges, sizeof *bpe->merge);
     bpe->slot = cs_calloc(bpe->slots, sizeof *bpe->slot);
-    if (!bpe->merge || !bpe->slot) {
-        return CS_ERR_MEMORY;
-    }
+    if (!bpe->merge || !bpe->slot) return CS_ERR_MEMORY;
     if (merges > 0) {
         memcpy(bpe->merge, merge, (size_t)merges * sizeof *merge);
     }
@@ -112,9 +110,7 @@ static cs_status grow(cs_bpe_scratch *s, int64_t size)
     s->next = cs_alloc(room, sizeof *s->next);
     s->previous = cs_alloc(room, sizeof *s->previous);
     s->heap = cs_alloc(3 * room, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
-    if (!s->token || !s->next || !s->previous || !s->heap) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s->token || !s->next || !s->previous || !s->heap) return CS_ERR_MEMORY;
     s->room = room;
     return CS_OK;
 }
@@ -197,9 +193,7 @@ cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bp
     }
     if (size > s->room) {
         cs_status status = grow(s, size);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     s->heap_size = 0;
     for (int64_t i = 0; i < size; ++i) {

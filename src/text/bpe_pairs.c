@@ -2,7 +2,7 @@
  * as they were when queued: an entry whose pair has lost occurrences since goes back with its
  * present count when it comes up, and a pair that gains some is queued again. Places are linked
  * lists in one block; a place whose pair has gone from the piece is found out when it is used. */
-#include "text/bpe_pairs.h"
+#include "text/bpe_pairs_private.h"
 
 #include <string.h>
 
@@ -23,23 +23,12 @@ void cs_pair_table_free(cs_pair_table *t)
     memset(t, 0, sizeof *t);
 }
 
-static cs_status reserve(void **array, int64_t *room, int64_t wanted, size_t size)
+static cs_status reserve(void *array, int64_t *room, int64_t wanted, size_t size)
 {
-    if (wanted <= *room) {
-        return CS_OK;
-    }
-    if (wanted >= INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "training text has more than %d pairs or places of pairs",
-                       INT32_MAX - 1);
-    }
-    int64_t grown = *room > 0 ? 2 * *room : 4096;
-    void *more = cs_realloc(*array, grown, size);
-    if (!more) {
-        return CS_ERR_MEMORY;
-    }
-    *array = more;
-    *room = grown;
-    return CS_OK;
+    return wanted < INT32_MAX
+               ? cs_reserve(array, room, wanted, size)
+               : cs_fail(CS_ERR_INPUT, "training text has more than %d pairs or places of pairs",
+                         INT32_MAX - 1);
 }
 
 /* --- pairs --- */
@@ -66,9 +55,7 @@ static cs_status grow_slots(cs_pair_table *t)
 {
     int64_t slots = t->slots > 0 ? 2 * t->slots : 8192;
     int32_t *slot = cs_calloc(slots, sizeof *slot);
-    if (!slot) {
-        return CS_ERR_MEMORY;
-    }
+    if (!slot) return CS_ERR_MEMORY;
     cs_free(t->slot);
     t->slot = slot;
     t->slots = slots;
@@ -80,16 +67,12 @@ static cs_status grow_slots(cs_pair_table *t)
 
 static cs_status find(cs_pair_table *t, int32_t left, int32_t right, int32_t *out)
 {
-    cs_status status = reserve((void **)&t->pair, &t->pair_room, t->pairs + 1, sizeof *t->pair);
-    if (status == CS_OK && 2 * (t->pairs + 1) > t->slots) {
-        status = grow_slots(t);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = reserve(&t->pair, &t->pair_room, t->pairs + 1, sizeof *t->pair);
+    if (status == CS_OK && 2 * (t->pairs + 1) > t->slots) status = grow_slots(t);
+    if (status != CS_OK) return status;
     uint64_t s = probe(t, left, right);
     if (t->slot[s] == 0) {
-        t->pair[t->pairs] = (cs_pair){left, right, 0, -1, false};
+        t->pair[t->pairs] = (cs_bpe_pair){left, right, 0, -1, false};
         t->pairs += 1;
         t->slot[s] = (int32_t)t->pairs;
     }
@@ -104,7 +87,7 @@ static cs_status new_place(cs_pair_table *t, int32_t *out)
         t->free_place = t->place[t->free_place].next;
         return CS_OK;
     }
-    cs_status status = reserve((void **)&t->place, &t->place_room, t->places + 1, sizeof *t->place);
+    cs_status status = reserve(&t->place, &t->place_room, t->places + 1, sizeof *t->place);
     if (status == CS_OK) {
         *out = (int32_t)t->places++;
     }
@@ -116,19 +99,15 @@ cs_status cs_pair_table_change(cs_pair_table *t, int32_t left, int32_t right, in
 {
     int32_t p = 0, place = 0;
     cs_status status = find(t, left, right, &p);
-    if (status != CS_OK) {
-        return status;
-    }
-    cs_pair *pair = &t->pair[p];
+    if (status != CS_OK) return status;
+    cs_bpe_pair *pair = &t->pair[p];
     pair->count += change;
     if (change < 0) {
         return CS_OK;
     }
     if (!pair->gained) {
-        status = reserve((void **)&t->gained, &t->gain_room, t->gains + 1, sizeof *t->gained);
-        if (status != CS_OK) {
-            return status;
-        }
+        status = reserve(&t->gained, &t->gain_room, t->gains + 1, sizeof *t->gained);
+        if (status != CS_OK) return status;
         t->gained[t->gains++] = p;
         pair->gained = true;
     }
@@ -161,7 +140,7 @@ int32_t cs_pair_table_next_piece(cs_pair_table *t, int32_t pair)
 /* Whether entry a comes before entry b. */
 static bool before(const cs_pair_table *t, cs_pair_entry a, cs_pair_entry b)
 {
-    const cs_pair *x = &t->pair[a.pair], *y = &t->pair[b.pair];
+    const cs_bpe_pair *x = &t->pair[a.pair], *y = &t->pair[b.pair];
     if (a.count != b.count) {
         return a.count > b.count;
     }
@@ -171,10 +150,8 @@ static bool before(const cs_pair_table *t, cs_pair_entry a, cs_pair_entry b)
 static cs_status push(cs_pair_table *t, int32_t pair)
 {
     cs_pair_entry entry = {t->pair[pair].count, pair};
-    cs_status status = reserve((void **)&t->heap, &t->heap_room, t->heap_size + 1, sizeof *t->heap);
-    if (status != CS_OK || entry.count <= 0) {
-        return status;
-    }
+    cs_status status = reserve(&t->heap, &t->heap_room, t->heap_size + 1, sizeof *t->heap);
+    if (status != CS_OK || entry.count <= 0) return status;
     int64_t i = t->heap_size++;
     while (i > 0 && before(t, entry, t->heap[(i - 1) / 2])) {
         t->heap[i] = t->heap[(i - 1) / 2];

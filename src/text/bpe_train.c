@@ -12,10 +12,10 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
-#include "text/bpe_pairs.h"
+#include "text/bpe_pairs_private.h"
 #include "text/pretokenize.h"
 #include "text/tokenizer_private.h"
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 
 enum { DEFAULT_VOCAB = 8192, DEFAULT_FREQUENCY = 2, REPORT_EVERY = 256 };
 
@@ -83,7 +83,7 @@ static cs_status check_special(const trainer *r, const char *name)
     if (status != CS_OK || !*name) {
         return cs_fail(CS_ERR_USAGE, "special token \"%s\" is empty or not UTF-8", name);
     }
-    if (cs_word_table_get(&r->made->table, name, (int64_t)strlen(name)) >= 0) {
+    if (cs_tokenizer_id(r->made, name) >= 0) {
         return cs_fail(CS_ERR_USAGE, "special token \"%s\" is given twice", name);
     }
     return CS_OK;
@@ -97,19 +97,15 @@ static cs_status add_first_tokens(trainer *r)
     cs_status status = CS_OK;
     for (int i = 0; i < r->options.specials && status == CS_OK; ++i) {
         status = check_special(r, r->options.special[i]);
-        if (status == CS_OK) {
-            status = cs_tokenizer_add(t, r->options.special[i], true);
-        }
-        if (status == CS_OK) {
-            status = cs_tokenizer_declare(t, i);
-        }
+        if (status == CS_OK) status = cs_tokenizer_add(t, r->options.special[i], true);
+        if (status == CS_OK) status = cs_tokenizer_declare(t, i);
     }
     for (int32_t c = 0; c < 0x200 && status == CS_OK; ++c) {
         char spelling[4];
         int byte = cs_char_byte(c);
         if (byte >= 0) {
             cs_byte_spelling((uint8_t)byte, spelling);
-            if (cs_word_table_get(&t->table, spelling, (int64_t)strlen(spelling)) < 0) {
+            if (cs_tokenizer_id(t, spelling) < 0) {
                 status = cs_tokenizer_add(t, spelling, true);
             }
         }
@@ -124,14 +120,8 @@ static cs_status count_pieces(void *to, const char *text, int64_t size)
     trainer *r = to;
     cs_status status = CS_OK;
     if (r->options.add_prefix_space && size > 0 && text[0] != ' ') {
-        if (size + 1 > r->spaced_room) {
-            char *more = cs_realloc(r->spaced, 2 * (size + 1), 1);
-            if (!more) {
-                return CS_ERR_MEMORY;
-            }
-            r->spaced = more;
-            r->spaced_room = 2 * (size + 1);
-        }
+        status = cs_reserve(&r->spaced, &r->spaced_room, size + 1, 1);
+        if (status != CS_OK) return status;
         r->spaced[0] = ' ';
         memcpy(r->spaced + 1, text, (size_t)size);
         text = r->spaced;
@@ -155,13 +145,9 @@ static cs_status start_pieces(trainer *r)
     int32_t byte_token[256];
     r->token = cs_alloc(p->text_size, sizeof *r->token);
     r->length = cs_alloc(p->words, sizeof *r->length);
-    if (!r->token || !r->length) {
-        return CS_ERR_MEMORY;
-    }
+    if (!r->token || !r->length) return CS_ERR_MEMORY;
     for (int b = 0; b < 256; ++b) {
-        char spelling[4];
-        cs_byte_spelling((uint8_t)b, spelling);
-        byte_token[b] = cs_word_table_get(&r->made->table, spelling, (int64_t)strlen(spelling));
+        byte_token[b] = cs_byte_token(r->made, b);
     }
     for (int64_t i = 0; i < p->text_size; ++i) {
         r->token[i] = byte_token[(uint8_t)p->text[i]];
@@ -176,9 +162,7 @@ static cs_status start_pieces(trainer *r)
         for (int64_t i = first; i + 1 < end; ++i) {
             cs_status status = cs_pair_table_change(&r->pairs, r->token[i], r->token[i + 1],
                                                     (int32_t)w, p->count[w]);
-            if (status != CS_OK) {
-                return status;
-            }
+            if (status != CS_OK) return status;
         }
     }
     return cs_pair_table_queue(&r->pairs);
@@ -192,14 +176,8 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
     cs_word_table *table = &r->made->table;
     int64_t a = table->start[left + 1] - table->start[left];
     int64_t b = table->start[right + 1] - table->start[right];
-    if (a + b > r->spelling_room) {
-        char *more = cs_realloc(r->spelling, 2 * (a + b), 1);
-        if (!more) {
-            return CS_ERR_MEMORY;
-        }
-        r->spelling = more;
-        r->spelling_room = 2 * (a + b);
-    }
+    cs_status status = cs_reserve(&r->spelling, &r->spelling_room, a + b, 1);
+    if (status != CS_OK) return status;
     memcpy(r->spelling, table->text + table->start[left], (size_t)a);
     memcpy(r->spelling + a, table->text + table->start[right], (size_t)b);
     int32_t there = cs_word_table_get(table, r->spelling, a + b);
@@ -207,7 +185,7 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
     if (*special) {
         return CS_OK;
     }
-    cs_status status = cs_word_table_find(table, r->spelling, a + b, out);
+    status = cs_word_table_find(table, r->spelling, a + b, out);
     if (status == CS_OK) {
         table->count[*out] = 1; /* in the model's vocabulary */
     }
@@ -216,17 +194,11 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
 
 static cs_status add_merge(trainer *r, const cs_merge *merge)
 {
-    if (r->merges == r->merge_room) {
-        int64_t room = r->merge_room > 0 ? 2 * r->merge_room : 1024;
-        cs_merge *more = cs_realloc(r->merge, room, sizeof *more);
-        if (!more) {
-            return CS_ERR_MEMORY;
-        }
-        r->merge = more;
-        r->merge_room = room;
+    cs_status status = cs_reserve(&r->merge, &r->merge_room, r->merges + 1, sizeof *r->merge);
+    if (status == CS_OK) {
+        r->merge[r->merges++] = *merge;
     }
-    r->merge[r->merges++] = *merge;
-    return CS_OK;
+    return status;
 }
 
 /* Merges one piece in place from the left, with the changes of the pairs beside each occurrence. */
@@ -243,15 +215,13 @@ static cs_status merge_piece(trainer *r, int32_t piece, const cs_merge *m)
         }
         if (to > 0) {
             status = cs_pair_table_change(&r->pairs, token[to - 1], m->left, piece, -weight);
-            if (status == CS_OK) {
+            if (status == CS_OK)
                 status = cs_pair_table_change(&r->pairs, token[to - 1], m->token, piece, weight);
-            }
         }
         if (i + 2 < length && status == CS_OK) {
             status = cs_pair_table_change(&r->pairs, m->right, token[i + 2], piece, -weight);
-            if (status == CS_OK) {
+            if (status == CS_OK)
                 status = cs_pair_table_change(&r->pairs, m->token, token[i + 2], piece, weight);
-            }
         }
         token[to++] = m->token;
         i += 1;
@@ -289,12 +259,8 @@ static cs_status merge_pairs(trainer *r)
         }
         cs_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
         status = product_of(r, m.left, m.right, &m.token, &special);
-        if (status == CS_OK && !special) {
-            status = add_merge(r, &m);
-        }
-        if (status == CS_OK && !special) {
-            status = apply_merge(r, pair, &m);
-        }
+        if (status == CS_OK && !special) status = add_merge(r, &m);
+        if (status == CS_OK && !special) status = apply_merge(r, pair, &m);
         if (++done % REPORT_EVERY == 0 && status == CS_OK) {
             cs_progress_report(r->options.progress, "merges", done, wanted);
             status = cs_interrupt_check();
@@ -312,19 +278,15 @@ static cs_status assemble(trainer *r)
     int32_t byte_token[256];
     int64_t twice = -1;
     for (int b = 0; b < 256; ++b) {
-        char spelling[4];
-        cs_byte_spelling((uint8_t)b, spelling);
-        byte_token[b] = cs_word_table_get(&t->table, spelling, (int64_t)strlen(spelling));
+        byte_token[b] = cs_byte_token(t, b);
     }
     t->model = CS_TOKENS_BPE;
     t->decoder = CS_DECODE_BYTES;
     t->add_prefix_space = r->options.add_prefix_space;
     cs_status status = cs_tokenizer_texts(t);
-    if (status == CS_OK) {
-        status = cs_bpe_init(&t->bpe, byte_token, r->merge, r->merges, &twice);
-    }
-    int32_t before = cs_word_table_get(&t->table, "<s>", 3);
-    int32_t after = cs_word_table_get(&t->table, "</s>", 4);
+    if (status == CS_OK) status = cs_bpe_init(&t->bpe, byte_token, r->merge, r->merges, &twice);
+    int32_t before = cs_tokenizer_id(t, "<s>");
+    int32_t after = cs_tokenizer_id(t, "</s>");
     if (status == CS_OK && before >= 0 && after >= 0 && before < r->options.specials &&
         after < r->options.specials) {
         status = cs_tokenizer_surround(t, before, after);
@@ -342,21 +304,12 @@ cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_opti
         r.made = cs_tokenizer_new();
         status = r.made ? add_first_tokens(&r) : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        status = source->each(source->from, count_pieces, &r);
-    }
-    if (status == CS_OK && r.pieces.words == 0) {
+    if (status == CS_OK) status = source->each(source->from, count_pieces, &r);
+    if (status == CS_OK && r.pieces.words == 0)
         status = cs_fail(CS_ERR_INPUT, "no text to train a tokenizer on");
-    }
-    if (status == CS_OK) {
-        status = start_pieces(&r);
-    }
-    if (status == CS_OK) {
-        status = merge_pairs(&r);
-    }
-    if (status == CS_OK) {
-        status = assemble(&r);
-    }
+    if (status == CS_OK) status = start_pieces(&r);
+    if (status == CS_OK) status = merge_pairs(&r);
+    if (status == CS_OK) status = assemble(&r);
     if (status == CS_OK) {
         *out = r.made;
         r.made = NULL;

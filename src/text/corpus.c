@@ -5,22 +5,70 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
-#include "text/corpus_read.h"
+#include "text/corpus_read_private.h"
 
-/* What the scripts in data/ write (docs/formats.md, "Prepared corpora"). */
-static const cs_tsv_columns prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
+const cs_tsv_columns cs_prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
 
-static bool is_known_name(const char *source)
+const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
 {
     int count = 0;
     const cs_corpus_source *known = cs_corpus_sources(&count);
     for (int i = 0; i < count; ++i) {
-        if (strcmp(source, known[i].name) == 0) {
-            return true;
+        const size_t length = strlen(known[i].name);
+        if (strncmp(source, known[i].name, length) == 0 &&
+            (source[length] == '\0' || (side && source[length] == ':'))) {
+            if (side) {
+                *side = source[length] ? source + length + 1 : NULL;
+            }
+            return &known[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+cs_status cs_corpus_ready(const char *name, char **path)
+{
+    cs_status status = cs_corpus_prepared_path(name, path);
+    return status == CS_OK && !cs_path_exists(*path) ? cs_corpus_prepare(name, false, NULL)
+                                                     : status;
+}
+
+/* By the ending, less .gz; AUTO for another. */
+static cs_text_format format_of(const char *path)
+{
+    static const struct {
+        const char *ending;
+        cs_text_format format;
+    } known[] = {{".tsv", CS_FORMAT_TSV},
+                 {".txt", CS_FORMAT_TEXT},
+                 {".jsonl", CS_FORMAT_JSONL},
+                 {".ndjson", CS_FORMAT_JSONL}};
+    const size_t length = strlen(path) - (cs_has_suffix(path, ".gz") ? 3 : 0);
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        const size_t size = strlen(known[i].ending);
+        if (length > size && memcmp(path + length - size, known[i].ending, size) == 0) {
+            return known[i].format;
+        }
+    }
+    return CS_FORMAT_AUTO;
+}
+
+cs_status cs_corpus_unknown(const char *source)
+{
+    enum { KNOWN = 16 };
+    const char *name[KNOWN + 1] = {0};
+    int count = 0;
+    const cs_corpus_source *known = cs_corpus_sources(&count);
+    for (int i = 0; i < count && i < KNOWN; ++i) {
+        name[i] = known[i].name;
+    }
+    const char *near = cs_nearest_name(source, name);
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
+                   "manpages)%s%s%s",
+                   source, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)
@@ -29,23 +77,29 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
         return cs_corpus_read_directory(path, options, out);
     }
     if (!cs_path_exists(path)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, "
-                       "gcide, manpages)",
-                       path);
+        return cs_corpus_unknown(path);
     }
     if (cs_has_suffix(path, ".npy")) {
         return cs_corpus_read_npy(path, options, out);
     }
-    if (cs_has_suffix(path, ".tsv")) {
-        cs_tsv_columns columns = {.label = options->label_column > 0 ? options->label_column : 0,
-                                  .text = options->text_column};
+    const cs_tsv_columns columns = {.label = options->label_column > 0 ? options->label_column : 0,
+                                    .text = options->text_column};
+    switch (options->format == CS_FORMAT_AUTO ? format_of(path) : options->format) {
+    case CS_FORMAT_TSV:
         return cs_corpus_read_tsv(path, options, &columns, out);
-    }
-    if (cs_has_suffix(path, ".txt")) {
+    case CS_FORMAT_TEXT:
         return cs_corpus_read_text(path, options, out);
+    case CS_FORMAT_SPACE:
+        return cs_corpus_read_spaced(path, options, out);
+    case CS_FORMAT_JSONL:
+        return cs_corpus_read_jsonl(path, options, out);
+    case CS_FORMAT_AUTO:
+        break;
     }
-    return cs_fail(CS_ERR_INPUT, "%s: not a directory, .tsv, .txt or .npy", path);
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy; --format "
+                   "says what another file holds",
+                   path);
 }
 
 /* The last part of a path, without trailing slashes, in fresh memory. */
@@ -62,29 +116,18 @@ static char *base_name(const char *path)
     return cs_format("%.*s", (int)(end - start), path + start);
 }
 
-/* The prepared form of a named corpus, made now when it is not there. */
-static cs_status read_named(const char *name, const cs_corpus_options *options, char **path,
-                            cs_corpus *out)
-{
-    cs_status status = cs_corpus_prepared_path(name, path);
-    if (status == CS_OK && !cs_path_exists(*path)) {
-        status = cs_corpus_prepare(name, false, NULL);
-    }
-    return status == CS_OK ? cs_corpus_read_tsv(*path, options, &prepared_columns, out) : status;
-}
-
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, cs_corpus *out)
 {
     cs_corpus_options resolved;
     cs_corpus made = {0};
     char *name = NULL, *path = NULL;
     cs_status status = cs_corpus_options_resolve(options, &resolved);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (is_known_name(source)) {
+    if (status != CS_OK) return status;
+    if (cs_corpus_named(source, NULL)) {
         name = cs_strdup(source);
-        status = name ? read_named(source, &resolved, &path, &made) : CS_ERR_MEMORY;
+        status = name ? cs_corpus_ready(source, &path) : CS_ERR_MEMORY;
+        if (status == CS_OK)
+            status = cs_corpus_read_tsv(path, &resolved, &cs_prepared_columns, &made);
     } else {
         name = base_name(source);
         path = cs_strdup(source);
@@ -115,46 +158,35 @@ cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, 
     return status;
 }
 
-static void free_texts(char **text, int64_t count)
+void cs_text_list_free(char **text, int64_t count)
 {
-    if (text) {
-        for (int64_t i = 0; i < count; ++i) {
-            cs_free(text[i]);
-        }
+    for (int64_t i = 0; text && i < count; ++i) {
+        cs_free(text[i]);
     }
     cs_free(text);
 }
 
 void cs_corpus_free(cs_corpus *corpus)
 {
-    free_texts(corpus->label_name, corpus->labels);
-    free_texts(corpus->word, corpus->vocab);
+    cs_text_list_free(corpus->label_name, corpus->labels);
+    cs_text_list_free(corpus->word, corpus->vocab);
     cs_free(corpus->name);
     cs_free(corpus->path);
     cs_free(corpus->doc_ptr);
     cs_free(corpus->token);
+    cs_free(corpus->real);
     cs_free(corpus->label);
     cs_free(corpus->held_out);
     memset(corpus, 0, sizeof *corpus);
 }
 
-/* Fresh copies; *out is NULL when text is NULL. Leaves what it copied to the caller on failure. */
-static cs_status copy_texts(char *const *text, int64_t count, char ***out)
+cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out)
 {
-    if (!text) {
-        *out = NULL;
-        return CS_OK;
-    }
-    char **copy = cs_calloc(count, sizeof *copy);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
-    *out = copy;
-    for (int64_t i = 0; i < count; ++i) {
-        copy[i] = cs_strdup(text[i]);
-        if (!copy[i]) {
-            return CS_ERR_MEMORY;
-        }
+    *out = text ? cs_calloc(count, sizeof **out) : NULL;
+    if (text && !*out) return CS_ERR_MEMORY;
+    for (int64_t i = 0; text && i < count; ++i) {
+        (*out)[i] = cs_strdup(text[i]);
+        if (!(*out)[i]) return CS_ERR_MEMORY;
     }
     return CS_OK;
 }
@@ -167,13 +199,13 @@ static cs_status copy_frame(const cs_corpus *corpus, cs_corpus *out)
     out->vocab = corpus->vocab;
     out->unknown = corpus->unknown;
     out->dropped_documents = corpus->dropped_documents;
+    out->invalid_bytes = corpus->invalid_bytes;
+    out->invalid_documents = corpus->invalid_documents;
     out->name = cs_strdup(corpus->name);
     out->path = cs_strdup(corpus->path);
-    if (!out->name || !out->path) {
-        return CS_ERR_MEMORY;
-    }
-    cs_status status = copy_texts(corpus->label_name, corpus->labels, &out->label_name);
-    return status == CS_OK ? copy_texts(corpus->word, corpus->vocab, &out->word) : status;
+    if (!out->name || !out->path) return CS_ERR_MEMORY;
+    cs_status status = cs_text_list_copy(corpus->label_name, corpus->labels, &out->label_name);
+    return status == CS_OK ? cs_text_list_copy(corpus->word, corpus->vocab, &out->word) : status;
 }
 
 cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corpus *out)
@@ -190,14 +222,15 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
                        (long long)corpus->documents);
     }
     cs_status status = copy_frame(corpus, &made);
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     made.doc_ptr = cs_calloc(made.documents + 1, sizeof *made.doc_ptr);
     made.token = cs_alloc(made.tokens, sizeof *made.token);
     made.label = cs_alloc(made.documents, sizeof *made.label);
     made.held_out = cs_alloc(made.documents, sizeof *made.held_out);
-    if (!made.doc_ptr || !made.token || !made.label || !made.held_out) {
+    made.real_width = corpus->real_width;
+    made.real = corpus->real ? cs_alloc(made.tokens * made.real_width, sizeof *made.real) : NULL;
+    if (!made.doc_ptr || !made.token || !made.label || !made.held_out ||
+        (corpus->real && !made.real)) {
         status = CS_ERR_MEMORY;
         goto done;
     }
@@ -206,6 +239,10 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
         if (keep[d]) {
             int64_t first = corpus->doc_ptr[d], length = corpus->doc_ptr[d + 1] - first;
             memcpy(made.token + at, corpus->token + first, (size_t)length * sizeof *made.token);
+            if (corpus->real) {
+                memcpy(made.real + at * made.real_width, corpus->real + first * made.real_width,
+                       (size_t)(length * made.real_width) * sizeof *made.real);
+            }
             at += length;
             made.label[to] = corpus->label[d];
             made.held_out[to] = corpus->held_out[d];

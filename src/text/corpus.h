@@ -2,21 +2,21 @@
  *
  * Sources by name (prepared from Debian packages by the scripts in data/): wordnet, bible-kjv,
  * gcide, manpages; or the user's own: FILE.tsv (label TAB text a line), FILE.txt (a line a
- * document, or the whole file one document), a directory (a subdirectory per class, a file per
- * document; or plain files, unlabelled; names that start with a dot are passed over), FILE.npy
- * (token ids: 1-D, or 2-D with a document a row, whose end may be padded with -1). docs/formats.md
- * has the formats.
+ * document, or the whole file one document), FILE.jsonl (an object a line), each with .gz behind it
+ * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
+ * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
+ * row, whose end may be padded with -1). docs/formats.md has the formats.
  *
- * Text must be UTF-8 without NUL; the error names file, line and byte. A byte order mark is
- * skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers: `word` = maximal
- * runs of letters and marks, lower-cased (on ASCII text: [a-z]+); `whitespace` = maximal runs of
- * non-space; `char` = one Unicode character. No normalisation. The vocabulary is the most frequent
- * `vocab_size` words of all documents kept, held-out ones included (ties by byte order); id 0 is
- * <unk>, also for a literal <unk> in the text; ids by falling frequency. Classes are numbered in
- * byte order of their names.
+ * Text must be UTF-8 without NUL, or is met by `invalid`; the error names file, line and byte. A
+ * byte order mark is skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers:
+ * `word` = maximal runs of letters and marks, lower-cased (on ASCII text: [a-z]+);
+ * `whitespace` = maximal runs of non-space; `char` = one Unicode character. No normalisation. The
+ * vocabulary is the most frequent `vocab_size` words of all documents kept, held-out ones included
+ * (ties by byte order); id 0 is <unk>, also for a literal <unk> in the text; ids by falling
+ * frequency. Classes are numbered in byte order of their names.
  *
  * With an encoder (text/tokenizer.h) in place of a splitter the tokens are those of its fixed
- * vocabulary, special tokens that stand in the text included and none added.
+ * vocabulary, special tokens in the text included and none added.
  */
 #ifndef CS_TEXT_CORPUS_H
 #define CS_TEXT_CORPUS_H
@@ -29,6 +29,25 @@
 
 struct cs_tokenizer;
 
+/* What becomes of text that is not UTF-8 (NUL bytes included): an error that names every such file;
+ * U+FFFD for each bad part; the line, or file that is one document, is left out; each bad byte is a
+ * character of Latin-1 (ISO 8859-1; a NUL U+FFFD). */
+typedef enum {
+    CS_INVALID_REFUSE,
+    CS_INVALID_REPLACE,
+    CS_INVALID_SKIP,
+    CS_INVALID_LATIN1
+} cs_invalid;
+
+/* What a line of a file is. AUTO: by the ending of its name, less .gz. */
+typedef enum {
+    CS_FORMAT_AUTO,
+    CS_FORMAT_TEXT,  /* .txt: a document */
+    CS_FORMAT_TSV,   /* .tsv: columns parted by tabs */
+    CS_FORMAT_SPACE, /* LABEL SPACE TEXT: the label ends at the first blank */
+    CS_FORMAT_JSONL  /* .jsonl, .ndjson: a JSON object */
+} cs_text_format;
+
 /* Takes one document of valid UTF-8. */
 typedef cs_status (*cs_corpus_take)(void *to, const char *text, int64_t size, bool held_out);
 
@@ -36,13 +55,17 @@ typedef struct {
     cs_splitter_kind splitter;
     /* Borrowed while the corpus is read; NULL: the splitter. NPY: the ids are of its vocabulary,
      * but of a tokenizer whose words are the numbers 0, 1, 2, ... (cs_tokenizer_numbers) id v is
-     * the token "v", wherever that stands. */
+     * the token "v", whatever its id. */
     const struct cs_tokenizer *encoder;
     int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
     int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */
     bool whole_file;      /* plain text: the file is one document, not each line */
     int64_t label_column; /* TSV: 1-based; 0: 1; -1: unlabelled */
     int64_t text_column;  /* TSV: 1-based; 0: 2 */
+    cs_text_format format;
+    const char *label_field; /* JSON lines: key of a text, number or truth value; NULL: "label" */
+    const char *text_field;  /* of a text; NULL: "text" */
+    cs_invalid invalid;
     /* Share of documents in the held-out split, in [0, 1): XXH3 of the document's key (prepared
      * corpora), path below the directory, or number in its file, under `seed`. < 0: 0.2. A prepared
      * corpus that stores its own split keeps it. */
@@ -59,8 +82,11 @@ typedef struct {
     char *name, *path;
     char sha256[65]; /* of the source file; of a directory: of the lines "SHA-256  path below it" */
     int64_t documents, tokens;
-    int64_t *doc_ptr;          /* documents + 1: tokens doc_ptr[d] .. doc_ptr[d+1]-1 */
-    int32_t *token;            /* tokens: ids in 0..vocab-1 */
+    int64_t *doc_ptr; /* documents + 1: tokens doc_ptr[d] .. doc_ptr[d+1]-1 */
+    int32_t *token;   /* tokens: ids in 0..vocab-1 */
+    float *real;      /* tokens x real_width: the vector at each place, read instead of its id,
+                                  which names it; NULL: rows are ids */
+    int64_t real_width;
     int32_t *label;            /* documents: class, -1 when unlabelled */
     uint8_t *held_out;         /* documents: 1 in the test split */
     int64_t labels;            /* classes; 0 when unlabelled */
@@ -70,6 +96,8 @@ typedef struct {
     int32_t unknown;           /* id of <unk>: 0, or the encoder's, -1 when it has none */
     int64_t dropped_documents; /* shorter than min_tokens */
     int64_t unknown_tokens;    /* mapped to <unk> */
+    int64_t invalid_bytes;     /* bad parts replaced or read as Latin-1 (cs_invalid) */
+    int64_t invalid_documents; /* left out for them */
 } cs_corpus;
 
 /* Reads a corpus. A name goes before a file of that name (write ./wordnet for the file); a corpus
@@ -107,7 +135,11 @@ typedef struct {
 } cs_corpus_source;
 const cs_corpus_source *cs_corpus_sources(int *count);
 
-/* Where the prepared form of a named corpus stands ($COSPEC_CACHE, else $XDG_CACHE_HOME/cospec,
+/* CS_ERR_INPUT of a source that is neither a file nor a corpus known by name, with the name that
+ * may have been meant. */
+cs_status cs_corpus_unknown(const char *source) CS_MUST_CHECK;
+
+/* The path of the prepared form of a named corpus ($COSPEC_CACHE, else $XDG_CACHE_HOME/cospec,
  * else ~/.cache/cospec): fresh memory. CS_ERR_USAGE for another name, or when none of these
  * variables is set. */
 cs_status cs_corpus_prepared_path(const char *name, char **out) CS_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
  * one pass over the text, 4 bytes a token, the result independent of hash and threads. Words of
  * dropped documents do not count towards the vocabulary; those of held-out documents do. */
-#include "text/corpus_builder.h"
+#include "text/corpus_builder_private.h"
 
 #include <string.h>
 
@@ -50,7 +50,9 @@ bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int6
 
 void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resolved)
 {
-    *b = (cs_corpus_builder){.options = *resolved, .splitter = {.kind = resolved->splitter}};
+    *b = (cs_corpus_builder){.options = *resolved,
+                             .splitter = {.kind = resolved->splitter},
+                             .rules = {.rule = resolved->invalid}};
     if (resolved->encoder) {
         cs_encoder_init(&b->encoder, resolved->encoder);
     }
@@ -66,38 +68,26 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
     cs_free(b->doc_ptr);
     cs_free(b->label);
     cs_free(b->held_out);
+    cs_text_rules_free(&b->rules);
     memset(b, 0, sizeof *b);
 }
 
-static cs_status grow_tokens(cs_corpus_builder *b)
+static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
 {
-    int64_t room = b->token_room > 0 ? b->token_room + b->token_room / 2 : 1 << 12;
-    int32_t *token = cs_realloc(b->token, room, sizeof *token);
-    if (!token) {
-        return CS_ERR_MEMORY;
-    }
-    b->token = token;
-    b->token_room = room;
-    return CS_OK;
+    return cs_reserve(&b->token, &b->token_room, b->tokens + more, sizeof *b->token);
 }
 
 static cs_status grow_documents(cs_corpus_builder *b)
 {
     int64_t room = b->doc_room > 0 ? b->doc_room + b->doc_room / 2 : 1 << 8;
     int64_t *doc_ptr = cs_realloc(b->doc_ptr, room + 1, sizeof *doc_ptr);
-    if (!doc_ptr) {
-        return CS_ERR_MEMORY;
-    }
+    if (!doc_ptr) return CS_ERR_MEMORY;
     b->doc_ptr = doc_ptr;
     int32_t *label = cs_realloc(b->label, room, sizeof *label);
-    if (!label) {
-        return CS_ERR_MEMORY;
-    }
+    if (!label) return CS_ERR_MEMORY;
     b->label = label;
     uint8_t *held_out = cs_realloc(b->held_out, room, sizeof *held_out);
-    if (!held_out) {
-        return CS_ERR_MEMORY;
-    }
+    if (!held_out) return CS_ERR_MEMORY;
     b->held_out = held_out;
     b->doc_ptr[0] = 0;
     b->doc_room = room;
@@ -111,19 +101,12 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
     for (;;) {
         bool found = false;
         cs_status status = cs_splitter_next(&b->splitter, &found);
-        if (status != CS_OK || !found) {
-            return status;
-        }
-        if (b->tokens == b->token_room) {
-            status = grow_tokens(b);
-        }
+        if (status != CS_OK || !found) return status;
+        status = reserve_tokens(b, 1);
         int32_t word = 0;
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cs_word_table_find(&b->words, b->splitter.token, b->splitter.size, &word);
-        }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         b->words.count[word] += 1;
         b->token[b->tokens++] = word;
     }
@@ -133,9 +116,7 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
 static cs_status encode(cs_corpus_builder *b, const cs_document *document)
 {
     cs_status status = cs_encoder_encode(&b->encoder, document->text, document->size, false);
-    while (status == CS_OK && b->token_room - b->tokens < b->encoder.count) {
-        status = grow_tokens(b);
-    }
+    if (status == CS_OK) status = reserve_tokens(b, b->encoder.count);
     if (status == CS_OK && b->encoder.count > 0) {
         memcpy(b->token + b->tokens, b->encoder.id,
                (size_t)b->encoder.count * sizeof *b->encoder.id);
@@ -165,12 +146,8 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     }
     cs_status status = b->documents == b->doc_room ? grow_documents(b) : CS_OK;
     int64_t first = b->tokens;
-    if (status == CS_OK) {
-        status = b->options.encoder ? encode(b, document) : tokenize(b, document);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = b->options.encoder ? encode(b, document) : tokenize(b, document);
+    if (status != CS_OK) return status;
     if (b->tokens - first < b->options.min_tokens) {
         for (int64_t i = first; i < b->tokens && !b->options.encoder; ++i) {
             b->words.count[b->token[i]] -= 1;
@@ -182,9 +159,7 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     int32_t label = -1;
     if (document->label_size > 0) {
         status = cs_word_table_find(&b->labels, document->label, document->label_size, &label);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         b->labels.count[label] += 1;
     }
     b->label[b->documents] = label;
@@ -200,9 +175,7 @@ static cs_status word_texts(const cs_word_table *table, const int32_t *ranked, i
 {
     for (int64_t i = 0; i < kept; ++i) {
         text[from + i] = cs_word_table_text(table, ranked[i]);
-        if (!text[from + i]) {
-            return CS_ERR_MEMORY;
-        }
+        if (!text[from + i]) return CS_ERR_MEMORY;
     }
     return CS_OK;
 }
@@ -213,9 +186,7 @@ static cs_status rank_words(const cs_corpus_builder *b, cs_corpus *out)
     int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0, kept = 0;
     cs_status status = cs_word_table_rank(&b->words, false, &ranked, &count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     id = cs_calloc(b->words.words, sizeof *id);
     if (!id) {
         status = CS_ERR_MEMORY;
@@ -254,16 +225,12 @@ cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corp
 {
     int64_t vocab = cs_tokenizer_vocab(encoder);
     corpus->word = cs_calloc(vocab, sizeof *corpus->word);
-    if (!corpus->word) {
-        return CS_ERR_MEMORY;
-    }
+    if (!corpus->word) return CS_ERR_MEMORY;
     corpus->vocab = vocab;
     corpus->unknown = cs_tokenizer_special(encoder, CS_TOKEN_UNK);
     for (int64_t i = 0; i < vocab; ++i) {
         corpus->word[i] = cs_strdup(cs_tokenizer_token(encoder, (int32_t)i));
-        if (!corpus->word[i]) {
-            return CS_ERR_MEMORY;
-        }
+        if (!corpus->word[i]) return CS_ERR_MEMORY;
     }
     for (int64_t i = 0; i < corpus->tokens; ++i) {
         corpus->unknown_tokens += corpus->token[i] == corpus->unknown;
@@ -276,9 +243,7 @@ static cs_status rank_labels(const cs_corpus_builder *b, cs_corpus *out)
     int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0;
     cs_status status = cs_word_table_rank(&b->labels, true, &ranked, &count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     id = cs_calloc(b->labels.words, sizeof *id);
     out->label_name = cs_calloc(count, sizeof *out->label_name);
     if (!id || !out->label_name) {
@@ -313,7 +278,10 @@ static void trim(void **p, int64_t count, size_t size)
 cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
 {
     if (b->documents == 0) {
-        return b->dropped == 0
+        return b->rules.documents > 0
+                   ? cs_fail(CS_ERR_INPUT, "no documents: all %lld are left out, being no UTF-8",
+                             (long long)b->rules.documents)
+               : b->dropped == 0
                    ? cs_fail(CS_ERR_INPUT, "no documents (empty)")
                    : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
                              (long long)b->dropped, (long long)b->options.min_tokens);
@@ -321,11 +289,9 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
     if (b->options.take) {
         return CS_OK;
     }
-    cs_corpus made = {0};
+    cs_corpus made = {.invalid_bytes = b->rules.bytes, .invalid_documents = b->rules.documents};
     cs_status status = b->options.encoder ? CS_OK : rank_words(b, &made);
-    if (status == CS_OK) {
-        status = rank_labels(b, &made);
-    }
+    if (status == CS_OK) status = rank_labels(b, &made);
     if (status != CS_OK) {
         cs_corpus_free(&made);
         return status;

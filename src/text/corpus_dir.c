@@ -2,7 +2,7 @@
  * classes. Names are read in byte order, so the corpus does not depend on the file system; names
  * that start with a dot are passed over. The split hashes the path below the directory. The
  * identity of the corpus is the SHA-256 of what sha256sum would print of its files in order. */
-#include "text/corpus_read.h"
+#include "text/corpus_read_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 
 typedef struct {
     cs_corpus_builder builder;
@@ -52,20 +52,11 @@ static cs_status list(const char *path, struct dirent ***entry, int *count)
 }
 
 /* Adds the file's line to the listing. */
-static cs_status list_file(reader *r, const char *bytes, int64_t size, const char *key)
+static cs_status list_file(reader *r, const char *sha256, const char *key)
 {
-    char sha256[65];
-    cs_sha256(bytes, (size_t)size, sha256);
-    int64_t length = (int64_t)(sizeof sha256 + 2 + strlen(key)); /* with newline, without NUL */
-    if (r->room - r->size <= length) {
-        int64_t room = 2 * (r->room + length + 1);
-        char *listing = cs_realloc(r->listing, room, 1);
-        if (!listing) {
-            return CS_ERR_MEMORY;
-        }
-        r->listing = listing;
-        r->room = room;
-    }
+    int64_t length = (int64_t)(64 + 3 + strlen(key)); /* with newline, without NUL */
+    cs_status status = cs_reserve(&r->listing, &r->room, r->size + length + 1, 1);
+    if (status != CS_OK) return status;
     r->size += snprintf(r->listing + r->size, (size_t)(r->room - r->size), "%s  %s\n", sha256, key);
     return CS_OK;
 }
@@ -81,23 +72,22 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
         return cs_fail(CS_ERR_INPUT, "%s: %s where a document was wanted", path,
                        S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
     }
-    char *bytes = NULL;
-    cs_document document = {.label = label,
-                            .label_size = label ? (int64_t)strlen(label) : 0,
-                            .key = key,
-                            .key_size = (int64_t)strlen(key)};
+    cs_text_file file = {0};
+    cs_text_rules *rules = &r->builder.rules;
     cs_status status = cs_interrupt_check();
-    if (status == CS_OK) {
-        status = cs_text_read(path, &bytes, &document.text, &document.size);
+    if (status == CS_OK) status = cs_text_read(path, rules, &file);
+    if (status == CS_OK && file.text) {
+        const cs_document document = {.text = file.text,
+                                      .size = file.size,
+                                      .label = label,
+                                      .label_size = label ? (int64_t)strlen(label) : 0,
+                                      .key = key,
+                                      .key_size = (int64_t)strlen(key)};
+        if (cs_text_keeps(rules, file.text, file.size))
+            status = cs_corpus_builder_add(&r->builder, &document);
+        if (status == CS_OK) status = list_file(r, file.sha256, key);
     }
-    if (status == CS_OK) {
-        status = cs_corpus_builder_add(&r->builder, &document);
-    }
-    if (status == CS_OK) {
-        int64_t mark = document.text - bytes;
-        status = list_file(r, bytes, mark + document.size, key);
-    }
-    cs_free(bytes);
+    cs_text_file_free(&file);
     return status;
 }
 
@@ -107,12 +97,8 @@ static cs_status add_class(const char *path, const char *label, reader *r)
     int count = 0;
     /* A label is printed and written to JSON, which takes UTF-8 only. */
     cs_status status = cs_utf8_check(path, label, (int64_t)strlen(label));
-    if (status == CS_OK) {
-        status = list(path, &entry, &count);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = list(path, &entry, &count);
+    if (status != CS_OK) return status;
     for (int i = 0; status == CS_OK && i < count; ++i) {
         char *file = cs_path_join(path, entry[i]->d_name);
         char *key = cs_path_join(label, entry[i]->d_name);
@@ -130,9 +116,7 @@ static cs_status add_entries(const char *path, struct dirent **entry, int count,
     cs_status status = CS_OK;
     for (int i = 0; status == CS_OK && i < count; ++i) {
         char *below = cs_path_join(path, entry[i]->d_name);
-        if (!below) {
-            return CS_ERR_MEMORY;
-        }
+        if (!below) return CS_ERR_MEMORY;
         bool is_class = cs_path_is_dir(below);
         classes += is_class;
         if (classes != 0 && classes != i + 1) {
@@ -158,16 +142,17 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
     struct dirent **entry = NULL;
     int count = 0;
     cs_status status = list(path, &entry, &count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     reader r = {0};
     cs_corpus made = {0};
     cs_corpus_builder_init(&r.builder, options);
+    r.builder.rules.gather = true;
     status = add_entries(path, entry, count, &r);
-    if (status == CS_OK) {
-        status = cs_blame(cs_corpus_builder_finish(&r.builder, &made), "%s", path);
+    if (r.builder.rules.refused > 0 && (status == CS_OK || status == CS_ERR_INPUT)) {
+        cs_reason_clear(); /* of what stopped the reading later */
+        status = cs_text_refused(&r.builder.rules);
     }
+    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&r.builder, &made), "%s", path);
     if (status == CS_OK) {
         cs_sha256(r.listing, (size_t)r.size, made.sha256);
         *out = made;

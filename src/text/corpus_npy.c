@@ -5,7 +5,7 @@
  *
  * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
  * number of tokens would cost memory for columns that no token has. Such ids are refused. */
-#include "text/corpus_read.h"
+#include "text/corpus_read_private.h"
 
 #include <string.h>
 
@@ -81,9 +81,7 @@ static cs_status take_vocabulary(const char *path, const largest_id *largest,
     int32_t *number = NULL;
     int64_t numbers = 0;
     cs_status status = cs_tokenizer_numbers(encoder, &number, &numbers);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     int64_t ids = numbers > 0 ? numbers : cs_tokenizer_vocab(encoder);
     if (largest->id >= ids) {
         status = cs_fail(CS_ERR_INPUT,
@@ -129,10 +127,9 @@ static cs_status read_rows(const char *path, const cs_array *array,
         out->documents += 1;
         out->doc_ptr[out->documents] = out->tokens;
     }
-    if (status == CS_OK && out->documents == 0) {
+    if (status == CS_OK && out->documents == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
                          path, (long long)rows, (long long)options->min_tokens);
-    }
     if (status != CS_OK || options->encoder) {
         return status == CS_OK ? take_vocabulary(path, &largest, options->encoder, out) : status;
     }
@@ -148,9 +145,7 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
     cs_array array = {0};
     cs_corpus made = {0};
     cs_status status = cs_npy_read(path, 0, &array);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if ((array.ndim != 1 && array.ndim != 2) || array.dtype == CS_UNICODE ||
         array.dtype == CS_BYTES) {
         status = cs_fail(CS_ERR_INPUT, "%s: wanted a 1-D or 2-D array of token ids, found %d-D%s",
@@ -162,9 +157,7 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
         goto done;
     }
     status = read_rows(path, &array, options, &made);
-    if (status == CS_OK) {
-        status = cs_sha256_file(path, made.sha256);
-    }
+    if (status == CS_OK) status = cs_sha256_file(path, made.sha256);
     if (status == CS_OK) {
         *out = made;
         memset(&made, 0, sizeof made);

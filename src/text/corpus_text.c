@@ -1,42 +1,15 @@
-/* Tab-separated and plain text files: the file in memory, a line at a time. A line ends at LF or CR
- * LF; empty lines are no documents. Columns are split at every tab, without quoting. */
-#include "text/corpus_read.h"
+/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
+ * time. A line ends at LF or CR LF; empty lines are no documents. Columns are split at every tab,
+ * without quoting. */
+#include "text/corpus_read_private.h"
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "io/file.h"
-#include "text/utf8.h"
+#include "io/json.h"
 
 enum { REPORT_EVERY = 4096 }; /* lines between looks at the interrupt flag */
-
-cs_status cs_text_read(const char *path, char **bytes, const char **text, int64_t *size)
-{
-    int64_t free_now = cs_mem_available();
-    char *read = NULL;
-    int64_t length = 0;
-    cs_status status =
-        cs_file_read(path, free_now > 0 ? free_now / 2 : INT64_MAX - 1, &read, &length);
-    if (status != CS_OK) {
-        return status;
-    }
-    status = cs_lfs_check(path, read, length);
-    if (status == CS_OK) {
-        status = cs_utf8_check(path, read, length);
-    }
-    if (status != CS_OK) {
-        cs_free(read);
-        return status;
-    }
-    static const char mark[] = "\xEF\xBB\xBF";
-    int64_t skip = length >= 3 && memcmp(read, mark, 3) == 0 ? 3 : 0;
-    *bytes = read;
-    *text = read + skip;
-    *size = length - skip;
-    return CS_OK;
-}
 
 bool cs_lines_next(cs_lines *l)
 {
@@ -118,84 +91,94 @@ static cs_status split_of(const char *path, const cs_lines *l, cs_field split,
                    (long long)l->number, (int)(split.size < 80 ? split.size : 80), split.text);
 }
 
-static cs_status add_row(const char *path, const cs_lines *l, const cs_tsv_columns *columns,
-                         cs_corpus_builder *builder)
+static cs_status tsv_document(const char *path, const cs_lines *l, const void *with,
+                              cs_document *out)
 {
+    const cs_tsv_columns *columns = with;
     cs_field label = {0}, text = {0}, key = {0}, split = {0};
-    cs_document document = {0};
     cs_status status = cs_lines_column(path, l, "the label", columns->label, &label);
-    if (status == CS_OK) {
-        status = cs_lines_column(path, l, "the text", columns->text, &text);
-    }
-    if (status == CS_OK) {
-        status = cs_lines_column(path, l, "the key", columns->key, &key);
-    }
-    if (status == CS_OK) {
-        status = cs_lines_column(path, l, "the split", columns->split, &split);
-    }
-    if (status == CS_OK) {
-        status = split_of(path, l, split, &document.split);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
-    document.text = text.text;
-    document.size = text.size;
-    document.label = label.text;
-    document.label_size = label.size;
-    document.key = key.text;
-    document.key_size = key.size;
-    return cs_corpus_builder_add(builder, &document);
+    if (status == CS_OK) status = cs_lines_column(path, l, "the text", columns->text, &text);
+    if (status == CS_OK) status = cs_lines_column(path, l, "the key", columns->key, &key);
+    if (status == CS_OK) status = cs_lines_column(path, l, "the split", columns->split, &split);
+    if (status == CS_OK) status = split_of(path, l, split, &out->split);
+    if (status != CS_OK) return status;
+    out->text = text.text;
+    out->size = text.size;
+    out->label = label.text;
+    out->label_size = label.size;
+    out->key = key.text;
+    out->key_size = key.size;
+    return CS_OK;
 }
 
-/* columns NULL: the line is the text. */
-static cs_status add_lines(const char *path, const char *text, int64_t size,
-                           const cs_tsv_columns *columns, cs_corpus_builder *builder)
+static cs_status text_document(const char *path, const cs_lines *l, const void *with,
+                               cs_document *out)
 {
-    cs_lines l = {.at = text, .end = text + size};
+    (void)path, (void)with;
+    out->text = l->line;
+    out->size = l->size;
+    return CS_OK;
+}
+
+static cs_status spaced_document(const char *path, const cs_lines *l, const void *with,
+                                 cs_document *out)
+{
+    (void)with;
+    const char *blank = memchr(l->line, ' ', (size_t)l->size);
+    if (!blank || blank == l->line) {
+        return cs_fail(CS_ERR_INPUT, "%s:%lld: no label, a blank and a text", path,
+                       (long long)l->number);
+    }
+    out->label = l->line;
+    out->label_size = blank - l->line;
+    out->text = blank + 1;
+    out->size = l->size - out->label_size - 1;
+    return CS_OK;
+}
+
+/* The document of a line; its texts live until the next call. */
+typedef cs_status (*document_of)(const char *path, const cs_lines *l, const void *with,
+                                 cs_document *out);
+
+static cs_status add_lines(const char *path, const cs_text_file *file, document_of document,
+                           const void *with, cs_corpus_builder *builder)
+{
+    cs_lines l = {.at = file->text, .end = file->text + file->size};
     cs_status status = CS_OK;
     while (status == CS_OK && cs_lines_next(&l)) {
-        if (columns) {
-            status = add_row(path, &l, columns, builder);
-        } else {
-            cs_document document = {.text = l.line, .size = l.size};
-            status = cs_corpus_builder_add(builder, &document);
+        cs_document made = {0};
+        if (cs_text_keeps(&builder->rules, l.line, l.size)) {
+            status = document(path, &l, with, &made);
+            if (status == CS_OK) status = cs_corpus_builder_add(builder, &made);
         }
-        if (status == CS_OK) {
-            status = pause_between(&builder->options, &l, size);
-        }
+        if (status == CS_OK) status = pause_between(&builder->options, &l, file->size);
     }
     return status;
 }
 
-static cs_status read_file(const char *path, const cs_corpus_options *options,
-                           const cs_tsv_columns *columns, bool whole_file, cs_corpus *out)
+/* document NULL: the file is one. */
+static cs_status read_file(const char *path, const cs_corpus_options *options, document_of document,
+                           const void *with, cs_corpus *out)
 {
     cs_corpus_builder builder;
     cs_corpus_builder_init(&builder, options);
-    char *bytes = NULL;
-    const char *text = NULL;
-    int64_t size = 0;
+    cs_text_file file = {0};
     cs_corpus made = {0};
-    cs_status status = cs_text_read(path, &bytes, &text, &size);
-    if (status != CS_OK) {
-        goto done;
+    cs_status status = cs_text_read(path, &builder.rules, &file);
+    if (status != CS_OK) goto done;
+    if (document) {
+        status = add_lines(path, &file, document, with, &builder);
+    } else if (file.size > 0 && cs_text_keeps(&builder.rules, file.text, file.size)) {
+        cs_document whole = {.text = file.text, .size = file.size};
+        status = cs_corpus_builder_add(&builder, &whole);
     }
-    if (whole_file && size > 0) {
-        cs_document document = {.text = text, .size = size};
-        status = cs_corpus_builder_add(&builder, &document);
-    } else {
-        status = add_lines(path, text, size, columns, &builder);
-    }
+    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", path);
     if (status == CS_OK) {
-        status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", path);
-    }
-    if (status == CS_OK) {
-        cs_sha256(bytes, (size_t)(text - bytes + size), made.sha256);
+        memcpy(made.sha256, file.sha256, sizeof made.sha256);
         *out = made;
     }
 done:
-    cs_free(bytes);
+    cs_text_file_free(&file);
     cs_corpus_builder_free(&builder);
     return status;
 }
@@ -203,10 +186,79 @@ done:
 cs_status cs_corpus_read_tsv(const char *path, const cs_corpus_options *options,
                              const cs_tsv_columns *columns, cs_corpus *out)
 {
-    return read_file(path, options, columns, false, out);
+    return read_file(path, options, tsv_document, columns, out);
 }
 
 cs_status cs_corpus_read_text(const char *path, const cs_corpus_options *options, cs_corpus *out)
 {
-    return read_file(path, options, NULL, options->whole_file, out);
+    return read_file(path, options, options->whole_file ? NULL : text_document, NULL, out);
+}
+
+cs_status cs_corpus_read_spaced(const char *path, const cs_corpus_options *options, cs_corpus *out)
+{
+    return read_file(path, options, spaced_document, NULL, out);
+}
+
+/* --- JSON lines ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *label, *text; /* keys */
+    json_t *line;             /* holds the texts of the document */
+    char *number;             /* a label that is no text */
+} fields;
+
+static cs_status label_of(const char *path, const cs_lines *l, fields *f, cs_document *out)
+{
+    const json_t *label = json_object_get(f->line, f->label);
+    if (!label || json_is_null(label)) {
+        return CS_OK;
+    }
+    if (json_is_string(label)) {
+        out->label = json_string_value(label);
+        out->label_size = (int64_t)json_string_length(label);
+        return CS_OK;
+    }
+    if (!json_is_number(label) && !json_is_boolean(label)) {
+        return cs_fail(CS_ERR_INPUT, "%s:%lld: \"%s\" is no text, number or truth value", path,
+                       (long long)l->number, f->label);
+    }
+    cs_free(f->number);
+    f->number = json_is_boolean(label)   ? cs_strdup(json_is_true(label) ? "true" : "false")
+                : json_is_integer(label) ? cs_format("%lld", (long long)json_integer_value(label))
+                                         : cs_format("%.17g", json_real_value(label));
+    if (!f->number) return CS_ERR_MEMORY;
+    out->label = f->number;
+    out->label_size = (int64_t)strlen(f->number);
+    return CS_OK;
+}
+
+static cs_status json_document(const char *path, const cs_lines *l, const void *with,
+                               cs_document *out)
+{
+    fields *f = *(fields *const *)with;
+    char *name = cs_format("%s:%lld", path, (long long)l->number);
+    json_decref(f->line);
+    f->line = NULL;
+    cs_status status = name ? cs_json_parse(name, l->line, l->size, &f->line) : CS_ERR_MEMORY;
+    cs_free(name);
+    if (status != CS_OK) return status;
+    const json_t *text = json_object_get(f->line, f->text);
+    if (!json_is_string(text)) {
+        return cs_fail(CS_ERR_INPUT, "%s:%lld: no object with a text under \"%s\"", path,
+                       (long long)l->number, f->text);
+    }
+    out->text = json_string_value(text);
+    out->size = (int64_t)json_string_length(text);
+    return label_of(path, l, f, out);
+}
+
+cs_status cs_corpus_read_jsonl(const char *path, const cs_corpus_options *options, cs_corpus *out)
+{
+    fields f = {.label = options->label_field ? options->label_field : "label",
+                .text = options->text_field ? options->text_field : "text"};
+    fields *with = &f;
+    cs_status status = read_file(path, options, json_document, &with, out);
+    json_decref(f.line);
+    cs_free(f.number);
+    return status;
 }

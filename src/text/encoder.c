@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 
 /* Longer pieces, and those past the limit, are encoded each time. */
 enum { CACHE_PIECES = 1 << 20, CACHE_BYTES = 64 };
@@ -33,28 +33,9 @@ void cs_encoder_free(cs_encoder *e)
     memset(e, 0, sizeof *e);
 }
 
-/* Room for `wanted` items of the array, at least doubled when it grows. */
-static cs_status reserve(void **array, int64_t *room, int64_t wanted, size_t size)
-{
-    if (wanted <= *room) {
-        return CS_OK;
-    }
-    int64_t grown = *room > 32 ? *room : 32;
-    while (grown < wanted) {
-        grown *= 2;
-    }
-    void *more = cs_realloc(*array, grown, size);
-    if (!more) {
-        return CS_ERR_MEMORY;
-    }
-    *array = more;
-    *room = grown;
-    return CS_OK;
-}
-
 static cs_status append(cs_encoder *e, const int32_t *id, int64_t count)
 {
-    cs_status status = reserve((void **)&e->id, &e->room, e->count + count, sizeof *e->id);
+    cs_status status = cs_reserve(&e->id, &e->room, e->count + count, sizeof *e->id);
     if (status == CS_OK && count > 0) {
         memcpy(e->id + e->count, id, (size_t)count * sizeof *id);
         e->count += count;
@@ -70,14 +51,11 @@ static cs_status keep(cs_encoder *e, const char *piece, int64_t size, const int3
 {
     int64_t words = e->pieces.words, used = words > 0 ? e->stored_start[words] : 0;
     int32_t w = 0;
-    cs_status status = reserve((void **)&e->stored_start, &e->stored_start_room, words + 2,
-                               sizeof *e->stored_start);
-    if (status == CS_OK) {
-        status = reserve((void **)&e->stored, &e->stored_room, used + count, sizeof *e->stored);
-    }
-    if (status == CS_OK) {
-        status = cs_word_table_find(&e->pieces, piece, size, &w);
-    }
+    cs_status status =
+        cs_reserve(&e->stored_start, &e->stored_start_room, words + 2, sizeof *e->stored_start);
+    if (status == CS_OK)
+        status = cs_reserve(&e->stored, &e->stored_room, used + count, sizeof *e->stored);
+    if (status == CS_OK) status = cs_word_table_find(&e->pieces, piece, size, &w);
     if (status == CS_OK) {
         e->stored_start[w] = used;
         e->stored_start[w + 1] = used + count;
@@ -106,9 +84,8 @@ static cs_status encode_piece(cs_encoder *e, const char *piece, int64_t size)
         id = e->wordpiece.token;
         count = e->wordpiece.count;
     }
-    if (status == CS_OK && size <= CACHE_BYTES && e->pieces.words < CACHE_PIECES) {
+    if (status == CS_OK && size <= CACHE_BYTES && e->pieces.words < CACHE_PIECES)
         status = keep(e, piece, size, id, count);
-    }
     return status == CS_OK ? append(e, id, count) : status;
 }
 
@@ -121,17 +98,13 @@ static cs_status encode_words(cs_encoder *e, const char *text, int64_t size)
     for (;;) {
         bool found = false;
         cs_status status = cs_splitter_next(&e->splitter, &found);
-        if (status != CS_OK || !found) {
-            return status;
-        }
+        if (status != CS_OK || !found) return status;
         int32_t id = cs_word_table_get(&t->table, e->splitter.token, e->splitter.size);
         if (id < 0 || t->table.count[id] == 0) { /* an added token is no word */
             id = t->unknown;
         }
         status = append(e, &id, 1);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
 }
 
@@ -140,10 +113,8 @@ static cs_status encode_bytes(cs_encoder *e, const char *text, int64_t size)
     const cs_tokenizer *t = e->tokenizer;
     cs_status status = CS_OK;
     if (t->add_prefix_space && text[0] != ' ') {
-        status = reserve((void **)&e->spaced, &e->spaced_room, size + 1, 1);
-        if (status != CS_OK) {
-            return status;
-        }
+        status = cs_reserve(&e->spaced, &e->spaced_room, size + 1, 1);
+        if (status != CS_OK) return status;
         e->spaced[0] = ' ';
         memcpy(e->spaced + 1, text, (size_t)size);
         text = e->spaced;
@@ -264,9 +235,7 @@ static cs_status encode_between(cs_encoder *e, int kind, const char *text, int64
         }
         int64_t stop = a->lstrip ? blanks_before(text, rest, at) : at;
         status = encode_between(e, kind + 1, text + rest, stop - rest);
-        if (status == CS_OK) {
-            status = append(e, &a->id, 1);
-        }
+        if (status == CS_OK) status = append(e, &a->id, 1);
         at = a->rstrip ? blanks_after(text, at + length, size) : at + length;
         rest = at;
     }
@@ -279,14 +248,8 @@ cs_status cs_encoder_encode(cs_encoder *e, const char *text, int64_t size, bool 
     const cs_tokenizer *t = e->tokenizer;
     e->count = 0;
     cs_status status = cs_utf8_check_text(text, size);
-    if (status == CS_OK && add_special) {
-        status = append(e, t->before, t->befores);
-    }
-    if (status == CS_OK) {
-        status = encode_between(e, 0, text, size);
-    }
-    if (status == CS_OK && add_special) {
-        status = append(e, t->after, t->afters);
-    }
+    if (status == CS_OK && add_special) status = append(e, t->before, t->befores);
+    if (status == CS_OK) status = encode_between(e, 0, text, size);
+    if (status == CS_OK && add_special) status = append(e, t->after, t->afters);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "io/npy.h"
 #include "io/number.h"
 #include "text/corpus.h"
-#include "text/corpus_read.h"
+#include "text/corpus_read_private.h"
 
 /* Where a source stands and what its lines hold; columns 1-based, 0: absent. */
 typedef struct {
@@ -32,22 +32,6 @@ typedef struct {
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-/* The prepared corpus that `source` begins with as "NAME" or "NAME:SIDE"; NULL when it is none. */
-static const cs_corpus_source *named(const char *source, const char **side)
-{
-    int count = 0;
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count; ++i) {
-        size_t length = strlen(known[i].name);
-        if (strncmp(source, known[i].name, length) == 0 &&
-            (source[length] == '\0' || source[length] == ':')) {
-            *side = source[length] ? source + length + 1 : NULL;
-            return &known[i];
-        }
-    }
-    return NULL;
-}
-
 static cs_status layout_of_named(const cs_corpus_source *corpus, const char *side,
                                  const cs_labelled_options *options, bool training, layout *out)
 {
@@ -63,22 +47,20 @@ static cs_status layout_of_named(const cs_corpus_source *corpus, const char *sid
         return cs_fail(CS_ERR_USAGE, "%s has classes of single texts, no %s", corpus->name,
                        options->regression ? "numbers" : "pairs");
     }
-    /* docs/formats.md, "Prepared corpora". */
-    layout l = {.label = 2, .split = 3, .text = 4, .side = side};
-    l.side = side ? side : training ? "train" : "test";
-    cs_status status = cs_corpus_prepared_path(corpus->name, &l.path);
-    if (status == CS_OK && !cs_path_exists(l.path)) {
-        status = cs_corpus_prepare(corpus->name, false, NULL);
-    }
-    *out = l;
-    return status;
+    *out = (layout){.label = cs_prepared_columns.label,
+                    .split = cs_prepared_columns.split,
+                    .text = cs_prepared_columns.text,
+                    .side = side       ? side
+                            : training ? "train"
+                                       : "test"};
+    return cs_corpus_ready(corpus->name, &out->path);
 }
 
 static cs_status layout_of(const char *source, const cs_labelled_options *options, bool training,
                            layout *out)
 {
     const char *side = NULL;
-    const cs_corpus_source *corpus = named(source, &side);
+    const cs_corpus_source *corpus = cs_corpus_named(source, &side);
     if (options->label_column < 0 || options->text_column < 0 || options->pair_column < 0 ||
         options->limit < 0) {
         return cs_fail(CS_ERR_USAGE, "columns and limit must not be negative");
@@ -86,15 +68,14 @@ static cs_status layout_of(const char *source, const cs_labelled_options *option
     if (corpus) {
         return layout_of_named(corpus, side, options, training, out);
     }
-    if (!cs_has_suffix(source, ".tsv")) {
+    if (!cs_has_suffix(source, ".tsv") && !cs_has_suffix(source, ".tsv.gz")) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: labelled texts are FILE.tsv (label, text and a second text of a pair, "
                        "separated by tabs%s) or wordnet",
                        source,
-                       cs_has_suffix(source, ".xz") || cs_has_suffix(source, ".gz") ||
-                               cs_has_suffix(source, ".zst")
+                       cs_has_suffix(source, ".xz") || cs_has_suffix(source, ".zst")
                            ? "; unpack it first"
-                           : "");
+                           : "; FILE.tsv.gz too");
     }
     *out = (layout){
         .path = cs_strdup(source),
@@ -129,17 +110,13 @@ static cs_status take(const layout *l, const cs_lines *lines, const char *what, 
 {
     cs_field f = {0};
     cs_status status = cs_lines_column(l->path, lines, what, column, &f);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (is_blank(f)) {
         return cs_fail(CS_ERR_INPUT, "%s:%lld: %s in column %lld is empty", l->path,
                        (long long)lines->number, what, (long long)column);
     }
     char *copy = cs_alloc(f.size + 1, 1);
-    if (!copy) {
-        return CS_ERR_MEMORY;
-    }
+    if (!copy) return CS_ERR_MEMORY;
     memcpy(copy, f.text, (size_t)f.size);
     copy[f.size] = '\0';
     *out = copy;
@@ -161,9 +138,7 @@ static cs_status take_line(const layout *l, const cs_lines *lines, bool first, b
 {
     cs_field label = {0}, split = {0};
     cs_status status = cs_lines_column(l->path, lines, "the label", l->label, &label);
-    if (status == CS_OK) {
-        status = cs_lines_column(l->path, lines, "the split", l->split, &split);
-    }
+    if (status == CS_OK) status = cs_lines_column(l->path, lines, "the split", l->split, &split);
     if (status != CS_OK ||
         (first && l->header && (is_word(label, "label") || is_word(label, "score"))) ||
         (l->split > 0 && !is_word(split, l->side))) {
@@ -172,15 +147,10 @@ static cs_status take_line(const layout *l, const cs_lines *lines, bool first, b
     int64_t i = t->count++;
     entries[i] = (entry){.example = i, .line = lines->number};
     status = take(l, lines, "the label", l->label, &entries[i].label);
-    if (status == CS_OK && l->text > 0) {
-        status = take(l, lines, "the text", l->text, &t->text[i]);
-    }
-    if (status == CS_OK && l->pair > 0) {
+    if (status == CS_OK && l->text > 0) status = take(l, lines, "the text", l->text, &t->text[i]);
+    if (status == CS_OK && l->pair > 0)
         status = take(l, lines, "the second text", l->pair, &t->pair[i]);
-    }
-    if (status == CS_OK && regression) {
-        status = number_of(l, &entries[i], &t->value[i]);
-    }
+    if (status == CS_OK && regression) status = number_of(l, &entries[i], &t->value[i]);
     return status;
 }
 
@@ -198,28 +168,25 @@ static cs_status make_room(int64_t room, bool texts, bool pairs, cs_labelled_tex
 static cs_status read_lines(const layout *l, const cs_labelled_options *options,
                             cs_labelled_text *t, entry **entries)
 {
-    char *bytes = NULL;
-    const char *text = NULL;
-    int64_t size = 0, room = 1;
+    cs_text_rules rules = {.rule = CS_INVALID_REFUSE};
+    cs_text_file file = {0};
+    int64_t room = 1;
     bool first = true;
-    cs_status status = cs_text_read(l->path, &bytes, &text, &size);
-    if (status != CS_OK) {
-        return status;
-    }
-    for (int64_t i = 0; i < size; ++i) {
-        room += text[i] == '\n';
+    cs_status status = cs_text_read(l->path, &rules, &file);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < file.size; ++i) {
+        room += file.text[i] == '\n';
     }
     status = make_room(room, l->text > 0, l->pair > 0, t, entries);
-    cs_lines lines = {.at = text, .end = text + size};
+    cs_lines lines = {.at = file.text, .end = file.text + file.size};
     while (status == CS_OK && (options->limit == 0 || t->count < options->limit) &&
            cs_lines_next(&lines)) {
         status = take_line(l, &lines, first, options->regression, t, *entries);
         first = false;
     }
-    if (status == CS_OK && t->count == 0) {
+    if (status == CS_OK && t->count == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: no examples", l->path);
-    }
-    cs_free(bytes);
+    cs_text_file_free(&file);
     return status;
 }
 
@@ -248,36 +215,17 @@ static cs_status name_classes(const entry *entries, cs_labelled_text *t)
         t->classes += i == 0 || strcmp(entries[i].label, entries[i - 1].label) != 0;
     }
     t->class_name = cs_calloc(t->classes, sizeof *t->class_name);
-    if (!t->class_name) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->class_name) return CS_ERR_MEMORY;
     for (int64_t i = 0, k = 0; i < t->count; ++i) {
         if (i == 0 || strcmp(entries[i].label, entries[i - 1].label) != 0) {
             int64_t number;
             whole = whole && cs_int_parse(entries[i].label, &number) == CS_OK;
-            if (!(t->class_name[k++] = cs_strdup(entries[i].label))) {
-                return CS_ERR_MEMORY;
-            }
+            if (!(t->class_name[k++] = cs_strdup(entries[i].label))) return CS_ERR_MEMORY;
         }
     }
     cs_reason_clear(); /* of labels that are no numbers */
     if (whole) {
         qsort(t->class_name, (size_t)t->classes, sizeof *t->class_name, by_number);
-    }
-    return CS_OK;
-}
-
-static cs_status copy_classes(const cs_labelled_text *from, cs_labelled_text *t)
-{
-    t->class_name = cs_calloc(from->classes, sizeof *t->class_name);
-    if (!t->class_name) {
-        return CS_ERR_MEMORY;
-    }
-    t->classes = from->classes;
-    for (int64_t k = 0; k < from->classes; ++k) {
-        if (!(t->class_name[k] = cs_strdup(from->class_name[k]))) {
-            return CS_ERR_MEMORY;
-        }
     }
     return CS_OK;
 }
@@ -296,7 +244,10 @@ static cs_status number_classes(const char *path, entry *entries,
                                 const cs_labelled_text *classes_of, cs_labelled_text *t)
 {
     qsort(entries, (size_t)t->count, sizeof *entries, by_label);
-    cs_status status = classes_of ? copy_classes(classes_of, t) : name_classes(entries, t);
+    t->classes = classes_of ? classes_of->classes : 0;
+    cs_status status = classes_of
+                           ? cs_text_list_copy(classes_of->class_name, t->classes, &t->class_name)
+                           : name_classes(entries, t);
     const entry *unknown = NULL;
     int64_t class = -1;
     for (int64_t i = 0; i < t->count && status == CS_OK; ++i) {
@@ -320,9 +271,8 @@ static cs_status number_classes(const char *path, entry *entries,
 static cs_status finish(cs_status status, bool regression, const cs_labelled_text *classes_of,
                         entry *entries, cs_labelled_text *made, cs_labelled_text *out)
 {
-    if (status == CS_OK && !regression) {
+    if (status == CS_OK && !regression)
         status = number_classes(made->path, entries, classes_of, made);
-    }
     for (int64_t i = 0; entries && i < made->count; ++i) {
         cs_free(entries[i].label);
     }
@@ -343,9 +293,7 @@ cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *o
     cs_labelled_text made = {0};
     cs_status status = layout_of(source, options, classes_of == NULL, &l);
     made.path = l.path;
-    if (status == CS_OK) {
-        status = read_lines(&l, options, &made, &entries);
-    }
+    if (status == CS_OK) status = read_lines(&l, options, &made, &entries);
     return finish(status, options->regression, classes_of, entries, &made, out);
 }
 
@@ -355,12 +303,9 @@ static cs_status read_array(bool regression, cs_labelled_text *t, entry **entrie
 {
     cs_array array = {0};
     cs_status status = cs_npy_read(t->path, 0, &array);
-    if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0)) {
+    if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0))
         status = cs_fail(CS_ERR_INPUT, "%s: want one label a row", t->path);
-    }
-    if (status == CS_OK) {
-        status = make_room(array.size, false, false, t, entries);
-    }
+    if (status == CS_OK) status = make_room(array.size, false, false, t, entries);
     for (int64_t i = 0; i < array.size && status == CS_OK; ++i) {
         int64_t number = 0;
         (*entries)[i] = (entry){.example = i, .line = i};
@@ -400,19 +345,11 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
     return finish(status, regression, classes_of, entries, &made, out);
 }
 
-static void free_all(char **text, int64_t count)
-{
-    for (int64_t i = 0; text && i < count; ++i) {
-        cs_free(text[i]);
-    }
-    cs_free(text);
-}
-
 void cs_labelled_text_free(cs_labelled_text *t)
 {
-    free_all(t->text, t->count);
-    free_all(t->pair, t->count);
-    free_all(t->class_name, t->classes);
+    cs_text_list_free(t->text, t->count);
+    cs_text_list_free(t->pair, t->count);
+    cs_text_list_free(t->class_name, t->classes);
     cs_free(t->value);
     cs_free(t->path);
     *t = (cs_labelled_text){0};
@@ -446,9 +383,7 @@ static cs_status few_of(const char *text, double *share, int64_t *number)
     }
     if (length > 1 && text[length - 1] == '%') {
         char *percent = cs_format("%.*s", (int)(length - 1), text);
-        if (!percent) {
-            return CS_ERR_MEMORY;
-        }
+        if (!percent) return CS_ERR_MEMORY;
         bool good = cs_real_scan(percent, share) && *share > 0.0 && *share <= 100.0;
         *share /= 100.0;
         cs_free(percent);
@@ -498,9 +433,7 @@ cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64
     double share;
     int64_t number;
     cs_status status = few_of(text, &share, &number);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     lot *lots = cs_alloc(count, sizeof *lots);
     uint8_t *keep = cs_calloc(count, sizeof *keep);
     int64_t *made = cs_alloc(count, sizeof *made);

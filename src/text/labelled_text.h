@@ -1,9 +1,9 @@
 /* Labelled texts for classification and regression: what probes and fine-tuning are taught with.
  *
- * FILE.tsv (.txt, .csv are refused by name): a line an example, columns separated by tabs; UTF-8,
- * no quoting, LF or CR LF. Columns are 1-based: label, text, and for pairs a second text. A file
- * whose name ends in .xz, .gz, .zst is refused: unpack it first. A first line whose label column is
- * the word "label" or "score" (any case) is a header and skipped.
+ * FILE.tsv, FILE.tsv.gz (.txt, .csv are refused by name): a line an example, columns separated by
+ * tabs; UTF-8, no quoting, LF or CR LF. Columns are 1-based: label, text, and for pairs a second
+ * text. A file whose name ends in .xz or .zst is refused: unpack it first. A first line whose label
+ * column is the word "label" or "score" (any case) is a header and skipped.
  *
  *   classes     any text is a label; classes are numbered in byte order of their names, whole
  *               numbers in their numerical order, over the training file

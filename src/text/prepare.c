@@ -11,17 +11,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/threads.h"
 #include "io/file.h"
 #include "io/share.h"
 
@@ -64,9 +62,7 @@ cs_status cs_corpus_prepared_path(const char *name, char **out)
 {
     const cs_corpus_source *source = NULL;
     cs_status status = find_source(name, &source);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const char *cache = setting("COSPEC_CACHE"), *xdg = setting("XDG_CACHE_HOME"),
                *home = setting("HOME");
     char *path;
@@ -79,9 +75,7 @@ cs_status cs_corpus_prepared_path(const char *name, char **out)
     } else {
         return cs_fail(CS_ERR_USAGE, "no place for corpora: set COSPEC_CACHE or HOME");
     }
-    if (!path) {
-        return CS_ERR_MEMORY;
-    }
+    if (!path) return CS_ERR_MEMORY;
     *out = path;
     return CS_OK;
 }
@@ -104,50 +98,18 @@ static char *content_of(int fd)
     return text;
 }
 
-/* Starts `sh script target` with stdin empty and the two outputs in files. */
-static cs_status start(const char *script, const char *target, int out, int err, pid_t *child)
+/* A failure's reason is what the script wrote to stderr. */
+static cs_status outcome(const char *script, int code, int err)
 {
-    posix_spawn_file_actions_t actions;
-    int bad = posix_spawn_file_actions_init(&actions);
-    if (bad == 0) {
-        char sh[] = "sh";
-        char *argv[] = {sh, (char *)(uintptr_t)script, (char *)(uintptr_t)target, NULL};
-        bad = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        bad = bad ? bad : posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-        bad = bad ? bad : posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-        bad = bad ? bad : posix_spawnp(child, sh, &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    return bad == 0 ? CS_OK : cs_fail(CS_ERR_IO, "cannot run sh %s: %s", script, strerror(bad));
-}
-
-/* Waits for the script; a failure's reason is what it wrote to stderr. */
-static cs_status outcome(const char *script, pid_t child, int err)
-{
-    int state = 0;
-    while (waitpid(child, &state, 0) < 0) {
-        if (errno != EINTR) {
-            return cs_fail(CS_ERR_IO, "waiting for %s: %s", script, strerror(errno));
-        }
-    }
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) {
+    if (code == 0) {
         return CS_OK;
     }
-    cs_status status = cs_interrupt_check();
-    if (status != CS_OK) {
-        return status;
-    }
     char *said = content_of(err);
-    if (!said) {
-        return CS_ERR_MEMORY;
-    }
-    if (said[0] != '\0') {
-        status = cs_fail(CS_ERR_INPUT, "%s", said);
-    } else {
-        status = cs_fail(CS_ERR_INPUT, "%s: ended with %s %d", script,
-                         WIFEXITED(state) ? "status" : "signal",
-                         WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state));
-    }
+    if (!said) return CS_ERR_MEMORY;
+    cs_status status =
+        said[0] != '\0' ? cs_fail(CS_ERR_INPUT, "%s", said)
+                        : cs_fail(CS_ERR_INPUT, "%s: ended with %s %d", script,
+                                  code > 128 ? "signal" : "status", code > 128 ? code - 128 : code);
     cs_free(said);
     return status;
 }
@@ -157,16 +119,16 @@ static cs_status run_script(const char *script, const char *target, char **packa
 {
     int out = memfd_create("cospec-out", MFD_CLOEXEC),
         err = memfd_create("cospec-err", MFD_CLOEXEC);
+    const char *const argv[] = {"sh", script, target, NULL};
+    const cs_child child = {.argv = argv, .out = out, .err = err};
     cs_status status = CS_OK;
-    pid_t child = 0;
+    int code = 0;
     if (out < 0 || err < 0) {
         status = cs_fail(CS_ERR_IO, "cannot make a memory file: %s", strerror(errno));
         goto done;
     }
-    status = start(script, target, out, err, &child);
-    if (status == CS_OK) {
-        status = outcome(script, child, err);
-    }
+    status = cs_child_run(&child, &code);
+    if (status == CS_OK) status = outcome(script, code, err);
     if (status == CS_OK) {
         *packages = content_of(out);
         status = *packages ? CS_OK : CS_ERR_MEMORY;
@@ -210,9 +172,7 @@ static cs_status find_record(const char *name, record *out)
     char *path = NULL, *text = NULL;
     int64_t size = 0;
     cs_status status = cs_share_path("data/SOURCES.tsv", &path);
-    if (status == CS_OK) {
-        status = cs_file_read(path, MOST, &text, &size);
-    }
+    if (status == CS_OK) status = cs_file_read_text(path, MOST, &text, &size);
     const char *line = text;
     while (status == CS_OK && line) {
         const char *packages, *sha256;
@@ -231,9 +191,8 @@ static cs_status find_record(const char *name, record *out)
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
     }
-    if (status == CS_OK && !out->packages) {
+    if (status == CS_OK && !out->packages)
         status = cs_fail(CS_ERR_INPUT, "%s: no line for %s", path, name);
-    }
     cs_free(path);
     cs_free(text);
     return status;
@@ -246,9 +205,7 @@ static cs_status check(const char *file, const char *path, const char *packages,
     assert(packages && recorded->packages); /* a run and a record without failure have them */
     char sha256[65];
     cs_status status = cs_sha256_file(file, sha256);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (strcmp(sha256, recorded->sha256) == 0) {
         *note = cs_format("%s: prepared from %s, SHA-256 as recorded", path, packages);
     } else if (strcmp(packages, recorded->packages) != 0) {
@@ -268,22 +225,13 @@ static cs_status make(const cs_corpus_source *source, const char *path, char **n
     char *partial = cs_format("%s.%ld", path, (long)getpid());
     record recorded = {0};
     cs_status status = relative && partial ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_share_path(relative, &script);
-    }
-    if (status == CS_OK) {
-        status = find_record(source->name, &recorded);
-    }
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status == CS_OK) status = cs_share_path(relative, &script);
+    if (status == CS_OK) status = find_record(source->name, &recorded);
+    if (status != CS_OK) goto done;
     status = cs_blame(run_script(script, partial, &packages), "cannot prepare %s", source->name);
-    if (status == CS_OK) {
-        status = check(partial, path, packages, &recorded, note);
-    }
-    if (status == CS_OK && rename(partial, path) != 0) {
+    if (status == CS_OK) status = check(partial, path, packages, &recorded, note);
+    if (status == CS_OK && rename(partial, path) != 0)
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    }
 done:
     if (partial && status != CS_OK) {
         (void)unlink(partial); /* may never have been made */
@@ -302,9 +250,7 @@ static cs_status recheck(const char *name, const char *path, char **note)
     char sha256[65];
     record recorded = {0};
     cs_status status = find_record(name, &recorded);
-    if (status == CS_OK) {
-        status = cs_sha256_file(path, sha256);
-    }
+    if (status == CS_OK) status = cs_sha256_file(path, sha256);
     if (status == CS_OK) {
         *note = strcmp(sha256, recorded.sha256) == 0
                     ? cs_format("%s: prepared already, SHA-256 as recorded", path)
@@ -320,9 +266,7 @@ static cs_status recheck(const char *name, const char *path, char **note)
 static cs_status make_parent(const char *path)
 {
     char *folder = cs_strdup(path);
-    if (!folder) {
-        return CS_ERR_MEMORY;
-    }
+    if (!folder) return CS_ERR_MEMORY;
     char *slash = strrchr(folder, '/'); /* always there: see cs_corpus_prepared_path */
     *slash = '\0';
     cs_status status = cs_dir_make(folder);
@@ -335,19 +279,13 @@ cs_status cs_corpus_prepare(const char *name, bool force, char **note)
     const cs_corpus_source *source = NULL;
     char *path = NULL, *said = NULL;
     cs_status status = find_source(name, &source);
-    if (status == CS_OK) {
-        status = cs_corpus_prepared_path(name, &path);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = cs_corpus_prepared_path(name, &path);
+    if (status != CS_OK) return status;
     if (!force && cs_path_exists(path)) {
         status = recheck(name, path, &said);
     } else {
         status = make_parent(path);
-        if (status == CS_OK) {
-            status = make(source, path, &said);
-        }
+        if (status == CS_OK) status = make(source, path, &said);
     }
     if (status == CS_OK && note) {
         *note = said;

@@ -85,9 +85,7 @@ cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t s
     cs_sequences made = {0};
     int64_t left_out = 0;
     cs_status status = walk(corpus, &c, &made, &made.count, &left_out);
-    if (status != CS_OK) {
-        goto done;
-    }
+    if (status != CS_OK) goto done;
     made.start = cs_alloc(made.count, sizeof *made.start);
     made.length = cs_alloc(made.count, sizeof *made.length);
     made.document = cs_alloc(made.count, sizeof *made.document);

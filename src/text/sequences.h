@@ -29,7 +29,7 @@ cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t s
                           int64_t min_length, cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
 void cs_sequences_free(cs_sequences *sequences);
 
-/* Tokens that stand in at least one of the sequences, which are in the order of cs_sequences_of
+/* Tokens that occur in at least one of the sequences, which are in the order of cs_sequences_of
  * (any of them may be left out). O(sequences). */
 int64_t cs_sequences_covered(const cs_sequences *sequences);
 

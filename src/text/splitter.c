@@ -49,13 +49,8 @@ static cs_status append(cs_splitter *s, utf8proc_int32_t c)
 {
     enum { LONGEST = 4 }; /* bytes of a character in UTF-8 */
     if (s->size + LONGEST > s->room) {
-        int64_t room = s->room > 0 ? 2 * s->room : 64;
-        char *token = cs_realloc(s->token, room, 1);
-        if (!token) {
-            return CS_ERR_MEMORY;
-        }
-        s->token = token;
-        s->room = room;
+        cs_status status = cs_reserve(&s->token, &s->room, s->size + LONGEST, 1);
+        if (status != CS_OK) return status;
     }
     if (c < 0x80) {
         bool upper = s->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
@@ -80,9 +75,7 @@ cs_status cs_splitter_next(cs_splitter *s, bool *found)
         }
         if (belongs(s->kind, c)) {
             cs_status status = append(s, c);
-            if (status != CS_OK) {
-                return status;
-            }
+            if (status != CS_OK) return status;
         } else if (s->size > 0) {
             break;
         }

@@ -8,7 +8,7 @@
 #include "text/encoder.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 
 cs_tokenizer *cs_tokenizer_new(void)
 {
@@ -53,9 +53,7 @@ cs_status cs_tokenizer_add(cs_tokenizer *t, const char *token, bool in_model)
     int32_t id = 0;
     int64_t before = t->table.words;
     cs_status status = cs_word_table_find(&t->table, token, (int64_t)strlen(token), &id);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (t->table.words == before) {
         return cs_fail(CS_ERR_INPUT, "token \"%s\" has the ids %d and %lld", token, id,
                        (long long)before);
@@ -67,9 +65,7 @@ cs_status cs_tokenizer_add(cs_tokenizer *t, const char *token, bool in_model)
 cs_status cs_tokenizer_declare(cs_tokenizer *t, int32_t id)
 {
     cs_added_token *added = cs_realloc(t->added, t->addeds + 1, sizeof *added);
-    if (!added) {
-        return CS_ERR_MEMORY;
-    }
+    if (!added) return CS_ERR_MEMORY;
     t->added = added;
     int64_t at = t->addeds; /* they stand by id */
     while (at > 0 && added[at - 1].id > id) {
@@ -87,14 +83,19 @@ void cs_byte_spelling(uint8_t byte, char out[4])
     out[size] = '\0';
 }
 
+int32_t cs_byte_token(const cs_tokenizer *t, int byte)
+{
+    char spelling[4];
+    cs_byte_spelling((uint8_t)byte, spelling);
+    return cs_tokenizer_id(t, spelling);
+}
+
 cs_status cs_tokenizer_texts(cs_tokenizer *t)
 {
     int64_t vocab = t->table.words, at = 0;
     t->text = cs_alloc(t->table.text_size + vocab, 1);
     t->start = cs_alloc(vocab, sizeof *t->start);
-    if (!t->text || !t->start) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->text || !t->start) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < vocab; ++i) {
         int64_t size = t->table.start[i + 1] - t->table.start[i];
         memcpy(t->text + at, t->table.text + t->table.start[i], (size_t)size);
@@ -108,9 +109,7 @@ cs_status cs_tokenizer_texts(cs_tokenizer *t)
 static cs_status mark_added(cs_tokenizer *t)
 {
     t->special = cs_calloc(t->table.words, sizeof *t->special);
-    if (!t->special) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->special) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < t->addeds; ++i) {
         const cs_added_token *a = &t->added[i];
         t->special[a->id] = a->special;
@@ -126,9 +125,7 @@ static cs_status make_bytes(cs_tokenizer *t)
     int64_t vocab = t->table.words, to = 0;
     t->bytes = cs_alloc(t->table.text_size, 1);
     t->byte_start = cs_alloc(vocab + 1, sizeof *t->byte_start);
-    if (!t->bytes || !t->byte_start) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->bytes || !t->byte_start) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < vocab; ++i) {
         const uint8_t *at = (const uint8_t *)cs_tokenizer_token(t, (int32_t)i);
         int64_t first = to, size = (int64_t)strlen((const char *)at);
@@ -172,9 +169,7 @@ static void find_roles(cs_tokenizer *t)
 cs_status cs_tokenizer_finish(cs_tokenizer *t)
 {
     cs_status status = mark_added(t);
-    if (status == CS_OK && t->model == CS_TOKENS_BPE) {
-        status = make_bytes(t);
-    }
+    if (status == CS_OK && t->model == CS_TOKENS_BPE) status = make_bytes(t);
     t->bert.strip_accents = t->strip_accents < 0 ? t->bert.lowercase : t->strip_accents > 0;
     t->wordpiece.unknown = t->unknown;
     if (status == CS_OK) {
@@ -306,9 +301,7 @@ static cs_status decode_words(const cs_tokenizer *t, const int32_t *ids, int64_t
         room += 1 + t->table.start[ids[i] + 1] - t->table.start[ids[i]];
     }
     char *out = cs_alloc(room, 1);
-    if (!out) {
-        return CS_ERR_MEMORY;
-    }
+    if (!out) return CS_ERR_MEMORY;
     bool first = true;
     for (int64_t i = 0; i < count; ++i) {
         const char *token = cs_tokenizer_token(t, ids[i]);
@@ -337,9 +330,7 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
                               bool skip_special, char **text, int64_t *size)
 {
     cs_status status = check_ids(t, ids, count);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     return t->decoder == CS_DECODE_BYTES ? decode_bytes(t, ids, count, skip_special, text, size)
                                          : decode_words(t, ids, count, skip_special, text, size);
 }

@@ -82,8 +82,11 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 
 /* The ids that the post-processor puts before and after a text, borrowed. */
-void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
-                         const int32_t **after, int64_t *afters);
+typedef struct {
+    const int32_t *before, *after;
+    int64_t befores, afters;
+} cs_around;
+cs_around cs_tokenizer_around(const cs_tokenizer *t);
 
 /* The form that the post-processor gives to a pair of texts: `token` an id, or CS_PAIR_FIRST and
  * CS_PAIR_SECOND where the texts stand, `type` the token type of what stands there. Written anew to

@@ -11,9 +11,7 @@ static cs_status add_words(const cs_corpus *corpus, cs_tokenizer *t)
     for (int64_t i = 0; i < corpus->vocab; ++i) {
         char number[24];
         cs_status status = cs_tokenizer_add(t, cs_corpus_word(corpus, (int32_t)i, number), true);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -22,7 +20,7 @@ static cs_status add_words(const cs_corpus *corpus, cs_tokenizer *t)
 static cs_status add_special(cs_tokenizer *t, const char *name, int32_t *id)
 {
     cs_status status = CS_OK;
-    *id = cs_word_table_get(&t->table, name, (int64_t)strlen(name));
+    *id = cs_tokenizer_id(t, name);
     if (*id < 0) {
         *id = (int32_t)t->table.words;
         status = cs_tokenizer_add(t, name, true);
@@ -51,9 +49,7 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
                                  cs_tokenizer **out)
 {
     cs_tokenizer *t = cs_tokenizer_new();
-    if (!t) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t) return CS_ERR_MEMORY;
     t->model = CS_TOKENS_WORD;
     t->splitter = corpus->word ? splitter : CS_SPLITTER_WHITESPACE;
     t->decoder = t->splitter == CS_SPLITTER_CHAR ? CS_DECODE_FUSE : CS_DECODE_BLANKS;
@@ -75,9 +71,7 @@ cs_status cs_tokenizer_numbers(const cs_tokenizer *t, int32_t **id, int64_t *cou
         return CS_OK;
     }
     int32_t *found = cs_alloc(t->table.words, sizeof *found);
-    if (!found) {
-        return CS_ERR_MEMORY;
-    }
+    if (!found) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < t->table.words; ++i) {
         char number[24];
         if (t->special[i]) {

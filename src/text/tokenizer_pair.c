@@ -5,7 +5,7 @@
 
 typedef struct {
     cs_pair_piece *piece;
-    int64_t count;
+    int64_t count, type; /* type: of the special token at hand */
 } form;
 
 static cs_status put(form *f, int64_t token, int64_t type)
@@ -17,26 +17,10 @@ static cs_status put(form *f, int64_t token, int64_t type)
     return CS_OK;
 }
 
-static cs_status put_special(const cs_tokenizer *t, const json_t *post, const char *name,
-                             int64_t type, form *f)
+static cs_status put_special(void *to, int64_t token)
 {
-    const json_t *special = json_object_get(post, "special_tokens");
-    const json_t *ids = name ? json_object_get(json_object_get(special, name), "ids") : NULL;
-    cs_status status =
-        json_is_array(ids)
-            ? CS_OK
-            : cs_fail(CS_ERR_INPUT, "post_processor.special_tokens: no ids of \"%s\"",
-                      name ? name : "");
-    for (size_t i = 0; status == CS_OK && i < json_array_size(ids); ++i) {
-        const json_t *id = json_array_get(ids, i);
-        bool known = json_is_integer(id) && json_integer_value(id) >= 0 &&
-                     json_integer_value(id) < t->table.words;
-        status = known ? put(f, json_integer_value(id), type)
-                       : cs_fail(CS_ERR_INPUT,
-                                 "post_processor.special_tokens: wanted a token id in 0..%lld",
-                                 (long long)t->table.words - 1);
-    }
-    return status;
+    form *f = to;
+    return put(f, token, f->type);
 }
 
 static cs_status take_template(const cs_tokenizer *t, const json_t *post, form *f)
@@ -53,7 +37,8 @@ static cs_status take_template(const cs_tokenizer *t, const json_t *post, form *
             status = cs_fail(CS_ERR_INPUT, "post_processor.pair[%d].type_id: %lld is not 0 or 1",
                              (int)i, (long long)type);
         } else if (token) {
-            status = put_special(t, post, id, type, f);
+            f->type = type;
+            status = cs_tokenizer_special_ids(t, post, id, put_special, f);
         } else if (id && (strcmp(id, "A") == 0 || strcmp(id, "B") == 0)) {
             status = put(f, *id == 'A' ? CS_PAIR_FIRST : CS_PAIR_SECOND, type);
         } else {
@@ -124,9 +109,7 @@ cs_status cs_tokenizer_pair(const cs_tokenizer *t, cs_pair_piece piece[CS_PAIR_P
     } else {
         status = take_named(t, strcmp(type, "BertProcessing") == 0, &f);
     }
-    if (status == CS_OK) {
-        status = check(&f);
-    }
+    if (status == CS_OK) status = check(&f);
     *count = status == CS_OK ? f.count : 0;
     return status;
 }

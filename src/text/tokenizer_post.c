@@ -1,19 +1,22 @@
-/* Post-processors: which ids stand around a text. They are kept as JSON, so that nothing of them is
- * lost on writing; the pair's form is read (tokenizer_pair.c) when it is asked for. */
+/* Post-processors: which ids are added around a text. They are kept as JSON, so that writing loses
+ * nothing; the form of a pair is read (tokenizer_pair.c) when it is needed. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "text/tokenizer_private.h"
 
-static cs_status put(int32_t **list, int64_t *count, int64_t id)
+typedef struct {
+    int32_t **id;
+    int64_t *count;
+} id_list;
+
+static cs_status put(void *to, int64_t id)
 {
-    int32_t *more = cs_realloc(*list, *count + 1, sizeof *more);
-    if (!more) {
-        return CS_ERR_MEMORY;
-    }
-    more[*count] = (int32_t)id;
-    *list = more;
-    *count += 1;
+    const id_list *list = to;
+    int32_t *more = cs_realloc(*list->id, *list->count + 1, sizeof *more);
+    if (!more) return CS_ERR_MEMORY;
+    more[(*list->count)++] = (int32_t)id;
+    *list->id = more;
     return CS_OK;
 }
 
@@ -28,22 +31,18 @@ static cs_status check_id(const cs_tokenizer *t, const char *field, const json_t
 }
 
 /* ["</s>", 2] */
-static cs_status put_named(cs_tokenizer *t, const json_t *post, const char *field, int32_t **list,
-                           int64_t *count)
+static cs_status put_named(cs_tokenizer *t, const json_t *post, const char *field, id_list list)
 {
     const json_t *id = json_array_get(json_object_get(post, field), 1);
     cs_status status = check_id(t, field, id);
-    return status == CS_OK ? put(list, count, json_integer_value(id)) : status;
+    return status == CS_OK ? put(&list, json_integer_value(id)) : status;
 }
 
-static cs_status put_template_token(cs_tokenizer *t, const json_t *post, const json_t *token,
-                                    bool before)
+cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, const char *name,
+                                   cs_status (*take)(void *to, int64_t id), void *to)
 {
-    const char *name = json_string_value(json_object_get(token, "id"));
-    const json_t *ids =
-        name
-            ? json_object_get(json_object_get(json_object_get(post, "special_tokens"), name), "ids")
-            : NULL;
+    const json_t *special = json_object_get(post, "special_tokens");
+    const json_t *ids = name ? json_object_get(json_object_get(special, name), "ids") : NULL;
     if (!json_is_array(ids)) {
         return cs_fail(CS_ERR_INPUT, "post_processor.special_tokens: no ids of \"%s\"",
                        name ? name : "");
@@ -52,10 +51,7 @@ static cs_status put_template_token(cs_tokenizer *t, const json_t *post, const j
     for (size_t i = 0; i < json_array_size(ids) && status == CS_OK; ++i) {
         const json_t *id = json_array_get(ids, i);
         status = check_id(t, "special_tokens", id);
-        if (status == CS_OK) {
-            status = before ? put(&t->before, &t->befores, json_integer_value(id))
-                            : put(&t->after, &t->afters, json_integer_value(id));
-        }
+        if (status == CS_OK) status = take(to, json_integer_value(id));
     }
     return status;
 }
@@ -63,7 +59,7 @@ static cs_status put_template_token(cs_tokenizer *t, const json_t *post, const j
 static cs_status take_template(cs_tokenizer *t, const json_t *post)
 {
     const json_t *single = json_object_get(post, "single");
-    bool before = true;
+    id_list before = {&t->before, &t->befores}, after = {&t->after, &t->afters}, *list = &before;
     cs_status status = CS_OK;
     if (!json_is_array(single)) {
         return cs_fail(CS_ERR_INPUT, "post_processor.single: wanted a list");
@@ -72,9 +68,10 @@ static cs_status take_template(cs_tokenizer *t, const json_t *post)
         const json_t *piece = json_array_get(single, i);
         const json_t *token = json_object_get(piece, "SpecialToken");
         if (token) {
-            status = put_template_token(t, post, token, before);
-        } else if (json_object_get(piece, "Sequence") && before) {
-            before = false;
+            const char *name = json_string_value(json_object_get(token, "id"));
+            status = cs_tokenizer_special_ids(t, post, name, put, list);
+        } else if (json_object_get(piece, "Sequence") && list == &before) {
+            list = &after;
         } else {
             return cs_fail(CS_ERR_INPUT,
                            "post_processor.single[%d]: wanted a SpecialToken or one Sequence",
@@ -98,8 +95,9 @@ static cs_status take(cs_tokenizer *t, const json_t *post)
         return take_template(t, post);
     }
     if (strcmp(type, "RobertaProcessing") == 0 || strcmp(type, "BertProcessing") == 0) {
-        status = put_named(t, post, "cls", &t->before, &t->befores);
-        return status == CS_OK ? put_named(t, post, "sep", &t->after, &t->afters) : status;
+        status = put_named(t, post, "cls", (id_list){&t->before, &t->befores});
+        return status == CS_OK ? put_named(t, post, "sep", (id_list){&t->after, &t->afters})
+                               : status;
     }
     return cs_fail(CS_ERR_INPUT,
                    "post_processor.type: \"%s\" is not supported (TemplateProcessing, "
@@ -125,11 +123,10 @@ cs_status cs_tokenizer_take_post(cs_tokenizer *t)
     for (size_t i = 0; i < json_array_size(inner) && status == CS_OK; ++i) {
         int64_t before = t->befores + t->afters;
         status = take(t, json_array_get(inner, i));
-        if (status == CS_OK && before > 0 && t->befores + t->afters > before) {
+        if (status == CS_OK && before > 0 && t->befores + t->afters > before)
             status =
                 cs_fail(CS_ERR_INPUT,
                         "post_processor.processors[%d]: a second one that adds tokens", (int)i);
-        }
     }
     return status;
 }
@@ -166,11 +163,7 @@ void cs_tokenizer_drop_post(cs_tokenizer *t)
     t->afters = 0;
 }
 
-void cs_tokenizer_around(const cs_tokenizer *t, const int32_t **before, int64_t *befores,
-                         const int32_t **after, int64_t *afters)
+cs_around cs_tokenizer_around(const cs_tokenizer *t)
 {
-    *before = t->before;
-    *befores = t->befores;
-    *after = t->after;
-    *afters = t->afters;
+    return (cs_around){t->before, t->after, t->befores, t->afters};
 }

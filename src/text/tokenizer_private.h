@@ -68,12 +68,18 @@ cs_status cs_tokenizer_texts(cs_tokenizer *t) CS_MUST_CHECK;
 /* Once added tokens and the model are set too: roles, tables for encoding and decoding. */
 cs_status cs_tokenizer_finish(cs_tokenizer *t) CS_MUST_CHECK;
 
-/* The spelling of a byte, NUL-terminated (one character of at most two bytes). */
+/* The spelling of a byte, NUL-terminated (one character of at most two bytes), and the token of that
+ * spelling, -1 when there is none. */
 void cs_byte_spelling(uint8_t byte, char out[4]);
+int32_t cs_byte_token(const cs_tokenizer *t, int byte);
 
 /* Takes the ids around a text from t->post (single text). CS_ERR_INPUT names what is not supported.
  */
 cs_status cs_tokenizer_take_post(cs_tokenizer *t) CS_MUST_CHECK;
+
+/* Gives each id of the special token that a template's piece names to `put`. */
+cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, const char *name,
+                                   cs_status (*put)(void *to, int64_t id), void *to) CS_MUST_CHECK;
 
 /* Sets t->post to <s> text </s>. */
 cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after) CS_MUST_CHECK;

@@ -19,14 +19,20 @@ static cs_status unsupported(const char *field, const char *value, const char *k
 
 /* --- fields --- */
 
-static cs_status take_bool(const json_t *object, const char *field, const char *key, bool fallback,
-                           bool *out)
+typedef struct {
+    const char *key;
+    bool fallback, *out; /* for what is absent or null */
+} flag;
+
+static cs_status take_flags(const json_t *object, const char *field, int count, const flag *flags)
 {
-    const json_t *v = json_object_get(object, key);
-    if (v && !json_is_null(v) && !json_is_boolean(v)) {
-        return cs_fail(CS_ERR_INPUT, "%s.%s: wanted true or false", field, key);
+    for (int i = 0; i < count; ++i) {
+        const json_t *v = json_object_get(object, flags[i].key);
+        if (v && !json_is_null(v) && !json_is_boolean(v)) {
+            return cs_fail(CS_ERR_INPUT, "%s.%s: wanted true or false", field, flags[i].key);
+        }
+        *flags[i].out = json_is_boolean(v) ? json_is_true(v) : flags[i].fallback;
     }
-    *out = json_is_boolean(v) ? json_is_true(v) : fallback;
     return CS_OK;
 }
 
@@ -46,6 +52,15 @@ static const char *type_of(const json_t *part)
 {
     const char *type = json_string_value(json_object_get(part, "type"));
     return type ? type : json_is_object(part) ? "(no type)" : "null";
+}
+
+static cs_status want_type(const json_t *root, const char *part, const char *type,
+                           const char *known)
+{
+    char field[40];
+    const char *found = type_of(json_object_get(root, part));
+    (void)snprintf(field, sizeof field, "%s.type", part);
+    return strcmp(found, type) == 0 ? CS_OK : unsupported(field, found, known);
 }
 
 /* A copy of a part that is kept as data; null is NULL. */
@@ -96,9 +111,7 @@ static cs_status put_model_ids(id_list *list, json_t *vocab)
     json_object_foreach(vocab, token, id)
     {
         cs_status status = put_id(list, "model.vocab", token, id, true);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -115,14 +128,14 @@ static cs_status take_added(const json_t *item, size_t index, const json_t *voca
         return cs_fail(CS_ERR_INPUT, "%s.content: wanted a text that is not empty", field);
     }
     bool single = false;
-    cs_status status;
-    if ((status = take_bool(item, field, "single_word", false, &single)) != CS_OK ||
-        (status = take_bool(item, field, "lstrip", false, &out->lstrip)) != CS_OK ||
-        (status = take_bool(item, field, "rstrip", false, &out->rstrip)) != CS_OK ||
-        (status = take_bool(item, field, "special", false, &out->special)) != CS_OK ||
-        (status = take_bool(item, field, "normalized", !out->special, &out->normalized)) != CS_OK) {
-        return status;
-    }
+    const flag flags[] = {{"single_word", false, &single},
+                          {"lstrip", false, &out->lstrip},
+                          {"rstrip", false, &out->rstrip},
+                          {"special", false, &out->special}};
+    cs_status status = take_flags(item, field, 4, flags);
+    const flag normalized = {"normalized", !out->special, &out->normalized};
+    if (status == CS_OK) status = take_flags(item, field, 1, &normalized);
+    if (status != CS_OK) return status;
     if (single) {
         return cs_fail(CS_ERR_INPUT, "%s.single_word: only false is supported", field);
     }
@@ -148,15 +161,11 @@ static cs_status put_added_ids(cs_tokenizer *t, const json_t *added, const json_
 {
     int64_t count = (int64_t)json_array_size(added);
     t->added = cs_calloc(count, sizeof *t->added);
-    if (!t->added) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->added) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < count; ++i) {
         cs_status status =
             take_added(json_array_get(added, (size_t)i), (size_t)i, vocab, list, &t->added[i]);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         t->addeds = i + 1;
     }
     qsort(t->added, (size_t)count, sizeof *t->added, by_id);
@@ -190,9 +199,7 @@ static cs_status read_vocabulary(const json_t *root, const json_t *model, cs_tok
     list.token = cs_calloc(list.count, sizeof *list.token);
     list.in_model = cs_calloc(list.count, sizeof *list.in_model);
     cs_status status = list.token && list.in_model ? put_model_ids(&list, vocab) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = put_added_ids(t, added, vocab, &list);
-    }
+    if (status == CS_OK) status = put_added_ids(t, added, vocab, &list);
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
         if (!list.token[i]) {
             status = cs_fail(CS_ERR_INPUT, "model.vocab: no token has id %lld of 0..%lld",
@@ -250,12 +257,8 @@ static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t in
                        "model.merges[%zu]: wanted two tokens, \"a b\" or [\"a\", \"b\"]", index);
     }
     cs_status status = id_of(t, index, left, left_size, &out->left);
-    if (status == CS_OK) {
-        status = id_of(t, index, right, strlen(right), &out->right);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = id_of(t, index, right, strlen(right), &out->right);
+    if (status != CS_OK) return status;
     char *product = cs_format("%.*s%s", (int)left_size, left, right);
     status = product ? id_of(t, index, product, strlen(product), &out->token) : CS_ERR_MEMORY;
     cs_free(product);
@@ -265,11 +268,11 @@ static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t in
 static cs_status take_bytes(const cs_tokenizer *t, int32_t byte_token[256])
 {
     for (int b = 0; b < 256; ++b) {
-        char spelling[4];
-        cs_byte_spelling((uint8_t)b, spelling);
-        byte_token[b] = cs_tokenizer_id(t, spelling);
-        byte_token[b] = byte_token[b] < 0 ? t->unknown : byte_token[b];
+        int32_t token = cs_byte_token(t, b);
+        byte_token[b] = token < 0 ? t->unknown : token;
         if (byte_token[b] < 0) {
+            char spelling[4];
+            cs_byte_spelling((uint8_t)b, spelling);
             return cs_fail(CS_ERR_INPUT,
                            "model.vocab: byte 0x%02X (\"%s\") has no token, and there is no "
                            "unk_token: not byte-level BPE",
@@ -292,14 +295,11 @@ static cs_status read_merges(const json_t *model, cs_tokenizer *t)
     for (int64_t i = 0; i < merges && status == CS_OK; ++i) {
         status = take_merge(t, json_array_get(list, (size_t)i), (size_t)i, &merge[i]);
     }
-    if (status == CS_OK) {
-        status = cs_bpe_init(&t->bpe, byte_token, merge, merges, &twice);
-    }
-    if (status == CS_OK && twice >= 0) {
+    if (status == CS_OK) status = cs_bpe_init(&t->bpe, byte_token, merge, merges, &twice);
+    if (status == CS_OK && twice >= 0)
         status = cs_fail(CS_ERR_INPUT, "model.merges[%lld]: \"%s\" and \"%s\" are merged twice",
                          (long long)twice, cs_tokenizer_token(t, merge[twice].left),
                          cs_tokenizer_token(t, merge[twice].right));
-    }
     cs_free(merge);
     return status;
 }
@@ -313,34 +313,21 @@ static cs_status read_bpe(const json_t *root, const json_t *model, cs_tokenizer 
                                       "byte_fallback",
                                       "ignore_merges"};
     const json_t *pre = json_object_get(root, "pre_tokenizer");
-    const char *normalizer = type_of(json_object_get(root, "normalizer"));
-    const char *decoder = type_of(json_object_get(root, "decoder"));
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof off / sizeof off[0] && status == CS_OK; ++i) {
         status = want_off(model, "model", off[i]);
     }
-    if (status != CS_OK) {
-        return status;
-    }
-    if (strcmp(normalizer, "null") != 0) {
-        return unsupported("normalizer.type", normalizer, "BPE: null");
-    }
-    if (strcmp(type_of(pre), "ByteLevel") != 0) {
-        return unsupported("pre_tokenizer.type", type_of(pre), "BPE: ByteLevel");
-    }
-    if (strcmp(decoder, "ByteLevel") != 0) {
-        return unsupported("decoder.type", decoder, "BPE: ByteLevel");
-    }
+    if (status != CS_OK) return status;
+    status = want_type(root, "normalizer", "null", "BPE: null");
+    if (status == CS_OK) status = want_type(root, "pre_tokenizer", "ByteLevel", "BPE: ByteLevel");
+    if (status == CS_OK) status = want_type(root, "decoder", "ByteLevel", "BPE: ByteLevel");
     t->decoder = CS_DECODE_BYTES;
-    if ((status = take_bool(pre, "pre_tokenizer", "add_prefix_space", true,
-                            &t->add_prefix_space)) != CS_OK ||
-        (status = take_bool(pre, "pre_tokenizer", "trim_offsets", true, &t->trim_offsets)) !=
-            CS_OK ||
-        (status = take_bool(pre, "pre_tokenizer", "use_regex", true, &t->use_regex)) != CS_OK ||
-        (status = take_unknown(model, false, t)) != CS_OK) {
-        return status;
-    }
-    return read_merges(model, t);
+    const flag flags[] = {{"add_prefix_space", true, &t->add_prefix_space},
+                          {"trim_offsets", true, &t->trim_offsets},
+                          {"use_regex", true, &t->use_regex}};
+    if (status == CS_OK) status = take_flags(pre, "pre_tokenizer", 3, flags);
+    if (status == CS_OK) status = take_unknown(model, false, t);
+    return status == CS_OK ? read_merges(model, t) : status;
 }
 
 /* --- WordPiece --- */
@@ -349,7 +336,6 @@ static cs_status read_bert_parts(const json_t *root, cs_tokenizer *t)
 {
     const json_t *normalizer = json_object_get(root, "normalizer");
     const char *type = type_of(normalizer);
-    cs_status status = CS_OK;
     t->normalise = strcmp(type, "BertNormalizer") == 0;
     if (!t->normalise) {
         return strcmp(type, "null") == 0
@@ -357,15 +343,12 @@ static cs_status read_bert_parts(const json_t *root, cs_tokenizer *t)
                    : unsupported("normalizer.type", type, "WordPiece: BertNormalizer, null");
     }
     bool strip = false;
-    if ((status = take_bool(normalizer, "normalizer", "clean_text", true, &t->bert.clean_text)) !=
-            CS_OK ||
-        (status = take_bool(normalizer, "normalizer", "handle_chinese_chars", true,
-                            &t->bert.chinese)) != CS_OK ||
-        (status = take_bool(normalizer, "normalizer", "lowercase", true, &t->bert.lowercase)) !=
-            CS_OK ||
-        (status = take_bool(normalizer, "normalizer", "strip_accents", false, &strip)) != CS_OK) {
-        return status;
-    }
+    const flag flags[] = {{"clean_text", true, &t->bert.clean_text},
+                          {"handle_chinese_chars", true, &t->bert.chinese},
+                          {"lowercase", true, &t->bert.lowercase},
+                          {"strip_accents", false, &strip}};
+    cs_status status = take_flags(normalizer, "normalizer", 4, flags);
+    if (status != CS_OK) return status;
     bool given = json_is_boolean(json_object_get(normalizer, "strip_accents"));
     t->strip_accents = given ? strip : -1;
     return CS_OK;
@@ -374,12 +357,12 @@ static cs_status read_bert_parts(const json_t *root, cs_tokenizer *t)
 static cs_status read_wordpiece(const json_t *root, const json_t *model, cs_tokenizer *t)
 {
     const json_t *decoder = json_object_get(root, "decoder");
-    const char *pre = type_of(json_object_get(root, "pre_tokenizer")), *out = type_of(decoder);
+    const char *out = type_of(decoder);
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     const json_t *longest = json_object_get(model, "max_input_chars_per_word");
-    if (strcmp(pre, "BertPreTokenizer") != 0) {
-        return unsupported("pre_tokenizer.type", pre, "WordPiece: BertPreTokenizer");
-    }
+    cs_status status =
+        want_type(root, "pre_tokenizer", "BertPreTokenizer", "WordPiece: BertPreTokenizer");
+    if (status != CS_OK) return status;
     if (strcmp(out, "WordPiece") != 0 && strcmp(out, "null") != 0) {
         return unsupported("decoder.type", out, "WordPiece: WordPiece, null");
     }
@@ -394,10 +377,9 @@ static cs_status read_wordpiece(const json_t *root, const json_t *model, cs_toke
         return cs_fail(CS_ERR_INPUT, "decoder.prefix: wanted \"%s\", that of the model", prefix);
     }
     t->wordpiece.prefix = cs_strdup(prefix);
-    cs_status status = t->wordpiece.prefix ? read_bert_parts(root, t) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = take_bool(decoder, "decoder", "cleanup", true, &t->cleanup);
-    }
+    status = t->wordpiece.prefix ? read_bert_parts(root, t) : CS_ERR_MEMORY;
+    const flag cleanup = {"cleanup", true, &t->cleanup};
+    if (status == CS_OK) status = take_flags(decoder, "decoder", 1, &cleanup);
     return status == CS_OK ? take_unknown(model, true, t) : status;
 }
 
@@ -469,9 +451,7 @@ static cs_status read_model(const json_t *root, cs_tokenizer *t)
         if (strcmp(type, known[i].type) == 0) {
             t->model = known[i].model;
             cs_status status = read_vocabulary(root, model, t);
-            if (status == CS_OK) {
-                status = cs_tokenizer_texts(t);
-            }
+            if (status == CS_OK) status = cs_tokenizer_texts(t);
             return status == CS_OK ? known[i].read(root, model, t) : status;
         }
     }
@@ -509,9 +489,7 @@ cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
 {
     json_t *root = NULL;
     cs_status status = cs_json_read(path, &root);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_tokenizer *t = cs_tokenizer_new();
     status = t ? read_root(root, t) : CS_ERR_MEMORY;
     json_decref(root);

@@ -6,7 +6,6 @@
  * - whitespace: WhitespaceSplit; char: every character by itself, line ends too. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 #include "text/tokenizer_json_private.h"
 
@@ -81,14 +80,11 @@ static json_t *added_json(const cs_tokenizer *t)
     json_t *list = json_array();
     for (int64_t i = 0; list && i < t->addeds; ++i) {
         const cs_added_token *a = &t->added[i];
-        json_t *item =
-            json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", a->id, "content",
-                      cs_tokenizer_token(t, a->id), "single_word", 0, "lstrip", a->lstrip, "rstrip",
-                      a->rstrip, "normalized", a->normalized, "special", a->special);
-        if (json_array_append_new(list, item) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
+        (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id",
+                                                    a->id, "content", cs_tokenizer_token(t, a->id),
+                                                    "single_word", 0, "lstrip", a->lstrip, "rstrip",
+                                                    a->rstrip, "normalized", a->normalized,
+                                                    "special", a->special));
     }
     return list;
 }
@@ -99,10 +95,9 @@ static json_t *vocab_json(const cs_tokenizer *t)
 {
     json_t *vocab = json_object();
     for (int64_t i = 0; vocab && i < t->table.words; ++i) {
-        const char *token = cs_tokenizer_token(t, (int32_t)i);
-        if (t->table.count[i] > 0 && json_object_set_new(vocab, token, json_integer(i)) != 0) {
-            json_decref(vocab);
-            vocab = NULL;
+        if (t->table.count[i] > 0) {
+            const char *token = cs_tokenizer_token(t, (int32_t)i);
+            (void)json_object_set_new(vocab, token, json_integer(i));
         }
     }
     return vocab;
@@ -113,13 +108,8 @@ static json_t *merges_json(const cs_tokenizer *t)
     json_t *merges = json_array();
     for (int64_t i = 0; merges && i < t->bpe.merges; ++i) {
         const cs_merge *m = &t->bpe.merge[i];
-        char *pair =
-            cs_format("%s %s", cs_tokenizer_token(t, m->left), cs_tokenizer_token(t, m->right));
-        if (json_array_append_new(merges, pair ? json_string(pair) : NULL) != 0) {
-            json_decref(merges);
-            merges = NULL;
-        }
-        cs_free(pair);
+        (void)json_array_append_new(merges, json_sprintf("%s %s", cs_tokenizer_token(t, m->left),
+                                                         cs_tokenizer_token(t, m->right)));
     }
     return merges;
 }
@@ -153,24 +143,17 @@ static json_t *kept(const json_t *part)
 cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path)
 {
     json_t *json = json_object();
-    cs_status status;
-    if (!json) {
-        return cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
-    }
-    if ((status = cs_json_set(json, "version", json_string("1.0"))) != CS_OK ||
-        (status = cs_json_set(json, "truncation", kept(t->truncation))) != CS_OK ||
-        (status = cs_json_set(json, "padding", kept(t->padding))) != CS_OK ||
-        (status = cs_json_set(json, "added_tokens", added_json(t))) != CS_OK ||
-        (status = cs_json_set(json, "normalizer", cs_tokenizer_normalizer_json(t))) != CS_OK ||
-        (status = cs_json_set(json, "pre_tokenizer", cs_tokenizer_pre_tokenizer_json(t))) !=
-            CS_OK ||
-        (status = cs_json_set(json, "post_processor", kept(t->post))) != CS_OK ||
-        (status = cs_json_set(json, "decoder", cs_tokenizer_decoder_json(t))) != CS_OK ||
-        (status = cs_json_set(json, "model", model_json(t))) != CS_OK) {
-        goto done;
-    }
-    status = cs_json_write(path, json);
-done:
+    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
+    cs_json_put(&status, json, "version", json_string("1.0"));
+    cs_json_put(&status, json, "truncation", kept(t->truncation));
+    cs_json_put(&status, json, "padding", kept(t->padding));
+    cs_json_put(&status, json, "added_tokens", added_json(t));
+    cs_json_put(&status, json, "normalizer", cs_tokenizer_normalizer_json(t));
+    cs_json_put(&status, json, "pre_tokenizer", cs_tokenizer_pre_tokenizer_json(t));
+    cs_json_put(&status, json, "post_processor", kept(t->post));
+    cs_json_put(&status, json, "decoder", cs_tokenizer_decoder_json(t));
+    cs_json_put(&status, json, "model", model_json(t));
+    if (status == CS_OK) status = cs_json_write(path, json); /* and says what lacks memory */
     json_decref(json);
     return status;
 }
@@ -185,18 +168,15 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length, const
     json_t *json = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
                              "clean_up_tokenization_spaces", 0);
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
-    if (status == CS_OK && length > 0) {
+    if (status == CS_OK && length > 0)
         status = cs_json_set(json, "model_max_length", json_integer(length));
-    }
     for (int r = 0; r < CS_TOKEN_ROLES && status == CS_OK; ++r) {
         int32_t id = cs_tokenizer_special(t, (cs_token_role)r);
         if (id >= 0 && cs_tokenizer_is_special(t, id)) {
             status = cs_json_set(json, role[r], json_string(cs_tokenizer_token(t, id)));
         }
     }
-    if (status == CS_OK) {
-        status = cs_json_write(path, json);
-    }
+    if (status == CS_OK) status = cs_json_write(path, json);
     json_decref(json);
     return status;
 }

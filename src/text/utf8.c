@@ -1,6 +1,6 @@
 /* UTF-8 validation by utf8proc (RFC 3629), with the place of the first bad byte. Limit: text is not
  * normalised, so composed and decomposed accents stay different. */
-#include "text/utf8.h"
+#include "text/utf8_private.h"
 
 #include <stdio.h>
 
@@ -48,10 +48,9 @@ static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int6
                    (long long)(at - start) + 1, hex);
 }
 
-static cs_status check(const char *name, const char *text, int64_t size)
+/* Where the text stops being UTF-8; size: nowhere. */
+static int64_t first_bad(const uint8_t *bytes, int64_t size, bool nul_too)
 {
-    bool nul_too = !name;
-    const uint8_t *bytes = (const uint8_t *)text;
     int64_t i = 0;
     while (i < size) {
         if (bytes[i] < 0x80 && (bytes[i] > 0 || nul_too)) {
@@ -62,11 +61,23 @@ static cs_status check(const char *name, const char *text, int64_t size)
         utf8proc_ssize_t length =
             bytes[i] == 0 ? -1 : utf8proc_iterate(bytes + i, (utf8proc_ssize_t)(size - i), &point);
         if (length <= 0) {
-            return refuse(name, bytes, i, size);
+            return i;
         }
         i += length;
     }
-    return CS_OK;
+    return size;
+}
+
+static cs_status check(const char *name, const char *text, int64_t size)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    const int64_t at = first_bad(bytes, size, !name);
+    return at < size ? refuse(name, bytes, at, size) : CS_OK;
+}
+
+int64_t cs_utf8_rest(const char *text, int64_t size)
+{
+    return size - first_bad((const uint8_t *)text, size, false);
 }
 
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size)

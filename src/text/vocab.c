@@ -8,43 +8,22 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 1024, FIRST_TEXT = 16384 };
+enum { FIRST_ROOM = 1024 };
 
 static cs_status grow_words(cs_word_table *t)
 {
     int64_t room = t->room > 0 ? 2 * t->room : FIRST_ROOM;
     int64_t *start = cs_realloc(t->start, room + 1, sizeof *start);
-    if (!start) {
-        return CS_ERR_MEMORY;
-    }
+    if (!start) return CS_ERR_MEMORY;
     t->start = start;
     int64_t *count = cs_realloc(t->count, room, sizeof *count);
-    if (!count) {
-        return CS_ERR_MEMORY;
-    }
+    if (!count) return CS_ERR_MEMORY;
     t->count = count;
     uint64_t *hash = cs_realloc(t->hash, room, sizeof *hash);
-    if (!hash) {
-        return CS_ERR_MEMORY;
-    }
+    if (!hash) return CS_ERR_MEMORY;
     t->hash = hash;
     t->start[t->words] = t->text_size;
     t->room = room;
-    return CS_OK;
-}
-
-static cs_status grow_text(cs_word_table *t, int64_t size)
-{
-    int64_t room = t->text_room > 0 ? t->text_room : FIRST_TEXT;
-    while (room - t->text_size < size) {
-        room *= 2;
-    }
-    char *text = cs_realloc(t->text, room, 1);
-    if (!text) {
-        return CS_ERR_MEMORY;
-    }
-    t->text = text;
-    t->text_room = room;
     return CS_OK;
 }
 
@@ -53,9 +32,7 @@ static cs_status grow_slots(cs_word_table *t)
 {
     int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_ROOM;
     int32_t *slot = cs_calloc(slots, sizeof *slot);
-    if (!slot) {
-        return CS_ERR_MEMORY;
-    }
+    if (!slot) return CS_ERR_MEMORY;
     uint64_t mask = (uint64_t)slots - 1;
     for (int64_t w = 0; w < t->words; ++w) {
         uint64_t s = t->hash[w] & mask;
@@ -79,12 +56,8 @@ static cs_status make_room(cs_word_table *t, int64_t size)
     if (t->words == t->room) {
         status = grow_words(t);
     }
-    if (status == CS_OK && (!t->text || t->text_room - t->text_size < size)) {
-        status = grow_text(t, size);
-    }
-    if (status == CS_OK && 2 * (t->words + 1) > t->slots) {
-        status = grow_slots(t);
-    }
+    if (status == CS_OK) status = cs_reserve(&t->text, &t->text_room, t->text_size + size, 1);
+    if (status == CS_OK && 2 * (t->words + 1) > t->slots) status = grow_slots(t);
     return status;
 }
 
@@ -114,9 +87,7 @@ cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, i
     uint64_t hash = cs_hash(word, (size_t)size, 0).low;
     /* Room first, so that the free slot found below is the one to fill. */
     cs_status status = make_room(t, size);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     uint64_t s = probe(t, word, size, hash);
     if (t->slot[s] != 0) {
         *out = t->slot[s] - 1;
@@ -168,9 +139,7 @@ static int by_falling_count(const void *a, const void *b, void *table)
 cs_status cs_word_table_rank(const cs_word_table *t, bool by_bytes, int32_t **out, int64_t *ranked)
 {
     int32_t *word = cs_alloc(t->words, sizeof *word);
-    if (!word) {
-        return CS_ERR_MEMORY;
-    }
+    if (!word) return CS_ERR_MEMORY;
     int64_t count = 0;
     for (int64_t w = 0; w < t->words; ++w) {
         if (t->count[w] > 0) {

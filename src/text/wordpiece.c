@@ -24,29 +24,6 @@ static int64_t chars_of(const char *word, int64_t size)
     return chars;
 }
 
-static cs_status reserve(cs_wordpiece_scratch *s, int64_t tokens, int64_t bytes)
-{
-    if (tokens > s->room) {
-        cs_free(s->token);
-        s->room = 0;
-        s->token = cs_alloc(2 * tokens, sizeof *s->token);
-        if (!s->token) {
-            return CS_ERR_MEMORY;
-        }
-        s->room = 2 * tokens;
-    }
-    if (bytes > s->word_room) {
-        cs_free(s->word);
-        s->word_room = 0;
-        s->word = cs_alloc(2 * bytes, 1);
-        if (!s->word) {
-            return CS_ERR_MEMORY;
-        }
-        s->word_room = 2 * bytes;
-    }
-    return CS_OK;
-}
-
 /* The longest token that begins text[0 .. size-1], shortened from its end; *taken its bytes, not
  * below `least`. -1 when there is none. */
 static int32_t longest(const cs_word_table *vocabulary, const char *text, int64_t size,
@@ -68,10 +45,9 @@ cs_status cs_wordpiece_apply(const cs_wordpiece *model, const cs_word_table *voc
                              const char *word, int64_t size, cs_wordpiece_scratch *s)
 {
     int64_t lead = (int64_t)strlen(model->prefix), chars = chars_of(word, size);
-    cs_status status = reserve(s, size > 0 ? size : 1, lead + size);
-    if (status != CS_OK) {
-        return status;
-    }
+    cs_status status = cs_reserve(&s->token, &s->room, size > 0 ? size : 1, sizeof *s->token);
+    if (status == CS_OK) status = cs_reserve(&s->word, &s->word_room, lead + size, 1);
+    if (status != CS_OK) return status;
     s->count = 0;
     for (int64_t from = 0; chars <= model->max_chars && from < size;) {
         int64_t taken = 0, before = from > 0 ? lead : 0;

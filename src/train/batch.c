@@ -9,76 +9,70 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "plan/offsets.h"
+#include "plan/plan.h"
 #include "train/batch_private.h"
 
 enum { ROW_BITS = 20, STEP_BITS = 43 };
 
-static const cs_batch_form *form_of(cs_form form)
-{
-    switch (form) {
-    case CS_FORM_SINGLE:
-        return &cs_batch_single;
-    case CS_FORM_TWO_STREAM:
-        return &cs_batch_two_stream;
-    case CS_FORM_MAE:
-        return &cs_batch_mae;
-    default:
-        return &cs_batch_linear;
-    }
-}
+/* Rows of one sequence. */
+typedef struct {
+    int64_t length, queries, decoder_length, predictions;
+} rows_taken;
+
+typedef struct {
+    const cs_task *task;
+    const cs_model_config *config;
+    const cs_example *example;
+    int64_t count, step;
+    uint64_t seed;
+    cs_plan *plan;      /* count; length 0: too short. offset-ar: only the length is set */
+    cs_offsets offsets; /* offset-ar */
+    int32_t *scratch;   /* longest + 2: rows of groups (linear) */
+    int32_t special[CS_SPECIALS]; /* rising, distinct */
+    int specials;
+    cs_batch *batch;
+} cs_draft;
 
 /* --- what forms share --- */
 
-cs_rng cs_draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
+static cs_rng draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
 {
     uint64_t index = (uint64_t)draft->step << ROW_BITS | (uint64_t)draft->example[b].row;
     return cs_rng_at(draft->seed, stream, index);
 }
 
-int32_t cs_draft_position(const cs_draft *draft, int64_t i)
-{
-    const cs_model_config *config = draft->config;
-    bool read = config->positions > 0 || config->relative_buckets > 0;
-    return read ? (int32_t)(i + config->position_offset) : -1;
-}
-
-bool cs_draft_predicts(const cs_draft *draft, int64_t b, int64_t i)
+/* Whether the plan of sequence b predicts place i (positive weight). */
+static bool draft_predicts(const cs_draft *draft, int64_t b, int64_t i)
 {
     return draft->plan[b].weight[i] > 0;
 }
 
-int64_t cs_draft_predicted(const cs_draft *draft, int64_t b)
+static int64_t draft_predicted(const cs_draft *draft, int64_t b)
 {
     int64_t predicted = 0;
     for (int64_t i = 0; i < draft->plan[b].length; ++i) {
-        predicted += cs_draft_predicts(draft, b, i);
+        predicted += draft_predicts(draft, b, i);
     }
     return predicted;
 }
 
-int64_t cs_draft_first(const cs_draft *draft)
+/* offset-ar: length of the first prefix that predicts (0 or 1). */
+static int64_t draft_first(const cs_draft *draft)
 {
     return draft->task->objective.empty_prefix == CS_PREFIX_NONE;
 }
 
-double cs_draft_prefix_weight(const cs_draft *draft, int64_t b)
+static double draft_prefix_weight(const cs_draft *draft, int64_t b)
 {
-    int64_t prefixes = draft->plan[b].length - cs_draft_first(draft);
+    int64_t prefixes = draft->plan[b].length - draft_first(draft);
     return draft->task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)prefixes : 1;
 }
 
-void cs_draft_content(cs_draft *draft, int64_t b, int64_t i, int32_t token, int32_t position,
-                      int32_t vis, int32_t lim)
-{
-    cs_batch *batch = draft->batch;
-    int64_t row = b * batch->length + i;
-    batch->token[row] = token;
-    batch->position[row] = position;
-    batch->vis[row] = vis;
-    batch->lim[row] = lim;
-}
-
-int32_t cs_draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
+/* What the encoder reads in place of a masked token: [MASK], the token or a random one that is not
+ * special. */
+static int32_t draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
 {
     const cs_task *task = draft->task;
     double u = task->keep + task->random > 0 ? cs_rng_uniform(rng) : 1;
@@ -95,36 +89,244 @@ int32_t cs_draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
     return (int32_t)drawn;
 }
 
-void cs_draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, double weight)
+/* Content row i of sequence b, which reads place k of the example: its real vector or, where texts are ids, its id.
+ * `shown` is what draft_replace made of the id: where it is another, that is read. */
+static void draft_read(cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t shown,
+                       int64_t place, int32_t rank)
 {
-    cs_batch *batch = draft->batch;
-    int64_t r = draft->next++;
-    batch->predict[r] = (int32_t)top;
-    batch->target[r] = draft->example[b].token[k];
-    batch->weight[r] = weight;
-    batch->weight_sum += weight;
-    batch->example[r] = (int32_t)b;
-    batch->place[r] = (int32_t)k;
+    const cs_example *example = &draft->example[b];
+    const bool real = example->real && shown == example->token[k];
+    cs_batch_content(draft->batch, draft->config, b, i, real ? -1 : shown, place, rank);
+    if (real) {
+        cs_batch_real(draft->batch, b * draft->batch->length + i,
+                      example->real + k * draft->config->real_width);
+    }
 }
 
-void cs_draft_offsets(cs_draft *draft, int64_t b, bool placed)
+/* The next loss row: row `top` of the network's top predicts place k of sequence b. */
+static void draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, double weight)
 {
-    int64_t length = draft->plan[b].length, first = cs_draft_first(draft);
-    cs_rng rng = cs_draft_rng(draft, CS_STREAM_PLAN, b);
+    cs_batch_predict(draft->batch, top, draft->example[b].token[k], weight, b, k);
+}
+
+/* --- single: one stream --- */
+
+static rows_taken single_rows(const cs_draft *draft, int64_t b)
+{
+    return (rows_taken){.length = draft->plan[b].length, .predictions = draft_predicted(draft, b)};
+}
+
+/* Row i sees what stands before (in general the groups up to its own). With a shared empty prefix it
+ * reads the begin token and all tokens but the last, so that row i predicts token i and texts take
+ * no more rows than without. */
+static void fill_causal(cs_draft *draft, int64_t b)
+{
+    const cs_plan *plan = &draft->plan[b];
+    const int32_t *token = draft->example[b].token;
+    int64_t shift = draft_first(draft); /* row i predicts place i + shift */
+    for (int64_t i = 0; i < plan->length; ++i) {
+        int64_t read = i - 1 + shift;
+        if (read < 0) {
+            cs_batch_content(draft->batch, draft->config, b, i, draft->config->bos_id, i, 0);
+        } else {
+            draft_read(draft, b, i, read, token[read], i, plan->group[read]);
+        }
+        if (i + shift < plan->length && draft_predicts(draft, b, i + shift)) {
+            draft_predict(draft, b, b * draft->batch->length + i, i + shift,
+                          plan->weight[i + shift]);
+        }
+    }
+}
+
+/* Every row sees every row, with [MASK] at the targets. */
+static void fill_masked(cs_draft *draft, int64_t b)
+{
+    const cs_plan *plan = &draft->plan[b];
+    cs_rng rng = draft_rng(draft, CS_STREAM_REPLACE, b);
+    for (int64_t i = 0; i < plan->length; ++i) {
+        int32_t token = draft->example[b].token[i];
+        if (draft_predicts(draft, b, i)) {
+            draft_predict(draft, b, b * draft->batch->length + i, i, plan->weight[i]);
+            token = draft_replace(draft, &rng, token);
+        }
+        draft_read(draft, b, i, i, token, i, 0);
+    }
+}
+
+static void single_fill(cs_draft *draft, int64_t b)
+{
+    if (cs_task_reads(draft->task) == CS_READS_NEXT) {
+        fill_causal(draft, b);
+    } else {
+        fill_masked(draft, b);
+    }
+}
+
+/* --- two-stream and linear: content rows and query rows --- */
+
+/* Two streams (LA App. B.3, Eq. 24): content row i sees the groups up to its own; a query row a
+ * predicted token sees the groups before it and knows its position, not its token.
+ *
+ * Pooled linear attention (Theorem 4.3): a query row is a conditioning set, and what it predicts is
+ * read off the pooled features, blind to the target's position. A group that predicts is one query
+ * row, which sees all earlier groups. This is every objective: ar's groups are single tokens, a
+ * mask's second group is all it hides.
+ *
+ * offset-ar has no plan in which all its prefixes predict: its content is causal, which is what the
+ * singletons of ar give, and the query of prefix i sees rows 0..i-1 wherever it sits. */
+static bool placed(const cs_draft *draft)
+{
+    return draft->batch->form == CS_FORM_TWO_STREAM;
+}
+
+/* Marks groups that predict, then numbers them in rising order; returns how many. */
+static int64_t number_groups(const cs_draft *draft, int64_t b, int32_t *row)
+{
+    const cs_plan *plan = &draft->plan[b];
+    int32_t rows = 0;
+    memset(row, 0, (size_t)(plan->groups + 1) * sizeof *row);
+    for (int64_t i = 0; i < plan->length; ++i) {
+        row[plan->group[i]] |= draft_predicts(draft, b, i);
+    }
+    for (int64_t g = 0; g <= plan->groups; ++g) {
+        row[g] = row[g] ? rows++ : -1;
+    }
+    return rows;
+}
+
+static rows_taken query_rows(const cs_draft *draft, int64_t b)
+{
+    int64_t length = draft->plan[b].length;
+    bool offset = cs_task_reads(draft->task) == CS_READS_PREFIXES;
+    int64_t events = offset ? length - draft_first(draft) : draft_predicted(draft, b);
+    int64_t queries = offset || placed(draft) ? events : number_groups(draft, b, draft->scratch);
+    return (rows_taken){.length = length, .queries = queries, .predictions = events};
+}
+
+/* offset-ar: causal content, and a query a prefix, which sees the prefix and predicts a token drawn
+ * after it. */
+static void fill_offsets(cs_draft *draft, int64_t b)
+{
+    int64_t length = draft->plan[b].length, first = draft_first(draft);
+    cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
     for (int64_t i = 0; i < length; ++i) {
-        cs_draft_content(draft, b, i, draft->example[b].token[i], cs_draft_position(draft, i),
-                         (int32_t)i, (int32_t)i);
+        draft_read(draft, b, i, i, draft->example[b].token[i], i, (int32_t)i);
     }
     for (int64_t i = first; i < length; ++i) { /* prefix 0..i-1 */
         int64_t row = b * draft->batch->queries + i - first;
         int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
-        if (placed) {
-            draft->batch->query_position[row] = cs_draft_position(draft, k);
-        }
-        draft->batch->query_lim[row] = (int32_t)(i - 1);
-        cs_draft_predict(draft, b, row, k, cs_draft_prefix_weight(draft, b));
+        cs_batch_query(draft->batch, row, placed(draft) ? cs_batch_position(draft->config, k) : -1,
+                       (int32_t)(i - 1));
+        draft_predict(draft, b, row, k, draft_prefix_weight(draft, b));
     }
 }
+
+static void query_fill(cs_draft *draft, int64_t b)
+{
+    if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+        fill_offsets(draft, b);
+        return;
+    }
+    const cs_plan *plan = &draft->plan[b];
+    if (!placed(draft)) {
+        (void)number_groups(draft, b, draft->scratch);
+    }
+    for (int64_t i = 0, q = 0; i < plan->length; ++i) {
+        int32_t group = plan->group[i];
+        draft_read(draft, b, i, i, draft->example[b].token[i], i, group);
+        if (draft_predicts(draft, b, i)) {
+            int64_t row = b * draft->batch->queries + (placed(draft) ? q++ : draft->scratch[group]);
+            cs_batch_query(draft->batch, row,
+                           placed(draft) ? cs_batch_position(draft->config, i) : -1, group - 1);
+            draft_predict(draft, b, row, i, plan->weight[i]);
+        }
+    }
+}
+
+/* --- mae --- */
+
+/* Masked autoencoding (MAE-LM section 3 and Table 2): the encoder reads the unmasked tokens and a
+ * share delta of the masked ones; the decoder has its output and [MASK] vectors at every position.
+ *
+ *   decoder        rows                 a row starts from               sees
+ *   self           all positions        the encoder's row, or [MASK]    all rows
+ *   self + cross   all positions        the same                        all rows; all encoder rows
+ *   cross          masked positions     [MASK]                          all encoder rows
+ *   causal cross   all positions        the token before it             rows up to it; all encoder
+ *                                                                       rows
+ *
+ * The causal decoder predicts every token, as BART does (Table 2, unidirectional self-attention
+ * and cross-attention), where its encoder hides some of them: an unmasked token is copied from
+ * there. [MASK]s that stay are drawn by selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S). */
+static rows_taken mae_rows(const cs_draft *draft, int64_t b)
+{
+    int64_t length = draft->plan[b].length, masked = draft_predicted(draft, b);
+    rows_taken rows = {.length = length - masked + cs_task_kept(draft->task, masked),
+                       .decoder_length = length,
+                       .predictions = masked};
+    if (draft->config->decoder.attention == CS_DECODER_CROSS) {
+        rows.decoder_length = masked;
+    } else if (draft->config->decoder.attention == CS_DECODER_CAUSAL_CROSS) {
+        rows.predictions = masked > 0 ? length : 0;
+    }
+    return rows;
+}
+
+/* Decoder row i of sequence b stands for place k, whose encoder row is `from` or -1. Returns the
+ * row's number. */
+static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
+{
+    int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->bos_id;
+    return cs_batch_decoder(draft->batch, draft->config, b, i, k, from, before);
+}
+
+static void mae_fill(cs_draft *draft, int64_t b)
+{
+    const cs_plan *plan = &draft->plan[b];
+    const cs_task *task = draft->task;
+    cs_decoder_attention attention = draft->config->decoder.attention;
+    cs_rng keep = draft_rng(draft, CS_STREAM_KEPT, b);
+    cs_rng replace = draft_rng(draft, CS_STREAM_REPLACE, b);
+    int64_t masked = draft_predicted(draft, b), kept = cs_task_kept(task, masked);
+    double share = task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)plan->length : 1;
+    for (int64_t k = 0, encoded = 0, decoded = 0, left = masked; k < plan->length; ++k) {
+        bool target = draft_predicts(draft, b, k);
+        bool stays = target && kept > 0 && cs_rng_below(&keep, left) < kept;
+        int32_t token = draft->example[b].token[k];
+        int64_t from = -1;
+        left -= target;
+        kept -= stays;
+        if (!target || stays) {
+            int32_t shown = stays ? draft_replace(draft, &replace, token) : token;
+            int64_t place = task->misaligned ? encoded : k;
+            draft_read(draft, b, encoded, k, shown, place, 0);
+            bool reset = stays && task->decoder_resets && shown == draft->config->mask_id;
+            from = reset ? -1 : b * draft->batch->length + encoded;
+            ++encoded;
+        }
+        if (attention == CS_DECODER_CAUSAL_CROSS) {
+            int64_t row = add_row(draft, b, decoded++, k, -1);
+            if (masked > 0) {
+                draft_predict(draft, b, row, k, share);
+            }
+        } else if (target || attention != CS_DECODER_CROSS) {
+            int64_t row =
+                add_row(draft, b, decoded++, k, attention == CS_DECODER_CROSS ? -1 : from);
+            if (target) {
+                draft_predict(draft, b, row, k, plan->weight[k]);
+            }
+        }
+    }
+}
+
+/* What a form is: rows of sequence b, and its values over the padding. Neither fails. */
+static const struct {
+    rows_taken (*rows)(const cs_draft *draft, int64_t b);
+    void (*fill)(cs_draft *draft, int64_t b);
+} FORM[] = {[CS_FORM_SINGLE] = {single_rows, single_fill},
+            [CS_FORM_TWO_STREAM] = {query_rows, query_fill},
+            [CS_FORM_MAE] = {mae_rows, mae_fill},
+            [CS_FORM_LINEAR] = {query_rows, query_fill}};
 
 /* --- before the forms --- */
 
@@ -134,6 +336,10 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
     if (example->row < 0 || example->row >> ROW_BITS > 0) {
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step not in 0..%d", example->row,
                        (1 << ROW_BITS) - 1);
+    }
+    if ((example->real != NULL) != (config->real_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
+                       example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
     }
     if (config->positions > 0 && example->length > config->positions) {
         return cs_fail(CS_ERR_USAGE,
@@ -163,12 +369,12 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
         return CS_OK;
     }
     draft->batch->tokens += length;
-    if (objective->kind == CS_OBJ_OFFSET_AR) {
+    if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
         plan->length = length;
         return CS_OK;
     }
     cs_status status = cs_plan_init(plan, length);
-    cs_rng rng = cs_draft_rng(draft, CS_STREAM_PLAN, b);
+    cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
     return status == CS_OK ? cs_plan_sample_training(objective, &rng, plan) : status;
 }
 
@@ -181,9 +387,8 @@ static cs_status draw_plans(cs_draft *draft)
         longest = length > longest ? length : longest;
         status = check_example(draft, &draft->example[b]);
     }
-    if (status == CS_OK && draft->task->objective.kind == CS_OBJ_OFFSET_AR) {
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES)
         status = cs_offsets_init(&draft->task->objective, longest, &draft->offsets);
-    }
     if (status == CS_OK) {
         draft->plan = cs_calloc(draft->count, sizeof *draft->plan);
         draft->scratch = cs_alloc(longest + 2, sizeof *draft->scratch);
@@ -200,27 +405,25 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Present sizes: the largest rows, at least one of each kind that the form has; or pad_to. */
-static cs_status size(cs_draft *draft, const cs_network_options *pad_to)
+/* Padding of the largest rows, at least one of each kind that the form has; or of pad_to. */
+static cs_status lay_out(cs_draft *draft, const cs_network_options *pad_to)
 {
     cs_batch *batch = draft->batch;
-    bool queries = batch->form == CS_FORM_TWO_STREAM || batch->form == CS_FORM_LINEAR;
-    batch->batch = most(draft->count, 1);
-    batch->length = 1;
-    batch->queries = queries;
-    batch->decoder_length = batch->form == CS_FORM_MAE;
+    const int64_t tokens = batch->tokens, skipped = batch->skipped;
+    cs_network_options o = {.form = batch->form, .batch = most(draft->count, 1), .length = 1};
+    o.queries = o.form == CS_FORM_TWO_STREAM || o.form == CS_FORM_LINEAR;
+    o.decoder_length = o.form == CS_FORM_MAE;
     for (int64_t b = 0; b < draft->count; ++b) {
         if (draft->plan[b].length > 0) {
-            cs_batch_rows rows = form_of(batch->form)->rows(draft, b);
-            batch->length = most(batch->length, rows.length);
-            batch->queries = most(batch->queries, rows.queries);
-            batch->decoder_length = most(batch->decoder_length, rows.decoder_length);
-            batch->events += rows.predictions;
+            rows_taken rows = FORM[o.form].rows(draft, b);
+            o.length = most(o.length, rows.length);
+            o.queries = most(o.queries, rows.queries);
+            o.decoder_length = most(o.decoder_length, rows.decoder_length);
+            o.predictions += rows.predictions;
         }
     }
-    batch->predictions = most(batch->events, 1);
-    int64_t *have[] = {&batch->batch, &batch->length, &batch->queries, &batch->decoder_length,
-                       &batch->predictions};
+    o.predictions = most(o.predictions, 1);
+    int64_t *have[] = {&o.batch, &o.length, &o.queries, &o.decoder_length, &o.predictions};
     const char *name[] = {"sequences", "rows", "query rows", "decoder rows", "loss rows"};
     for (int i = 0; i < 5 && pad_to; ++i) {
         int64_t room[] = {pad_to->batch, pad_to->length, pad_to->queries, pad_to->decoder_length,
@@ -231,76 +434,10 @@ static cs_status size(cs_draft *draft, const cs_network_options *pad_to)
         }
         *have[i] = room[i];
     }
-    int64_t longest = most(batch->length, most(batch->queries, batch->decoder_length));
-    if (longest > INT32_MAX / batch->batch || batch->predictions > INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%" PRId64 " sequences of up to %" PRId64 " rows exceed %d rows",
-                       batch->batch, longest, INT32_MAX);
-    }
-    return CS_OK;
-}
-
-/* --- arrays, filled with padding --- */
-
-static cs_status fill_new(int64_t count, int32_t value, int32_t **out)
-{
-    *out = cs_alloc(count, sizeof **out);
-    for (int64_t i = 0; *out && i < count; ++i) {
-        (*out)[i] = value;
-    }
-    return *out ? CS_OK : CS_ERR_MEMORY;
-}
-
-static cs_status lay_out(cs_batch *b)
-{
-    int64_t rows = b->batch * b->length, queries = b->batch * b->queries;
-    int64_t decoder = b->batch * b->decoder_length;
-    const struct {
-        int32_t **array;
-        int64_t count;
-        int32_t padding;
-    } part[] = {
-        {&b->token, rows, -1},
-        {&b->position, rows, -1},
-        {&b->vis, rows, INT32_MAX},
-        {&b->lim, rows, -1},
-        {&b->query_position, queries, -1},
-        {&b->query_lim, queries, -1},
-        {&b->decoder_from, decoder, -1},
-        {&b->decoder_token, decoder, -1},
-        {&b->decoder_position, decoder, -1},
-        {&b->decoder_vis, decoder, INT32_MAX},
-        {&b->decoder_lim, decoder, -1},
-        {&b->decoder_cross_lim, decoder, -1},
-        {&b->predict, b->predictions, -1},
-        {&b->target, b->predictions, -1},
-        {&b->example, b->predictions, -1},
-        {&b->place, b->predictions, -1},
-    };
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof part / sizeof *part && status == CS_OK; ++i) {
-        if (part[i].count > 0) {
-            status = fill_new(part[i].count, part[i].padding, part[i].array);
-        }
-    }
-    b->weight = status == CS_OK ? cs_calloc(b->predictions, sizeof *b->weight) : NULL;
-    return status == CS_OK && !b->weight ? CS_ERR_MEMORY : status;
-}
-
-void cs_batch_free(cs_batch *batch)
-{
-    int32_t *array[] = {batch->token,        batch->position,       batch->vis,
-                        batch->lim,          batch->query_position, batch->query_lim,
-                        batch->decoder_from, batch->decoder_token,  batch->decoder_position,
-                        batch->decoder_vis,  batch->decoder_lim,    batch->decoder_cross_lim,
-                        batch->predict,      batch->target,         batch->example,
-                        batch->place,        batch->type,           batch->readout_lim};
-    for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
-        cs_free(array[i]);
-    }
-    cs_free(batch->weight);
-    cs_free(batch->goal);
-    memset(batch, 0, sizeof *batch);
+    cs_status status = cs_batch_shape(&o, draft->config, batch);
+    batch->tokens = tokens;
+    batch->skipped = skipped;
+    return status;
 }
 
 cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
@@ -316,17 +453,16 @@ cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
                       .step = step,
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
-    if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0)) {
+    if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))
         status = cs_fail(CS_ERR_USAGE, "step %" PRId64 " not in 0..2^%d - 1", step, STEP_BITS);
-    }
     if (status != CS_OK || (status = draw_plans(&draft)) != CS_OK ||
-        (status = size(&draft, pad_to)) != CS_OK || (status = lay_out(&batch)) != CS_OK) {
+        (status = lay_out(&draft, pad_to)) != CS_OK) {
         goto done;
     }
     draft.specials = cs_task_specials(config, draft.special);
     for (int64_t b = 0; b < count; ++b) {
         if (draft.plan[b].length > 0) {
-            form_of(batch.form)->fill(&draft, b);
+            FORM[batch.form].fill(&draft, b);
         }
     }
     *out = batch;

@@ -18,8 +18,7 @@
  *   any, architecture linear  linear      one query row a conditioning set (group with predicted
  *                                         tokens; offset-ar: prefix), read by all its events
  *
- * Row i sees row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1. An empty
- * conditioning set (shared empty prefix) is a query row that sees nothing.
+ * An empty conditioning set (shared empty prefix) is a query row that sees nothing.
  *
  * Event weights: `token`, each predicted token counts 1 (offset-ar and diverse-ar: each prefix
  * counts 1); `mask`, the expected weights of one sequence sum to 1 (theory.md 1). Up to a factor a
@@ -31,9 +30,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/network.h"
+#include "model/batch.h"
 #include "plan/objective.h"
-#include "tensor/run.h"
 
 /* Shares are of the masked tokens that a model reads: single and mae forms of the masked family. */
 typedef struct {
@@ -49,34 +47,10 @@ typedef struct {
 
 /* One training sequence, borrowed. `row` is its number within the step (over all micro-batches). */
 typedef struct {
-    const int32_t *token;
+    const int32_t *token; /* what is predicted and, without `real`, read */
     int64_t length, row;
+    const float *real; /* length x real_width: what is read in place of the ids; NULL: they are */
 } cs_example;
-
-/* Arrays as the index tensors of a network, row-major at present sizes. Arrays of rows that the
- * form has not are NULL and their size 0. */
-typedef struct {
-    cs_form form;
-    int64_t batch, length, queries, decoder_length, predictions; /* present sizes */
-    int32_t *token, *position, *vis, *lim;                       /* batch x length; -1: no token */
-    int32_t *query_position, *query_lim;                         /* batch x queries */
-    /* batch x decoder_length; decoder_from: encoder row b * length + i, else -1; decoder_token: 0
-     * for the mask vector, a token (causal-cross), else -1 */
-    int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
-        *decoder_cross_lim;
-    /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
-     * readout mean, values of a regression */
-    int32_t *type, *readout_lim;
-    double *goal;
-    int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
-    double *weight, weight_sum; /* predictions; before normalisation */
-    /* predictions: the example (index into the array given) and the place in its text that each
-     * loss row predicts; -1 in padding */
-    int32_t *example, *place;
-    int64_t events;  /* loss rows that predict */
-    int64_t tokens;  /* of the examples, those too short left out */
-    int64_t skipped; /* examples too short for the objective: nothing but padding */
-} cs_batch;
 
 /* The form that an objective takes in a model. */
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config);
@@ -102,12 +76,4 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
 cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
                          const cs_example *example, int64_t count, uint64_t seed, int64_t step,
                          const cs_network_options *pad_to, cs_batch *out) CS_MUST_CHECK;
-void cs_batch_free(cs_batch *batch);
-
-/* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
- * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network
- * is of another form, too small, or its loss wants a mass that is not given. */
-cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
-                        const double *mass, cs_run_key key, cs_run *run) CS_MUST_CHECK;
-
 #endif

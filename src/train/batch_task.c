@@ -5,17 +5,18 @@
  */
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 
-#include "plan/gvp.h"
-#include "plan/plan_file.h"
+#include "plan/ratio.h"
 #include "train/batch_private.h"
+
+cs_objective_reading cs_task_reads(const cs_task *task)
+{
+    return cs_objective_reads(&task->objective);
+}
 
 bool cs_task_masks(const cs_task *task)
 {
-    cs_objective_kind kind = task->objective.kind;
-    return kind == CS_OBJ_MASKED || kind == CS_OBJ_VARIABLE_MASKED ||
-           kind == CS_OBJ_BERNOULLI_MASKED;
+    return cs_task_reads(task) == CS_READS_MASKS;
 }
 
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
@@ -26,8 +27,8 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
     if (config->decoder.layers > 0) {
         return CS_FORM_MAE;
     }
-    return task->objective.kind == CS_OBJ_AR || cs_task_masks(task) ? CS_FORM_SINGLE
-                                                                    : CS_FORM_TWO_STREAM;
+    return cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task) ? CS_FORM_SINGLE
+                                                                       : CS_FORM_TWO_STREAM;
 }
 
 int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS])
@@ -64,15 +65,9 @@ static cs_status check_shares(const cs_task *task, cs_form form)
 {
     const char *name = cs_objective_table(task->objective.kind)->name;
     cs_status status = check_share("share of masked tokens kept", task->keep);
-    if (status == CS_OK) {
-        status = check_share("share of masked tokens replaced", task->random);
-    }
-    if (status == CS_OK) {
-        status = check_share("delta", task->delta);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = check_share("share of masked tokens replaced", task->random);
+    if (status == CS_OK) status = check_share("delta", task->delta);
+    if (status != CS_OK) return status;
     if (task->keep + task->random > 1 + DBL_EPSILON) {
         return cs_fail(CS_ERR_USAGE, "shares of masked tokens kept %g and replaced %g exceed 1",
                        task->keep, task->random);
@@ -107,21 +102,18 @@ static cs_status check_tokens(const cs_task *task, const cs_model_config *config
 {
     bool mae = form == CS_FORM_MAE;
     bool shows_mask = form == CS_FORM_SINGLE ? cs_task_masks(task) : mae && task->delta > 0;
-    bool shows_begin = (form == CS_FORM_SINGLE && task->objective.kind == CS_OBJ_AR &&
+    bool shows_begin = (form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
                         task->objective.empty_prefix == CS_PREFIX_SHARED) ||
                        (mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS);
     cs_status status = CS_OK;
     if (shows_mask && task->keep + task->random < 1) {
         status = check_token("mask", config->mask_id, config);
     }
-    if (status == CS_OK && shows_begin) {
-        status = check_token("begin", config->bos_id, config);
-    }
+    if (status == CS_OK && shows_begin) status = check_token("begin", config->bos_id, config);
     int32_t special[CS_SPECIALS];
-    if (status == CS_OK && task->random > 0 && config->vocab <= cs_task_specials(config, special)) {
+    if (status == CS_OK && task->random > 0 && config->vocab <= cs_task_specials(config, special))
         status = cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " has none but special tokens",
                          config->vocab);
-    }
     return status;
 }
 
@@ -130,9 +122,7 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
     const cs_objective *o = &task->objective;
     cs_form form = cs_form_of(task, config);
     cs_status status = cs_objective_check(o);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (o->empty_prefix == CS_PREFIX_CLASS) {
         return cs_fail(CS_ERR_USAGE, "an empty prefix of the class is for the toy model: a text "
                                      "that a model is trained on has no class");
@@ -154,69 +144,31 @@ static int64_t at_least(int64_t x, int64_t least)
     return x < least ? least : x;
 }
 
-/* Unmasked tokens at this length: most or fewest; Bernoulli masks may be anything. False where the
- * objective does not exist. */
-static bool unmasked_range(const cs_task *task, int64_t length, int64_t *lo, int64_t *hi)
-{
-    *lo = 0;
-    *hi = length;
-    bool fails = task->objective.kind != CS_OBJ_BERNOULLI_MASKED &&
-                 cs_objective_unmasked(&task->objective, length, lo, hi) != CS_OK;
-    if (fails) {
-        cs_reason_clear();
-    }
-    return !fails;
-}
-
-static int64_t most_of_file(const cs_plan_file *file, int64_t length)
-{
-    int64_t most = 0;
-    for (int64_t p = 0; p < file->plans; ++p) {
-        int64_t predicted = 0;
-        for (int64_t i = 0; i < file->plan[p].length && file->plan[p].length <= length; ++i) {
-            predicted += file->plan[p].weight[i] > 0;
-        }
-        most = at_least(most, predicted);
-    }
-    return most;
-}
-
-int64_t cs_task_most_predicted(const cs_task *task, int64_t length)
-{
-    const cs_objective *o = &task->objective;
-    int64_t lo, hi;
-    if (o->kind == CS_OBJ_FILE) {
-        return most_of_file(o->file, length);
-    }
-    if (cs_task_masks(task)) {
-        return unmasked_range(task, length, &lo, &hi) ? length - lo : 0;
-    }
-    bool fixed = o->kind == CS_OBJ_GVP && o->segmentation == CS_SEGMENT_FIXED;
-    int64_t given = fixed ? cs_gvp_fixed(length, o->groups, 0) : o->empty_prefix == CS_PREFIX_NONE;
-    return at_least(length - given, 0);
-}
-
-int64_t cs_task_most_encoded(const cs_task *task, int64_t length)
+/* The most tokens that a plan of at most `length` positions predicts, and that the encoder of an mae
+ * form reads; 0 where the objective does not exist at such lengths. */
+static int64_t most_predicted(const cs_task *task, int64_t length)
 {
     int64_t lo, hi;
-    return unmasked_range(task, length, &lo, &hi) ? hi + cs_task_kept(task, length - hi) : 0;
+    return cs_objective_given(&task->objective, length, &lo, &hi) ? at_least(length - lo, 0) : 0;
 }
 
-/* The nudge lifts halves that the double of delta lies just below (objective.c does the same with
- * mask ratios). */
+static int64_t most_encoded(const cs_task *task, int64_t length)
+{
+    int64_t lo, hi;
+    bool exists = cs_objective_given(&task->objective, length, &lo, &hi);
+    return exists ? hi + cs_task_kept(task, length - hi) : 0;
+}
+
 int64_t cs_task_kept(const cs_task *task, int64_t masked)
 {
-    int64_t kept = (int64_t)round(task->delta * (double)masked * (1 + 4 * DBL_EPSILON));
-    return kept < masked ? kept : masked;
+    return cs_ratio_round(task->delta, masked);
 }
 
 cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int64_t batch,
                         int64_t length, cs_network_options *out)
 {
     cs_status status = cs_task_check(task, config);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
         return cs_fail(CS_ERR_USAGE,
                        "a batch of %" PRId64 " sequences of %" PRId64 " tokens: not 1 to %d tokens",
@@ -229,10 +181,10 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     }
     cs_form form = cs_form_of(task, config);
     cs_decoder_attention decoder = config->decoder.attention;
-    int64_t predicted = cs_task_most_predicted(task, length);
+    int64_t predicted = most_predicted(task, length);
     out->form = form;
     out->batch = batch;
-    out->length = form == CS_FORM_MAE ? at_least(cs_task_most_encoded(task, length), 1) : length;
+    out->length = form == CS_FORM_MAE ? at_least(most_encoded(task, length), 1) : length;
     out->queries = 0;
     out->decoder_length = 0;
     if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {

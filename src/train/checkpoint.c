@@ -1,7 +1,6 @@
-/* Writing, finding and removing checkpoints. Reading them: checkpoint_read.c.
- *
- * A folder is renamed as one, so its files are of one step. The folder above is synced after the
- * rename and before an older checkpoint goes. */
+/* A folder is renamed as one, so its files are of one step. The folder above is synced after the
+ * rename and before an older checkpoint goes. Nothing of a checkpoint is used before every byte has
+ * been held against its hash. */
 #include "train/checkpoint.h"
 
 #include <assert.h>
@@ -20,10 +19,14 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
-#include "train/checkpoint_private.h"
 
-const char *const cs_train_files[] = {"model.safetensors", "config.json", "tokenizer.json",
-                                      "optimizer.safetensors", NULL};
+#define INDEX "trainer.json"
+#define FORMAT "cospec-training"
+enum { VERSION = 1 };
+
+/* The files that the index has the hashes of; NULL-terminated. */
+static const char *const files_of[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                       "optimizer.safetensors", NULL};
 
 static const char prefix[] = "checkpoint-";
 static const char partial[] = ".partial"; /* being written */
@@ -58,40 +61,27 @@ typedef struct {
     int64_t *step;
 } steps;
 
-static int descending(const void *pa, const void *pb)
-{
-    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
 /* Steps of the folders checkpoint-STEP<suffix>, the last first. */
 static cs_status list(const char *dir, const char *suffix, steps *out)
 {
-    steps found = {0};
-    cs_status status = CS_OK;
-    DIR *d = opendir(dir);
-    if (!d && errno != ENOENT) {
+    struct dirent **entry = NULL;
+    int entries = scandir(dir, &entry, NULL, versionsort); /* by numbers in the names */
+    if (entries < 0 && errno != ENOENT) {
         return cs_fail(CS_ERR_IO, "%s: cannot read: %s", dir, strerror(errno));
     }
-    for (struct dirent *entry; d && status == CS_OK && (entry = readdir(d));) {
-        int64_t step = step_of(entry->d_name, suffix);
-        if (step < 0) {
-            continue;
+    out->step = cs_alloc(entries > 0 ? entries : 1, sizeof *out->step);
+    cs_status status = out->step ? CS_OK : CS_ERR_MEMORY;
+    for (int i = entries - 1; i >= 0; --i) {
+        int64_t step = step_of(entry[i]->d_name, suffix);
+        if (step >= 0 && entry[i]->d_type == DT_LNK) {
+            status = cs_fail(CS_ERR_USAGE, "%s/%s is a symbolic link, which is not followed", dir,
+                             entry[i]->d_name);
+        } else if (step >= 0 && out->step) {
+            out->step[out->count++] = step;
         }
-        int64_t *grown = cs_realloc(found.step, found.count + 1, sizeof *grown);
-        status = grown ? CS_OK : CS_ERR_MEMORY;
-        if (grown) {
-            found.step = grown;
-            found.step[found.count++] = step;
-        }
+        free(entry[i]);
     }
-    if (d) {
-        (void)closedir(d);
-    }
-    if (found.count > 1) {
-        qsort(found.step, (size_t)found.count, sizeof *found.step, descending);
-    }
-    *out = found;
+    free(entry);
     return status;
 }
 
@@ -101,7 +91,7 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
     cs_status status = list(dir, "", &found);
     for (int64_t i = 0; i < found.count && status == CS_OK; ++i) {
         char *folder = cs_train_folder(dir, found.step[i]);
-        char *index = folder ? cs_path_join(folder, CS_TRAIN_INDEX) : NULL;
+        char *index = folder ? cs_path_join(folder, INDEX) : NULL;
         if (!index) {
             status = CS_ERR_MEMORY;
         } else if (!cs_path_exists(index)) {
@@ -123,8 +113,8 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
 static cs_status remove_own(const char *folder)
 {
     cs_status status = CS_OK;
-    for (int i = -1; status == CS_OK && (i < 0 || cs_train_files[i]); ++i) {
-        char *path = cs_path_join(folder, i < 0 ? CS_TRAIN_INDEX : cs_train_files[i]);
+    for (int i = -1; status == CS_OK && (i < 0 || files_of[i]); ++i) {
+        char *path = cs_path_join(folder, i < 0 ? INDEX : files_of[i]);
         if (!path) {
             status = CS_ERR_MEMORY;
         } else if (unlink(path) != 0 && errno != ENOENT) {
@@ -168,6 +158,17 @@ static void remove_unfinished(const char *folder)
     }
 }
 
+/* A folder of that name without an index is not ours, unless it is empty. */
+static cs_status check_own(const char *folder)
+{
+    char *index = cs_path_join(folder, INDEX);
+    cs_status status = index ? CS_OK : CS_ERR_MEMORY;
+    if (index && !cs_path_exists(index) && rmdir(folder) != 0 && errno != ENOENT)
+        status = cs_fail(CS_ERR_USAGE, "%s is no checkpoint, and not empty; remove it", folder);
+    cs_free(index);
+    return status;
+}
+
 static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
 {
     char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)step, suffix);
@@ -175,7 +176,9 @@ static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
     if (folder && suffix == partial) {
         remove_unfinished(folder);
     } else if (folder) {
-        status = suffix == leaving ? remove_own(folder) : remove_finished(folder);
+        status = suffix == leaving ? CS_OK : check_own(folder);
+        if (status == CS_OK)
+            status = suffix == leaving ? remove_own(folder) : remove_finished(folder);
     }
     cs_free(folder);
     return status;
@@ -199,19 +202,9 @@ cs_status cs_train_prune(const char *dir, int64_t keep)
 
 /* --- writing -----------------------------------------------------------------------------------*/
 
-int64_t cs_train_most_items(const cs_params *params)
-{
-    int64_t most = 1;
-    for (int64_t i = 0; i < params->count; ++i) {
-        int64_t n = params->param[i].rows * params->param[i].cols;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 cs_status cs_train_finite(const cs_params *params, int64_t step)
 {
-    float *buffer = cs_alloc(cs_train_most_items(params), sizeof *buffer);
+    float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         const cs_param *p = &params->param[i];
@@ -238,9 +231,8 @@ static cs_status put_moments(const cs_params *params, float *buffer, cs_safetens
     for (int64_t i = 0; i < 2 * params->count && status == CS_OK; ++i) {
         int64_t number = i / 2, items = params->param[number].rows * params->param[number].cols;
         status = cs_params_get(params, number, i % 2 == 0 ? CS_PARAM_M : CS_PARAM_V, buffer);
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cs_safetensors_writer_put(writer, buffer, items * (int64_t)sizeof *buffer);
-        }
     }
     return status;
 }
@@ -256,18 +248,12 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
         const cs_param *p = &params->param[i / 2];
         name[i] = cs_format("%s.%s", i % 2 == 0 ? "m" : "v", p->name);
         entry[i] = (cs_safetensors_entry){
-            .name = name[i], .dtype = CS_ST_F32, .ndim = 2, .shape = {p->rows, p->cols}};
+            .name = name[i], .dtype = CS_F32, .ndim = 2, .shape = {p->rows, p->cols}};
         status = name[i] ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_open(path, count, entry, 0, NULL, &writer);
-    }
-    if (status == CS_OK) {
-        status = put_moments(params, buffer, writer);
-    }
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_commit(&writer);
-    }
+    if (status == CS_OK) status = cs_safetensors_writer_open(path, count, entry, 0, NULL, &writer);
+    if (status == CS_OK) status = put_moments(params, buffer, writer);
+    if (status == CS_OK) status = cs_safetensors_writer_commit(&writer);
     cs_safetensors_writer_abort(&writer);
     for (int64_t i = 0; name && i < count; ++i) {
         cs_free(name[i]);
@@ -281,17 +267,16 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
 static cs_status hash_files(const char *folder, json_t *files)
 {
     cs_status status = CS_OK;
-    for (int i = 0; cs_train_files[i] && status == CS_OK; ++i) {
+    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
         struct stat st = {0};
         char hex[65] = "";
-        char *path = cs_path_join(folder, cs_train_files[i]);
+        char *path = cs_path_join(folder, files_of[i]);
         status = path ? cs_sha256_file(path, hex) : CS_ERR_MEMORY;
-        if (status == CS_OK && stat(path, &st) != 0) {
+        if (status == CS_OK && stat(path, &st) != 0)
             status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-        }
         if (status == CS_OK) {
             status = cs_json_set(
-                files, cs_train_files[i],
+                files, files_of[i],
                 json_pack("{s:I, s:s}", "bytes", (json_int_t)st.st_size, "sha256", hex));
         }
         cs_free(path);
@@ -299,44 +284,38 @@ static cs_status hash_files(const char *folder, json_t *files)
     return status;
 }
 
-cs_status cs_train_digest(json_t *index, char hex[65])
+/* SHA-256 of the index without its own key "sha256", keys sorted, without blanks. */
+static cs_status digest(json_t *index, char hex[65])
 {
     char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    if (!text) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    cs_status status = cs_json_check(); /* Jansson may give a part of the text */
+    if (status == CS_OK && !text) status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    if (status == CS_OK) {
+        cs_sha256(text, strlen(text), hex);
     }
-    cs_sha256(text, strlen(text), hex);
     free(text);
-    return CS_OK;
+    return status;
 }
 
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
     char hex[65];
     json_t *files = json_object();
-    char *path = cs_path_join(folder, CS_TRAIN_INDEX);
+    char *path = cs_path_join(folder, INDEX);
     cs_status status = files && path ? hash_files(folder, files) : CS_ERR_MEMORY;
     json_t *copy = status == CS_OK ? json_deep_copy(run) : NULL;
     json_t *index =
-        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "format",
-                         CS_TRAIN_FORMAT, "version", CS_TRAIN_VERSION, "step",
-                         (json_int_t)state->step, "tokens", (json_int_t)state->tokens, "skipped",
-                         (json_int_t)state->skipped, "bad", (json_int_t)state->bad, "loss",
-                         cs_json_number(state->loss), "eval_loss", cs_json_number(state->eval_loss),
-                         "run", copy, "files", files)
+        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "format", FORMAT,
+                         "version", VERSION, "step", (json_int_t)state->step, "tokens",
+                         (json_int_t)state->tokens, "skipped", (json_int_t)state->skipped, "bad",
+                         (json_int_t)state->bad, "loss", cs_json_number(state->loss), "eval_loss",
+                         cs_json_number(state->eval_loss), "run", copy, "files", files)
              : NULL;
-    if (status == CS_OK && !index) {
+    if (status == CS_OK && !index)
         status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    }
-    if (status == CS_OK) {
-        status = cs_train_digest(index, hex);
-    }
-    if (status == CS_OK) {
-        status = cs_json_set(index, "sha256", json_string(hex));
-    }
-    if (status == CS_OK) {
-        status = cs_json_write(path, index);
-    }
+    if (status == CS_OK) status = digest(index, hex);
+    if (status == CS_OK) status = cs_json_set(index, "sha256", json_string(hex));
+    if (status == CS_OK) status = cs_json_write(path, index);
     json_decref(index);
     json_decref(files);
     cs_free(path);
@@ -346,7 +325,7 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
 static cs_status write_all(const char *folder, const cs_model *model, const cs_tokenizer *tokenizer,
                            const json_t *run, const cs_train_state *state)
 {
-    float *buffer = cs_alloc(cs_train_most_items(&model->params), sizeof *buffer);
+    float *buffer = cs_alloc(cs_params_most_items(&model->params), sizeof *buffer);
     char *words = cs_path_join(folder, "tokenizer.json");
     char *moments = cs_path_join(folder, "optimizer.safetensors");
     cs_status status = buffer && words && moments ? CS_OK : CS_ERR_MEMORY;
@@ -379,29 +358,242 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
 {
     char *folder = cs_train_folder(dir, state->step), *made = NULL;
     cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !(made = cs_format("%s%s", folder, partial))) {
-        status = CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && !(made = cs_format("%s%s", folder, partial))) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
         remove_unfinished(made);
         status = write_all(made, model, tokenizer, run, state);
     }
-    if (status == CS_OK) {
-        status = sync_folder(made);
-    }
+    if (status == CS_OK) status = sync_folder(made);
     if (status == CS_OK) {
         status = remove_finished(folder); /* one of the same step, from before a --force */
     }
-    if (status == CS_OK && rename(made, folder) != 0) {
+    if (status == CS_OK && rename(made, folder) != 0)
         status = cs_fail(CS_ERR_IO, "%s: cannot rename into place: %s", folder, strerror(errno));
-    }
-    if (status == CS_OK) {
-        status = sync_folder(dir);
-    }
+    if (status == CS_OK) status = sync_folder(dir);
     if (status != CS_OK && made) {
         remove_unfinished(made);
     }
     cs_free(folder);
     cs_free(made);
+    return status;
+}
+
+/* --- reading the index ---------------------------------------------------------------------------------*/
+
+static cs_status check_digest(const char *path, json_t *index)
+{
+    char hex[65];
+    json_t *own = json_object_get(index, "sha256");
+    const char *recorded = json_string_value(own);
+    const char *format = json_string_value(json_object_get(index, "format"));
+    if (!recorded || !format || strcmp(format, FORMAT) != 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: not of a training checkpoint", path);
+    }
+    if (json_integer_value(json_object_get(index, "version")) != VERSION) {
+        return cs_fail(CS_ERR_INPUT, "%s: version %lld, this program reads %d", path,
+                       (long long)json_integer_value(json_object_get(index, "version")), VERSION);
+    }
+    json_incref(own);
+    (void)json_object_del(index, "sha256");
+    cs_status status = digest(index, hex);
+    if (status == CS_OK && strcmp(hex, recorded) != 0)
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, recorded is %s", path, hex, recorded);
+    json_decref(own);
+    return status;
+}
+
+static cs_status check_files(const char *folder, const json_t *files)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
+        char hex[65];
+        char *path = cs_path_join(folder, files_of[i]);
+        const char *recorded =
+            json_string_value(json_object_get(json_object_get(files, files_of[i]), "sha256"));
+        if (!path) {
+            status = CS_ERR_MEMORY;
+        } else if (!cs_path_exists(path)) {
+            status = cs_fail(CS_ERR_INPUT, "%s is missing", path);
+        } else {
+            status = cs_sha256_file(path, hex);
+        }
+        if (status == CS_OK && (!recorded || strcmp(hex, recorded) != 0))
+            status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, recorded is %s", path, hex,
+                             recorded ? recorded : "none");
+        cs_free(path);
+    }
+    return status;
+}
+
+/* A damaged checkpoint: says what can be done, and what that loses. */
+static cs_status advise(cs_status damage, const char *dir, int64_t step)
+{
+    int64_t last = -1, before = -1;
+    if (damage != CS_ERR_INPUT) {
+        return damage;
+    }
+    char reason[768];
+    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
+    cs_reason_clear();
+    cs_status status = cs_train_last(dir, &last, &before);
+    if (status != CS_OK) {
+        cs_reason_clear();
+    }
+    if (before >= 0 && last == step) {
+        return cs_fail(damage,
+                       "%s. Remove %s/checkpoint-%lld to resume from checkpoint-%lld (%lld steps "
+                       "are trained again)",
+                       reason, dir, (long long)step, (long long)before, (long long)(step - before));
+    }
+    return cs_fail(damage, "%s. There is no checkpoint before it", reason);
+}
+
+/* A number, NaN for null. */
+static double real_of(const json_t *index, const char *key)
+{
+    const json_t *value = json_object_get(index, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, json_t **run)
+{
+    json_t *index = NULL;
+    char *folder = cs_train_folder(dir, step);
+    char *path = folder ? cs_path_join(folder, INDEX) : NULL;
+    cs_status status = path ? cs_json_read(path, &index) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = check_digest(path, index);
+    if (status == CS_OK) status = check_files(folder, json_object_get(index, "files"));
+    if (status == CS_OK) {
+        *state = (cs_train_state){
+            .step = json_integer_value(json_object_get(index, "step")),
+            .tokens = json_integer_value(json_object_get(index, "tokens")),
+            .skipped = json_integer_value(json_object_get(index, "skipped")),
+            .bad = json_integer_value(json_object_get(index, "bad")),
+            .loss = real_of(index, "loss"),
+            .eval_loss = real_of(index, "eval_loss"),
+        };
+        *run = json_incref(json_object_get(index, "run"));
+    }
+    json_decref(index);
+    cs_free(folder);
+    cs_free(path);
+    return advise(status, dir, step);
+}
+
+/* --- its model ---------------------------------------------------------------------------------*/
+
+cs_status cs_train_match(const char *where, const char *what, const json_t *was, const json_t *now)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)now, key, value)
+    {
+        const json_t *before = json_object_get(was, key);
+        if (json_equal(before, value)) {
+            continue;
+        }
+        char *a = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        char *b = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        cs_status status = cs_fail(CS_ERR_USAGE, "%s is of a %s%s %s, not %s", where, what, key,
+                                   a ? a : "unset", b ? b : "?");
+        free(a);
+        free(b);
+        return status;
+    }
+    return CS_OK;
+}
+
+static cs_status match_config(const char *folder, const cs_model_config *saved,
+                              const cs_model_config *present)
+{
+    json_t *was = cs_model_config_json(saved), *now = cs_model_config_json(present);
+    cs_status status = was && now ? cs_train_match(folder, "model with ", was, now) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_train_match(folder, "model with ", now, was);
+    json_decref(was);
+    json_decref(now);
+    return status;
+}
+
+cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a, const cs_tokenizer *b)
+{
+    int64_t n = cs_tokenizer_vocab(a), m = cs_tokenizer_vocab(b);
+    for (int32_t id = 0; id < n && id < m; ++id) {
+        const char *x = cs_tokenizer_token(a, id), *y = cs_tokenizer_token(b, id);
+        if (strcmp(x, y) != 0) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: the tokenizer does not match: token %d is '%s' there and '%s' here",
+                           where, id, x, y);
+        }
+    }
+    if (n != m) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: the tokenizer does not match: %lld tokens there and %lld here", where,
+                       (long long)n, (long long)m);
+    }
+    return CS_OK;
+}
+
+static cs_status match_tokenizer(const char *folder, const cs_tokenizer *tokenizer)
+{
+    cs_tokenizer *saved = NULL;
+    char *path = cs_path_join(folder, "tokenizer.json");
+    cs_status status = path ? cs_tokenizer_read(path, &saved) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_tokenizer_match(path, saved, tokenizer);
+    cs_tokenizer_free(&saved);
+    cs_free(path);
+    return status;
+}
+
+static cs_status read_moment(const cs_safetensors *file, const char *path, cs_params *params,
+                             int64_t number, cs_param_block what, float *buffer)
+{
+    const cs_param *p = &params->param[number];
+    char *name = cs_format("%s.%s", what == CS_PARAM_M ? "m" : "v", p->name);
+    if (!name) return CS_ERR_MEMORY;
+    const cs_safetensors_entry *entry = cs_safetensors_find(file, name);
+    cs_status status = CS_OK;
+    if (!entry || entry->items != p->rows * p->cols) {
+        status = cs_fail(CS_ERR_INPUT, "%s: %s is missing or not of %lld x %lld items", path, name,
+                         (long long)p->rows, (long long)p->cols);
+    } else {
+        status = cs_safetensors_read_f32(file, entry, 0, entry->items, buffer);
+    }
+    if (status == CS_OK) status = cs_params_set(params, number, what, buffer);
+    cs_free(name);
+    return status;
+}
+
+/* Values of the model just read, whose parameters are those of the other as its configuration is the
+ * same, and moments. */
+static cs_status take_all(const char *folder, const cs_params *saved, cs_params *params)
+{
+    cs_safetensors *file = NULL;
+    float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
+    char *path = cs_path_join(folder, "optimizer.safetensors");
+    cs_status status = buffer && path ? cs_safetensors_open(path, &file) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        status = cs_params_get(saved, i, CS_PARAM_VALUE, buffer);
+        if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, buffer);
+        if (status == CS_OK) status = read_moment(file, path, params, i, CS_PARAM_M, buffer);
+        if (status == CS_OK) status = read_moment(file, path, params, i, CS_PARAM_V, buffer);
+    }
+    cs_safetensors_free(file);
+    cs_free(buffer);
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
+                           cs_model *model)
+{
+    cs_model saved = {0};
+    char *folder = cs_train_folder(dir, step);
+    cs_status status = folder ? match_tokenizer(folder, tokenizer) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_model_read(folder, model->params.backend, false, &saved);
+    if (status == CS_OK) status = match_config(folder, &saved.config, &model->config);
+    if (status == CS_OK) status = take_all(folder, &saved.params, &model->params);
+    cs_model_free(&saved);
+    cs_free(folder);
     return status;
 }

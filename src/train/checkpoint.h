@@ -27,6 +27,9 @@ typedef struct {
     double loss, eval_loss; /* measured last; NaN: not yet */
 } cs_train_state;
 
+/* DIR/checkpoint-STEP in fresh memory, NULL when out of memory. */
+char *cs_train_folder(const char *dir, int64_t step);
+
 /* Writes DIR/checkpoint-STEP; `run` is what must be the same when it is resumed. CS_ERR_CONVERGE,
  * and nothing is written, when a parameter is not finite: it names it. */
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
@@ -53,6 +56,10 @@ cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *to
 
 /* Removes all checkpoints but the last `keep`, and what unfinished ones left. */
 cs_status cs_train_prune(const char *dir, int64_t keep) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE names the first setting of `now` that is not as it was: "WHERE is of a WHATkey ...". */
+cs_status cs_train_match(const char *where, const char *what, const json_t *was,
+                         const json_t *now) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT when the two give different ids, naming the first token that differs. `where` is
  * the place of the first. */

@@ -22,8 +22,7 @@ void cs_examples_free(cs_examples *examples)
 /* Whether the objective predicts anything at a length: remembered, as lengths repeat. */
 typedef struct {
     const cs_objective *objective;
-    int64_t longest;
-    uint8_t *known; /* longest + 1; 0: not asked yet, 1: no, 2: yes */
+    uint8_t *known; /* a length each; 0: not asked yet, 1: no, 2: yes */
 } lengths;
 
 static bool fits(lengths *l, int64_t s)
@@ -63,15 +62,15 @@ static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options
 {
     cs_sequences all = {0};
     cs_status status = cs_sequences_of(corpus, options->length, 0, 1, &all, NULL);
-    if (status == CS_OK) {
-        status = allocate(e, all.count);
-    }
+    if (status == CS_OK) status = allocate(e, all.count);
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         if ((corpus->held_out[all.document[i]] != 0) == options->held_out) {
             add(e, l, all.start[i], all.length[i]);
         }
     }
     e->token = corpus->token;
+    e->real = corpus->real;
+    e->real_width = corpus->real_width;
     cs_sequences_free(&all);
     return status;
 }
@@ -83,11 +82,12 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
     if (options->end_token < 0) {
         return cs_fail(CS_ERR_USAGE, "packing needs a tokenizer with an end token");
     }
+    if (corpus->real) {
+        return cs_fail(CS_ERR_USAGE, "real rows cannot be packed: an end token lies between texts");
+    }
     int64_t tokens = 0;
     e->joined = cs_alloc(corpus->tokens + corpus->documents, sizeof *e->joined);
-    if (!e->joined) {
-        return CS_ERR_MEMORY;
-    }
+    if (!e->joined) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents; ++d) {
         if ((corpus->held_out[d] != 0) != options->held_out) {
             continue;
@@ -113,22 +113,15 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
         return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens", (long long)options->length);
     }
     cs_examples e = {.seed = options->seed, .group = options->group, .epoch = -1};
-    lengths l = {.objective = options->objective,
-                 .longest = options->length,
-                 .known = cs_calloc(options->length + 1, 1)};
+    lengths l = {.objective = options->objective, .known = cs_calloc(options->length + 1, 1)};
     cs_status status = l.known ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = options->pack ? join(corpus, options, &l, &e) : cut(corpus, options, &l, &e);
-    }
-    if (status == CS_OK && e.count > INT32_MAX) {
+    if (status == CS_OK && e.count > INT32_MAX)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences are more than 2^31 - 1", (long long)e.count);
-    }
-    if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) {
+    if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) status = CS_ERR_MEMORY;
+    if (status == CS_OK && e.group > 0 && !(e.place = cs_alloc(e.count, sizeof *e.place)))
         status = CS_ERR_MEMORY;
-    }
-    if (status == CS_OK && e.group > 0 && !(e.place = cs_alloc(e.count, sizeof *e.place))) {
-        status = CS_ERR_MEMORY;
-    }
     cs_free(l.known);
     if (status != CS_OK) {
         cs_examples_free(&e);
@@ -138,31 +131,30 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     return CS_OK;
 }
 
-typedef struct {
-    int32_t length, place, example;
-} sorted;
-
 static int by_length(const void *pa, const void *pb)
 {
-    const sorted *a = pa, *b = pb;
+    const cs_by_length *a = pa, *b = pb;
     return a->length != b->length ? (a->length < b->length ? -1 : 1)
                                   : (a->place > b->place) - (a->place < b->place);
 }
 
+void cs_sort_by_length(int64_t count, cs_by_length *item)
+{
+    qsort(item, (size_t)count, sizeof *item, by_length);
+}
+
 /* Sorts places first .. first + count - 1 by length and shuffles the whole groups among them. The
- * order of equal lengths is that of the permutation, whatever the sort does. */
+ * order of equal lengths is that of the permutation. */
 static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rng *rng)
 {
     int64_t groups = count / e->group;
-    sorted *item = cs_alloc(count, sizeof *item);
-    if (!item) {
-        return CS_ERR_MEMORY;
-    }
+    cs_by_length *item = cs_alloc(count, sizeof *item);
+    if (!item) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < count; ++i) {
         int32_t example = e->order[first + i];
-        item[i] = (sorted){e->length[example], (int32_t)i, example};
+        item[i] = (cs_by_length){e->length[example], i, example};
     }
-    qsort(item, (size_t)count, sizeof *item, by_length);
+    cs_sort_by_length(count, item);
     for (int64_t g = 0; g < groups; ++g) {
         e->place[g] = (int32_t)g;
     }
@@ -170,7 +162,7 @@ static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rn
     for (int64_t i = 0; i < count; ++i) {
         int64_t group = i / e->group;
         int64_t from = group < groups ? e->place[group] * e->group + i % e->group : i;
-        e->order[first + i] = item[from].example;
+        e->order[first + i] = (int32_t)item[from].number;
     }
     cs_free(item);
     return CS_OK;
@@ -199,9 +191,7 @@ cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out)
         cs_rng rng = cs_rng_at(examples->seed, CS_STREAM_ORDER, (uint64_t)epoch);
         cs_rng_shuffle(&rng, examples->count, examples->order);
         cs_status status = examples->group > 0 ? sort_windows(examples, epoch, &rng) : CS_OK;
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         examples->epoch = epoch;
     }
     *out = examples->order[n % examples->count];
@@ -214,9 +204,7 @@ static cs_status target_share(const cs_objective *objective, int64_t s, double *
 {
     cs_pairs pairs = {0};
     cs_status status = cs_pairs_of(objective, s, &pairs);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     double total = objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted;
     for (int64_t k = 0; k < s; ++k) {
         share[k] = pairs.form == CS_PAIRS_INVARIANT ? total / (double)s : 0.0;
@@ -234,9 +222,7 @@ cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *obje
     cs_status status = CS_OK;
     double total = 0.0;
     double **share = cs_calloc(examples->longest + 1, sizeof *share);
-    if (!share) {
-        return CS_ERR_MEMORY;
-    }
+    if (!share) return CS_ERR_MEMORY;
     for (int64_t v = 0; v < vocab; ++v) {
         mass[v] = 0.0;
     }

@@ -27,6 +27,8 @@ typedef struct {
 
 typedef struct {
     const int32_t *token; /* the corpus's, or `joined` */
+    const float *real;    /* the corpus's; NULL: it is of ids */
+    int64_t real_width;
     int32_t *joined;
     int64_t count;   /* sequences */
     int64_t *start;  /* count: first token */
@@ -39,6 +41,12 @@ typedef struct {
     int32_t *order; /* count */
     int32_t *place; /* count, scratch of grouping; NULL: group is 0 */
 } cs_examples;
+
+/* Rising lengths, equal ones by rising places: one order, whatever the sort does. */
+typedef struct {
+    int64_t length, place, number;
+} cs_by_length;
+void cs_sort_by_length(int64_t count, cs_by_length *item);
 
 /* No sequence left is no error: count is 0. Borrows the tokens of the corpus. Memory: 20 bytes a
  * sequence (24 with groups), packed: 4 bytes a token more. CS_ERR_USAGE for a length below 1;

@@ -5,17 +5,15 @@
  * the rounding of matrix products of other shapes, and batches on the texts alone. */
 #include "train/finetune.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "train/batch.h"
+#include "model/pass.h"
 #include "train/checkpoint.h"
-#include "train/log.h"
-#include "train/trainer_private.h"
+#include "train/examples.h"
+#include "train/log_private.h"
 
 cs_finetune_options cs_finetune_defaults(void)
 {
@@ -35,6 +33,9 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
     if (config->arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
     }
+    if (config->real_width > 0) {
+        return cs_fail(CS_ERR_USAGE, "a model of real rows reads no texts");
+    }
     if (texts->classes == 1) {
         return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
     }
@@ -48,16 +49,15 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
 typedef struct {
     cs_model *model;
     const cs_texts *texts;
-    bool causal;
-    cs_train_net net;
-    cs_batch batch; /* room for the largest */
+    const cs_content_masks *masks;
+    int32_t *rank; /* texts->longest */
+    cs_pass pass;
 } machine;
 
 static void machine_free(machine *m)
 {
-    cs_run_free(&m->net.run);
-    cs_network_free(&m->net.network);
-    cs_batch_free(&m->batch);
+    cs_pass_close(&m->pass);
+    cs_free(m->rank);
 }
 
 static cs_status check_texts(const cs_model *model, const cs_texts *texts, const int64_t *index,
@@ -86,113 +86,74 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
     return CS_OK;
 }
 
-static cs_status make_batch(const cs_network_options *o, cs_batch *b)
-{
-    int64_t rows = o->batch * o->length;
-    b->form = CS_FORM_SINGLE;
-    b->token = cs_alloc(rows, sizeof *b->token);
-    b->position = cs_alloc(rows, sizeof *b->position);
-    b->vis = cs_alloc(rows, sizeof *b->vis);
-    b->lim = cs_alloc(rows, sizeof *b->lim);
-    b->type = cs_alloc(rows, sizeof *b->type);
-    b->predict = cs_alloc(o->batch, sizeof *b->predict);
-    b->target = cs_alloc(o->batch, sizeof *b->target);
-    b->readout_lim = cs_alloc(o->batch, sizeof *b->readout_lim);
-    b->weight = cs_alloc(o->batch, sizeof *b->weight);
-    b->goal = cs_alloc(o->batch, sizeof *b->goal);
-    return b->token && b->position && b->vis && b->lim && b->type && b->predict && b->target &&
-                   b->readout_lim && b->weight && b->goal
-               ? CS_OK
-               : CS_ERR_MEMORY;
-}
-
 static cs_status machine_make(cs_model *model, const cs_texts *texts, const int64_t *index,
                               int64_t count, const cs_finetune_options *o, bool training,
                               machine *m)
 {
-    *m = (machine){.model = model, .texts = texts, .causal = o->causal};
-    m->net.sizes = (cs_network_options){.form = CS_FORM_SINGLE,
-                                        .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
-                                                                   : CS_LOSS_SQUARED_ERROR,
-                                        .training = training,
-                                        .classify = true,
-                                        .batch = o->batch < count ? o->batch : count,
-                                        .length = texts->longest};
-    m->net.sizes.predictions = m->net.sizes.batch;
+    *m = (machine){.model = model, .texts = texts, .masks = &o->masks};
+    cs_network_options sizes = {.form = CS_FORM_SINGLE,
+                                .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
+                                                           : CS_LOSS_SQUARED_ERROR,
+                                .training = training,
+                                .classify = true,
+                                .batch = o->batch < count ? o->batch : count,
+                                .length = texts->longest};
+    sizes.predictions = sizes.batch;
     cs_status status = check_texts(model, texts, index, count);
-    if (status == CS_OK &&
-        (status = cs_network_build(model, &m->net.sizes, &m->net.network)) == CS_OK &&
-        (status = cs_run_init(&m->net.network.graph, &model->params, &m->net.run)) == CS_OK) {
-        status = make_batch(&m->net.sizes, &m->batch);
+    if (status == CS_OK) status = cs_pass_open(model, &sizes, &m->pass);
+    m->rank = status == CS_OK ? cs_alloc(texts->longest, sizeof *m->rank) : NULL;
+    return status == CS_OK && !m->rank ? CS_ERR_MEMORY : status;
+}
+
+/* Text t is sequence b of the batch. */
+static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
+{
+    cs_batch *x = &m->pass.batch;
+    const cs_texts *s = m->texts;
+    const cs_model_config *c = &m->model->config;
+    int64_t n = s->start[t + 1] - s->start[t], first = b * x->length;
+    cs_status status = cs_content_ranks(m->masks, (uint64_t)t, draw, n, m->rank);
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        cs_batch_content(x, c, b, i, s->token[s->start[t] + i], i, m->rank[i]);
+        x->type[first + i] = s->type[s->start[t] + i];
     }
+    bool last = c->readout == CS_READ_LAST;
+    cs_batch_predict(x, first + (last ? n - 1 : 0), s->classes > 0 ? (int32_t)s->value[t] : -1, 1,
+                     t, 0);
+    x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
+    x->goal[b] = s->classes == 0 ? s->value[t] : 0;
     return status;
 }
 
-/* Text t at row b of the batch; t < 0: padding. */
-static void fill_text(machine *m, int64_t b, int64_t t)
+/* Runs texts of an order forward under one draw of their masks; weights are `scale`. */
+static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t draw, double scale,
+                         cs_run_key key, int64_t *tokens)
 {
-    cs_batch *x = &m->batch;
-    const cs_texts *s = m->texts;
-    const cs_model_config *c = &m->model->config;
-    int64_t n = t < 0 ? 0 : s->start[t + 1] - s->start[t], first = b * x->length;
-    bool placed = c->positions > 0 || c->relative_buckets > 0;
-    assert(x->token && x->predict);
-    for (int64_t i = 0; i < x->length; ++i) {
-        bool there = i < n;
-        x->token[first + i] = there ? s->token[s->start[t] + i] : -1;
-        x->type[first + i] = there ? s->type[s->start[t] + i] : -1;
-        x->position[first + i] = there && placed ? (int32_t)(i + c->position_offset) : -1;
-        x->vis[first + i] = !there ? INT32_MAX : m->causal ? (int32_t)i : 0;
-        x->lim[first + i] = !there ? -1 : m->causal ? (int32_t)i : 0;
-    }
-    bool last = c->readout == CS_READ_LAST;
-    x->predict[b] = n > 0 ? (int32_t)(first + (last ? n - 1 : 0)) : -1;
-    x->readout_lim[b] = n > 0 ? (int32_t)(m->causal ? n - 1 : 0) : -1;
-    x->target[b] = n > 0 && s->classes > 0 ? (int32_t)s->value[t] : -1;
-    x->goal[b] = n > 0 && s->classes == 0 ? s->value[t] : 0;
-    x->weight[b] = n > 0 ? 1 : 0;
-}
-
-/* Loads texts of an order; weights are `scale`. */
-static cs_status load(machine *m, const int64_t *text, int64_t count, double scale, cs_run_key key,
-                      int64_t *tokens)
-{
-    cs_batch *x = &m->batch;
-    bool fixed = m->model->params.backend->asynchronous; /* one shape */
-    x->batch = x->predictions = fixed ? m->net.sizes.batch : count;
-    x->length = fixed ? m->net.sizes.length : 1;
+    int64_t longest = 1;
     for (int64_t b = 0; b < count; ++b) {
         int64_t n = m->texts->start[text[b] + 1] - m->texts->start[text[b]];
-        x->length = n > x->length ? n : x->length;
+        longest = n > longest ? n : longest;
         *tokens += n;
     }
-    for (int64_t b = 0; b < x->batch; ++b) {
-        fill_text(m, b, b < count ? text[b] : -1);
+    cs_status status = cs_pass_begin(&m->pass, count, longest, count);
+    for (int64_t b = 0; b < count && status == CS_OK; ++b) {
+        status = fill_text(m, b, text[b], draw);
     }
-    return cs_batch_load(x, &m->net.network, scale, NULL, key, m->net.run);
+    return status == CS_OK ? cs_pass_forward(&m->pass, scale, key) : status;
 }
 
 /* --- training ----------------------------------------------------------------------------------*/
 
 static cs_status check_options(const cs_finetune_options *o, int64_t steps)
 {
-    const struct {
-        const char *name;
-        double x, low, high;
-    } range[] = {
+    const cs_option_range range[] = {
         {"epochs", (double)o->epochs, 1, 1e6},     {"batch", (double)o->batch, 1, 1 << 16},
         {"steps", (double)steps, 1, UINT32_MAX},   {"lr", o->learning_rate, 0, 1e300},
         {"final-share", o->final_share, 0, 1},     {"warmup", o->warmup, 0, 1},
         {"beta1", o->adamw.beta1, 0, 1 - 1e-9},    {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
         {"adam-eps", o->adamw.adam_eps, 1e-30, 1}, {"weight-decay", o->adamw.weight_decay, 0, 1e3},
         {"clip", o->adamw.clip, 0, 1e300},         {"bad-limit", (double)o->bad_limit, 1, 1e12}};
-    for (size_t i = 0; i < sizeof range / sizeof *range; ++i) {
-        if (!(range[i].x >= range[i].low && range[i].x <= range[i].high)) {
-            return cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", range[i].name,
-                           range[i].x, range[i].low, range[i].high);
-        }
-    }
-    return CS_OK;
+    return cs_option_ranges(sizeof range / sizeof *range, range);
 }
 
 typedef struct {
@@ -206,14 +167,11 @@ typedef struct {
     cs_log log;
     cs_finetune_result result;
     double norm, sum; /* of the epoch: losses of its texts */
-    double since;
-    int64_t logged_tokens;
 } session;
 
 static cs_status log_step(session *s, double loss, double rate)
 {
     int64_t step = s->result.steps;
-    double now = cs_seconds();
     bool due = step == s->steps || (s->o->log_every > 0 && step % s->o->log_every == 0);
     cs_progress_report(s->o->progress, s->o->stage ? s->o->stage : "steps", step, s->steps);
     if (!s->o->dir || !due) {
@@ -226,10 +184,7 @@ static cs_status log_step(session *s, double loss, double rate)
                       .loss = loss,
                       .learning_rate = rate,
                       .grad_norm = s->norm,
-                      .speed = (double)(s->result.tokens - s->logged_tokens) / (now - s->since),
                       .eval_loss = (double)NAN};
-    s->logged_tokens = s->result.tokens;
-    s->since = cs_seconds();
     return cs_log_add(&s->log, &row);
 }
 
@@ -240,13 +195,12 @@ static cs_status one_step(session *s, int64_t count)
     double rate = cs_schedule_rate(s->o->schedule, s->o->learning_rate, s->o->final_share,
                                    s->warmup, s->steps, step);
     double loss = 0;
-    cs_run *run = s->m.net.run;
+    cs_run *run = s->m.pass.run;
     cs_status status = cs_params_zero_grad(&s->m.model->params);
     if (status == CS_OK &&
-        (status = load(&s->m, s->batch, count, 1.0 / (double)count, key, &s->result.tokens)) ==
-            CS_OK &&
-        (status = cs_run_forward(run)) == CS_OK &&
-        (status = cs_run_sum(run, s->m.net.network.loss, &loss)) == CS_OK &&
+        (status = forward(&s->m, s->batch, count, step, 1.0 / (double)count, key,
+                          &s->result.tokens)) == CS_OK &&
+        (status = cs_run_sum(run, s->m.pass.network.loss, &loss)) == CS_OK &&
         (status = cs_run_backward(run)) == CS_OK &&
         (status = cs_updates_add(&s->updates, &s->o->adamw, rate, step)) == CS_OK &&
         (status = cs_updates_read(&s->updates, s->o->bad_limit, &s->norm, &s->bad,
@@ -289,22 +243,15 @@ static cs_status prepare(session *s, cs_model *model, const cs_texts *texts)
     cs_status status = s->count > INT32_MAX
                            ? cs_fail(CS_ERR_INPUT, "%lld texts", (long long)s->count)
                            : check_options(o, s->count > 0 ? s->steps : 1);
-    if (status == CS_OK) {
-        status = cs_train_finite(&model->params, 0);
-    }
-    if (status == CS_OK) {
-        status = machine_make(model, texts, s->index, s->count, o, true, &s->m);
-    }
+    if (status == CS_OK) status = cs_train_finite(&model->params, 0);
+    if (status == CS_OK) status = machine_make(model, texts, s->index, s->count, o, true, &s->m);
     if (status == CS_OK) {
         s->order = cs_alloc(s->count, sizeof *s->order);
         s->batch = cs_alloc(o->batch, sizeof *s->batch);
         status =
             s->order && s->batch ? cs_updates_init(&model->params, &s->updates) : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && o->dir) {
-        status = cs_log_open(o->dir, 0, &s->log);
-    }
-    s->since = cs_seconds();
+    if (status == CS_OK && o->dir) status = cs_log_open(o->dir, 0, &s->log);
     return status;
 }
 
@@ -317,14 +264,11 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
     for (int64_t e = 0; e < options->epochs && status == CS_OK; ++e) {
         status = epoch(&s, e);
     }
-    if (status == CS_OK && s.bad > 0) {
+    if (status == CS_OK && s.bad > 0)
         status =
             cs_fail(CS_ERR_CONVERGE, "the gradient was not finite in the last %lld of %lld steps",
                     (long long)s.bad, (long long)s.steps);
-    }
-    if (status == CS_OK) {
-        status = cs_train_finite(&model->params, s.steps);
-    }
+    if (status == CS_OK) status = cs_train_finite(&model->params, s.steps);
     cs_interrupt_hold(false);
     cs_updates_free(&s.updates);
     cs_log_close(&s.log);
@@ -339,18 +283,7 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 
 /* --- prediction --------------------------------------------------------------------------------*/
 
-typedef struct {
-    int64_t length, text, place; /* place: in the caller's list */
-} sorted;
-
-static int by_length(const void *pa, const void *pb)
-{
-    const sorted *a = pa, *b = pb;
-    return a->length != b->length ? (a->length < b->length ? -1 : 1)
-                                  : (a->place > b->place) - (a->place < b->place);
-}
-
-static cs_status take(const machine *m, const sorted *item, int64_t count, const float *z,
+static cs_status take(const machine *m, const cs_by_length *item, int64_t count, const float *z,
                       double *predicted)
 {
     int64_t outputs = m->model->config.classes;
@@ -360,7 +293,7 @@ static cs_status take(const machine *m, const sorted *item, int64_t count, const
         for (int64_t c = 0; c < outputs; ++c) {
             if (!isfinite(row[c])) {
                 return cs_fail(CS_ERR_CONVERGE, "output %lld of text %lld is not finite",
-                               (long long)c, (long long)item[b].text + 1);
+                               (long long)c, (long long)item[b].number + 1);
             }
             best = row[c] > row[best] ? c : best;
         }
@@ -369,23 +302,30 @@ static cs_status take(const machine *m, const sorted *item, int64_t count, const
     return CS_OK;
 }
 
-static cs_status predict_batch(machine *m, const sorted *item, int64_t count, int64_t *text,
+/* Outputs and loss of a batch, means over the draws of its masks. z: room for two batches. */
+static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t count, int64_t *text,
                                float *z, double *predicted, double *loss)
 {
-    int64_t tokens = 0;
-    double sum = 0;
-    cs_run *run = m->net.run;
+    const int64_t draws = cs_content_draws(m->masks), outputs = count * m->model->config.classes;
+    float *once = z + m->pass.sizes.batch * m->model->config.classes;
+    cs_run *run = m->pass.run;
+    cs_status status = CS_OK;
     for (int64_t b = 0; b < count; ++b) {
-        text[b] = item[b].text;
+        text[b] = item[b].number;
     }
-    cs_status status = load(m, text, count, 1, (cs_run_key){0}, &tokens);
-    if (status == CS_OK && (status = cs_run_forward(run)) == CS_OK &&
-        (status = cs_run_sum(run, m->net.network.loss, &sum)) == CS_OK &&
-        (status = cs_run_get_f32(run, m->net.network.logits, z)) == CS_OK) {
-        *loss += sum;
-        status = take(m, item, count, z, predicted);
+    for (int64_t d = 0; d < draws && status == CS_OK; ++d) {
+        int64_t tokens = 0;
+        double sum = 0;
+        status = forward(m, text, count, d, 1, (cs_run_key){0}, &tokens);
+        if (status == CS_OK && (status = cs_run_sum(run, m->pass.network.loss, &sum)) == CS_OK)
+            status = cs_run_get_f32(run, m->pass.network.logits, d == 0 ? z : once);
+        for (int64_t i = 0; i < outputs && d > 0 && status == CS_OK; ++i) {
+            z[i] += (once[i] - z[i]) / (float)(d + 1);
+        }
+        *loss += sum / (double)draws;
+        if (status == CS_OK) status = cs_interrupt_check();
     }
-    return status == CS_OK ? cs_interrupt_check() : status;
+    return status == CS_OK ? take(m, item, count, z, predicted) : status;
 }
 
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
@@ -398,18 +338,16 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
     cs_status status = options->batch < 1
                            ? cs_fail(CS_ERR_USAGE, "batch %lld", (long long)options->batch)
                            : machine_make(model, texts, index, n, options, false, &m);
-    sorted *item = cs_alloc(n, sizeof *item);
+    cs_by_length *item = cs_alloc(n, sizeof *item);
     int64_t *text = cs_alloc(options->batch, sizeof *text);
-    float *z = cs_alloc(options->batch * model->config.classes, sizeof *z);
-    if (status == CS_OK && (!item || !text || !z)) {
-        status = CS_ERR_MEMORY;
-    }
+    float *z = cs_alloc(2 * options->batch * model->config.classes, sizeof *z);
+    if (status == CS_OK && (!item || !text || !z)) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         int64_t t = index ? index[i] : i;
-        item[i] = (sorted){texts->start[t + 1] - texts->start[t], t, i};
+        item[i] = (cs_by_length){texts->start[t + 1] - texts->start[t], i, t};
     }
     if (status == CS_OK) {
-        qsort(item, (size_t)n, sizeof *item, by_length);
+        cs_sort_by_length(n, item);
     }
     for (int64_t at = 0; at < n && status == CS_OK; at += options->batch) {
         int64_t rest = n - at;

@@ -4,7 +4,7 @@
  *   loss of a step = mean over its texts of -log softmax(z)[class], or of (z - value)^2
  *
  * Every epoch is a permutation fixed by (seed, epoch); the last batch of an epoch is smaller where
- * the texts do not fill it. Row i of a text sees rows 0..i (causal) or all of them. All random is a
+ * the texts do not fill it. All random is a
  * function of (seed, step, row): the same bits for any number of threads.
  */
 #ifndef CS_TRAIN_FINETUNE_H
@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "model/model.h"
+#include "plan/content_masks.h"
 #include "train/schedule.h"
 #include "train/texts.h"
 #include "train/updates.h"
@@ -26,10 +27,11 @@ typedef struct {
     double warmup;                     /* share of the steps */
     cs_adamw_recipe adamw;
     uint64_t seed;
-    bool causal;
-    int64_t bad_limit; /* skipped steps in a row after which a run ends */
-    int64_t log_every; /* steps; the last always */
-    const char *dir;   /* of log.csv; NULL: none */
+    cs_content_masks masks; /* what rows of a text see; training draws anew in every step,
+                               predictions are means over the draws */
+    int64_t bad_limit;      /* skipped steps in a row after which a run ends */
+    int64_t log_every;      /* steps; the last always */
+    const char *dir;        /* of log.csv; NULL: none */
     const cs_progress *progress;
     const char *stage; /* of the progress */
 } cs_finetune_options;
@@ -59,7 +61,7 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 
 /* predicted[i]: the class of the largest output (the first of equal ones), or the output, of text
  * index[i] (NULL: i); *loss: the mean loss against the texts' values. Values bear on the loss
- * alone. Of the options, batch, causal and progress are read. Errors as above; CS_ERR_CONVERGE
+ * alone. Of the options, batch, masks and progress are read. Errors as above; CS_ERR_CONVERGE
  * names a text whose output is not finite. */
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
                               int64_t count, const cs_finetune_options *options, double *predicted,

@@ -1,11 +1,12 @@
 /* Rows are flushed one by one. What a resumed run drops are whole rows behind its checkpoint and
  * the torn one that a kill may leave. */
-#include "train/log.h"
+#include "train/log_private.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -45,12 +46,8 @@ static cs_status begin(const char *path, int64_t step)
     char *text = NULL;
     int64_t size = 0, keep = 0;
     cs_status status = cs_file_read(path, LOG_LIMIT, &text, &size);
-    if (status == CS_OK) {
-        status = kept(path, text, step, &keep);
-    }
-    if (status == CS_OK && keep < size) {
-        status = cs_file_write(path, text, keep);
-    }
+    if (status == CS_OK) status = kept(path, text, step, &keep);
+    if (status == CS_OK && keep < size) status = cs_file_write(path, text, keep);
     cs_free(text);
     return status;
 }
@@ -59,33 +56,54 @@ cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
 {
     cs_log log = {.path = cs_path_join(dir, "log.csv")};
     cs_status status = log.path ? begin(log.path, step) : CS_ERR_MEMORY;
-    if (status == CS_OK && !(log.stream = fopen(log.path, "ae"))) {
-        status = failed(log.path);
-    }
+    if (status == CS_OK && !(log.stream = fopen(log.path, "ae"))) status = failed(log.path);
     if (status != CS_OK) {
         cs_log_close(&log);
         return status;
     }
+    log.since = cs_seconds();
     *out = log;
     return CS_OK;
+}
+
+int64_t cs_log_memory(void)
+{
+    char line[128] = "";
+    FILE *f = fopen("/proc/self/statm", "re"); /* pages in all, pages resident, ... */
+    bool read = f && fgets(line, sizeof line, f);
+    if (f) {
+        (void)fclose(f);
+    }
+    char *resident = read ? strchr(line, ' ') : NULL;
+    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+double cs_seconds(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 cs_status cs_log_add(cs_log *log, const cs_log_row *row)
 {
     char loss[CS_REAL_TEXT] = "", rate[CS_REAL_TEXT], norm[CS_REAL_TEXT] = "", speed[CS_REAL_TEXT],
          eval[CS_REAL_TEXT] = "";
+    double now = cs_seconds();
     if (!row->empty) {
         cs_real_format(row->loss, DIGITS, loss);
         cs_real_format(row->grad_norm, DIGITS, norm);
     }
     cs_real_format(row->learning_rate, DIGITS, rate);
-    cs_real_format(row->speed, 6, speed);
+    cs_real_format((double)(row->tokens - log->tokens) / (now - log->since), 6, speed);
     if (!isnan(row->eval_loss)) {
         cs_real_format(row->eval_loss, DIGITS, eval);
     }
     int n = fprintf(log->stream, "%lld,%lld,%s,%s,%s,%s,%lld,%s,%lld\n", (long long)row->step,
                     (long long)row->tokens, loss, rate, norm, speed, (long long)row->memory, eval,
                     (long long)row->skipped);
+    log->since = now;
+    log->tokens = row->tokens;
     return n < 0 || fflush(log->stream) != 0 ? failed(log->path) : CS_OK;
 }
 
@@ -101,16 +119,4 @@ void cs_log_close(cs_log *log)
     }
     cs_free(log->path);
     *log = (cs_log){0};
-}
-
-int64_t cs_log_memory(void)
-{
-    char line[128] = "";
-    FILE *f = fopen("/proc/self/statm", "re"); /* pages in all, pages resident, ... */
-    bool read = f && fgets(line, sizeof line, f);
-    if (f) {
-        (void)fclose(f);
-    }
-    char *resident = read ? strchr(line, ' ') : NULL;
-    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }

@@ -10,34 +10,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "train/log_private.h"
 #include "train/trainer_private.h"
 
-double cs_seconds(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* --- setting up --------------------------------------------------------------------------------*/
-
-static cs_status check_range(const char *name, double x, double low, double high)
-{
-    return x >= low && x <= high
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", name, x, low, high);
-}
 
 static cs_status check_options(const cs_train_options *o)
 {
     /* Dropout's counter has 32 bits for the step and 16 for the micro-batch (tensor/dropout.h). */
-    const struct {
-        const char *name;
-        double x, low, high;
-    } range[] = {
+    const cs_option_range range[] = {
         {"steps", (double)o->steps, 1, UINT32_MAX},
         {"batch", (double)o->batch, 1, 1 << 20},
         {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
@@ -59,28 +42,18 @@ static cs_status check_options(const cs_train_options *o)
         {"bad-limit", (double)o->bad_limit, 1, 1e12},
         {"time-limit", o->time_limit, 0, 1e12},
     };
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof range / sizeof *range && status == CS_OK; ++i) {
-        status = check_range(range[i].name, range[i].x, range[i].low, range[i].high);
-    }
-    return status;
+    return cs_option_ranges(sizeof range / sizeof *range, range);
 }
 
-static cs_status build_net(const cs_trainer *t, bool training, int64_t longest, cs_train_net *net)
+static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, cs_pass *out)
 {
     const cs_train_options *o = &t->options;
-    net->sizes = (cs_network_options){.form = cs_form_of(&o->task, &t->model->config),
-                                      .loss = o->loss,
-                                      .spectral_factor = o->spectral_factor,
-                                      .training = training};
-    cs_status status = cs_task_sizes(&o->task, &t->model->config, o->batch, longest, &net->sizes);
-    if (status == CS_OK) {
-        status = cs_network_build(t->model, &net->sizes, &net->network);
-    }
-    if (status == CS_OK) {
-        status = cs_run_init(&net->network.graph, &t->model->params, &net->run);
-    }
-    return status;
+    cs_network_options sizes = {.form = cs_form_of(&o->task, &t->model->config),
+                                .loss = o->loss,
+                                .spectral_factor = o->spectral_factor,
+                                .training = training};
+    cs_status status = cs_task_sizes(&o->task, &t->model->config, o->batch, longest, &sizes);
+    return status == CS_OK ? cs_pass_open(t->model, &sizes, out) : status;
 }
 
 /* Why there is no sequence to train on. */
@@ -114,9 +87,7 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
                                   .seed = o->seed,
                                   .group = o->by_length ? o->batch : 0};
     cs_status status = cs_examples_of(corpus, &wanted, &t->train);
-    if (status == CS_OK && t->train.count == 0) {
-        status = nothing(corpus, &t->train, o->length);
-    }
+    if (status == CS_OK && t->train.count == 0) status = nothing(corpus, &t->train, o->length);
     if (status == CS_OK) {
         wanted.held_out = true;
         wanted.group = 0; /* the first of a window would be of some lengths only */
@@ -130,9 +101,7 @@ static cs_status allocate(cs_trainer *t)
     const cs_train_options *o = &t->options;
     t->micro = cs_calloc(o->accumulate, sizeof *t->micro);
     t->example = cs_calloc(o->batch, sizeof *t->example);
-    if (!t->micro || !t->example) {
-        return CS_ERR_MEMORY;
-    }
+    if (!t->micro || !t->example) return CS_ERR_MEMORY;
     cs_status status = cs_updates_init(&t->model->params, &t->updates);
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
         t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
@@ -155,16 +124,16 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
         t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
     }
     cs_status status = check_options(&t.options);
-    if (status == CS_OK && cs_tokenizer_vocab(tokenizer) > model->config.vocab) {
+    if (status == CS_OK && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
         status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, the model %lld",
                          (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.vocab);
-    }
+    if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     *out = t;
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
         (status = allocate(out)) == CS_OK &&
-        (status = build_net(out, true, out->train.longest, &out->step)) == CS_OK &&
+        (status = open_pass(out, true, out->train.longest, &out->step)) == CS_OK &&
         out->held.count > 0) {
-        status = build_net(out, false, out->held.longest, &out->eval);
+        status = open_pass(out, false, out->held.longest, &out->eval);
     }
     if (status != CS_OK) {
         cs_trainer_free(out);
@@ -178,10 +147,8 @@ void cs_trainer_free(cs_trainer *t)
     for (int64_t i = 0; t->micro && i < t->options.accumulate; ++i) {
         cs_batch_free(&t->micro[i]);
     }
-    cs_run_free(&t->step.run);
-    cs_run_free(&t->eval.run);
-    cs_network_free(&t->step.network);
-    cs_network_free(&t->eval.network);
+    cs_pass_close(&t->step);
+    cs_pass_close(&t->eval);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
     cs_free(t->micro);
@@ -194,20 +161,21 @@ void cs_trainer_free(cs_trainer *t)
 
 /* Examples first .. first + count - 1 of an order, whose rows in their step start at `row`. */
 static cs_status build_batch(cs_trainer *t, cs_examples *examples, int64_t first, int64_t row,
-                             int64_t count, int64_t step, const cs_train_net *net, cs_batch *out)
+                             int64_t count, int64_t step, const cs_pass *pass, cs_batch *out)
 {
     for (int64_t i = 0; i < count; ++i) {
         int64_t at = 0;
         cs_status status = cs_examples_at(examples, first + i, &at);
-        if (status != CS_OK) {
-            return status;
-        }
-        t->example[i] = (cs_example){.token = examples->token + examples->start[at],
-                                     .length = examples->length[at],
-                                     .row = row + i};
+        if (status != CS_OK) return status;
+        const float *real = examples->real;
+        t->example[i] =
+            (cs_example){.token = examples->token + examples->start[at],
+                         .real = real ? real + examples->start[at] * examples->real_width : NULL,
+                         .length = examples->length[at],
+                         .row = row + i};
     }
     return cs_batch_build(&t->options.task, &t->model->config, t->example, count, t->options.seed,
-                          step, t->backend->asynchronous ? &net->sizes : NULL, out);
+                          step, pass->fixed ? &pass->sizes : NULL, out);
 }
 
 static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
@@ -233,9 +201,7 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
     double loss = 0.0;
     cs_run *run = t->step.run;
     cs_status status = cs_batch_load(&t->micro[m], &t->step.network, scale, t->mass, key, run);
-    if (status == CS_OK) {
-        status = cs_run_forward(run);
-    }
+    if (status == CS_OK) status = cs_run_forward(run);
     if (status == CS_OK && read) {
         status = cs_run_sum(run, t->step.network.loss, &loss);
         t->state.loss += loss;
@@ -261,22 +227,17 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     if (read) {
         t->state.loss = some ? 0.0 : NAN;
     }
-    if (status == CS_OK && some) {
-        status = cs_params_zero_grad(&t->model->params);
-    }
+    if (status == CS_OK && some) status = cs_params_zero_grad(&t->model->params);
     for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
         status = micro_step(t, m, step, 1.0 / weight, read);
     }
-    if (status == CS_OK && some) {
-        status = update(t, step);
-    }
+    if (status == CS_OK && some) status = update(t, step);
     t->state.step = step;
     t->empty = !some;
     int64_t unread = t->updates.unread;
-    if (status == CS_OK && unread > 0 && (read || unread == CS_NORMS)) {
+    if (status == CS_OK && unread > 0 && (read || unread == CS_NORMS))
         status = cs_updates_read(&t->updates, t->options.bad_limit, &t->norm, &t->state.bad,
                                  &t->state.skipped);
-    }
     if (t->empty) {
         t->norm = NAN;
     }
@@ -288,20 +249,20 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
 static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double *loss,
                             double *weight)
 {
-    cs_batch batch = {0};
+    cs_batch *batch = &t->eval.batch;
     cs_run_key key = {.seed = t->options.seed};
     double sum = 0.0;
+    cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
-    cs_status status = build_batch(t, &t->held, first, first, count, 0, &t->eval, &batch);
-    if (status == CS_OK && batch.weight_sum > 0.0 &&
-        (status = cs_batch_load(&batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
+    cs_status status = build_batch(t, &t->held, first, first, count, 0, &t->eval, batch);
+    if (status == CS_OK && batch->weight_sum > 0.0 &&
+        (status = cs_batch_load(batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
             CS_OK &&
         (status = cs_run_forward(t->eval.run)) == CS_OK) {
         status = cs_run_sum(t->eval.run, t->eval.network.loss, &sum);
     }
     *loss += sum;
-    *weight += batch.weight_sum;
-    cs_batch_free(&batch);
+    *weight += batch->weight_sum;
     return status;
 }
 
@@ -316,5 +277,54 @@ cs_status cs_trainer_evaluate(cs_trainer *t, double *out)
         status = eval_batch(t, at, rest < batch ? rest : batch, &loss, &weight);
     }
     *out = weight > 0.0 ? loss / weight : NAN;
+    return status;
+}
+
+/* --- what a run would take ----------------------------------------------------------------------*/
+
+/* The first step pays for pages that are touched for the first time and is left out. */
+static cs_status time_steps(cs_trainer *t, double *seconds)
+{
+    enum { TIMED = 3 };
+    cs_status status = cs_trainer_step(t, true);
+    double start = cs_seconds();
+    for (int i = 0; i < TIMED && status == CS_OK; ++i) {
+        status = cs_trainer_step(t, true);
+    }
+    *seconds = (cs_seconds() - start) / TIMED;
+    return status;
+}
+
+static void count(const cs_trainer *t, cs_train_estimate *e)
+{
+    const cs_params *params = &t->model->params;
+    for (int64_t i = 0; i < t->train.count; ++i) {
+        e->tokens += t->train.length[i];
+    }
+    e->sequences = t->train.count;
+    e->held_out = t->held.count;
+    e->too_short = t->train.too_short;
+    e->bytes = 4 * params->items * cs_real_size(t->backend->parameter) + params->items;
+    e->bytes += cs_run_bytes(&t->step.network.graph, t->backend);
+    if (t->eval.run) {
+        e->bytes += cs_run_bytes(&t->eval.network.graph, t->backend);
+    }
+    e->flops = 3.0 * (double)t->options.accumulate * cs_network_flops(&t->step.network);
+}
+
+cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                           const cs_train_options *options, cs_train_estimate *out)
+{
+    cs_trainer t = {0};
+    cs_train_estimate e = {0};
+    cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &t);
+    if (status == CS_OK) {
+        count(&t, &e);
+        status = time_steps(&t, &e.step_seconds);
+    }
+    cs_trainer_free(&t);
+    if (status == CS_OK) {
+        *out = e;
+    }
     return status;
 }

@@ -23,18 +23,14 @@ static cs_status put(form *f, int32_t token, int32_t type)
 
 static cs_status single_form(const cs_tokenizer *t, form *f)
 {
-    const int32_t *before = NULL, *after = NULL;
-    int64_t befores = 0, afters = 0;
+    const cs_around around = cs_tokenizer_around(t);
     cs_status status = CS_OK;
-    cs_tokenizer_around(t, &before, &befores, &after, &afters);
-    for (int64_t i = 0; i < befores && status == CS_OK; ++i) {
-        status = put(f, before[i], 0);
+    for (int64_t i = 0; i < around.befores && status == CS_OK; ++i) {
+        status = put(f, around.before[i], 0);
     }
-    if (status == CS_OK) {
-        status = put(f, CS_PAIR_FIRST, 0);
-    }
-    for (int64_t i = 0; i < afters && status == CS_OK; ++i) {
-        status = put(f, after[i], 0);
+    if (status == CS_OK) status = put(f, CS_PAIR_FIRST, 0);
+    for (int64_t i = 0; i < around.afters && status == CS_OK; ++i) {
+        status = put(f, around.after[i], 0);
     }
     return status;
 }
@@ -65,9 +61,7 @@ static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, b
     if (o->special) {
         status = pair ? cs_tokenizer_pair(t, f->piece, &f->count) : single_form(t, f);
     }
-    if (status == CS_OK && f->count <= (pair ? 0 : 1)) {
-        status = plain_form(t, o->begin, pair, f);
-    }
+    if (status == CS_OK && f->count <= (pair ? 0 : 1)) status = plain_form(t, o->begin, pair, f);
     for (int64_t i = 0; i < f->count; ++i) {
         f->specials += f->piece[i].token >= 0;
     }
@@ -101,9 +95,7 @@ static cs_status grow(int32_t **array, int64_t *room, int64_t count)
     }
     int64_t more = *room * 2 > count ? *room * 2 : count;
     int32_t *grown = cs_realloc(*array, more, sizeof *grown);
-    if (!grown) {
-        return CS_ERR_MEMORY;
-    }
+    if (!grown) return CS_ERR_MEMORY;
     *array = grown;
     *room = more;
     return CS_OK;
@@ -135,12 +127,10 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
 {
     int64_t a = 0, b = 0, at = out->start[i], rooms = w->room;
     cs_status status = encode_one(w, text->text[i], &w->first, &w->first_room, &a);
-    if (status == CS_OK && text->pair) {
+    if (status == CS_OK && text->pair)
         status = encode_one(w, text->pair[i], &w->second, &w->second_room, &b);
-    }
-    if (status == CS_OK && a + b + w->form.specials == 0) {
+    if (status == CS_OK && a + b + w->form.specials == 0)
         status = cs_fail(CS_ERR_INPUT, "a text without a token");
-    }
     if (status != CS_OK) {
         return cs_blame(status, "%s, example %lld", text->path, (long long)i + 1);
     }
@@ -181,9 +171,7 @@ cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *toke
     cs_encoder_init(&w.encoder, tokenizer);
     t.start = cs_calloc(text->count + 1, sizeof *t.start);
     t.value = cs_alloc(text->count, sizeof *t.value);
-    if (status == CS_OK && (!t.start || !t.value)) {
-        status = CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && (!t.start || !t.value)) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < text->count && status == CS_OK; ++i) {
         t.value[i] = text->value[i];
         status = add(&w, text, i, options, &t);

@@ -1,12 +1,16 @@
 /* Labelled texts as token ids, one sequence a text or pair, as a classifier reads them.
  *
- *   special, and a post-processor that adds tokens    its forms: [CLS] a [SEP], [CLS] a [SEP] b
- * [SEP] else                                              a;  pairs: a </s> b else, with `begin`
- * <s> a;  <s> a </s> b
+ *   options                  text              pair
+ *   special (1)              [CLS] a [SEP]     [CLS] a [SEP] b [SEP]
+ *   else, with `begin`       <s> a             <s> a </s> b
+ *   else                     a                 a </s> b
+ *
+ * (1) where the tokenizer has a post-processor that adds tokens; BERT's are shown.
  *
  * A sequence of more than max_length tokens is cut at the ends of its texts, the longer one first
- * until both are equal (the `tokenizers` package's longest_first), and counted. The token types of
- * a pair are those of the form (else 0 up to the end token, 1 behind it) where the model has two.
+ * until both are equal (the `tokenizers` package's longest_first), and counted. Where the model has
+ * two token types, those of a pair are the post-processor's, else 0 up to the end token and 1
+ * behind it.
  */
 #ifndef CS_TRAIN_TEXTS_H
 #define CS_TRAIN_TEXTS_H

@@ -7,13 +7,16 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "train/checkpoint_private.h"
-#include "train/log.h"
-#include "train/record.h"
+#include "io/json.h"
+#include "plan/plan_file.h"
+#include "train/log_private.h"
+#include "train/model_kind.h"
 #include "train/trainer_private.h"
 
 enum { KEPT = 2 }; /* checkpoints */
@@ -49,10 +52,118 @@ typedef struct {
     const cs_tokenizer *tokenizer;
     json_t *record;
     cs_log log;
-    int64_t saved;         /* step of the last checkpoint, -1: none */
-    int64_t logged_tokens; /* at the last row */
-    double start, since;   /* of this call; of the steps since the last row */
+    int64_t saved; /* step of the last checkpoint, -1: none */
+    double start;  /* of this call */
 } session;
+
+/* --- the record --------------------------------------------------------------------------------*/
+
+/* XXH3 of the documents' tokens, bounds and split. */
+static cs_status corpus_hash(const cs_corpus *corpus, char hex[33])
+{
+    cs_hasher hasher = {0};
+    cs_status status = cs_hasher_make(0, &hasher);
+    if (status == CS_OK) {
+        cs_hasher_add(&hasher, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
+        cs_hasher_add(&hasher, corpus->doc_ptr,
+                      (size_t)(corpus->documents + 1) * sizeof *corpus->doc_ptr);
+        cs_hasher_add(&hasher, corpus->held_out, (size_t)corpus->documents);
+        cs_hash_hex(cs_hasher_value(&hasher), hex);
+    }
+    cs_hasher_free(&hasher);
+    return status;
+}
+
+static void put_task(const cs_train_options *o, json_t *record, cs_status *status)
+{
+    char *objective = cs_objective_describe(&o->task.objective), plan[65] = "";
+    if (!objective) {
+        *status = CS_ERR_MEMORY;
+    }
+    if (*status == CS_OK && o->task.objective.kind == CS_OBJ_FILE && o->task.objective.file->path)
+        *status = cs_sha256_file(o->task.objective.file->path, plan);
+    cs_json_put(status, record, "objective", json_string(objective ? objective : ""));
+    cs_json_put(status, record, "plan-file", json_string(plan));
+    cs_json_put(status, record, "loss",
+                json_string(o->loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy"));
+    cs_json_put(status, record, "spectral-factor", cs_json_number(o->spectral_factor));
+    cs_json_put(status, record, "keep", cs_json_number(o->task.keep));
+    cs_json_put(status, record, "random", cs_json_number(o->task.random));
+    cs_json_put(status, record, "delta", cs_json_number(o->task.delta));
+    cs_json_put(status, record, "decoder-resets", json_boolean(o->task.decoder_resets));
+    cs_json_put(status, record, "misaligned", json_boolean(o->task.misaligned));
+    cs_free(objective);
+}
+
+static void put_recipe(const cs_train_options *o, const cs_backend *backend, json_t *record,
+                       cs_status *status)
+{
+    static const char *const precision[] = {
+        [CS_REAL_F32] = "fp32", [CS_REAL_F64] = "fp64", [CS_REAL_BF16] = "bf16"};
+    cs_json_put(status, record, "device", json_string(backend->name));
+    cs_json_put(status, record, "precision", json_string(precision[backend->activation]));
+    cs_json_put(status, record, "steps", json_integer(o->steps));
+    cs_json_put(status, record, "batch", json_integer(o->batch));
+    cs_json_put(status, record, "accumulate", json_integer(o->accumulate));
+    cs_json_put(status, record, "max-length", json_integer(o->length));
+    cs_json_put(status, record, "pack", json_boolean(o->pack));
+    cs_json_put(status, record, "by-length", json_boolean(o->by_length));
+    cs_json_put(status, record, "schedule", json_string(cs_schedule_name(o->schedule)));
+    cs_json_put(status, record, "lr", cs_json_number(o->learning_rate));
+    cs_json_put(status, record, "final-share", cs_json_number(o->final_share));
+    cs_json_put(status, record, "warmup", json_integer(o->warmup));
+    cs_json_put(status, record, "beta1", cs_json_number(o->beta1));
+    cs_json_put(status, record, "beta2", cs_json_number(o->beta2));
+    cs_json_put(status, record, "adam-eps", cs_json_number(o->adam_eps));
+    cs_json_put(status, record, "weight-decay", cs_json_number(o->weight_decay));
+    cs_json_put(status, record, "clip", cs_json_number(o->clip));
+    cs_json_put(status, record, "seed", json_integer((json_int_t)o->seed));
+}
+
+/* What a run is: everything that its numbers follow from but the model's own configuration. Keys
+ * are the names of the command's options. How often a run logs, evaluates and saves is not in it. */
+static cs_status make_record(const cs_train_options *o, const cs_backend *backend,
+                             const cs_corpus *corpus, json_t **out)
+{
+    char hex[33] = "";
+    cs_status status = corpus_hash(corpus, hex);
+    *out = json_object();
+    cs_json_put(&status, *out, "corpus", json_string(hex));
+    put_task(o, *out, &status);
+    put_recipe(o, backend, *out, &status);
+    return status;
+}
+
+static cs_status match_steps(const char *where, const json_t *recorded, const json_t *now)
+{
+    json_int_t was = json_integer_value(json_object_get(recorded, "steps"));
+    json_int_t is = json_integer_value(json_object_get(now, "steps"));
+    const char *schedule = json_string_value(json_object_get(recorded, "schedule"));
+    if (was == is || (is > was && schedule && strcmp(schedule, "constant") == 0)) {
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_USAGE,
+                   "%s is of a run with --steps %lld, not %lld: the learning rate of every step "
+                   "depends on it (under --schedule constant steps may be added)",
+                   where, (long long)was, (long long)is);
+}
+
+/* CS_ERR_USAGE names the option that is not as recorded; `steps` may have grown where the schedule
+ * is constant. CS_ERR_INPUT: another corpus. */
+static cs_status match_record(const char *where, json_t *recorded, const json_t *now)
+{
+    const json_t *was = json_object_get(recorded, "corpus");
+    if (!json_equal(was, json_object_get(now, "corpus"))) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s is of a run on other text: its tokens and split have XXH3 %s, these %s",
+                       where, was ? json_string_value(was) : "none",
+                       json_string_value(json_object_get(now, "corpus")));
+    }
+    cs_status status = match_steps(where, recorded, now);
+    if (status == CS_OK)
+        status = cs_json_set(recorded, "steps", json_incref(json_object_get(now, "steps")));
+    return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
+}
 
 /* --- beginning ---------------------------------------------------------------------------------*/
 
@@ -63,26 +174,35 @@ static cs_status resume(session *s)
     json_t *recorded = NULL;
     char *folder = NULL;
     cs_status status = cs_train_last(dir, &last, &before);
-    if (status != CS_OK || last < 0) {
-        return status;
-    }
+    if (status != CS_OK || last < 0) return status;
     if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
         folder = cs_train_folder(dir, last);
         status = folder ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && last > s->t.options.steps) {
+    if (status == CS_OK && last > s->t.options.steps)
         status = cs_fail(CS_ERR_USAGE, "%s is already at step %lld: --steps %lld has passed",
                          folder, (long long)last, (long long)s->t.options.steps);
-    }
-    if (status == CS_OK) {
-        status = cs_train_record_match(folder, recorded, s->record);
-    }
-    if (status == CS_OK) {
-        status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
-    }
+    if (status == CS_OK) status = match_record(folder, recorded, s->record);
+    if (status == CS_OK) status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
     s->saved = last;
     json_decref(recorded);
     cs_free(folder);
+    return status;
+}
+
+/* What the model will say of itself, in checkpoints too. */
+static cs_status describe(const cs_train_options *o, cs_model *model)
+{
+    cs_model_kind kind = {0};
+    json_t *record = NULL;
+    cs_status status =
+        cs_model_kind_of(&o->task, &model->config, o->loss, o->spectral_factor, &kind);
+    if (status == CS_OK) status = cs_model_kind_record(&kind, kind.attention, &record);
+    if (status == CS_OK) {
+        json_decref(model->trained);
+        model->trained = record;
+    }
+    cs_model_kind_free(&kind);
     return status;
 }
 
@@ -92,23 +212,15 @@ static cs_status begin(session *s, const cs_corpus *corpus)
     if (!o->dir) {
         return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume from: no directory") : CS_OK;
     }
-    cs_status status = cs_train_record(o, s->t.backend, corpus, &s->record);
-    if (status == CS_OK && o->resume) {
-        status = resume(s);
-    }
-    if (status == CS_OK) {
-        status = cs_dir_make(o->dir);
-    }
-    if (status == CS_OK && o->begun) {
-        status = o->begun(o->begun_ctx);
-    }
+    cs_status status = make_record(o, s->t.backend, corpus, &s->record);
+    if (status == CS_OK && o->resume) status = resume(s);
+    if (status == CS_OK) status = cs_dir_make(o->dir);
+    if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
     if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it */
         status = cs_train_prune(o->dir, o->resume ? KEPT : 0);
     }
-    if (status == CS_OK) {
-        status = cs_log_open(o->dir, s->t.state.step, &s->log);
-    }
-    s->logged_tokens = s->t.state.tokens;
+    if (status == CS_OK) status = cs_log_open(o->dir, s->t.state.step, &s->log);
+    s->log.tokens = s->t.state.tokens;
     return status;
 }
 
@@ -132,7 +244,6 @@ static cs_status log_step(session *s)
     cs_trainer *t = &s->t;
     const cs_train_options *o = &t->options;
     int64_t step = t->state.step;
-    double now = cs_seconds();
     cs_log_row row = {.step = step,
                       .tokens = t->state.tokens,
                       .memory = cs_log_memory(),
@@ -142,19 +253,16 @@ static cs_status log_step(session *s)
                       .learning_rate = cs_schedule_rate(o->schedule, o->learning_rate,
                                                         o->final_share, o->warmup, o->steps, step),
                       .grad_norm = t->norm,
-                      .speed = (double)(t->state.tokens - s->logged_tokens) / (now - s->since),
                       .eval_loss = NAN};
     cs_status status = CS_OK;
     if (due(o->eval_every, step, o->steps)) {
+        double before = cs_seconds();
         status = cs_trainer_evaluate(t, &row.eval_loss);
+        s->log.since += cs_seconds() - before;
         t->state.eval_loss = row.eval_loss;
     }
-    if (status == CS_OK && o->dir) {
-        status = cs_log_add(&s->log, &row);
-    }
+    if (status == CS_OK && o->dir) status = cs_log_add(&s->log, &row);
     report(s);
-    s->logged_tokens = t->state.tokens;
-    s->since = cs_seconds();
     return status;
 }
 
@@ -168,14 +276,13 @@ static cs_status save(session *s, bool stop)
         return CS_OK;
     }
     cs_status status = cs_log_sync(&s->log);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
-    }
     if (status == CS_OK) {
         s->saved = s->t.state.step;
         status = cs_train_prune(o->dir, KEPT);
     }
-    s->since += cs_seconds() - before;
+    s->log.since += cs_seconds() - before;
     return status;
 }
 
@@ -223,21 +330,16 @@ static cs_status finish(const session *s)
                        (long long)state->bad, (long long)state->step);
     }
     cs_status status = cs_train_finite(&s->t.model->params, state->step);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (!dir) {
         return CS_OK;
     }
     char *words = cs_path_join(dir, "tokenizer.json"),
          *config = cs_path_join(dir, "tokenizer_config.json");
     status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = cs_tokenizer_write(s->tokenizer, words);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cs_tokenizer_write(s->tokenizer, words);
+    if (status == CS_OK)
         status = cs_tokenizer_write_config(s->tokenizer, s->t.model->config.positions, config);
-    }
     cs_free(words);
     cs_free(config);
     return status;
@@ -262,11 +364,10 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
     session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds()};
     cs_interrupt_hold(true);
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
-    if (status == CS_OK && (status = cs_train_finite(&model->params, 0)) == CS_OK) {
-        status = begin(&s, corpus);
-    }
+    if (status == CS_OK && (status = cs_train_finite(&model->params, 0)) == CS_OK)
+        status = describe(options, model);
+    if (status == CS_OK) status = begin(&s, corpus);
     bool begun = status == CS_OK;
-    s.since = cs_seconds();
     if (begun) {
         status = loop(&s);
     }

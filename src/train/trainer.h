@@ -71,16 +71,15 @@ typedef struct {
  *
  * CS_ERR_INTERRUPT after an interrupt: the step was finished and a checkpoint written.
  * CS_ERR_CONVERGE when bad_limit was reached, the last step was skipped, or a parameter is not
- * finite: the last good checkpoint stands, no final model is written, *out is filled. CS_ERR_INPUT:
- * nothing to train on, a parameter of the model given that is not finite, a token id out of range;
- * resuming, a checkpoint that is damaged, of another corpus or tokenizer. CS_ERR_USAGE: an option
- * out of range; resuming, one that is not as recorded (`steps` may grow under a constant schedule).
- * CS_ERR_IO: what was written before stands. */
+ * finite: the last good checkpoint remains, no final model is written, *out is filled.
+ * CS_ERR_INPUT: nothing to train on, a parameter of the model given that is not finite, a token id
+ * out of range; resuming, a checkpoint that is damaged, of another corpus or tokenizer.
+ * CS_ERR_USAGE: an option out of range; resuming, one that is not as recorded (`steps` may grow
+ * under a constant schedule). CS_ERR_IO: what was written before remains. */
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out) CS_MUST_CHECK;
 
 typedef struct {
-    int64_t parameters;
     int64_t sequences, held_out, too_short, tokens; /* of an epoch */
     int64_t bytes;                                  /* parameters, moments, activations */
     double flops;                                   /* a step, at most (padding counts) */

@@ -1,25 +1,19 @@
-/* The state of a training run, shared by trainer.c, step.c and dry_run.c. */
+/* The state of a training run, shared by trainer.c and step.c. */
 #ifndef CS_TRAIN_TRAINER_PRIVATE_H
 #define CS_TRAIN_TRAINER_PRIVATE_H
 
+#include "model/pass.h"
 #include "train/checkpoint.h"
 #include "train/examples.h"
 #include "train/trainer.h"
 #include "train/updates.h"
-
-/* One network of the model with its memory. */
-typedef struct {
-    cs_network network;
-    cs_run *run;
-    cs_network_options sizes; /* what batches are padded to, where they must be */
-} cs_train_net;
 
 typedef struct {
     cs_model *model;
     cs_backend *backend;
     cs_train_options options; /* warm-up resolved */
     cs_examples train, held;
-    cs_train_net step, eval;
+    cs_pass step, eval;  /* batches of a step: micro */
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
@@ -40,7 +34,5 @@ cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
 
 /* Mean loss a predicted token of the fixed held-out sequences; NaN where there are none. */
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out) CS_MUST_CHECK;
-
-double cs_seconds(void); /* of a clock that only goes forward */
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef CS_TRAIN_UPDATES_H
 #define CS_TRAIN_UPDATES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -19,6 +20,15 @@ typedef struct {
     double beta1, beta2, adam_eps, weight_decay, clip;
 } cs_adamw_recipe;
 
+/* An option and where it must lie. */
+typedef struct {
+    const char *name;
+    double x, low, high;
+} cs_option_range;
+
+/* CS_ERR_USAGE names the first option that is out of its range. */
+cs_status cs_option_ranges(size_t count, const cs_option_range *range) CS_MUST_CHECK;
+
 typedef struct {
     cs_params *params;   /* borrowed */
     double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
@@ -29,7 +39,7 @@ typedef struct {
 } cs_updates;
 
 cs_status cs_updates_init(cs_params *params, cs_updates *out) CS_MUST_CHECK;
-void cs_updates_free(cs_updates *u); /* accepts a zeroed object; the parameters still stand */
+void cs_updates_free(cs_updates *u); /* accepts a zeroed object; the parameters are kept */
 
 /* Step `step` (from 1) of the recipe at a learning rate. Nothing waits. At most CS_NORMS between
  * two calls of cs_updates_read. */

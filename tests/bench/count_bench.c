@@ -2,8 +2,8 @@
  * JSON object on stdout.
  *
  *   count_bench reference TOKENS VOCAB WINDOW one-sided|symmetric GIB
- *   count_bench ours      TOKENS VOCAB CONTEXT OBJECTIVE THREADS [BUDGET_MIB [DRAWS [LENGTH
- * [TAIL]]]]
+ *   count_bench ours      TOKENS VOCAB CONTEXT OBJECTIVE THREADS
+ *                         [BUDGET_MIB [DRAWS [LENGTH [TAIL]]]]
  *
  * LENGTH: of windows, one at each token; 0: whole documents.
  *

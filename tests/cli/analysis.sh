@@ -1,4 +1,4 @@
-# connectivity, inspect, angles, tradeoff, plot, reproduce: end to end on a small corpus.
+# connectivity, inspect, angles, tradeoff, plot: end to end on a small corpus.
 . tests/cli/lib.sh
 
 # value SERIES POSITION METRIC FILE: from connectivity.csv (definitions hold commas, so count columns from the end).
@@ -31,6 +31,17 @@ test_connectivity_bad_input() {
         refuses 3 "nowhere" "$COSPEC" connectivity nowhere
 }
 
+# Ctrl-C says so where nothing can be kept.
+test_connectivity_interrupted_without_a_folder() {
+    small_corpus c.tsv
+    "$COSPEC" connectivity --corpus c.tsv --context all --max-length 8 --stride 1 --jackknife 80 --compare ar > out 2> err & pid=$!
+    n=0
+    until grep -qs 'target position' err || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    kill -INT $pid 2> /dev/null
+    wait $pid; code=$?
+    [ $code = 130 ] && [ ! -s out ] && says "interrupted after 0 of 2 matrices; without -o DIR nothing is kept" || fail "exits with $code: $(cat err)"
+}
+
 # Ctrl-C keeps the finished records; --resume gives the files of an uninterrupted run, byte for byte.
 test_connectivity_resumes() {
     small_corpus c.tsv
@@ -44,6 +55,11 @@ test_connectivity_resumes() {
     wait $pid; code=$?
     [ $code = 130 ] || { fail "interrupted run exits with $code"; return 1; }
     [ -f part/unfinished.json ] && [ ! -f part/connectivity.csv ] || { fail "no record was kept"; return 1; }
+    grep -q 'interrupted after [1-9][0-9]* of 14 matrices, kept in part/unfinished.json; the same command with --resume goes on' err || { fail "$(cat err)"; return 1; }
+    # kept records are of these data
+    cp c.tsv same.tsv && sed 1d same.tsv > c.tsv
+    refuses 2 "part/unfinished.json: matrix 1 was measured on other data" "$COSPEC" connectivity "$@" -o part --resume || return 1
+    mv same.tsv c.tsv
     refuses 2 "other options" "$COSPEC" connectivity "$@" --compare ar -o part --resume &&
         exits 0 "$COSPEC" connectivity "$@" -o part --resume && cmp -s whole/connectivity.csv part/connectivity.csv &&
         cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
@@ -55,6 +71,21 @@ test_inspect() {
         exits 0 "$COSPEC" inspect m --row 0 --vector 1 --json && grep -q '"target of the row"' out || { fail "$(head -3 out)"; return 1; }
     refuses 2 "abc" "$COSPEC" inspect m --row abc && refuses 2 "99999" "$COSPEC" inspect m --row 99999 &&
         refuses 3 "aardvark" "$COSPEC" inspect m --neighbours aardvark
+}
+
+# A = (1 2; 2 1): sigma 1 with the constant vector, and 1/3 with (1, -1). Only the second tells a from b.
+test_neighbours_leave_out_the_ones() {
+    printf 'x\ta b a a b b a\n' > two.tsv
+    exits 0 "$COSPEC" cooc --corpus two.tsv --objective ar --context nearest:1 --max-length 7 -o two &&
+        exits 0 "$COSPEC" inspect two --neighbours a --csv && near "$(awk -F, '$4 == "b" { print $5 }' out)" -1 1e-12 || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 2 "behind 1 vectors of sigma = 1 and --skip 3 the matrix" "$COSPEC" inspect two --neighbours a --skip 3 &&
+        exits 0 "$COSPEC" inspect two --neighbours a --dimensions 9 && says "--dimensions 9: behind 1 vectors" &&
+        refuses 2 "--skip goes with --neighbours" "$COSPEC" inspect two --vector 1 --skip 1 || return 1
+    # One dimension: the signs are those of the first vector behind what was left out, whatever --vector asks for.
+    built ar m "" && exits 0 "$COSPEC" svd m -k 1 --json && ones=$(number multiplicity_of_one out) &&
+        exits 0 "$COSPEC" inspect m --vector $((ones + 2)) --json && word=$(sed -n '/+ token/,/"text"/s/.*"text": "\(.*\)",/\1/p' out | head -1) &&
+        exits 0 "$COSPEC" inspect m --vector $((ones + 3)) --neighbours "$word" --skip 1 --dimensions 1 --top 100 --csv && grep '^neighbour' out > n &&
+        awk -F, '$5 < 0 ? $5 + 1 > 1e-12 : 1 - $5 > 1e-12 { exit 1 }' n || { fail "${why:-$(head -5 n)}"; return 1; }
 }
 
 # A subspace makes no angle with itself.
@@ -123,54 +154,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-# A study of three steps: report, resume, interruption of nothing, errors with their place.
-test_reproduce() {
-    printf '# a study\nwhole: verify 3.1\n\nt: toy --objective ar --classes 2 --length 4 --tokens 2\nf: plot toy-spectra ar=@t/toy.csv\n' > s.steps
-    printf '<p>{{version}} {{command whole}} {{statements whole 3.1}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html -o r && [ "$(cat out)" = r/report.html ] &&
-        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q 'class="v PASS"' r/report.html && ! grep -q '{{' r/report.html || { fail "$(cat err)"; return 1; }
-    before=$(stat -c %Y.%i r/t/step.json)
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
-        refuses 2 "exists" "$COSPEC" reproduce --steps s.steps --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
-    printf 'a: toy --objective nonsense\n' > bad.steps
-    exits 3 "$COSPEC" reproduce --steps bad.steps --template t.html -o b && says nonsense || return 1
-    printf 'a: toy --objective ar\na: toy\n' > twice.steps
-    exits 3 "$COSPEC" reproduce --steps twice.steps --template t.html -o b && says twice.steps:2 || return 1
-    for o in '-o x' '-ox' '--output x' '--output=x'; do
-        printf 'a: toy --objective ar %s\n' "$o" > own.steps
-        refuses 3 "own.steps:1: step a: leave ${o% x} out, -o @a is added to the step" "$COSPEC" reproduce --steps own.steps --template t.html -o b || return 1
-    done
-    printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
-    exits 3 "$COSPEC" reproduce --steps s.steps --template bad.html -o r --force && says bad.html:2
-}
-
-# A study of two scales, and claims held against it: all three verdicts, and errors with their place.
-test_reproduce_scales_and_claims() {
-    printf '$scale = small | cpu\n$length = 3 | 4\nwhole: verify 3.1\nar: toy --objective ar --classes 2 --length $length --tokens 2\nar-3: toy --objective ar --classes 3 --length $length --tokens 2\n' > s.steps
-    printf '<p>{{scale}} {{text length $length}} {{claims}}\n' > t.html
-    side='left ones of ar | ar/toy.csv multiplicity where=index:1'
-    printf '# all verdicts\nclaim a\nsource S\nsays more than 5\n%s exact\nwant >\nright 5\nscope exact\n\nclaim b\nsource S\nsays less than 5\n%s exact\nwant <\nright 5\nscope exact\nnot-at small\n' "$side" "$side" > c.claims
-    printf 'claim wide\nsource S\nsays 6 within 1.96 of 5\n%s se=sigma\nwant >\nright 5\nscope -\nclaim printed\nsource S\nsays 3.1 as printed\nstatement whole 3.1 printed\nscope -\n\nclaim seeds\nsource S\nsays more than 5, seeds 1 apart\n%s exact\nwant >\nright 5\nscope -\nruns two sizes | ar/toy.csv ar-3/toy.csv multiplicity where=index:1\n' "$side" "$side" >> c.claims
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
-        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] && grep -q '^seeds,.*,2\.12132[0-9]*,1,2\.12132[0-9]*,12\.7062[0-9]*,cannot tell' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
-    exits 0 "$COSPEC" reproduce --steps s.steps --template t.html --claims c.claims --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,0,1.959963984540054,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
-    cp c.claims good && again='reproduce --steps s.steps --template t.html --claims c.claims -o r --resume'
-    # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
-    ones="${side#left }" three='three | ar-3/toy.csv multiplicity exact where=index:1'
-    plain=$(printf 'claim a\nsource S\nsays more than 5\n%s exact\nwant >\nright 5\nscope -\n' "$side")
-    for case in "agree,the difference|$ones exact > 5" "agree,the difference|$ones exact < 7" "cannot tell,ones of ar (6) is not above 6|$ones exact > 6" "cannot tell,ones of ar (6) is not below 6|$ones exact < 6" \
-        "cannot tell,ones of ar (6) is not above 5|$ones se=sigma > 5" "cannot tell,three ([0-9]*) is not below ones of ar (6)|$three < $ones exact"; do
-        { echo "$plain"; echo "needs $ones exact > 1"; echo "needs ${case#*|}"; } > c.claims
-        exits 0 "$COSPEC" $again && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
-    done
-    { echo "$plain"; echo "needs $side"; } > c.claims && refuses 3 "needs: want SIDE > SIDE" "$COSPEC" $again || return 1
-    refuses 2 "no scale large; there are: small | cpu" "$COSPEC" reproduce --steps s.steps --template t.html --scale large -o x &&
-        sed 's/index:1/index:99/' good > c.claims && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
-        sed 's/^want >/want =/' good > c.claims && refuses 3 "c.claims:9: claim a: want > or <" "$COSPEC" $again &&
-        sed 's/^scope/scoop/' good > c.claims && refuses 3 'c.claims:8: unknown key "scoop"' "$COSPEC" $again &&
-        printf 'a: toy --length $nothing\n' > bad.steps && refuses 3 'bad.steps:1: no variable $nothing' "$COSPEC" reproduce --steps bad.steps --template t.html -o x &&
-        printf '$scale = a | cpu | c\n$x = 1 | 2\n' > bad.steps && refuses 3 'bad.steps:2: $x has 2 values for 3 scales' "$COSPEC" reproduce --steps bad.steps --template t.html -o x &&
-        printf 'a: toy --objective ar\n' > plain.steps && refuses 2 "has no scales" "$COSPEC" reproduce --steps plain.steps --template t.html --scale cpu -o x
-}
-
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_resumes inspect angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed reproduce reproduce_scales_and_claims; do check "$name"; done
+for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done

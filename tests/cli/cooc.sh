@@ -77,6 +77,10 @@ test_draws() {
     refuses 2 "'x'" "$COSPEC" cooc --corpus c.tsv --objective ar --draws 1,x -o e
 }
 
+test_mistyped_contexts_get_a_suggestion() {
+    refuses 2 "did you mean nearest:2?" "$COSPEC" cooc --corpus none.txt --objective ar --context neares:2 -o d
+}
+
 test_out_of_reach_is_said() {
     i=0; while [ $i -lt 64 ]; do printf 'w%s ' $((i % 7)); i=$((i + 1)); done > c.txt
     refuses 2 "--draws" "$COSPEC" cooc --corpus c.txt --tokenizer whitespace --objective masked --unmasked 30 -o d && [ ! -e d/matrix.json ]
@@ -92,10 +96,22 @@ test_nearest_is_given() {
     exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position blind -o d && says "relative to the target" || return 1
     for position in blind given; do
         exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 --target-position $position --force -o d || return 1
-        grep -q '"target_position": "given"' d/cooc.json && grep -q '"given": true' d/matrix.json || { fail "$position: not given"; return 1; }
+        grep -q '"target_position": "given"' d/cooc.json && grep -q '"target_position": "given"' d/matrix.json || { fail "$position: not given"; return 1; }
         exits 0 "$COSPEC" svd d -k 2 --json && grep -q '"target_position": "given"' out || { fail "svd: not given"; return 1; }
         exits 0 "$COSPEC" connectivity d --csv && grep -q '^d,given' out || { fail "connectivity: $(head -2 out)"; return 1; }
     done
+}
+
+# What was built is said in one form wherever it is said, an alias in its own name.
+test_objective_and_context_have_one_form() {
+    small_corpus c.tsv
+    exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.3 --context window:3 -o m && exits 0 "$COSPEC" svd m -k 2 -o s &&
+        exits 0 "$COSPEC" density m -o d && exits 0 "$COSPEC" angles m m -k 2 -o a && exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.3 --classes 2 --length 8 --tokens 2 -o t || return 1
+    for f in m/matrix.json m/cooc.json s/svd.json d/density.json a/angles.json t/toy.json; do
+        grep -q '"objective": "masked mask-ratio=0.3 event-weight=token"' $f || { fail "$f: $(grep -A 2 objective $f)"; return 1; }
+        [ $f = t/toy.json ] || { grep -q '"context": "each:3"' $f && grep -q '"target_position": "blind"' $f; } || { fail "$f: $(grep -A 2 context $f)"; return 1; }
+    done
+    grep -q ',masked mask-ratio=0.3 event-weight=token,each:3,blind,' m/cooc.csv && grep -q '^masked mask-ratio=0.3 event-weight=token,2,8,2,' t/toy.csv || fail "$(cat m/cooc.csv t/toy.csv)"
 }
 
 test_sampling_is_said() {
@@ -224,6 +240,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
     check $t
 done

@@ -84,6 +84,46 @@ test_wrong_shapes_of_a_reference() {
         refuses 3 "position_embeddings" "$COSPEC" verify-model fewer "$golden/bert/reference.npz"
 }
 
+# A model is read as it was trained, wherever it lies: its folder, a checkpoint, fine-tuned, one of before that has train.json alone.
+test_a_model_says_how_it_is_read() {
+    small_corpus c.tsv
+    trained model masked --arch gpt2 --save-every 3 && exits 0 "$COSPEC" features model c.tsv --layers last --json -o a && grep -q '"attention": "bidirectional"' out || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" features model/checkpoint-6 c.tsv --layers last --json -o b && grep -q '"attention": "bidirectional"' out && grep -q '"kind": "masked"' out || { fail "checkpoint: ${why:-$(cat out)}"; return 1; }
+    cmp -s a/layer-2.npy b/layer-2.npy || { fail "the last checkpoint is not the model"; return 1; }
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 1 --seeds 1 --save-model -o tuned && exits 0 "$COSPEC" features tuned/runs/lr-* c.tsv --layers last --json -o c && grep -q '"attention": "bidirectional"' out || { fail "fine-tuned: ${why:-$(cat out)}"; return 1; }
+    # fine-tuned under other masks, it is read under those
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv --attention causal --epochs 1 --seeds 1 --save-model -o causal && exits 0 "$COSPEC" features causal/runs/lr-* c.tsv --layers last --json -o d && grep -q '"attention": "causal"' out || { fail "fine-tuned causal: ${why:-$(cat out)}"; return 1; }
+    for f in model model/checkpoint-6; do
+        tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
+        ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "$f of before: ${why:-$(cat out $f/config.json)}"; return 1; }
+    done
+}
+
+# Two-stream content is read under its plans, causally or fully, in every command that reads models; only offset-ar's is causal.
+test_two_stream_content() {
+    small_corpus c.tsv
+    trained gvp gvp --segmentation random --groups 3 && trained offset offset-ar --offset-weights mix:0.5 || return 1
+    for a in auto plan causal full bidirectional; do
+        exits 0 "$COSPEC" features gvp c.tsv --attention $a --layers last --json -o $a && cp out $a.json || return 1
+    done
+    grep -q '"attention": "plan"' auto.json && grep -q '"attention": "causal"' causal.json && grep -q '"attention": "bidirectional"' full.json || { fail "$(cat auto.json)"; return 1; }
+    cmp -s auto/layer-2.npy plan/layer-2.npy && cmp -s full/layer-2.npy bidirectional/layer-2.npy || { fail "one attention, two results"; return 1; }
+    ! cmp -s auto/layer-2.npy causal/layer-2.npy && ! cmp -s auto/layer-2.npy full/layer-2.npy && ! cmp -s full/layer-2.npy causal/layer-2.npy || { fail "the masks do not matter"; return 1; }
+    exits 0 "$COSPEC" features gvp c.tsv --draws 1 --layers last -o one && ! cmp -s one/layer-2.npy auto/layer-2.npy || { fail "${why:-draws do not matter}"; return 1; }
+    exits 0 "$COSPEC" features offset c.tsv --layers last --json -o o && grep -q '"attention": "causal"' out || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 2 "--draws goes with attention by plans" "$COSPEC" features offset c.tsv --draws 2 -o o2 || return 1
+    for a in auto causal full; do
+        exits 0 "$COSPEC" perplexity gvp c.tsv --limit 3 --attention $a --json && number nll out >> nll &&
+            exits 0 "$COSPEC" probe gvp c.tsv c.tsv --attention $a --seeds 1 --penalties 0.1 --json &&
+            exits 0 "$COSPEC" finetune gvp c.tsv c.tsv --attention $a --epochs 1 --seeds 1 --save-model -o ft-$a || return 1
+    done
+    [ "$(sort -u nll | wc -l)" = 3 ] || { fail "perplexities: $(cat nll)"; return 1; }
+    grep -q '"attention": "plan"' ft-auto/runs/lr-*/config.json && grep -q '"attention": "causal"' ft-causal/runs/lr-*/config.json || { fail "what fine-tuning leaves"; return 1; }
+    trained ar ar && refuses 2 "--attention full: a causal model is asked under its own masks" "$COSPEC" perplexity ar c.tsv --attention full || return 1
+    # plans of a file are where they were
+    sed -i 's/"objective": "gvp[^"]*"/"objective": "file"/; s/"plan_file": null/"plan_file": "gone.json"/' gvp/config.json && refuses 3 "gone.json" "$COSPEC" features gvp c.tsv -o g && exits 0 "$COSPEC" features gvp c.tsv --attention full -o g
+}
+
 # One mistake, one exit code: a model that the command cannot take.
 test_models_of_another_kind() {
     small_corpus c.tsv
@@ -199,7 +239,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

@@ -11,27 +11,41 @@ test_install() {
     [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || fail "the installed program is another"
 }
 
-test_library() {
-    make -s -C "$root" install DESTDIR="$PWD/root" PREFIX=/usr > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
-    cat > use.c <<'EOF'
-#include <stdio.h>
-#include "toy/toy.h"
-int main(void)
-{
-    cs_toy toy = {.objective = cs_objective_default(CS_OBJ_AR), .classes = 2, .length = 4, .tokens = 3};
-    cs_toy_spectrum s = {0};
-    if (cs_toy_reduce(&toy, &s) != CS_OK) {
-        return 1;
-    }
-    printf("%lld\n", (long long)s.rank);
-    cs_toy_spectrum_free(&s);
-    return 0;
-}
-EOF
-    export PKG_CONFIG_PATH="$PWD/root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$PWD/root"
-    # shellcheck disable=SC2046 # word splitting is wanted
-    cc use.c -o use $(pkg-config --cflags cospec) $(pkg-config --cflags openblas jansson) -L"$PWD/root/usr/lib" -lcospec 2> err || { fail "$(head -3 err)"; return 1; }
-    [ "$(LD_LIBRARY_PATH="$PWD/root/usr/lib" ./use)" = 6 ] || fail "the program built against the library is wrong"
+# Every public header compiles by itself, and all of them together from the first to the last and back, in C and in C++.
+test_headers() {
+    make -s -C "$root" install PREFIX="$PWD/own" > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
+    export PKG_CONFIG_PATH="$PWD/own/lib/pkgconfig"
+    headers=$(cd own/include && find cospec -name '*.h' | sort)
+    echo "$headers" | grep '_private\.h$' && { fail "private headers are installed"; return 1; }
+    for h in $headers; do
+        echo "#include <$h>" | cc -std=c11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags cospec) -xc - 2> err || { fail "$h alone: $(head -3 err)"; return 1; }
+    done
+    for order in sort 'sort -r'; do
+        echo "$headers" | $order | sed 's/.*/#include <&>/' > all.h
+        cc -std=c11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags cospec) -xc all.h 2> err || { fail "$order: $(head -3 err)"; return 1; }
+    done
+    command -v c++ > /dev/null || return 0
+    { echo 'extern "C" {'; cat all.h; echo '}'; } > all.cpp
+    c++ -std=c++17 -fsyntax-only $(pkg-config --cflags cospec) all.cpp 2> err || fail "C++: $(head -3 err)"
 }
 
-for name in install library; do check "$name"; done
+# The example of docs/library.md, with the flags of pkg-config and nothing else, on [2 1; 1 2], whose Abar is [2 1; 1 2] / 3: sigma is
+# 1 and 1/3. And the program runs from where it was installed.
+test_library() {
+    make -s -C "$root" install PREFIX="$PWD/own" > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
+    export PKG_CONFIG_PATH="$PWD/own/lib/pkgconfig"
+    unset LD_LIBRARY_PATH
+    awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/library.md" > example.c
+    cc -std=c11 -Wall -Wextra -Werror example.c -o example $(pkg-config --cflags --libs cospec) 2> err || { fail "$(head -3 err)"; return 1; }
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n1 2 1\n2 1 1\n2 2 2\n' > m.mtx
+    exits 0 ./example m.mtx || return 1
+    grep -q '^sigma_1 = 1.000000000000  residual' out && grep -q '^sigma_2 = 0.333333333333  residual' out && grep -q 'certificates: none failed' out ||
+        { fail "the example prints $(head -c 300 out)"; return 1; }
+    small_corpus c.tsv
+    exits 0 ./example c.tsv && grep -q '^entropy_rank of these values: ' out || { fail "from a corpus: $(head -c 300 out)"; return 1; }
+    exits 1 ./example none.mtx && grep -q 'none.mtx' err || return 1
+    exits 0 own/bin/cospec svd m.mtx -k 2 || return 1
+    exits 0 own/bin/cospec data list
+}
+
+for name in install headers library; do check "$name"; done

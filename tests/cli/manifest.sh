@@ -96,7 +96,7 @@ test_all_or_nothing_of_a_build() {
     for build in "--objective ar --context nearest:1" "--objective masked --unmasked 2 --draws 1,2"; do
         mkdir -p d/manifest.json
         # shellcheck disable=SC2086
-        refuses 3 "manifest.json: is a directory" "$COSPEC" cooc --corpus c.tsv $build -o d || return 1
+        refuses 3 "manifest.json: is a directory" "$COSPEC" cooc --corpus c.tsv $build -o d --force || return 1
         [ -z "$(find d -type f)" ] || { fail "left behind: $(find d -type f)"; return 1; }
         rm -r d/manifest.json
         # shellcheck disable=SC2086

@@ -22,8 +22,20 @@ test_closed_form() {
 test_csv_and_text() {
     cube
     exits 0 "$COSPEC" rank cube.npy --csv --blocks 1 && [ "$(head -1 out)" = matrix,metric,definition,value,se,n,d ] &&
-        [ "$(wc -l < out)" = 10 ] && exits 0 "$COSPEC" rank cube.npy --blocks 3 && grep -q rank_tau out || return 1
+        [ "$(wc -l < out)" = 11 ] && exits 0 "$COSPEC" rank cube.npy --blocks 3 && grep -q rank_tau out || return 1
     exits 0 "$COSPEC" rank cube.npy --blocks 3 --curve --csv && [ "$(grep -c '^cube.npy,stable_rank,' out)" = 3 ] || fail "curve: $(cat out)"
+}
+
+# B theta - (B - 1) mean_b theta_b beside rank_tau, wherever that is; without blocks there is none.
+test_corrected_rank() {
+    f32 1 0 0  0 1 0  0 0 1  2 0 0  0 1 0  0 0 1 | npy six.npy '<f4' '(6, 3)'
+    # lambda 5 2 2; without two rows after the other 4 2 1, 2 1 1, 5 1 1
+    exits 0 "$COSPEC" rank six.npy --blocks 3 --csv && awk -F, '$2 == "rank_tau_interpolated" { t = $(NF - 3) } $2 == "rank_tau_corrected" { c = $(NF - 3) } { e[$2] = $(NF - 2) }
+        function tau(a, b, d) { s = 0.9 * (a + b + d); return s <= a ? s / a : s <= a + b ? 1 + (s - a) / b : 2 + (s - a - b) / d }
+        END { m = (tau(4, 2, 1) + tau(2, 1, 1) + tau(5, 1, 1)) / 3; x = 3 * t - 2 * m - c; exit !(t != "" && x < 1e-9 && x > -1e-9 && e["rank_tau"] == e["rank_tau_corrected"]) }' out || { fail "${why:-$(cat out)}"; return 1; }
+    grep -q 'six.npy,rank_tau_corrected,"B theta - (B - 1) mean_b theta_b, .* of B = 3' out && exits 0 "$COSPEC" rank six.npy --blocks 3 &&
+        [ "$(awk 'NR > 1 { printf "%s ", $2 }' out)" = "rank_tau entropy_rank participation_ratio rank_tau_corrected " ] || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" rank six.npy --blocks 1 --json && [ "$(metric rank_tau)" = 3.0 ] && [ "$(metric rank_tau_corrected)" = null ] || fail "${why:-$(cat out)}"
 }
 
 # Definitions are in files and --csv, whatever is printed; columns of nothing are not printed.
@@ -173,6 +185,6 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form csv_and_text table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
+for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
     check $t
 done

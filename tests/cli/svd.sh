@@ -24,6 +24,22 @@ test_closed_form() {
         [ "$(grep -c '"state": "passed"' out)" -ge 3 ] || fail "${why:-$(tr -d '\n ' < out | head -c 600)}"
 }
 
+# Two blocks of it: sigma 1 twice, 1/2 twice. What is counted behind the ones, and what there is no room for.
+test_after_ones() {
+    mtx 4 4 "1 1 3" "1 2 1" "2 1 1" "2 2 3" "3 3 3" "3 4 1" "4 3 1" "4 4 3" > four.mtx
+    exits 0 svd four.mtx --after-ones 1 --json && sigmas out > s && [ "$(grep -c . s)" = 3 ] && near "$(sed -n 3p s)" 0.5 1e-14 || { fail "${why:-$(cat s)}"; return 1; }
+    exits 0 svd four.mtx --after-ones 2 --no-reduction --csv && [ "$(wc -l < out)" = 5 ] &&
+        refuses 2 "--after-ones 3: the matrix (4 x 4) has only 2 singular values behind 2 of 1" svd four.mtx --after-ones 3 &&
+        refuses 2 "both say how many" svd four.mtx --after-ones 1 -k 2 && refuses 2 "--normalised" svd four.mtx --after-ones 1 --normalised
+}
+
+# Before anything is summed, and under --dry-run as well.
+test_more_than_there_are() {
+    two
+    refuses 2 "-k 3: the matrix (2 x 2) has only 2" svd two.mtx -k 3 && ! grep -q 'sum sigma^4' err || { fail "${why:-$(cat err)}"; return 1; }
+    refuses 2 "has only 2" svd two.mtx -k 3 --dry-run
+}
+
 test_normalised() {
     mtx 2 2 "1 1 0.75" "1 2 0.25" "2 1 0.25" "2 2 0.75" > n.mtx
     exits 0 svd n.mtx -k all --normalised --json && sigmas out > s && near "$(sed -n 2p s)" 0.5 1e-14 || return 1
@@ -257,9 +273,22 @@ test_what_is_not_computed_is_not_said() {
     exits 0 svd two.mtx -k all --certify none -o all --vectors --json && [ -f all/tail.csv ] && says "vectors: ||X^T X - I||" && grep -q '"departure": [0-9]' out || fail "${why:-$(cat err)}"
 }
 
-for t in closed_form normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
+# 65 bytes that claim 20 million rows: what they would take is asked for before any of it, whatever the format, and named.
+test_claimed_rows() {
+    printf '%%%%MatrixMarket matrix coordinate real general\n20000000 2 1\n1 1 1\n' > tall.mtx
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2000000000 1\n1 1 1\n' > wide.mtx
+    npy none.npy '<f8' '(20000000000, 0)' < /dev/null
+    (
+        ulimit -v 3000000
+        refuses 3 "tall.mtx: a matrix of 20000000 rows and 2 columns takes 3.2 GB, more than the" "$COSPEC" svd tall.mtx &&
+            refuses 3 "wide.mtx: a matrix of 2 rows and 2000000000 columns takes 320 GB, more than the" "$COSPEC" density wide.mtx &&
+            refuses 3 "none.npy: a matrix of 20000000000 rows and 0 columns takes" "$COSPEC" svd none.npy || { echo "$why" > why; exit 1; }
+    ) || fail "$(cat why)"
+}
+
+for t in closed_form after_ones more_than_there_are normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
     certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
-    what_would_be_ignored_is_refused arpack_of_all dry_run; do
+    what_would_be_ignored_is_refused arpack_of_all dry_run claimed_rows; do
     check $t
 done

@@ -86,12 +86,24 @@ test_json_and_csv() { refuses 2 "together" "$COSPEC" toy --objective ar --classe
 
 test_option_without_meaning() { refuses 2 "no meaning for 'help'" "$COSPEC" help --seed 3; }
 
+# What stands in another's place, or is nearly a name.
+test_mistaken() {
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 -o toy || return 1
+    mkdir model && echo '{}' > model/config.json
+    refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages); did you mean wordnet?" \
+        "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
+        refuses 3 "wordnet: no directory of a model but a corpus, and model is a model: the order is MODEL CORPUS" "$COSPEC" features wordnet model -o f &&
+        refuses 3 "model: no corpus but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
+        refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which stands beside it" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
+        refuses 2 "the figure comes first, then its tables" "$COSPEC" plot toy/toy.csv toy-spectra -o p
+}
+
 test_missing_config() { refuses 3 "nowhere.json" "$COSPEC" toy --config nowhere.json; }
 
 test_config() {
     echo '{"objective": "masked", "unmasked": 2, "classes": 4, "length": 4, "tokens": 3}' > c.json
-    exits 0 "$COSPEC" toy --config c.json --json && grep -q '"unmasked=2' out || return 1
-    exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"unmasked=1' out || return 1
+    exits 0 "$COSPEC" toy --config c.json --json && grep -q '"masked unmasked=2' out || return 1
+    exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"masked unmasked=1' out || return 1
     echo '{"objectve": "masked"}' > c.json
     refuses 2 "config c.json: objectve: toy does not know it; did you mean objective?" "$COSPEC" toy --config c.json || return 1
     echo '{"objective": ' > c.json
@@ -109,6 +121,6 @@ test_probe_looks_again() {
 }
 
 for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
-    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning missing_config config; do
+    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken missing_config config; do
     check $t
 done

@@ -26,6 +26,21 @@ test_json() {
         grep -q '"verdict": "FAIL"' out && grep -q '"counterexample": "f, W of trial' out && grep -q '"lhs": ' out && grep -q '"rhs": ' out
 }
 
+# A terminal shows what failed; files and --csv have the rest, and say which inputs the program fixes.
+test_columns() {
+    exits 0 verify 4.1 -o o && head -1 out | grep -q '^id *form *verdict *lhs *relation *rhs$' &&
+        head -1 o/statements.csv | grep -q '^id,form,verdict,lhs,relation,rhs,margin,error,statement,input,counterexample,example$' &&
+        grep '^4.1-unweighted,.*98 0; 1 0' o/statements.csv | grep -q ',true$' && grep '^4.1-gap,' o/statements.csv | grep -q ',false$' &&
+        exits 0 verify 4.1 --all && head -1 out | grep -q 'statement'
+}
+
+test_list() {
+    exits 0 verify --list && grep -q '^2.2 *printed *nothing ' out && grep -q '^4.3 *corrected *toy model, model ' out &&
+        exits 0 verify --list --csv && head -1 out | grep -q '^id,form,takes,claim,options,table$' &&
+        grep -q '^trained,corrected,toy model,.*,width steps,trained.csv$' out && ! grep -q '^trained,printed' out &&
+        [ "$(grep -c '^3.1,' out)" = 2 ] || fail "$(cat out err)"
+}
+
 test_one_theorem() {
     exits 0 verify 4.1 --objective ar --classes 2 --length 4 --tokens 2 --csv && has 4.1-perfect corrected PASS &&
         ! grep -q '^3.1,\|^4.2' out
@@ -44,7 +59,7 @@ test_sweep() {
 }
 
 test_large_toy_leaves_out_what_needs_the_matrix() {
-    exits 0 verify all --classes 1000 --length 20 --tokens 50 --csv && grep -q 'left out' err && has 4.2-masked printed PASS &&
+    exits 0 verify all --classes 1000 --length 20 --tokens 50 --csv && grep -q 'left out' err && has 4.2-masked printed UNSPECIFIED && has 4.2-strict-none corrected PASS &&
         exits 3 verify 4.1 --classes 1000 --length 20 --tokens 50
 }
 
@@ -114,5 +129,5 @@ test_store() {
         grep -q '^spectral-tokens,accuracy,1,' v/probe.csv && grep -q '"probe"' v/statements.json
 }
 
-for t in all_on_the_default_toy json one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file \
+for t in all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done

@@ -60,6 +60,8 @@ extern EmulatedPlace emulated; /* of the fiber that runs */
 /* What a warp may meet at. */
 enum EmulatedMeeting { MEET_NONE, MEET_BLOCK, MEET_WARP, MEET_SHUFFLE, MEET_MATRIX, MEET_LOAD };
 
+constexpr size_t EMULATED_SHARED = 227 * 1024; /* bytes of a block, at most */
+void emulate_forget_fibers();                  /* between launches: their stacks */
 void emulate_launch(const char *name, dim3 grid, dim3 block, size_t shared,
                     std::function<void()> body);
 unsigned char *emulate_shared();

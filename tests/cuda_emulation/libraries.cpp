@@ -1,9 +1,10 @@
-/* cuBLAS, cuSOLVER and cuSPARSE on the CPU, as far as src/cuda/linalg*.cu calls them: LAPACKE,
+/* cuBLAS and cuSOLVER (cuSPARSE: libraries_sparse.cpp) on the CPU, as far as src/cuda/linalg*.cu calls them: LAPACKE,
  * cblas and plain loops behind NVIDIA's argument lists, on the emulated stream. Arguments are
  * checked as the manuals demand; workspaces are asked for and then written over to their last byte,
  * so that one that is too small runs into its guard page; what a call destroys is destroyed; the
  * half of a symmetric matrix that must not be read is not-a-number when it would be.
  */
+#include "libraries.h"
 #include "cublas_v2.h"
 #include "cusolverDn.h"
 #include "cusparse.h"
@@ -21,27 +22,17 @@ int gesvd_info, gesvdj_info, syevd_info; /* answered instead of solving */
 bool wrong_values;
 std::string absent;
 
-bool fails()
-{
-    return calls_left >= 0 && calls_left-- == 0;
-}
-
 void spoil(double *x, int64_t count)
 {
     memset(x, 0xff, (size_t)count * sizeof *x);
 }
 
-/* A place that the caller must give back. */
-template <typename T> T handle_of()
-{
-    return reinterpret_cast<T>(new int(1));
-}
-
-template <typename T> void forget(T handle)
-{
-    delete reinterpret_cast<int *>(handle);
-}
 } // namespace
+
+bool library_fails()
+{
+    return calls_left >= 0 && calls_left-- == 0;
+}
 
 extern "C" void emulate_library_failure(int calls)
 {
@@ -74,7 +65,7 @@ extern "C" void emulate_without(const char *libraries)
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUBLAS_STATUS_ALLOC_FAILED;
     }
     *handle = handle_of<cublasHandle_t>();
@@ -89,7 +80,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t stream)
 {
-    return fails() || !stream ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+    return library_fails() || !stream ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
 const char *cublasGetStatusString(cublasStatus_t status)
@@ -105,7 +96,7 @@ cublasStatus_t cublasDgemm_v2_64(cublasHandle_t handle, cublasOperation_t transa
                                  int64_t ldb, const double *beta, double *C, int64_t ldc)
 {
     int64_t a_rows = transa == CUBLAS_OP_N ? m : k, b_rows = transb == CUBLAS_OP_N ? k : n;
-    if (fails()) {
+    if (library_fails()) {
         return CUBLAS_STATUS_EXECUTION_FAILED;
     }
     if (!handle || m < 0 || n < 0 || k < 0 || lda < (a_rows > 1 ? a_rows : 1) ||
@@ -125,7 +116,7 @@ cublasStatus_t cublasDgemm_v2_64(cublasHandle_t handle, cublasOperation_t transa
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_ALLOC_FAILED;
     }
     *handle = handle_of<cusolverDnHandle_t>();
@@ -140,19 +131,19 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
 
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t, cudaStream_t stream)
 {
-    return fails() || !stream ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS;
+    return library_fails() || !stream ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnSetDeterministicMode(cusolverDnHandle_t,
                                                 cusolverDeterministicMode_t mode)
 {
-    return fails() || mode != CUSOLVER_DETERMINISTIC_RESULTS ? CUSOLVER_STATUS_INVALID_VALUE
-                                                             : CUSOLVER_STATUS_SUCCESS;
+    return library_fails() || mode != CUSOLVER_DETERMINISTIC_RESULTS ? CUSOLVER_STATUS_INVALID_VALUE
+                                                                     : CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_ALLOC_FAILED;
     }
     *params = handle_of<cusolverDnParams_t>();
@@ -167,7 +158,7 @@ cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params)
 
 cusolverStatus_t cusolverDnCreateGesvdjInfo(gesvdjInfo_t *info)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_ALLOC_FAILED;
     }
     *info = handle_of<gesvdjInfo_t>();
@@ -206,7 +197,7 @@ cusolverStatus_t cusolverDnXgesvd_bufferSize(
     cudaDataType dataTypeVT, const void *VT, int64_t ldvt, cudaDataType computeType,
     size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
 {
-    if (fails() || !handle || !params || !A || !S || !U || !VT ||
+    if (library_fails() || !handle || !params || !A || !S || !U || !VT ||
         !thin(jobu, jobvt, m, n, lda, ldu, ldvt, dataTypeA, dataTypeS, dataTypeU, dataTypeVT,
               computeType)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -225,7 +216,7 @@ cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   size_t workspaceInBytesOnDevice, void *bufferOnHost,
                                   size_t workspaceInBytesOnHost, int *info)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_EXECUTION_FAILED;
     }
     if (!handle || !params || workspaceInBytesOnDevice < gesvd_bytes(m, n) || !bufferOnHost ||
@@ -263,7 +254,7 @@ cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolver
                                              size_t *workspaceInBytesOnDevice,
                                              size_t *workspaceInBytesOnHost)
 {
-    if (fails() || !handle || !params || !A || !W || jobz != CUSOLVER_EIG_MODE_VECTOR ||
+    if (library_fails() || !handle || !params || !A || !W || jobz != CUSOLVER_EIG_MODE_VECTOR ||
         uplo != CUBLAS_FILL_MODE_LOWER || n < 1 || lda < n || dataTypeA != CUDA_R_64F ||
         dataTypeW != CUDA_R_64F || computeType != CUDA_R_64F) {
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -281,7 +272,7 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   size_t, int *info)
 {
     size_t bytes = (size_t)(2 * n + 9) * sizeof(double);
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_EXECUTION_FAILED;
     }
     if (!handle || !params || jobz != CUSOLVER_EIG_MODE_VECTOR || uplo != CUBLAS_FILL_MODE_LOWER ||
@@ -309,8 +300,9 @@ cusolverStatus_t cusolverDnDgesvdj_bufferSize(cusolverDnHandle_t handle, cusolve
                                               const double *V, int ldv, int *lwork,
                                               gesvdjInfo_t params)
 {
-    if (fails() || !handle || !params || !A || !S || !U || !V || jobz != CUSOLVER_EIG_MODE_VECTOR ||
-        econ != 1 || m < n || n < 1 || lda < m || ldu < m || ldv < n) {
+    if (library_fails() || !handle || !params || !A || !S || !U || !V ||
+        jobz != CUSOLVER_EIG_MODE_VECTOR || econ != 1 || m < n || n < 1 || lda < m || ldu < m ||
+        ldv < n) {
         return CUSOLVER_STATUS_INVALID_VALUE;
     }
     *lwork = m + 7;
@@ -322,7 +314,7 @@ cusolverStatus_t cusolverDnDgesvdj(cusolverDnHandle_t handle, cusolverEigMode_t 
                                    double *V, int ldv, double *work, int lwork, int *info,
                                    gesvdjInfo_t params)
 {
-    if (fails()) {
+    if (library_fails()) {
         return CUSOLVER_STATUS_EXECUTION_FAILED;
     }
     if (!handle || !params || jobz != CUSOLVER_EIG_MODE_VECTOR || econ != 1 || m < n || n < 1 ||
@@ -344,198 +336,6 @@ cusolverStatus_t cusolverDnDgesvdj(cusolverDnHandle_t handle, cusolverEigMode_t 
         spoil(A, (int64_t)lda * n);
     });
     return CUSOLVER_STATUS_SUCCESS;
-}
-
-/* --- cuSPARSE --------------------------------------------------------------------------------- */
-
-struct cusparseSpMatDescr {
-    int64_t rows, cols, nnz;
-    const void *ptr, *col;
-    const double *val;
-    bool wide;
-};
-
-struct cusparseDnMatDescr {
-    int64_t rows, cols, ld;
-    double *values;
-};
-
-cusparseStatus_t cusparseCreate(cusparseHandle_t *handle)
-{
-    if (fails()) {
-        return CUSPARSE_STATUS_ALLOC_FAILED;
-    }
-    *handle = handle_of<cusparseHandle_t>();
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseDestroy(cusparseHandle_t handle)
-{
-    forget(handle);
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseSetStream(cusparseHandle_t, cudaStream_t stream)
-{
-    return fails() || !stream ? CUSPARSE_STATUS_EXECUTION_FAILED : CUSPARSE_STATUS_SUCCESS;
-}
-
-const char *cusparseGetErrorString(cusparseStatus_t status)
-{
-    return status == CUSPARSE_STATUS_ALLOC_FAILED    ? "memory allocation failed"
-           : status == CUSPARSE_STATUS_INVALID_VALUE ? "invalid value"
-                                                     : "kernel launch failure";
-}
-
-cusparseStatus_t cusparseCreateCsr(cusparseSpMatDescr_t *spMatDescr, int64_t rows, int64_t cols,
-                                   int64_t nnz, void *csrRowOffsets, void *csrColInd,
-                                   void *csrValues, cusparseIndexType_t csrRowOffsetsType,
-                                   cusparseIndexType_t csrColIndType, cusparseIndexBase_t idxBase,
-                                   cudaDataType valueType)
-{
-    if (fails()) {
-        return CUSPARSE_STATUS_ALLOC_FAILED;
-    }
-    if (rows < 0 || cols < 0 || nnz < 0 || csrRowOffsetsType != csrColIndType ||
-        idxBase != CUSPARSE_INDEX_BASE_ZERO || valueType != CUDA_R_64F || !csrRowOffsets) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    *spMatDescr = new cusparseSpMatDescr{rows,
-                                         cols,
-                                         nnz,
-                                         csrRowOffsets,
-                                         csrColInd,
-                                         static_cast<const double *>(csrValues),
-                                         csrColIndType == CUSPARSE_INDEX_64I};
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t spMatDescr)
-{
-    delete spMatDescr;
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseCreateDnMat(cusparseDnMatDescr_t *dnMatDescr, int64_t rows, int64_t cols,
-                                     int64_t ld, void *values, cudaDataType valueType,
-                                     cusparseOrder_t order)
-{
-    if (fails()) {
-        return CUSPARSE_STATUS_ALLOC_FAILED;
-    }
-    if (rows < 0 || cols < 0 || ld < cols || valueType != CUDA_R_64F ||
-        order != CUSPARSE_ORDER_ROW || !values) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    *dnMatDescr = new cusparseDnMatDescr{rows, cols, ld, static_cast<double *>(values)};
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t dnMatDescr, void *values)
-{
-    if (fails() || !values) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    dnMatDescr->values = static_cast<double *>(values);
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t dnMatDescr)
-{
-    delete dnMatDescr;
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-namespace
-{
-/* What CUSPARSE_SPMM_CSR_ALG3 takes, and alone has bits that repeat: A as it stands. */
-bool product_fits(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
-                  cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
-                  cusparseConstDnMatDescr_t c, cudaDataType compute, cusparseSpMMAlg_t alg)
-{
-    return handle && opA == CUSPARSE_OPERATION_NON_TRANSPOSE &&
-           opB == CUSPARSE_OPERATION_NON_TRANSPOSE && a->cols == b->rows && a->rows == c->rows &&
-           b->cols == c->cols && compute == CUDA_R_64F && alg == CUSPARSE_SPMM_CSR_ALG3;
-}
-
-size_t product_bytes(cusparseConstSpMatDescr_t a)
-{
-    return (size_t)a->rows * 4 + 12;
-}
-
-template <typename Index>
-void multiply(const cusparseSpMatDescr &a, const cusparseDnMatDescr &b, const cusparseDnMatDescr &c,
-              double alpha, double beta)
-{
-    const Index *ptr = static_cast<const Index *>(a.ptr), *col = static_cast<const Index *>(a.col);
-    for (int64_t i = 0; i < a.rows; ++i) {
-        for (int64_t j = 0; j < c.cols; ++j) {
-            double sum = 0;
-            for (Index e = ptr[i]; e < ptr[i + 1]; ++e) {
-                sum += a.val[e] * b.values[col[e] * b.ld + j];
-            }
-            double *to = c.values + i * c.ld + j;
-            *to = alpha * sum + (beta == 0 ? 0 : beta * *to);
-        }
-    }
-}
-} // namespace
-
-cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t handle, cusparseOperation_t opA,
-                                         cusparseOperation_t opB, const void *,
-                                         cusparseConstSpMatDescr_t matA,
-                                         cusparseConstDnMatDescr_t matB, const void *,
-                                         cusparseDnMatDescr_t matC, cudaDataType computeType,
-                                         cusparseSpMMAlg_t alg, size_t *bufferSize)
-{
-    if (fails() || !product_fits(handle, opA, opB, matA, matB, matC, computeType, alg)) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    *bufferSize = product_bytes(matA);
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-cusparseStatus_t cusparseSpMM_preprocess(cusparseHandle_t handle, cusparseOperation_t opA,
-                                         cusparseOperation_t opB, const void *,
-                                         cusparseConstSpMatDescr_t matA,
-                                         cusparseConstDnMatDescr_t matB, const void *,
-                                         cusparseDnMatDescr_t matC, cudaDataType computeType,
-                                         cusparseSpMMAlg_t alg, void *externalBuffer)
-{
-    if (fails() || !product_fits(handle, opA, opB, matA, matB, matC, computeType, alg)) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    size_t bytes = product_bytes(matA);
-    emulate_perform([=]() { memset(externalBuffer, 0x5a, bytes); });
-    return CUSPARSE_STATUS_SUCCESS;
-}
-
-/* The buffer must be the one that was prepared, and stay as it is between products. */
-cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t opA,
-                              cusparseOperation_t opB, const void *alpha,
-                              cusparseConstSpMatDescr_t matA, cusparseConstDnMatDescr_t matB,
-                              const void *beta, cusparseDnMatDescr_t matC, cudaDataType computeType,
-                              cusparseSpMMAlg_t alg, void *externalBuffer)
-{
-    if (fails() || !product_fits(handle, opA, opB, matA, matB, matC, computeType, alg)) {
-        return CUSPARSE_STATUS_INVALID_VALUE;
-    }
-    cusparseSpMatDescr a = *matA;
-    cusparseDnMatDescr b = *matB, c = *matC;
-    double x = *static_cast<const double *>(alpha), y = *static_cast<const double *>(beta);
-    size_t bytes = product_bytes(matA);
-    emulate_perform([=]() {
-        const unsigned char *buffer = static_cast<const unsigned char *>(externalBuffer);
-        if (buffer[0] != 0x5a || buffer[bytes - 1] != 0x5a) {
-            emulate_stop("SpMM with a buffer that was not prepared");
-        }
-        if (a.wide) {
-            multiply<int64_t>(a, b, c, x, y);
-        } else {
-            multiply<int32_t>(a, b, c, x, y);
-        }
-    });
-    return CUSPARSE_STATUS_SUCCESS;
 }
 
 /* --- as files --------------------------------------------------------------------------------- */

@@ -153,8 +153,8 @@ cs_status cs_svd_world_open(const cs_svd_case *c, cs_svd_world *w)
     if (status == CS_OK && c->deflated) {
         cs_svd_options o = {.k = 1, .solver = CS_SOLVER_LAPACK};
         status = cs_svd_compute(&w->sparse, &o, &w->first);
-        w->op =
-            cs_linop_deflated(&w->deflated, &w->sparse, &w->first.u, w->first.sigma, &w->first.v);
+        w->op = cs_linop_deflated(&w->deflated, &w->sparse, &w->first.u, w->first.sigma,
+                                  &w->first.v, false);
     }
     if (status != CS_OK) {
         cs_svd_world_close(w);

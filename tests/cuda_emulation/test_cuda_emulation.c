@@ -3,15 +3,10 @@
  * and blocks that change from launch to launch. The third step of a comparison is a replayed graph.
  * Then what the plug-in promises of sizes, scratch, staging and its bf16 copies of parameters.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../test.h"
 #include "base/status.h"
 #include "cuda_cases.h"
 #include "tensor/device.h"
@@ -46,34 +41,29 @@ static void compare(const cs_tensor_case *list, bool f32)
     assert_int_equal(bad, 0);
 }
 
-static void shared_cases_f32(void **state)
+TEST(shared_cases_f32)
 {
-    (void)state;
     compare(cs_tensor_cases, true);
 }
 
-static void shared_cases_bf16(void **state)
+TEST(shared_cases_bf16)
 {
-    (void)state;
     compare(cs_tensor_cases, false);
 }
 
-static void own_cases_f32(void **state)
+TEST(own_cases_f32)
 {
-    (void)state;
     compare(cs_cuda_cases, true);
 }
 
-static void own_cases_bf16(void **state)
+TEST(own_cases_bf16)
 {
-    (void)state;
     compare(cs_cuda_cases, false);
 }
 
 /* Norm and updates, with and without clipping. */
-static void updates(void **state)
+TEST(updates)
 {
-    (void)state;
     for (int f32 = 0; f32 < 2; ++f32) {
         cs_backend *backend = open_backend(f32, false);
         char why[CS_TENSOR_WHY] = "";
@@ -106,9 +96,8 @@ static void leaks(const cs_tensor_case *list, bool f32)
     cs_backend_free(&backend);
 }
 
-static void no_leaks(void **state)
+TEST(no_leaks)
 {
-    (void)state;
     leaks(cs_tensor_cases, true);
     leaks(cs_tensor_cases, false);
     leaks(cs_cuda_cases, false);
@@ -170,9 +159,8 @@ static const cs_tensor_case small_case = {"small", small_net, NULL, NULL};
 static const cs_tensor_case larger_case = {"larger", larger_net, NULL, NULL};
 
 /* One run at two sizes: what was captured for the one is not replayed for the other. */
-static void two_sizes_on_one_run(void **state)
+TEST(two_sizes_on_one_run)
 {
-    (void)state;
     static const int64_t size[][2] = {{2, 30}, {2, 30}, {2, 30}, {1, 30}, {2, 7},
                                       {2, 7},  {2, 7},  {1, 30}, {2, 30}, {2, 7}};
     cs_tensor_world replayed, launched;
@@ -198,9 +186,8 @@ static void two_sizes_on_one_run(void **state)
 
 /* The larger run needs more scratch: what was captured with the old one, which the emulator puts
  * out of bounds, is not replayed. */
-static void scratch_grows_between_replays(void **state)
+TEST(scratch_grows_between_replays)
 {
-    (void)state;
     cs_tensor_world small, larger;
     cs_backend *backend = open_backend(false, false);
     cs_tensor_result first = {.blocks = 0}, other = {.blocks = 0};
@@ -225,9 +212,8 @@ static void scratch_grows_between_replays(void **state)
 
 /* More than the pinned slots hold, before anything has arrived: no slot is written over too early.
  */
-static void many_puts_in_flight(void **state)
+TEST(many_puts_in_flight)
 {
-    (void)state;
     enum { PUTS = 100 };
     cs_backend *backend = open_backend(false, false);
     void *room = NULL;
@@ -266,9 +252,8 @@ static void parameters_are_seen(cs_tensor_world *world, double before[2 * 30 * 1
 }
 
 /* The bf16 copy follows every way in which parameters change. */
-static void copies_of_parameters_follow(void **state)
+TEST(copies_of_parameters_follow)
 {
-    (void)state;
     static const cs_adamw hyper = {
         .learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.9F, .eps = 1e-6F, .bias1 = 1, .bias2 = 1};
     cs_tensor_world world;
@@ -300,21 +285,4 @@ static void copies_of_parameters_follow(void **state)
     free(value);
     cs_tensor_close(&world);
     cs_backend_free(&backend);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_cases_f32),
-        cmocka_unit_test(shared_cases_bf16),
-        cmocka_unit_test(own_cases_f32),
-        cmocka_unit_test(own_cases_bf16),
-        cmocka_unit_test(updates),
-        cmocka_unit_test(no_leaks),
-        cmocka_unit_test(two_sizes_on_one_run),
-        cmocka_unit_test(scratch_grows_between_replays),
-        cmocka_unit_test(many_puts_in_flight),
-        cmocka_unit_test(copies_of_parameters_follow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

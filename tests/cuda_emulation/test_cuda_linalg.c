@@ -3,17 +3,13 @@
  * space against that in memory; every allocation and every call of a library failed in turn; too
  * little memory, missing libraries, solvers that do not converge, foreign plug-ins.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <math.h>
 
 #include "../linalg_support.h"
+#include "../test.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "svd_cases.h"
@@ -49,9 +45,8 @@ static const cs_svd_case *case_named(const char *name)
     return NULL;
 }
 
-static void every_case(void **state)
+TEST(every_case)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     int64_t pieces = emulate_pieces();
     int bad = 0;
@@ -115,9 +110,8 @@ static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
     cs_free(h);
 }
 
-static void space_as_in_memory(void **state)
+TEST(space_as_in_memory)
 {
-    (void)state;
     enum { PANELS = 70, B = CS_PANEL };
     static const char *const names[] = {"block, sparse, deflated", "block, sparse and wide"};
     for (int n = 0; n < 2; ++n) {
@@ -188,9 +182,8 @@ static cs_status small(cs_csr *out)
 
 static const cs_svd_case small_case = {"small", small, CS_SOLVER_AUTO, 3, true, false};
 
-static void every_allocation_fails(void **state)
+TEST(every_allocation_fails)
 {
-    (void)state;
     cs_svd_world w;
     OK(cs_svd_world_open(&small_case, &w));
     (void)cs_mem_fail_at(0);
@@ -217,9 +210,8 @@ static void every_allocation_fails(void **state)
     cs_svd_world_close(&w);
 }
 
-static void every_library_call_fails(void **state)
+TEST(every_library_call_fails)
 {
-    (void)state;
     cs_svd_world w;
     OK(cs_svd_world_open(&small_case, &w));
     emulate_library_failure(1 << 20);
@@ -237,9 +229,8 @@ static void every_library_call_fails(void **state)
     cs_svd_world_close(&w);
 }
 
-static void too_little_memory(void **state)
+TEST(too_little_memory)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     cs_svd_world w;
     cs_svd s;
@@ -271,9 +262,8 @@ static void too_little_memory(void **state)
 }
 
 /* gesvd that says it did not converge is followed by gesvdj, on a matrix laid out anew. */
-static void solvers_that_do_not_converge(void **state)
+TEST(solvers_that_do_not_converge)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     const cs_svd_case *c = case_named("cusolver, sparse and wide, deflated");
     char why[CS_SVD_WHY] = "";
@@ -302,9 +292,8 @@ static void solvers_that_do_not_converge(void **state)
 }
 
 /* A library that leaves a value out, not among those wanted, and says nothing. */
-static void silently_wrong_values(void **state)
+TEST(silently_wrong_values)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     for (const cs_svd_case *c = cs_svd_cases; c->name; ++c) {
         cs_svd_world w;
@@ -323,9 +312,8 @@ static void silently_wrong_values(void **state)
     cs_gpu_close(&gpu);
 }
 
-static void missing_libraries(void **state)
+TEST(missing_libraries)
 {
-    (void)state;
     cs_gpu *gpu = NULL;
     emulate_without("libcusolver.so.12 libcusparse.so.12");
     assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
@@ -342,9 +330,8 @@ static void missing_libraries(void **state)
     assert_null(gpu);
 }
 
-static void foreign_plugins(void **state)
+TEST(foreign_plugins)
 {
-    (void)state;
     cs_gpu *gpu = NULL;
     cs_gpu_table table = *cs_cuda_linalg();
     table.version += 1;
@@ -364,33 +351,30 @@ static void foreign_plugins(void **state)
     assert_null(gpu);
 }
 
-static void what_a_gpu_is_not_for(void **state)
+TEST(what_a_gpu_is_not_for)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     cs_svd_world w;
-    cs_linop_scaled_ctx scaled;
     cs_svd s;
     OK(cs_svd_world_open(&small_case, &w));
     cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK, .gpu = gpu};
     assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
     expect_reason("solver arpack computes on the CPU");
     o.solver = CS_SOLVER_BLOCK;
-    cs_linop other = cs_linop_scaled(&scaled, &w.op, NULL, NULL);
+    cs_linop other = w.op;
+    other.data = (cs_linop_data){0};
     assert_int_equal(cs_svd_compute(&other, &o, &s), CS_ERR_USAGE);
     expect_reason("a GPU needs the matrix");
     o = (cs_svd_options){.k = 2, .solver = CS_SOLVER_CUSOLVER};
     assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
     expect_reason("solver cusolver needs a GPU");
-    cs_linop_scaled_free(&scaled);
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
 }
 
 /* A matrix that is not finite does not come back as a result. */
-static void not_finite(void **state)
+TEST(not_finite)
 {
-    (void)state;
     cs_gpu *gpu = open_gpu();
     cs_svd_world w;
     cs_svd s = {0};
@@ -407,22 +391,4 @@ static void not_finite(void **state)
     }
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_case),
-        cmocka_unit_test(space_as_in_memory),
-        cmocka_unit_test(every_allocation_fails),
-        cmocka_unit_test(every_library_call_fails),
-        cmocka_unit_test(too_little_memory),
-        cmocka_unit_test(solvers_that_do_not_converge),
-        cmocka_unit_test(silently_wrong_values),
-        cmocka_unit_test(missing_libraries),
-        cmocka_unit_test(foreign_plugins),
-        cmocka_unit_test(what_a_gpu_is_not_for),
-        cmocka_unit_test(not_finite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  *                           a line each, into FILE
  * test_svd sparse ROWS COLS PER_ROW K REPEATS FILE
  *                           a sparse matrix of PER_ROW entries a row, K triplets by the block
- * solver, on the GPU and on the CPU
+ *                           solver, on the GPU and on the CPU
  *
  * The matrices are those of bench_svd.py, entry for entry. Residuals of the dense case are taken on
  * the GPU, through the sparse product, which is not cuSOLVER's, for all triplets, and on the CPU

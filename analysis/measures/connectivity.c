@@ -1,0 +1,311 @@
+/* Components, gap and Cheeger sweep of a co-occurrence matrix (theory.md 2, Connectivity; Chung,
+ * Spectral Graph Theory, 1997, chapter 2), and the delete-block jackknife of numbers taken from a
+ * corpus: blocks of documents, because documents, not tokens, are independent.
+ *
+ * The sweep is one pass over the sorted nodes: moving a node across changes the cut by its edges to
+ * the outside minus those to the inside. */
+#include "analysis/measures/connectivity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/scored.h"
+#include "cooc/reduce.h"
+#include "stats/jackknife.h"
+
+void cs_connectivity_free(cs_connectivity *c)
+{
+    cs_spectrum_free(&c->spectrum);
+    memset(c, 0, sizeof *c);
+}
+
+/* Change of the cut when `node` with adjacency row `i` of `m` moves inside; `other` flags nodes of
+ * the opposite kind. */
+static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
+{
+    double change = 0.0;
+    for (int64_t p = m->ptr[i]; p < m->ptr[i + 1]; ++p) {
+        change += other[m->col[p]] ? -m->val[p] : m->val[p];
+    }
+    return change;
+}
+
+/* Walks the order of the nodes of the bipartite graph (rows first, then columns) and keeps the best
+ * prefix; returns its length. */
+static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s,
+                     const cs_scored *order, uint8_t *in_row, uint8_t *in_col, cs_cut *out)
+{
+    int64_t nodes = a->rows + a->cols, best = 0;
+    double cut = 0.0, volume = 0.0;
+    out->sweep = INFINITY;
+    for (int64_t step = 0; step + 1 < nodes; ++step) {
+        int64_t node = order[step].index;
+        bool row = node < a->rows;
+        int64_t i = row ? node : node - a->rows;
+        cut += cut_change(row ? a : at, i, row ? in_col : in_row) / s->mass;
+        volume += row ? s->row_mass[i] : s->col_mass[i];
+        (row ? in_row : in_col)[i] = 1;
+        double small = fmin(volume, 2.0 - volume);
+        if (small > 0.0 && cut / small < out->sweep) {
+            out->sweep = fmax(cut, 0.0) / small;
+            out->sweep_volume = small;
+            best =
+                volume <= 1.0 ? step + 1 : -(step + 1); /* negative: the smaller side is the rest */
+        }
+    }
+    return best;
+}
+
+/* Marks the nodes of the smaller side of the best prefix. */
+static void mark_side(const cs_csr *a, const cs_scored *order, int64_t best, uint8_t *side_row,
+                      uint8_t *side_col)
+{
+    int64_t nodes = a->rows + a->cols;
+    int64_t from = best > 0 ? 0 : -best, to = best > 0 ? best : nodes;
+    memset(side_row, 0, (size_t)a->rows);
+    memset(side_col, 0, (size_t)a->cols);
+    for (int64_t step = from; step < to; ++step) {
+        int64_t node = order[step].index;
+        bool row = node < a->rows;
+        (row ? side_row : side_col)[row ? node : node - a->rows] = 1;
+    }
+}
+
+cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
+                    uint8_t *side_row, uint8_t *side_col)
+{
+    cs_status status;
+    cs_cut cut = {.rows = a->rows, .cols = a->cols};
+    cs_spectrum spectrum = {0};
+    cs_csr at = {0};
+    cs_scored *order = NULL;
+    uint8_t *row = NULL, *col = NULL;
+    int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
+    cs_spectrum_options so = *options;
+    so.k = smaller < 2 ? smaller : 2;
+    so.certify = 0;
+    so.values_only = so.moment4 = false;
+    so.progress = NULL;
+    if ((status = cs_spectrum_of(a, &so, &spectrum)) != CS_OK ||
+        (status = cs_spectrum_require(&spectrum)) != CS_OK) {
+        goto done;
+    }
+    if (spectrum.components != 1 || spectrum.zero_rows + spectrum.zero_cols > 0) {
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "the sweep cut wants one component without empty rows or columns, got %lld components",
+            (long long)spectrum.components);
+        goto done;
+    }
+    int64_t nodes = a->rows + a->cols;
+    order = cs_alloc(nodes, sizeof *order);
+    row = cs_calloc(a->rows, 1);
+    col = cs_calloc(a->cols, 1);
+    if (!order || !row || !col) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    if ((status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
+    bool second = spectrum.k >= 2;
+    cut.sigma2 = second ? spectrum.sigma[1] : 0.0;
+    cut.residual = second ? spectrum.residual[1] : 0.0;
+    cut.lower = (1.0 - cut.sigma2) / 2.0;
+    cut.upper = sqrt(fmax(0.0, 1.0 - cut.sigma2 * cut.sigma2));
+    for (int64_t i = 0; i < a->rows; ++i) {
+        order[i] = (cs_scored){
+            second ? spectrum.u.data[i + spectrum.u.ld] / sqrt(spectrum.row_mass[i]) : 0.0, i};
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        order[a->rows + j] = (cs_scored){
+            second ? spectrum.v.data[j + spectrum.v.ld] / sqrt(spectrum.col_mass[j]) : 0.0,
+            a->rows + j};
+    }
+    qsort(order, (size_t)nodes, sizeof *order, cs_scored_compare);
+    int64_t best = sweep(a, &at, &spectrum, order, row, col, &cut);
+    mark_side(a, order, best, side_row ? side_row : row, side_col ? side_col : col);
+    *out = cut;
+done:
+    cs_free(order);
+    cs_free(row);
+    cs_free(col);
+    cs_csr_free(&at);
+    cs_spectrum_free(&spectrum);
+    return status;
+}
+
+/* The heaviest component as a matrix of its own. */
+static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *out, double *share)
+{
+    cs_status status = CS_ERR_MEMORY;
+    double *mass = cs_calloc(parts->count, sizeof *mass);
+    int64_t *row = cs_alloc(a->rows, sizeof *row);
+    int32_t *col_map = cs_alloc(a->cols, sizeof *col_map);
+    if (!mass || !row || !col_map) {
+        goto done;
+    }
+    double total = 0.0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
+            mass[parts->row[i]] += a->val[p];
+            total += a->val[p];
+        }
+    }
+    int64_t top = 0;
+    for (int64_t c = 1; c < parts->count; ++c) {
+        top = mass[c] > mass[top] ? c : top;
+    }
+    int64_t rows = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        if (parts->row[i] == top) {
+            row[rows++] = i;
+        }
+    }
+    int32_t cols = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        col_map[j] = parts->col[j] == top ? cols++ : -1;
+    }
+    *share = mass[top] / total;
+    status = cs_csr_select(a, rows, row, col_map, cols, out);
+done:
+    cs_free(mass);
+    cs_free(row);
+    cs_free(col_map);
+    return status;
+}
+
+cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
+                             cs_connectivity *out)
+{
+    cs_status status;
+    cs_connectivity result = {0};
+    cs_components parts = {0};
+    cs_csr part = {0};
+    if ((status = cs_csr_check(a, true)) != CS_OK ||
+        (status = cs_components_of(a, &parts)) != CS_OK) {
+        goto done;
+    }
+    if (parts.count == 0) {
+        status = cs_fail(CS_ERR_INPUT, "the matrix has no nonzero entry");
+        goto done;
+    }
+    int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
+    int64_t k = parts.count + (options->k > 0 ? options->k : 32);
+    cs_spectrum_options so = *options;
+    so.k = k < smaller ? k : smaller;
+    so.values_only = so.moment4 = true;
+    so.certify = options->certify ? options->certify : CS_CERTIFY_USUAL;
+    if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
+        (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||
+        (status = cs_cut_of(&part, options, &result.cut, NULL, NULL)) != CS_OK) {
+        goto done;
+    }
+    result.gap = !result.spectrum.converged        ? NAN
+                 : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
+                                                   : 1.0;
+    *out = result;
+    memset(&result, 0, sizeof result);
+done:
+    cs_connectivity_free(&result);
+    cs_components_free(&parts);
+    cs_csr_free(&part);
+    return status;
+}
+
+/* --- as a list of numbers --- */
+
+/* name, definition, whether its error is jackknifed; its value of a cs_connectivity c with the
+ * spectrum p */
+#define METRICS(X)                                                                                 \
+    X("rows", "conditional texts with mass", false, (double)(p->rows - p->zero_rows))              \
+    X("cols", "target tokens with mass", false, (double)(p->cols - p->zero_cols))                  \
+    X("nnz", "pairs (X, X+) that occur", false, (double)p->nnz)                                    \
+    X("components", "connected components = multiplicity of sigma = 1", false,                     \
+      (double)p->components)                                                                       \
+    X("giant_mass", "share of mass of the heaviest component", true, c->giant_mass)                \
+    X("gap", "1 - largest sigma that is not a component's 1", true, c->gap)                        \
+    X("sigma2", "second sigma of the heaviest component", true, c->cut.sigma2)                     \
+    X("cheeger_lower", "(1 - sigma2)/2 <= h", true, c->cut.lower)                                  \
+    X("sweep_cut", "cut / min(vol; 2 - vol) of the sweep in the heaviest component", true,         \
+      c->cut.sweep)                                                                                \
+    X("sweep_volume", "volume of the smaller side of the sweep cut, of 2", false,                  \
+      c->cut.sweep_volume)                                                                         \
+    X("cheeger_upper", "sqrt(1 - sigma2^2) >= h", true, c->cut.upper)                              \
+    X("sum_sigma2", "||Abar||_F^2", true, p->sum_sigma2)                                           \
+    X("sum_sigma4", "||Abar^T Abar||_F^2", true,                                                   \
+      resampled && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4)                              \
+    X("sum_sigma4_error", "standard error of an estimate; 0: exact", false, p->sum_sigma4_error)   \
+    X("sum_sigma4_low", "95% interval of an estimate", false, p->sum4.low)                         \
+    X("sum_sigma4_high", "95% interval of an estimate", false, p->sum4.high)                       \
+    X("sum_sigma4_samples", "random vectors of an estimate; 0: exact", false,                      \
+      (double)p->sum4.samples)                                                                     \
+    X("largest_residual", "of the singular triplets, through Abar", false, residual)
+
+#define INFO_OF(name, definition, interval, value) {name, definition, interval},
+#define VALUE_OF(name, definition, interval, value) value,
+
+const cs_connectivity_metric_info cs_connectivity_metric[] = {METRICS(INFO_OF)};
+
+_Static_assert(sizeof cs_connectivity_metric / sizeof *cs_connectivity_metric ==
+                   CS_CONNECTIVITY_METRICS,
+               "as many as the header says");
+
+void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIVITY_VALUES],
+                            bool resampled)
+{
+    const cs_spectrum *p = &c->spectrum;
+    double residual = 0.0;
+    for (int64_t j = 0; j < p->k; ++j) {
+        residual = fmax(residual, p->residual[j]);
+    }
+    const double taken[CS_CONNECTIVITY_METRICS] = {METRICS(VALUE_OF)};
+    memcpy(values, taken, sizeof taken);
+    for (int64_t j = 0; j < CS_CONNECTIVITY_SIGMAS; ++j) {
+        int64_t index = p->components + j;
+        values[CS_CONNECTIVITY_METRICS + j] = index < p->k ? p->sigma[index] : NAN;
+    }
+}
+
+/* --- jackknife ---------------------------------------------------------------------------------- */
+
+/* The corpus without the documents of one block. */
+static cs_status without_block(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
+                               int64_t block, cs_corpus *out)
+{
+    uint8_t *keep = cs_alloc(corpus->documents, 1);
+    if (!keep) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, (uint64_t)d);
+        keep[d] = cs_rng_below(&rng, blocks) != block;
+    }
+    cs_status status = cs_corpus_select(corpus, keep, out);
+    cs_free(keep);
+    return status;
+}
+
+cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
+                       const cs_corpus_metrics *metrics, double *value, double *standard_error)
+{
+    if (blocks < 2 || blocks > corpus->documents) {
+        return cs_fail(CS_ERR_USAGE, "%lld jackknife blocks: want 2 to %lld (the documents)",
+                       (long long)blocks, (long long)corpus->documents);
+    }
+    int64_t count = metrics->count;
+    double *left_out = cs_alloc(blocks * count, sizeof *left_out);
+    if (!left_out) return CS_ERR_MEMORY;
+    cs_status status = value ? metrics->measure(metrics->ctx, corpus, value) : CS_OK;
+    for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
+        cs_corpus part = {0};
+        if ((status = without_block(corpus, blocks, seed, b, &part)) == CS_OK) {
+            status = metrics->measure(metrics->ctx, &part, left_out + b * count);
+        }
+        cs_corpus_free(&part);
+    }
+    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
+        standard_error[j] = cs_jackknife_error(blocks, left_out + j, count);
+    }
+    cs_free(left_out);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* Connectivity of a co-occurrence matrix: what LA 4.1.1 reads off feature similarities (its Figure
+ * 2), read off the matrix itself.
+ *
+ * The bipartite graph of A joins conditional texts X and target tokens X+ with weight A[X, X+]. Per
+ * connected component, A renormalised to sum 1, with second singular value sigma_2 (0 if rank 1)
+ * and volume vol(S u S') = P_C(S) + P_G(S') (total 2):
+ *
+ *   h = min cut(S u S') / min(vol, 2 - vol),      (1 - sigma_2) / 2 <= h <= sqrt(1 - sigma_2^2)
+ *
+ * The sweep over (u_2 / sqrt(P_C), v_2 / sqrt(P_G)) finds a cut below the upper bound (Chung 1997,
+ * for the bipartite double cover).
+ */
+#ifndef CS_ANALYSIS_MEASURES_CONNECTIVITY_H
+#define CS_ANALYSIS_MEASURES_CONNECTIVITY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "cooc/spectrum.h"
+#include "linalg/csr.h"
+#include "text/corpus.h"
+
+/* The sweep cut of one component. */
+typedef struct {
+    int64_t rows, cols;      /* of the component */
+    double sigma2, residual; /* second singular value; 0 if rank 1 */
+    double lower, upper;     /* Cheeger bounds of h */
+    double sweep;            /* h of the sweep cut: lower <= h <= sweep <= upper */
+    double sweep_volume;     /* of its smaller side, of 2 */
+} cs_cut;
+
+/* Those of the spectra, with k the singular values below 1 that are wanted (0: 32), and certify 0
+ * for CS_CERTIFY_USUAL. What is computed (vectors, moments) is set here. */
+typedef cs_spectrum_options cs_connectivity_options;
+
+typedef struct {
+    cs_spectrum spectrum; /* values only: the ones (a component each) and then k more */
+    double giant_mass;    /* share of mass of the heaviest component */
+    double gap; /* 1 - the largest singular value that is not a component's 1; 1 when there
+                   is none; NaN when the spectrum did not converge */
+    cs_cut cut; /* of the heaviest component */
+} cs_connectivity;
+
+void cs_connectivity_free(cs_connectivity *c);
+
+/* Components, spectrum, moments, gap and the sweep cut of the heaviest component of a matrix of
+ * counts or probabilities. Cost: one truncated SVD of k + components triplets, one of 2 on the
+ * heaviest component, O(nnz log) for the sweep. A spectrum that did not converge is no failure
+ * (spectrum.converged says so); a cut that rests on one is, as in cs_cut_of. */
+cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
+                             cs_connectivity *out) CS_MUST_CHECK;
+
+/* The sweep cut of a connected matrix (exactly one component; CS_ERR_INPUT otherwise). `side_row`,
+ * `side_col` (either NULL) receive 1 for nodes on the smaller side. CS_ERR_CONVERGE when the second
+ * triplet did not converge: without it neither the bounds nor the order of the sweep are known. */
+cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
+                    uint8_t *side_row, uint8_t *side_col) CS_MUST_CHECK;
+
+/* --- as a list of numbers with names, which a jackknife can measure --- */
+
+enum {
+    CS_CONNECTIVITY_METRICS = 18,
+    CS_CONNECTIVITY_SIGMAS = 8, /* leading values below 1, which get an interval too */
+    CS_CONNECTIVITY_VALUES = CS_CONNECTIVITY_METRICS + CS_CONNECTIVITY_SIGMAS,
+};
+
+/* interval: its error is jackknifed over documents (that of a count is not: its leave-one-out
+ * values say nothing of a spread). */
+typedef struct {
+    const char *name, *definition;
+    bool interval;
+} cs_connectivity_metric_info;
+extern const cs_connectivity_metric_info cs_connectivity_metric[CS_CONNECTIVITY_METRICS];
+
+/* The metrics of one matrix, then its leading values below 1 (NaN where there are fewer).
+ * resampled: for the jackknife, whose errors would be those of the samples where sum sigma^4 is an
+ * estimate: that value is then NaN. */
+void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIVITY_VALUES],
+                            bool resampled);
+
+/* Numbers taken from a corpus. */
+typedef struct {
+    int64_t count;
+    cs_status (*measure)(void *ctx, const cs_corpus *corpus, double *values);
+    void *ctx;
+} cs_corpus_metrics;
+
+/* Delete-block jackknife over documents: the metrics of a corpus, and their standard errors
+ * from leaving out each of `blocks` blocks in turn (cs_jackknife_error, stats/jackknife.h).
+ * Blocks are fixed by seed and document number. value may be NULL when only the errors are wanted.
+ */
+cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
+                       const cs_corpus_metrics *metrics, double *value,
+                       double *standard_error) CS_MUST_CHECK;
+
+#endif

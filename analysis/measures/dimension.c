@@ -1,0 +1,177 @@
+/* Spectral decay, two-NN dimension, isotropy: the definitions of dimension.h as they stand. */
+#include "analysis/measures/dimension.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cblas.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "linalg/dense.h"
+#include "linalg/gram.h"
+#include "linalg/nearest.h"
+
+double cs_spectral_decay(int64_t count, const double *lambda, int64_t first, int64_t last,
+                         double *r2)
+{
+    double n = 0.0, mx = 0.0, my = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
+    for (int64_t k = first; k <= last && k <= count && lambda[k - 1] > 0.0; ++k) {
+        double x = log((double)k), y = log(lambda[k - 1]), dx = x - mx, dy = y - my;
+        n += 1.0; /* means and moments about them, one value at a time (Welford 1962) */
+        mx += dx / n;
+        my += dy / n;
+        xx += dx * (x - mx);
+        xy += dx * (y - my);
+        yy += dy * (y - my);
+    }
+    if (r2) {
+        *r2 = n < 2.0 ? NAN : yy > 0.0 ? xy * xy / (xx * yy) : 1.0;
+    }
+    return n < 2.0 ? NAN : -xy / xx;
+}
+
+/* --- two-NN ----------------------------------------------------------------------------------- */
+
+static int ascending(const void *pa, const void *pb)
+{
+    const double *a = pa, *b = pb;
+    return (*a > *b) - (*a < *b);
+}
+
+cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_nn *out)
+{
+    if (!(discard >= 0.0 && discard < 1.0)) {
+        return cs_fail(CS_ERR_USAGE, "discarded share %g not in [0, 1)", discard);
+    }
+    const int64_t n = rows->rows;
+    double *first = cs_alloc(n, sizeof *first), *second = cs_alloc(n, sizeof *second);
+    cs_status status =
+        first && second ? cs_nearest_two(rows, threads, first, second) : CS_ERR_MEMORY;
+    if (status != CS_OK) goto done;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        if (first[i] > 0.0) {
+            first[kept++] = second[i] / first[i];
+        }
+    }
+    int64_t used = (int64_t)floor((1.0 - discard) * (double)kept);
+    used -= used == kept && kept > 0; /* F = 1 at the last */
+    qsort(first, (size_t)kept, sizeof *first, ascending);
+    double xx = 0.0, xy = 0.0;
+    for (int64_t i = 0; i < used; ++i) {
+        double x = log(first[i]), y = -log1p(-(double)(i + 1) / (double)kept);
+        xx += x * x;
+        xy += x * y;
+    }
+    double dimension = xx > 0.0 ? xy / xx : NAN; /* all ratios are 1: no scale */
+    *out = (cs_two_nn){.dimension = dimension, .used = used, .duplicates = n - kept};
+done:
+    cs_free(first);
+    cs_free(second);
+    return status;
+}
+
+/* --- isotropy --------------------------------------------------------------------------------- */
+
+enum { CHUNK = 512 };
+
+typedef struct {
+    const cs_rows *rows;
+    const cs_dense *vectors;
+    double scale;
+    double *part; /* a chunk: Z(v), Z(-v) of d vectors, sum of unit rows; then how many of them */
+    int64_t stride;
+} partition;
+
+static cs_status partition_chunk(void *ctx, int64_t item, int worker)
+{
+    const partition *p = ctx;
+    const int64_t d = p->rows->cols, first = item * CHUNK, left = p->rows->rows - first;
+    const int64_t count = left < CHUNK ? left : CHUNK;
+    double *part = p->part + item * p->stride, *unit = part + 2 * d;
+    cs_dense x = {0}, y = {0};
+    (void)worker;
+    cs_status status = cs_dense_init(&x, d, count); /* a column a row */
+    if (status != CS_OK || (status = cs_dense_init(&y, d, count)) != CS_OK ||
+        (status = cs_rows_read_f64(p->rows, first, count, x.data)) != CS_OK ||
+        (status = cs_gemm(true, false, 1.0 / p->scale, p->vectors, &x, 0.0, &y)) != CS_OK) {
+        goto done;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        double square = 0.0;
+        for (int64_t j = 0; j < d; ++j) {
+            double z = y.data[i * d + j], v = x.data[i * d + j];
+            part[j] += exp(z);
+            part[d + j] += exp(-z);
+            square += v * v;
+        }
+        for (int64_t j = 0; j < d && square > 0.0; ++j) {
+            unit[j] += x.data[i * d + j] / sqrt(square);
+        }
+        unit[d] += square > 0.0;
+    }
+done:
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    return status;
+}
+
+/* Sums of the chunks, in order. */
+static void combine(const partition *p, int64_t chunks, cs_isotropy *out)
+{
+    const int64_t d = p->rows->cols;
+    for (int64_t c = 1; c < chunks; ++c) {
+        for (int64_t j = 0; j < p->stride; ++j) {
+            p->part[j] += p->part[c * p->stride + j];
+        }
+    }
+    double low = INFINITY, high = 0.0, square = 0.0, n = p->part[3 * d];
+    for (int64_t j = 0; j < 2 * d; ++j) {
+        low = fmin(low, p->part[j]);
+        high = fmax(high, p->part[j]);
+    }
+    for (int64_t j = 0; j < d; ++j) {
+        square += p->part[2 * d + j] * p->part[2 * d + j];
+    }
+    out->partition = isfinite(high) && low > 0.0 ? low / high : NAN;
+    out->mean_cosine = n > 1.0 ? (square - n) / (n * (n - 1.0)) : NAN;
+    out->scale = p->scale;
+}
+
+cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy *out)
+{
+    const int64_t d = rows->cols, n = rows->rows, chunks = (n + CHUNK - 1) / CHUNK;
+    const cs_gram_options options = {.wide = true, .threads = threads};
+    cs_gram g = {0};
+    cs_dense vectors = {0};
+    partition p = {.rows = rows, .scale = 1.0, .stride = 3 * d + 1};
+    int64_t counted;
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* its bits depend on them; chunks are the parallel items */
+    double *values = cs_alloc(d, sizeof *values);
+    p.part = cs_calloc(chunks * p.stride, sizeof *p.part);
+    cs_status status = values && p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
+    if (status != CS_OK || (status = cs_gram_add(&g, rows, NULL, &options)) != CS_OK ||
+        (status = cs_gram_total(&g, 0, 1, -1, false, &vectors, &counted)) != CS_OK ||
+        (status = cs_dense_eigh(&vectors, values, false)) != CS_OK) {
+        goto done;
+    }
+    if (!raw && g.square > 0.0) {
+        p.scale = sqrt(g.square / (double)n);
+    }
+    p.vectors = &vectors;
+    status = cs_parallel(chunks, threads, partition_chunk, &p);
+    if (status == CS_OK) {
+        combine(&p, chunks, out);
+    }
+done:
+    openblas_set_num_threads(before);
+    cs_free(values);
+    cs_free(p.part);
+    cs_dense_free(&vectors);
+    cs_gram_free(&g);
+    return status;
+}

@@ -1,0 +1,360 @@
+/* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
+ *
+ * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out,
+ * one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
+ * eigenvalue below its error bound counts as 0: it cannot be told from rounding, and hundreds of
+ * such values, as square roots, would weigh in the entropies. */
+#include "analysis/measures/effective_rank.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cblas.h>
+
+#include "analysis/measures/dimension.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "stats/jackknife.h"
+
+static const double RANKME_EPS = 1e-7;
+
+static double eps_of(const cs_rank_options *options)
+{
+    return options->eps < 0.0 ? RANKME_EPS : options->eps;
+}
+
+static int64_t decay_first(const cs_rank_options *options)
+{
+    return options->decay_first > 0 ? options->decay_first : CS_DECAY_FIRST;
+}
+
+static int64_t decay_last(const cs_rank_options *options, int64_t count)
+{
+    int64_t last = options->decay_last > 0 ? options->decay_last : CS_DECAY_LAST;
+    return last < count ? last : count;
+}
+
+const char *cs_rank_name(cs_rank_measure measure)
+{
+    static const char *const name[] = {
+        "rank_tau",       "rank_tau_interpolated", "entropy_rank", "entropy_rank_squared",
+        "rankme",         "participation_ratio",   "stable_rank",  "numerical_rank",
+        "decay_exponent", "rank_tau_corrected",
+    };
+    return name[measure];
+}
+
+static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
+                        const cs_effective_rank *result)
+{
+    switch (measure) {
+    case CS_RANK_TAU:
+    case CS_RANK_TAU_INTERPOLATED:
+        return cs_format("least k with sum_{i<=k} sigma_i^2 >= %g sum_i sigma_i^2%s", options->tau,
+                         measure == CS_RANK_TAU ? "" : ", linear between k - 1 and k");
+    case CS_RANK_ENTROPY:
+        return cs_strdup("exp(-sum p ln p), p = sigma / sum sigma");
+    case CS_RANK_ENTROPY_SQUARED:
+        return cs_strdup("exp(-sum p ln p), p = sigma^2 / sum sigma^2");
+    case CS_RANK_RANKME:
+        return cs_format("exp(-sum p ln p), p = sigma / sum sigma + eps, eps = %g",
+                         eps_of(options));
+    case CS_RANK_PARTICIPATION:
+        return cs_strdup("(sum sigma^2)^2 / sum sigma^4");
+    case CS_RANK_STABLE:
+        return cs_strdup("sum sigma^2 / sigma_1^2");
+    case CS_RANK_NUMERICAL:
+        return options->tolerance > 0.0
+                   ? cs_format("number of sigma > %g sigma_1", options->tolerance)
+                   : cs_strdup("number of sigma > max(max(n, d) 2^-52 sigma_1, sqrt(floor))");
+    case CS_RANK_TAU_CORRECTED:
+        return cs_format("B theta - (B - 1) mean_b theta_b, theta = rank_tau_interpolated at tau = "
+                         "%g, theta_b without block b of B = %" PRId64 ": the jackknife's "
+                         "correction of the bias in n",
+                         options->tau, result->blocks);
+    default:
+        return cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on ln k, "
+                         "k = %" PRId64 " to %" PRId64,
+                         decay_first(options), decay_last(options, result->count));
+    }
+}
+
+char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options, const cs_gram *g,
+                         const cs_effective_rank *result)
+{
+    char *core = formula_of(measure, options, result);
+    char *text = core ? cs_format("%s; %s, rows %s, %" PRId64 " rows; sigma^2 below the floor %.3g "
+                                  "are 0",
+                                  core, options->centred ? "centred" : "uncentred",
+                                  g->normalise ? "divided by their norms" : "as they are",
+                                  result->rows, result->floor)
+                      : NULL;
+    cs_free(core);
+    return text;
+}
+
+/* --- measures of a spectrum ------------------------------------------------------------------- */
+
+static void ranks_of_tau(int64_t count, const double *lambda, double tau, double *rank,
+                         double *interpolated)
+{
+    double total = 0.0, sum = 0.0;
+    for (int64_t k = 0; k < count; ++k) {
+        total += lambda[k];
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        double before = sum;
+        sum += lambda[k];
+        if (sum >= tau * total * (1.0 - 1e-12)) { /* a tie is met, however the sums round */
+            *rank = (double)(k + 1);
+            *interpolated = (double)k + (tau * total - before) / lambda[k];
+            return;
+        }
+    }
+    *rank = *interpolated = (double)count; /* not reached: the last sum is the total */
+}
+
+/* exp of the entropy of x_k^power / sum + eps. */
+static double entropy_rank(int64_t count, const double *lambda, bool squared, double eps)
+{
+    double total = 0.0, entropy = 0.0;
+    for (int64_t k = 0; k < count; ++k) {
+        total += squared ? lambda[k] : sqrt(lambda[k]);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        double p = (squared ? lambda[k] : sqrt(lambda[k])) / total + eps;
+        entropy -= p > 0.0 ? p * log(p) : 0.0;
+    }
+    return exp(entropy);
+}
+
+void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
+                      const cs_rank_options *options, double value[CS_RANK_MEASURES])
+{
+    memset(value, 0, CS_RANK_MEASURES * sizeof *value);
+    value[CS_RANK_TAU_CORRECTED] = NAN;
+    value[CS_RANK_DECAY] =
+        cs_spectral_decay(count, lambda, decay_first(options), decay_last(options, count), NULL);
+    if (count == 0 || !(lambda[0] > 0.0)) {
+        return;
+    }
+    double sum = 0.0, squares = 0.0;
+    for (int64_t k = 0; k < count; ++k) {
+        double x = lambda[k] / lambda[0]; /* squares within the range */
+        sum += x;
+        squares += x * x;
+        value[CS_RANK_NUMERICAL] += sqrt(x) > tolerance;
+    }
+    ranks_of_tau(count, lambda, options->tau, &value[CS_RANK_TAU],
+                 &value[CS_RANK_TAU_INTERPOLATED]);
+    value[CS_RANK_ENTROPY] = entropy_rank(count, lambda, false, 0.0);
+    value[CS_RANK_ENTROPY_SQUARED] = entropy_rank(count, lambda, true, 0.0);
+    value[CS_RANK_RANKME] = entropy_rank(count, lambda, false, eps_of(options));
+    value[CS_RANK_PARTICIPATION] = sum * sum / squares;
+    value[CS_RANK_STABLE] = sum;
+}
+
+/* --- eigenproblems ---------------------------------------------------------------------------- */
+
+/* A sum of blocks and what comes of it. */
+typedef struct {
+    int64_t count, without; /* the first `count` blocks but one */
+    cs_rank_point point;
+} problem;
+
+typedef struct {
+    const cs_gram *g;
+    const cs_rank_options *options;
+    problem *problem;
+    cs_effective_rank *whole; /* receives the spectrum of problem 0 */
+} study;
+
+/* Descending eigenvalues, cleared below the floor, of a matrix that is destroyed. */
+static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *lambda,
+                             int64_t *below)
+{
+    const int64_t d = a->rows;
+    double *ascending = cs_alloc(d, sizeof *ascending);
+    cs_status status = ascending ? cs_dense_eigh(a, ascending, true) : CS_ERR_MEMORY;
+    *below = 0;
+    for (int64_t k = 0; k < count && status == CS_OK; ++k) {
+        bool real = ascending[d - 1 - k] > floor;
+        lambda[k] = real ? ascending[d - 1 - k] : 0.0;
+        *below += !real;
+    }
+    cs_free(ascending);
+    return status;
+}
+
+static double tolerance_of(const cs_rank_options *options, int64_t rows, int64_t cols, double floor,
+                           double first)
+{
+    if (options->tolerance > 0.0) {
+        return options->tolerance;
+    }
+    double plain = (double)(rows > cols ? rows : cols) * 0x1p-52;
+    double least = first > 0.0 ? sqrt(floor / first) : 0.0;
+    return plain > least ? plain : least;
+}
+
+static cs_status solve(void *ctx, int64_t item, int worker)
+{
+    const study *s = ctx;
+    problem *p = &s->problem[item];
+    cs_dense total = {0};
+    int64_t below = 0;
+    (void)worker;
+    cs_status status =
+        cs_gram_total(s->g, 0, p->count, p->without, s->options->centred, &total, &p->point.rows);
+    if (status != CS_OK) return status;
+    const int64_t d = s->g->cols, n = p->point.rows;
+    const int64_t count = n < d ? n : d;
+    double floor = cs_gram_floor(s->g, 0, p->count, p->without, s->options->centred);
+    double *lambda = cs_alloc(count, sizeof *lambda);
+    status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_rank_measures(count, lambda,
+                         tolerance_of(s->options, n, d, floor, count > 0 ? lambda[0] : 0.0),
+                         s->options, p->point.value);
+    }
+    if (status == CS_OK && item == 0) {
+        cs_effective_rank *w = s->whole;
+        w->count = count;
+        w->floor = floor;
+        w->below = below;
+        w->lambda = lambda;
+        lambda = NULL;
+    }
+    cs_free(lambda);
+    cs_dense_free(&total);
+    return status;
+}
+
+/* --- the study -------------------------------------------------------------------------------- */
+
+/* Numbers of blocks at which the curve has points, ascending; returns how many. */
+static int64_t curve_blocks(const cs_gram *g, bool every, int64_t *at)
+{
+    int64_t count = 0;
+    for (int64_t b = 1; b < g->groups; ++b) {
+        /* The last ones of a halving from the end: B / 2, B / 4, ... rounded up. */
+        bool halving = false;
+        for (int64_t x = (g->groups + 1) / 2; x > 1 && !halving; x = (x + 1) / 2) {
+            halving = x == b;
+        }
+        if (every || halving || b == 1) {
+            at[count++] = b;
+        }
+    }
+    at[count++] = g->groups;
+    return count;
+}
+
+/* left_out: the problems without each block, or NULL. */
+static cs_status fill_errors(const study *s, const problem *left_out, cs_effective_rank *out)
+{
+    const int64_t blocks = left_out ? s->g->groups : 0;
+    if (left_out && !(out->left_out = cs_alloc(blocks * CS_RANK_MEASURES, sizeof(double))))
+        return CS_ERR_MEMORY;
+    for (int64_t b = 0; b < blocks; ++b) {
+        memcpy(out->left_out + b * CS_RANK_MEASURES, left_out[b].point.value,
+               sizeof left_out[b].point.value);
+    }
+    for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
+        out->se[m] = left_out && m != CS_RANK_NUMERICAL
+                         ? cs_jackknife_error(blocks, out->left_out + m, CS_RANK_MEASURES)
+                         : NAN;
+    }
+    out->se[CS_RANK_TAU] = out->se[CS_RANK_TAU_CORRECTED] = out->se[CS_RANK_TAU_INTERPOLATED];
+    double mean = 0.0;
+    for (int64_t b = 0; b < blocks; ++b) {
+        mean += left_out[b].point.value[CS_RANK_TAU_INTERPOLATED] / (double)blocks;
+    }
+    out->value[CS_RANK_TAU_CORRECTED] =
+        left_out
+            ? (double)blocks * out->value[CS_RANK_TAU_INTERPOLATED] - (double)(blocks - 1) * mean
+            : NAN;
+    return CS_OK;
+}
+
+static void fill_guard(const cs_gram *g, cs_effective_rank *out)
+{
+    double sum = 0.0;
+    for (int64_t k = 0; k < out->count; ++k) {
+        sum += out->lambda[k];
+    }
+    out->first_share = sum > 0.0 ? out->lambda[0] / sum : 0.0;
+    out->heaviest = g->heaviest;
+    out->heaviest_share = g->square > 0.0 ? g->heaviest_square / g->square : 0.0;
+}
+
+static cs_status check(const cs_gram *g, const cs_rank_options *options)
+{
+    if (!(options->tau > 0.0 && options->tau <= 1.0)) {
+        return cs_fail(CS_ERR_USAGE, "tau %g not in (0, 1]", options->tau);
+    }
+    if (!(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
+        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", options->tolerance);
+    }
+    if (g->total < (options->centred ? 2 : 1)) {
+        return cs_fail(CS_ERR_INPUT, "%" PRId64 " rows have no effective rank%s", g->total,
+                       options->centred ? " once centred" : "");
+    }
+    return CS_OK;
+}
+
+cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
+                               cs_effective_rank *out)
+{
+    cs_status status = check(g, options);
+    if (status != CS_OK) return status;
+    const int64_t blocks = g->groups;
+    const bool jackknife = options->jackknife && blocks > 1;
+    cs_effective_rank r = {.rows = g->total, .cols = g->cols, .blocks = blocks};
+    int64_t *at = cs_alloc(blocks, sizeof *at);
+    problem *p = cs_calloc(2 * blocks + 1, sizeof *p);
+    if (!at || !p) {
+        status = CS_ERR_MEMORY;
+        goto done;
+    }
+    int64_t curve = 1 + (jackknife ? blocks : 0);
+    r.points = curve_blocks(g, options->every_block, at);
+    p[0] = (problem){.count = blocks, .without = -1};
+    for (int64_t b = 0; b < blocks && jackknife; ++b) {
+        p[1 + b] = (problem){.count = blocks, .without = b};
+    }
+    for (int64_t i = 0; i + 1 < r.points; ++i) { /* the last point is the whole */
+        p[curve + i] = (problem){.count = at[i], .without = -1};
+    }
+    study s = {g, options, p, &r};
+    r.point = cs_calloc(r.points, sizeof *r.point);
+    const int threads = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* the problems are many, and small */
+    status =
+        r.point ? cs_parallel(curve + r.points - 1, options->threads, solve, &s) : CS_ERR_MEMORY;
+    openblas_set_num_threads(threads);
+    if (status != CS_OK) goto done;
+    memcpy(r.value, p[0].point.value, sizeof r.value);
+    for (int64_t i = 0; i < r.points; ++i) {
+        r.point[i] = p[i + 1 < r.points ? curve + i : 0].point;
+    }
+    if ((status = fill_errors(&s, jackknife ? p + 1 : NULL, &r)) != CS_OK) goto done;
+    fill_guard(g, &r);
+    *out = r;
+    r = (cs_effective_rank){0};
+done:
+    cs_free(at);
+    cs_free(p);
+    cs_effective_rank_free(&r);
+    return status;
+}
+
+void cs_effective_rank_free(cs_effective_rank *r)
+{
+    cs_free(r->lambda);
+    cs_free(r->point);
+    cs_free(r->left_out);
+    *r = (cs_effective_rank){0};
+}

@@ -1,0 +1,404 @@
+/* All numbers of a set of rows come from one pass of cs_top_pairs_of, and each set without a block
+ * takes another: cosines do not change when rows leave, but the mean that is subtracted does, and
+ * the list of the K largest may lie in one block. Limit: n below 2^31. */
+#include "analysis/measures/feature_connectivity.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "linalg/top_pairs.h"
+#include "stats/jackknife.h"
+
+enum { FEATURES = 8000, QUANTILES = CS_FEATURE_MEASURES - CS_FEATURE_QUANTILES };
+
+static const double quantile[QUANTILES] = {0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999};
+
+/* Of sums of squares: a centred row has at most twice the norm, and cs_top_pairs_of takes 2^126. */
+static const double most_square = 0x1p124;
+
+typedef struct {
+    const cs_feature_options *options;
+    const char *name;
+    int64_t n, d, blocks;
+    int64_t *row;   /* n, rising: the rows taken */
+    int32_t *block; /* n */
+    double *x;      /* n x d */
+    float *y;       /* n x d: what is compared */
+    double *mean;   /* d */
+    int64_t pairs, total;
+} study;
+
+static int64_t pairs_of(int64_t n, bool self)
+{
+    return self ? n * (n + 1) / 2 : n * (n - 1) / 2;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static bool takes_part(const cs_feature_options *o, int64_t row)
+{
+    return !o->group || o->group[row] >= 0;
+}
+
+/* Selection sampling (Knuth, TAOCP 2, Algorithm 3.4.2S): rising, every set equally likely. */
+static cs_status choose_rows(study *s, int64_t rows)
+{
+    const cs_feature_options *o = s->options;
+    int64_t there = 0, wanted = o->features > 0 ? o->features : FEATURES;
+    for (int64_t i = 0; i < rows; ++i) {
+        there += takes_part(o, i);
+    }
+    wanted = wanted < there ? wanted : there;
+    if (pairs_of(wanted, o->self) == 0 || wanted > INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " row%s: %s", s->name, wanted,
+                       wanted == 1 ? "" : "s", wanted < 2 ? "no pairs" : "more than 2^31 - 1");
+    }
+    s->row = cs_alloc(wanted, sizeof *s->row);
+    s->block = cs_alloc(wanted, sizeof *s->block);
+    if (!s->row || !s->block) return CS_ERR_MEMORY;
+    cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FEATURES, 0);
+    for (int64_t i = 0; i < rows && s->n < wanted; ++i) {
+        if (takes_part(o, i)) {
+            if (cs_rng_below(&rng, there) < wanted - s->n) {
+                s->row[s->n++] = i;
+            }
+            --there;
+        }
+    }
+    return CS_OK;
+}
+
+/* Numbers the groups of the rows taken 0, 1, ..., in `block`: how many there are. */
+static cs_status number_groups(study *s, int64_t *groups)
+{
+    const int32_t *group = s->options->group;
+    int32_t last = -1;
+    for (int64_t i = 0; i < s->n; ++i) {
+        s->block[i] = group ? group[s->row[i]] : (int32_t)i;
+        last = s->block[i] > last ? s->block[i] : last;
+    }
+    int32_t *number = cs_calloc((int64_t)last + 1, sizeof *number);
+    if (!number) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->n; ++i) {
+        number[s->block[i]] = 1;
+    }
+    *groups = 0;
+    for (int32_t g = 0; g <= last; ++g) {
+        *groups += number[g];
+        number[g] = (int32_t)(*groups - 1);
+    }
+    for (int64_t i = 0; i < s->n; ++i) {
+        s->block[i] = number[s->block[i]];
+    }
+    cs_free(number);
+    return CS_OK;
+}
+
+/* Groups to blocks, in an order drawn by the seed: a group goes where the middle of its rows falls;
+ * blocks without rows are closed up. */
+static cs_status deal(study *s, int64_t groups)
+{
+    const int64_t wanted = s->options->blocks < groups ? s->options->blocks : groups;
+    int32_t *order = cs_alloc(groups, sizeof *order), *of = cs_alloc(groups, sizeof *of);
+    int64_t *size = cs_calloc(groups, sizeof *size), before = 0, last = -1;
+    cs_status status = order && of && size ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t g = 0; g < groups && status == CS_OK; ++g) {
+        order[g] = (int32_t)g;
+    }
+    for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
+        size[s->block[i]] += 1;
+    }
+    if (status == CS_OK) {
+        cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_FEATURES, 1);
+        cs_rng_shuffle(&rng, groups, order);
+        for (int64_t g = 0; g < groups; ++g) {
+            const int64_t count = size[order[g]], to = (2 * before + count) * wanted / (2 * s->n);
+            s->blocks += to != last;
+            last = to;
+            of[order[g]] = (int32_t)(s->blocks - 1);
+            before += count;
+        }
+        for (int64_t i = 0; i < s->n; ++i) {
+            s->block[i] = of[s->block[i]];
+        }
+    }
+    cs_free(order);
+    cs_free(of);
+    cs_free(size);
+    return status;
+}
+
+static cs_status set_blocks(study *s)
+{
+    int64_t groups = 0;
+    if (s->options->blocks == 0) {
+        return CS_OK;
+    }
+    cs_status status = number_groups(s, &groups);
+    if (status == CS_OK) status = deal(s, groups);
+    if (status == CS_OK && s->blocks < 2) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: one block of the jackknife would hold all %" PRId64 " rows", s->name,
+                       s->n);
+    }
+    return status;
+}
+
+static cs_status check_row(const study *s, int64_t i)
+{
+    const double *x = s->x + i * s->d;
+    double square = 0.0;
+    for (int64_t k = 0; k < s->d; ++k) {
+        square += x[k] * x[k];
+        if (!isfinite(x[k])) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
+                           s->name, s->row[i], k, x[k]);
+        }
+    }
+    return square <= most_square
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s: row %" PRId64 ": its squares exceed the range of single precision",
+                         s->name, s->row[i]);
+}
+
+static cs_status read_rows(study *s, const cs_rows *rows)
+{
+    s->d = rows->cols;
+    if (s->d > 0 && s->n > INT64_MAX / 16 / s->d) {
+        return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers", s->name, s->n, s->d);
+    }
+    s->x = cs_alloc(s->n * s->d, sizeof *s->x);
+    s->y = cs_alloc(s->n * s->d, sizeof *s->y);
+    s->mean = cs_calloc(s->d, sizeof *s->mean);
+    cs_status status = s->x && s->y && s->mean ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
+        if ((status = cs_interrupt_check()) == CS_OK &&
+            (status = cs_rows_read_f64(rows, s->row[i], 1, s->x + i * s->d)) == CS_OK) {
+            status = check_row(s, i);
+        }
+    }
+    return status;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* y of all rows but those of block `without` (-1: none): how many they are. */
+static int64_t gather(study *s, int64_t without)
+{
+    const int64_t d = s->d;
+    int64_t m = 0, at = 0;
+    memset(s->mean, 0, (size_t)d * sizeof *s->mean);
+    for (int64_t i = 0; i < s->n; ++i) {
+        const bool taken = without < 0 || s->block[i] != without;
+        m += taken;
+        for (int64_t k = 0; k < d && taken && s->options->centred; ++k) {
+            s->mean[k] += s->x[i * d + k];
+        }
+    }
+    for (int64_t k = 0; k < d && m > 0; ++k) {
+        s->mean[k] /= (double)m;
+    }
+    for (int64_t i = 0; i < s->n; ++i) {
+        const bool taken = without < 0 || s->block[i] != without;
+        for (int64_t k = 0; k < d && taken; ++k) {
+            s->y[at * d + k] = (float)(s->x[i * d + k] - s->mean[k]);
+        }
+        at += taken;
+    }
+    return m;
+}
+
+/* A quantile as the bins have it, or exactly where it is one of the pairs kept; the others are
+ * below those. */
+static double sharpen(double from_bins, double p, const cs_top_pairs *top, bool cosine)
+{
+    const int64_t rank = top->total - 1 - (int64_t)(p * (double)(top->total - 1));
+    if (rank < top->count) {
+        return (double)top->pair[rank].value;
+    }
+    const double most = (double)top->pair[top->count - 1].value;
+    return fmin(most, cosine ? fmax(-1.0, from_bins) : from_bins);
+}
+
+/* The measures without a block, NaN without pairs; `whole` (may be NULL) gets the sorted values. */
+static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEASURES],
+                         cs_feature_connectivity *whole)
+{
+    const cs_feature_options *o = s->options;
+    const int64_t m = gather(s, without), total = pairs_of(m, o->self);
+    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
+        value[i] = NAN;
+    }
+    if (total == 0) {
+        return CS_OK;
+    }
+    cs_top_pairs top = {0};
+    const cs_rows rows = cs_rows_of_f32(m, s->d, s->y, s->name);
+    const double share = (double)s->pairs * (double)total / (double)s->total;
+    const cs_top_pairs_options options = {.count = share < 1.0 ? 1 : (int64_t)llround(share),
+                                          .cosine = o->cosine,
+                                          .self = o->self,
+                                          .quantiles = QUANTILES,
+                                          .quantile = quantile,
+                                          .threads = o->threads};
+    cs_status status = cs_top_pairs_of(&rows, &options, &top);
+    if (status != CS_OK) return status;
+    double sum = 0.0;
+    for (int64_t i = 0; i < top.count; ++i) {
+        sum += (double)top.pair[i].value;
+        if (whole) {
+            whole->top[i] = top.pair[i].value;
+        }
+    }
+    value[CS_FEATURE_TOP_MEAN] = sum / (double)top.count;
+    value[CS_FEATURE_TOP_LEAST] = (double)top.pair[top.count - 1].value;
+    value[CS_FEATURE_MEAN] = top.mean;
+    for (int i = 0; i < QUANTILES; ++i) {
+        value[CS_FEATURE_QUANTILES + i] = sharpen(top.quantile[i], quantile[i], &top, o->cosine);
+    }
+    if (whole) {
+        whole->zeros = top.zeros;
+    }
+    cs_top_pairs_free(&top);
+    return CS_OK;
+}
+
+/* n |mean|^2 / sum of squares of the rows as they are compared: those that gather left in y. */
+static double mean_share(study *s)
+{
+    double squares = 0.0, whole = 0.0;
+    memset(s->mean, 0, (size_t)s->d * sizeof *s->mean);
+    for (int64_t i = 0; i < s->n; ++i) {
+        const float *y = s->y + i * s->d;
+        double square = 0.0;
+        for (int64_t k = 0; k < s->d; ++k) {
+            square += (double)y[k] * (double)y[k];
+        }
+        double scale = s->options->cosine && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
+        squares += square * scale * scale;
+        for (int64_t k = 0; k < s->d; ++k) {
+            s->mean[k] += (double)y[k] * scale;
+        }
+    }
+    for (int64_t k = 0; k < s->d; ++k) {
+        whole += s->mean[k] * s->mean[k];
+    }
+    return squares > 0.0 ? whole / ((double)s->n * squares) : NAN;
+}
+
+static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
+{
+    enum { M = CS_FEATURE_MEASURES };
+    const int64_t blocks = s->blocks;
+    double *left_out = cs_alloc(blocks * M, sizeof *left_out);
+    cs_status status = left_out ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
+        cs_progress_report(s->options->progress, "blocks", b, blocks);
+        status = measure(s, b, left_out + b * M, NULL);
+    }
+    for (int j = 0; j < M && status == CS_OK; ++j) {
+        se[j] = cs_jackknife_error(blocks, left_out + j, M);
+    }
+    cs_free(left_out);
+    return status;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+void cs_feature_connectivity_free(cs_feature_connectivity *c)
+{
+    cs_free(c->top);
+    *c = (cs_feature_connectivity){0};
+}
+
+const char *cs_feature_name(int which)
+{
+    static const char *const name[CS_FEATURE_MEASURES] = {
+        "top_mean",      "top_least",     "mean",          "quantile_0.001",
+        "quantile_0.01", "quantile_0.05", "quantile_0.25", "quantile_0.5",
+        "quantile_0.75", "quantile_0.95", "quantile_0.99", "quantile_0.999"};
+    return name[which];
+}
+
+char *cs_feature_definition(int which, const cs_feature_options *o,
+                            const cs_feature_connectivity *r)
+{
+    const char *kind = o->cosine ? "cosines" : "inner products";
+    char *of =
+        cs_format("of the %" PRId64 " %s of pairs %s of %" PRId64 " rows%s", r->total, kind,
+                  o->self ? "i <= j" : "i < j", r->rows, o->centred ? " less their mean" : "");
+    char *text = NULL;
+    if (of && which == CS_FEATURE_TOP_MEAN) {
+        text = cs_format("mean of the %" PRId64 " largest %s; at fixed count it grows with n",
+                         r->pairs, of);
+    } else if (of && which == CS_FEATURE_TOP_LEAST) {
+        text = cs_format("number %" PRId64 " in size %s", r->pairs, of);
+    } else if (of && which == CS_FEATURE_MEAN) {
+        text = cs_format("mean %s", of);
+    } else if (of) {
+        text = cs_format("quantile %g %s, within 2^-11 of its size",
+                         quantile[which - CS_FEATURE_QUANTILES], of);
+    }
+    cs_free(of);
+    return text;
+}
+
+static cs_status check_options(const cs_feature_options *o)
+{
+    if (o->pairs < 1) {
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " pairs are wanted", o->pairs);
+    }
+    if (o->features < 0) {
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " features are wanted", o->features);
+    }
+    if (o->blocks < 0 || o->blocks == 1) {
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " jackknife blocks: want 0 or at least 2",
+                       o->blocks);
+    }
+    return CS_OK;
+}
+
+cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_options *options,
+                                     cs_feature_connectivity *out)
+{
+    study s = {.options = options, .name = rows->name ? rows->name : "matrix"};
+    cs_feature_connectivity c = {0};
+    cs_status status = check_options(options);
+    if (status != CS_OK || (status = choose_rows(&s, rows->rows)) != CS_OK ||
+        (status = set_blocks(&s)) != CS_OK || (status = read_rows(&s, rows)) != CS_OK) {
+        goto done;
+    }
+    s.total = pairs_of(s.n, options->self);
+    s.pairs = options->pairs < s.total ? options->pairs : s.total;
+    c.rows = s.n;
+    c.cols = s.d;
+    c.pairs = s.pairs;
+    c.total = s.total;
+    c.blocks = s.blocks;
+    c.top = cs_alloc(s.pairs, sizeof *c.top);
+    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
+        c.se[i] = NAN;
+    }
+    if ((status = c.top ? CS_OK : CS_ERR_MEMORY) != CS_OK ||
+        (status = measure(&s, -1, c.value, &c)) != CS_OK) {
+        goto done;
+    }
+    c.mean_share = mean_share(&s);
+    if (s.blocks > 0 && (status = jackknife(&s, c.se)) != CS_OK) goto done;
+    *out = c;
+    c = (cs_feature_connectivity){0};
+done:
+    cs_feature_connectivity_free(&c);
+    cs_free(s.row);
+    cs_free(s.block);
+    cs_free(s.x);
+    cs_free(s.y);
+    cs_free(s.mean);
+    return status;
+}

@@ -1,0 +1,542 @@
+/* From rows and labels to a standardised problem, f and its gradient by runs of rows, L-BFGS, the
+ * closed form of a ridge, and from a solution to a probe.
+ *
+ * Means and deviations are sums over rows in their order, the deviations about the mean and in
+ * units of the column's largest entry, so that no square overflows.
+ *
+ * libLBFGS stops at |g| < epsilon max(1, |x|), which says little where weights are large (separable
+ * rows): its test is off, ours runs in its progress callback, on |g| alone. Its line search gives
+ * up where f no longer changes in double; it is started again from there with its memory empty, a
+ * few times, since a path of steepest descent may still shorten the gradient.
+ */
+#include "analysis/measures/linear_probe_private.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <inttypes.h>
+#include <lapacke.h>
+#include <lbfgs.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/rows.h"
+#include "linalg/dense.h"
+#include "linalg/gram.h"
+
+enum { MEMORY = 10, STARTS = 4, REFINEMENTS = 3 };
+static const double FLAT = 0x1p-40; /* of the largest entry: a deviation below it is rounding */
+
+/* --- the objective ---------------------------------------------------------------------------- */
+
+static int64_t variables(const cs_probe_problem *q)
+{
+    return q->p * q->k + q->k;
+}
+
+static int64_t first_of(const cs_probe_problem *q, int64_t run)
+{
+    return q->n * run / q->runs;
+}
+
+/* One row's scores to (gradient of its loss by them) times its weight; returns its loss. */
+static double row_loss(const cs_probe_problem *q, int64_t i, double *s)
+{
+    if (q->regression) {
+        s[0] -= q->target[i];
+        return 0.5 * s[0] * s[0];
+    }
+    const int64_t own = (int64_t)q->target[i];
+    const double w = q->weight[own], mine = s[own];
+    double most = s[0], sum = 0.0;
+    for (int64_t c = 1; c < q->k; ++c) {
+        most = fmax(most, s[c]);
+    }
+    for (int64_t c = 0; c < q->k; ++c) {
+        s[c] = exp(s[c] - most);
+        sum += s[c];
+    }
+    for (int64_t c = 0; c < q->k; ++c) {
+        s[c] *= w / sum;
+    }
+    s[own] -= w;
+    return w * (most + log(sum) - mine);
+}
+
+typedef struct {
+    cs_probe_problem *q;
+    const double *x;
+} evaluation;
+
+static cs_status evaluate_run(void *ctx, int64_t run, int worker)
+{
+    const evaluation *e = ctx;
+    const cs_probe_problem *q = e->q;
+    const int64_t p = q->p, k = q->k, last = first_of(q, run + 1);
+    const double *bias = e->x + p * k;
+    double *part = q->partial + run * (variables(q) + 1), *to_bias = part + p * k;
+    double *s = q->score + (int64_t)worker * CS_PROBE_BLOCK * k, loss = 0.0;
+    memset(part, 0, (size_t)(variables(q) + 1) * sizeof *part);
+    for (int64_t from = first_of(q, run); from < last; from += CS_PROBE_BLOCK) {
+        const int64_t rows = last - from < CS_PROBE_BLOCK ? last - from : CS_PROBE_BLOCK;
+        const double *z = q->z + from * p;
+        for (int64_t i = 0; i < rows; ++i) {
+            memcpy(s + i * k, bias, (size_t)k * sizeof *s);
+        }
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)p, 1.0, z,
+                    (int)p, e->x, (int)k, 1.0, s, (int)k);
+        for (int64_t i = 0; i < rows; ++i) {
+            loss += row_loss(q, from + i, s + i * k);
+            for (int64_t c = 0; c < k; ++c) {
+                to_bias[c] += s[i * k + c];
+            }
+        }
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)p, (int)k, (int)rows, 1.0, z,
+                    (int)p, s, (int)k, 1.0, part, (int)k);
+    }
+    part[variables(q)] = loss;
+    return CS_OK;
+}
+
+cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f, double *gradient)
+{
+    const int64_t all = variables(q);
+    const double n = (double)q->n;
+    double loss = 0.0, square = 0.0;
+    evaluation e = {q, x};
+    memset(gradient, 0, (size_t)all * sizeof *gradient);
+    cs_status status = cs_parallel(q->runs, q->threads, evaluate_run, &e);
+    if (status != CS_OK) return status;
+    for (int64_t run = 0; run < q->runs; ++run) {
+        const double *part = q->partial + run * (all + 1);
+        for (int64_t j = 0; j < all; ++j) {
+            gradient[j] += part[j] / n;
+        }
+        loss += part[all] / n;
+    }
+    for (int64_t j = 0; j < q->p * q->k; ++j) {
+        gradient[j] += q->penalty * x[j];
+        square += x[j] * x[j];
+    }
+    *f = loss + 0.5 * q->penalty * square;
+    return CS_OK;
+}
+
+static double norm(int64_t n, const double *x)
+{
+    double square = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+        square += x[i] * x[i];
+    }
+    return sqrt(square);
+}
+
+/* Z^T Z / n and Z^T v / n. */
+static cs_status make_normal_equations(cs_probe_problem *q)
+{
+    const cs_gram_options options = {.wide = true, .threads = q->threads};
+    cs_rows rows = cs_rows_of_f64(q->n, q->p, q->z, "standardised features");
+    cs_gram g = {0};
+    cs_dense total = {0};
+    int64_t n = 0;
+    cs_status status = cs_gram_init(q->p, 1, &options, &g);
+    if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK)
+        status = cs_gram_total(&g, 0, 1, -1, false, &total, &n);
+    for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) {
+        total.data[j] /= (double)n;
+    }
+    q->gram = total.data; /* all q->p x q->p, without gaps */
+    for (int64_t i = 0; i < q->n && status == CS_OK; ++i) {
+        for (int64_t j = 0; j < q->p; ++j) {
+            q->right[j] += q->z[i * q->p + j] * q->target[i] / (double)q->n;
+        }
+    }
+    cs_gram_free(&g);
+    return status;
+}
+
+/* Room for evaluations, and what a closed form needs; n, p, k, z, target and weight are set. */
+static cs_status prepare(cs_probe_problem *q)
+{
+    int narrow;
+    const int workers = q->threads > 0 ? q->threads : cs_threads();
+    cs_status status = cs_blas_int(variables(q) + 16, "variables of the probe", &narrow);
+    if (status != CS_OK) return status;
+    q->threads = workers;
+    q->runs = q->n < CS_PROBE_RUNS ? q->n : CS_PROBE_RUNS;
+    q->partial = cs_alloc(q->runs * (variables(q) + 1), sizeof *q->partial);
+    q->score = cs_alloc((int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
+    if (!q->partial || !q->score) return CS_ERR_MEMORY;
+    if (q->regression) {
+        q->right = cs_calloc(q->p, sizeof *q->right);
+        status = q->right ? make_normal_equations(q) : CS_ERR_MEMORY;
+    }
+    return status;
+}
+
+void cs_probe_problem_free(cs_probe_problem *q)
+{
+    cs_free(q->z);
+    cs_free(q->target);
+    cs_free(q->weight);
+    cs_free(q->partial);
+    cs_free(q->score);
+    cs_free(q->gram);
+    cs_free(q->right);
+    memset(q, 0, sizeof *q);
+}
+
+/* --- rows to a problem, and back --------------------------------------------------------------- */
+
+/* The bias has no penalty and moves freely along (1, ..., 1): the one of sum 0 is taken. */
+static void centre_bias(const cs_probe_problem *q, double *bias)
+{
+    double mean = 0.0;
+    for (int64_t c = 0; c < q->k; ++c) {
+        mean += bias[c] / (double)q->k;
+    }
+    for (int64_t c = 0; c < q->k; ++c) {
+        bias[c] -= mean;
+    }
+}
+
+cs_status cs_probe_read_row(const cs_rows *x, int64_t row, double *out)
+{
+    cs_status status = cs_rows_read_f64(x, row, 1, out);
+    for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
+        if (!isfinite(out[j])) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
+                           x->name ? x->name : "features", row, j, out[j]);
+        }
+    }
+    return status;
+}
+
+cs_status cs_linear_probe_check(const cs_rows *x)
+{
+    double *row = cs_alloc(x->cols, sizeof *row);
+    cs_status status = row ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < x->rows && status == CS_OK; ++i) {
+        status = cs_probe_read_row(x, i, row);
+    }
+    cs_free(row);
+    return status;
+}
+
+/* The classes that the sample has, their weights, the targets as outputs. */
+static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    int64_t *number = cs_calloc(s->classes, sizeof *number);
+    cs_status status = number ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < s->count; ++i) {
+        number[(int64_t)s->y[cs_probe_row(s, i)]] += 1;
+    }
+    for (int64_t c = 0; c < s->classes; ++c) {
+        p->outputs += number[c] > 0;
+    }
+    if (p->outputs < 2) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "all %lld training rows are of class %lld: a probe needs "
+                         "two classes",
+                         (long long)s->count, (long long)s->y[cs_probe_row(s, 0)]);
+    } else {
+        p->class_of = cs_alloc(p->outputs, sizeof *p->class_of);
+        q->weight = cs_alloc(p->outputs, sizeof *q->weight);
+        status = p->class_of && q->weight ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int64_t c = 0, k = 0; c < s->classes && status == CS_OK; ++c) {
+        if (number[c] > 0) {
+            p->class_of[k] = c;
+            q->weight[k] = s->balanced ? (double)s->count / (double)(p->outputs * number[c]) : 1.0;
+            number[c] = k++; /* from here on: its output */
+        }
+    }
+    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+        q->target[i] = (double)number[(int64_t)s->y[cs_probe_row(s, i)]];
+    }
+    cs_free(number);
+    return status;
+}
+
+static cs_status take_values(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    double mean = 0.0, most = 0.0, square = 0.0;
+    bool constant = true;
+    for (int64_t i = 0; i < s->count; ++i) {
+        mean += s->y[cs_probe_row(s, i)];
+        constant = constant && s->y[cs_probe_row(s, i)] == s->y[cs_probe_row(s, 0)];
+    }
+    if (constant) {
+        return cs_fail(CS_ERR_INPUT, "all %lld training values are %g", (long long)s->count,
+                       s->y[cs_probe_row(s, 0)]);
+    }
+    mean /= (double)s->count;
+    for (int64_t i = 0; i < s->count; ++i) {
+        most = fmax(most, fabs(s->y[cs_probe_row(s, i)] - mean));
+    }
+    for (int64_t i = 0; i < s->count; ++i) { /* by `most`, so that squares do not overflow */
+        double d = (s->y[cs_probe_row(s, i)] - mean) / most;
+        square += d * d / (double)s->count;
+    }
+    p->outputs = 1;
+    p->value_mean = mean;
+    p->value_scale = most * sqrt(square);
+    q->weight = cs_calloc(1, sizeof *q->weight);
+    for (int64_t i = 0; i < s->count; ++i) {
+        q->target[i] = (s->y[cs_probe_row(s, i)] - mean) / p->value_scale;
+    }
+    return q->weight ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Mean and 1 / sd of each column: two passes over rows in their order. */
+static cs_status measure_columns(const cs_probe_sample *s, double *x, cs_linear_probe *p)
+{
+    const int64_t d = p->features;
+    double *most = cs_calloc(d, sizeof *most);
+    cs_status status = most ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            p->mean[j] += x[j];
+            most[j] = fmax(most[j], fabs(x[j]));
+        }
+    }
+    for (int64_t j = 0; j < d; ++j) {
+        p->mean[j] /= (double)s->count;
+    }
+    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            double dev = most[j] > 0.0 ? (x[j] - p->mean[j]) / most[j] : 0.0;
+            p->scale[j] += dev * dev / (double)s->count;
+        }
+    }
+    for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+        double sd = sqrt(p->scale[j]); /* in units of `most` */
+        p->scale[j] = sd > FLAT && isfinite(1.0 / (sd * most[j])) ? 1.0 / (sd * most[j]) : 0.0;
+        p->constant += p->scale[j] == 0.0;
+    }
+    cs_free(most);
+    return status;
+}
+
+static cs_status take_features(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    double *x = cs_alloc(p->features, sizeof *x);
+    cs_status status = x ? measure_columns(s, x, p) : CS_ERR_MEMORY;
+    q->p = p->features - p->constant;
+    if (status == CS_OK && q->p == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld features varies over the %lld rows",
+                         s->x->name ? s->x->name : "features", (long long)p->features,
+                         (long long)s->count);
+    if (status == CS_OK) {
+        q->z = cs_alloc(q->n * q->p, sizeof *q->z);
+        status = q->z ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0, at = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        for (int64_t j = 0; j < p->features && status == CS_OK; ++j) {
+            if (p->scale[j] != 0.0) {
+                q->z[at++] = (x[j] - p->mean[j]) * p->scale[j];
+            }
+        }
+    }
+    cs_free(x);
+    return status;
+}
+
+cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *p,
+                        cs_probe_problem *q)
+{
+    const int64_t d = s->x->cols;
+    p->features = d;
+    p->classes = s->classes;
+    p->rows = s->count;
+    p->value_scale = 1.0;
+    q->n = s->count;
+    q->regression = s->classes == 0;
+    q->threads = threads;
+    p->mean = cs_calloc(d, sizeof *p->mean);
+    p->scale = cs_calloc(d, sizeof *p->scale);
+    q->target = cs_alloc(s->count, sizeof *q->target);
+    cs_status status = p->mean && p->scale && q->target ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = q->regression ? take_values(s, p, q) : take_classes(s, p, q);
+    q->k = p->outputs;
+    if (status == CS_OK && (status = take_features(s, p, q)) == CS_OK) {
+        p->weight = cs_calloc(d * p->outputs, sizeof *p->weight);
+        p->intercept = cs_calloc(p->outputs, sizeof *p->intercept);
+        status = p->weight && p->intercept ? prepare(q) : CS_ERR_MEMORY;
+    }
+    return status;
+}
+
+cs_status cs_probe_start(const cs_probe_problem *q, double **out)
+{
+    double *x = cs_calloc(q->p * q->k + q->k, sizeof *x), *bias = x ? x + q->p * q->k : NULL;
+    if (!x) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < q->n && !q->regression; ++i) {
+        bias[(int64_t)q->target[i]] += q->weight[(int64_t)q->target[i]];
+    }
+    for (int64_t c = 0; c < q->k && !q->regression; ++c) {
+        bias[c] = log(bias[c]);
+    }
+    centre_bias(q, bias);
+    *out = x;
+    return CS_OK;
+}
+
+void cs_probe_spread(const cs_probe_problem *q, const double *x, cs_linear_probe *p)
+{
+    for (int64_t j = 0, at = 0; j < p->features; ++j) {
+        if (p->scale[j] != 0.0) {
+            memcpy(p->weight + j * q->k, x + q->k * at++, (size_t)q->k * sizeof *x);
+        }
+    }
+    memcpy(p->intercept, x + q->p * q->k, (size_t)q->k * sizeof *x);
+}
+
+/* --- L-BFGS ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_probe_problem *q;
+    double tolerance;
+    int64_t iterations, max_iterations;
+    cs_status status;
+} search;
+
+static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, int n,
+                                   lbfgsfloatval_t step)
+{
+    search *s = ctx;
+    double f = 0.0;
+    (void)n;
+    (void)step;
+    if (s->status == CS_OK) {
+        s->status = cs_probe_evaluate(s->q, x, &f, g);
+    }
+    return f;
+}
+
+/* Other than 0 stops. */
+static int on_progress(void *ctx, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g,
+                       lbfgsfloatval_t f, lbfgsfloatval_t x_norm, lbfgsfloatval_t g_norm,
+                       lbfgsfloatval_t step, int n, int k, int evaluations)
+{
+    search *s = ctx;
+    (void)x, (void)g, (void)f, (void)x_norm, (void)step, (void)n, (void)k, (void)evaluations;
+    s->iterations += 1;
+    return s->status != CS_OK || g_norm <= s->tolerance || s->iterations >= s->max_iterations;
+}
+
+/* x is of lbfgs_malloc: the library wants room and alignment of its own. */
+static cs_status search_from(search *s, lbfgsfloatval_t *x, double *g, cs_probe_fit *fit)
+{
+    const int n = (int)variables(s->q);
+    lbfgs_parameter_t parameters;
+    lbfgs_parameter_init(&parameters);
+    parameters.m = MEMORY;
+    parameters.epsilon = 0.0;
+    for (int start = 0;; ++start) {
+        cs_status status = cs_probe_evaluate(s->q, x, &fit->loss, g);
+        fit->gradient = norm(n, g);
+        fit->converged = status == CS_OK && fit->gradient <= s->tolerance;
+        if (status != CS_OK || fit->converged || s->iterations >= s->max_iterations ||
+            start == STARTS) {
+            return status;
+        }
+        int code = lbfgs(n, x, NULL, on_evaluate, on_progress, s, &parameters);
+        if (s->status != CS_OK) {
+            return s->status;
+        }
+        if (code == LBFGSERR_OUTOFMEMORY) {
+            return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", n);
+        }
+    }
+}
+
+static cs_status minimise_classes(cs_probe_problem *q, double tolerance, int64_t max_iterations,
+                                  double *x, cs_probe_fit *fit)
+{
+    const int64_t all = variables(q);
+    search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations};
+    double *g = cs_alloc(all, sizeof *g);
+    lbfgsfloatval_t *at = g ? lbfgs_malloc((int)all) : NULL;
+    cs_status status = at ? CS_OK : CS_ERR_MEMORY;
+    if (g && !at) {
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
+    }
+    if (status == CS_OK) {
+        memcpy(at, x, (size_t)all * sizeof *at);
+        status = search_from(&s, at, g, fit);
+        fit->iterations = s.iterations;
+    }
+    if (status == CS_OK) {
+        memcpy(x, at, (size_t)all * sizeof *at);
+        centre_bias(q, x + q->p * q->k);
+    }
+    if (at) {
+        lbfgs_free(at);
+    }
+    cs_free(g);
+    return status;
+}
+
+/* --- closed form ------------------------------------------------------------------------------ */
+
+/* (Z^T Z / n + penalty) w = Z^T v / n; then x less the same inverse of the gradient, while that is
+ * too long. */
+static cs_status minimise_values(cs_probe_problem *q, double tolerance, double *x,
+                                 cs_probe_fit *fit)
+{
+    const int p = (int)q->p;
+    double *a = cs_alloc(q->p * q->p, sizeof *a), *g = cs_alloc(q->p + 1, sizeof *g);
+    cs_status status = a && g ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK) goto done;
+    memcpy(a, q->gram, (size_t)(q->p * q->p) * sizeof *a);
+    for (int64_t j = 0; j < q->p; ++j) {
+        a[j * q->p + j] += q->penalty;
+    }
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', p, a, p) != 0) {
+        status = cs_fail(CS_ERR_CONVERGE,
+                         "penalty %g is below the rounding of Z^T Z: the ridge has no Cholesky "
+                         "factor",
+                         q->penalty);
+        goto done;
+    }
+    memcpy(x, q->right, (size_t)q->p * sizeof *x);
+    x[p] = 0.0; /* v and the columns of Z have mean 0 */
+    (void)LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', p, 1, a, p, x, p);
+    for (int step = 0; step <= REFINEMENTS; ++step) {
+        if ((status = cs_probe_evaluate(q, x, &fit->loss, g)) != CS_OK) goto done;
+        fit->gradient = norm(q->p + 1, g);
+        fit->iterations = step;
+        fit->converged = fit->gradient <= tolerance;
+        if (fit->converged || step == REFINEMENTS) {
+            break;
+        }
+        (void)LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', p, 1, a, p, g, p);
+        for (int64_t j = 0; j < q->p; ++j) {
+            x[j] -= g[j];
+        }
+        x[p] -= g[p];
+    }
+done:
+    cs_free(a);
+    cs_free(g);
+    return status;
+}
+
+cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_iterations,
+                            double *x, cs_probe_fit *fit)
+{
+    *fit = (cs_probe_fit){0};
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* runs of rows are the parallel items */
+    cs_status status = q->regression ? minimise_values(q, tolerance, x, fit)
+                                     : minimise_classes(q, tolerance, max_iterations, x, fit);
+    openblas_set_num_threads(before);
+    return status;
+}

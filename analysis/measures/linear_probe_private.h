@@ -1,0 +1,75 @@
+/* The problem of a linear probe as linear_probe_fit.c poses and solves it. */
+#ifndef CS_ANALYSIS_MEASURES_LINEAR_PROBE_PRIVATE_H
+#define CS_ANALYSIS_MEASURES_LINEAR_PROBE_PRIVATE_H
+
+#include <stdint.h>
+
+#include "analysis/measures/linear_probe.h"
+#include "base/status.h"
+#include "io/rows.h"
+
+enum { CS_PROBE_RUNS = 16, CS_PROBE_BLOCK = 256 };
+
+typedef struct {
+    int64_t n, p, k; /* rows, features that vary, outputs */
+    bool regression; /* k = 1 */
+    double *z;       /* n x p, row-major */
+    double *target;  /* n: output 0..k-1, or value */
+    double *weight;  /* k: w_i of the rows of that output */
+    double penalty;
+    int threads;
+    /* Room for evaluations, and of a closed form its equations. */
+    int64_t runs;
+    double *partial; /* runs x (p k + k + 1): gradient of W, of b, loss */
+    double *score;   /* a worker: CS_PROBE_BLOCK x k */
+    double *gram;    /* regression: Z^T Z / n, p x p */
+    double *right;   /* regression: Z^T v / n, p */
+} cs_probe_problem;
+
+void cs_probe_problem_free(cs_probe_problem *q); /* z, target, weight too */
+
+/* f at x = (W row-major p x k, b) and its gradient (p k + k). */
+cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f,
+                            double *gradient) CS_MUST_CHECK;
+
+typedef struct {
+    double loss, gradient; /* at x, evaluated anew */
+    int64_t iterations;
+    bool converged;
+} cs_probe_fit;
+
+/* Minimises f from x, in place; `tolerance` on |grad f|. Stopping before it is CS_OK. */
+cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_iterations,
+                            double *x, cs_probe_fit *fit) CS_MUST_CHECK;
+
+/* Rows of x and their targets. */
+typedef struct {
+    const cs_rows *x;
+    int64_t count;
+    const int64_t *row; /* count; NULL: 0..count-1 */
+    const double *y;    /* of all rows of x */
+    int64_t classes;
+    bool balanced;
+} cs_probe_sample;
+
+static inline int64_t cs_probe_row(const cs_probe_sample *s, int64_t i)
+{
+    return s->row ? s->row[i] : i;
+}
+
+/* One row, finite: else CS_ERR_INPUT names row and column. */
+cs_status cs_probe_read_row(const cs_rows *x, int64_t row, double *out) CS_MUST_CHECK;
+
+/* The problem of a sample, prepared; *p receives what turns rows into it, and room for weights.
+ * Free both after any outcome. */
+cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *p,
+                        cs_probe_problem *q) CS_MUST_CHECK;
+
+/* W = 0, b = logarithms of the classes' weighted shares, less their mean: the minimum at an
+ * infinite penalty. Fresh memory. */
+cs_status cs_probe_start(const cs_probe_problem *q, double **out) CS_MUST_CHECK;
+
+/* The solution x as weights of all features. */
+void cs_probe_spread(const cs_probe_problem *q, const double *x, cs_linear_probe *p);
+
+#endif

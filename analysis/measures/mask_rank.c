@@ -1,0 +1,373 @@
+/* Gram blocks of the sets of rows, and what comes of them.
+ *
+ * Sums are kept of disjoint parts, so that no product is formed twice: with-mask is the [MASK] rows
+ * and the real ones, without-mask of MAE-LM the kept tokens and the others. */
+#include "analysis/measures/mask_rank.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "stats/jackknife.h"
+
+enum { PIECE_BITS = 20 };
+
+typedef enum { PART_MASK, PART_REAL, PART_SAMPLE, PART_PLAIN, PART_PLAIN_MASKED, PARTS } part;
+
+struct cs_mask_rank_sums {
+    cs_mask_rank_options options;
+    int64_t width;
+    int32_t mask_id;
+    const int32_t *block;
+    cs_gram *gram;        /* layers x PARTS; zeroed where a part is not kept */
+    int32_t *group;       /* PARTS x room */
+    int64_t room, masked; /* rows; [MASK]s seen */
+};
+
+const char *cs_mask_set_name(cs_mask_set set)
+{
+    static const char *const name[] = {"with-mask",   "without-mask", "mask-only",   "real-only",
+                                       "real-sample", "dropped",      "without-kept"};
+    return name[set];
+}
+
+static bool keeps(bool encoder_only, part p)
+{
+    return encoder_only ? p == PART_REAL || p == PART_PLAIN || p == PART_PLAIN_MASKED
+                        : p != PART_PLAIN_MASKED;
+}
+
+double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options)
+{
+    double parts = options->encoder_only ? 3 : 4;
+    return 8 * parts * (double)options->hidden.layers * (double)options->blocks * (double)width *
+           (double)width;
+}
+
+/* --- taking rows --------------------------------------------------------------------------------
+ */
+
+cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *block,
+                             const cs_mask_rank_options *options, cs_mask_rank_sums **out)
+{
+    cs_mask_rank_sums *s = cs_calloc(1, sizeof *s);
+    if (!s) return CS_ERR_MEMORY;
+    *s = (cs_mask_rank_sums){
+        .options = *options, .width = width, .mask_id = mask_id, .block = block};
+    const int64_t layers = options->hidden.layers;
+    s->gram = cs_calloc(layers * PARTS, sizeof *s->gram);
+    cs_status status = s->gram ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < layers * PARTS && status == CS_OK; ++i) {
+        if (keeps(options->encoder_only, (part)(i % PARTS))) {
+            status = cs_gram_init(width, options->blocks, &options->gram, &s->gram[i]);
+        }
+    }
+    if (status != CS_OK) {
+        cs_mask_rank_end(&s);
+    }
+    *out = s;
+    return status;
+}
+
+void cs_mask_rank_end(cs_mask_rank_sums **held)
+{
+    cs_mask_rank_sums *s = *held;
+    if (!s) {
+        return;
+    }
+    for (int64_t i = 0; s->gram && i < s->options.hidden.layers * PARTS; ++i) {
+        cs_gram_free(&s->gram[i]);
+    }
+    cs_free(s->gram);
+    cs_free(s->group);
+    cs_free(s);
+    *held = NULL;
+}
+
+/* Groups of all parts, -1 everywhere. */
+static cs_status clear_groups(cs_mask_rank_sums *s, int64_t rows)
+{
+    if (rows > s->room) {
+        cs_free(s->group);
+        s->room = 0;
+        s->group = cs_alloc(PARTS * rows, sizeof *s->group);
+        if (!s->group) return CS_ERR_MEMORY;
+        s->room = rows;
+    }
+    for (int64_t i = 0; i < PARTS * s->room; ++i) {
+        s->group[i] = -1;
+    }
+    return CS_OK;
+}
+
+static int32_t *groups_of(cs_mask_rank_sums *s, part p)
+{
+    return s->group + (int64_t)p * s->room;
+}
+
+static cs_status add_parts(cs_mask_rank_sums *s, const cs_hidden_block *rows, part first, part last)
+{
+    cs_status status = CS_OK;
+    for (int64_t l = 0; l < rows->layers; ++l) {
+        const cs_rows states = cs_rows_of_f32(rows->rows, rows->width, rows->state[l], "states");
+        for (int p = (int)first; p <= (int)last && status == CS_OK; ++p) {
+            cs_gram *g = &s->gram[l * PARTS + p];
+            if (keeps(s->options.encoder_only, (part)p)) {
+                status = cs_gram_add(g, &states, groups_of(s, (part)p), &s->options.gram);
+            }
+        }
+    }
+    return status;
+}
+
+/* As many of a piece's real rows as it has [MASK]s, by selection sampling (Knuth, TAOCP 2, 3.4.2,
+ * Algorithm S). */
+static void sample_piece(cs_mask_rank_sums *s, const cs_hidden_row *about, int64_t first,
+                         int64_t end)
+{
+    const int32_t *mask = groups_of(s, PART_MASK), *real = groups_of(s, PART_REAL);
+    int32_t *sample = groups_of(s, PART_SAMPLE);
+    int64_t wanted = 0, left = 0;
+    for (int64_t i = first; i < end; ++i) {
+        wanted += mask[i] >= 0;
+        left += real[i] >= 0;
+    }
+    wanted = wanted < left ? wanted : left;
+    uint64_t index = (uint64_t)about[first].document << PIECE_BITS | (uint64_t)about[first].piece;
+    cs_rng rng = cs_rng_at(s->options.hidden.mask_seed, CS_STREAM_SAMPLE, index);
+    for (int64_t i = first; i < end && wanted > 0; ++i) {
+        if (real[i] < 0) {
+            continue;
+        }
+        if (cs_rng_below(&rng, left) < wanted) {
+            sample[i] = real[i];
+            --wanted;
+        }
+        --left;
+    }
+}
+
+cs_status cs_mask_rank_take_masked(void *sums, const cs_hidden_block *rows)
+{
+    cs_mask_rank_sums *s = sums;
+    cs_status status = clear_groups(s, rows->rows);
+    if (status != CS_OK) return status;
+    int64_t first = 0;
+    for (int64_t i = 0; i < rows->rows; ++i) {
+        const cs_hidden_row *a = &rows->about[i], *next = a + 1;
+        bool mask = a->masked && a->shown == s->mask_id;
+        groups_of(s, mask ? PART_MASK : PART_REAL)[i] = s->block[a->document];
+        s->masked += mask;
+        if (i + 1 == rows->rows || next->document != a->document || next->piece != a->piece) {
+            sample_piece(s, rows->about, first, i + 1);
+            first = i + 1;
+        }
+    }
+    return add_parts(s, rows, PART_MASK, PART_SAMPLE);
+}
+
+cs_status cs_mask_rank_take_plain(void *sums, const cs_hidden_block *rows)
+{
+    cs_mask_rank_sums *s = sums;
+    cs_status status = clear_groups(s, rows->rows);
+    for (int64_t i = 0; status == CS_OK && i < rows->rows; ++i) {
+        const cs_hidden_row *a = &rows->about[i];
+        part p = s->options.encoder_only && a->masked ? PART_PLAIN_MASKED : PART_PLAIN;
+        groups_of(s, p)[i] = s->block[a->document];
+    }
+    return status == CS_OK ? add_parts(s, rows, PART_PLAIN, PART_PLAIN_MASKED) : status;
+}
+
+/* --- results ------------------------------------------------------------------------------------
+ */
+
+/* The sum of one or two parts (b may be NULL). */
+static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const cs_gram *b,
+                           cs_mask_set set, cs_mask_layer *out)
+{
+    assert(a);
+    cs_gram both = {0};
+    const cs_gram *g = a;
+    cs_status status = CS_OK;
+    if (b) {
+        status = cs_gram_init(a->cols, a->groups, &s->options.gram, &both);
+        if (status == CS_OK && (status = cs_gram_merge(&both, a)) == CS_OK)
+            status = cs_gram_merge(&both, b);
+        g = &both;
+    }
+    if (status == CS_OK)
+        status = cs_blame(cs_effective_rank_of(g, &s->options.rank, &out->rank[set]), "%s",
+                          cs_mask_set_name(set));
+    if (status == CS_OK) {
+        out->has[set] = true;
+        out->about[set] = *g;
+        out->about[set].rows = NULL;
+        out->about[set].block = out->about[set].sum = out->about[set].origin = NULL;
+    }
+    cs_gram_free(&both);
+    return status;
+}
+
+cs_mask_set cs_mask_rank_with(const cs_mask_rank *r)
+{
+    return r->encoder_only ? CS_SET_DROPPED : CS_SET_WITH_MASK;
+}
+
+cs_mask_set cs_mask_rank_without(const cs_mask_rank *r)
+{
+    return r->encoder_only ? CS_SET_WITHOUT_KEPT : CS_SET_WITHOUT_MASK;
+}
+
+/* The paired difference, and its error from differences without the same documents. */
+static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
+{
+    const cs_effective_rank *with = &l->rank[cs_mask_rank_with(r)];
+    const cs_effective_rank *without = &l->rank[cs_mask_rank_without(r)];
+    if (with->rows != without->rows) {
+        return cs_fail(CS_ERR_INPUT,
+                       "layer %" PRId64 ": %" PRId64 " rows %s and %" PRId64
+                       " %s: not the same text",
+                       l->layer, with->rows, cs_mask_set_name(cs_mask_rank_with(r)), without->rows,
+                       cs_mask_set_name(cs_mask_rank_without(r)));
+    }
+    bool jackknife = with->left_out && without->left_out;
+    double *difference = jackknife ? cs_alloc(r->blocks, sizeof *difference) : NULL;
+    if (jackknife && !difference) return CS_ERR_MEMORY;
+    for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+        l->gap[m] = with->value[m] - without->value[m];
+        for (int64_t b = 0; b < r->blocks && jackknife; ++b) {
+            int64_t i = b * CS_RANK_MEASURES + m;
+            difference[b] = with->left_out[i] - without->left_out[i];
+        }
+        l->gap_se[m] = jackknife && m != CS_RANK_NUMERICAL
+                           ? cs_jackknife_error(r->blocks, difference, 1)
+                           : NAN;
+    }
+    l->gap_se[CS_RANK_TAU] = l->gap_se[CS_RANK_TAU_CORRECTED] = l->gap_se[CS_RANK_TAU_INTERPOLATED];
+    cs_free(difference);
+    return CS_OK;
+}
+
+static cs_status study_layer(const cs_mask_rank_sums *s, const cs_mask_rank *r, cs_gram *g,
+                             cs_mask_layer *l)
+{
+    const cs_gram *mask = &g[PART_MASK], *real = &g[PART_REAL], *plain = &g[PART_PLAIN];
+    cs_status status;
+    if (r->encoder_only) {
+        if ((status = study_set(s, real, NULL, CS_SET_DROPPED, l)) == CS_OK &&
+            (status = study_set(s, plain, NULL, CS_SET_WITHOUT_KEPT, l)) == CS_OK) {
+            status = study_set(s, plain, &g[PART_PLAIN_MASKED], CS_SET_WITHOUT_MASK, l);
+        }
+        return status == CS_OK ? fill_gap(r, l) : status;
+    }
+    if ((status = study_set(s, mask, real, CS_SET_WITH_MASK, l)) == CS_OK &&
+        (status = study_set(s, plain, NULL, CS_SET_WITHOUT_MASK, l)) == CS_OK &&
+        (status = study_set(s, mask, NULL, CS_SET_MASK_ONLY, l)) == CS_OK &&
+        (status = study_set(s, real, NULL, CS_SET_REAL_ONLY, l)) == CS_OK &&
+        (status = study_set(s, &g[PART_SAMPLE], NULL, CS_SET_REAL_SAMPLE, l)) == CS_OK &&
+        (status = fill_gap(r, l)) == CS_OK) {
+        status = cs_containment_of(real, mask, &s->options.rank, &l->containment);
+        l->contained = status == CS_OK;
+    }
+    return status;
+}
+
+cs_status cs_mask_rank_finish(cs_mask_rank_sums *s, cs_mask_rank *out)
+{
+    const cs_hidden_options *h = &s->options.hidden;
+    cs_mask_rank r = {.encoder_only = s->options.encoder_only,
+                      .layers = h->layers,
+                      .width = s->width,
+                      .blocks = s->options.blocks};
+    if (!r.encoder_only && s->masked == 0) {
+        return cs_fail(CS_ERR_INPUT, "no token is masked: every piece has fewer than two");
+    }
+    r.layer = cs_calloc(r.layers, sizeof *r.layer);
+    cs_status status = r.layer ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t l = 0; l < r.layers && status == CS_OK; ++l) {
+        r.layer[l].layer = h->layer[l];
+        if ((status = cs_interrupt_check()) == CS_OK) {
+            status = cs_blame(study_layer(s, &r, &s->gram[l * PARTS], &r.layer[l]),
+                              "layer %" PRId64, h->layer[l]);
+        }
+        for (int p = 0; p < PARTS; ++p) {
+            cs_gram_free(&s->gram[l * PARTS + p]);
+        }
+        cs_progress_report(h->progress, "layers", l + 1, r.layers);
+    }
+    if (status == CS_OK) {
+        *out = r;
+    } else {
+        cs_mask_rank_free(&r);
+    }
+    return status;
+}
+
+void cs_mask_rank_free(cs_mask_rank *r)
+{
+    for (int64_t l = 0; l < r->layers && r->layer; ++l) {
+        for (int k = 0; k < CS_MASK_SETS; ++k) {
+            cs_effective_rank_free(&r->layer[l].rank[k]);
+        }
+    }
+    cs_free(r->layer);
+    *r = (cs_mask_rank){0};
+}
+
+/* --- a model ------------------------------------------------------------------------------------
+ */
+
+/* Blocks of consecutive documents, sizes differing by one at most. */
+static cs_status blocks_of(const cs_corpus *corpus, const cs_mask_rank_options *o, int32_t **out)
+{
+    int64_t kept = 0, at = 0;
+    int32_t *block = cs_alloc(corpus->documents, sizeof *block);
+    if (!block) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        kept += !o->hidden.keep || o->hidden.keep[d];
+    }
+    if (o->blocks < 1 || o->blocks > kept) {
+        cs_free(block);
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " blocks of %" PRId64 " documents", o->blocks,
+                       kept);
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        bool in = !o->hidden.keep || o->hidden.keep[d];
+        block[d] = in ? (int32_t)(at * o->blocks / kept) : -1;
+        at += in;
+    }
+    *out = block;
+    return CS_OK;
+}
+
+cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
+                          const cs_mask_rank_options *options, cs_mask_rank *out)
+{
+    cs_mask_rank_options o = *options;
+    cs_mask_rank_sums *sums = NULL;
+    int32_t *block = NULL;
+    if (!(o.hidden.mask_ratio > 0 && o.hidden.mask_ratio < 1)) {
+        return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in (0, 1)", o.hidden.mask_ratio);
+    }
+    o.hidden.pooling = CS_POOL_NONE;
+    o.hidden.drop_masked = o.encoder_only;
+    cs_status status = blocks_of(corpus, &o, &block);
+    if (status == CS_OK)
+        status = cs_mask_rank_begin(model->config.width, model->config.mask_id, block, &o, &sums);
+    if (status == CS_OK)
+        status = cs_hidden_states(model, corpus, &o.hidden, cs_mask_rank_take_masked, sums);
+    if (status == CS_OK) { /* the text as it is, its rows told apart by the same draw */
+        o.hidden.drop_masked = false;
+        o.hidden.mask_keep = 1;
+        o.hidden.mask_random = 0;
+        status = cs_hidden_states(model, corpus, &o.hidden, cs_mask_rank_take_plain, sums);
+    }
+    if (status == CS_OK) status = cs_mask_rank_finish(sums, out);
+    cs_mask_rank_end(&sums);
+    cs_free(block);
+    return status;
+}

@@ -1,0 +1,133 @@
+/* The representation study of MAE-LM (its sections 2 and 4.4, Figures 1a, 1b, 5a, 6): effective
+ * ranks, layer by layer, of a text that a masked model reads with and without [MASK], and what the
+ * [MASK] rows' space shares with that of the others.
+ *
+ * Sets of rows, of one text in one or two passes:
+ *
+ *   with-mask      all rows where a share of the tokens is [MASK] (Figure 1a, "Input w. [MASK]")
+ *   without-mask   all rows of the same text unmasked ("w/o. [MASK]"): as many by construction
+ *   mask-only      the rows at [MASK] (Figure 1b)
+ *   real-only      the other rows of the masked text
+ *   real-sample    as many of them as there are [MASK]s, drawn piece by piece without repetition
+ *                  (fewer where a piece has fewer): a rank grows with the number of rows
+ *   dropped        MAE-LM: its encoder's rows of the text without the masked tokens
+ *   without-kept   MAE-LM: the rows of the same tokens in the whole text, as many
+ *
+ * The encoder of MAE-LM never read [MASK], so a [MASK] row of it would mean nothing: its own gap is
+ * dropped less without-kept. Figure 5a has one curve of MAE-LM and does not say which of the two
+ * inputs it is of.
+ *
+ * Everything comes from Gram blocks (linalg/gram.h), one a group of whole documents, the same
+ * groups in every set. The error of a gap is the delete-block jackknife of the difference itself:
+ * both sides leave the same documents out.
+ */
+#ifndef CS_ANALYSIS_MEASURES_MASK_RANK_H
+#define CS_ANALYSIS_MEASURES_MASK_RANK_H
+
+#include <stdint.h>
+
+#include "analysis/measures/effective_rank.h"
+#include "infer/hidden_states.h"
+#include "linalg/gram.h"
+
+typedef enum {
+    CS_SET_WITH_MASK,
+    CS_SET_WITHOUT_MASK,
+    CS_SET_MASK_ONLY,
+    CS_SET_REAL_ONLY,
+    CS_SET_REAL_SAMPLE,
+    CS_SET_DROPPED,
+    CS_SET_WITHOUT_KEPT,
+    CS_MASK_SETS
+} cs_mask_set;
+
+const char *cs_mask_set_name(cs_mask_set set); /* "with-mask", ... */
+
+typedef struct {
+    cs_hidden_options hidden; /* layers, lengths, documents; mask_ratio in (0, 1), mask_seed,
+                                 mask_keep, mask_random; drop_masked is set here */
+    bool encoder_only;        /* MAE-LM: dropped, without-mask, without-kept */
+    int64_t blocks;           /* of the jackknife; at most the documents */
+    cs_gram_options gram;
+    cs_rank_options rank;
+} cs_mask_rank_options;
+
+/* How the row space of the [MASK] rows lies to that of the others (Theorem 2.2). V_R: the
+ * eigenvectors of the k_R = rank_tau largest eigenvalues of H_R^T H_R, V_M likewise; k_R and k_M
+ * stay as they are when a block is left out. */
+typedef enum {
+    CS_CONTAIN_OUTSIDE,      /* ||H_M (I - V_R V_R^T)||_F^2 / ||H_M||_F^2 */
+    CS_CONTAIN_OUTSIDE_REAL, /* the same of H_R itself: 1 - tau at most */
+    CS_CONTAIN_LARGEST,      /* largest principal angle of V_R and V_M, degrees */
+    CS_CONTAIN_MEDIAN,       /* median one (lower middle) */
+    CS_CONTAIN_COSINE,       /* mean squared cosine; of random subspaces max(k_R, k_M) / d */
+    CS_CONTAIN_MEASURES
+} cs_contain_measure;
+
+const char *cs_contain_name(cs_contain_measure measure); /* "outside_share", ... */
+const char *cs_contain_definition(cs_contain_measure measure);
+
+typedef struct {
+    int64_t real, mask; /* k_R, k_M */
+    double value[CS_CONTAIN_MEASURES], se[CS_CONTAIN_MEASURES];
+    /* Share of ||H_M||_F^2 outside the whole row space of H_R, `rank` directions with eigenvalues
+     * above the floor gamma ||H_R||_F^2, and the error bound of that share:
+     * (gamma ||H_R||_F^2 / lambda_rank)^2 + 2 (..) sqrt(share) + gamma. 0 and 0 where rank = d. */
+    int64_t rank;
+    double exact, exact_error;
+} cs_containment;
+
+typedef struct {
+    int64_t layer;
+    bool has[CS_MASK_SETS];
+    cs_effective_rank rank[CS_MASK_SETS];
+    cs_gram about[CS_MASK_SETS]; /* counts and options of their Gram blocks, without these */
+    /* with-mask less without-mask; MAE-LM: dropped less without-kept. se NaN: none. */
+    double gap[CS_RANK_MEASURES], gap_se[CS_RANK_MEASURES];
+    bool contained; /* `containment` is there: both kinds of rows are */
+    cs_containment containment;
+} cs_mask_layer;
+
+typedef struct {
+    bool encoder_only;
+    int64_t layers, width, blocks;
+    cs_mask_layer *layer;
+} cs_mask_rank;
+
+void cs_mask_rank_free(cs_mask_rank *r);
+
+/* The two row sets of the gap. */
+cs_mask_set cs_mask_rank_with(const cs_mask_rank *r);
+cs_mask_set cs_mask_rank_without(const cs_mask_rank *r);
+
+/* Bytes of the Gram blocks. */
+double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
+
+/* Two passes over the corpus: masked and unmasked. Memory: 8 d^2 bytes a layer, block and sum (4
+ * sums; MAE-LM 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops a layer, (5
+ * to 7) (B + 1) eigenproblems a layer. CS_ERR_USAGE: a ratio that is not in (0, 1); no mask token
+ * (encoder_only needs none); more blocks than documents; what cs_hidden_states refuses.
+ * CS_ERR_INPUT: no row is masked. */
+cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
+                          const cs_mask_rank_options *options, cs_mask_rank *out) CS_MUST_CHECK;
+
+/* The same in parts, for states that come from elsewhere. `block`: of each document, -1 for one
+ * that is left out; borrowed. take_masked and take_plain are cs_hidden_visit: rows of the masked
+ * text (those with masked and shown = mask_id are the [MASK]s; encoder_only: without masked rows)
+ * and of the unmasked one, in which `masked` marks the same rows. Pieces arrive whole. */
+typedef struct cs_mask_rank_sums cs_mask_rank_sums;
+cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *block,
+                             const cs_mask_rank_options *options,
+                             cs_mask_rank_sums **out) CS_MUST_CHECK;
+cs_status cs_mask_rank_take_masked(void *sums, const cs_hidden_block *rows) CS_MUST_CHECK;
+cs_status cs_mask_rank_take_plain(void *sums, const cs_hidden_block *rows) CS_MUST_CHECK;
+/* Gram blocks are given up layer by layer as they are used. */
+cs_status cs_mask_rank_finish(cs_mask_rank_sums *sums, cs_mask_rank *out) CS_MUST_CHECK;
+void cs_mask_rank_end(cs_mask_rank_sums **held);
+
+/* Containment of two sums with the same groups: uncentred or centred as options say. B + 1 times
+ * two eigenproblems and an SVD, in parallel. */
+cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
+                            const cs_rank_options *options, cs_containment *out) CS_MUST_CHECK;
+
+#endif

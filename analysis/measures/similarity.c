@@ -1,0 +1,267 @@
+/* Similarity from one Gram matrix of [A B], both centred: its blocks are A^T A, A^T B and B^T B.
+ * The unbiased HSIC takes besides the rows' norms and their products with the column sums. */
+#include "analysis/measures/similarity.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include <cblas.h>
+
+#include "analysis/measures/subspace.h"
+#include "base/mem.h"
+#include "linalg/dense.h"
+#include "linalg/gram.h"
+
+void cs_similarity_free(cs_similarity *s)
+{
+    cs_free(s->angle);
+    *s = (cs_similarity){0};
+}
+
+/* Both sides, centred, side by side: row i is (a_i, b_i). */
+static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
+{
+    const int64_t n = a->rows, p = a->cols, d = p + b->cols;
+    for (int64_t i = 0; i < n; ++i) {
+        cs_status status = cs_rows_read_f64(a, i, 1, x + i * d);
+        if (status == CS_OK) status = cs_rows_read_f64(b, i, 1, x + i * d + p);
+        if (status != CS_OK) return status;
+        for (int64_t j = 0; j < d; ++j) {
+            if (!isfinite(x[i * d + j])) {
+                const cs_rows *side = j < p ? a : b;
+                return cs_fail(
+                    CS_ERR_INPUT, "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
+                    side->name ? side->name : "matrix", i, j < p ? j : j - p, x[i * d + j]);
+            }
+        }
+    }
+    double *mean = cs_calloc(d, sizeof *mean);
+    if (!mean) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < n * d; ++i) {
+        mean[i % d] += x[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n * d; ++i) {
+        x[i] -= mean[i % d];
+    }
+    cs_free(mean);
+    return CS_OK;
+}
+
+/* Sum of squares of the block of `g` at (i0, j0). */
+static double block_square(const cs_dense *g, int64_t i0, int64_t rows, int64_t j0, int64_t cols)
+{
+    double sum = 0.0;
+    for (int64_t j = j0; j < j0 + cols; ++j) {
+        for (int64_t i = i0; i < i0 + rows; ++i) {
+            sum += g->data[i + j * g->ld] * g->data[i + j * g->ld];
+        }
+    }
+    return sum;
+}
+
+/* Squared norm of part of a row, and its product with the column sums. */
+typedef struct {
+    double square, with_sum;
+} row_facts;
+
+static row_facts facts_of(const double *x, const double *sum, int64_t count)
+{
+    row_facts f = {0, 0};
+    for (int64_t j = 0; j < count; ++j) {
+        f.square += x[j] * x[j];
+        f.with_sum += x[j] * sum[j];
+    }
+    return f;
+}
+
+/* The three unbiased estimators: out[0] of (A, B), [1] of (A, A), [2] of (B, B); full[k] = tr(K L)
+ * with the diagonals. */
+static void unbiased_hsic(const double *x, int64_t n, int64_t p, int64_t q, const double *sum,
+                          const double full[3], double out[3])
+{
+    double diagonal[3] = {0}, whole[2] = {0}, cross[3] = {0};
+    for (int64_t i = 0; i < n; ++i) {
+        row_facts f[2] = {facts_of(x + i * (p + q), sum, p),
+                          facts_of(x + i * (p + q) + p, sum + p, q)};
+        /* Row sums of K0 and L0. */
+        double r[2] = {f[0].with_sum - f[0].square, f[1].with_sum - f[1].square};
+        for (int k = 0; k < 3; ++k) {
+            int u = k == 2, v = k != 1;
+            diagonal[k] += f[u].square * f[v].square;
+            cross[k] += r[u] * r[v];
+        }
+        whole[0] += r[0];
+        whole[1] += r[1];
+    }
+    double m = (double)n;
+    for (int k = 0; k < 3; ++k) {
+        int u = k == 2, v = k != 1;
+        out[k] = (full[k] - diagonal[k] + whole[u] * whole[v] / ((m - 1.0) * (m - 2.0)) -
+                  2.0 / (m - 2.0) * cross[k]) /
+                 (m * (m - 3.0));
+    }
+}
+
+/* |A^T B|_*. */
+static cs_status nuclear_norm(const cs_dense *g, int64_t p, int64_t q, double *out)
+{
+    cs_dense c = {0};
+    const int64_t r = p < q ? p : q;
+    double *sigma = cs_alloc(r, sizeof *sigma);
+    cs_status status = sigma ? cs_dense_init(&c, p, q) : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < q && status == CS_OK; ++j) {
+        memcpy(c.data + j * c.ld, g->data + (p + j) * g->ld, (size_t)p * sizeof *c.data);
+    }
+    if (status == CS_OK) status = cs_dense_svd(&c, sigma, NULL, NULL);
+    *out = 0.0;
+    for (int64_t k = 0; k < r && status == CS_OK; ++k) {
+        *out += sigma[k];
+    }
+    cs_dense_free(&c);
+    cs_free(sigma);
+    return status;
+}
+
+/* The first k principal components of one side (columns from..from+cols-1): n x k scores, whose
+ * span is that of the left singular vectors; their share of the squared norm; how many there are
+ * above rounding. */
+static cs_status components(const double *x, int64_t n, int64_t d, const cs_dense *g, int64_t from,
+                            int64_t cols, int64_t *k, cs_dense *out, double *share)
+{
+    cs_dense v = {0};
+    double *lambda = cs_alloc(cols, sizeof *lambda), total = 0.0, kept = 0.0;
+    cs_status status = lambda ? cs_dense_init(&v, cols, cols) : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < cols && status == CS_OK; ++j) {
+        memcpy(v.data + j * v.ld, g->data + from + (from + j) * g->ld,
+               (size_t)cols * sizeof *v.data);
+    }
+    if (status != CS_OK || (status = cs_dense_eigh(&v, lambda, false)) != CS_OK) goto done;
+    int64_t rank = 0;
+    for (int64_t j = 0; j < cols; ++j) {
+        total += lambda[j];
+        rank += lambda[j] > 1e-12 * lambda[cols - 1];
+    }
+    *k = rank < *k ? rank : *k;
+    if ((status = cs_dense_init(out, n, *k)) != CS_OK) goto done;
+    for (int64_t c = 0; c < *k; ++c) {
+        const double *axis = v.data + (cols - 1 - c) * v.ld;
+        kept += lambda[cols - 1 - c];
+        for (int64_t i = 0; i < n; ++i) {
+            double sum = 0.0;
+            for (int64_t j = 0; j < cols; ++j) {
+                sum += x[i * d + from + j] * axis[j];
+            }
+            out->data[i + c * out->ld] = sum / sqrt(lambda[cols - 1 - c]);
+        }
+    }
+    *share = kept / total;
+done:
+    cs_dense_free(&v);
+    cs_free(lambda);
+    return status;
+}
+
+static cs_status fill_angles(const double *x, int64_t n, int64_t p, int64_t q, const cs_dense *g,
+                             int64_t wanted, cs_similarity *out)
+{
+    cs_dense a = {0}, b = {0};
+    int64_t ka = wanted, kb = wanted;
+    cs_status status = components(x, n, p + q, g, 0, p, &ka, &a, &out->share_a);
+    if (status == CS_OK) status = components(x, n, p + q, g, p, q, &kb, &b, &out->share_b);
+    out->angles = ka < kb ? ka : kb;
+    out->angle = cs_alloc(out->angles, sizeof *out->angle);
+    if (status == CS_OK)
+        status = out->angle ? cs_principal_angles(&a, &b, out->angle) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < out->angles && status == CS_OK; ++k) {
+        double c = cos(out->angle[k]);
+        out->mean_squared_cosine += c * c / (double)out->angles;
+    }
+    cs_dense_free(&a);
+    cs_dense_free(&b);
+    return status;
+}
+
+static cs_status check(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options)
+{
+    if (options->angles < 1) {
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " principal angles are wanted", options->angles);
+    }
+    if (a->rows != b->rows) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s has %" PRId64 " rows, %s %" PRId64
+                       ": rows are the same inputs on both sides",
+                       a->name ? a->name : "the first matrix", a->rows,
+                       b->name ? b->name : "the second", b->rows);
+    }
+    if (a->rows < 2) {
+        return cs_fail(CS_ERR_INPUT, "%" PRId64 " row cannot be compared", a->rows);
+    }
+    return CS_OK;
+}
+
+/* All measures from the Gram matrix of both sides. */
+static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, const cs_gram *g,
+                         const cs_dense *total, const cs_similarity_options *options,
+                         cs_similarity *out)
+{
+    const int64_t n = a->rows, p = a->cols, q = b->cols;
+    double own_a = 0.0, own_b = 0.0, nuclear, hsic[3];
+    for (int64_t j = 0; j < p + q; ++j) {
+        *(j < p ? &own_a : &own_b) += total->data[j + j * total->ld];
+    }
+    if (!(own_a > 0.0) || !(own_b > 0.0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: all rows are equal",
+                       own_a > 0.0 ? b->name ? b->name : "the second matrix"
+                       : a->name   ? a->name
+                                   : "the first matrix");
+    }
+    const double full[3] = {block_square(total, 0, p, p, q), block_square(total, 0, p, 0, p),
+                            block_square(total, p, q, p, q)};
+    out->cka = full[0] / sqrt(full[1] * full[2]);
+    out->cka_unbiased = NAN;
+    if (n >= 4) {
+        unbiased_hsic(x, n, p, q, g->sum, full, hsic);
+        if (hsic[1] > 0.0 && hsic[2] > 0.0) {
+            out->cka_unbiased = hsic[0] / sqrt(hsic[1] * hsic[2]);
+        }
+    }
+    cs_status status = nuclear_norm(total, p, q, &nuclear);
+    if (status != CS_OK) return status;
+    out->procrustes_similarity = fmin(nuclear / sqrt(own_a * own_b), 1.0);
+    out->procrustes = 2.0 - 2.0 * out->procrustes_similarity;
+    return fill_angles(x, n, p, q, total, options->angles, out);
+}
+
+cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,
+                           cs_similarity *out)
+{
+    cs_status status = check(a, b, options);
+    if (status != CS_OK) return status;
+    const int64_t n = a->rows, d = a->cols + b->cols;
+    const cs_gram_options gram = {.wide = true, .threads = options->threads};
+    cs_similarity s = {.rows = n};
+    cs_gram g = {0};
+    cs_dense total = {0};
+    int64_t counted;
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* the bits of BLAS depend on its threads; Gram blocks are ours */
+    double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
+    cs_rows both = cs_rows_of_f64(n, d, x, a->name);
+    status = x ? read_sides(a, b, x) : CS_ERR_MEMORY;
+    if (status != CS_OK || (status = cs_gram_init(d, 1, &gram, &g)) != CS_OK ||
+        (status = cs_gram_add(&g, &both, NULL, &gram)) != CS_OK ||
+        (status = cs_gram_total(&g, 0, 1, -1, false, &total, &counted)) != CS_OK ||
+        (status = measure(x, a, b, &g, &total, options, &s)) != CS_OK) {
+        goto done;
+    }
+    *out = s;
+    s = (cs_similarity){0};
+done:
+    openblas_set_num_threads(before);
+    cs_similarity_free(&s);
+    cs_dense_free(&total);
+    cs_gram_free(&g);
+    cs_free(x);
+    return status;
+}

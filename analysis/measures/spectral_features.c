@@ -1,0 +1,202 @@
+/* Features of documents, by tokens and by contexts. A table of features a token (or row), stored
+ * row by row, so that a contribution reads one stretch of memory. Documents are independent items:
+ * the same bits for any number of threads.
+ */
+#include "analysis/measures/spectral_features_private.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/build_sequences.h"
+#include "cooc/store.h"
+
+typedef struct {
+    const cs_spectral_source *source;
+    const double *table; /* columns or rows x features */
+    const int64_t *document;
+    cs_dense *out;
+    double *known, *total; /* documents: mass of known and of all contexts (tokens) */
+    const cs_context_plan *plan;
+    const cs_sequences *sequences;
+    const int64_t *first; /* corpus documents + 1: sequences of a document */
+} feature_work;
+
+typedef struct {
+    const feature_work *work;
+    double *sum; /* features */
+    double weight, known, total;
+} visit_state;
+
+/* vectors[i, j] * scale[j] / sqrt(mass[i]), row by row; rows of no mass are 0. */
+static cs_status table_of(const cs_dense *vectors, const double *mass, const double *sigma,
+                          int64_t features, double **out)
+{
+    double *table = cs_calloc(vectors->rows * features, sizeof *table);
+    if (!table) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < features; ++j) {
+        double scale = sigma ? 1 / sigma[j] : 1;
+        for (int64_t i = 0; i < vectors->rows; ++i) {
+            if (mass[i] > 0) {
+                table[i * features + j] =
+                    scale * vectors->data[i + j * vectors->ld] / sqrt(mass[i]);
+            }
+        }
+    }
+    *out = table;
+    return CS_OK;
+}
+
+static cs_status token_item(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const feature_work *w = ctx;
+    const cs_corpus *corpus = w->source->corpus;
+    int64_t k = w->source->features, d = w->document[item];
+    double length = (double)(corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]);
+    double *row = w->out->data + item;
+    for (int64_t p = corpus->doc_ptr[d]; p < corpus->doc_ptr[d + 1]; ++p) {
+        int32_t token = corpus->token[p];
+        w->total[item] += 1;
+        if (token >= w->source->spectrum->cols || !(w->source->spectrum->col_mass[token] > 0)) {
+            continue;
+        }
+        w->known[item] += 1;
+        for (int64_t j = 0; j < k; ++j) {
+            row[j * w->out->ld] += w->table[token * k + j] / length;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status add_context(void *ctx, const cs_contribution *c)
+{
+    visit_state *s = ctx;
+    const feature_work *w = s->work;
+    int64_t k = w->source->features, row = cs_cooc_row_of(w->source->cooc, c->key);
+    double weight = s->weight * c->weight;
+    s->total += weight;
+    if (row < 0 || !(w->source->spectrum->row_mass[row] > 0)) {
+        return CS_OK;
+    }
+    s->known += weight;
+    for (int64_t j = 0; j < k; ++j) {
+        s->sum[j] += weight * w->table[row * k + j];
+    }
+    return CS_OK;
+}
+
+static cs_status context_item(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const feature_work *w = ctx;
+    int64_t k = w->source->features, d = w->document[item];
+    visit_state state = {.work = w, .sum = cs_calloc(k, sizeof *state.sum)};
+    cs_status status = state.sum ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t s = w->first[d]; status == CS_OK && s < w->first[d + 1]; ++s) {
+        state.weight = w->source->options->weight_by_document
+                           ? 1
+                           : cs_context_predicted(w->plan, w->sequences->length[s]);
+        status = cs_context_visit(w->plan, w->source->corpus, w->sequences, s, add_context, &state,
+                                  NULL);
+    }
+    for (int64_t j = 0; status == CS_OK && j < k; ++j) {
+        w->out->data[item + j * w->out->ld] = state.known > 0 ? state.sum[j] / state.known : NAN;
+    }
+    w->known[item] = state.known;
+    w->total[item] = state.total;
+    cs_free(state.sum);
+    return status;
+}
+
+/* Runs the items and sums what they knew. */
+static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
+                     int64_t *featureless)
+{
+    w->known = cs_calloc(documents, sizeof *w->known);
+    w->total = cs_calloc(documents, sizeof *w->total);
+    cs_status status = w->known && w->total ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dense_init(w->out, documents, w->source->features);
+    if (status == CS_OK) status = cs_parallel(documents, w->source->threads, item, w);
+    double known = 0, total = 0;
+    int64_t without = 0;
+    for (int64_t i = 0; status == CS_OK && i < documents; ++i) {
+        known += w->known[i];
+        total += w->total[i];
+        without += !(w->known[i] > 0);
+    }
+    *unknown = total > 0 ? fmax(0, 1 - known / total) : 1;
+    if (featureless) {
+        *featureless = without;
+    }
+    cs_free(w->known);
+    cs_free(w->total);
+    if (status != CS_OK) {
+        cs_dense_free(w->out);
+    }
+    return status;
+}
+
+cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t documents,
+                                     const int64_t *document, cs_dense *out, double *unknown)
+{
+    const cs_spectrum *s = source->spectrum;
+    double *table = NULL;
+    cs_status status = table_of(&s->v, s->col_mass, s->sigma, source->features, &table);
+    if (status == CS_OK) {
+        feature_work work = {.source = source, .table = table, .document = document, .out = out};
+        status = run(&work, documents, token_item, unknown, NULL);
+    }
+    cs_free(table);
+    return status;
+}
+
+/* first[d] .. first[d + 1] - 1: the sequences of document d; sequences come in document order. */
+static cs_status by_document(const cs_corpus *corpus, const cs_sequences *s, int64_t **out)
+{
+    int64_t *first = cs_calloc(corpus->documents + 1, sizeof *first);
+    if (!first) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->count; ++i) {
+        ++first[s->document[i] + 1];
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        first[d + 1] += first[d];
+    }
+    *out = first;
+    return CS_OK;
+}
+
+cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_split split,
+                                       int64_t documents, const int64_t *document, cs_dense *out,
+                                       double *unknown, int64_t *featureless)
+{
+    const cs_spectrum *s = source->spectrum;
+    cs_cooc_options options = *source->options;
+    options.split = split;
+    cs_sequences sequences = {0};
+    cs_context_plan *plan = NULL;
+    double *table = NULL;
+    int64_t *first = NULL, skipped = 0; /* too short for the objective: such documents are NaN */
+    cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, &skipped);
+    if (status == CS_OK) {
+        cs_context_options context = cs_cooc_context_options(&options);
+        status = cs_context_prepare(&sequences, &context, &plan);
+    }
+    if (status == CS_OK) status = by_document(source->corpus, &sequences, &first);
+    if (status == CS_OK) status = table_of(&s->u, s->row_mass, NULL, source->features, &table);
+    if (status == CS_OK) {
+        feature_work work = {.source = source,
+                             .table = table,
+                             .document = document,
+                             .out = out,
+                             .plan = plan,
+                             .sequences = &sequences,
+                             .first = first};
+        status = run(&work, documents, context_item, unknown, featureless);
+    }
+    cs_free(table);
+    cs_free(first);
+    cs_context_plan_free(&plan);
+    cs_sequences_free(&sequences);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* Principal angles between subspaces (Bjorck and Golub, Math. Comp. 27, 1973): do two objectives
+ * learn the same directions?
+ *
+ *   cos theta_i = sigma_i(Q1^T Q2),   sin theta_i = sigma_i((I - Q1 Q1^T) Q2), ascending
+ *
+ * Small angles are taken from the sines, since a cosine near 1 loses half the digits.
+ */
+#ifndef CS_ANALYSIS_MEASURES_SUBSPACE_H
+#define CS_ANALYSIS_MEASURES_SUBSPACE_H
+
+#include "base/status.h"
+#include "linalg/dense.h"
+
+/* a: n x p, b: n x q of full column rank (orthonormalised here). angle: min(p, q) values in
+ * radians, ascending. */
+cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angle) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,433 @@
+/* The claims of a study's file and the verdicts on them (claims.h has the formulas). */
+#include "analysis/study/claims.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/study/lookup_private.h"
+#include "base/mem.h"
+#include "io/json.h"
+#include "io/number.h"
+#include "io/result.h"
+#include "stats/student.h"
+
+enum { BLOCKS = 20, MOST_WORDS = 24 };
+
+void cs_claims_free(cs_claims *claims)
+{
+    for (int64_t i = 0; i < claims->count; ++i) {
+        cs_free(claims->claim[i].found);
+        cs_free(claims->claim[i].unmet);
+        cs_free(claims->claim[i].runs);
+        cs_free(claims->claim[i].need);
+    }
+    cs_free(claims->claim);
+    *claims = (cs_claims){0};
+}
+
+static cs_status refused(const char *key, const json_error_t *error)
+{
+    return cs_fail(CS_ERR_INPUT, "%s: %s", key, error->text);
+}
+
+/* A number, or "inf"; texts hold numbers too, since variables are texts. */
+static cs_status read_freedom(const json_t *value, double *out)
+{
+    const char *text = json_string_value(value);
+    *out = text && strcmp(text, "inf") == 0 ? (double)INFINITY : json_number_value(value);
+    bool ok = (text && cs_real_scan(text, out)) || *out >= 1;
+    return ok && *out >= 1 ? CS_OK
+                           : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
+}
+
+static cs_status read_side(const json_t *value, const char *key, cs_claim_side *out)
+{
+    json_error_t error;
+    json_t *freedom = NULL;
+    int exact = 0;
+    if (json_is_number(value)) {
+        *out = (cs_claim_side){.value = json_number_value(value)};
+        (void)snprintf(out->digits, sizeof out->digits, "%.15g", out->value);
+        out->label = out->digits;
+        return CS_OK;
+    }
+    *out = (cs_claim_side){.error = "se", .freedom = BLOCKS - 1, .models = 1};
+    if (json_unpack_ex((json_t *)(uintptr_t)value, &error, JSON_STRICT,
+                       "{s:s, s:s, s:s, s?s, s?s, s?b, s?o, s?i}", "label", &out->label, "file",
+                       &out->file, "value", &out->pick, "minus", &out->minus, "se", &out->error,
+                       "exact", &exact, "df", &freedom, "models", &out->models) != 0) {
+        return refused(key, &error);
+    }
+    out->error = exact ? NULL : out->error;
+    return freedom ? cs_blame(read_freedom(freedom, &out->freedom), "%s", key) : CS_OK;
+}
+
+static cs_status read_runs(json_t *list, cs_study_claim *c)
+{
+    json_error_t error;
+    size_t i = 0;
+    json_t *item = NULL;
+    c->runs = cs_calloc((int64_t)json_array_size(list), sizeof *c->runs);
+    if (!c->runs) return CS_ERR_MEMORY;
+    json_array_foreach(list, i, item)
+    {
+        cs_claim_runs *r = &c->runs[c->pairs++];
+        if (json_unpack_ex(item, &error, JSON_STRICT, "{s:s, s:[ss], s:s, s?s}", "label", &r->label,
+                           "files", &r->file[0], &r->file[1], "value", &r->pick, "minus",
+                           &r->minus) != 0) {
+            return refused("runs", &error);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_comparison(const json_t *left, const char *left_key, const json_t *right,
+                                 const char *right_key, cs_study_comparison *out)
+{
+    if (strcmp(out->want, ">") != 0 && strcmp(out->want, "<") != 0) {
+        return cs_fail(CS_ERR_INPUT, "want > or <, got \"%s\"", out->want);
+    }
+    cs_status status = read_side(left, left_key, &out->left);
+    return status == CS_OK ? read_side(right, right_key, &out->right) : status;
+}
+
+static cs_status read_needs(json_t *list, cs_study_claim *c)
+{
+    json_error_t error;
+    size_t i = 0;
+    json_t *item = NULL, *left = NULL, *right = NULL;
+    c->need = cs_calloc((int64_t)json_array_size(list), sizeof *c->need);
+    if (!c->need) return CS_ERR_MEMORY;
+    json_array_foreach(list, i, item)
+    {
+        cs_study_comparison *need = &c->need[c->needs++];
+        if (json_unpack_ex(item, &error, JSON_STRICT, "{s:o, s:s, s:o}", "left", &left, "want",
+                           &need->want, "right", &right) != 0) {
+            return refused("needs", &error);
+        }
+        cs_status status = read_comparison(left, "needs", right, "needs", need);
+        if (status != CS_OK) return status;
+    }
+    return CS_OK;
+}
+
+static cs_status read_claim(json_t *json, cs_study_claim *c)
+{
+    json_error_t error;
+    json_t *left = NULL, *right = NULL, *needs = NULL, *runs = NULL;
+    if (json_unpack_ex(json, &error, JSON_STRICT,
+                       "{s:s, s:s, s:s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "source", &c->source,
+                       "says", &c->says, "scope", &c->scope, "not_at", &c->not_at, "statement",
+                       &c->statement, "want", &c->sides.want, "left", &left, "right", &right,
+                       "needs", &needs, "runs", &runs) != 0) {
+        return cs_fail(CS_ERR_INPUT, "%s", error.text);
+    }
+    bool sides = left && right && c->sides.want;
+    bool any = left || right || c->sides.want || needs || runs;
+    if (c->statement ? any : !sides) {
+        return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
+    }
+    if (c->statement) {
+        return CS_OK;
+    }
+    cs_status status = read_comparison(left, "left", right, "right", &c->sides);
+    if (status == CS_OK && needs) status = read_needs(needs, c);
+    return status == CS_OK && runs ? read_runs(runs, c) : status;
+}
+
+cs_status cs_claims_read(const cs_study *study, cs_claims *out)
+{
+    json_t *all = json_object_get(study->json, "claims"), *json = NULL;
+    const char *name = NULL;
+    cs_claims claims = {.claim = cs_calloc((int64_t)json_object_size(all), sizeof *claims.claim)};
+    cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(all, name, json)
+    {
+        if (status == CS_OK) {
+            cs_study_claim *c = &claims.claim[claims.count++];
+            *c = (cs_study_claim){
+                .name = name, .seeds = NAN, .difference = NAN, .se = NAN, .critical = NAN};
+            status = cs_blame(read_claim(json, c), "claim %s", name);
+        }
+    }
+    if (status != CS_OK) {
+        cs_claims_free(&claims);
+        return status;
+    }
+    *out = claims;
+    return CS_OK;
+}
+
+/* --- numbers of tables --- */
+
+/* The number in a cell; an empty one is no number. */
+static cs_status cell_number(const cs_pick *pick, int64_t row, const char *column, double *out)
+{
+    int at = 0;
+    cs_status status = cs_pick_column(pick, column, &at);
+    if (status != CS_OK) return status;
+    const char *cell = cs_pick_cell(pick, row, at);
+    *out = NAN;
+    return *cell == '\0' || cs_real_scan(cell, out)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: \"%s\" in column %s is no number", pick->path, cell,
+                         column);
+}
+
+/* Value and error of the one row that fits the words; `error` NULL: exact. */
+static cs_status pick_number(const cs_study *study, const char *file, const char *column,
+                             const char *error, int words, char **word, double *value, double *se)
+{
+    cs_pick pick;
+    int64_t row = 0, hits = 0;
+    cs_status status = cs_pick_open(study, file, words, word, &pick);
+    if (status == CS_OK) status = cs_pick_first(&pick, &row);
+    for (int64_t i = row; i < pick.table.rows && status == CS_OK; ++i) {
+        hits += cs_pick_takes(&pick, i);
+    }
+    if (hits > 1) status = cs_fail(CS_ERR_INPUT, "%s: %lld rows fit", pick.path, (long long)hits);
+    if (status == CS_OK) status = cell_number(&pick, row, column, value);
+    if (status == CS_OK && error) status = cell_number(&pick, row, error, se);
+    cs_pick_free(&pick);
+    return status;
+}
+
+/* "COLUMN WHERE..." of a file, less "WHERE...". */
+static cs_status measure_in(const cs_study *study, const char *file, const char *words,
+                            cs_claim_side *out)
+{
+    char *text = cs_strdup(words), *less = cs_strdup(out->minus ? out->minus : "");
+    char *word[MOST_WORDS], *column = NULL;
+    double other = 0, other_se = 0;
+    out->se = 0;
+    cs_status status = text && less ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        int count = cs_study_words(text, MOST_WORDS, word);
+        column = word[0];
+        status = count > 0 ? pick_number(study, file, column, out->error, count - 1, word + 1,
+                                         &out->value, &out->se)
+                           : cs_fail(CS_ERR_INPUT, "no column of %s", file);
+    }
+    if (status == CS_OK && out->minus)
+        status = pick_number(study, file, column, out->error,
+                             cs_study_words(less, MOST_WORDS, word), word, &other, &other_se);
+    if (status == CS_OK) {
+        out->value -= other;
+        out->se = hypot(out->se, other_se);
+    }
+    cs_free(text);
+    cs_free(less);
+    return status;
+}
+
+/* A number is measured already. */
+static cs_status measure_both(const cs_study *study, cs_study_comparison *c)
+{
+    cs_status status = CS_OK;
+    if (c->left.file) status = measure_in(study, c->left.file, c->left.pick, &c->left);
+    if (status == CS_OK && c->right.file)
+        status = measure_in(study, c->right.file, c->right.pick, &c->right);
+    return status;
+}
+
+/* --- verdicts --- */
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Welch and Satterthwaite; the share of a term without error is 0. */
+static double freedom_of(const cs_study_comparison *c, double seeds, int64_t pairs)
+{
+    const double part[] = {square(c->left.se), square(c->right.se), seeds};
+    const double freedom[] = {c->left.freedom, c->right.freedom, (double)pairs};
+    double sum = 0, below = 0;
+    for (int i = 0; i < 3; ++i) {
+        sum += part[i];
+        below += part[i] > 0 ? square(part[i]) / freedom[i] : 0;
+    }
+    return below > 0 ? square(sum) / below : INFINITY;
+}
+
+static void compare(cs_study_claim *c)
+{
+    const cs_claim_side *left = &c->sides.left, *right = &c->sides.right;
+    double variance = 0;
+    for (int64_t i = 0; i < c->pairs; ++i) {
+        variance += square(c->runs[i].value[0] - c->runs[i].value[1]) / (2.0 * (double)c->pairs);
+    }
+    c->seeds = c->pairs > 0 ? sqrt(variance) : (double)NAN;
+    double seeds = (left->models + right->models) * variance;
+    double d = c->difference = left->value - right->value;
+    c->se = sqrt(square(left->se) + square(right->se) + seeds);
+    c->verdict = CS_CLAIM_OPEN;
+    if (isnan(d) || isnan(c->se)) {
+        c->why = isnan(d) ? "a side has no value" : "a side has no standard error";
+        return;
+    }
+    c->critical = cs_student_95(freedom_of(&c->sides, seeds, c->pairs));
+    bool wanted = *c->sides.want == '>' ? d > 0 : d < 0;
+    if (fabs(d) <= c->critical * c->se) {
+        c->why = d == 0 ? "both sides are equal" : "the difference is within its interval";
+    } else {
+        c->verdict = wanted ? CS_CLAIM_AGREES : CS_CLAIM_DISAGREES;
+        c->why =
+            wanted ? "the difference has the sign claimed" : "the difference has the other sign";
+    }
+}
+
+static void judge_statement(const json_t *s, cs_study_claim *c)
+{
+    bool pass = strcmp(c->found, "PASS") == 0, assumed = true;
+    size_t i;
+    json_t *assumption;
+    json_array_foreach(json_object_get(s, "assumptions"), i, assumption)
+    {
+        assumed = assumed && !json_is_false(json_object_get(assumption, "holds"));
+    }
+    bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
+    c->verdict = pass && (assumed || !printed)   ? CS_CLAIM_AGREES
+                 : strcmp(c->found, "FAIL") == 0 ? CS_CLAIM_DISAGREES
+                                                 : CS_CLAIM_OPEN;
+    c->why = pass && printed && !assumed ? "it holds where its assumptions do not"
+                                         : "the verdict of the audit";
+}
+
+static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
+{
+    char *words = cs_strdup(c->statement), *word[MOST_WORDS];
+    const json_t *s = NULL;
+    json_t *json = NULL;
+    cs_status status = words ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_study_words(words, MOST_WORDS, word) != 3)
+        status = cs_fail(CS_ERR_INPUT, "want statement STEP ID FORM, got \"%s\"", c->statement);
+    if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
+    if (status == CS_OK) {
+        c->found = cs_strdup(cs_study_text(s, "verdict"));
+        status = c->found ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        judge_statement(s, c);
+    }
+    json_decref(json);
+    cs_free(words);
+    return status;
+}
+
+/* Whether the difference has its sign beyond the error of its two sides. */
+static bool is_met(const cs_study_comparison *need)
+{
+    double d = need->left.value - need->right.value;
+    double margin = cs_student_95(freedom_of(need, 0, 0)) * hypot(need->left.se, need->right.se);
+    return *need->want == '>' ? d > margin : d < -margin;
+}
+
+static char *unmet(const cs_study_comparison *need)
+{
+    const char *relation = *need->want == '>' ? "above" : "below";
+    const cs_claim_side *left = &need->left, *right = &need->right;
+    return right->file ? cs_format("%s (%.3g) is not %s %s (%.3g)", left->label, left->value,
+                                   relation, right->label, right->value)
+                       : cs_format("%s (%.3g) is not %s %s", left->label, left->value, relation,
+                                   right->label);
+}
+
+static cs_status check_needs(const cs_study *study, cs_study_claim *c)
+{
+    for (int64_t i = 0; i < c->needs; ++i) {
+        cs_study_comparison *need = &c->need[i];
+        cs_status status = measure_both(study, need);
+        if (status != CS_OK) return status;
+        if (!c->unmet && !is_met(need)) {
+            c->unmet = unmet(need);
+            if (!c->unmet) return CS_ERR_MEMORY;
+            c->verdict = CS_CLAIM_OPEN;
+            c->why = c->unmet;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status measure_sides(const cs_study *study, cs_study_claim *c)
+{
+    cs_status status = measure_both(study, &c->sides);
+    for (int64_t i = 0; i < 2 * c->pairs && status == CS_OK; ++i) {
+        cs_claim_runs *runs = &c->runs[i / 2];
+        cs_claim_side run = {.minus = runs->minus};
+        status = measure_in(study, runs->file[i % 2], runs->pick, &run);
+        runs->value[i % 2] = run.value;
+    }
+    if (status == CS_OK) {
+        compare(c);
+        status = check_needs(study, c);
+    }
+    return status;
+}
+
+cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
+        cs_study_claim *c = &claims->claim[i];
+        status = cs_blame(c->statement ? measure_statement(study, c) : measure_sides(study, c),
+                          "claim %s", c->name);
+        if (study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0) {
+            c->verdict = CS_CLAIM_OPEN;
+            c->why = "this scale is too small to tell";
+        }
+    }
+    return status;
+}
+
+/* --- writing --- */
+
+const char *cs_claim_verdict_name(cs_claim_verdict verdict)
+{
+    return verdict == CS_CLAIM_AGREES      ? "agree"
+           : verdict == CS_CLAIM_DISAGREES ? "disagree"
+                                           : "cannot tell";
+}
+
+static void record_claim(cs_item *row, const cs_study_claim *c)
+{
+    const cs_claim_side *left = &c->sides.left, *right = &c->sides.right;
+    cs_item_text(row, "claim", c->name);
+    cs_item_text(row, "source", c->source);
+    cs_item_text(row, "says", c->says);
+    cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
+    cs_item_text(row, "why", c->why);
+    cs_item_text(row, "scope", c->scope);
+    cs_item_text(row, "left", c->statement ? c->statement : left->label);
+    cs_item_text(row, "right", c->statement ? c->found : right->label);
+    if (!c->statement) {
+        cs_item_real(row, "left_value", left->value);
+        cs_item_real(row, "left_se", left->se);
+        cs_item_text(row, "want", c->sides.want);
+        cs_item_real(row, "right_value", right->value);
+        cs_item_real(row, "right_se", right->se);
+        cs_item_real(row, "seeds", c->seeds);
+        cs_item_real(row, "difference", c->difference);
+        cs_item_real(row, "se", c->se);
+        cs_item_real(row, "critical", c->critical);
+    }
+}
+
+cs_status cs_claims_write(const cs_claims *claims, const char *path)
+{
+    static const cs_view view = {
+        "claims[]", "claim source says left left_value left_se want right right_value right_se "
+                    "seeds difference se critical verdict why scope"};
+    cs_table table = {0};
+    cs_result *result = cs_result_new();
+    cs_item *rows = cs_item_array(cs_result_root(result), "claims");
+    for (int64_t i = 0; i < claims->count; ++i) {
+        record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
+    }
+    cs_status status = cs_result_table(result, &view, &table);
+    if (status == CS_OK) status = cs_table_write_csv(&table, path);
+    cs_table_free(&table);
+    cs_result_free(&result);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* Claims of papers held against what a study measured.
+ *
+ * In the study's file, under "claims", by name:
+ *
+ *   "source", "says"    its source, what it says
+ *   "scope"             what the interval covers, what this scale cannot show
+ *   "left", "right"     SIDE
+ *   "want"              ">" or "<"
+ *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...], optional: without them the
+ *                       comparison has no ground
+ *   "runs"              [RUNS, ...], optional: what another training seed would change
+ *   "not_at"            optional: a scale of the study too small to tell
+ *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
+ *
+ * SIDE is a number, or
+ *
+ *   {"label": TEXT, "file": "STEP/FILE.csv", "value": "COLUMN WHERE...", "minus": "WHERE...",
+ *    "se": COLUMN, "exact": true, "df": N or "inf", "models": 2}
+ *
+ * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE, as in a report's
+ * directives), less that of a second row of the file; its standard error in column se ("se"; none
+ * of what is exact), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
+ * study's); models: trained ones in the number (1; 2 in a difference of two). RUNS is {"label": TEXT,
+ * "files": [FILE, FILE], "value": "COLUMN WHERE...", "minus": "WHERE..."}, the same number in two
+ * runs a_i, b_i of one objective under two seeds.
+ *
+ * With d = left - right, m the number of trained models in it and P the RUNS,
+ *
+ *   e^2 = e_left^2 + e_right^2 + m s^2,   s^2 = sum_i (a_i - b_i)^2 / 2P   (variance over seeds)
+ *   nu  = e^4 / (e_left^4 / nu_left + e_right^4 / nu_right + (m s^2)^2 / P)  (Welch, Satterthwaite)
+ *
+ * and t the 0.975 quantile of Student's distribution with nu degrees of freedom (rounded down, 1 at
+ * least). Sides are taken as independent, which is too wide where both are of the same documents.
+ *
+ *   agree         d has the sign wanted and |d| > t e;  PASS
+ *   disagree      it has the other and |d| > t e;       FAIL
+ *   cannot tell   a `needs` is not met: its difference has not its sign, or lies within t times
+ *                 the error of its two sides (without seeds); so for models that pass no baseline
+ *                 that knows nothing of what is compared;
+ *                 else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
+ *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
+ */
+#ifndef CS_ANALYSIS_STUDY_CLAIMS_H
+#define CS_ANALYSIS_STUDY_CLAIMS_H
+
+#include <stdint.h>
+
+#include "analysis/study/study.h"
+#include "base/status.h"
+
+/* Texts are the study's, but for those of a number. */
+typedef struct {
+    const char *label;
+    const char *file;         /* STEP/FILE.csv; NULL: a number */
+    const char *pick, *minus; /* minus NULL: no second row */
+    const char *error;        /* column of the standard error; NULL: exact */
+    double value, se, freedom;
+    int models;      /* trained models in it */
+    char digits[32]; /* of a number, its label */
+} cs_claim_side;
+
+typedef struct {
+    const char *label, *file[2], *pick, *minus;
+    double value[2];
+} cs_claim_runs;
+
+/* left > right, or left < right. */
+typedef struct {
+    cs_claim_side left, right;
+    const char *want;
+} cs_study_comparison;
+
+typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_verdict;
+
+typedef struct {
+    const char *name, *source, *says, *scope;
+    const char *not_at;    /* NULL: no such scale */
+    const char *statement; /* STEP ID FORM; NULL: two sides */
+    cs_study_comparison sides;
+    int64_t pairs, needs;
+    cs_claim_runs *runs;
+    cs_study_comparison *need;
+    /* measured */
+    double seeds;          /* s; NaN without RUNS */
+    double difference, se; /* d, e */
+    double critical;       /* t */
+    char *found;           /* of a statement: its verdict */
+    char *unmet;           /* the first of its needs that is not met, in words; NULL: none */
+    const char *why;       /* a few words */
+    cs_claim_verdict verdict;
+} cs_study_claim;
+
+typedef struct {
+    int64_t count;
+    cs_study_claim *claim;
+} cs_claims;
+
+/* The claims of a study, none where it has none; they borrow from it. CS_ERR_INPUT names the claim:
+ * an unknown key, one that is missing, a value of another kind. */
+cs_status cs_claims_read(const cs_study *study, cs_claims *out) CS_MUST_CHECK;
+void cs_claims_free(cs_claims *claims);
+
+/* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
+ * row that is missing, or rows of which more than one fits. */
+cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
+
+/* "agree", "disagree", "cannot tell" */
+const char *cs_claim_verdict_name(cs_claim_verdict verdict);
+
+/* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
+ * right_se, seeds, difference, se, critical, verdict, why, scope. */
+cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
+
+#endif

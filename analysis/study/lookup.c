@@ -1,0 +1,146 @@
+#include "analysis/study/lookup_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+
+cs_status cs_study_file(const cs_study *study, const char *text, char **out)
+{
+    const char *slash = strchr(text, '/');
+    char *step = slash ? cs_format("%.*s", (int)(slash - text), text) : NULL;
+    if (slash && !step) return CS_ERR_MEMORY;
+    bool named = slash && cs_study_name_is_good(step) && cs_study_name_is_good(slash + 1);
+    cs_free(step);
+    if (!named) {
+        return cs_fail(CS_ERR_INPUT, "want STEP/FILE, got \"%s\"", text);
+    }
+    *out = cs_path_join(study->dir, text);
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+const char *cs_study_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file)
+{
+    char *name = cs_format("%s/statements.json", step), *path = NULL;
+    cs_status status = name ? cs_study_file(study, name, &path) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_json_read(path, file);
+    cs_free(name);
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
+                             const char *form, json_t **file, const json_t **found)
+{
+    size_t i;
+    json_t *s;
+    *found = NULL;
+    cs_status status = cs_study_statements(study, step, file);
+    json_array_foreach(json_object_get(*file, "statements"), i, s)
+    {
+        if (!*found && strcmp(cs_study_text(s, "id"), id) == 0 &&
+            strcmp(cs_study_text(s, "form"), form) == 0) {
+            *found = s;
+        }
+    }
+    return status != CS_OK || *found
+               ? status
+               : cs_fail(CS_ERR_INPUT, "step %s: no %s statement %s", step, form, id);
+}
+
+int cs_study_words(char *text, int most, char **word)
+{
+    int count = 0;
+    char *save = NULL, *w = strtok_r(text, " \t\n", &save);
+    for (; w && count < most; w = strtok_r(NULL, " \t\n", &save)) {
+        word[count++] = w;
+    }
+    return count;
+}
+
+static bool starts(const char *word, const char *key)
+{
+    return strncmp(word, key, strlen(key)) == 0;
+}
+
+cs_status cs_pick_column(const cs_pick *pick, const char *name, int *column)
+{
+    *column = cs_table_column(&pick->table, name);
+    return *column >= 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: no column %s", pick->path, name);
+}
+
+const char *cs_pick_cell(const cs_pick *pick, int64_t row, int column)
+{
+    return pick->table.cell[row * pick->table.columns + column];
+}
+
+/* where=COLUMN:VALUE; a value may hold colons. */
+static cs_status add_filter(char *word, cs_pick *out)
+{
+    char *name = word + strlen("where="), *colon = strchr(name, ':');
+    if (!colon || out->filters == CS_PICK_FILTERS) {
+        return cs_fail(CS_ERR_INPUT, "want at most %d where=COLUMN:VALUE, got \"%s\"",
+                       CS_PICK_FILTERS, word);
+    }
+    *colon = '\0';
+    out->value[out->filters] = colon + 1;
+    return cs_pick_column(out, name, &out->column[out->filters++]);
+}
+
+cs_status cs_pick_open(const cs_study *study, const char *file, int words, char **word,
+                       cs_pick *out)
+{
+    *out = (cs_pick){.every = 1, .limit = INT64_MAX};
+    cs_status status = cs_study_file(study, file, &out->path);
+    if (status == CS_OK) status = cs_table_read_csv(out->path, &out->table);
+    for (int i = 0; i < words && status == CS_OK; ++i) {
+        if (starts(word[i], "columns=")) {
+            out->columns = word[i] + strlen("columns=");
+        } else if (starts(word[i], "every=")) {
+            out->every = strtoll(word[i] + strlen("every="), NULL, 10);
+        } else if (starts(word[i], "limit=")) {
+            out->limit = strtoll(word[i] + strlen("limit="), NULL, 10);
+        } else if (starts(word[i], "where=")) {
+            status = add_filter(word[i], out);
+        } else {
+            status = cs_fail(CS_ERR_INPUT, "cannot read \"%s\" in a choice of rows", word[i]);
+        }
+    }
+    if (status == CS_OK && out->every < 1)
+        status = cs_fail(CS_ERR_INPUT, "every=%lld in a choice of rows", (long long)out->every);
+    return status;
+}
+
+void cs_pick_free(cs_pick *pick)
+{
+    cs_table_free(&pick->table);
+    cs_free(pick->path);
+}
+
+bool cs_pick_takes(const cs_pick *pick, int64_t row)
+{
+    for (int i = 0; i < pick->filters; ++i) {
+        if (strcmp(cs_pick_cell(pick, row, pick->column[i]), pick->value[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+cs_status cs_pick_first(const cs_pick *pick, int64_t *row)
+{
+    *row = 0;
+    while (*row < pick->table.rows && !cs_pick_takes(pick, *row)) {
+        *row += 1;
+    }
+    return *row < pick->table.rows ? CS_OK
+                                   : cs_fail(CS_ERR_INPUT, "%s: no row that fits", pick->path);
+}

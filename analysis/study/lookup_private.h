@@ -1,0 +1,58 @@
+/* What the steps of a study have left: files, statements, and rows of tables picked by words:
+ * where=COLUMN:VALUE (all of them), every=N and limit=N of those that fit, columns=a,b. The
+ * template's directives and the claims read results here and nowhere else. */
+#ifndef CS_ANALYSIS_STUDY_LOOKUP_PRIVATE_H
+#define CS_ANALYSIS_STUDY_LOOKUP_PRIVATE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "analysis/study/study.h"
+#include "base/status.h"
+#include "io/table.h"
+
+/* The path of "STEP/FILE" in fresh memory; CS_ERR_INPUT for a text of another form. */
+cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
+
+/* statements.json of a step, and among its statements the one of an id and form: CS_ERR_INPUT when
+ * there is none. *found is part of *file, which is the caller's. */
+cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file) CS_MUST_CHECK;
+cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
+                             const char *form, json_t **file, const json_t **found) CS_MUST_CHECK;
+
+/* The text at a key, "" without one. */
+const char *cs_study_text(const json_t *object, const char *key);
+
+/* Cuts a text up at blanks; how many words there are, `most` at most. */
+int cs_study_words(char *text, int most, char **word);
+
+enum { CS_PICK_FILTERS = 8 };
+
+/* A table of a step and which of its rows are chosen. */
+typedef struct {
+    char *path;
+    cs_table table;
+    int filters;
+    int column[CS_PICK_FILTERS];
+    const char *value[CS_PICK_FILTERS]; /* borrowed from the words, as is `columns` */
+    int64_t every, limit;
+    char *columns; /* NULL: all */
+} cs_pick;
+
+/* Reads "STEP/FILE.csv" and the words, which are cut up. CS_ERR_INPUT names a word of another form,
+ * a column that the file has not. Free after any outcome. */
+cs_status cs_pick_open(const cs_study *study, const char *file, int words, char **word,
+                       cs_pick *out) CS_MUST_CHECK;
+void cs_pick_free(cs_pick *pick);
+
+/* CS_ERR_INPUT when the table has no such column. */
+cs_status cs_pick_column(const cs_pick *pick, const char *name, int *column) CS_MUST_CHECK;
+const char *cs_pick_cell(const cs_pick *pick, int64_t row, int column);
+
+/* Whether a row fits every where=. */
+bool cs_pick_takes(const cs_pick *pick, int64_t row);
+
+/* The first row that fits. CS_ERR_INPUT when none does. */
+cs_status cs_pick_first(const cs_pick *pick, int64_t *row) CS_MUST_CHECK;
+
+#endif

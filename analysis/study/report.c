@@ -1,0 +1,501 @@
+/* A report from a template: prose stays in the template, numbers come from the study's files, and
+ * every one of them links to its file. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <cblas.h>
+#include <nettle/base64.h>
+
+#include "analysis/study/lookup_private.h"
+#include "analysis/study/report.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/number.h"
+#include "io/table.h"
+#include "version.h"
+
+enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64 };
+
+typedef struct {
+    const cs_study *study;
+    const cs_claims *claims;
+    FILE *out;
+    int words; /* of the directive at hand */
+    char *word[MOST_WORDS];
+} report;
+
+/* Escapes text for HTML. */
+static void put_text(FILE *out, const char *text)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (; *text; ++text) {
+        const char *at = strchr(special, *text);
+        (void)(at ? fputs(entity[at - special], out) : fputc(*text, out));
+    }
+}
+
+/* A piece of HTML in which every % stands for the next text, escaped. */
+static void put(FILE *out, const char *html, ...)
+{
+    va_list texts;
+    va_start(texts, html);
+    for (; *html; ++html) {
+        if (*html == '%') {
+            put_text(out, va_arg(texts, const char *));
+        } else {
+            (void)fputc(*html, out);
+        }
+    }
+    va_end(texts);
+}
+
+/* {{command STEP}} */
+static cs_status put_command(report *r)
+{
+    for (int64_t i = 0; i < r->study->steps; ++i) {
+        const cs_step *step = &r->study->step[i];
+        if (strcmp(step->name, r->word[1]) == 0) {
+            put(r->out, "<p class=\"command\"><code>cospec %</code>", step->command);
+            (void)fprintf(r->out, "<span>%.1f s, exit %d, ", step->seconds, step->exit_code);
+            put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_INPUT, "the study has no step %s", r->word[1]);
+}
+
+static void put_number(FILE *out, const json_t *value, int digits)
+{
+    if (json_is_number(value)) {
+        (void)fprintf(out, "<td class=\"n\">%.*g</td>", digits, json_number_value(value));
+    } else {
+        put(out, "<td class=\"n\">&ndash;</td>");
+    }
+}
+
+static void put_statement(FILE *out, const json_t *s)
+{
+    const char *verdict = cs_study_text(s, "verdict"), *form = cs_study_text(s, "form");
+    const char *counterexample = cs_study_text(s, "counterexample");
+    put(out, "<tr><td><code>%</code></td><td>%</td><td>%", cs_study_text(s, "id"), form,
+        cs_study_text(s, "statement"));
+    if (*counterexample) {
+        put(out, "<div class=\"counter\">%</div>", counterexample);
+    }
+    put(out, "</td>");
+    put_number(out, json_object_get(s, "lhs"), 6);
+    put_number(out, json_object_get(s, "rhs"), 6);
+    put_number(out, json_object_get(s, "margin"), 3);
+    put_number(out, json_object_get(s, "error"), 2);
+    put(out, "<td><b class=\"v %\">%</b></td></tr>\n", verdict, verdict);
+}
+
+/* The statements whose id starts with the prefix, under a line for each input; returns their
+ * number. */
+static int put_statement_rows(FILE *out, const json_t *list, const char *step, const char *prefix)
+{
+    int shown = 0;
+    const char *input = "";
+    size_t i;
+    json_t *s;
+    json_array_foreach(list, i, s)
+    {
+        if (strncmp(cs_study_text(s, "id"), prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (shown == 0) {
+            put(out,
+                "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
+                "href=\"%/statements.json\">json</a>)</th><th>left</th><th>right</th>"
+                "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
+                step);
+        }
+        if (shown == 0 || strcmp(input, cs_study_text(s, "input")) != 0) {
+            input = cs_study_text(s, "input");
+            put(out, "<tr><td colspan=\"8\" class=\"input\">%</td></tr>\n", input);
+        }
+        put_statement(out, s);
+        ++shown;
+    }
+    put(out, shown ? "</table>\n" : "");
+    return shown;
+}
+
+/* {{statements STEP [PREFIX]}} */
+static cs_status put_statements(report *r)
+{
+    const char *step = r->word[1], *prefix = r->words == 3 ? r->word[2] : "";
+    json_t *json = NULL;
+    cs_status status = cs_study_statements(r->study, step, &json);
+    if (status == CS_OK &&
+        put_statement_rows(r->out, json_object_get(json, "statements"), step, prefix) == 0) {
+        status = cs_fail(CS_ERR_INPUT, "step %s: no statement whose id starts with \"%s\"", step,
+                         prefix);
+    }
+    json_decref(json);
+    return status;
+}
+
+/* {{verdict STEP ID FORM}} */
+static cs_status put_verdict(report *r)
+{
+    json_t *json = NULL;
+    const json_t *s = NULL;
+    cs_status status = cs_study_statement(r->study, r->word[1], r->word[2], r->word[3], &json, &s);
+    if (status == CS_OK) {
+        const char *verdict = cs_study_text(s, "verdict");
+        put(r->out, "<b class=\"v %\">%</b>", verdict, verdict);
+    }
+    json_decref(json);
+    return status;
+}
+
+/* A cell: numbers shortened to six digits, the rest as it is. */
+static void put_cell(FILE *out, const char *cell)
+{
+    double x;
+    if (cs_real_scan(cell, &x)) {
+        (void)fprintf(out, "<td class=\"n\">%.6g</td>", x);
+    } else {
+        put(out, "<td>%</td>", cell);
+    }
+}
+
+/* Column numbers of "a,b,c", all without it. */
+static cs_status choose_columns(const cs_pick *pick, int *count, int *column)
+{
+    char *save = NULL;
+    cs_status status = CS_OK;
+    *count = 0;
+    for (; !pick->columns && *count < pick->table.columns && *count < MOST_WORDS; ++*count) {
+        column[*count] = *count;
+    }
+    char *name = pick->columns ? strtok_r(pick->columns, ",", &save) : NULL;
+    for (; name && *count < MOST_WORDS && status == CS_OK; name = strtok_r(NULL, ",", &save)) {
+        status = cs_pick_column(pick, name, &column[(*count)++]);
+    }
+    return status;
+}
+
+static void put_rows(FILE *out, const cs_pick *pick, int count, const int *column)
+{
+    put(out, "<table><tr>");
+    for (int c = 0; c < count; ++c) {
+        put(out, "<th>%</th>", pick->table.name[column[c]]);
+    }
+    put(out, "</tr>\n");
+    int64_t hit = 0, shown = 0;
+    for (int64_t row = 0; row < pick->table.rows && shown < pick->limit; ++row) {
+        if (!cs_pick_takes(pick, row) || hit++ % pick->every != 0) {
+            continue;
+        }
+        ++shown;
+        put(out, "<tr>");
+        for (int c = 0; c < count; ++c) {
+            put_cell(out, cs_pick_cell(pick, row, column[c]));
+        }
+        put(out, "</tr>\n");
+    }
+    put(out, "</table>\n");
+}
+
+/* {{table STEP/FILE.csv ...}} */
+static cs_status put_table(report *r)
+{
+    cs_pick pick;
+    int column[MOST_WORDS], count = 0;
+    cs_status status = cs_pick_open(r->study, r->word[1], r->words - 2, r->word + 2, &pick);
+    if (status == CS_OK) status = choose_columns(&pick, &count, column);
+    if (status == CS_OK) {
+        put_rows(r->out, &pick, count, column);
+        put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1], r->word[1]);
+    }
+    cs_pick_free(&pick);
+    return status;
+}
+
+/* {{value STEP/FILE.csv COLUMN where=...}} */
+static cs_status put_value(report *r)
+{
+    cs_pick pick;
+    int column = 0;
+    int64_t row = 0;
+    double x;
+    cs_status status = cs_pick_open(r->study, r->word[1], r->words - 3, r->word + 3, &pick);
+    if (status == CS_OK) status = cs_pick_column(&pick, r->word[2], &column);
+    if (status == CS_OK) status = cs_pick_first(&pick, &row);
+    if (status == CS_OK) {
+        const char *cell = cs_pick_cell(&pick, row, column);
+        put(r->out, "<a class=\"value\" href=\"%\">", r->word[1]);
+        if (cs_real_scan(cell, &x)) {
+            (void)fprintf(r->out, "%.4g", x);
+        } else {
+            put_text(r->out, cell);
+        }
+        put(r->out, "</a>");
+    }
+    cs_pick_free(&pick);
+    return status;
+}
+
+/* A file as a data URI: identifiers inside one SVG cannot meet those of another. */
+static cs_status put_data_uri(FILE *out, const char *path)
+{
+    char *bytes = NULL, *encoded = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_read(path, FIGURE_LIMIT, &bytes, &size);
+    if (status == CS_OK) {
+        const size_t length = BASE64_ENCODE_RAW_LENGTH((size_t)size);
+        encoded = cs_alloc((int64_t)length, 1);
+        status = encoded ? CS_OK : CS_ERR_MEMORY;
+        if (encoded) {
+            base64_encode_raw(encoded, (size_t)size, (const uint8_t *)bytes);
+            put(out, "data:image/svg+xml;base64,");
+            (void)fwrite(encoded, 1, length, out);
+        }
+    }
+    cs_free(encoded);
+    cs_free(bytes);
+    return status;
+}
+
+/* {{figure STEP FIGURE caption...}} */
+static cs_status put_figure(report *r)
+{
+    static const char *const kind[] = {"csv", "gp", "png", "pdf"};
+    const char *step = r->word[1], *figure = r->word[2];
+    char *file = cs_format("%s/%s.svg", step, figure), *path = NULL;
+    cs_status status = file ? cs_study_file(r->study, file, &path) : CS_ERR_MEMORY;
+    put(r->out, "<figure><img alt=\"%\" src=\"", figure);
+    if (status == CS_OK) status = put_data_uri(r->out, path);
+    put(r->out, "\"><figcaption>");
+    for (int i = 3; i < r->words; ++i) {
+        put(r->out, "% ", r->word[i]);
+    }
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
+        put(r->out, "<a href=\"%/%.%\">%</a> ", step, figure, kind[i], kind[i]);
+    }
+    put(r->out, "</figcaption></figure>\n");
+    cs_free(file);
+    cs_free(path);
+    return status;
+}
+
+/* {{machine}} */
+static cs_status put_machine(report *r)
+{
+    struct utsname name;
+    if (uname(&name) == 0) {
+        (void)fprintf(r->out, "%s %s, ", name.sysname, name.machine);
+    }
+    (void)fprintf(r->out, "%d threads, OpenBLAS kernel %s", cs_threads(), openblas_get_corename());
+    return CS_OK;
+}
+
+/* {{version}} */
+static cs_status put_version(report *r)
+{
+    put(r->out, CS_VERSION " (" CS_COMMIT ")");
+    return CS_OK;
+}
+
+/* {{date}} */
+static cs_status put_date(report *r)
+{
+    char date[64];
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &utc));
+    put(r->out, date);
+    return CS_OK;
+}
+
+/* {{seconds}} */
+static cs_status put_seconds(report *r)
+{
+    double seconds = 0.0;
+    for (int64_t i = 0; i < r->study->steps; ++i) {
+        seconds += r->study->step[i].seconds;
+    }
+    (void)fprintf(r->out, "%.0f", seconds);
+    return CS_OK;
+}
+
+/* {{scale}} */
+static cs_status put_scale(report *r)
+{
+    put_text(r->out, r->study->scale ? r->study->scale : "");
+    return CS_OK;
+}
+
+/* {{steps}} */
+static cs_status put_steps(report *r)
+{
+    put(r->out, "<table><tr><th>step</th><th>command</th><th>seconds</th><th>exit</th></tr>\n");
+    for (int64_t i = 0; i < r->study->steps; ++i) {
+        const cs_step *step = &r->study->step[i];
+        put(r->out, "<tr><td><a href=\"%/\">%</a></td><td><code>cospec %", step->name, step->name,
+            step->command);
+        (void)fprintf(r->out, "</code></td><td class=\"n\">%.1f</td><td class=\"n\">%d</td></tr>\n",
+                      step->seconds, step->exit_code);
+    }
+    put(r->out, "</table>\n");
+    return CS_OK;
+}
+
+/* "label: value ± 1.96 se", linked to its file. */
+static void put_side(FILE *out, const cs_claim_side *side)
+{
+    if (!side->file) {
+        put(out, "<td>%</td>", side->label);
+        return;
+    }
+    put(out, "<td><a href=\"%\">%</a>", side->file, side->label);
+    (void)fprintf(out, ": %.4g", side->value);
+    if (side->se > 0) {
+        (void)fprintf(out, " &plusmn; %.2g", 1.96 * side->se);
+    }
+    put(out, "</td>");
+}
+
+static void put_claim(FILE *out, const cs_study_claim *c)
+{
+    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE"};
+    put(out, "<tr><td>%</td><td>%<div class=\"source\">%</div></td>", c->source, c->says, c->scope);
+    if (c->statement) {
+        put(out, "<td colspan=\"2\"><code>%</code>: %</td>", c->statement, c->found);
+    } else {
+        put_side(out, &c->sides.left);
+        put_side(out, &c->sides.right);
+    }
+    put(out, "<td><b class=\"v %\">%</b><div class=\"source\">%", style[c->verdict],
+        cs_claim_verdict_name(c->verdict), c->why);
+    if (!c->statement) {
+        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->critical * c->se);
+    }
+    put(out, "</div></td></tr>\n");
+}
+
+/* {{claims [PREFIX]}} */
+static cs_status put_claims(report *r)
+{
+    const char *prefix = r->words > 1 ? r->word[1] : "";
+    int64_t shown = 0;
+    for (int64_t i = 0; i < r->claims->count; ++i) {
+        const cs_study_claim *c = &r->claims->claim[i];
+        if (strncmp(c->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (shown++ == 0) {
+            put(r->out,
+                "<table class=\"claims\"><tr><th>source</th><th>claim</th><th colspan=\"2\">"
+                "measured (&plusmn; 1.96 standard errors of the test "
+                "documents)</th><th>verdict</th></tr>\n");
+        }
+        put_claim(r->out, c);
+    }
+    put(r->out, shown ? "</table>\n" : "");
+    return shown ? CS_OK : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+}
+
+/* {{text WORD...}}: variables of the study in prose */
+static cs_status put_prose(report *r)
+{
+    for (int i = 1; i < r->words; ++i) {
+        put(r->out, i > 1 ? " %" : "%", r->word[i]);
+    }
+    return CS_OK;
+}
+
+static cs_status directive(report *r, char *text)
+{
+    static const struct {
+        const char *name;
+        cs_status (*put)(report *r);
+        int least, most; /* words with its name */
+        const char *wanted;
+    } known[] = {{"command", put_command, 2, 2, "STEP"},
+                 {"statements", put_statements, 2, 3, "STEP [PREFIX]"},
+                 {"verdict", put_verdict, 4, 4, "STEP ID printed|corrected"},
+                 {"table", put_table, 2, MOST_WORDS, "STEP/FILE.csv ..."},
+                 {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
+                 {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
+                 {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
+                 {"text", put_prose, 1, MOST_WORDS, "WORD..."},
+                 {"steps", put_steps, 1, MOST_WORDS, ""},
+                 {"machine", put_machine, 1, MOST_WORDS, ""},
+                 {"version", put_version, 1, MOST_WORDS, ""},
+                 {"date", put_date, 1, MOST_WORDS, ""},
+                 {"seconds", put_seconds, 1, MOST_WORDS, ""},
+                 {"scale", put_scale, 1, MOST_WORDS, ""}};
+    r->words = cs_study_words(text, MOST_WORDS, r->word);
+    const char *name = r->words ? r->word[0] : "";
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (strcmp(name, known[i].name) == 0) {
+            return r->words >= known[i].least && r->words <= known[i].most
+                       ? known[i].put(r)
+                       : cs_fail(CS_ERR_INPUT, "want {{%s %s}}", name, known[i].wanted);
+        }
+    }
+    return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}", name);
+}
+
+/* Copies the template, replacing each {{...}}. */
+static cs_status fill(report *r, const char *path, char *text)
+{
+    int64_t line = 1;
+    while (*text) {
+        char *open = strstr(text, "{{");
+        size_t plain = open ? (size_t)(open - text) : strlen(text);
+        (void)fwrite(text, 1, plain, r->out);
+        if (!open) {
+            break;
+        }
+        for (const char *p = text; p < open; ++p) {
+            line += *p == '\n';
+        }
+        char *close = strstr(open, "}}");
+        if (!close) {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: {{ without }}", path, (long long)line);
+        }
+        *close = '\0';
+        char *whole = NULL;
+        cs_status status = cs_study_substitute(r->study, open + 2, &whole);
+        if (status == CS_OK) status = directive(r, whole);
+        cs_free(whole);
+        status = cs_blame(status, "%s:%lld", path, (long long)line);
+        if (status != CS_OK) return status;
+        text = close + 2;
+    }
+    return CS_OK;
+}
+
+cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
+                          const char *path)
+{
+    char *text = NULL, *html = NULL;
+    int64_t size = 0;
+    size_t length = 0;
+    cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
+    if (status != CS_OK) return status;
+    report r = {.study = study, .claims = claims, .out = open_memstream(&html, &length)};
+    if (!r.out) {
+        status = cs_fail(CS_ERR_MEMORY, "report: %s", strerror(errno));
+    } else {
+        status = fill(&r, template_path, text);
+        bool bad = ferror(r.out) != 0;
+        bad = fclose(r.out) != 0 || bad;
+        if (status == CS_OK && bad) status = cs_fail(CS_ERR_MEMORY, "report: out of memory");
+        if (status == CS_OK) status = cs_file_write(path, html, (int64_t)length);
+    }
+    free(html); /* by open_memstream */
+    cs_free(text);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* The report of a study: a template whose directives read what the steps left behind. */
+#ifndef CS_ANALYSIS_STUDY_REPORT_H
+#define CS_ANALYSIS_STUDY_REPORT_H
+
+#include "analysis/study/claims.h"
+#include "analysis/study/study.h"
+#include "base/status.h"
+
+/* Fills a template with the study's results. Directives, all of them traced to a file of the
+ * study; $NAME in them is a variable of it:
+ *
+ *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
+ *   {{command STEP}}                    how to repeat it, its wall time and exit code
+ *   {{statements STEP [PREFIX]}}        statements.json as a table, ids starting with PREFIX
+ *   {{verdict STEP ID FORM}}            verdict of one statement
+ *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
+ *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
+ *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
+ *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
+ *   {{text WORD...}}                    prose with variables of the study
+ *   {{steps}}                           all steps with commands, times, exit codes
+ */
+cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
+                          const char *path) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,65 @@
+/* A study: named cospec runs in order, at one of several scales, and claims to hold against them.
+ *
+ * One JSON file (docs/formats.md has the schema):
+ *
+ *   {"scales": ["smoke", "cpu", "gpu"],
+ *    "variables": {"steps": ["20", "600", "20000"], "arch": "--layers 4 --width 96"},
+ *    "steps": [{"about": "models", "run": {"m-ar": "train --objective ar --steps $steps $arch"}}],
+ *    "claims": {"NAME": {...}}}                                                 (claims.h)
+ *
+ * $NAME in a text is the variable's value at the chosen scale. In a command every `@` becomes the
+ * study's folder, so that a step reads what an earlier one wrote (@wn-ar/matrix.npz). Each step
+ * runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept in DIR/NAME/stdout.txt and
+ * stderr.txt, its outcome in DIR/NAME/step.json.
+ */
+#ifndef CS_ANALYSIS_STUDY_STUDY_H
+#define CS_ANALYSIS_STUDY_STUDY_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct {
+    const char *name;
+    char *command; /* as it would be typed, without -o */
+    int words;
+    char **word;   /* COMMAND ARGUMENT..., @ replaced */
+    int exit_code; /* -1: not run */
+    double seconds;
+    bool kept; /* finished by an earlier run of the same version */
+} cs_step;
+
+typedef struct {
+    char *dir;
+    json_t *json;      /* the file with its variables put in; holds the texts */
+    const char *scale; /* NULL: the study has none */
+    int64_t steps;
+    cs_step *step;
+    bool (*resumes)(const char *command); /* whether the command takes --resume; the caller's */
+} cs_study;
+
+/* scale NULL: "cpu" where the file has scales. CS_ERR_USAGE for a scale that the file has not;
+ * CS_ERR_INPUT names file and place: what is missing, unknown or of another kind, a name twice or
+ * one that is no plain file name, an empty command, one with an -o of its own, a variable that is
+ * not known or has neither one value nor one a scale. */
+cs_status cs_study_read(const char *path, const char *dir, const char *scale,
+                        cs_study *out) CS_MUST_CHECK;
+void cs_study_free(cs_study *study);
+
+/* Whether a name can be that of a file: letters, digits, '.', '_' and '-', no '.' first. */
+bool cs_study_name_is_good(const char *name);
+
+/* `text` with every $NAME replaced by its value, in fresh memory. CS_ERR_INPUT names a variable
+ * that the study has not. */
+cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
+
+/* Runs the steps with `program`; with `resume`, finished ones of the same version and command are
+ * kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
+ * failed) and 4 (inconclusive) are outcomes and go on to the report; any other ends the study with
+ * that step's last message. CS_ERR_INPUT where studies that run studies are 4 deep already. */
+typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);
+cs_status cs_study_run(cs_study *study, const char *program, bool resume,
+                       cs_study_announce announce, void *ctx) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,16 @@
+/* Lemma 2.1 of MAE-LM, on a model's own states and tables. */
+#ifndef CS_ANALYSIS_THEOREMS_LEMMA_21_H
+#define CS_ANALYSIS_THEOREMS_LEMMA_21_H
+
+#include "analysis/measures/mask_rank.h"
+#include "analysis/theorems/statement.h"
+
+/* Lemma 2.1 and Theorem 2.2 as statements: the rank of the [MASK] rows from the first to the last
+ * layer studied (numerical, and rank_tau with two standard errors of the difference); the premise
+ * rank(P) <= d - rank(E) on the model's own tables (singular values above max(rows, d) 2^-23
+ * sigma_1, float tables); a layer where H_R is rank-deficient, and where its row space does not
+ * contain that of H_M, at the numerical tolerance. length: positions that the text takes. */
+cs_status cs_lemma_21(const cs_model *model, const cs_mask_rank *r, int64_t length,
+                      const char *input, cs_statements *out) CS_MUST_CHECK;
+
+#endif

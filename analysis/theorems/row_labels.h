@@ -1,0 +1,13 @@
+/* Labels of a matrix' rows from a file. */
+#ifndef CS_ANALYSIS_THEOREMS_ROW_LABELS_H
+#define CS_ANALYSIS_THEOREMS_ROW_LABELS_H
+
+#include "cooc/labelled.h"
+
+/* FILE.npy: integers, one a row, negative for none. Any other file: text, a label a line, numbered
+ * by first appearance, "-" or nothing for none. Fills labels and row_label of *m, whose a is read
+ * already: each row's mass belongs to its label. CS_ERR_INPUT names the file and the row or line
+ * ("labels.txt: 90 labels for 100 rows"). */
+cs_status cs_labels_read(const char *path, cs_labelled *m) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,416 @@
+/* Theorem 4.2 (LA 4.1.2, A.3): spectra of autoregressive and masked pretraining on the toy model.
+ *
+ *   printed   AR: sigma_j = 1 for j <= rs, 0 after
+ *             masked, s rho > 1: sigma'_j = 1 for j <= r, and for r < j <= rs
+ *                                sqrt(s (1 - rho) / ((s rho)(s - 1))) < 1 = sigma_j
+ *   true      AR: r (s-1) ones without an empty prefix, r (s-1) + 1 with a shared one, rs only with
+ *                 a class-tagged one; sigma'_j < sigma_j up to there, and the reverse after
+ *             masked: as printed, for disjoint token sets and a blind X; with the target's position
+ *                 given every sigma is 1, and the advantage is gone
+ *
+ * Every printed value is set against the spectrum of the enumerated matrix where that fits, else of
+ * the position reduction. Counts of sigma = 1 are exact. Values carry the solver's residuals (Weyl)
+ * and the rounding of the entries: marginals are sums of at most rows (cols) positive terms, so
+ * ||delta Abar||_2 <= (rows + cols) u.
+ */
+#include "analysis/theorems/theorem_42_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+
+static const double SAME = 1e-9;
+
+cs_status cs_42_fits(const cs_toy *toy, bool *fits)
+{
+    double rows, cols, nnz;
+    cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
+    *fits = status == CS_OK && nnz <= CS_42_ENTRIES && cols <= CS_42_COLUMNS;
+    return status;
+}
+
+void cs_42_case_free(cs_42_case *c)
+{
+    cs_free(c->input);
+    cs_toy_spectrum_free(&c->enumerated);
+    cs_toy_spectrum_free(&c->reduced);
+    cs_toy_spectrum_free(&c->closed);
+    memset(c, 0, sizeof *c);
+}
+
+/* A method that does not exist for these parameters is CS_ERR_USAGE: no failure of the audit. */
+static cs_status optional(cs_status status, bool *has)
+{
+    *has = status == CS_OK;
+    if (status == CS_ERR_USAGE) {
+        cs_reason_clear();
+        return CS_OK;
+    }
+    return status;
+}
+
+static cs_status all_methods(cs_42_case *c)
+{
+    double rows = 0, cols = 0, nnz;
+    bool fits = false;
+    cs_status status = cs_42_fits(&c->toy, &fits);
+    c->rounding = DBL_EPSILON * (64 + (double)c->toy.length);
+    if (status == CS_OK && fits) {
+        status = cs_toy_size(&c->toy, &rows, &cols, &nnz);
+        if (status == CS_OK) status = cs_toy_enumerate(&c->toy, 0, &c->enumerated);
+        c->has_enumerated = status == CS_OK;
+        c->rounding += DBL_EPSILON * (rows + cols);
+    }
+    if (status == CS_OK && !c->toy.literal)
+        status = optional(cs_toy_reduce(&c->toy, &c->reduced), &c->has_reduced);
+    if (status == CS_OK && !c->toy.literal)
+        status = optional(cs_toy_closed(&c->toy, &c->closed), &c->has_closed);
+    return status;
+}
+
+cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
+{
+    memset(out, 0, sizeof *out);
+    out->toy = *toy;
+    out->input = cs_toy_describe(toy);
+    cs_status status = out->input ? cs_toy_check(toy) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = all_methods(out);
+    out->best = out->has_enumerated ? &out->enumerated
+                : out->has_reduced  ? &out->reduced
+                                    : &out->closed;
+    out->method = out->has_enumerated ? "enumerate" : out->has_reduced ? "reduce" : "closed";
+    if (status == CS_OK && !out->has_enumerated && !out->has_reduced && !out->has_closed)
+        status =
+            cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other method", out->input);
+    if (status != CS_OK) {
+        cs_42_case_free(out);
+    }
+    return status;
+}
+
+static void record_one(const cs_42_case *c, const char *objective, const cs_toy_spectrum *s,
+                       const char *method, cs_item *spectra)
+{
+    for (int64_t i = 0; i < s->values; ++i) {
+        cs_item *row = cs_item_object(spectra, NULL);
+        cs_item_int(row, "classes", c->toy.classes);
+        cs_item_int(row, "length", c->toy.length);
+        cs_item_int(row, "tokens", c->toy.tokens);
+        cs_item_text(row, "objective", objective);
+        cs_item_text(row, "empty_prefix", cs_prefix_name(c->toy.objective.empty_prefix));
+        cs_item_text(row, "target_position", c->toy.given ? "given" : "blind");
+        cs_item_text(row, "token_sets", c->toy.literal ? "literal" : "disjoint");
+        cs_item_text(row, "method", method);
+        cs_item_real(row, "sigma", s->sigma[i]);
+        cs_item_int(row, "multiplicity", s->multiplicity[i]);
+        cs_item_real(row, "residual", s->residual);
+    }
+}
+
+cs_status cs_42_record(const cs_42_case *c, cs_item *spectra)
+{
+    char *objective = cs_objective_describe(&c->toy.objective);
+    if (!objective) return CS_ERR_MEMORY;
+    if (c->has_enumerated) record_one(c, objective, &c->enumerated, "enumerate", spectra);
+    if (c->has_reduced) record_one(c, objective, &c->reduced, "reduce", spectra);
+    if (c->has_closed) record_one(c, objective, &c->closed, "closed", spectra);
+    cs_free(objective);
+    return CS_OK;
+}
+
+cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b)
+{
+    cs_42_difference worst = {.index = 0};
+    int64_t i = 0, j = 0;
+    double left_a = a->values > 0 ? (double)a->multiplicity[0] : 0;
+    double left_b = b->values > 0 ? (double)b->multiplicity[0] : 0, index = 1;
+    while (i < a->values || j < b->values) {
+        double x = i < a->values ? a->sigma[i] : 0, y = j < b->values ? b->sigma[j] : 0;
+        if (worst.index == 0 || fabs(x - y) > fabs(worst.a - worst.b)) {
+            worst = (cs_42_difference){x, y, index};
+        }
+        double step = i >= a->values ? left_b : j >= b->values ? left_a : fmin(left_a, left_b);
+        index += step;
+        left_a -= step;
+        left_b -= step;
+        if (i < a->values && left_a <= 0) {
+            ++i;
+            left_a = i < a->values ? (double)a->multiplicity[i] : 0;
+        }
+        if (j < b->values && left_b <= 0) {
+            ++j;
+            left_b = j < b->values ? (double)b->multiplicity[j] : 0;
+        }
+    }
+    return worst;
+}
+
+double cs_42_ones(const cs_toy_spectrum *s)
+{
+    double ones = 0;
+    for (int64_t i = 0; i < s->values; ++i) {
+        ones += fabs(s->sigma[i] - 1) <= SAME ? (double)s->multiplicity[i] : 0;
+    }
+    return ones;
+}
+
+double cs_42_sigma(const cs_toy_spectrum *s, double j)
+{
+    double before = 0;
+    for (int64_t i = 0; i < s->values; ++i) {
+        before += (double)s->multiplicity[i];
+        if (j <= before) {
+            return s->sigma[i];
+        }
+    }
+    return 0;
+}
+
+void cs_42_unspecify(const cs_toy_spectrum *s, cs_statement *statement)
+{
+    if (s->formula) {
+        cs_statement_unspecify(statement,
+                               "the spectrum comes from a matrix that was solved, not from a "
+                               "formula (value: 0)",
+                               0);
+    }
+}
+
+void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form form, const char *text,
+                      double ones, cs_statements *out)
+{
+    cs_statement *s = cs_statements_claim(out, &(cs_claim){id, form, CS_RELATION_EQUAL, text,
+                                                           c->input, cs_42_ones(c->best), ones, 0});
+    cs_42_unspecify(c->best, s);
+}
+
+/* rs ones, under the three readings of the first position, and what they are beside `masked`. */
+static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_statements *out,
+                                cs_item *spectra)
+{
+    const double r = (double)toy->classes, s = (double)toy->length;
+    const struct {
+        cs_empty_prefix prefix;
+        const char *id, *text, *ones_text;
+        double ones;
+    } reading[] = {
+        {CS_PREFIX_NONE, "4.2-ar-ones-none", "r (s-1) ones without an empty prefix", "r (s-1)",
+         r * (s - 1)},
+        {CS_PREFIX_SHARED, "4.2-ar-ones-shared", "r (s-1) + 1 ones with a shared empty prefix",
+         "r (s-1) + 1", r * (s - 1) + 1},
+        {CS_PREFIX_CLASS, "4.2-ar-ones-class", "rs ones with a class-tagged empty prefix", "rs",
+         r * s},
+    };
+    cs_status status = CS_OK;
+    for (size_t i = 0; status == CS_OK && i < sizeof reading / sizeof *reading; ++i) {
+        cs_toy ar = cs_toy_with(toy, CS_OBJ_AR, reading[i].prefix);
+        ar.given = ar.literal = false;
+        cs_42_case c = {0};
+        status = cs_42_case_of(&ar, &c);
+        if (status == CS_OK) {
+            cs_42_state_ones(&c, reading[i].id, CS_PRINTED,
+                             "AR: sigma_j = 1 for j <= rs (lhs: number of ones)", r * s, out);
+            cs_42_state_ones(&c, reading[i].id, CS_CORRECTED, reading[i].text, reading[i].ones,
+                             out);
+            status = cs_42_strict(&c, masked, reading[i].ones, reading[i].ones_text, out);
+        }
+        if (status == CS_OK) status = cs_42_record(&c, spectra);
+        cs_42_case_free(&c);
+    }
+    return status;
+}
+
+/* The printed masked spectrum: r ones and r (s-1) values sqrt(m / ((s-m)(s-1))). */
+static void state_formula(const cs_42_case *c, int64_t m, const char *id, cs_statement_form form,
+                          const char *text, cs_statements *out)
+{
+    const double s = (double)c->toy.length;
+    double sigma[] = {1, sqrt((double)m / ((s - (double)m) * (s - 1)))};
+    int64_t multiplicity[] = {c->toy.classes, c->toy.classes * (c->toy.length - 1)};
+    const cs_toy_spectrum claimed = {.values = 2, .sigma = sigma, .multiplicity = multiplicity};
+    cs_42_difference d = cs_42_compare(c->best, &claimed);
+    cs_statement *statement =
+        cs_statements_claim(out, &(cs_claim){id, form, CS_RELATION_EQUAL, text, c->input, d.a, d.b,
+                                             c->best->residual + c->rounding});
+    cs_statement_real(statement, "j", d.index);
+    cs_statement_detail(statement, "method", json_string(c->method));
+    cs_42_unspecify(c->best, statement);
+}
+
+static cs_status masked(const cs_42_case *blind, int64_t m, cs_statements *out, cs_item *spectra)
+{
+    const cs_toy edge = cs_toy_masked(&blind->toy, blind->toy.length - 1);
+    cs_42_case c = {0};
+    state_formula(blind, m, "4.2-masked", CS_PRINTED,
+                  "masked: sigma'_j = 1 for j <= r, sqrt(s(1-rho) / ((s rho)(s-1))) for r < j <= "
+                  "rs, 0 after (sides: where they differ most)",
+                  out);
+    state_formula(blind, m, "4.2-masked", CS_CORRECTED,
+                  "the same for disjoint token sets and an X blind to the target's position", out);
+    cs_status status = cs_42_record(blind, spectra);
+    if (status == CS_OK) status = cs_42_case_of(&edge, &c);
+    if (status == CS_OK) {
+        cs_42_state_ones(&c, "4.2-strict-edge", CS_CORRECTED,
+                         "at s rho = 1, which the theorem leaves out, all rs singular values are "
+                         "1: no gain over AR (lhs: number of ones)",
+                         (double)edge.classes * (double)edge.length, out);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* "The singular values of the masked SSL co-occurrence matrix decrease with a larger mask ratio" */
+static cs_status monotone(const cs_toy *toy, cs_statements *out)
+{
+    double before = NAN, largest = -INFINITY, error = 0;
+    int64_t last = 1;
+    cs_status status = CS_OK;
+    /* Steps through at most 64 lengths, so that a long sequence stays affordable. */
+    int64_t step = 1 + (toy->length - 2) / 64;
+    for (int64_t m = 1; status == CS_OK && m < toy->length; m += step) {
+        const cs_toy at = cs_toy_masked(toy, m);
+        cs_toy_spectrum spectrum = {0};
+        status = cs_toy_reduce(&at, &spectrum);
+        if (status == CS_OK) {
+            double now = cs_42_sigma(&spectrum, (double)toy->classes + 1);
+            largest = m > 1 ? fmax(largest, before - now) : largest;
+            before = now;
+            last = m;
+            error = fmax(error, 2 * (spectrum.residual + DBL_EPSILON * (64 + (double)toy->length)));
+        }
+        cs_toy_spectrum_free(&spectrum);
+    }
+    if (status != CS_OK || !isfinite(largest)) return status;
+    char steps[48] = "";
+    if (step > 1) {
+        (void)snprintf(steps, sizeof steps, " in steps of %lld", (long long)step);
+    }
+    char *input = cs_format("r=%lld s=%lld, masked, m = 1..%lld%s", (long long)toy->classes,
+                            (long long)toy->length, (long long)last, steps);
+    if (!input) return CS_ERR_MEMORY;
+    cs_statements_claim(
+        out, &(cs_claim){"4.2-ratio", CS_PRINTED, CS_RELATION_LESS,
+                         "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 for m < "
+                         "m' (lhs: the largest difference of neighbours)",
+                         input, largest, 0, error});
+    cs_free(input);
+    return CS_OK;
+}
+
+/* The printed token sets {k T r + y j} collide between classes. */
+static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, cs_item *spectra)
+{
+    cs_toy model[2] = {cs_toy_with(toy, CS_OBJ_AR, CS_PREFIX_NONE), cs_toy_masked(toy, m)};
+    cs_status status = CS_OK;
+    for (int i = 0; status == CS_OK && i < 2; ++i) {
+        model[i].literal = true;
+        model[i].given = false;
+        bool fits = false;
+        cs_42_case c = {0};
+        status = cs_42_fits(&model[i], &fits);
+        if (status != CS_OK || !fits) {
+            continue;
+        }
+        status = cs_42_case_of(&model[i], &c);
+        if (status == CS_OK && i == 0) {
+            cs_42_state_ones(&c, "4.2-sets-ar", CS_PRINTED,
+                             "AR on the printed token sets {kTr + y j}: r (s-1) ones, as for "
+                             "disjoint sets",
+                             (double)toy->classes * (double)(toy->length - 1), out);
+        } else if (status == CS_OK) {
+            state_formula(&c, m, "4.2-sets-masked", CS_PRINTED,
+                          "masked on the printed token sets {kTr + y j}: the printed spectrum",
+                          out);
+        }
+        if (status == CS_OK) status = cs_42_record(&c, spectra);
+        cs_42_case_free(&c);
+    }
+    return status;
+}
+
+/* A position that the model knows is part of X: each position is its own block. */
+static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out, cs_item *spectra)
+{
+    cs_toy given = cs_toy_masked(toy, m);
+    given.given = true;
+    cs_42_case c = {0};
+    cs_status status = cs_42_case_of(&given, &c);
+    if (status == CS_OK) {
+        state_formula(&c, m, "4.2-masked-given", CS_PRINTED,
+                      "the printed masked spectrum for a model that knows which position it fills "
+                      "(BERT: X = (S, x_S, k))",
+                      out);
+        cs_42_state_ones(&c, "4.2-masked-given", CS_CORRECTED,
+                         "with the target position given all rs singular values are 1: the gap to "
+                         "AR vanishes (lhs: number of ones)",
+                         (double)toy->classes * (double)toy->length, out);
+        status = cs_42_record(&c, spectra);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* The number of unmasked tokens to speak of: the toy's own, else half the sequence. */
+cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out)
+{
+    bool own =
+        toy->objective.kind == CS_OBJ_MASKED || toy->objective.kind == CS_OBJ_VARIABLE_MASKED;
+    int64_t low = toy->length / 2, high = low;
+    cs_status status =
+        own ? cs_objective_unmasked(&toy->objective, toy->length, &low, &high) : CS_OK;
+    *out = (low + high) / 2;
+    return status;
+}
+
+/* Both objectives of the theorem on disjoint token sets, X blind to the target's position. */
+static cs_status both(const cs_toy *toy, int64_t m, cs_statements *out, cs_item *spectra)
+{
+    const cs_toy model = cs_toy_masked(toy, m);
+    cs_42_case blind = {0};
+    cs_status status = cs_42_case_of(&model, &blind);
+    if (status == CS_OK) status = autoregressive(toy, &blind, out, spectra);
+    if (status == CS_OK) status = masked(&blind, m, out, spectra);
+    cs_42_case_free(&blind);
+    return status;
+}
+
+cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_item *spectra)
+{
+    int64_t m = 0;
+    cs_status status = cs_toy_check(toy);
+    if (status == CS_OK && toy->length < 2)
+        status = cs_fail(CS_ERR_USAGE, "Theorem 4.2 needs length >= 2, got %lld",
+                         (long long)toy->length);
+    if (status == CS_OK) status = cs_toy_unmasked(toy, &m);
+    if (status == CS_OK) status = both(toy, m, out, spectra);
+    if (status == CS_OK) status = monotone(toy, out);
+    if (status == CS_OK) status = literal_sets(toy, m, out, spectra);
+    if (status == CS_OK) status = position_given(toy, m, out, spectra);
+    if (status == CS_OK) status = cs_42_proof(toy, m, out);
+    if (status == CS_OK) status = cs_42_extension(toy, out, spectra);
+    return status == CS_OK ? cs_statements_status(out) : status;
+}
+
+static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    return cs_theorem_42(in->toy, &report->statements, report->rows);
+}
+
+const cs_theorem cs_entry_42 = {
+    .id = "4.2",
+    .about = "Theorem 4.2 is about the toy model",
+    .printed =
+        "AR: sigma_j = 1 for j <= rs; masked: sigma'_j = sqrt(s(1-rho) / ((s rho)(s-1))) < 1 "
+        "for r < j <= rs",
+    .corrected =
+        "AR: r (s-1) ones without an empty prefix, r (s-1) + 1 with a shared one; masked as "
+        "printed where X is blind",
+    .run = {[CS_ON_TOY] = on_toy},
+    .file = "theorem42.csv",
+    .key = "~theorem42",
+    .view = {"~theorem42[]", "classes length tokens objective empty_prefix target_position "
+                             "token_sets method sigma multiplicity residual"}};

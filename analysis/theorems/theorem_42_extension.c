@@ -1,0 +1,196 @@
+/* Theorem 4.2 beyond the two objectives of the paper (theory.md 5): each spectrum by enumeration,
+ * position reduction and closed form, blind and given; and LA 5.1's "Eq. 6 is equivalent to Eq. 3".
+ */
+#include <stdio.h>
+
+#include "analysis/theorems/theorem_42_private.h"
+#include "base/mem.h"
+
+typedef struct {
+    const char *name;
+    cs_objective objective;
+} entry;
+
+/* A claim that two methods give one spectrum. */
+static cs_status agree(const cs_42_case *c, const char *name, const char *method,
+                       const cs_toy_spectrum *a, const cs_toy_spectrum *b, cs_statements *out)
+{
+    char id[40];
+    (void)snprintf(id, sizeof id, "4.2-%s-%s", name, method);
+    cs_42_difference d = cs_42_compare(a, b);
+    char *text = cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)",
+                           name, b == &c->closed ? "closed form" : method,
+                           a == &c->enumerated ? "enumeration" : "reduction");
+    if (!text) return CS_ERR_MEMORY;
+    cs_statement *s =
+        cs_statements_claim(out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
+                                             d.a, d.b, a->residual + b->residual + c->rounding});
+    cs_42_unspecify(a, s);
+    cs_free(text);
+    return CS_OK;
+}
+
+static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs_item *spectra)
+{
+    cs_toy model = *toy;
+    model.objective = e->objective;
+    model.given = model.literal = false;
+    cs_42_case c = {0};
+    cs_status status = cs_42_case_of(&model, &c);
+    if (status == CS_OK && c.has_enumerated && c.has_reduced)
+        status = agree(&c, e->name, "reduction", &c.enumerated, &c.reduced, out);
+    if (status == CS_OK && c.has_closed && c.method[0] != 'c')
+        status = agree(&c, e->name, "closed", c.best, &c.closed, out);
+    if (status == CS_OK) status = cs_42_record(&c, spectra);
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* With the target position in X every nonzero sigma is 1, unless an empty context is shared. */
+static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs_item *spectra)
+{
+    cs_toy model = *toy;
+    model.objective = e->objective;
+    model.objective.empty_prefix = CS_PREFIX_NONE;
+    model.given = true;
+    model.literal = false;
+    cs_42_case c = {0};
+    char id[40];
+    (void)snprintf(id, sizeof id, "4.2-%s-given", e->name);
+    cs_status status = cs_42_case_of(&model, &c);
+    if (status == CS_OK) {
+        cs_42_state_ones(&c, id, CS_CORRECTED,
+                         "target position given: every nonzero sigma is 1 (number of ones = rank)",
+                         (double)c.best->rank, out);
+        status = cs_42_record(&c, spectra);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+typedef struct {
+    const char *id;
+    cs_statement_form form;
+    cs_relation relation;
+    const char *text;
+    double second; /* compare sigma_second alone; 0: where the spectra differ most */
+} comparison;
+
+/* A claim on the spectra of two toy models. */
+static cs_status compare(const cs_toy *first, const cs_toy *second, bool input_is_second,
+                         const comparison *k, cs_statements *out)
+{
+    cs_42_case a = {0}, b = {0};
+    cs_status status = cs_42_case_of(first, &a);
+    if (status == CS_OK) status = cs_42_case_of(second, &b);
+    if (status == CS_OK) {
+        const cs_42_difference d = k->second > 0
+                                       ? (cs_42_difference){.a = cs_42_sigma(a.best, k->second),
+                                                            .b = cs_42_sigma(b.best, k->second)}
+                                       : cs_42_compare(a.best, b.best);
+        cs_statements_claim(
+            out,
+            &(cs_claim){k->id, k->form, k->relation, k->text, input_is_second ? b.input : a.input,
+                        d.a, d.b, a.best->residual + b.best->residual + a.rounding + b.rounding});
+    }
+    cs_42_case_free(&a);
+    cs_42_case_free(&b);
+    return status;
+}
+
+/* Plans that count once each (mask weights) connect less than the fixed ratio of their mean. */
+static cs_status convexity(const cs_toy *toy, const cs_objective *variable, cs_statements *out)
+{
+    int64_t low = 0, high = 0;
+    cs_status status = cs_objective_unmasked(variable, toy->length, &low, &high);
+    if (status != CS_OK || low == high || (low + high) % 2 != 0) return status;
+    const cs_toy fixed = cs_toy_masked(toy, (low + high) / 2);
+    cs_toy model = fixed;
+    model.objective = *variable;
+    model.objective.event_weight = CS_EVENT_MASK;
+    model.objective.empty_prefix = CS_PREFIX_NONE;
+    return compare(&fixed, &model, true,
+                   &(comparison){.id = "4.2-variable-masked-convex",
+                                 .form = CS_CORRECTED,
+                                 .relation = CS_RELATION_AT_MOST,
+                                 .text = "masked at the mean length: sigma_{r+1} < sigma_{r+1} of "
+                                         "variable-masked with mask weights",
+                                 .second = (double)toy->classes + 1},
+                   out);
+}
+
+/* LA 5.1: group-ar (Eq. 6) "is equivalent to" diverse-ar (Eq. 3). */
+static cs_status equivalence(const cs_toy *toy, int64_t t, cs_statements *out)
+{
+    cs_toy group = cs_toy_with(toy, CS_OBJ_GROUP_AR, CS_PREFIX_NONE);
+    cs_toy diverse = cs_toy_with(toy, CS_OBJ_DIVERSE_AR, CS_PREFIX_NONE);
+    group.objective.t = diverse.objective.t = t;
+    group.given = group.literal = diverse.given = diverse.literal = false;
+    return compare(&group, &diverse, false,
+                   &(comparison){.id = "5.1-equivalence",
+                                 .form = CS_PRINTED,
+                                 .relation = CS_RELATION_EQUAL,
+                                 .text =
+                                     "Eq. 6 (group-ar), which LA trained, is equivalent to Eq. 3 "
+                                     "(diverse-ar), with which its text argues: "
+                                     "their spectra agree (sides: where they differ most)"},
+                   out);
+}
+
+static bool same(const cs_objective *a, const cs_objective *b)
+{
+    bool offset = a->kind != CS_OBJ_OFFSET_AR ||
+                  (a->offset == b->offset && a->offset_value == b->offset_value);
+    bool lengths = (a->kind != CS_OBJ_MASKED && a->kind != CS_OBJ_VARIABLE_MASKED) ||
+                   (a->unmasked_lo == b->unmasked_lo && a->unmasked_hi == b->unmasked_hi);
+    bool window = (a->kind != CS_OBJ_DIVERSE_AR && a->kind != CS_OBJ_GROUP_AR) || a->t == b->t;
+    return a->kind == b->kind && a->event_weight == b->event_weight && offset && lengths && window;
+}
+
+cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_item *spectra)
+{
+    const cs_objective *own = &toy->objective;
+    const int64_t t = own->t >= 2 ? own->t : 2;
+    entry list[10];
+    int count = 0;
+    cs_objective o = cs_objective_default(CS_OBJ_VARIABLE_MASKED);
+    o.unmasked_lo = 1;
+    o.unmasked_hi = toy->length - 1;
+    if (own->kind == CS_OBJ_VARIABLE_MASKED) {
+        o = *own;
+        o.event_weight = CS_EVENT_TOKEN;
+    }
+    const cs_objective variable = o;
+    list[count++] = (entry){"variable-masked-token", o};
+    o.event_weight = CS_EVENT_MASK;
+    list[count++] = (entry){"variable-masked-mask", o};
+    o = cs_objective_default(CS_OBJ_DIVERSE_AR);
+    o.t = t;
+    list[count++] = (entry){"diverse-ar", o};
+    o = cs_objective_default(CS_OBJ_OFFSET_AR);
+    o.offset = CS_OFFSET_POWER;
+    o.offset_value = 1;
+    list[count++] = (entry){"offset-ar-power", o};
+    o.offset = CS_OFFSET_MIX;
+    o.offset_value = 0.5;
+    list[count++] = (entry){"offset-ar-mix", o};
+    o = cs_objective_default(CS_OBJ_GROUP_AR);
+    o.t = t;
+    list[count++] = (entry){"group-ar", o};
+    list[count++] = (entry){"permuted-ar", cs_objective_default(CS_OBJ_PERMUTED_AR)};
+    bool listed = own->kind == CS_OBJ_AR;
+    for (int i = 0; i < count; ++i) {
+        list[i].objective.empty_prefix = own->empty_prefix;
+        listed = listed || same(&list[i].objective, own);
+    }
+    if (!listed) {
+        list[count++] = (entry){"own", *own};
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; status == CS_OK && i < count; ++i) {
+        status = blind(toy, &list[i], out, spectra);
+        if (status == CS_OK) status = given(toy, &list[i], out, spectra);
+    }
+    if (status == CS_OK) status = convexity(toy, &variable, out);
+    return status == CS_OK ? equivalence(toy, t, out) : status;
+}

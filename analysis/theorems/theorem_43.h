@@ -1,0 +1,203 @@
+/* Theorem 4.3 (LA 4.2, A.4): generation by a model of linear attention that was pretrained on
+ * masks.
+ *
+ *   g(u, v, w) = (q_u . k_v) v_w, head by head, heads side by side; z = W f
+ *   p = 2   Q K^T V, pooled over its rows: sum_u sum_v g(u, v, v), key and value index are one
+ *   p = 3   the paper's expansion: sum_u sum_v sum_w g(u, v, w)
+ *   f^(X) = f(X) / |X|^p, the mean of the terms
+ *
+ * A case is a sequence x_1 .. x_s, a prefix X_<k of k-1 tokens, 2 <= k <= N + 1, and an unmasked
+ * set X_m of N tokens that contains the prefix and not x_k, which is predicted. X_- is an
+ * independent token.
+ *
+ *   printed    L_gen <= sum_k (w_k^2 / (k-1)^2p + w_k ||W||^2 eta) / (2N) + delta_mask + 1,
+ *              w_k = N^p - (k-1)^p, ||W f(X)|| = 1 for every X
+ *   sharpened  ||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^p) =: Delta_k
+ *
+ * eta is the largest difference of two terms of one sequence, eta_i that of sequence i: the largest
+ * of all is the paper's. With one head it is exact in O(s^2): for two values v the square is convex
+ * in the two factors q . k, so that its maximum is at the ends of their ranges. With more,
+ * pairs of values are visited by falling bound until no bound is above what was found (exact), or
+ * until the work runs out: then the bound (each head at its own ends) stands for eta, from above.
+ *
+ * Everything is computed in double from q, k, v and W as they are; errors are bounds on rounding
+ * (gamma_m = m u / (1 - m u)). theory.md, Theorem 4.3.
+ */
+#ifndef CS_ANALYSIS_THEOREMS_THEOREM_43_H
+#define CS_ANALYSIS_THEOREMS_THEOREM_43_H
+
+#include <stdint.h>
+
+#include "analysis/theorems/statement.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "linalg/dense.h"
+#include "model/model.h"
+
+/* The parameters of a model of architecture `linear`, as doubles. */
+typedef struct {
+    cs_pool pool; /* of all below */
+    int64_t vocab, width, heads;
+    int64_t positions;             /* rows of the position table, 0: none */
+    double pooling;                /* the model's own power of 1/n */
+    double *token;                 /* vocab x width, row-major */
+    double *position;              /* positions x width, or NULL */
+    double *qkv;                   /* 3 width x width: rows of q, then k, then v */
+    cs_dense w;                    /* vocab x width */
+    double norm, norm_error;       /* ||W||_2 */
+    double frobenius, largest_row; /* ||W||_F, largest ||w_y|| */
+} cs_43_model;
+
+/* CS_ERR_USAGE names another architecture; CS_ERR_INPUT a parameter that is not finite and its
+ * place. Cost O(vocab width^2) for ||W||_2 by the Gram matrix. */
+cs_status cs_43_model_of(const cs_model *model, cs_43_model *out) CS_MUST_CHECK;
+/* A randomised model without positions (cs_model_randomise under `seed`). */
+cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64_t seed,
+                             cs_43_model *out) CS_MUST_CHECK;
+/* ||W||_2, ||W||_F and the largest row of a model whose other fields are set. */
+cs_status cs_43_model_measure(cs_43_model *m) CS_MUST_CHECK;
+void cs_43_model_free(cs_43_model *m);
+
+/* q, k and v of the n tokens of a sequence: n x width each, row-major. */
+typedef struct {
+    int64_t n, width, heads;
+    double *q, *k, *v;
+    double term; /* >= ||g(u, v, w)||, computed with absolute values too */
+    bool equal;  /* all rows are the same */
+} cs_43_rows;
+
+/* CS_ERR_INPUT: a token out of range, or beyond the positions. */
+cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n,
+                        cs_43_rows *out) CS_MUST_CHECK;
+void cs_43_rows_free(cs_43_rows *r);
+
+/* f^ of the rows chosen (count >= 1) in f[0 .. width - 1]; f has room for 2 width numbers. power is
+ * 2 or 3. O(count width). */
+void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int power, double *f);
+
+typedef struct {
+    double value, error;
+    double low; /* a difference that is there: value where exact */
+    bool exact; /* else value is an upper bound */
+} cs_43_eta;
+
+/* work: most evaluations of ||g - g'||^2 (0: 2^25). O(s^2 (width + heads) + work heads). */
+cs_status cs_43_eta_of(const cs_43_rows *r, int power, int64_t work, cs_43_eta *out) CS_MUST_CHECK;
+
+/* --- the audit ---------------------------------------------------------------------------------*/
+
+typedef struct {
+    int64_t count;
+    const int32_t *const *token; /* count */
+    const int64_t *length;       /* count */
+    const int64_t *document;     /* count; NULL: the number of the sequence */
+} cs_43_text;
+
+typedef enum { CS_43_SPECTRAL, CS_43_CROSS_ENTROPY } cs_43_loss;
+
+typedef struct {
+    int64_t unmasked;  /* N, at most s - 1; 0: s - round(mask_ratio s), clamped into 1..s-1 */
+    double mask_ratio; /* in (0, 1) */
+    int64_t masks;     /* sets X_m a prefix: all where there are no more, else that many drawn by
+                          the seed; 0: 4 */
+    int64_t last;      /* the largest k; 0: N + 1 */
+    uint64_t seed;
+    const double *negative; /* P(X_-), vocab numbers; NULL: frequencies of the tokens predicted */
+    double eta_scale;       /* eta is multiplied by it: for tests that the audit can fail. 0: 1 */
+    int64_t blocks;         /* of the jackknife over documents; 0: 20 */
+    cs_43_loss loss;        /* of the curve: L_b or cross-entropy */
+    double factor;          /* b; 0: 2 */
+    const cs_43_model *against; /* the curve holds its loss too; NULL: none */
+    const cs_progress *progress;
+} cs_43_options;
+
+/* The two sides of a statement on its worst case: FAIL before a side that is not finite before
+ * INCONCLUSIVE before the least margin relative to the error. */
+typedef struct {
+    int64_t count; /* cases */
+    double lhs, rhs, error;
+    int64_t sequence, k;
+} cs_43_case;
+
+/* One form of f. Sums f for the printed statements, means for the sharpened ones. */
+typedef struct {
+    int power;
+    cs_43_eta eta;              /* the largest of all sequences */
+    int64_t exact;              /* sequences whose eta is exact */
+    double gen, gen_error;      /* L_gen of the sums */
+    double first, second;       /* sum_k w_k^2/(k-1)^2p / 2N and sum_k w_k / 2N, means */
+    double delta, delta_error;  /* max of -z_+ + z_-^2 over the masks seen */
+    double delta_high;          /* what |z_+| + z_-^2 cannot exceed on any mask */
+    double literal;             /* max of (-z_+ + z_-)^2, as printed */
+    double largest_plus;        /* max of -z_+ over the same */
+    double norm_low, norm_high; /* of ||W f||, prefixes and masks */
+    double norm_error;
+    double ar_literal;                 /* as literal, over prefixes */
+    cs_43_case triangle, triangle_two; /* factor 1 as printed; 2 */
+    cs_43_case epsilon, epsilon_norm;  /* ||eps||^2 <= w eta; ||eps|| <= w eta */
+    cs_43_case negative;               /* z_-^2 <= 1 */
+    cs_43_case sharp, sharp_loss;      /* the bound and its consequence for single terms */
+    double mean_gen, mean_rhs, mean_error, mean_trivial; /* L_gen of the means, and its bound */
+    double tight_least, tight_median, tight_largest;     /* ||W (f^ - f^)|| / Delta_k */
+} cs_43_form;
+
+typedef struct {
+    cs_43_form form[2];      /* p = 2 and 3 */
+    int64_t sequences;       /* audited */
+    int64_t excluded;        /* shorter than 2 tokens */
+    int64_t cases;           /* (sequence, k, mask) */
+    int64_t whole;           /* of them k - 1 = N: X_m is the prefix, both sides are 0 */
+    int64_t alike;           /* sequences of equal rows: eta = 0, both sides are 0 */
+    int64_t enumerated;      /* sequences all of whose masks went into delta */
+    int64_t uncovered;       /* prefixes longer than N, which the theorem leaves out */
+    int64_t lowest, highest; /* N */
+    /* By k: 0 .. lengths - 1; sums over the cases of k, and by block of documents. */
+    int64_t lengths, blocks;
+    double *curve; /* blocks x lengths x CS_43_CURVE */
+} cs_43_audit;
+
+enum { /* what the curve sums; the form is p = 2, the loss that of the model as it is */
+       CS_43_N,
+       CS_43_MISALIGNMENT,
+       CS_43_W,
+       CS_43_LOSS,      /* of the prefix */
+       CS_43_FULL_LOSS, /* of X_m, mean over the masks */
+       CS_43_OTHER,     /* of the prefix, by the other model */
+       CS_43_DELTA,
+       CS_43_DISTANCE, /* ||W (f^(X_m) - f^(X_<k))||, mean over the masks */
+       CS_43_GAP,      /* LOSS - OTHER, or LOSS - FULL_LOSS without another model */
+       CS_43_CURVE
+};
+
+/* Evaluates both forms. CS_ERR_USAGE names an option out of range, N > s - 1, a model `against` of
+ * another vocabulary; CS_ERR_INPUT: no sequence of 2 tokens, as cs_43_rows_of, or a sequence whose
+ * terms are so large that a side would overflow; CS_ERR_INTERRUPT.
+ * Cost a case O(vocab width); memory O(vocab masks). */
+cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_43_options *options,
+                         cs_43_audit *out) CS_MUST_CHECK;
+void cs_43_audit_free(cs_43_audit *a);
+
+/* The statements of an audit, "4.3-..." with p in the id where both forms have one. */
+cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *input,
+                      cs_statements *out) CS_MUST_CHECK;
+
+/* Fixed small models on which the printed statements fail, and what is true there. */
+cs_status cs_43_examples(cs_statements *out) CS_MUST_CHECK;
+
+/* Spearman's correlation over k of misalignment and degradation (CS_43_GAP), with its delete-block
+ * jackknife error over documents and the blocks that were left out in turn for it (those with
+ * documents); NaN with fewer than three k or two blocks. Every k counts once. */
+cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se,
+                         int64_t *blocks) CS_MUST_CHECK;
+
+/* Printed claim (LA 4.2): generation suffers from misaligned lengths. other: the name of the model
+ * that the loss was compared with, or NULL. */
+cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
+                            cs_statements *out) CS_MUST_CHECK;
+
+/* Adds an object a k to an array: model, k, n, misalignment, w_k, loss, full_loss, other_loss, gap,
+ * gap_se, distance, delta_k. */
+cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other,
+                      cs_item *curve) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,144 @@
+/* Theorem 4.3's qualitative claim: generation suffers where the prefix is shorter than what the
+ * model was trained on. The loss by prefix length beside the misalignment and Delta_k, and how well
+ * misalignment orders the measured degradation. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/theorems/theorem_43_private.h"
+#include "base/mem.h"
+#include "stats/jackknife.h"
+#include "stats/metrics.h"
+#include "stats/student.h"
+
+/* Sums of one k over all blocks but `without` (-1: all). */
+static void sums_at(const cs_43_audit *a, int64_t k, int64_t without, double sum[CS_43_CURVE])
+{
+    memset(sum, 0, CS_43_CURVE * sizeof *sum);
+    for (int64_t b = 0; b < a->blocks; ++b) {
+        const double *x = a->curve + (b * a->lengths + k) * CS_43_CURVE;
+        for (int j = 0; b != without && j < CS_43_CURVE; ++j) {
+            sum[j] += x[j];
+        }
+    }
+}
+
+static double documents_of(const cs_43_audit *a, int64_t block)
+{
+    double n = 0;
+    for (int64_t k = 0; k < a->lengths; ++k) {
+        n += a->curve[(block * a->lengths + k) * CS_43_CURVE + CS_43_N];
+    }
+    return n;
+}
+
+/* room: 2 lengths numbers. NaN with fewer than 3 lengths, or where all lose the same. */
+static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, double *rho)
+{
+    double *x = room, *y = x + a->lengths;
+    int64_t n = 0;
+    bool differ = false;
+    for (int64_t k = 0; k < a->lengths; ++k) {
+        double sum[CS_43_CURVE];
+        sums_at(a, k, without, sum);
+        if (sum[CS_43_N] > 0) {
+            x[n] = sum[CS_43_MISALIGNMENT] / sum[CS_43_N];
+            y[n] = sum[CS_43_GAP] / sum[CS_43_N];
+            differ = differ || y[n] != y[0];
+            n += 1;
+        }
+    }
+    *rho = NAN;
+    return n < 3 || !differ ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
+}
+
+cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se, int64_t *blocks)
+{
+    int64_t used = 0;
+    double *room = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *room);
+    if (!room) return CS_ERR_MEMORY;
+    double *without = room + 2 * a->lengths;
+    cs_status status = spearman(a, -1, room, rho);
+    for (int64_t b = 0; b < a->blocks && status == CS_OK; ++b) {
+        if (documents_of(a, b) > 0) {
+            status = spearman(a, b, room, &without[used++]);
+        }
+    }
+    *se = cs_jackknife_error(used, without, 1);
+    *blocks = used;
+    cs_free(room);
+    return status;
+}
+
+#define ERROR "error: Student's 97.5%% point at B - 1 degrees of freedom, times se"
+
+cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
+                            cs_statements *out)
+{
+    double rho = 0, se = 0;
+    int64_t blocks = 0;
+    cs_status status = cs_43_spearman(a, &rho, &se, &blocks);
+    double error = blocks > 1 ? cs_student_width(0.95, blocks - 1) * se : (double)NAN;
+    char *text =
+        other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
+                          "Spearman's rho over k of misalignment and loss - its loss (" ERROR ")",
+                          other)
+              : cs_format("the longer the misalignment, the more is lost: 0 <= Spearman's rho over "
+                          "k of misalignment and loss on X_<k - loss on X_m (" ERROR ")");
+    if (status == CS_OK && !text) status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_statements_claim(out, &(cs_claim){other ? "4.3-order-against" : "4.3-order", CS_PRINTED,
+                                             CS_RELATION_AT_MOST, text, input, 0, rho, error});
+        status = cs_statements_status(out);
+    }
+    cs_free(text);
+    return status;
+}
+
+/* The jackknife error of the gap at one k, a ratio of sums. room: a number a block. */
+static double gap_error(const cs_43_audit *a, int64_t k, double *room)
+{
+    double sum[CS_43_CURVE];
+    int64_t used = 0;
+    for (int64_t b = 0; b < a->blocks; ++b) {
+        if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] > 0) {
+            sums_at(a, k, b, sum);
+            room[used++] = sum[CS_43_GAP] / sum[CS_43_N];
+        }
+    }
+    return cs_jackknife_error(used, room, 1);
+}
+
+cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_item *curve)
+{
+    static const char *const name[] = {
+        [CS_43_N] = "n",
+        [CS_43_MISALIGNMENT] = "misalignment",
+        [CS_43_W] = "w_k",
+        [CS_43_LOSS] = "loss",
+        [CS_43_FULL_LOSS] = "full_loss",
+        [CS_43_OTHER] = "other_loss",
+        [CS_43_DELTA] = "delta_k",
+        [CS_43_DISTANCE] = "distance",
+        [CS_43_GAP] = "gap",
+    };
+    double *room = cs_alloc(a->blocks, sizeof *room);
+    if (!room) return CS_ERR_MEMORY;
+    for (int64_t k = 2; k < a->lengths; ++k) {
+        double sum[CS_43_CURVE];
+        sums_at(a, k, -1, sum);
+        if (sum[CS_43_N] == 0) {
+            continue;
+        }
+        cs_item *row = cs_item_object(curve, NULL);
+        cs_item_text(row, "model", model);
+        cs_item_int(row, "k", k);
+        cs_item_int(row, "n", (int64_t)sum[CS_43_N]);
+        cs_item_real(row, "gap_se", gap_error(a, k, room));
+        for (int j = CS_43_N + 1; j < CS_43_CURVE; ++j) {
+            bool empty = j == CS_43_OTHER && !other;
+            cs_item_real(row, name[j], empty ? (double)NAN : sum[j] / sum[CS_43_N]);
+        }
+    }
+    cs_free(room);
+    return CS_OK;
+}

@@ -1,0 +1,277 @@
+/* Theorem 4.3: the parameters of a linear-attention model, its rows, and f. */
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/theorems/theorem_43.h"
+#include "analysis/theorems/theorem_43_private.h"
+#include "base/mem.h"
+#include "tensor/backend.h"
+
+double cs_43_gamma(double operations)
+{
+    double x = operations * (DBL_EPSILON / 2);
+    return x / (1 - x);
+}
+
+/* --- parameters --------------------------------------------------------------------------------*/
+
+void cs_43_model_free(cs_43_model *m)
+{
+    cs_pool_free(&m->pool);
+    memset(m, 0, sizeof *m);
+}
+
+static cs_status read_matrix(const cs_params *params, const char *name, cs_pool *pool,
+                             int64_t *rows, double **out)
+{
+    int64_t number = cs_params_find(params, name);
+    if (number < 0) {
+        return cs_fail(CS_ERR_INPUT, "the model has no parameter %s", name);
+    }
+    const cs_param *p = &params->param[number];
+    double *x = cs_pool_take(pool, p->rows * p->cols, sizeof *x);
+    cs_status status = x ? cs_params_get64(params, number, CS_PARAM_VALUE, x) : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < p->rows * p->cols; ++i) {
+        if (!isfinite(x[i])) {
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %s", name,
+                             (long long)(i / p->cols), (long long)(i % p->cols),
+                             isnan(x[i]) ? "not a number" : "infinite");
+        }
+    }
+    *rows = p->rows;
+    *out = x;
+    return status;
+}
+
+void cs_43_apply(const cs_43_model *m, const double *f, double *z)
+{
+    enum { CHUNK = 256 }; /* rows whose sums stay near */
+    for (int64_t first = 0; first < m->vocab; first += CHUNK) {
+        int64_t count = m->vocab - first < CHUNK ? m->vocab - first : CHUNK;
+        double *to = z + first;
+        memset(to, 0, (size_t)count * sizeof *to);
+        for (int64_t j = 0; j < m->width; ++j) {
+            const double *w = m->w.data + first + j * m->w.ld, x = f[j];
+            for (int64_t y = 0; y < count; ++y) {
+                to[y] += x * w[y];
+            }
+        }
+    }
+}
+
+/* ||W||_2^2 is the largest eigenvalue of W^T W, formed with an error of gamma_V ||W||_F^2; the
+ * eigenvalue's own backward error is a small multiple of width u. */
+cs_status cs_43_model_measure(cs_43_model *m)
+{
+    const int64_t d = m->width;
+    const int threads = openblas_get_num_threads();
+    cs_pool pool = {0};
+    cs_dense gram = cs_dense_in(&pool, d, d);
+    double *value = cs_pool_take(&pool, d, sizeof *value);
+    cs_status status = pool.status;
+    m->largest_row = m->frobenius = 0;
+    for (int64_t y = 0; y < m->vocab; ++y) {
+        double square = 0;
+        for (int64_t j = 0; j < d; ++j) {
+            double x = m->w.data[y + j * m->w.ld];
+            square += x * x;
+        }
+        m->frobenius += square;
+        m->largest_row = fmax(m->largest_row, sqrt(square));
+    }
+    openblas_set_num_threads(1); /* the same bits whatever the threads */
+    if (status == CS_OK && (status = cs_gemm(true, false, 1, &m->w, &m->w, 0, &gram)) == CS_OK)
+        status = cs_dense_eigh(&gram, value, true);
+    openblas_set_num_threads(threads);
+    if (status == CS_OK) {
+        double error = cs_43_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
+        m->norm = sqrt(fmax(value[d - 1], 0));
+        m->norm_error = error > 0 ? error / fmax(m->norm, sqrt(error)) : 0;
+        m->frobenius = sqrt(m->frobenius);
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+static cs_status take(const cs_model *model, cs_43_model *m)
+{
+    const cs_params *params = &model->params;
+    double *output = NULL;
+    int64_t rows = 0;
+    m->w = cs_dense_in(&m->pool, m->vocab, m->width);
+    cs_status status = read_matrix(params, "embed.token", &m->pool, &rows, &m->token);
+    if (status == CS_OK && model->config.positions > 0)
+        status = read_matrix(params, "embed.position", &m->pool, &m->positions, &m->position);
+    if (status == CS_OK)
+        status = read_matrix(params, "layer.0.attention.qkv.weight", &m->pool, &rows, &m->qkv);
+    if (status == CS_OK) status = read_matrix(params, "output.weight", &m->pool, &rows, &output);
+    for (int64_t y = 0; status == CS_OK && y < m->vocab; ++y) {
+        for (int64_t j = 0; j < m->width; ++j) {
+            m->w.data[y + j * m->w.ld] = output[y * m->width + j];
+        }
+    }
+    return status;
+}
+
+cs_status cs_43_model_of(const cs_model *model, cs_43_model *out)
+{
+    const cs_model_config *c = &model->config;
+    cs_43_model m = {
+        .vocab = c->vocab, .width = c->width, .heads = c->heads, .pooling = c->pooling};
+    if (c->arch != CS_ARCH_LINEAR) {
+        return cs_fail(CS_ERR_USAGE,
+                       "Theorem 4.3 is about linear attention: the model's architecture is %s, not "
+                       "linear",
+                       cs_arch_name(c->arch));
+    }
+    cs_status status = take(model, &m);
+    if (status == CS_OK) status = cs_43_model_measure(&m);
+    if (status != CS_OK) {
+        cs_43_model_free(&m);
+        return status;
+    }
+    *out = m;
+    return CS_OK;
+}
+
+cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64_t seed,
+                             cs_43_model *out)
+{
+    cs_model model = {0};
+    cs_backend *backend = NULL;
+    cs_model_config config = {.vocab = vocab, .width = width, .layers = 1, .heads = heads};
+    cs_model_config_default(CS_ARCH_LINEAR, &config);
+    config.pooling = 2;
+    config.init_range = 1; /* output rows of order 1, so that z is */
+    cs_status status = cs_model_config_check(&config);
+    if (status == CS_OK && (status = cs_backend_cpu(1, &backend)) == CS_OK &&
+        (status = cs_model_init(&config, backend, false, &model)) == CS_OK &&
+        (status = cs_model_randomise(&model, seed)) == CS_OK) {
+        status = cs_43_model_of(&model, out);
+    }
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+    return status;
+}
+
+/* --- rows --------------------------------------------------------------------------------------*/
+
+void cs_43_rows_free(cs_43_rows *r)
+{
+    cs_free(r->q);
+    memset(r, 0, sizeof *r);
+}
+
+double cs_43_dot(int64_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+static double largest_norm(const cs_43_rows *r, const double *x, int64_t head)
+{
+    const int64_t e = r->width / r->heads;
+    double largest = 0;
+    for (int64_t i = 0; i < r->n; ++i) {
+        const double *row = x + i * r->width + head * e;
+        largest = fmax(largest, cs_43_dot(e, row, row));
+    }
+    return sqrt(largest);
+}
+
+/* |q| . |k| <= ||q|| ||k||, so ||g|| <= sqrt(sum_h (max ||q|| max ||k|| ||v_w||)^2), signs dropped
+ * or not. */
+static double largest_term(const cs_43_rows *r)
+{
+    const int64_t e = r->width / r->heads;
+    double largest = 0;
+    for (int64_t w = 0; w < r->n; ++w) {
+        double sum = 0;
+        for (int64_t h = 0; h < r->heads; ++h) {
+            const double *v = r->v + w * r->width + h * e;
+            double a = largest_norm(r, r->q, h) * largest_norm(r, r->k, h);
+            sum += a * a * cs_43_dot(e, v, v);
+        }
+        largest = fmax(largest, sum);
+    }
+    return sqrt(largest) * (1 + cs_43_gamma(4 * (double)(r->width + 8)));
+}
+
+static cs_status check_token(const cs_43_model *m, const int32_t *token, int64_t i)
+{
+    if (token[i] < 0 || token[i] >= m->vocab) {
+        return cs_fail(CS_ERR_INPUT, "token %d at place %lld is not in 0..%lld, the vocabulary",
+                       token[i], (long long)i, (long long)m->vocab - 1);
+    }
+    if (m->position && i >= m->positions) {
+        return cs_fail(CS_ERR_INPUT, "place %lld is beyond the %lld positions of the model",
+                       (long long)i, (long long)m->positions);
+    }
+    return CS_OK;
+}
+
+cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n, cs_43_rows *out)
+{
+    const int64_t d = m->width;
+    cs_43_rows r = {.n = n, .width = d, .heads = m->heads, .equal = true};
+    double *x = cs_alloc(d, sizeof *x);
+    r.q = x ? cs_alloc(3 * n * d, sizeof *r.q) : NULL;
+    cs_status status = r.q ? CS_OK : CS_ERR_MEMORY;
+    if (r.q) {
+        r.k = r.q + n * d;
+        r.v = r.k + n * d;
+    }
+    for (int64_t i = 0; status == CS_OK && i < n; ++i) {
+        status = check_token(m, token, i);
+        for (int64_t j = 0; status == CS_OK && j < d; ++j) {
+            x[j] = m->token[token[i] * d + j] + (m->position ? m->position[i * d + j] : 0);
+        }
+        for (int64_t o = 0; status == CS_OK && o < 3 * d; ++o) {
+            r.q[o / d * n * d + i * d + o % d] = cs_43_dot(d, m->qkv + o * d, x);
+        }
+    }
+    cs_free(x);
+    if (status != CS_OK) {
+        cs_free(r.q);
+        return status;
+    }
+    for (int64_t i = 0; i < 3 * n * d && r.equal; ++i) {
+        r.equal = r.q[i] == r.q[i / (n * d) * n * d + i % d];
+    }
+    r.term = largest_term(&r);
+    *out = r;
+    return CS_OK;
+}
+
+/* f^ head by head: with a the mean of q, p = 2: the mean of (a . k_v) v_v; p = 3: (a . mean of k)
+ * times the mean of v. Means throughout, so that no power of the count can overflow. */
+void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int power, double *f)
+{
+    const int64_t e = r->width / r->heads;
+    const double n = (double)count;
+    double *mean = f + r->width;
+    memset(f, 0, 2 * (size_t)r->width * sizeof *f);
+    for (int64_t i = 0; i < count; ++i) {
+        for (int64_t j = 0; j < r->width; ++j) {
+            mean[j] += r->q[row[i] * r->width + j] / n;
+        }
+    }
+    for (int64_t h = 0; h < r->heads; ++h) {
+        double factor = 0;
+        for (int64_t i = 0; power == 3 && i < count; ++i) {
+            factor += cs_43_dot(e, mean + h * e, r->k + row[i] * r->width + h * e) / n;
+        }
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t at = row[i] * r->width + h * e;
+            double dot = power == 3 ? factor : cs_43_dot(e, mean + h * e, r->k + at);
+            for (int64_t j = 0; j < e; ++j) {
+                f[h * e + j] += dot / n * r->v[at + j];
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/* The theorems of Look Ahead or Look Around? as audits: each evaluates the printed and the
+ * corrected statement. theory.md 3-5.
+ */
+#ifndef CS_ANALYSIS_THEOREMS_THEOREMS_H
+#define CS_ANALYSIS_THEOREMS_THEOREMS_H
+
+#include "analysis/theorems/registry.h"
+
+/* Theorem 3.1 on a matrix: random f (rows x t) and W (cols x t), in->trials of them, and the
+ * optimal factors. Both sides are formed independently: the loss from expectations over A, the norm
+ * entry by entry over Abar - F W'^T in row blocks. Statements on the optimal factors are
+ * INCONCLUSIVE when their SVD did not converge. Of `in`: features (0: 4), trials (0: 5), seed,
+ * threads, spectrum, whose k is set here. */
+cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_input *in,
+                        cs_statements *out) CS_MUST_CHECK;
+
+/* Theorem 4.1 for every t in 1..k of a spectrum with vectors: E, alpha, alpha~, all bounds, soft
+ * labels, random rotations of degenerate spaces. `curve` (an array; may be NULL) receives a row per
+ * t. Statements that rest on the triplets are INCONCLUSIVE when these did not converge.
+ * CS_ERR_INPUT when no row has a label, CS_ERR_USAGE when a truncated spectrum lacks sum sigma^4. Of `in`: triplets, rotations (0: 20), seed, threads, progress. */
+cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const char *input,
+                        const cs_theorem_input *in, cs_statements *out,
+                        cs_item *curve) CS_MUST_CHECK;
+
+/* The same on the toy model's whole matrix (every nonzero triplet, found as in->spectrum says), and
+ * the t from which the probe is perfect. limit: as for cs_toy_matrix. */
+cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *in,
+                            cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
+
+/* Least squares that weighs every context alike breaks the bound of Theorem 4.1: a fixed matrix on
+ * which it does, beside the bound that holds there with weights P_C. */
+cs_status cs_theorem_41_unweighted(const cs_theorem_input *in, cs_statements *out) CS_MUST_CHECK;
+
+/* The number of unmasked tokens to speak of: the toy's own, else half the sequence. */
+cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out) CS_MUST_CHECK;
+
+/* Theorem 4.2 on the toy model: enumeration (where it fits), reduction and closed form side by
+ * side, the printed values, the rs-ones claim under the three prefix conventions, blind and given,
+ * and the extension to the other objectives. `spectra` (may be NULL) receives a row per (objective,
+ * method, sigma). */
+cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,134 @@
+/* Trade-off between connectivity and generation; hull by Andrew's monotone chain (1979). */
+#include "analysis/theorems/tradeoff.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plan/pairs.h"
+#include "toy/toy.h"
+
+double cs_length_misalignment(int64_t s, int64_t m)
+{
+    double sum = 0.0;
+    for (int64_t l = 1; l < s; ++l) {
+        double ratio = l < m ? (double)l / (double)m : (double)m / (double)l;
+        sum += 1.0 - ratio * ratio;
+    }
+    return sum / (double)(s - 1);
+}
+
+static double sigma_squared(int64_t s, int64_t m)
+{
+    return (double)m / ((double)(s - m) * (double)(s - 1));
+}
+
+/* The size of S of event e. */
+static int64_t set_size(const cs_pairs *pairs, int64_t e)
+{
+    int64_t set = pairs->set[e];
+    return pairs->form == CS_PAIRS_PREFIX ? set : pairs->set_ptr[set + 1] - pairs->set_ptr[set];
+}
+
+/* Averages over the events of one length. */
+static void average(const cs_pairs *pairs, cs_tradeoff *out)
+{
+    int64_t s = pairs->length;
+    out->next_token_weight = pairs->form == CS_PAIRS_PREFIX ? 0.0 : NAN;
+    out->misalignment = pairs->form == CS_PAIRS_PREFIX ? NAN : 0.0;
+    if (pairs->form == CS_PAIRS_INVARIANT) {
+        for (int64_t m = 0; m < s; ++m) {
+            if (pairs->q[m] > 0.0) {
+                out->misalignment += pairs->q[m] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
+            }
+        }
+        return;
+    }
+    for (int64_t e = 0; e < pairs->events; ++e) {
+        int64_t m = set_size(pairs, e);
+        out->misalignment += pairs->weight[e] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
+        if (pairs->form == CS_PAIRS_PREFIX && pairs->target[e] == m) {
+            out->next_token_weight += pairs->weight[e];
+        }
+    }
+}
+
+cs_status cs_tradeoff_of(const cs_objective *objective, int64_t s, cs_tradeoff *out)
+{
+    cs_pairs pairs = {0};
+    cs_toy_spectrum spectrum = {0};
+    cs_toy toy = {.objective = *objective, .classes = 1, .length = s, .tokens = 1};
+    cs_tradeoff result = {0};
+    cs_status status;
+    if ((status = cs_pairs_of(objective, s, &pairs)) != CS_OK ||
+        (status = cs_toy_reduce(&toy, &spectrum)) != CS_OK) {
+        goto done;
+    }
+    average(&pairs, &result);
+    if (spectrum.values > 0 && spectrum.multiplicity[0] > 1) {
+        result.sigma2 = spectrum.sigma[0];
+    } else if (spectrum.values > 1) {
+        result.sigma2 = spectrum.sigma[1];
+    }
+    result.tail = spectrum.sum_sigma4 - 1.0; /* sigma_1 = 1 exactly */
+    *out = result;
+done:
+    cs_pairs_free(&pairs);
+    cs_toy_spectrum_free(&spectrum);
+    return status;
+}
+
+typedef struct {
+    double x, y;
+    int64_t m;
+} point;
+
+static int by_x(const void *pa, const void *pb)
+{
+    const point *a = pa, *b = pb;
+    if (a->x != b->x) {
+        return a->x < b->x ? -1 : 1;
+    }
+    return a->y < b->y ? -1 : a->y > b->y;
+}
+
+/* Twice the signed area of the triangle: positive when c lies left of a -> b. */
+static double turn(const point *a, const point *b, const point *c)
+{
+    return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
+}
+
+cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
+{
+    if (s < 2) {
+        return cs_fail(CS_ERR_USAGE, "length %lld: the frontier wants at least 2", (long long)s);
+    }
+    point *p = cs_alloc(s - 1, sizeof *p), *hull = cs_alloc(s - 1, sizeof *hull);
+    if (!p || !hull) {
+        cs_free(p);
+        cs_free(hull);
+        return CS_ERR_MEMORY;
+    }
+    for (int64_t i = 1; i < s; ++i) {
+        p[i - 1] = (point){cs_length_misalignment(s, i), sigma_squared(s, i), i};
+    }
+    qsort(p, (size_t)(s - 1), sizeof *p, by_x);
+    int64_t n = 0;
+    for (int64_t i = 0; i < s - 1; ++i) {
+        while (n >= 2 && turn(&hull[n - 2], &hull[n - 1], &p[i]) <= 0.0) {
+            --n;
+        }
+        hull[n++] = p[i];
+    }
+    int64_t kept = 1; /* beyond the lowest point more misalignment buys nothing */
+    while (kept < n && hull[kept].y < hull[kept - 1].y) {
+        ++kept;
+    }
+    for (int64_t i = 0; i < kept; ++i) {
+        m[i] = hull[i].m;
+    }
+    *count = kept;
+    cs_free(p);
+    cs_free(hull);
+    return CS_OK;
+}

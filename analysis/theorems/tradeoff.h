@@ -1,0 +1,48 @@
+/* Connectivity against generation (theory.md 5, Heavy tails and Frontier; ours).
+ *
+ * Two questions on the toy model, per class, any length s:
+ *
+ *   prefix objectives     how much weight is left on the next token (what generation trains on),
+ *                         and how large the tail sum_{j>=2} sigma_j^4 of Theorem 4.1 is
+ *   invariant objectives  sigma^2 and the mean length misalignment are both linear in q, the
+ *                         distribution of |S|: each number m of unmasked tokens gives a point, and
+ *                         every objective lies in their convex hull. The best lie on its lower
+ *                         edge, so a best q has at most two lengths
+ *
+ * The point of m, with the misalignment against prefixes of l tokens averaged over l = 1..s-1:
+ *
+ *   sigma^2(m) = m / ((s-m)(s-1)),   misalignment(m) = mean_l [1 - (min(l,m) / max(l,m))^p]
+ *
+ * p = 2 is the power of the corrected Theorem 4.3, which has l <= m; here it is symmetric, so that
+ * longer prefixes count too.
+ */
+#ifndef CS_ANALYSIS_THEOREMS_TRADEOFF_H
+#define CS_ANALYSIS_THEOREMS_TRADEOFF_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "plan/objective.h"
+
+typedef struct {
+    double next_token_weight; /* share of event weight on k = |S|; NaN for objectives whose S is not
+                                 a prefix */
+    double misalignment; /* E over events' |S| of the above; NaN for prefix objectives, which train
+                            every length they generate from, and when S = {} carries weight */
+    double sigma2; /* second singular value per class (1 counted per multiplicity), 0 if there is
+                      none */
+    double tail;   /* sum_{j>=2} sigma_j^4 per class */
+} cs_tradeoff;
+
+/* Of one objective at length s. Cost: that of the position reduction. */
+cs_status cs_tradeoff_of(const cs_objective *objective, int64_t s, cs_tradeoff *out) CS_MUST_CHECK;
+
+/* Misalignment of m unmasked tokens at length s, 1 <= m <= s-1. */
+double cs_length_misalignment(int64_t s, int64_t m);
+
+/* The lower hull of the points (misalignment(m), sigma^2(m)), m = 1..s-1: m[0..*count-1] by rising
+ * misalignment, from the best aligned point down to the best connected one. `m` has room for s-1
+ * values. */
+cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,419 @@
+/* A run's folder holds log.csv, run.json and, where asked for, the model. run.json comes last: it
+ * says that the rest is there. Its key is a hash of recipe, model and texts, so that a folder of
+ * another task is not taken for this one. */
+#include "analysis/trained/finetune_runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+
+static void free_run(cs_finetune_run *run)
+{
+    cs_free(run->predicted);
+    *run = (cs_finetune_run){0};
+}
+
+static void free_side(cs_finetune_side *side)
+{
+    cs_labelled_text_free(&side->text);
+    cs_texts_free(&side->ids);
+}
+
+void cs_finetune_task_free(cs_finetune_task *task)
+{
+    free_side(&task->train);
+    free_side(&task->test);
+    *task = (cs_finetune_task){0};
+}
+
+void cs_finetune_study_free(cs_finetune_study *study)
+{
+    for (int64_t i = 0; i < study->runs; ++i) {
+        free_run(&study->run[i]);
+    }
+    cs_free(study->run);
+    cs_free(study->trial);
+    *study = (cs_finetune_study){0};
+}
+
+/* --- the key -----------------------------------------------------------------------------------*/
+
+static void hash_texts(cs_hasher *h, const cs_texts *t)
+{
+    int64_t tokens = t->start[t->count];
+    cs_hasher_add(h, t->start, (size_t)(t->count + 1) * sizeof *t->start);
+    cs_hasher_add(h, t->token, (size_t)tokens * sizeof *t->token);
+    cs_hasher_add(h, t->type, (size_t)tokens * sizeof *t->type);
+    cs_hasher_add(h, t->value, (size_t)t->count * sizeof *t->value);
+}
+
+static cs_status hash_parameters(cs_hasher *h, const cs_params *params)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        int64_t items = params->param[i].rows * params->param[i].cols;
+        float *value = cs_alloc(items, sizeof *value);
+        status = value ? cs_params_get(params, i, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
+        if (status == CS_OK) {
+            cs_hasher_add(h, value, (size_t)items * sizeof *value);
+        }
+        cs_free(value);
+    }
+    return status;
+}
+
+static char *recipe_text(const cs_finetune_task *task)
+{
+    const cs_finetune_options *o = &task->options;
+    json_t *config = cs_model_config_json(&task->config);
+    char *model = config ? json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text =
+        model ? cs_format(
+                    "%s %lld %lld %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s %lld %lld %d %s",
+                    model, (long long)o->epochs, (long long)o->batch, (int)o->schedule,
+                    o->final_share, o->warmup, o->adamw.beta1, o->adamw.beta2, o->adamw.adam_eps,
+                    o->adamw.weight_decay, o->adamw.clip, cs_attention_name(o->masks.attention),
+                    (long long)cs_content_draws(&o->masks), (long long)o->bad_limit,
+                    (int)task->fresh, task->few)
+              : NULL;
+    free(model);
+    json_decref(config);
+    return text;
+}
+
+cs_status cs_finetune_task_key(cs_finetune_task *task)
+{
+    cs_hasher h = {0};
+    char *text = recipe_text(task);
+    cs_status status =
+        text ? cs_hasher_make(0, &h) : cs_fail(CS_ERR_MEMORY, "out of memory for the recipe");
+    if (status == CS_OK) {
+        cs_hasher_add(&h, text, strlen(text));
+        hash_texts(&h, &task->train.ids);
+        hash_texts(&h, &task->test.ids);
+        status = task->fresh ? CS_OK : hash_parameters(&h, &task->from->params);
+        cs_hash_hex(cs_hasher_value(&h), task->key);
+    }
+    cs_hasher_free(&h);
+    cs_free(text);
+    return status;
+}
+
+/* --- what is kept ------------------------------------------------------------------------------*/
+
+static cs_status write_run(const cs_finetune_task *task, const char *folder, int64_t count,
+                           const cs_finetune_run *run)
+{
+    char *path = cs_path_join(folder, "run.json");
+    json_t *json = json_pack(
+        "{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "key", task->key, "learning_rate",
+        cs_json_number(run->rate), "seed", (json_int_t)run->seed, "examples",
+        (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
+        (json_int_t)run->skipped, "train_loss", cs_json_number(run->train_loss), "test_loss",
+        cs_json_number(run->test_loss), "predicted", cs_json_numbers(count, run->predicted));
+    cs_status status = path && json ? cs_json_write(path, json)
+                                    : cs_fail(CS_ERR_MEMORY, "out of memory for run.json");
+    json_decref(json);
+    cs_free(path);
+    return status;
+}
+
+/* *there: the folder holds this very run, which *run then is. */
+static cs_status read_run(const cs_finetune_task *task, const char *folder, int64_t count,
+                          cs_finetune_run *run, bool *there)
+{
+    char *path = cs_path_join(folder, "run.json");
+    json_t *json = NULL;
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    *there = false;
+    if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
+    const char *key = json_string_value(json_object_get(json, "key"));
+    const json_t *predicted = json_object_get(json, "predicted");
+    if (status == CS_OK && key && strcmp(key, task->key) == 0 &&
+        (int64_t)json_array_size(predicted) == count) {
+        run->examples = json_integer_value(json_object_get(json, "examples"));
+        run->steps = json_integer_value(json_object_get(json, "steps"));
+        run->skipped = json_integer_value(json_object_get(json, "skipped"));
+        run->train_loss = json_number_value(json_object_get(json, "train_loss"));
+        run->test_loss = json_number_value(json_object_get(json, "test_loss"));
+        for (int64_t i = 0; i < count; ++i) {
+            run->predicted[i] = json_number_value(json_array_get(predicted, (size_t)i));
+        }
+        *there = true;
+    }
+    json_decref(json);
+    cs_free(path);
+    return status;
+}
+
+/* Class names in place of LABEL_0, ... in config.json. */
+static cs_status name_classes(const cs_labelled_text *text, const char *folder)
+{
+    char *path = cs_path_join(folder, "config.json");
+    json_t *json = NULL, *numbers = json_object();
+    cs_status status = path && numbers ? cs_json_read(path, &json) : CS_ERR_MEMORY;
+    json_t *names = json_object_get(json, "id2label");
+    for (int64_t c = 0; names && c < text->classes && status == CS_OK; ++c) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "%lld", (long long)c);
+        status = cs_json_set(names, number, json_string(text->class_name[c]));
+        if (status == CS_OK)
+            status = cs_json_set(numbers, text->class_name[c], json_integer((json_int_t)c));
+    }
+    if (status == CS_OK && names && text->classes > 0 &&
+        (status = cs_json_set(json, "label2id", json_incref(numbers))) == CS_OK) {
+        status = cs_json_write(path, json);
+    }
+    json_decref(numbers);
+    json_decref(json);
+    cs_free(path);
+    return status;
+}
+
+static cs_status write_model(const cs_finetune_task *task, const cs_model *model,
+                             const char *folder)
+{
+    char *words = cs_path_join(folder, "tokenizer.json"),
+         *config = cs_path_join(folder, "tokenizer_config.json");
+    cs_status status = words && config ? cs_model_write(model, folder) : CS_ERR_MEMORY;
+    if (status == CS_OK && (status = name_classes(&task->train.text, folder)) == CS_OK &&
+        (status = cs_tokenizer_write(task->tokenizer, words)) == CS_OK) {
+        status = cs_tokenizer_write_config(task->tokenizer, task->config.positions, config);
+    }
+    cs_free(words);
+    cs_free(config);
+    return status;
+}
+
+/* --- a run -------------------------------------------------------------------------------------*/
+
+typedef struct {
+    const int64_t *fit; /* of the training side */
+    int64_t fits;
+    const cs_texts *judge;
+    const int64_t *judged; /* NULL: all */
+    int64_t count;
+    bool trial;
+} job;
+
+static cs_status train(const cs_finetune_task *task, const job *j, const char *folder,
+                       cs_finetune_run *run)
+{
+    cs_finetune_options o = task->options;
+    cs_finetune_result result = {0};
+    cs_model model = {0};
+    char stage[96];
+    (void)snprintf(stage, sizeof stage, "steps of %slearning rate %g, seed %llu",
+                   j->trial ? "the trial of " : "", run->rate, (unsigned long long)run->seed);
+    o.learning_rate = run->rate;
+    o.seed = run->seed;
+    o.dir = folder;
+    o.stage = stage;
+    cs_status status = cs_model_init(&task->config, task->backend, true, &model);
+    if (status == CS_OK)
+        status = cs_model_kind_record(task->kind, o.masks.attention, &model.trained);
+    if (status == CS_OK && (status = cs_model_randomise(&model, run->seed)) == CS_OK &&
+        !task->fresh) {
+        status = cs_model_take_encoder(task->from, &model);
+    }
+    if (status == CS_OK) {
+        status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
+        status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
+    }
+    if (status == CS_OK &&
+        (status = cs_finetune_predict(&model, j->judge, j->judged, j->count, &o, run->predicted,
+                                      &run->test_loss)) == CS_OK &&
+        folder && task->save_model && !j->trial) {
+        status = write_model(task, &model, folder);
+    }
+    run->steps = result.steps;
+    run->skipped = result.skipped;
+    run->train_loss = result.loss;
+    cs_model_free(&model);
+    return status;
+}
+
+static cs_status run_job(const cs_finetune_task *task, const job *j, double rate, uint64_t seed,
+                         cs_finetune_run *out)
+{
+    cs_finetune_run run = {.rate = rate, .seed = seed, .examples = j->fits};
+    bool there = false;
+    char *folder = task->dir
+                       ? cs_format("%s/runs/%s%g-seed-%llu", task->dir, j->trial ? "trial-" : "lr-",
+                                   rate, (unsigned long long)seed)
+                       : NULL;
+    run.predicted = cs_alloc(j->count, sizeof *run.predicted);
+    cs_status status = run.predicted && (folder || !task->dir) ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && folder) status = cs_dir_make(folder);
+    if (status == CS_OK && folder && task->resume)
+        status = read_run(task, folder, j->count, &run, &there);
+    if (status == CS_OK && !there && (status = train(task, j, folder, &run)) == CS_OK && folder)
+        status = write_run(task, folder, j->count, &run);
+    if (status == CS_OK) {
+        *out = run;
+        run = (cs_finetune_run){0};
+    } else if (status != CS_ERR_MEMORY) {
+        status = cs_blame(status, "learning rate %g, seed %llu", rate, (unsigned long long)seed);
+    }
+    free_run(&run);
+    cs_free(folder);
+    return status;
+}
+
+static cs_status test_run(const cs_finetune_task *task, double rate, uint64_t seed,
+                          cs_finetune_run *out)
+{
+    int64_t *index = NULL, count = 0;
+    cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &index);
+    if (status == CS_OK) {
+        const job j = {
+            .fit = index, .fits = count, .judge = &task->test.ids, .count = task->test.ids.count};
+        status = run_job(task, &j, rate, seed, out);
+    }
+    cs_free(index);
+    return status;
+}
+
+/* --- the choice of a rate ----------------------------------------------------------------------*/
+
+/* A seed's draw with a tenth of each class held out: which examples those are. */
+typedef struct {
+    int64_t fits, helds;
+    int64_t *fit, *held;
+} split;
+
+static void free_split(split *s)
+{
+    cs_free(s->fit);
+    cs_free(s->held);
+    *s = (split){0};
+}
+
+static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *out)
+{
+    split s = {0};
+    int64_t count = 0, next = 0;
+    double *value = NULL;
+    cs_labelled_text drawn = {.classes = task->train.text.classes,
+                              .class_name = task->train.text.class_name};
+    cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &s.fit);
+    if (status == CS_OK && !(value = cs_alloc(count, sizeof *value))) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        value[i] = task->train.text.value[s.fit[i]];
+    }
+    if (status == CS_OK) {
+        drawn.count = count;
+        drawn.value = value;
+        status = cs_few_shot("10%", &drawn, seed, &s.helds, &s.held);
+    }
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) { /* both rise */
+        if (next < s.helds && s.held[next] == i) {
+            s.held[next++] = s.fit[i];
+        } else {
+            s.fit[s.fits++] = s.fit[i];
+        }
+    }
+    if (status == CS_OK && s.fits == 0)
+        status = cs_fail(CS_ERR_INPUT,
+                         "%lld examples leave none to train on beside those that a "
+                         "learning rate is chosen by",
+                         (long long)count);
+    cs_free(value);
+    if (status != CS_OK) {
+        free_split(&s);
+        return status;
+    }
+    *out = s;
+    return CS_OK;
+}
+
+/* Errors are better when smaller, scores when larger. */
+static bool better(cs_metric metric, const cs_finetune_trial *a, const cs_finetune_trial *b)
+{
+    double by = metric == CS_METRIC_MSE ? b->score - a->score : a->score - b->score;
+    return by > 0 || (by >= 0 && a->loss < b->loss);
+}
+
+static cs_status try_rate(const cs_finetune_task *task, const cs_finetune_plan *plan,
+                          const split *s, cs_finetune_trial *trial)
+{
+    const cs_labelled_text *t = &task->train.text;
+    const job j = {.fit = s->fit,
+                   .fits = s->fits,
+                   .judge = &task->train.ids,
+                   .judged = s->held,
+                   .count = s->helds,
+                   .trial = true};
+    cs_finetune_run run = {0};
+    double *truth = cs_alloc(s->helds, sizeof *truth);
+    cs_status status = truth ? run_job(task, &j, trial->rate, plan->seed, &run) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < s->helds && status == CS_OK; ++k) {
+        truth[k] = t->value[s->held[k]];
+    }
+    if (status == CS_OK) {
+        trial->loss = run.test_loss;
+        status = cs_metric_of(plan->metrics.metric[0], s->helds, truth, run.predicted, t->classes,
+                              &trial->score);
+    }
+    free_run(&run);
+    cs_free(truth);
+    return status;
+}
+
+static cs_status choose_rate(const cs_finetune_task *task, const cs_finetune_plan *plan,
+                             cs_finetune_study *out)
+{
+    split s = {0};
+    out->chosen = plan->rate[0];
+    if (plan->rates == 1) {
+        return CS_OK;
+    }
+    out->trials = plan->rates;
+    out->trial = cs_calloc(plan->rates, sizeof *out->trial);
+    cs_status status = out->trial ? split_draw(task, plan->seed, &s) : CS_ERR_MEMORY;
+    int64_t best = 0;
+    for (int64_t i = 0; i < plan->rates && status == CS_OK; ++i) {
+        out->trial[i].rate = plan->rate[i];
+        status = try_rate(task, plan, &s, &out->trial[i]);
+        if (better(plan->metrics.metric[0], &out->trial[i], &out->trial[best])) {
+            best = i;
+        }
+    }
+    out->chosen = plan->rate[best];
+    free_split(&s);
+    return status;
+}
+
+/* --- the study ---------------------------------------------------------------------------------*/
+
+cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan *plan)
+{
+    return (cs_judge){.train = &task->train.text,
+                      .test = &task->test.text,
+                      .metrics = plan->metrics,
+                      .seeds = plan->seeds,
+                      .seed = plan->seed};
+}
+
+cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
+                               cs_finetune_study *out)
+{
+    cs_finetune_study s = {.runs = plan->seeds};
+    cs_status status = choose_rate(task, plan, &s);
+    if (status == CS_OK && !(s.run = cs_calloc(s.runs, sizeof *s.run))) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s.runs && status == CS_OK; ++i) {
+        status = test_run(task, s.chosen, plan->seed + (uint64_t)i, &s.run[i]);
+    }
+    if (status != CS_OK) {
+        s.runs = s.run ? s.runs : 0;
+        cs_finetune_study_free(&s);
+        return status;
+    }
+    *out = s;
+    return CS_OK;
+}

@@ -1,0 +1,84 @@
+/* Fine-tuning over seeds: one run a seed (and, to choose a learning rate, one a rate), each kept in
+ * a folder of its own as soon as it is done, so that a study that goes on makes only those that are
+ * missing. */
+#ifndef CS_ANALYSIS_TRAINED_FINETUNE_RUNS_H
+#define CS_ANALYSIS_TRAINED_FINETUNE_RUNS_H
+
+#include "analysis/trained/predictions.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+#include "train/finetune.h"
+#include "train/model_kind.h"
+
+typedef struct {
+    const char *source; /* as it was named */
+    cs_labelled_text text;
+    cs_texts ids;
+} cs_finetune_side;
+
+typedef struct {
+    const char *name;          /* the pretrained model's, in messages */
+    const cs_model *from;      /* borrowed, with its tokenizer */
+    const cs_model_kind *kind; /* its; borrowed */
+    cs_tokenizer *tokenizer;
+    cs_backend *backend;
+    bool fresh; /* its architecture alone: the baseline */
+    cs_model_config config;
+    cs_finetune_options options; /* but for learning rate, seed, dir, stage */
+    cs_finetune_side train, test;
+    const char *dir; /* NULL: nothing is kept */
+    bool resume, save_model;
+    const char *few; /* of cs_few_shot */
+    char key[33];    /* of all that the numbers follow from but rate and seed */
+} cs_finetune_task;
+
+/* What one run gave. */
+typedef struct {
+    double rate;
+    uint64_t seed;
+    int64_t examples, steps, skipped;
+    double train_loss, test_loss;
+    double *predicted; /* as many as were asked for */
+} cs_finetune_run;
+
+/* A learning rate tried, its score and mean loss on the examples held out of the training side. */
+typedef struct {
+    double rate, score, loss;
+} cs_finetune_trial;
+
+/* What is asked: `seeds` runs from `seed` on, at the best of `rates` learning rates. */
+typedef struct {
+    cs_metric_list metrics; /* a rate is chosen by the first */
+    double *rate;           /* borrowed */
+    int64_t rates, seeds;
+    uint64_t seed;
+} cs_finetune_plan;
+
+typedef struct {
+    double chosen;
+    cs_finetune_run *run; /* seeds */
+    int64_t runs;
+    cs_finetune_trial *trial; /* trials; none where one rate was given */
+    int64_t trials;
+} cs_finetune_study;
+
+/* Frees what the task owns: both sides. */
+void cs_finetune_task_free(cs_finetune_task *task);
+void cs_finetune_study_free(cs_finetune_study *study);
+
+/* Fills in task->key. */
+cs_status cs_finetune_task_key(cs_finetune_task *task) CS_MUST_CHECK;
+
+/* The layer of its predictions: a fine-tuned model has no other. */
+#define CS_FINETUNE_LAYER "all"
+
+/* By what the predictions of the seeds are scored; borrows the task. */
+cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan *plan);
+
+/* Of several rates each trains on the first seed's draw without 10 % of each class, and that with
+ * the best score on these is chosen, of equal ones that with the smallest loss there. Then every
+ * seed trains on its draw and predicts the test examples. Errors name the run. */
+cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
+                               cs_finetune_study *out) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,275 @@
+/* Factors of a trained model against the singular triplets of Abar: loss, minimum, distance and
+ * angles (learned_factors.h has equations and proofs).
+ *
+ * The loss is the expectation over all contexts (theorem_31_sides.c), nothing is sampled. Singular
+ * vectors of M = F W'^T come from the d x d core of M between orthonormal bases of F and W', small
+ * angles from sines (subspace.c). Limit: dense factors, so matrices of toy size.
+ */
+#include "analysis/trained/learned_factors.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/subspace.h"
+#include "base/mem.h"
+
+/* --- the target --------------------------------------------------------------------------------*/
+
+void cs_learned_target_free(cs_learned_target *target)
+{
+    cs_31_problem_free(&target->problem);
+    cs_spectrum_free(&target->spectrum);
+}
+
+cs_status cs_learned_target_of(const cs_csr *a, const cs_spectrum_options *options,
+                               cs_learned_target *out)
+{
+    cs_learned_target local = {0};
+    cs_spectrum_options all = options ? *options : (cs_spectrum_options){0};
+    all.k = 0;
+    all.normalised = all.values_only = all.moment4 = false;
+    cs_status status = cs_31_problem_of(a, &local.problem);
+    if (status == CS_OK && (local.problem.a.rows != a->rows || local.problem.a.cols != a->cols))
+        status = cs_fail(CS_ERR_INPUT, "%lld of %lld rows and %lld of %lld columns are empty",
+                         (long long)(a->rows - local.problem.a.rows), (long long)a->rows,
+                         (long long)(a->cols - local.problem.a.cols), (long long)a->cols);
+    if (status == CS_OK && (status = cs_spectrum_of(a, &all, &local.spectrum)) == CS_OK)
+        status = cs_spectrum_require(&local.spectrum);
+    if (status != CS_OK) {
+        cs_learned_target_free(&local);
+        return status;
+    }
+    *out = local;
+    return CS_OK;
+}
+
+static double sigma2(const cs_spectrum *s, int64_t i) /* 0-based; 0 beyond the rank */
+{
+    return i < s->k ? s->sigma[i] * s->sigma[i] : 0.0;
+}
+
+int64_t cs_learned_gap(const cs_spectrum *spectrum, int64_t most)
+{
+    int64_t t = most < spectrum->k ? most : spectrum->k;
+    while (t > 0 && sigma2(spectrum, t - 1) - sigma2(spectrum, t) < CS_LEARNED_GAP) {
+        --t;
+    }
+    return t;
+}
+
+/* --- dense pieces ------------------------------------------------------------------------------*/
+
+/* The first `cols` columns. */
+static cs_dense head(const cs_dense *a, int64_t cols)
+{
+    return (cs_dense){.rows = a->rows, .cols = cols, .ld = a->ld, .data = a->data};
+}
+
+static cs_dense copy(cs_pool *pool, const cs_dense *a)
+{
+    cs_dense out = cs_dense_in(pool, a->rows, a->cols);
+    if (out.data) cs_dense_copy(a, &out);
+    return out;
+}
+
+/* --- M = F W'^T between orthonormal bases ------------------------------------------------------*/
+
+typedef struct {
+    cs_pool pool;
+    cs_dense f, w;        /* F, W' */
+    cs_dense qf, qw;      /* orthonormal bases of their ranges */
+    cs_dense left, right; /* all d singular vectors of M */
+} product;
+
+/* q: a copy of A, which becomes a basis of its range. */
+static cs_status basis(const cs_dense *a, cs_dense *q, cs_dense *core)
+{
+    cs_status status = cs_dense_orthonormalise(q);
+    return status == CS_OK ? cs_gemm(true, false, 1.0, q, a, 0.0, core) : status;
+}
+
+static cs_status product_of(const cs_31_problem *p, const cs_dense *f, const cs_dense *w,
+                            product *m)
+{
+    const int64_t d = f->cols;
+    cs_pool *pool = &m->pool;
+    cs_dense rf = cs_dense_in(pool, d, d), rw = cs_dense_in(pool, d, d);
+    cs_dense core = cs_dense_in(pool, d, d), u = cs_dense_in(pool, d, d);
+    cs_dense vt = cs_dense_in(pool, d, d);
+    double *sigma = cs_pool_take(pool, d, sizeof *sigma);
+    m->f = cs_31_scaled(pool, f, p->root_row);
+    m->w = cs_31_scaled(pool, w, p->root_col);
+    m->qf = copy(pool, &m->f);
+    m->qw = copy(pool, &m->w);
+    m->left = cs_dense_in(pool, f->rows, d);
+    m->right = cs_dense_in(pool, w->rows, d);
+    cs_status status = pool->status;
+    if (status == CS_OK) status = basis(&m->f, &m->qf, &rf);
+    if (status == CS_OK) status = basis(&m->w, &m->qw, &rw);
+    if (status == CS_OK) status = cs_gemm(false, true, 1.0, &rf, &rw, 0.0, &core);
+    if (status == CS_OK) status = cs_dense_svd(&core, sigma, &u, &vt);
+    if (status == CS_OK) status = cs_gemm(false, false, 1.0, &m->qf, &u, 0.0, &m->left);
+    return status == CS_OK ? cs_gemm(false, true, 1.0, &m->qw, &vt, 0.0, &m->right) : status;
+}
+
+/* --- evaluation --------------------------------------------------------------------------------*/
+
+static cs_status check(const cs_learned_target *target, const cs_dense *f, const cs_dense *w,
+                       double factor)
+{
+    const cs_csr *a = &target->problem.a;
+    if (f->rows != a->rows || w->rows != a->cols || f->cols != w->cols || f->cols < 1 ||
+        f->cols > a->rows || f->cols > a->cols) {
+        return cs_fail(CS_ERR_USAGE, "factors %lld x %lld and %lld x %lld of a %lld x %lld matrix",
+                       (long long)f->rows, (long long)f->cols, (long long)w->rows,
+                       (long long)w->cols, (long long)a->rows, (long long)a->cols);
+    }
+    if (!(factor > 0 && isfinite(factor))) {
+        return cs_fail(CS_ERR_USAGE, "factor %g of the spectral loss is not positive", factor);
+    }
+    if (!isfinite(cs_dense_squares(f)) || !isfinite(cs_dense_squares(w))) {
+        return cs_fail(CS_ERR_INPUT, "a factor has a value that is not finite or too large");
+    }
+    return CS_OK;
+}
+
+/* L_b and its minimum. A triplet with residual r moves sigma^2 by at most 2 sigma r + r^2. */
+static cs_status losses(const cs_learned_target *target, const cs_dense *f, const cs_dense *w,
+                        int threads, cs_learned *out)
+{
+    const cs_spectrum *s = &target->spectrum;
+    cs_31_evaluation e;
+    double half2 = out->factor * out->factor / 4, shift = 0.0;
+    cs_status status = cs_31_evaluate(&target->problem, f, w, threads, &e);
+    if (status != CS_OK) return status;
+    out->loss = -out->factor * e.first + e.second;
+    for (int64_t i = 0; i < out->width && i < s->k; ++i) {
+        out->minimum -= half2 * sigma2(s, i);
+        shift += 4 * half2 * s->residual[i] * (s->sigma[i] + s->residual[i]);
+    }
+    out->excess = out->loss - out->minimum;
+    out->error =
+        fmax(1.0, out->factor / 2) * e.loss_error + shift + 8 * DBL_EPSILON * fabs(out->minimum);
+    return CS_OK;
+}
+
+/* ||(b/2) Abar_d - M||_F, entry by entry. */
+static cs_status distance(const cs_learned_target *target, const product *m, cs_learned *out)
+{
+    const cs_spectrum *s = &target->spectrum;
+    int64_t d = out->width < s->k ? out->width : s->k;
+    const cs_dense u = head(&s->u, d), v = head(&s->v, d);
+    cs_pool pool = {0};
+    cs_dense left = copy(&pool, &u), rest = cs_dense_in(&pool, u.rows, v.rows);
+    cs_status status = pool.status;
+    for (int64_t j = 0; status == CS_OK && j < d; ++j) {
+        for (int64_t i = 0; i < left.rows; ++i) {
+            left.data[i + j * left.ld] *= s->sigma[j] * out->factor / 2;
+        }
+    }
+    if (status == CS_OK) status = cs_gemm(false, true, 1.0, &left, &v, 0.0, &rest);
+    if (status == CS_OK) status = cs_gemm(false, true, -1.0, &m->f, &m->w, 1.0, &rest);
+    if (status == CS_OK) {
+        out->distance = sqrt(cs_dense_squares(&rest));
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+/* Angles of one side: vectors (U or V), top singular vectors of M, and the range of its factor. */
+static cs_status side(const cs_dense *vectors, const cs_dense *found, const cs_dense *range,
+                      int64_t t, double *angle, double *sin2)
+{
+    cs_dense goal = head(vectors, t), top = head(found, t);
+    double *inside = cs_alloc(t, sizeof *inside);
+    cs_status status = inside ? cs_principal_angles(&goal, &top, angle) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_principal_angles(&goal, range, inside);
+    *sin2 = 0.0;
+    for (int64_t i = 0; status == CS_OK && i < t; ++i) {
+        *sin2 += sin(inside[i]) * sin(inside[i]);
+    }
+    cs_free(inside);
+    return status;
+}
+
+static cs_status angles(const cs_learned_target *target, const product *m, cs_learned *out)
+{
+    const cs_spectrum *s = &target->spectrum;
+    int64_t t = out->t;
+    if (t == 0) {
+        return CS_OK;
+    }
+    out->left = cs_alloc(t, sizeof *out->left);
+    out->right = cs_alloc(t, sizeof *out->right);
+    cs_status status = out->left && out->right ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = side(&s->u, &m->left, &m->qf, t, out->left, &out->left_range);
+    if (status == CS_OK) status = side(&s->v, &m->right, &m->qw, t, out->right, &out->right_range);
+    double gap = sigma2(s, t - 1) - sigma2(s, out->width), residual = 0.0;
+    double half2 = out->factor * out->factor / 4;
+    for (int64_t i = 0; i < t; ++i) {
+        residual = fmax(residual, s->residual[i]);
+    }
+    /* A subspace that is off by delta moves the sum of squares by 2 sqrt(t sum) delta + t delta^2
+     * at most. U_t is off by residual / (sigma_t - sigma_{t+1}), and that is at least half the gap
+     * of the squares; Householder bases are orthonormal to a small multiple of n u. */
+    double delta =
+        2 * residual / CS_LEARNED_GAP + 16 * (double)(m->f.rows + m->w.rows) * DBL_EPSILON;
+    double sum = fmax(out->left_range, out->right_range);
+    out->range_bound = (fmax(out->excess, 0.0) + out->error) / (half2 * gap);
+    out->range_error = 2 * sqrt((double)t * sum) * delta + (double)t * delta * delta;
+    return status;
+}
+
+void cs_learned_free(cs_learned *learned)
+{
+    cs_free(learned->left);
+    cs_free(learned->right);
+    *learned = (cs_learned){0};
+}
+
+cs_status cs_learned_of(const cs_learned_target *target, const cs_dense *f, const cs_dense *w,
+                        double factor, int threads, cs_learned *out)
+{
+    product m = {0};
+    cs_learned local = {.width = f->cols, .factor = factor};
+    cs_status status = check(target, f, w, factor);
+    if (status == CS_OK) {
+        local.t = cs_learned_gap(&target->spectrum, f->cols);
+        status = product_of(&target->problem, f, w, &m);
+    }
+    if (status == CS_OK && (status = losses(target, f, w, threads, &local)) == CS_OK &&
+        (status = distance(target, &m, &local)) == CS_OK) {
+        status = angles(target, &m, &local);
+    }
+    cs_pool_free(&m.pool);
+    if (status != CS_OK) {
+        cs_learned_free(&local);
+        return status;
+    }
+    *out = local;
+    return CS_OK;
+}
+
+cs_status cs_learned_optimum(const cs_learned_target *target, int64_t width, double factor,
+                             cs_dense *f, cs_dense *w)
+{
+    const cs_spectrum *s = &target->spectrum;
+    const cs_31_problem *p = &target->problem;
+    cs_status status = cs_dense_init(f, p->a.rows, width);
+    if (status == CS_OK) status = cs_dense_init(w, p->a.cols, width);
+    for (int64_t j = 0; status == CS_OK && j < width && j < s->k; ++j) {
+        for (int64_t i = 0; i < f->rows; ++i) {
+            f->data[i + j * f->ld] = s->u.data[i + j * s->u.ld] / p->root_row[i];
+        }
+        for (int64_t i = 0; i < w->rows; ++i) {
+            w->data[i + j * w->ld] =
+                factor / 2 * s->sigma[j] * s->v.data[i + j * s->v.ld] / p->root_col[i];
+        }
+    }
+    if (status != CS_OK) {
+        cs_dense_free(f);
+        cs_dense_free(w);
+    }
+    return status;
+}

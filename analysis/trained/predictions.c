@@ -1,0 +1,324 @@
+/* Rows of another run are taken for the same examples when numbers and truths agree, one by one:
+ * texts are not in the file. */
+#include "analysis/trained/predictions.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/number.h"
+
+enum { LAYER, EXAMPLE, TRUTH, FIRST_SEED }; /* columns */
+
+/* --- scores ------------------------------------------------------------------------------------*/
+
+static cs_status sum_up(int64_t count, const double *value, const double *se, cs_seed_score *out)
+{
+    cs_seed_summary errors = {.median = (double)NAN};
+    cs_status status = cs_seed_summary_of(count, value, &out->seeds);
+    if (status == CS_OK && !isnan(se[0])) { /* one test example has no error, in all seeds alike */
+        status = cs_seed_summary_of(count, se, &errors);
+    }
+    out->se = errors.median;
+    return status;
+}
+
+cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
+                         double *scratch, cs_seed_score *out)
+{
+    const int64_t n = judge->test->count, classes = judge->train->classes;
+    const double *truth = judge->test->value;
+    double *value = scratch, *se = scratch + judge->seeds;
+    cs_status status = CS_OK;
+    for (int64_t r = 0; r < judge->seeds && status == CS_OK; ++r) {
+        const double *guess = prediction + r * n;
+        status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
+        if (status == CS_OK)
+            status = cs_metric_error(metric, n, truth, guess, classes, 0, judge->seed, &se[r]);
+    }
+    return status == CS_OK ? sum_up(judge->seeds, value, se, out) : status;
+}
+
+double cs_judge_constant(const cs_judge *judge)
+{
+    const cs_labelled_text *t = judge->train;
+    double mean = 0.0;
+    int64_t best = 0, most = -1;
+    for (int64_t i = 0; i < t->count; ++i) {
+        mean += t->value[i] / (double)t->count;
+    }
+    for (int64_t c = 0; c < t->classes; ++c) {
+        int64_t number = 0;
+        for (int64_t i = 0; i < t->count; ++i) {
+            number += (int64_t)t->value[i] == c;
+        }
+        best = number > most ? c : best;
+        most = number > most ? number : most;
+    }
+    return t->classes > 0 ? (double)best : mean;
+}
+
+void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
+                       const cs_seed_score *score)
+{
+    cs_item *item = cs_item_object(list, NULL);
+    cs_item_text(item, "name", name);
+    cs_item_text(item, "definition", definition);
+    cs_item_real(item, "value", score->seeds.median);
+    cs_item_real(item, "se", score->se);
+    cs_item *interval = cs_item_object(item, "seed_interval");
+    cs_item_real(interval, "low", score->seeds.low);
+    cs_item_real(interval, "high", score->seeds.high);
+    cs_item_real(interval, "coverage", score->seeds.coverage);
+}
+
+/* --- predictions.csv ---------------------------------------------------------------------------*/
+
+cs_status cs_predictions_init(int64_t seeds, cs_table *out)
+{
+    char *columns = cs_strdup("layer,example,truth");
+    for (int64_t s = 1; s <= seeds && columns; ++s) {
+        char *longer = cs_format("%s,seed_%lld", columns, (long long)s);
+        cs_free(columns);
+        columns = longer;
+    }
+    cs_status status = columns ? cs_table_init(out, columns) : CS_ERR_MEMORY;
+    cs_free(columns);
+    return status;
+}
+
+static cs_status put_target(const cs_judge *judge, cs_table *table, int column, double value)
+{
+    const char *name = table->name[column];
+    return judge->train->classes > 0
+               ? cs_table_text(table, name, judge->train->class_name[(int64_t)value])
+               : cs_table_real(table, name, value);
+}
+
+cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const double *prediction,
+                             cs_table *table)
+{
+    const int64_t n = judge->test->count;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        if ((status = cs_table_row(table)) == CS_OK &&
+            (status = cs_table_text(table, table->name[LAYER], layer)) == CS_OK &&
+            (status = cs_table_int(table, table->name[EXAMPLE], i)) == CS_OK) {
+            status = put_target(judge, table, TRUTH, judge->test->value[i]);
+        }
+        for (int64_t r = 0; r < judge->seeds && status == CS_OK; ++r) {
+            status = put_target(judge, table, FIRST_SEED + (int)r, prediction[r * n + i]);
+        }
+    }
+    return status;
+}
+
+/* --- another run -------------------------------------------------------------------------------*/
+
+cs_status cs_rival_open(const char *file, cs_rival *out)
+{
+    static const char *const want[] = {"layer", "example", "truth"};
+    cs_rival rival = {.file = file};
+    cs_status status = cs_table_read_csv(file, &rival.table);
+    for (int c = 0; c < FIRST_SEED && status == CS_OK; ++c) {
+        if (cs_table_column(&rival.table, want[c]) != c || rival.table.columns <= FIRST_SEED) {
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: is no predictions.csv (layer, example, truth, seed_1, ...)",
+                             rival.file);
+        }
+    }
+    if (status != CS_OK) {
+        cs_rival_free(&rival);
+        return status;
+    }
+    *out = rival;
+    return CS_OK;
+}
+
+void cs_rival_free(cs_rival *rival)
+{
+    cs_table_free(&rival->table);
+    *rival = (cs_rival){0};
+}
+
+static cs_status target_of(const cs_rival *rival, const cs_judge *judge, const char *text,
+                           int64_t row, double *out)
+{
+    for (int64_t c = 0; c < judge->train->classes; ++c) {
+        if (strcmp(judge->train->class_name[c], text) == 0) {
+            *out = (double)c;
+            return CS_OK;
+        }
+    }
+    if (judge->train->classes == 0 && cs_real_scan(text, out) && isfinite(*out)) {
+        return CS_OK;
+    }
+    return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": \"%.80s\" is no %s", rival->file, row + 2, text,
+                   judge->train->classes > 0 ? "class of this run" : "finite number");
+}
+
+/* The rival's rows of this layer, or of the only layer it has: first and how many. */
+static cs_status find_layer(const cs_rival *rival, const cs_judge *judge, const char *layer,
+                            int64_t *first, int64_t *count)
+{
+    const cs_table *t = &rival->table;
+    bool single = t->rows > 0;
+    for (int64_t i = 1; i < t->rows; ++i) {
+        single = single && strcmp(t->cell[i * t->columns], t->cell[0]) == 0;
+    }
+    *first = *count = 0;
+    for (int64_t i = 0; i < t->rows; ++i) {
+        if (single || strcmp(t->cell[i * t->columns + LAYER], layer) == 0) {
+            *first = *count == 0 ? i : *first;
+            *count += 1;
+        }
+    }
+    if (*count != judge->test->count) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %" PRId64 " predictions of layer %s for %" PRId64 " test examples",
+                       rival->file, *count, layer, judge->test->count);
+    }
+    return CS_OK;
+}
+
+/* Its predictions, a seed a row of test->count, of as many seeds as both have. */
+static cs_status read_rival(const cs_rival *rival, const cs_judge *judge, const char *layer,
+                            int64_t *seeds, double **out)
+{
+    const cs_table *t = &rival->table;
+    const int64_t theirs = t->columns - FIRST_SEED, n = judge->test->count;
+    *seeds = theirs < judge->seeds ? theirs : judge->seeds;
+    double *made = cs_alloc(*seeds * n, sizeof *made);
+    int64_t first = 0, count = 0;
+    cs_status status = made ? find_layer(rival, judge, layer, &first, &count) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        char *const *cell = t->cell + (first + i) * t->columns;
+        double truth = 0.0;
+        int64_t example = -1;
+        status = cs_blame(cs_int_parse(cell[EXAMPLE], &example), "%s:%" PRId64, rival->file,
+                          first + i + 2);
+        if (status == CS_OK) status = target_of(rival, judge, cell[TRUTH], first + i, &truth);
+        if (status == CS_OK && (example != i || truth != judge->test->value[i]))
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s:%" PRId64 ": example %s of truth %s is not example %" PRId64
+                             " of this run: not the same test examples",
+                             rival->file, first + i + 2, cell[EXAMPLE], cell[TRUTH], i);
+        for (int64_t r = 0; r < *seeds && status == CS_OK; ++r) {
+            status = target_of(rival, judge, cell[FIRST_SEED + r], first + i, &made[r * count + i]);
+        }
+    }
+    if (status != CS_OK) {
+        cs_free(made);
+        return status;
+    }
+    *out = made;
+    return CS_OK;
+}
+
+cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge, const char *layer)
+{
+    int64_t seeds = 0;
+    double *prediction = NULL;
+    cs_status status = rival->file ? read_rival(rival, judge, layer, &seeds, &prediction) : CS_OK;
+    cs_free(prediction);
+    return status;
+}
+
+/* --- the comparison ----------------------------------------------------------------------------*/
+
+const char cs_difference_definition[] =
+    "score of this run less that of the other, on the same examples; se: delete-block jackknife of "
+    "the difference";
+const char cs_mcnemar_definition[] =
+    "McNemar's exact p of the first seed: min(1, 2 P(Bin(a + b, 1/2) <= min(a, b))), a and b the "
+    "examples that one run alone has right";
+
+void cs_comparison_free(cs_comparison *comparison)
+{
+    cs_free(comparison->mcnemar);
+    *comparison = (cs_comparison){0};
+}
+
+static cs_status differences(const cs_judge *judge, const double *prediction, const double *rival,
+                             double *scratch, cs_comparison *c)
+{
+    const int64_t n = judge->test->count;
+    double *value = scratch, *se = scratch + c->seeds;
+    cs_status status = CS_OK;
+    for (int64_t m = 0; m < judge->metrics.count && status == CS_OK; ++m) {
+        for (int64_t r = 0; r < c->seeds && status == CS_OK; ++r) {
+            status = cs_metric_difference(judge->metrics.metric[m], n, judge->test->value,
+                                          prediction + r * n, rival + r * n, judge->train->classes,
+                                          judge->seed, &value[r], &se[r]);
+        }
+        if (status == CS_OK) status = sum_up(c->seeds, value, se, &c->difference[m]);
+    }
+    return status;
+}
+
+cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *layer,
+                     const double *prediction, cs_comparison *out)
+{
+    const int64_t n = judge->test->count;
+    const bool classes = judge->train->classes > 0;
+    cs_comparison c = {0};
+    double *other = NULL, *scratch = NULL;
+    cs_status status = read_rival(rival, judge, layer, &c.seeds, &other);
+    if (status == CS_OK) {
+        scratch = cs_alloc(2 * c.seeds, sizeof *scratch);
+        c.mcnemar = classes ? cs_alloc(c.seeds, sizeof *c.mcnemar) : NULL;
+        status = scratch && (c.mcnemar || !classes) ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) status = differences(judge, prediction, other, scratch, &c);
+    for (int64_t r = 0; r < c.seeds && classes && status == CS_OK; ++r) {
+        status =
+            cs_mcnemar(n, judge->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
+    }
+    cs_free(scratch);
+    cs_free(other);
+    if (status != CS_OK) {
+        cs_comparison_free(&c);
+        return status;
+    }
+    *out = c;
+    return CS_OK;
+}
+
+cs_seed_score cs_comparison_first_p(const cs_comparison *comparison)
+{
+    const double none = (double)NAN;
+    return (cs_seed_score){.seeds = {.count = 1,
+                                     .median = comparison->mcnemar[0].p,
+                                     .low = none,
+                                     .high = none,
+                                     .coverage = none},
+                           .se = none};
+}
+
+cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge, const cs_comparison *c,
+                           cs_item *item)
+{
+    cs_item *against = cs_item_object(item, "against");
+    cs_item_text(against, "file", rival->file);
+    cs_item_int(against, "seeds", c->seeds);
+    cs_item *metrics = cs_item_array(against, "metrics");
+    for (int64_t m = 0; m < judge->metrics.count; ++m) {
+        cs_seed_score_add(metrics, cs_metric_name(judge->metrics.metric[m]),
+                          cs_difference_definition, &c->difference[m]);
+    }
+    if (!c->mcnemar) {
+        return against;
+    }
+    const cs_seed_score first = cs_comparison_first_p(c);
+    cs_seed_score_add(cs_item_array(against, "~first"), "mcnemar_p", cs_mcnemar_definition, &first);
+    cs_item *tests = cs_item_array(against, "mcnemar");
+    for (int64_t r = 0; r < c->seeds; ++r) {
+        cs_item *test = cs_item_object(tests, NULL);
+        cs_item_int(test, "seed", (int64_t)judge->seed + r);
+        cs_item_int(test, "only_this", c->mcnemar[r].only_a);
+        cs_item_int(test, "only_other", c->mcnemar[r].only_b);
+        cs_item_real(test, "p", c->mcnemar[r].p);
+    }
+    return against;
+}

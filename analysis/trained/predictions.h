@@ -1,0 +1,100 @@
+/* Predictions of the examples of a test side, one set a seed: their scores, predictions.csv, and
+ * the comparison with the predictions.csv of another run. Probes and fine-tuning share all of it.
+ *
+ * A score is the median over seeds with its order statistics; its test-sample error is the median
+ * of the seeds' errors (stats/metrics.h), which are all of about one size.
+ */
+#ifndef CS_ANALYSIS_TRAINED_PREDICTIONS_H
+#define CS_ANALYSIS_TRAINED_PREDICTIONS_H
+
+#include <stdint.h>
+
+#include "io/result.h"
+#include "io/table.h"
+#include "stats/metrics.h"
+#include "text/labelled_text.h"
+
+typedef struct {
+    cs_metric metric[CS_METRICS];
+    int count;
+} cs_metric_list;
+
+/* What predictions are scored by: the classes are those of `train`, the truths those of `test`.
+ * `prediction` below is seeds x test->count: class numbers, or values where train->classes is 0. */
+typedef struct {
+    const cs_labelled_text *train, *test;
+    cs_metric_list metrics;
+    int64_t seeds;
+    uint64_t seed; /* of the first, and of the jackknife's blocks; the others follow it */
+} cs_judge;
+
+/* Over the seeds: their interval, and the test-sample error of one. */
+typedef struct {
+    cs_seed_summary seeds;
+    double se;
+} cs_seed_score;
+
+/* scratch: 2 seeds; its first half is then the score of each seed. Errors of cs_metric_of. */
+cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
+                         double *scratch, cs_seed_score *out) CS_MUST_CHECK;
+
+/* What a guess without features is: the most frequent class of the training side (the first of
+ * equal ones), or the mean of its values. */
+double cs_judge_constant(const cs_judge *judge);
+
+/* Adds {"name", "definition", "value", "se", "seed_interval": {"low", "high", "coverage"}}. */
+void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
+                       const cs_seed_score *score);
+
+/* --- predictions.csv ---------------------------------------------------------------------------*/
+
+/* An empty table "layer,example,truth,seed_1,...". */
+cs_status cs_predictions_init(int64_t seeds, cs_table *out) CS_MUST_CHECK;
+
+/* Its rows of one layer: examples from 0, classes by name. */
+cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const double *prediction,
+                             cs_table *table) CS_MUST_CHECK;
+
+/* --- another run -------------------------------------------------------------------------------*/
+
+typedef struct {
+    const char *file; /* borrowed; NULL: there is none */
+    cs_table table;
+} cs_rival;
+
+/* CS_ERR_INPUT when the file is no predictions.csv. */
+cs_status cs_rival_open(const char *file, cs_rival *out) CS_MUST_CHECK;
+void cs_rival_free(cs_rival *rival);
+
+/* Whether the other run has predictions of this layer (or of one layer alone, whatever its name)
+ * for the very examples of judge->test, in their order: CS_ERR_INPUT names file and line where not.
+ * Without another run there is nothing to check. */
+cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge,
+                         const char *layer) CS_MUST_CHECK;
+
+/* This run less the other, the k-th seed of one with the k-th of the other as far as both have
+ * them. */
+typedef struct {
+    int64_t seeds;
+    cs_seed_score difference[CS_METRICS]; /* judge->metrics, of differences seed by seed */
+    cs_mcnemar_result *mcnemar;           /* seeds; NULL: values, not classes */
+} cs_comparison;
+
+extern const char cs_difference_definition[], cs_mcnemar_definition[];
+
+/* Errors of cs_rival_check. */
+cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *layer,
+                     const double *prediction, cs_comparison *out) CS_MUST_CHECK;
+void cs_comparison_free(cs_comparison *comparison);
+
+/* McNemar's p of the first seed, as a score of one seed without error or interval: the median of
+ * p-values over seeds would be no p-value. Needs comparison->mcnemar. */
+cs_seed_score cs_comparison_first_p(const cs_comparison *comparison);
+
+/* Adds, and returns, "against": {"file", "seeds", "metrics": [...], "mcnemar": [{"seed",
+ * "only_this", "only_other", "p"}, ...]}, mcnemar for classes only; in tables "~first" is the row
+ * of cs_comparison_first_p. */
+cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge,
+                           const cs_comparison *comparison, cs_item *item);
+
+#endif

@@ -1,0 +1,34 @@
+/* Linear probes on one matrix of features, one a seed: each draws its few training examples, fits
+ * with the folds of its seed and predicts the test examples. */
+#ifndef CS_ANALYSIS_TRAINED_PROBE_RUNS_H
+#define CS_ANALYSIS_TRAINED_PROBE_RUNS_H
+
+#include "analysis/measures/linear_probe.h"
+#include "analysis/trained/predictions.h"
+
+/* The same for all layers. */
+typedef struct {
+    const char *few;             /* of cs_few_shot: "all", "10%", "16" */
+    cs_judge judge;              /* of the predictions */
+    cs_linear_probe_options fit; /* but for the seed */
+} cs_probe_study;
+
+/* One layer. Owns all but its name. */
+typedef struct {
+    const char *layer; /* "last", "3"; "-": a matrix */
+    int64_t features;
+    cs_linear_probe *probe;        /* a seed */
+    double *prediction, *baseline; /* seeds x test->count */
+    double penalty, gradient;      /* median of those chosen; largest norm */
+    int64_t iterations;            /* most */
+    int64_t unconverged;           /* probes */
+} cs_probe_layer;
+
+/* Rows of train and test are the examples of study->judge. The baseline is cs_judge_constant: of
+ * all training examples, as few drawn evenly have no most frequent class. Errors of cs_few_shot,
+ * cs_linear_probe_fit and cs_linear_probe_predict. */
+cs_status cs_probe_layer_of(const cs_probe_study *study, const char *layer, const cs_rows *train,
+                            const cs_rows *test, cs_probe_layer *out) CS_MUST_CHECK;
+void cs_probe_layer_free(const cs_probe_study *study, cs_probe_layer *layer);
+
+#endif

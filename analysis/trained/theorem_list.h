@@ -1,0 +1,16 @@
+/* Every theorem that is evaluated here (analysis/theorems/registry.h), by rising number. It is in
+ * this room because `trained` is. */
+#ifndef CS_ANALYSIS_TRAINED_THEOREM_LIST_H
+#define CS_ANALYSIS_TRAINED_THEOREM_LIST_H
+
+#include "analysis/theorems/registry.h"
+
+/* `trained` wants of its input: toy, width (0: the largest t <= 16 at a gap of the spectrum), steps
+ * of each model, seed, spectrum. CS_ERR_USAGE: a toy that no model can be trained on (a class-tagged
+ * empty prefix, a given target), a width beyond the matrix; CS_ERR_MEMORY: a toy too large. */
+extern const cs_theorem cs_entry_trained;
+
+enum { CS_THEOREMS = 6 };
+extern const cs_theorem *const cs_theorem_list[CS_THEOREMS];
+
+#endif

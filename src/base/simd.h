@@ -1,0 +1,174 @@
+/* One text of vector kernels for several instruction sets. A file *_kernels.c is compiled once for
+ * each of them, CS_SIMD being the bits of a vector: 128 on any machine, 256 for AVX2 with FMA, 512
+ * for AVX-512 (the Makefile has the flags); each object holds a table CS_SIMD_TABLE(name) of its
+ * functions, and who calls them takes the table of the widest set that the processor has. Written
+ * with the vector types of GCC and clang; nothing is fused or reordered that is not written so, and
+ * sets differ in their bits only where a sum runs in as many lanes as a vector has, or is fused.
+ */
+#ifndef CS_BASE_SIMD_H
+#define CS_BASE_SIMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The tables of all sets, the plainest first, and how many of them run here. */
+#if defined(__x86_64__)
+#define CS_SIMD_DECLARE(type, name) extern const type name##_128, name##_256, name##_512
+#define CS_SIMD_TABLES(name)                                                                       \
+    {                                                                                              \
+        &name##_128, &name##_256, &name##_512                                                      \
+    }
+static inline int cs_simd_sets(void)
+{
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    return !avx2 ? 1 : !avx512 ? 2 : 3;
+}
+#else
+#define CS_SIMD_DECLARE(type, name) extern const type name##_128
+#define CS_SIMD_TABLES(name)                                                                       \
+    {                                                                                              \
+        &name##_128                                                                                \
+    }
+static inline int cs_simd_sets(void)
+{
+    return 1;
+}
+#endif
+
+/* Plain loops that the compiler itself makes vectors of, with a clone for each set, chosen when the
+ * program starts. Off under sanitizers, whose run time is not ready then. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CS_CLONES
+#endif
+
+#if defined(CS_SIMD) /* within the kernels */
+
+#if CS_SIMD > 128
+#include <immintrin.h>
+#endif
+
+#define CS_SIMD_JOIN(name, bits) name##_##bits
+#define CS_SIMD_OF(name, bits) CS_SIMD_JOIN(name, bits)
+#define CS_SIMD_TABLE(name) CS_SIMD_OF(name, CS_SIMD)
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* Sums stay in registers only if the loops over them are written out. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum { SIMD_BYTES = CS_SIMD / 8, WF = SIMD_BYTES / 4, WD = SIMD_BYTES / 8 };
+
+typedef float vf __attribute__((vector_size(SIMD_BYTES)));
+typedef double vd __attribute__((vector_size(SIMD_BYTES)));
+typedef int32_t vi __attribute__((vector_size(SIMD_BYTES)));
+typedef uint32_t vu __attribute__((vector_size(SIMD_BYTES)));
+/* In memory, at any address of an item. */
+typedef float vf_any __attribute__((vector_size(SIMD_BYTES), aligned(4), may_alias));
+typedef double vd_any __attribute__((vector_size(SIMD_BYTES), aligned(8), may_alias));
+
+/* fused: a b + c, rounded once where the set can; greater: a > b ? a : b; root: square roots;
+ * signs: a bit for each negative lane. */
+#if CS_SIMD == 512
+#define SIMD_NAME "avx512"
+#define fused(a, b, c) ((vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define fused_wide(a, b, c) ((vd)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define greater(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define root(a) ((vf)_mm512_sqrt_ps((__m512)(a)))
+#define signs(v) ((uint32_t)_mm512_cmplt_epi32_mask((__m512i)(v), _mm512_setzero_si512()))
+#elif CS_SIMD == 256
+#define SIMD_NAME "avx2"
+#define fused(a, b, c) ((vf)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define fused_wide(a, b, c) ((vd)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define greater(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define root(a) ((vf)_mm256_sqrt_ps((__m256)(a)))
+#define signs(v) ((uint32_t)_mm256_movemask_ps((__m256)(v)))
+#else
+#define SIMD_NAME "base"
+#define fused(a, b, c) ((a) * (b) + (c))
+#define fused_wide(a, b, c) ((a) * (b) + (c))
+#define greater(a, b) choose((a) > (b), (a), (b))
+#define root(a) root_by_item(a)
+#define signs(v) signs_by_item(v)
+#endif
+
+ALWAYS vf all(float x)
+{
+    return x - (vf){0};
+}
+
+ALWAYS vd all_wide(double x)
+{
+    return x - (vd){0};
+}
+
+ALWAYS vf choose(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+
+#if CS_SIMD == 128
+ALWAYS vf root_by_item(vf x)
+{
+    for (int i = 0; i < WF; ++i) {
+        x[i] = __builtin_sqrtf(x[i]);
+    }
+    return x;
+}
+
+ALWAYS uint32_t signs_by_item(vi v)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < WF; ++i) {
+        bits |= (uint32_t)(v[i] < 0) << i;
+    }
+    return bits;
+}
+#endif
+
+/* The first min(WF, left) items, zero beyond. */
+ALWAYS vf load(const float *x, int64_t left)
+{
+    if (left >= WF) {
+        return *(const vf_any *)x;
+    }
+    vf v = {0};
+    __builtin_memcpy(&v, x, (size_t)left * sizeof *x);
+    return v;
+}
+
+ALWAYS void store(float *x, int64_t left, vf v)
+{
+    if (left >= WF) {
+        *(vf_any *)x = v;
+    } else {
+        __builtin_memcpy(x, &v, (size_t)left * sizeof *x);
+    }
+}
+
+/* Zero beyond the first `left` items. */
+ALWAYS vf first(vf v, int64_t left)
+{
+    return left >= WF ? v : load((const float *)&v, left);
+}
+
+ALWAYS float total(vf v)
+{
+    float sum = v[0];
+    for (int i = 1; i < WF; ++i) {
+        sum += v[i];
+    }
+    return sum;
+}
+
+#endif
+#endif

@@ -1,0 +1,241 @@
+/* The folder of -o: who may write there, and which files.
+ *
+ * One run at a time, by a lock file that goes with the run. A file that stands there already is
+ * another's, and refused, unless --force or --resume says otherwise; manifest.json of an earlier
+ * run of this program gives way without. Nothing is written through a symbolic link below DIR; DIR
+ * itself may be one.
+ *
+ * A file written by a run is told from one that stood there before by inode and time of change (a
+ * removed file's inode may be given out again). Limits: what a killed program leaves stays, and
+ * --force overwrites it; file systems without flock(2) have no lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/args.h"
+#include "cli/output.h"
+#include "io/file.h"
+#include "io/json.h"
+
+static void look(cs_opt_output *output)
+{
+    struct stat st;
+    bool found = lstat(output->path, &st) == 0;
+    output->inode = found ? (uint64_t)st.st_ino : 0;
+    output->changed = found ? st.st_ctim : (struct timespec){0};
+}
+
+cs_status cs_output_begin(cs_args *args, const char *path)
+{
+    cs_opt_output *grown = cs_realloc(args->output, args->outputs + 1, sizeof *grown);
+    if (!grown) return CS_ERR_MEMORY;
+    args->output = grown;
+    cs_opt_output output = {.path = cs_strdup(path)};
+    if (!output.path) return CS_ERR_MEMORY;
+    look(&output);
+    args->output[args->outputs++] = output;
+    return CS_OK;
+}
+
+void cs_output_discard(cs_args *args)
+{
+    bool replaced = false;
+    for (int i = 0; i < args->outputs; ++i) {
+        const cs_opt_output *before = &args->output[i];
+        cs_opt_output now = {.path = before->path};
+        look(&now);
+        if (now.inode != before->inode || now.changed.tv_sec != before->changed.tv_sec ||
+            now.changed.tv_nsec != before->changed.tv_nsec) {
+            (void)unlink(now.path);
+            replaced = replaced || before->inode != 0;
+        }
+    }
+    const char *dir = replaced && !args->started ? cs_args_text(args, "output") : NULL;
+    char *manifest = dir ? cs_path_join(dir, "manifest.json") : NULL;
+    if (manifest) {
+        (void)unlink(manifest);
+    }
+    cs_free(manifest);
+}
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+/* Whether the file behind `fd` is still the one at `path`: its holder removes it at the end. */
+static bool is_at(int fd, const char *path)
+{
+    struct stat held, there;
+    return fstat(fd, &held) == 0 && lstat(path, &there) == 0 && held.st_ino == there.st_ino &&
+           held.st_dev == there.st_dev;
+}
+
+static cs_status take_lock(const char *dir, const char *path, int *out)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            return cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            (void)close(fd);
+            return cs_fail(CS_ERR_IO, "%s: another run is writing there", dir);
+        }
+        if (is_at(fd, path)) {
+            *out = fd;
+            return CS_OK;
+        }
+        (void)close(fd);
+    }
+}
+
+/* Makes the folder and locks it, once. */
+static cs_status open_folder(cs_args *args, const char *dir)
+{
+    if (args->lock_path) {
+        return CS_OK;
+    }
+    args->made_folder = !cs_path_exists(dir);
+    cs_status status = cs_dir_make(dir);
+    char *path = status == CS_OK ? cs_path_join(dir, ".cospec.lock") : NULL;
+    if (status == CS_OK) status = path ? take_lock(dir, path, &args->lock) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        args->lock_path = path;
+        path = NULL;
+    }
+    cs_free(path);
+    return status;
+}
+
+void cs_output_release(cs_args *args)
+{
+    const char *dir = cs_args_text(args, "output");
+    if (args->lock_path) {
+        (void)unlink(args->lock_path);
+        (void)close(args->lock);
+    }
+    if (args->made_folder) {
+        (void)rmdir(dir); /* where nothing was written */
+    }
+    cs_free(args->lock_path);
+    args->lock_path = NULL;
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+static bool begun(const cs_args *args, const char *path)
+{
+    for (int i = 0; i < args->outputs; ++i) {
+        if (strcmp(args->output[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A manifest of this program, which the next run's replaces. */
+static bool is_manifest(const char *path)
+{
+    json_t *json = NULL;
+    bool own = cs_json_read(path, &json) == CS_OK &&
+               json_is_string(json_object_get(json, "program_sha256"));
+    cs_reason_clear();
+    json_decref(json);
+    return own;
+}
+
+/* Refuses a link at `path` or between it and the folder, whose name has `root` bytes. */
+static cs_status refuse_links(char *path, size_t root)
+{
+    struct stat st;
+    for (char *end = path + root; *end;) {
+        end += 1 + strcspn(end + 1, "/");
+        char held = *end;
+        *end = '\0';
+        bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+        if (link) {
+            return cs_fail(CS_ERR_USAGE, "%s is a symbolic link, which is not followed", path);
+        }
+        *end = held;
+    }
+    return CS_OK;
+}
+
+static cs_status check_place(const cs_args *args, const char *file, char *path, size_t root)
+{
+    bool replaces = cs_args_flag(args, "force") || args->resumes;
+    cs_status status = refuse_links(path, root);
+    if (status != CS_OK || replaces || begun(args, path) || !cs_path_exists(path) ||
+        (strcmp(file, "manifest.json") == 0 && is_manifest(path))) {
+        return status;
+    }
+    return cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);
+}
+
+static cs_status claim_file(cs_args *args, const char *dir, const char *file)
+{
+    char *path = cs_path_join(dir, file);
+    cs_status status = path ? check_place(args, file, path, strlen(dir)) : CS_ERR_MEMORY;
+    cs_free(path);
+    return status;
+}
+
+static cs_status claim_folder(cs_args *args, const char *dir)
+{
+    if (cs_path_exists(dir) && !cs_path_is_dir(dir)) {
+        return cs_fail(CS_ERR_USAGE, "-o %s: no directory", dir);
+    }
+    return cs_args_flag(args, "dry-run") ? CS_OK : open_folder(args, dir);
+}
+
+cs_status cs_output_claim(cs_args *args, const char *files)
+{
+    const char *dir = cs_args_text(args, "output");
+    if (!dir) {
+        return CS_OK;
+    }
+    cs_status status = claim_folder(args, dir);
+    for (const char *p = files; *p && status == CS_OK; p += strspn(p, " ")) {
+        size_t length = strcspn(p, " ");
+        char *file = cs_format("%.*s", (int)length, p);
+        status = file ? claim_file(args, dir, file) : CS_ERR_MEMORY;
+        cs_free(file);
+        p += length;
+    }
+    return status == CS_OK ? claim_file(args, dir, "manifest.json") : status;
+}
+
+cs_status cs_output_into(cs_args *args, const char *dir)
+{
+    cs_opt_value *v = cs_args_find(args, "output", strlen("output"));
+    v->text = cs_calloc(1, sizeof *v->text);
+    if (v->text) {
+        v->text[0] = cs_strdup(dir);
+    }
+    v->count = v->given = v->text && v->text[0];
+    return v->given ? CS_OK : CS_ERR_MEMORY;
+}
+
+void cs_output_takes_over(cs_args *args)
+{
+    args->resumes = true;
+}
+
+cs_status cs_output_path(cs_args *args, const char *file, const char **out)
+{
+    const char *dir = cs_args_text(args, "output");
+    if (!dir) {
+        return cs_fail(CS_ERR_USAGE, "%s needs -o DIR", cs_args_command(args)->name);
+    }
+    cs_status status = claim_folder(args, dir);
+    if (status == CS_OK) status = claim_file(args, dir, file);
+    char *path = status == CS_OK ? cs_path_join(dir, file) : NULL;
+    if (status == CS_OK) status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
+    cs_free(path);
+    if (status == CS_OK && out) {
+        *out = args->output[args->outputs - 1].path;
+    }
+    return status;
+}

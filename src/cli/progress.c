@@ -1,0 +1,42 @@
+/* The rest of a stage takes what its items have taken on average, those before a resumed run's
+ * first report left out. */
+#include "cli/progress.h"
+
+#include <stdio.h>
+
+bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period)
+{
+    if (!pace->running || total != pace->total || done < pace->last) {
+        *pace = (cs_pace){.first = done,
+                          .total = total,
+                          .begun = now,
+                          .shown = pace->running ? pace->shown : now,
+                          .running = true};
+    }
+    pace->last = done;
+    if (now - pace->shown < period) {
+        return false;
+    }
+    pace->shown = now;
+    return true;
+}
+
+void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room)
+{
+    char left[48] = "";
+    double spent = now - pace->begun, done = (double)(pace->last - pace->first);
+    if (pace->total > 0 && done > 0 && spent >= 1) {
+        double rest = spent * (double)(pace->total - pace->last) / done;
+        double size = rest < 90 ? 1 : rest < 5400 ? 60 : 3600;
+        (void)snprintf(left, sizeof left, ", about %.0f %s left", rest / size,
+                       size < 2      ? "s"
+                       : size < 3600 ? "min"
+                                     : "h");
+    }
+    if (pace->total > 0) {
+        (void)snprintf(out, room, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
+                       stage, left);
+    } else {
+        (void)snprintf(out, room, "%lld %s", (long long)pace->last, stage);
+    }
+}

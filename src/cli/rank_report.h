@@ -1,0 +1,21 @@
+/* What every effective rank is reported with: its measures, and what makes it mean less than it
+ * seems to. */
+#ifndef CS_CLI_RANK_REPORT_H
+#define CS_CLI_RANK_REPORT_H
+
+#include "analysis/measures/effective_rank.h"
+#include "cli/opt.h"
+#include "io/result.h"
+
+/* item["metrics"]: name, definition, value and se of every measure. */
+void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram *g,
+                   const cs_effective_rank *r);
+
+/* The outlier guard: a row or a direction with more than half of the sum of squares, fewer rows
+ * than columns, eigenvalues below the floor of single precision, rows of zeros. Each is a line on
+ * stderr, headed by `name`, and a text of item["warnings"]. Of g only counts and options are read.
+ */
+void cs_rank_warnings(const cs_args *args, const char *name, const cs_gram *g,
+                      const cs_effective_rank *r, bool centred, cs_item *item);
+
+#endif

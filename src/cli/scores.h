@@ -1,0 +1,22 @@
+/* What commands have in common whose result is predictions of labelled examples: probe,
+ * finetune. */
+#ifndef CS_CLI_SCORES_H
+#define CS_CLI_SCORES_H
+
+#include "analysis/trained/predictions.h"
+#include "cli/opt.h"
+
+/* --against */
+extern const cs_opt cs_group_against[];
+
+/* The metrics of --metric; "auto": all that go with the task (classes 0: regression). CS_ERR_USAGE
+ * names one that is unknown, twice there or not of the task. */
+cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *out) CS_MUST_CHECK;
+
+/* The run of --against, whose file becomes an input; zeros without it. */
+cs_status cs_args_against(cs_args *args, cs_rival *out) CS_MUST_CHECK;
+
+/* Writes DIR/predictions.csv. */
+cs_status cs_output_predictions(cs_args *args, const cs_table *table) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,287 @@
+/* What cospec verify evaluates theorems on, from the options: toy models, a matrix, trained
+ * models. */
+#include "cli/verify_inputs.h"
+
+#include <string.h>
+
+#include "analysis/theorems/row_labels.h"
+#include "base/mem.h"
+#include "cli/groups.h"
+#include "cli/model_text.h"
+#include "cli/output.h"
+#include "cli/sweep.h"
+#include "cli/tail_report.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "linalg/matrix_file.h"
+#include "plan/spec.h"
+
+enum { DEFAULT_TRIPLETS = 64, SMALL_SIDE = 512 };
+
+/* --- the toy model -------------------------------------------------------------------------- */
+
+/* The theorems about a matrix, on the toy's whole one; `all` passes over one that is too large. */
+static cs_status toy_matrix(cs_verify *v, const cs_toy *toy)
+{
+    double rows, cols, nnz;
+    cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
+    if (status == CS_OK && v->all && nnz > CS_THEOREM_TOY_ENTRIES) {
+        cs_output_note(
+            v->args, "3.1 and 4.1 are left out: the toy matrix has %.3g x %.3g with %.3g nonzeros",
+            rows, cols, nnz);
+        return CS_OK;
+    }
+    v->input.toy = toy;
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        if (cs_theorem_list[i]->run[CS_ON_MATRIX]) status = cs_verify_run_one(v, i, CS_ON_TOY);
+    }
+    return status;
+}
+
+static bool wants_matrix(const cs_verify *v)
+{
+    bool wants = false;
+    for (int i = 0; i < CS_THEOREMS; ++i) {
+        wants = wants || (v->chosen[i] && cs_theorem_list[i]->run[CS_ON_MATRIX]);
+    }
+    return wants;
+}
+
+/* One sweep point. Without --objective theorems about a matrix look at both of the paper's. */
+static cs_status toy_point(cs_verify *v, const cs_sweep *sweep, int64_t point, cs_plan_file *file)
+{
+    cs_toy toy;
+    cs_status status = cs_args_toy(v->args, sweep, point, "masked", file, &toy);
+    if (status == CS_OK && wants_matrix(v)) {
+        const cs_toy ar = cs_toy_with(&toy, CS_OBJ_AR, toy.objective.empty_prefix);
+        status = toy_matrix(v, &toy);
+        if (status == CS_OK && !cs_args_given(v->args, "objective")) status = toy_matrix(v, &ar);
+    }
+    v->input.toy = &toy;
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        if (!cs_theorem_list[i]->run[CS_ON_MATRIX]) status = cs_verify_run_one(v, i, CS_ON_TOY);
+    }
+    v->input.toy = NULL;
+    return status;
+}
+
+cs_status cs_verify_toy(cs_verify *v)
+{
+    cs_sweep sweep;
+    cs_plan_file file = {0};
+    cs_status status = cs_sweep_of(v->args, &sweep);
+    if (status != CS_OK) return status;
+    cs_sweep_default(&sweep, "classes", "3");
+    cs_sweep_default(&sweep, "length", "4");
+    cs_sweep_default(&sweep, "tokens", "2");
+    const char *objective = cs_args_text(v->args, "objective");
+    bool masks =
+        !objective || strcmp(objective, "masked") == 0 || strcmp(objective, "variable-masked") == 0;
+    if (masks && !cs_args_given(v->args, "unmasked")) {
+        cs_sweep_default(&sweep, "mask-ratio", "0.5");
+    }
+    for (int64_t p = 0; status == CS_OK && p < sweep.points; ++p) {
+        status = toy_point(v, &sweep, p, &file);
+        cs_progress_report(cs_output_progress(v->args), "toy models", p + 1, sweep.points);
+    }
+    cs_plan_file_free(&file);
+    return status;
+}
+
+/* --- a matrix ------------------------------------------------------------------------------- */
+
+/* The leading triplets of a matrix, and what their sum of sigma^4 costs, said. */
+static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
+{
+    cs_spectrum_options o = v->solver;
+    int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    o.k = side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS;
+    if (cs_args_given(v->args, "triplets")) {
+        o.k = cs_args_int(v->args, "triplets");
+    }
+    o.moment4 = true;
+    o.moment4_budget = cs_args_moment_budget(v->args);
+    o.values_only = false;
+    double cost = 0;
+    cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, &cost) : CS_OK;
+    status = status ? status : cs_spectrum_of(a, &o, out);
+    if (status == CS_OK && o.k > 0) {
+        cs_sum4_note(v->args, &out->sum4);
+    }
+    if (status == CS_OK && !out->converged) {
+        cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
+                       (long long)out->k, (long long)(o.k > 0 ? o.k : side));
+    }
+    if (status == CS_OK && out->converged) { /* a certificate may fail */
+        status = cs_spectrum_require(out);
+    }
+    return status;
+}
+
+static void note_probe(const cs_verify *v)
+{
+    const cs_spectral_probe_result *p = &v->probe;
+    cs_output_note(v->args,
+                   "held-out accuracy on %lld documents: majority %.4f, naive Bayes %.4f, spectral "
+                   "features by tokens %.4f, by contexts %.4f (+- %.4f; %.1f%% of the context mass "
+                   "unknown)",
+                   (long long)p->test_documents, p->majority.accuracy, p->bayes.accuracy,
+                   p->tokens.accuracy, p->contexts.accuracy, p->contexts.se,
+                   100 * p->unknown_contexts);
+}
+
+/* Features of the held-out documents, where the matrix is of the others. */
+static cs_status probe(cs_verify *v, const cs_cooc_store *store, const char *name)
+{
+    const cs_spectrum *leading = v->input.leading;
+    if (!leading->converged) {
+        cs_output_note(v->args, "no held-out probe: it needs all the triplets");
+        return CS_OK;
+    }
+    if (store->options.split != CS_SPLIT_TRAIN) {
+        cs_output_note(v->args, "no held-out probe: %s was not built with --split train", name);
+        return CS_OK;
+    }
+    cs_status status = cs_spectral_probe(&store->corpus, &store->options, &store->cooc, leading, 0,
+                                         cs_args_threads(v->args), &v->probe);
+    v->probed = status == CS_OK;
+    if (v->probed) note_probe(v);
+    return status;
+}
+
+static cs_status on_labels(cs_verify *v, int i, const cs_cooc_store *store)
+{
+    const cs_labelled *m = v->input.matrix;
+    cs_spectrum leading = {0};
+    if (m->labels == 0 && v->all) {
+        cs_output_note(v->args, "%s is left out: %s has no labels", cs_theorem_list[i]->id,
+                       v->input.name);
+        return CS_OK;
+    }
+    if (m->labels == 0) {
+        return cs_fail(CS_ERR_USAGE, "Theorem %s needs labels: %s has none%s",
+                       cs_theorem_list[i]->id, v->input.name, store ? "" : " (--labels FILE)");
+    }
+    cs_status status = solve(v, &m->a, &leading);
+    v->input.leading = &leading;
+    if (status == CS_OK) status = cs_verify_run_one(v, i, CS_ON_MATRIX);
+    if (status == CS_OK && store) status = probe(v, store, v->input.name);
+    v->input.leading = NULL;
+    cs_spectrum_free(&leading);
+    return status;
+}
+
+static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
+                           const cs_cooc_store *store)
+{
+    cs_status status = CS_OK;
+    v->input.matrix = m;
+    v->input.name = name;
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        status = v->chosen[i] && cs_theorem_list[i]->labels ? on_labels(v, i, store)
+                                                            : cs_verify_run_one(v, i, CS_ON_MATRIX);
+    }
+    return status;
+}
+
+static cs_status verify_store(cs_verify *v, const char *path)
+{
+    cs_cooc_store store = {0};
+    cs_status status = cs_cooc_read(path, &store);
+    if (status == CS_OK) status = cs_output_input(v->args, path);
+    if (status == CS_OK) status = on_matrix(v, &store.cooc.matrix, path, &store);
+    cs_cooc_store_free(&store);
+    return status;
+}
+
+static cs_status verify_file(cs_verify *v, const char *path)
+{
+    cs_labelled m = {0};
+    const char *labels = cs_args_text(v->args, "labels");
+    cs_status status = cs_matrix_read(path, &m.a);
+    if (status == CS_OK) status = cs_output_input(v->args, path);
+    if (status == CS_OK && labels) {
+        status = cs_labels_read(labels, &m);
+        if (status == CS_OK) status = cs_output_input(v->args, labels);
+    }
+    if (status == CS_OK) status = cs_blame(cs_csr_check(&m.a, true), "%s", path);
+    if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
+    cs_labelled_free(&m);
+    return status;
+}
+
+cs_status cs_verify_matrix(cs_verify *v, const char *path)
+{
+    static const char *const toy_only[] = {"objective", "classes", "length", "tokens", NULL};
+    cs_status status =
+        cs_verify_refuse(v->args, toy_only, "belongs to the toy model and --matrix replaces it");
+    if (status == CS_OK && cs_verify_named(v) && !cs_verify_named(v)->run[CS_ON_MATRIX])
+        status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
+    if (status != CS_OK) return status;
+    if (!cs_path_is_dir(path)) {
+        return verify_file(v, path);
+    }
+    if (cs_args_given(v->args, "labels")) {
+        return cs_fail(CS_ERR_USAGE, "--labels goes with a matrix file; %s is a directory", path);
+    }
+    return verify_store(v, path);
+}
+
+/* --- a trained model -------------------------------------------------------------------------- */
+
+/* --unmasked or --mask-ratio; *given is false where neither is. */
+static cs_status masking(const cs_args *args, cs_objective *o, bool *given)
+{
+    const char *unmasked = cs_args_text(args, "unmasked"),
+               *ratio = cs_args_text(args, "mask-ratio");
+    *o = cs_objective_default(CS_OBJ_MASKED);
+    *given = unmasked || ratio;
+    return unmasked ? cs_objective_set(o, "unmasked", unmasked)
+           : ratio  ? cs_objective_set(o, "mask-ratio", ratio)
+                    : CS_OK;
+}
+
+static cs_theorem_model model_of(const cs_model_text *t)
+{
+    return (cs_theorem_model){.name = t->dir,
+                              .model = &t->model,
+                              .tokenizer = t->tokenizer,
+                              .likelihood = t->kind.likelihood,
+                              .spectral_factor = t->kind.spectral_factor};
+}
+
+cs_status cs_verify_model(cs_verify *v)
+{
+    static const char *const others[] = {"matrix", "objective", "classes",  "length",
+                                         "tokens", "labels",    "triplets", NULL};
+    cs_args *args = v->args;
+    const char *corpus = cs_args_text(args, "corpus"), *against = cs_args_text(args, "against");
+    cs_model_text text = {0}, other = {0};
+    cs_objective o;
+    bool given = false;
+    if (!cs_verify_named(v) || !cs_verify_named(v)->run[CS_ON_MODEL]) {
+        return cs_fail(CS_ERR_USAGE, "--model goes with verify 4.3");
+    }
+    cs_status status = cs_verify_refuse(args, others, "has no meaning with --model");
+    if (status == CS_OK && !corpus) status = cs_fail(CS_ERR_USAGE, "--model needs a --corpus");
+    if (status == CS_OK) status = masking(args, &o, &given);
+    if (status == CS_OK) status = cs_args_model_open(args, cs_args_text(args, "model"), &text);
+    if (status == CS_OK && against) status = cs_args_model_open(args, against, &other);
+    if (status == CS_OK) status = cs_args_model_corpus(args, corpus, &text);
+    if (status == CS_OK) {
+        v->input.model = model_of(&text);
+        v->input.against = against ? model_of(&other) : (cs_theorem_model){0};
+        v->input.corpus = &text.corpus;
+        v->input.corpus_name = corpus;
+        v->input.keep = text.keep;
+        v->input.max_length =
+            cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0;
+        v->input.masking = given ? &o : NULL;
+    }
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        status = cs_verify_run_one(v, i, CS_ON_MODEL);
+    }
+    cs_model_text_free(&text);
+    cs_model_text_free(&other);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* cospec verify: the run under way, and its inputs from the options. */
+#ifndef CS_CLI_VERIFY_INPUTS_H
+#define CS_CLI_VERIFY_INPUTS_H
+
+#include "analysis/measures/spectral_probe.h"
+#include "analysis/trained/theorem_list.h"
+#include "cli/opt.h"
+
+typedef struct {
+    cs_args *args;
+    cs_spectrum_options solver;
+    bool chosen[CS_THEOREMS], all;
+    cs_theorem_input input;
+    cs_theorem_report report;
+    cs_spectral_probe_result probe;
+    bool probed;
+    cs_item *root, *rows[CS_THEOREMS]; /* rows: NULL until the theorem has a table */
+} cs_verify;
+
+/* Theorem number i on the input as it stands, where it was chosen and takes it. */
+cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on) CS_MUST_CHECK;
+
+/* The one theorem that was named, NULL: all. */
+const cs_theorem *cs_verify_named(const cs_verify *v);
+
+/* CS_ERR_USAGE for the first of these options that was given: "--classes WHY". name: ends with
+ * NULL. */
+cs_status cs_verify_refuse(const cs_args *args, const char *const *name,
+                           const char *why) CS_MUST_CHECK;
+
+/* The toy models of the sweep; the matrix of --matrix; the models of --model on --corpus. */
+cs_status cs_verify_toy(cs_verify *v) CS_MUST_CHECK;
+cs_status cs_verify_matrix(cs_verify *v, const char *path) CS_MUST_CHECK;
+cs_status cs_verify_model(cs_verify *v) CS_MUST_CHECK;
+
+#endif

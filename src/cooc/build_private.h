@@ -1,0 +1,32 @@
+/* What a build may use, in which units it counts, and how its sequences are dealt out. */
+#ifndef CS_COOC_BUILD_PRIVATE_H
+#define CS_COOC_BUILD_PRIVATE_H
+
+#include "cooc/builder.h"
+#include "text/sequences.h"
+
+/* What a build may use: threads, bytes for contributions, bytes of the matrix in memory. */
+enum { CS_BUILD_WORKERS = 256 };
+typedef struct {
+    int workers;
+    int64_t budget;
+    double limit;
+} cs_build_means;
+
+/* CS_ERR_USAGE: a budget below 1 MiB. */
+cs_status cs_build_means_of(const cs_cooc_options *options, cs_build_means *out) CS_MUST_CHECK;
+
+/* Weight of a sequence, and units of weight 1: an integer number of them in every contribution where
+ * *exact. */
+double cs_build_weight(const cs_context_plan *plan, const cs_cooc_options *options, int64_t length);
+double cs_build_scale(const cs_context_plan *plan, const cs_sequences *sequences,
+                      const cs_cooc_options *options, bool *exact);
+
+/* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
+typedef struct {
+    int64_t first, last, from, to;
+    double dropped; /* filled by the worker */
+    bool done;
+} cs_block;
+
+#endif

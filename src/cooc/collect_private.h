@@ -1,0 +1,79 @@
+/* What one worker collects (collect.c). */
+#ifndef CS_COOC_COLLECT_PRIVATE_H
+#define CS_COOC_COLLECT_PRIVATE_H
+
+#include "cooc/runs_private.h"
+
+/* Sorts in place; CS_ERR_INTERRUPT when asked to stop (unless `patient`). */
+cs_status cs_records_sort(cs_record *r, int64_t n, bool patient) CS_MUST_CHECK;
+
+enum { CS_COLLECT_BATCH = 32 };
+
+typedef struct {
+    cs_runs *runs;
+    cs_record *slot; /* slot[0..used-1] wait to be sorted */
+    int64_t capacity, largest,
+        used;         /* largest: what there are; capacity: used before they are sorted */
+    cs_record *table; /* open addressing; units == 0: free */
+    int64_t places, held;
+    int64_t added, passed; /* records since the two were empty, and those that left the table */
+    bool append;           /* the table would add up too little: records go straight to the slots */
+    bool repeats;          /* that was wrong once: they come again later */
+    bool patient;          /* sorts are not interrupted: a checkpoint needs whole blocks */
+    bool finished;         /* see cs_collector_finish */
+    cs_record pending[CS_COLLECT_BATCH]; /* whose places in the table are being fetched */
+    int count;
+} cs_collector;
+
+/* `bytes` bounds the memory of table and slots, of which what is never filled costs none. */
+cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes) CS_MUST_CHECK;
+void cs_collector_free(cs_collector *c);
+
+/* What cs_collector_add does when the slots are full, and when enough records are pending. */
+cs_status cs_collector_make_room(cs_collector *c) CS_MUST_CHECK;
+cs_status cs_collector_insert(cs_collector *c) CS_MUST_CHECK;
+
+/* A record's first place in the table. */
+static inline const cs_record *cs_collector_home(const cs_collector *c, const cs_record *r)
+{
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t pair = (uint64_t)(uint32_t)r->col << 20 ^ (uint32_t)(r->label + 1);
+    uint64_t hash = r->key.low + pair * UINT64_C(0x9e3779b97f4a7c15);
+    return c->table + (int64_t)((wide)hash * (uint64_t)c->places >> 64);
+}
+
+/* Adds a record (units > 0); spills to the runs when the slots are full. Inline, so that the record
+ * is made where it will stand. */
+static inline cs_status cs_collector_add(cs_collector *c, const cs_record *record)
+{
+    if (c->append) {
+        cs_status status = c->used == c->capacity ? cs_collector_make_room(c) : CS_OK;
+        if (status == CS_OK) {
+            c->slot[c->used++] = *record;
+        }
+        return status;
+    }
+    const cs_record *place = cs_collector_home(c, record);
+    __builtin_prefetch(place, 1);
+    __builtin_prefetch((const char *)place + sizeof *place - 1, 1);
+    c->pending[c->count++] = *record;
+    return c->count < CS_COLLECT_BATCH ? CS_OK : cs_collector_insert(c);
+}
+
+/* Sorts what is held into slot[0..used-1]; no more can be added. Again: nothing. */
+cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
+
+/* Moves what is held to slot[0..used-1], in any order; may spill a run. */
+cs_status cs_collector_gather(cs_collector *c) CS_MUST_CHECK;
+
+/* Records in memory in the order of their ranges, in any order within one: range i stands from
+ * begin[i] to begin[i + 1]. */
+typedef struct {
+    cs_record *record;
+    int64_t begin[CS_RANGES + 1];
+} cs_cut;
+
+/* Puts what was gathered in the order of the ranges; *out stands in the slots. */
+void cs_collector_cut(cs_collector *c, cs_cut *out);
+
+#endif

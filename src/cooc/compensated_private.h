@@ -1,0 +1,32 @@
+/* Compensated summation (Neumaier, ZAMM 54, 1974): sum + lost is the sum of what was added to about
+ * two units in the last place, whatever the number of terms (and n^2 eps^2 of the sum of their
+ * moduli). Private to src/cooc. */
+#ifndef CS_COOC_COMPENSATED_PRIVATE_H
+#define CS_COOC_COMPENSATED_PRIVATE_H
+
+#include <math.h>
+#include <stdint.h>
+
+static inline void cs_add_compensated(double *sum, double *lost, double x)
+{
+    double next = *sum + x;
+    *lost += fabs(*sum) >= fabs(x) ? (*sum - next) + x : (x - next) + *sum;
+    *sum = next;
+}
+
+/* <x, y> to 260 units of rounding of sum |x_i y_i|, whatever n: a plain sum of 10^6 squares makes a
+ * unit vector longer by more than the residuals. Runs of 256, the runs compensated. */
+static inline double cs_dot(int64_t n, const double *x, const double *y)
+{
+    double sum = 0, lost = 0;
+    for (int64_t i = 0; i < n;) {
+        double run = 0;
+        for (int64_t end = n - i > 256 ? i + 256 : n; i < end; ++i) {
+            run += x[i] * y[i];
+        }
+        cs_add_compensated(&sum, &lost, run);
+    }
+    return sum + lost;
+}
+
+#endif

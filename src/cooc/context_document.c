@@ -1,0 +1,50 @@
+/* Context `document`: the document that the target stands in (theory 2). */
+#include "cooc/context_private.h"
+
+static cs_status visit(cs_context_walker *w, int64_t target, double weight, int64_t ordinal)
+{
+    cs_hash128 key = cs_key_of(CS_KEY_DOCUMENT, w->document, 0);
+    if (w->plan->context.given) {
+        key = cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0));
+    }
+    cs_contribution c = {.key = key,
+                         .token = w->token[target],
+                         .target = (int32_t)target,
+                         .weight = weight,
+                         .ordinal = ordinal,
+                         .position = w->row_position,
+                         .content = w->row_content};
+    return w->visit(w->ctx, &c);
+}
+
+static cs_status event(cs_context_walker *w, const cs_context_event *e)
+{
+    return visit(w, e->target, e->weight, e->ordinal);
+}
+
+/* An invariant objective predicts every position with probability 1/s. */
+static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
+{
+    cs_status status = CS_OK;
+    for (int64_t k = first; k < last && status == CS_OK; ++k) {
+        status = visit(w, k, 1.0 / (double)w->length, k);
+    }
+    return status;
+}
+
+static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
+{
+    (void)plan;
+    cs_divisors_take(d, 1.0 / (double)t->pairs.length);
+}
+
+static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
+                 FILE *to)
+{
+    (void)item;
+    (void)fprintf(to, "document %lld", (long long)w->document);
+    cs_context_put_target(w, c, to);
+}
+
+const cs_context_kind cs_context_document = {
+    .event = event, .weights = weights, .targets = targets, .text = text};

@@ -1,0 +1,293 @@
+/* Which rows are proportional, and which rows and columns need not be looked at.
+ *
+ * Method. A row whose hash of columns no other row shares is its own lump, whatever its values;
+ * mostly that is nearly all of them. Columns are hashed by a sum over their rows, which needs no
+ * transpose; where no two agree there is nothing to lump.
+ *
+ * Rows that share their pattern of columns are candidates when they are neighbours in the order of
+ * a signature sum_j w_j p_j, p the row divided by its sum, w_j in [1, 2) fixed pseudo-random: rows
+ * that agree to tol give signatures that agree to tol, so no bucket boundary can part them, and
+ * rows that differ almost never meet. Integers below 2^53 are then compared by their cross
+ * products, exactly; other values after division by their sums, entry by entry, to a relative
+ * tolerance.
+ *
+ * Limits: agreement to a tolerance is not transitive; each row of a lump agrees with the lump's
+ * first row in signature order. O(nnz + rows log rows).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/compensated_private.h"
+#include "cooc/lump_private.h"
+
+/* The finaliser of splitmix64. */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+static uint64_t pattern_hash(const cs_csr *a, int64_t row)
+{
+    int64_t begin = a->ptr[row];
+    return cs_hash(a->col + begin, (size_t)(a->ptr[row + 1] - begin) * sizeof *a->col, 0).low;
+}
+
+enum { HASHED_ROWS = 4096 }; /* of an item */
+
+typedef struct {
+    const cs_csr *a;
+    uint64_t *hash;
+} hash_job;
+
+static cs_status hash_rows(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    const hash_job *job = ctx;
+    int64_t end = (item + 1) * HASHED_ROWS < job->a->rows ? (item + 1) * HASHED_ROWS : job->a->rows;
+    for (int64_t i = item * HASHED_ROWS; i < end; ++i) {
+        job->hash[i] = pattern_hash(job->a, i);
+    }
+    return CS_OK;
+}
+
+/* Sums over the rows of a column of their numbers, well mixed: the order of the rows
+ * does not matter. */
+static void hash_columns(const cs_csr *a, uint64_t *hash, bool *used)
+{
+    for (int64_t i = 0; i < a->rows; ++i) {
+        uint64_t z = mix((uint64_t)(i + 1) * 0x9e3779b97f4a7c15U);
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            hash[a->col[e]] += z;
+            used[a->col[e]] = true;
+        }
+    }
+}
+
+/* Marks the used items whose hash another one has; *count of them. Chance agreement is harmless:
+ * marked items are compared. */
+static cs_status mark_shared(int64_t n, const uint64_t *hash, const bool *used, bool *shared,
+                             int64_t *count)
+{
+    int64_t size = 16;
+    while (size < 2 * n) {
+        size *= 2;
+    }
+    int64_t *slot = cs_alloc(size, sizeof *slot);
+    if (!slot) return CS_ERR_MEMORY;
+    memset(slot, 0xff, (size_t)size * sizeof *slot); /* -1 */
+    *count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        if (!used[i]) {
+            continue;
+        }
+        int64_t at = (int64_t)(hash[i] & (uint64_t)(size - 1));
+        while (slot[at] >= 0 && hash[slot[at]] != hash[i]) {
+            at = (at + 1) & (size - 1);
+        }
+        if (slot[at] < 0) {
+            slot[at] = i;
+            continue;
+        }
+        *count += 1 + !shared[slot[at]];
+        shared[slot[at]] = shared[i] = true;
+    }
+    cs_free(slot);
+    return CS_OK;
+}
+
+cs_status cs_rows_that_share(const cs_csr *a, bool *shared, int64_t *count)
+{
+    uint64_t *hash = cs_alloc(a->rows, sizeof *hash);
+    bool *used = cs_alloc(a->rows, sizeof *used);
+    hash_job job = {.a = a, .hash = hash};
+    cs_status status = hash && used ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
+        used[i] = a->ptr[i] < a->ptr[i + 1];
+    }
+    status = status ? status
+                    : cs_parallel((a->rows + HASHED_ROWS - 1) / HASHED_ROWS, 0, hash_rows, &job);
+    status = status ? status : mark_shared(a->rows, hash, used, shared, count);
+    cs_free(hash);
+    cs_free(used);
+    return status;
+}
+
+cs_status cs_number_columns(const cs_csr *a, int64_t *lump, int64_t *count)
+{
+    uint64_t *hash = cs_calloc(a->cols, sizeof *hash);
+    bool *used = cs_calloc(a->cols, sizeof *used), *shared = cs_calloc(a->cols, sizeof *shared);
+    int64_t number = 0, alike = 0;
+    cs_status status = hash && used && shared ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        hash_columns(a, hash, used);
+        status = mark_shared(a->cols, hash, used, shared, &alike);
+    }
+    for (int64_t j = 0; status == CS_OK && j < a->cols; ++j) {
+        lump[j] = used[j] ? number++ : -1;
+    }
+    *count = alike > 0 ? -1 : number;
+    cs_free(hash);
+    cs_free(used);
+    cs_free(shared);
+    return status;
+}
+
+static bool same_pattern(const cs_csr *a, int64_t x, int64_t y)
+{
+    int64_t n = a->ptr[x + 1] - a->ptr[x];
+    return n == a->ptr[y + 1] - a->ptr[y] &&
+           memcmp(a->col + a->ptr[x], a->col + a->ptr[y], (size_t)n * sizeof *a->col) == 0;
+}
+
+typedef struct {
+    uint64_t pattern;
+    double signature;
+    int64_t row;
+} lump_key;
+
+static int compare_keys(const void *x, const void *y)
+{
+    const lump_key *a = x, *b = y;
+    if (a->pattern != b->pattern) {
+        return a->pattern < b->pattern ? -1 : 1;
+    }
+    if (a->signature != b->signature) {
+        return a->signature < b->signature ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* A fixed pseudo-random weight in [1, 2) of a column. */
+static double column_weight(int32_t col)
+{
+    return 1.0 + (double)(mix((uint64_t)col + 0x9e3779b97f4a7c15U) >> 11) * 0x1p-53;
+}
+
+/* Compensated, so that a row and its multiple have sums in the same ratio to a few units in the
+ * last place, however long they are. */
+static double row_total(const cs_csr *a, int64_t row)
+{
+    double sum = 0, lost = 0;
+    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
+        cs_add_compensated(&sum, &lost, a->val[e]);
+    }
+    return sum + lost;
+}
+
+static double row_signature(const cs_csr *a, int64_t row, double total)
+{
+    double sum = 0, lost = 0;
+    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
+        cs_add_compensated(&sum, &lost, column_weight(a->col[e]) * (a->val[e] / total));
+    }
+    return sum + lost;
+}
+
+/* Of n integers below 2^53. */
+static bool same_products(int64_t n, const double *x, const double *y)
+{
+    __extension__ typedef unsigned __int128 wide;
+    for (int64_t e = 1; e < n; ++e) {
+        if ((wide)(uint64_t)x[e] * (uint64_t)y[0] != (wide)(uint64_t)y[e] * (uint64_t)x[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rows_agree(const cs_csr *a, const double *total, int64_t x, int64_t y, double tolerance)
+{
+    if (!same_pattern(a, x, y)) {
+        return false;
+    }
+    int64_t n = a->ptr[x + 1] - a->ptr[x];
+    const double *in_x = a->val + a->ptr[x], *in_y = a->val + a->ptr[y];
+    if (tolerance == CS_LUMP_EXACT) {
+        return same_products(n, in_x, in_y);
+    }
+    for (int64_t e = 0; e < n; ++e) {
+        double p = in_x[e] / total[x], q = in_y[e] / total[y];
+        if (fabs(p - q) > tolerance * fmax(p, q)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives every key's row the row that represents it. `leader`: scratch, positions of the lumps
+ * opened so far in the order of the keys. */
+static void follow_leaders(const cs_csr *a, const lump_key *key, int64_t n, const double *total,
+                           double tolerance, int64_t *leader, int64_t *represented_by)
+{
+    const double window = tolerance + 32 * 0x1p-52; /* rounding of the two signatures */
+    int64_t leaders = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        represented_by[key[i].row] = -1;
+        for (int64_t l = leaders - 1; l >= 0; --l) {
+            const lump_key *candidate = &key[leader[l]];
+            if (candidate->pattern != key[i].pattern ||
+                key[i].signature - candidate->signature > window * key[i].signature) {
+                break;
+            }
+            if (rows_agree(a, total, candidate->row, key[i].row, tolerance)) {
+                represented_by[key[i].row] = candidate->row;
+                break;
+            }
+        }
+        if (represented_by[key[i].row] < 0) {
+            represented_by[key[i].row] = key[i].row;
+            leader[leaders++] = i;
+        }
+    }
+}
+
+cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *shared, int64_t *lump,
+                               int64_t *count)
+{
+    cs_status status = CS_ERR_MEMORY;
+    lump_key *key = cs_alloc(a->rows, sizeof *key);
+    double *total = cs_alloc(a->rows, sizeof *total);
+    int64_t *number = cs_alloc(a->rows, sizeof *number); /* leaders, then lump of a leading row */
+    if (!key || !total || !number) {
+        goto done;
+    }
+    int64_t n = 0, found = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        lump[i] = a->ptr[i] < a->ptr[i + 1] ? i : -1; /* the row that represents it */
+        if (shared[i]) {
+            total[i] = row_total(a, i);
+            if (!isfinite(total[i])) {
+                status = cs_fail(CS_ERR_INPUT, "row %lld: its sum overflows", (long long)i);
+                goto done;
+            }
+            key[n++] = (lump_key){pattern_hash(a, i), row_signature(a, i, total[i]), i};
+        }
+    }
+    qsort(key, (size_t)n, sizeof *key, compare_keys);
+    follow_leaders(a, key, n, total, tolerance, number, lump);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        number[i] = -1;
+    }
+    for (int64_t i = 0; i < a->rows; ++i) { /* by first appearance */
+        if (lump[i] >= 0) {
+            int64_t leader = lump[i];
+            if (number[leader] < 0) {
+                number[leader] = found++;
+            }
+            lump[i] = number[leader];
+        }
+    }
+    *count = found;
+    status = CS_OK;
+done:
+    cs_free(key);
+    cs_free(total);
+    cs_free(number);
+    return status;
+}

@@ -1,0 +1,142 @@
+/* The inertia certificate over a group: it factors matrices of the order of a component, which only
+ * one process that has the whole of Abar can make. Where the memory of rank 0 allows that, the
+ * parts are brought there, and what one process would do is done there while the others wait.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "cooc/ranked.h"
+
+typedef struct {
+    int64_t rows, nnz;
+} part_size;
+
+/* `size` bytes of rank `from` to `there` on rank 0. */
+static void bring(cs_comm *c, int from, const void *mine, void *there, int64_t size)
+{
+    if (c->rank == 0 && from == 0) {
+        if (size > 0) {
+            memcpy(there, mine, (size_t)size);
+        }
+    } else if (c->rank == 0) {
+        c->swap(c, -1, NULL, 0, from, there, size);
+    } else if (c->rank == from) {
+        c->swap(c, 0, mine, size, -1, NULL, 0);
+    }
+}
+
+/* Room on rank 0 for the whole and for the largest part. */
+static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r, cs_csr *whole,
+                           cs_csr *part)
+{
+    part_size sum = {0}, most = {0};
+    for (int p = 0; p < c->ranks; ++p) {
+        sum.nnz += size[p].nnz;
+        most.rows = size[p].rows > most.rows ? size[p].rows : most.rows;
+        most.nnz = size[p].nnz > most.nnz ? size[p].nnz : most.nnz;
+    }
+    cs_status status = c->rank == 0 ? cs_csr_init(whole, r->length, r->width, sum.nnz) : CS_OK;
+    status = status || c->rank > 0 ? status : cs_csr_init(part, most.rows, r->width, most.nnz);
+    return cs_comm_agree(c, status);
+}
+
+/* Rows of rank p, which follow each other in the part as in the whole: their lengths, then, once
+ * `whole->ptr` is known, their entries. */
+static void place_lengths(int p, int ranks, const cs_csr *part, cs_csr *whole)
+{
+    for (int64_t i = 0, at = 0; i < whole->rows; ++i) {
+        if (cs_shard_owner(i, ranks) == p) {
+            whole->ptr[i + 1] = part->ptr[at + 1] - part->ptr[at];
+            ++at;
+        }
+    }
+}
+
+static void place_entries(int p, int ranks, const cs_csr *part, cs_csr *whole)
+{
+    for (int64_t i = 0, from = 0; i < whole->rows; ++i) {
+        int64_t to = whole->ptr[i], n = whole->ptr[i + 1] - to;
+        if (cs_shard_owner(i, ranks) == p && n > 0) {
+            memcpy(whole->col + to, part->col + from, (size_t)n * sizeof *whole->col);
+            memcpy(whole->val + to, part->val + from, (size_t)n * sizeof *whole->val);
+            from += n;
+        }
+    }
+}
+
+/* length x width on rank 0, nothing elsewhere. Collective; all return the same. */
+static cs_status gather_matrix(const cs_ranked *r, cs_csr *whole)
+{
+    cs_comm *c = r->comm;
+    const part_size mine = {r->a.rows, cs_csr_nnz(&r->a)};
+    cs_csr part = {0};
+    part_size *size = cs_alloc(c->ranks, sizeof *size);
+    cs_status status = cs_comm_agree(c, size ? CS_OK : CS_ERR_MEMORY);
+    if (status == CS_OK) {
+        cs_comm_gather_each(c, sizeof mine, &mine, size);
+        status = make_room(c, size, r, whole, &part);
+    }
+    for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
+        bring(c, p, r->a.ptr, part.ptr, (size[p].rows + 1) * (int64_t)sizeof *part.ptr);
+        if (c->rank == 0) {
+            place_lengths(p, c->ranks, &part, whole);
+        }
+    }
+    for (int64_t i = 0; status == CS_OK && c->rank == 0 && i < whole->rows; ++i) {
+        whole->ptr[i + 1] += whole->ptr[i];
+    }
+    for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
+        bring(c, p, r->a.col, part.col, size[p].nnz * (int64_t)sizeof *part.col);
+        bring(c, p, r->a.val, part.val, size[p].nnz * (int64_t)sizeof *part.val);
+        if (c->rank == 0) {
+            place_entries(p, c->ranks, &part, whole);
+        }
+    }
+    cs_csr_free(&part);
+    cs_free(size);
+    return status;
+}
+
+bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s)
+{
+    cs_comm *c = r->comm;
+    double sides = (double)r->length + (double)r->width, half = (double)cs_mem_available() / 2;
+    double bytes =
+        cs_inertia_bytes(sides, (double)r->nnz) + 24 * (double)r->nnz + 16 * (double)s->k * sides;
+    bool room = half <= 0 || bytes <= half; /* rank 0 decides */
+    if (!room) {
+        cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
+                           "the whole matrix and its vectors, which rank 0 alone would hold, take "
+                           "%.3g GB, above half of its free memory, %.3g GB",
+                           bytes / 1e9, half / 1e9);
+    }
+    cs_comm_spread(c, &room, sizeof room);
+    cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
+    return room;
+}
+
+cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectrum_options *options,
+                            const cs_certificate_facts *facts, cs_spectrum *s)
+{
+    cs_comm *c = r->comm;
+    cs_csr whole = {0}, turned = {0};
+    cs_status status = gather_matrix(r, &whole);
+    if (status != CS_OK) {
+        cs_csr_free(&whole);
+        return status;
+    }
+    if (c->rank == 0 && transposed) {
+        status = cs_csr_transpose(&whole, &turned);
+        cs_csr_free(&whole);
+        whole = turned;
+    }
+    if (c->rank == 0 && status == CS_OK) {
+        status = cs_certificate_inertia(&whole, options, facts, s);
+    }
+    cs_csr_free(&whole);
+    status = cs_comm_agree(c, status);
+    if (status == CS_OK) {
+        cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
+    }
+    return status;
+}

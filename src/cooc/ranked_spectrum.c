@@ -1,0 +1,380 @@
+/* The certified normalised SVD over a group of processes.
+ *
+ * Method: the closed-form triplets of all components are taken out at once (their vectors have no
+ * common entries), one solver run finds what is left, and residuals, sums and certificates go
+ * through the whole of Abar. Values below the solver's floor count as zero. Everything that decides
+ * is a sum over the ranks, which all of them have in the same bits.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/ranked.h"
+#include "cooc/spectrum_private.h"
+
+enum { WIDE = CS_PANEL };
+
+typedef struct {
+    cs_ranked r;
+    const cs_spectrum_options *options;
+    int64_t wanted, known, most; /* triplets; in closed form; others that there can be */
+    cs_svd svd;
+    bool complete;
+    double tol; /* of residuals, relative to sigma_1 */
+} task;
+
+/* As asked, or what the products of every rank reach, whose sum adds one addition a rank. */
+static cs_status choose_tolerance(task *t)
+{
+    const double unit = DBL_EPSILON / 2;
+    double rounding = 0;
+    int64_t least = 0;
+    t->tol = t->options->tol;
+    if (t->tol > 0) {
+        return CS_OK;
+    }
+    cs_status status = cs_csr_rounding(&t->r.a, &t->r.at, &rounding);
+    status = status ? status : cs_comm_least(t->r.comm, -(int64_t)(rounding / unit), &least);
+    t->tol = cs_default_tolerance(((double)-least + t->r.comm->ranks) * unit);
+    return status;
+}
+
+/* --- the solver ------------------------------------------------------------------------------- */
+
+/* Bytes of the basis over all ranks, as large as the rank with the least free memory allows: every
+ * rank must come to the same number. */
+static cs_status basis_memory(cs_comm *c, int64_t *bytes)
+{
+    const int64_t most = (int64_t)4 << 30;
+    int64_t quarter = cs_mem_available() / 4 / c->neighbours;
+    cs_status status = cs_comm_least(c, quarter > 0 && quarter < most ? quarter : most, bytes);
+    *bytes *= c->ranks;
+    return status;
+}
+
+static cs_status by_block(task *t, const cs_svd_options *o)
+{
+    cs_ranked_space space = {0};
+    cs_svd_options with_memory = *o;
+    with_memory.memory = t->options->solver_memory * t->r.comm->ranks; /* that is of each */
+    cs_status status = CS_OK;
+    if (with_memory.memory == 0) {
+        status = basis_memory(t->r.comm, &with_memory.memory);
+    }
+    status = status ? status : cs_ranked_space_open(&t->r, &space);
+    status = status ? status : cs_svd_block_space(&space.space, &with_memory, &t->svd);
+    cs_space_cpu_free(&space.here);
+    return status;
+}
+
+static cs_status by_parpack(task *t, const cs_svd_options *o)
+{
+    cs_svd_options grouped = *o;
+    grouped.comm = t->r.comm;
+    if (!grouped.comm->arpack) {
+        grouped.comm->agreed = true;
+        return cs_fail(CS_ERR_DEVICE, "solver arpack: this group's carrier has no PARPACK");
+    }
+    cs_status status = cs_svd_arpack(&t->r.op, &grouped, &t->svd);
+    grouped.comm->agreed = status == CS_ERR_USAGE; /* of the sizes, which all ranks see */
+    return status;
+}
+
+/* Cuts the result to the values above its floor. */
+static void trim(task *t, int64_t asked)
+{
+    cs_svd *svd = &t->svd;
+    int64_t computed = svd->k;
+    if (t->r.deflated) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
+        svd->floor = fmax(svd->floor, (double)t->r.length * DBL_EPSILON);
+    }
+    while (svd->k > 0 && !(svd->sigma[svd->k - 1] > svd->floor)) {
+        svd->k -= 1;
+    }
+    svd->u.cols = svd->v.cols = svd->k;
+    t->complete = svd->converged && (svd->k < computed || computed < asked || asked >= t->most);
+}
+
+static cs_status solve(task *t)
+{
+    const cs_spectrum_options *o = t->options;
+    int64_t asked = t->wanted - t->known < t->most ? t->wanted - t->known : t->most;
+    if (asked <= 0) { /* the closed forms are all there is, or all that is wanted */
+        t->svd.converged = true;
+        t->complete = t->most == 0;
+        return CS_OK;
+    }
+    cs_svd_options solver = cs_spectrum_solver_options(o, asked);
+    cs_status status =
+        o->solver == CS_SOLVER_ARPACK ? by_parpack(t, &solver) : by_block(t, &solver);
+    if (status == CS_OK) {
+        trim(t, asked);
+    }
+    if (status == CS_OK && t->r.deflated) {
+        status = cs_ranked_project(&t->r, CS_LEFT, &t->svd.u);
+        status = status ? status : cs_ranked_project(&t->r, CS_RIGHT, &t->svd.v);
+    }
+    return status;
+}
+
+/* --- triplets --------------------------------------------------------------------------------- */
+
+/* The triplets in order into sigma, u, v of *s (parts of vectors; left is the larger side): those
+ * in closed form are 1, and what a solver finds above 1 by rounding comes before them. */
+static cs_status merge(const task *t, cs_spectrum *s)
+{
+    const cs_ranked *r = &t->r;
+    const cs_svd *svd = &t->svd;
+    int64_t all = t->known + svd->k;
+    s->k = all < t->wanted ? all : t->wanted;
+    s->sigma = cs_alloc(s->k, sizeof *s->sigma);
+    s->residual = cs_calloc(s->k, sizeof *s->residual);
+    cs_status status = s->sigma && s->residual ? CS_OK : CS_ERR_MEMORY;
+    status = status ? status : cs_dense_init(&s->u, r->held, s->k);
+    status = status ? status : cs_dense_init(&s->v, r->slice, s->k);
+    for (int64_t j = 0, part = 0, found = 0; status == CS_OK && j < s->k; ++j) {
+        double *u = s->u.data + j * s->u.ld, *v = s->v.data + j * s->v.ld;
+        if (part < t->known && !(found < svd->k && svd->sigma[found] > 1)) {
+            s->sigma[j] = 1;
+            for (int64_t i = 0; i < r->held; ++i) {
+                u[i] = r->long_part[i] == part ? r->long_weight[i] : 0;
+            }
+            for (int64_t i = 0; i < r->slice; ++i) {
+                bool here = r->short_part[r->first + i] == part;
+                v[i] = here ? r->short_weight[r->first + i] : 0;
+            }
+            ++part;
+        } else {
+            s->sigma[j] = svd->sigma[found];
+            memcpy(u, svd->u.data + found * svd->u.ld, (size_t)r->held * sizeof *u);
+            memcpy(v, svd->v.data + found * svd->v.ld, (size_t)r->slice * sizeof *v);
+            ++found;
+        }
+    }
+    return status;
+}
+
+/* --- residuals -------------------------------------------------------------------------------- */
+
+/* Columns first.. of x, up to 8, as rows; zeros beyond. */
+static void pack(const cs_dense *x, int64_t first, double *panel)
+{
+    for (int64_t i = 0; i < x->rows; ++i) {
+        for (int64_t c = 0; c < WIDE; ++c) {
+            panel[i * WIDE + c] = first + c < x->cols ? x->data[i + (first + c) * x->ld] : 0;
+        }
+    }
+}
+
+/* square[c] = this rank's part of ||product_c - sigma_c x_c||^2. */
+static void differences(const cs_dense *x, const double *sigma, int64_t first,
+                        const double *product, double *square)
+{
+    memset(square, 0, WIDE * sizeof *square);
+    for (int64_t c = 0; c < WIDE && first + c < x->cols; ++c) {
+        for (int64_t i = 0; i < x->rows; ++i) {
+            double off =
+                product[i * WIDE + c] - sigma[first + c] * x->data[i + (first + c) * x->ld];
+            square[c] += off * off;
+        }
+    }
+}
+
+/* Both sides of every triplet, through the whole of Abar. */
+static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
+{
+    bool deflated = r->deflated;
+    double square[2 * WIDE];
+    /* Rows on cache lines, as the products of panels want them. */
+    void *room = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
+    cs_status status = room ? CS_OK : CS_ERR_MEMORY;
+    double *v = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
+    double *left = u + r->held * WIDE, *right = left + r->held * WIDE;
+    r->deflated = false;
+    for (int64_t first = 0; status == CS_OK && first < s->k; first += WIDE) {
+        pack(&s->v, first, v);
+        pack(&s->u, first, u);
+        status = cs_interrupt_check();
+        status = status ? status : cs_ranked_forward(r, WIDE, v, left);
+        status = status ? status : cs_ranked_backward(r, WIDE, u, right);
+        if (status == CS_OK) {
+            differences(&s->u, s->sigma, first, left, square);
+            differences(&s->v, s->sigma, first, right, square + WIDE);
+            status = cs_comm_sum(r->comm, (int64_t)2 * WIDE, square);
+        }
+        for (int64_t c = 0; status == CS_OK && c < WIDE && first + c < s->k; ++c) {
+            double most =
+                square[c] >= square[WIDE + c] || isnan(square[c]) ? square[c] : square[WIDE + c];
+            s->residual[first + c] = sqrt(most);
+        }
+    }
+    r->deflated = deflated;
+    cs_free(room);
+    return status;
+}
+
+static void judge_residuals(const task *t, cs_spectrum *s)
+{
+    /* Against what the solver itself was told: its own largest value. */
+    double least = t->svd.k > 0 ? t->svd.sigma[0] : 1;
+    s->converged = t->svd.converged;
+    for (int64_t j = 0; j < s->k; ++j) {
+        bool closed = t->known > 0 && s->sigma[j] == 1;
+        s->converged = s->converged && (closed || s->residual[j] <= t->tol * least);
+    }
+    cs_certificate_residual(t->tol, s);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* The columns of a side on rank 0 as a whole, elsewhere none; `index`: the places of this rank's
+ * part, NULL for consecutive slices of n. */
+static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_dense *x)
+{
+    cs_dense all = {0};
+    int64_t *place = NULL, *held = cs_alloc(c->ranks, sizeof *held), most = 0, first = 0;
+    double *column = NULL;
+    cs_status status = held ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
+        for (int rank = 0; rank < c->ranks; ++rank) {
+            most = held[rank] > most ? held[rank] : most;
+        }
+        status = cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
+    }
+    place = cs_alloc(most, sizeof *place);
+    column = cs_alloc(most, sizeof *column);
+    status = status ? status : place && column ? CS_OK : CS_ERR_MEMORY;
+    for (int rank = 0; status == CS_OK && rank < c->ranks; first += held[rank++]) {
+        int64_t size = held[rank] * (int64_t)sizeof *place; /* of a double as well */
+        if (c->rank != 0 && c->rank != rank) {
+            continue;
+        }
+        for (int64_t i = 0; i < held[rank] && c->rank == rank; ++i) {
+            place[i] = index ? index[i] : first + i;
+        }
+        if (rank > 0) {
+            c->swap(c, c->rank == 0 ? -1 : 0, place, size, c->rank == 0 ? rank : -1, place, size);
+        }
+        for (int64_t j = 0; j < x->cols; ++j) {
+            if (c->rank == rank) {
+                memcpy(column, x->data + j * x->ld, (size_t)size);
+            }
+            if (rank > 0) {
+                c->swap(c, c->rank == 0 ? -1 : 0, column, size, c->rank == 0 ? rank : -1, column,
+                        size);
+            }
+            for (int64_t i = 0; c->rank == 0 && i < held[rank]; ++i) {
+                all.data[place[i] + j * all.ld] = column[i];
+            }
+        }
+    }
+    cs_free(held);
+    cs_free(place);
+    cs_free(column);
+    cs_dense_free(x);
+    *x = all;
+    return status;
+}
+
+/* The vectors to rank 0, where they are wanted or where inertia is counted. */
+static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certificate_facts *facts,
+                           cs_spectrum *s)
+{
+    cs_comm *c = t->r.comm;
+    cs_status status = CS_OK;
+    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_room(&t->r, s);
+    if (counted || !t->options->values_only) {
+        status = gather_side(c, shard->length, shard->index, &s->u);
+        status = status ? status : gather_side(c, shard->width, NULL, &s->v);
+    }
+    if (status == CS_OK && shard->transposed) {
+        cs_dense u = s->u;
+        s->u = s->v;
+        s->v = u;
+    }
+    if (status == CS_OK && counted)
+        status = cs_ranked_inertia(&t->r, shard->transposed, t->options, facts, s);
+    if (t->options->values_only) {
+        cs_dense_free(&s->u);
+        cs_dense_free(&s->v);
+    }
+    return status;
+}
+
+static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
+{
+    const cs_ranked *r = &t->r;
+    int64_t rows = shard->transposed ? r->filled_short : r->filled_long;
+    int64_t cols = shard->transposed ? r->filled_long : r->filled_short;
+    s->rows = shard->rows;
+    s->cols = shard->cols;
+    s->nnz = r->nnz;
+    s->mass = r->mass;
+    s->components = r->components;
+    s->zero_rows = s->rows - rows;
+    s->zero_cols = s->cols - cols;
+    s->lumped_rows = rows;
+    s->lumped_cols = cols;
+    s->solver = t->svd.solver;
+    s->floor = fmax(t->svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
+    s->exponent = r->exponent;
+}
+
+static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)
+{
+    shard->comm->agreed = true; /* all ranks see the same options */
+    if (o->k < 0 || o->k > shard->width) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
+                       (long long)o->k, (long long)shard->rows, (long long)shard->cols,
+                       (long long)shard->width);
+    }
+    if (o->solver != CS_SOLVER_AUTO && o->solver != CS_SOLVER_BLOCK &&
+        o->solver != CS_SOLVER_ARPACK) {
+        return cs_fail(CS_ERR_USAGE,
+                       "solver %s works in one process: over several, block or arpack",
+                       cs_solver_name(o->solver));
+    }
+    shard->comm->agreed = false;
+    return CS_OK;
+}
+
+cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options, cs_spectrum *out)
+{
+    task t = {.options = options, .wanted = options->k > 0 ? options->k : shard->width};
+    cs_spectrum s = {0};
+    cs_certificate_facts facts = {0};
+    cs_status status = check_options(shard, options);
+    status = status ? status : cs_ranked_open(shard, options, &t.r);
+    status = status ? status : choose_tolerance(&t);
+    if (status == CS_OK) {
+        t.r.deflated = t.r.long_weight != NULL;
+        t.known = t.r.deflated ? t.r.components : 0;
+        t.most = t.r.rank - t.known;
+        status = solve(&t);
+    }
+    status = status ? status : merge(&t, &s);
+    status = status ? status : take_residuals(&t.r, &s);
+    if (status == CS_OK) {
+        describe(&t, shard, &s);
+        judge_residuals(&t, &s);
+        s.zeros = s.converged ? t.wanted - s.k : 0;
+        s.rank = t.complete && s.k == t.known + t.svd.k ? s.k : -1;
+        status = cs_ranked_certify(&t.r, options, &facts, &s);
+    }
+    status = status ? status : hand_over(&t, shard, &facts, &s);
+    if (status == CS_OK) {
+        cs_spectrum_restore(&s);
+    }
+    cs_svd_free(&t.svd);
+    cs_ranked_free(&t.r);
+    if (status != CS_OK) {
+        cs_spectrum_free(&s);
+        return status;
+    }
+    *out = s;
+    return CS_OK;
+}

@@ -1,0 +1,53 @@
+/* What is counted: sums of contributions to one entry, in the order of the matrix. */
+#ifndef CS_COOC_RECORD_PRIVATE_H
+#define CS_COOC_RECORD_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+/* A sum of contributions to one entry from one class. Records are ordered by key, column, class. */
+typedef struct {
+    cs_hash128 key;
+    int32_t col, label;
+    int64_t units;
+    int64_t sequence, ordinal; /* lowest that contributed */
+} cs_record;
+
+static inline int cs_record_compare(const cs_record *a, const cs_record *b)
+{
+    int order = cs_hash_compare(a->key, b->key);
+    if (order == 0) {
+        order = (a->col > b->col) - (a->col < b->col);
+    }
+    return order != 0 ? order : (a->label > b->label) - (a->label < b->label);
+}
+
+static inline bool cs_record_same(const cs_record *a, const cs_record *b)
+{
+    return ((a->key.high ^ b->key.high) | (a->key.low ^ b->key.low)) == 0 && a->col == b->col &&
+           a->label == b->label;
+}
+
+/* Units wrap around: their sum over all records is checked where they are made. */
+static inline void cs_record_add(cs_record *to, const cs_record *from)
+{
+    to->units = (int64_t)((uint64_t)to->units + (uint64_t)from->units);
+    if (from->sequence < to->sequence ||
+        (from->sequence == to->sequence && from->ordinal < to->ordinal)) {
+        to->sequence = from->sequence;
+        to->ordinal = from->ordinal;
+    }
+}
+
+/* Keys are uniform, so their top bits cut what is sorted into ranges of about equally many rows,
+ * which are merged side by side; a row is never cut. */
+enum { CS_RANGE_BITS = 6, CS_RANGES = 1 << CS_RANGE_BITS };
+
+static inline int64_t cs_range_of(const cs_record *r)
+{
+    return (int64_t)(r->key.high >> (64 - CS_RANGE_BITS));
+}
+
+#endif

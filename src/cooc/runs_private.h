@@ -1,0 +1,67 @@
+/* Sorted runs of records, in one scratch file or in memory, and their merges (runs.c). */
+#ifndef CS_COOC_RUNS_PRIVATE_H
+#define CS_COOC_RUNS_PRIVATE_H
+
+#include <pthread.h>
+
+#include "cooc/record_private.h"
+
+typedef struct {
+    int64_t offset, count;       /* records in the scratch file */
+    int64_t in_range[CS_RANGES]; /* how many of them */
+} cs_run;
+
+/* Sorted runs in one scratch file, which has no name once it is open. */
+typedef struct {
+    const char *dir;
+    int fd; /* -1 until the first run */
+    int64_t end;
+    cs_run *run;
+    int64_t count, room;
+    pthread_mutex_t lock;
+} cs_runs;
+
+/* dir: NULL for $TMPDIR, or /tmp. */
+void cs_runs_init(cs_runs *runs, const char *dir);
+void cs_runs_free(cs_runs *runs);
+
+/* Writes a sorted run; thread-safe. */
+cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
+
+/* The same piece by piece, by one thread: begins an empty run; adds to the last one. */
+cs_status cs_runs_begin(cs_runs *runs) CS_MUST_CHECK;
+cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
+
+/* Reads records from `offset` on. */
+cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count,
+                       cs_record *to) CS_MUST_CHECK;
+
+typedef cs_status (*cs_record_visit)(void *ctx, const cs_record *record);
+
+/* A sorted run in memory. */
+typedef struct {
+    const cs_record *record;
+    int64_t count;
+} cs_span;
+
+/* Merges runs in memory: visits every distinct record once, in order, equal ones added up. */
+cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit visit,
+                         void *ctx) CS_MUST_CHECK;
+
+/* Makes the runs so few that buffers for all of them fit in `budget` bytes, by passes over the
+ * scratch file. */
+cs_status cs_runs_shorten(cs_runs *runs, int64_t budget) CS_MUST_CHECK;
+
+/* The least memory in which runs that cs_runs_shorten has left can be merged. */
+int64_t cs_runs_least(const cs_runs *runs);
+
+/* Merges the records of the ranges first..last-1 within `budget` bytes (at least the least); reads
+ * only, so that threads can merge several at once. */
+cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last, int64_t budget,
+                               cs_record_visit visit, void *ctx) CS_MUST_CHECK;
+
+/* All ranges, shortened before. */
+cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit,
+                        void *ctx) CS_MUST_CHECK;
+
+#endif

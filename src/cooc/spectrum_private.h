@@ -1,0 +1,153 @@
+/* The stages of the normalised SVD, private to src/cooc and its tests:
+ *
+ *   cs_system_of       A -> Abar and its transpose, the reduced matrix and the way back
+ *   cs_parts_solve     triplets of every component of the reduced matrix
+ *   cs_spectrum_merge  the largest of all, lifted to the input's numbering, with residuals
+ *   cs_spectrum_certify
+ */
+#ifndef CS_COOC_SPECTRUM_PRIVATE_H
+#define CS_COOC_SPECTRUM_PRIVATE_H
+
+#include <math.h>
+
+#include "cooc/certificates.h"
+#include "cooc/spectrum_density.h"
+
+/* The matrix after lumping, its rows and columns ordered by component, so that component c is the
+ * block of rows row_start[c] .. row_start[c + 1] - 1 and columns col_start[c] .. col_start[c + 1]
+ * - 1. A triplet of the reduced matrix is one of Abar: U[X] = row_lift[X] U_reduced[row_of[X]], 0
+ * where row_of[X] < 0. */
+typedef struct {
+    int64_t count; /* blocks: components, or 1 without reduction */
+    int64_t *row_start, *col_start;
+    cs_csr a, at;
+    bool shared;                     /* a and at are Abar and its transpose themselves */
+    double *row_weight, *col_weight; /* P_C, P_G scaled to sum 1 in each component: the squares of
+                                        its sigma = 1 vectors; NULL when these are not known */
+    int64_t *row_of, *col_of;
+    double *row_lift, *col_lift;
+    int64_t *row_list, *row_list_start; /* rows of the input by component */
+    int64_t *col_list, *col_list_start;
+} cs_reduction;
+
+typedef struct {
+    const cs_csr *abar; /* the input itself when it came normalised and in scale, else `own` */
+    cs_csr own, abar_t;
+    double *row_mass, *col_mass; /* NULL when the input came normalised */
+    int exponent;                /* Abar is that of 2^-exponent times the input */
+    int64_t components;
+    cs_reduction reduced;
+    double tol; /* of residuals, relative to sigma_1: as asked, or by default */
+} cs_system;
+
+void cs_system_free(cs_system *system);
+
+/* What residuals may be where no tolerance is asked for, of products of this rounding
+ * (cs_csr_rounding; docs/theory.md). */
+static inline double cs_default_tolerance(double rounding)
+{
+    return fmax(1e-12, 4 * rounding);
+}
+
+/* The way round in which one pass over the matrix gives both products, if there is one. */
+const cs_csr *cs_system_one_pass(const cs_system *system);
+
+/* CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
+cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
+                       cs_system *out) CS_MUST_CHECK;
+
+/* Row and column sums, compensated. */
+cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
+
+/* The reduced matrix of A (Abar when normalised), `at` left empty; *components receives their
+ * number. */
+cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t *components,
+                    cs_reduction *out) CS_MUST_CHECK;
+
+/* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. */
+cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
+void cs_reduction_free(cs_reduction *r);
+
+static inline int64_t cs_block_rows(const cs_reduction *r, int64_t block)
+{
+    return r->row_start[block + 1] - r->row_start[block];
+}
+
+static inline int64_t cs_block_cols(const cs_reduction *r, int64_t block)
+{
+    return r->col_start[block + 1] - r->col_start[block];
+}
+
+/* Most nonzero singular values a block can have. */
+static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
+{
+    int64_t m = cs_block_rows(r, block), n = cs_block_cols(r, block);
+    return m < n ? m : n;
+}
+
+/* Triplets of one block, without the closed-form one. */
+typedef struct {
+    int64_t k;
+    double *sigma;
+    cs_dense u, v;            /* block rows x k, block columns x k */
+    bool converged, complete; /* complete: every other singular value is below the floor */
+    bool unchecked;           /* its solver left the residuals to the merge */
+    double floor;
+    cs_solver solver; /* CS_SOLVER_AUTO when none had to run */
+} cs_part;
+
+typedef struct {
+    int64_t count, wanted;
+    cs_part *part;
+    bool interrupted; /* the parts that had not begun are empty and not converged */
+} cs_parts;
+
+void cs_parts_free(cs_parts *parts);
+
+/* What the options say to a solver of k triplets. */
+cs_svd_options cs_spectrum_solver_options(const cs_spectrum_options *o, int64_t k);
+
+/* Enough triplets of every block for the `wanted` largest of all. */
+cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
+                         int64_t wanted, cs_parts *out) CS_MUST_CHECK;
+
+/* Fills k, zeros, rank, sigma, residual, floor, converged, solver and cert_residual; keep: also u
+ * and v. rows and cols of *out are set by the caller. */
+cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
+                            const cs_spectrum_options *options, bool keep,
+                            cs_spectrum *out) CS_MUST_CHECK;
+
+/* Of the reduced matrix: rank, longest, lumped; and of its triplets too: complete, perron. */
+cs_certificate_facts cs_reduction_facts(const cs_reduction *r);
+cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
+                                             const cs_spectrum_options *options,
+                                             const cs_parts *parts, const cs_spectrum *spectrum);
+
+/* Fills the sums and the certificates but cert_residual, from Abar and the triplets in `spectrum`.
+ * Probe and inertia are not run without u and v. */
+cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_certificate_facts *facts,
+                              cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* cert_inertia alone (spectrum_inertia.c). */
+cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_certificate_facts *facts,
+                              cs_spectrum *spectrum) CS_MUST_CHECK;
+
+/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both kept).
+ * Time: the rows and columns of each component times the square of its triplets; of all times that
+ * of all when a vector reaches over several components. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectrum,
+                                double *departure) CS_MUST_CHECK;
+
+/* What lumping may move a singular value by, relative to || |Abar| ||: entries that differ by
+ * 1e-13, in rows and then in columns (reduce.h). */
+static const double CS_LUMPED = 1e-12;
+
+/* As cs_spectrum_restore, of a density. */
+void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);
+
+/* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_density.c). O(nnz). CS_ERR_MEMORY. */
+cs_status cs_reduction_bound(const cs_reduction *r, double *top) CS_MUST_CHECK;
+
+#endif

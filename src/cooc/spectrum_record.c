@@ -1,0 +1,113 @@
+#include "cooc/spectrum_record.h"
+
+#include <math.h>
+
+#include "linalg/gpu.h"
+
+const char *cs_cert_state_name(cs_cert_state state)
+{
+    switch (state) {
+    case CS_CERT_PASSED:
+        return "passed";
+    case CS_CERT_FAILED:
+        return "failed";
+    case CS_CERT_INCONCLUSIVE:
+        return "inconclusive";
+    default:
+        return "not run";
+    }
+}
+
+static cs_item *add_certificate(cs_item *in, const char *key, const cs_certificate *c,
+                                const char *meaning)
+{
+    bool ran = c->state != CS_CERT_NOT_RUN;
+    cs_item *item = cs_item_object(in, key);
+    cs_item_text(item, "state", cs_cert_state_name(c->state));
+    cs_item_real(item, "value", ran ? c->value : NAN);
+    cs_item_real(item, "bound", ran ? c->bound : NAN);
+    cs_item_real(item, "none_missing_above", ran ? c->reach : NAN);
+    if (c->why[0]) cs_item_text(item, "why", c->why);
+    cs_item_text(item, "meaning", meaning);
+    return item;
+}
+
+/* near_ones counts what the theorem says is not 1 though no solver can tell. */
+static void add_certificates(cs_item *root, const cs_spectrum *s)
+{
+    cs_item *all = cs_item_object(root, "certificates");
+    cs_item *components =
+        add_certificate(all, "components", &s->cert_components,
+                        "sigma within 1e-9 of 1, against the components: passed when equal, or "
+                        "when all of fewer wanted; inconclusive above (near_ones: values of "
+                        "connected parts that only come near 1)");
+    if (s->cert_components.state != CS_CERT_NOT_RUN) {
+        cs_item_int(components, "near_ones", s->near_ones);
+    }
+    add_certificate(all, "moments", &s->cert_moments,
+                    s->rank >= 0 ? "|sum sigma_j^2 - ||Abar||_F^2|, against its rounding bound"
+                                 : "bound on sigma_{k+1} from sum sigma^2 and sum sigma^4, against "
+                                   "sigma_k (1 + 1e-9)");
+    cs_item *probe =
+        add_certificate(all, "probe", &s->cert_probe,
+                        "largest Ritz value of the doubly deflated operator from a random start, "
+                        "against the smallest sigma returned with its slack: "
+                        "sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2)");
+    if (s->cert_probe.state != CS_CERT_NOT_RUN) {
+        cs_item_real(probe, "failure_probability", s->probe_failure);
+    }
+    add_certificate(all, "inertia", &s->cert_inertia,
+                    "singular values above a tau just below sigma_k, counted by L D L^T, against "
+                    "k: passed when equal");
+    add_certificate(all, "residual", &s->cert_residual,
+                    "largest two-sided residual, against the tolerance");
+}
+
+/* AUTO stands for none that had to run. */
+const char *cs_spectrum_solver(const cs_spectrum *s)
+{
+    return s->solver == CS_SOLVER_AUTO ? "closed form" : cs_solver_name(s->solver);
+}
+
+void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
+                        cs_item *root)
+{
+    cs_item_text(root, "matrix", name);
+    cs_item_text(root, "definition",
+                 options->normalised ? "singular values of the matrix as it stands"
+                                     : "singular values of A / sqrt(P_C P_G)");
+    cs_item_int(root, "rows", s->rows);
+    cs_item_int(root, "cols", s->cols);
+    cs_item_int(root, "nonzeros", s->nnz);
+    cs_item_int(root, "zero_rows", s->zero_rows);
+    cs_item_int(root, "zero_cols", s->zero_cols);
+    cs_item_int(root, "components", s->components);
+    cs_item_int(root, "multiplicity_of_one", cs_spectrum_ones(s));
+    cs_item_int(root, "lumped_rows", s->lumped_rows);
+    cs_item_int(root, "lumped_cols", s->lumped_cols);
+    cs_item_int(root, "k", s->k);
+    cs_item_int(root, "zeros", s->zeros);
+    if (s->rank >= 0) {
+        cs_item_int(root, "rank", s->rank);
+    } else {
+        cs_item_null(root, "rank");
+    }
+    cs_item_real(root, "mass", s->mass);
+    cs_item_real(root, "sum_sigma2", s->sum_sigma2);
+    cs_item_real(root, "sum_sigma4", s->sum_sigma4);
+    cs_item_real(root, "sum_sigma4_error", s->sum_sigma4_error);
+    cs_item_real(root, "sum_sigma4_cost", s->sum_sigma4_cost);
+    cs_item_real(root, "sum_sigma4_budget",
+                 options->moment4_budget < 1.0 ? 0.0 : options->moment4_budget);
+    cs_item_real(root, "floor", s->floor);
+    cs_item_real(root, "tolerance", s->tol);
+    cs_item_real(root, "departure", s->departure);
+    cs_item_text(root, "solver", cs_spectrum_solver(s));
+    cs_item_text(root, "device", options->gpu ? options->gpu->name : "cpu");
+    cs_item_int(root, "seed", (int64_t)options->seed);
+    cs_item_flag(root, "converged", s->converged);
+    cs_item_flag(root, "interrupted", s->interrupted);
+    add_certificates(root, s);
+    cs_item_reals(root, "sigma", s->k, s->sigma);
+    cs_item_reals(root, "residual", s->k, s->residual);
+}

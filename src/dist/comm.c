@@ -1,0 +1,183 @@
+/* Collective operations from sends and receives.
+ *
+ * Method: gathers go round a ring; a scattered sum exchanges slices pair by pair and adds them in
+ * the order of the ranks; a long sum is a scattered one gathered (Rabenseifner, ICCS 2004, without
+ * its recursive halving, whose order of addition would depend on the rank); a short one climbs a
+ * binomial tree to rank 0 and comes back down.
+ */
+#include "dist/comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { SHORT_SUM = 8192 /* doubles */, REASON = 1000 };
+
+void cs_comm_slice(const cs_comm *c, int rank, int64_t n, int64_t *first, int64_t *count)
+{
+    int64_t whole = n / c->ranks, rest = n % c->ranks;
+    *first = whole * rank + (rank < rest ? rank : rest);
+    *count = whole + (rank < rest);
+}
+
+static int step(const cs_comm *c, int by)
+{
+    return (int)(((int64_t)c->rank + by + c->ranks) % c->ranks);
+}
+
+void cs_comm_gather(cs_comm *c, int64_t n, size_t size, const void *mine, void *all)
+{
+    int64_t first = 0, count = 0;
+    char *to = all;
+    cs_comm_slice(c, c->rank, n, &first, &count);
+    if (count > 0) {
+        memcpy(to + first * (int64_t)size, mine, (size_t)count * size);
+    }
+    /* In round t the slice of the rank t places before goes on. */
+    for (int t = 0; t + 1 < c->ranks; ++t) {
+        int64_t in_first = 0, in_count = 0;
+        cs_comm_slice(c, step(c, -t), n, &first, &count);
+        cs_comm_slice(c, step(c, -t - 1), n, &in_first, &in_count);
+        c->swap(c, step(c, 1), to + first * (int64_t)size, count * (int64_t)size, step(c, -1),
+                to + in_first * (int64_t)size, in_count * (int64_t)size);
+    }
+}
+
+void cs_comm_gather_each(cs_comm *c, size_t size, const void *mine, void *all)
+{
+    cs_comm_gather(c, c->ranks, size, mine, all); /* a slice is one item */
+}
+
+cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double *partial,
+                              double *mine)
+{
+    int64_t first = 0, count = 0, out_first = 0, out_count = 0;
+    cs_comm_slice(c, c->rank, n, &first, &count);
+    int64_t items = count * width, size = (int64_t)sizeof(double);
+    double *room = cs_alloc(items * c->ranks, sizeof *room);
+    if (!room) return CS_ERR_MEMORY;
+    for (int t = 1; t < c->ranks; ++t) {
+        int to = step(c, t), from = step(c, -t);
+        cs_comm_slice(c, to, n, &out_first, &out_count);
+        c->swap(c, to, partial + out_first * width, out_count * width * size, from,
+                room + from * items, items * size);
+    }
+    for (int r = 0; r < c->ranks; ++r) {
+        const double *part = r == c->rank ? partial + first * width : room + r * items;
+        for (int64_t e = 0; e < items; ++e) {
+            mine[e] = r == 0 ? part[e] : mine[e] + part[e];
+        }
+    }
+    cs_free(room);
+    return CS_OK;
+}
+
+void cs_comm_spread(cs_comm *c, void *bytes, int64_t size)
+{
+    int top = 1;
+    while (top < c->ranks) {
+        top *= 2;
+    }
+    for (int s = top / 2; s > 0; s /= 2) {
+        if (c->rank % (2 * s) == 0 && c->rank + s < c->ranks) {
+            c->swap(c, c->rank + s, bytes, size, -1, NULL, 0);
+        } else if (c->rank % (2 * s) == s) {
+            c->swap(c, -1, NULL, 0, c->rank - s, bytes, size);
+        }
+    }
+}
+
+/* Up the tree; what comes from above is added to what is there. */
+static cs_status short_sum(cs_comm *c, int64_t n, double *x)
+{
+    int64_t size = n * (int64_t)sizeof *x;
+    double *other = cs_alloc(n, sizeof *other);
+    if (!other) return CS_ERR_MEMORY;
+    for (int s = 1; s < c->ranks; s *= 2) {
+        if (c->rank % (2 * s) == s) {
+            c->swap(c, c->rank - s, x, size, -1, NULL, 0);
+            break;
+        }
+        if (c->rank + s < c->ranks) {
+            c->swap(c, -1, NULL, 0, c->rank + s, other, size);
+            for (int64_t e = 0; e < n; ++e) {
+                x[e] += other[e];
+            }
+        }
+    }
+    cs_free(other);
+    cs_comm_spread(c, x, size);
+    return CS_OK;
+}
+
+cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x)
+{
+    if (n <= SHORT_SUM) {
+        return short_sum(c, n, x);
+    }
+    int64_t first = 0, count = 0;
+    cs_comm_slice(c, c->rank, n, &first, &count);
+    double *mine = cs_alloc(count, sizeof *mine);
+    cs_status status = mine ? cs_comm_scatter_sum(c, n, 1, x, mine) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_comm_gather(c, n, sizeof *x, mine, x);
+    }
+    cs_free(mine);
+    return status;
+}
+
+cs_status cs_comm_least(cs_comm *c, int64_t mine, int64_t *least)
+{
+    int64_t *all = cs_alloc(c->ranks, sizeof *all);
+    if (!all) return CS_ERR_MEMORY;
+    cs_comm_gather_each(c, sizeof mine, &mine, all);
+    *least = all[0];
+    for (int r = 1; r < c->ranks; ++r) {
+        *least = all[r] < *least ? all[r] : *least;
+    }
+    cs_free(all);
+    return CS_OK;
+}
+
+/* The state of a rank; of several, that of the lowest that failed. */
+typedef struct {
+    int code, rank;
+    int alike; /* every rank that was asked says the same */
+    char reason[REASON];
+} state;
+
+static void join(state *mine, const state *other)
+{
+    bool same = mine->alike && other->alike && mine->code == other->code &&
+                strcmp(mine->reason, other->reason) == 0;
+    if (mine->code == CS_OK) {
+        *mine = *other;
+    }
+    mine->alike = same;
+}
+
+cs_status cs_comm_agree(cs_comm *c, cs_status status)
+{
+    state mine = {.code = (int)status, .rank = c->rank, .alike = 1}, other;
+    if (status != CS_OK) {
+        (void)snprintf(mine.reason, sizeof mine.reason, "%s", cs_reason());
+    }
+    for (int s = 1; s < c->ranks; s *= 2) {
+        if (c->rank % (2 * s) == s) {
+            c->swap(c, c->rank - s, &mine, (int64_t)sizeof mine, -1, NULL, 0);
+            break;
+        }
+        if (c->rank + s < c->ranks) {
+            c->swap(c, -1, NULL, 0, c->rank + s, &other, (int64_t)sizeof other);
+            join(&mine, &other);
+        }
+    }
+    cs_comm_spread(c, &mine, (int64_t)sizeof mine);
+    if (mine.code == CS_OK) return CS_OK;
+    c->agreed = true;
+    cs_reason_clear();
+    return mine.alike ? cs_fail((cs_status)mine.code, "%s", mine.reason)
+                      : cs_fail((cs_status)mine.code, "rank %d of %d: %s", mine.rank, c->ranks,
+                                mine.reason);
+}

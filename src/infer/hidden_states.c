@@ -1,0 +1,483 @@
+/* Pieces are processed in windows of the corpus. Within a window they are sorted by length and
+ * computed in batches, each into its own place of a buffer, and the buffer is passed on in the
+ * order of the corpus. Windows and batches depend only on the options, and therefore so do the
+ * shapes of matrix products and the bits.
+ *
+ * Pooling keeps one double vector per piece and layer; documents are assembled from their pieces as
+ * the window is passed on, across windows if necessary.
+ */
+#include "infer/hidden_states.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "infer/pieces.h"
+#include "model/pass.h"
+#include "plan/ratio.h"
+
+enum {
+    PIECES_IN_WINDOW = 16, /* batches */
+    WINDOW_NUMBERS = 1 << 26,
+    PIECE_BITS = 20,
+    MOST_DRAWS = 64 /* of a random token: at most five tokens of a vocabulary are rejected */
+};
+
+/* A piece in the window. */
+typedef struct {
+    int64_t start, document; /* first token in the corpus */
+    int32_t number;          /* piece of the document */
+    int32_t tokens;          /* of the text */
+    int32_t rows;            /* that the model reads: special ones, without dropped ones */
+    int64_t first;           /* row in the window's buffers */
+} piece;
+
+typedef struct {
+    cs_model *model;
+    const cs_corpus *corpus;
+    cs_hidden_options options;
+    cs_pass pass;
+    cs_sequences sequences;
+    int64_t width;
+    /* window */
+    int64_t room, pieces; /* pieces */
+    int64_t row_room, rows;
+    piece *piece;
+    int32_t *order;
+    cs_hidden_row *about; /* rows */
+    float **state;        /* layers: rows x width; pooled: documents x width */
+    float *scratch;       /* one layer of a batch */
+    int32_t *rank;        /* rows of a piece */
+    double **pooled;      /* layers: pieces x width */
+    /* the document under way, pooled */
+    int64_t document, document_rows;
+    double *sum; /* layers x width */
+} walk;
+
+/* --- options -----------------------------------------------------------------------------------*/
+
+static cs_status check_layers(const cs_hidden_options *o, int64_t last)
+{
+    if (o->layers < 1) {
+        return cs_fail(CS_ERR_USAGE, "no layer requested");
+    }
+    for (int64_t l = 0; l < o->layers; ++l) {
+        if (o->layer[l] < 0 || o->layer[l] > last) {
+            return cs_fail(CS_ERR_USAGE, "layer %lld is not in 0..%lld", (long long)o->layer[l],
+                           (long long)last);
+        }
+        if (l > 0 && o->layer[l] <= o->layer[l - 1]) {
+            return cs_fail(CS_ERR_USAGE, "layer %lld does not come after layer %lld",
+                           (long long)o->layer[l], (long long)o->layer[l - 1]);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status check_masking(const cs_hidden_options *o, const cs_model_config *c)
+{
+    if (!(o->mask_ratio >= 0 && o->mask_ratio < 1)) {
+        return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in [0, 1)", o->mask_ratio);
+    }
+    if (!(o->mask_keep >= 0 && o->mask_random >= 0 && o->mask_keep + o->mask_random <= 1)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "of the masked tokens, shares %g kept and %g random are not in "
+                       "[0, 1] together",
+                       o->mask_keep, o->mask_random);
+    }
+    if (o->drop_masked && o->mask_keep + o->mask_random > 0) {
+        return cs_fail(CS_ERR_USAGE, "masked tokens that are dropped are neither kept nor random");
+    }
+    bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
+    if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+    }
+    return CS_OK;
+}
+
+/* Fills in what is 0. */
+static cs_status resolve(const cs_model *model, cs_hidden_options *o)
+{
+    const cs_model_config *c = &model->config;
+    if (c->arch == CS_ARCH_LINEAR) {
+        return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
+    }
+    cs_status status = check_layers(o, c->layers);
+    if (status == CS_OK) status = check_masking(o, c);
+    if (status != CS_OK) return status;
+    return cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------*/
+
+static int64_t masked_of(const cs_hidden_options *o, int64_t n)
+{
+    return o->mask_ratio > 0 && n > 1 ? cs_ratio_masked(o->mask_ratio, n) : 0;
+}
+
+static int64_t rows_of(const cs_hidden_options *o, int64_t n)
+{
+    return o->around.befores + n + o->around.afters - (o->drop_masked ? masked_of(o, n) : 0);
+}
+
+static cs_status cut(const cs_corpus *corpus, const cs_hidden_options *o, cs_sequences *s)
+{
+    cs_status status = cs_pieces_of(corpus, o->keep, o->split,
+                                    o->max_length - o->around.befores - o->around.afters, s);
+    return status == CS_OK && s->count == 0 ? cs_fail(CS_ERR_INPUT, "no document is left") : status;
+}
+
+cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
+                         const cs_hidden_options *options, int64_t *out)
+{
+    cs_hidden_options o = *options;
+    cs_sequences s = {0};
+    int64_t rows = 0;
+    cs_status status = resolve(model, &o);
+    if (status == CS_OK) status = cut(corpus, &o, &s);
+    for (int64_t i = 0; status == CS_OK && i < s.count; ++i) {
+        bool first = i == 0 || s.document[i] != s.document[i - 1];
+        rows += o.pooling == CS_POOL_NONE ? rows_of(&o, s.length[i]) : first;
+    }
+    cs_sequences_free(&s);
+    *out = rows;
+    return status;
+}
+
+/* The input at a masked token: the token itself, a random one that is not special, or [MASK]. */
+static int32_t shown_of(const walk *w, cs_rng *rng, int32_t token)
+{
+    const cs_hidden_options *o = &w->options;
+    const cs_model_config *c = &w->model->config;
+    const int32_t special[] = {c->pad_id, c->bos_id, c->eos_id, c->mask_id, c->unk_id};
+    double u = o->mask_keep + o->mask_random > 0 ? cs_rng_uniform(rng) : 1;
+    if (u < o->mask_keep) {
+        return token;
+    }
+    if (!(u < o->mask_keep + o->mask_random)) {
+        return c->mask_id;
+    }
+    bool again = true;
+    int32_t drawn = token;
+    for (int tries = 0; again && tries < MOST_DRAWS; ++tries) {
+        drawn = (int32_t)cs_rng_below(rng, c->vocab);
+        again = false;
+        for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
+            again = again || drawn == special[i];
+        }
+    }
+    return drawn;
+}
+
+/* Of all pieces of the corpus: what its random numbers are drawn by. */
+static uint64_t number_of(const piece *p)
+{
+    return (uint64_t)p->document << PIECE_BITS | (uint64_t)p->number;
+}
+
+/* What each row of a piece is of. */
+static void describe(const walk *w, const piece *p)
+{
+    const cs_hidden_options *o = &w->options;
+    cs_hidden_row *row = w->about + p->first;
+    cs_rng rng = cs_rng_at(o->mask_seed, CS_STREAM_REPLACE, number_of(p));
+    cs_rng show = cs_rng_at(o->mask_seed, CS_STREAM_SHOWN, number_of(p));
+    int64_t left = masked_of(o, p->tokens),
+            whole = o->around.befores + p->tokens + o->around.afters;
+    for (int64_t i = 0; i < whole; ++i) {
+        int64_t t = i - o->around.befores;
+        bool text = t >= 0 && t < p->tokens;
+        /* Selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S). */
+        bool masked = text && left > 0 && cs_rng_below(&rng, p->tokens - t) < left;
+        left -= masked;
+        if (masked && o->drop_masked) {
+            continue;
+        }
+        int32_t token = text    ? w->corpus->token[p->start + t]
+                        : t < 0 ? o->around.before[i]
+                                : o->around.after[t - p->tokens];
+        *row++ = (cs_hidden_row){.document = p->document,
+                                 .piece = p->number,
+                                 .position = (int32_t)i,
+                                 .token = token,
+                                 .shown = masked ? shown_of(w, &show, token) : token,
+                                 .masked = masked,
+                                 .special = !text};
+    }
+}
+
+/* --- a batch -----------------------------------------------------------------------------------*/
+
+static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
+{
+    cs_status status = cs_content_ranks(&w->options.masks, number_of(p), draw, p->rows, w->rank);
+    for (int64_t i = 0; i < p->rows && status == CS_OK; ++i) {
+        const cs_hidden_row *about = w->about + p->first + i;
+        cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
+                         w->rank[i]);
+        if (about->shown >= 0 && w->corpus->real && !about->special &&
+            about->shown == about->token) {
+            int64_t row = b * w->pass.batch.length + i;
+            w->pass.batch.token[row] = -1;
+            cs_batch_real(&w->pass.batch, row,
+                          w->corpus->real +
+                              (p->start + about->position - w->options.around.befores) *
+                                  w->corpus->real_width);
+        }
+    }
+    return status;
+}
+
+static cs_status not_a_number(const walk *w, int64_t layer, const cs_hidden_row *row, float x)
+{
+    return cs_fail(CS_ERR_INPUT, "layer %lld, document %lld, piece %d, position %d: a state is %s",
+                   (long long)w->options.layer[layer], (long long)row->document, row->piece,
+                   row->position, isnan(x) ? "not a number" : "infinite");
+}
+
+/* Rows of a piece into its place, or its pooled vector: the mean over the draws so far. */
+static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const float *rows,
+                            int64_t draw)
+{
+    const cs_hidden_options *o = &w->options;
+    int64_t d = w->width;
+    for (int64_t i = 0; i < p->rows * d; ++i) {
+        if (!isfinite(rows[i])) {
+            return not_a_number(w, l, w->about + p->first + i / d, rows[i]);
+        }
+    }
+    if (o->pooling == CS_POOL_NONE) {
+        float *state = w->state[l] + p->first * d;
+        for (int64_t i = 0; i < p->rows * d; ++i) {
+            state[i] = draw == 0 ? rows[i] : state[i] + (rows[i] - state[i]) / (float)(draw + 1);
+        }
+        return CS_OK;
+    }
+    double *sum = w->pooled[l] + (p - w->piece) * d;
+    int64_t from = o->pooling == CS_POOL_LAST ? p->rows - 1 : 0;
+    int64_t to = o->pooling == CS_POOL_FIRST ? 1 : p->rows;
+    for (int64_t j = 0; j < d; ++j) {
+        double all = 0;
+        for (int64_t i = from; i < to; ++i) {
+            all += (double)rows[i * d + j];
+        }
+        sum[j] = draw == 0 ? all : sum[j] + (all - sum[j]) / (double)(draw + 1);
+    }
+    return CS_OK;
+}
+
+static int tensor_of(const walk *w, int64_t layer)
+{
+    bool top = layer == w->model->config.layers && !w->options.raw;
+    return top ? w->pass.network.top : w->pass.network.hidden[layer];
+}
+
+/* Pieces order[first .. first + count - 1] under one draw of their masks. */
+static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t draw)
+{
+    const cs_hidden_options *o = &w->options;
+    int64_t length = 1;
+    for (int64_t b = 0; b < count; ++b) {
+        int64_t rows = w->piece[w->order[first + b]].rows;
+        length = rows > length ? rows : length;
+    }
+    cs_status status = cs_pass_begin(&w->pass, count, length, 0);
+    for (int64_t b = 0; status == CS_OK && b < count; ++b) {
+        status = fill_rows(w, &w->piece[w->order[first + b]], b, draw);
+    }
+    if (status == CS_OK) status = cs_pass_forward(&w->pass, 1, (cs_run_key){0});
+    for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {
+        status = cs_run_get_f32(w->pass.run, tensor_of(w, o->layer[l]), w->scratch);
+        for (int64_t b = 0; status == CS_OK && b < count; ++b) {
+            status = keep_piece(w, l, &w->piece[w->order[first + b]],
+                                w->scratch + b * w->pass.batch.length * w->width, draw);
+        }
+    }
+    return status;
+}
+
+static cs_status compute_batch(walk *w, int64_t first, int64_t count)
+{
+    cs_status status = CS_OK;
+    for (int64_t d = 0; d < cs_content_draws(&w->options.masks) && status == CS_OK; ++d) {
+        status = cs_interrupt_check();
+        if (status == CS_OK) status = compute_draw(w, first, count, d);
+    }
+    return status;
+}
+
+/* --- the window --------------------------------------------------------------------------------*/
+
+/* Takes up sequences from *at on. */
+static cs_status fill_window(walk *w, int64_t *at)
+{
+    const cs_sequences *s = &w->sequences;
+    const cs_hidden_options *o = &w->options;
+    const int64_t most =
+        o->max_length - o->around.befores - o->around.afters; /* tokens of a piece */
+    cs_status status = CS_OK;
+    w->pieces = w->rows = 0;
+    for (; *at < s->count && w->pieces < w->room && status == CS_OK; ++*at) {
+        int64_t i = *at, offset = s->start[i] - w->corpus->doc_ptr[s->document[i]];
+        piece *p = &w->piece[w->pieces++];
+        *p = (piece){.start = s->start[i],
+                     .document = s->document[i],
+                     .number = (int32_t)(offset / most),
+                     .tokens = s->length[i],
+                     .rows = (int32_t)rows_of(o, s->length[i]),
+                     .first = w->rows};
+        w->rows += p->rows;
+        if ((status = cs_pieces_check(w->corpus, s, i, w->model->config.vocab)) == CS_OK) {
+            describe(w, p);
+        }
+    }
+    return status;
+}
+
+static void end_document(walk *w, int64_t *done)
+{
+    const cs_hidden_options *o = &w->options;
+    double count = o->pooling == CS_POOL_MEAN ? (double)w->document_rows : 1;
+    for (int64_t l = 0; l < o->layers; ++l) {
+        for (int64_t j = 0; j < w->width; ++j) {
+            w->state[l][*done * w->width + j] = (float)(w->sum[l * w->width + j] / count);
+        }
+    }
+    w->about[(*done)++] = (cs_hidden_row){.document = w->document};
+    w->document = -1;
+}
+
+/* Adds a piece to the document under way. */
+static void add_piece(walk *w, const piece *p)
+{
+    const cs_hidden_options *o = &w->options;
+    bool fresh = w->document < 0;
+    if (fresh) {
+        w->document = p->document;
+        w->document_rows = 0;
+    }
+    w->document_rows += p->rows;
+    for (int64_t i = 0; i < o->layers * w->width; ++i) {
+        double x = w->pooled[i / w->width][(p - w->piece) * w->width + i % w->width];
+        if (fresh || o->pooling == CS_POOL_LAST) {
+            w->sum[i] = x;
+        } else if (o->pooling == CS_POOL_MEAN) {
+            w->sum[i] += x;
+        }
+    }
+}
+
+/* Hands the window on: its rows, or the documents that end in it. The rows' descriptions have been
+ * used, so those of documents take their place. */
+static cs_status hand_on(walk *w, bool last, cs_hidden_visit visit, void *ctx)
+{
+    int64_t rows = w->rows;
+    if (w->options.pooling != CS_POOL_NONE) {
+        rows = 0;
+        for (int64_t i = 0; i < w->pieces; ++i) {
+            if (w->document >= 0 && w->document != w->piece[i].document) {
+                end_document(w, &rows);
+            }
+            add_piece(w, &w->piece[i]);
+        }
+        if (last) {
+            end_document(w, &rows);
+        }
+    }
+    const cs_hidden_block block = {.rows = rows,
+                                   .layers = w->options.layers,
+                                   .width = w->width,
+                                   .state = (const float *const *)w->state,
+                                   .about = w->about};
+    return rows > 0 ? visit(ctx, &block) : CS_OK;
+}
+
+static cs_status walk_windows(walk *w, cs_hidden_visit visit, void *ctx)
+{
+    cs_status status = CS_OK;
+    for (int64_t at = 0; at < w->sequences.count && status == CS_OK;) {
+        status = fill_window(w, &at);
+        if (status == CS_OK)
+            status = cs_order_by_rows(&w->piece->rows, sizeof *w->piece, w->pieces,
+                                      w->options.max_length, w->order);
+        for (int64_t i = 0; i < w->pieces && status == CS_OK; i += w->options.batch) {
+            int64_t rest = w->pieces - i;
+            status = compute_batch(w, i, rest < w->options.batch ? rest : w->options.batch);
+        }
+        if (status == CS_OK) status = hand_on(w, at == w->sequences.count, visit, ctx);
+        cs_progress_report(w->options.progress, "pieces", at, w->sequences.count);
+    }
+    return status;
+}
+
+/* --- setting up --------------------------------------------------------------------------------*/
+
+static cs_status allocate(walk *w)
+{
+    const cs_hidden_options *o = &w->options;
+    bool pooled = o->pooling != CS_POOL_NONE;
+    int64_t length = o->max_length, d = w->width;
+    int64_t numbers = (pooled ? 1 : length) * d * o->layers;
+    w->room = o->batch * PIECES_IN_WINDOW;
+    while (w->room > o->batch && w->room * numbers > WINDOW_NUMBERS) {
+        w->room -= o->batch;
+    }
+    w->row_room = w->room * length;
+    w->piece = cs_alloc(w->room, sizeof *w->piece);
+    w->order = cs_alloc(w->room, sizeof *w->order);
+    w->about = cs_alloc(w->row_room + 1, sizeof *w->about);
+    w->scratch = cs_alloc(o->batch * length * d, sizeof *w->scratch);
+    w->rank = cs_alloc(length, sizeof *w->rank);
+    w->state = cs_calloc(o->layers, sizeof *w->state);
+    w->pooled = cs_calloc(o->layers, sizeof *w->pooled);
+    w->sum = cs_alloc(o->layers * d, sizeof *w->sum);
+    bool ok = w->piece && w->order && w->about && w->scratch && w->rank && w->state && w->pooled &&
+              w->sum;
+    for (int64_t l = 0; ok && l < o->layers; ++l) {
+        w->state[l] = cs_alloc((pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
+        w->pooled[l] = pooled ? cs_alloc(w->room * d, sizeof **w->pooled) : NULL;
+        ok = w->state[l] && (w->pooled[l] || !pooled);
+    }
+    return ok ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void release(walk *w)
+{
+    for (int64_t l = 0; l < w->options.layers; ++l) {
+        cs_free(w->state ? w->state[l] : NULL);
+        cs_free(w->pooled ? w->pooled[l] : NULL);
+    }
+    void *memory[] = {w->piece, w->order, w->about,  w->scratch,
+                      w->rank,  w->state, w->pooled, w->sum};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
+        cs_free(memory[i]);
+    }
+    cs_pass_close(&w->pass);
+    cs_sequences_free(&w->sequences);
+}
+
+cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
+                           const cs_hidden_options *options, cs_hidden_visit visit, void *ctx)
+{
+    walk w = {.model = model,
+              .corpus = corpus,
+              .options = *options,
+              .width = model->config.width,
+              .document = -1};
+    cs_hidden_options *o = &w.options;
+    cs_status status = resolve(model, o);
+    if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
+    if (status != CS_OK) return status;
+    const cs_network_options sizes = {
+        .form = CS_FORM_SINGLE, .keep_hidden = true, .batch = o->batch, .length = o->max_length};
+    if ((status = cut(corpus, o, &w.sequences)) == CS_OK &&
+        (status = cs_pass_open(model, &sizes, &w.pass)) == CS_OK &&
+        (status = allocate(&w)) == CS_OK) {
+        status = walk_windows(&w, visit, ctx);
+    }
+    release(&w);
+    return status;
+}

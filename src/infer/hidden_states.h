@@ -1,0 +1,94 @@
+/* Hidden states of a corpus, layer by layer, handed on as they are computed.
+ *
+ * Layer 0 is the sum of embeddings (normed and so on as the architecture has it), layer l the
+ * residual stream after l layers, layer N the last. Where norms precede the sublayers (gpt2,
+ * roberta-prelayernorm) the last layer's states come raw or through the final norm; transformers
+ * 5 gives both classes' last hidden state normed (its 4.x gave roberta-prelayernorm's raw). Where
+ * they follow them (bert, roberta) there is no final norm.
+ *
+ * Documents are cut into pieces of at most max_length tokens, special ones included. Rows come in
+ * the order of the corpus, whatever the order of computing; the same bits for any number of
+ * threads. Padding is never seen by a row and never handed on. Two-stream models give their content
+ * stream, MAE-LM its encoder. Under the masks of drawn plans a state is the mean over the draws,
+ * each a pass of its own.
+ */
+#ifndef CS_INFER_HIDDEN_STATES_H
+#define CS_INFER_HIDDEN_STATES_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "plan/content_masks.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+
+typedef enum {
+    CS_POOL_NONE, /* one row per token */
+    /* a row a document: */
+    CS_POOL_MEAN,  /* over all rows of all its pieces, special ones included, in double */
+    CS_POOL_FIRST, /* the first row of its first piece */
+    CS_POOL_LAST,  /* the last row of its last piece */
+} cs_pooling;
+
+typedef struct {
+    const int64_t *layer; /* numbers in 0..N, rising */
+    int64_t layers;
+    cs_pooling pooling;
+    bool raw;               /* the last layer without the final norm */
+    cs_content_masks masks; /* what rows of a piece see; states are means over its draws */
+    bool split;             /* all pieces of a document; else the first alone */
+    int64_t max_length;     /* 0: the model's positions, at most 512 */
+    int64_t batch;          /* pieces a forward pass; 0: 16 */
+    cs_around around;       /* ids around each piece */
+    /* Of the n tokens of a piece, round(ratio n) (half away from zero, in 1..n-1; none where n < 2)
+     * are masked: drawn by (seed, document, piece). 0: none. They become mask_id or, with
+     * drop_masked, are left out, the others keeping their positions (the encoder of MAE-LM). */
+    double mask_ratio;
+    uint64_t mask_seed;
+    bool drop_masked;
+    /* Shares of the masked tokens that are shown as they are and as random tokens instead (BERT:
+     * 0.1, 0.1), token by token as in training (train/batch.h, cs_task); they still count as
+     * masked. mask_keep 1: the text as it is, its rows told apart as if masked. Not with
+     * drop_masked. */
+    double mask_keep, mask_random;
+    const uint8_t *keep; /* documents to take; NULL: all */
+    const cs_progress *progress;
+} cs_hidden_options;
+
+/* What a row is of. Pooled: document alone, the rest 0. */
+typedef struct {
+    int64_t document;
+    int32_t piece, position; /* of the document; in the piece as the model reads it, from 0 */
+    int32_t token;           /* of the text, also where [MASK] replaces it */
+    int32_t shown;           /* what the model reads */
+    bool masked, special;
+} cs_hidden_row;
+
+typedef struct {
+    int64_t rows, layers, width;
+    const float *const *state; /* layers: rows x width */
+    const cs_hidden_row *about;
+} cs_hidden_block;
+
+/* Takes a block, valid during the call alone; a failure ends the walk and is returned. */
+typedef cs_status (*cs_hidden_visit)(void *ctx, const cs_hidden_block *block);
+
+/* Rows that cs_hidden_states will hand on. */
+cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
+                         const cs_hidden_options *options, int64_t *out) CS_MUST_CHECK;
+
+/* Walks the corpus. Memory: one forward pass of `batch` pieces with all layers kept, and the rows
+ * of some passes (at most 2^26 numbers, or one pass). Time: one forward pass a piece; pieces are
+ * computed by length among those that are held together, so that little is spent on padding.
+ * CS_ERR_USAGE: an option out of range (mask_keep + mask_random above 1); max_length above the
+ * model's positions; no room for a token beside the special ones; architecture linear, which has no
+ * hidden states; masking without a mask token. CS_ERR_INPUT: a token that the model does not know,
+ * with its document and place; a state that is not a number, with its layer, document and position.
+ */
+cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
+                           const cs_hidden_options *options, cs_hidden_visit visit,
+                           void *ctx) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,419 @@
+/* Jobs are made for some pieces at a time, sorted by length, computed in batches, and their losses
+ * added up in that order; blocks of documents have sums of their own, from which every number here
+ * is formed. Sums are double, losses float. */
+#include "infer/perplexity.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "infer/perplexity_private.h"
+#include "infer/pieces.h"
+#include "stats/jackknife.h"
+
+enum { USUAL_BLOCKS = 20, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };
+
+const char *cs_ask_name(cs_ask ask)
+{
+    static const char *const NAME[] = {"prefix", "append", "remaining", "pseudo"};
+    return NAME[ask];
+}
+
+int cs_asks_of(cs_kind kind, cs_ask out[4])
+{
+    if (kind != CS_KIND_MASKED && kind != CS_KIND_MAE) {
+        out[0] = CS_ASK_PREFIX;
+        return 1;
+    }
+    out[0] = CS_ASK_APPEND;
+    out[1] = CS_ASK_REMAINING;
+    out[2] = CS_ASK_PSEUDO;
+    return 3;
+}
+
+cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
+{
+    int64_t total = 0;
+    for (int64_t v = 0; v < vocab; ++v) {
+        nats[v] = 0;
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        for (int64_t i = corpus->doc_ptr[d]; !corpus->held_out[d] && i < corpus->doc_ptr[d + 1];
+             ++i) {
+            int32_t v = corpus->token[i];
+            if (v < 0 || v >= vocab) {
+                return cs_fail(CS_ERR_INPUT, "document %lld: token %d is not in 0..%lld",
+                               (long long)d, v, (long long)vocab - 1);
+            }
+            nats[v] += 1;
+            total += 1;
+        }
+    }
+    for (int64_t v = 0; v < vocab; ++v) {
+        nats[v] = log((double)(total + vocab)) - log(nats[v] + 1);
+    }
+    return total > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "no document to take a unigram from: all are held out");
+}
+
+static void beside_free(cs_beside *b)
+{
+    cs_free(b->nll_at);
+    cs_free(b->se_at);
+}
+
+void cs_perplexity_free(cs_perplexity *p)
+{
+    cs_free(p->nll_at);
+    cs_free(p->se_at);
+    cs_free(p->tokens_at);
+    beside_free(&p->reference);
+    beside_free(&p->difference);
+    memset(p, 0, sizeof *p);
+}
+
+typedef struct {
+    cs_model *model;
+    const cs_corpus *corpus;
+    cs_perplexity_options options;
+    cs_pass pass;
+    cs_sequences sequences;
+    int64_t text_length; /* most tokens of a piece */
+    cs_ask_job *job;
+    int32_t *order;
+    int64_t jobs, room;
+    int64_t pieces, last_document, documents;
+    float *loss; /* loss rows */
+    /* blocks x lengths: weighted losses, weights, weighted losses of the reference (NULL: none) */
+    double *sum, *weight, *reference;
+    double *bytes;      /* blocks: weighted bytes */
+    int64_t *tokens_at; /* lengths: predicted, unweighted */
+    int64_t bytes_seen; /* those of the predicted tokens */
+} walk;
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static cs_status check_kind(const cs_perplexity_options *o, const cs_model_config *c)
+{
+    cs_ask ways[4];
+    bool known = false;
+    for (int i = 0, n = cs_asks_of(o->kind, ways); i < n; ++i) {
+        known = known || ways[i] == o->ask;
+    }
+    bool causal_decoder = o->kind == CS_KIND_MAE && c->decoder.layers > 0 &&
+                          c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    bool begins =
+        (o->kind == CS_KIND_CAUSAL && o->from_nothing && o->around.befores == 0) || causal_decoder;
+    if (!known) {
+        return cs_fail(CS_ERR_USAGE, "a %s model cannot be asked by %s", cs_kind_name(o->kind),
+                       cs_ask_name(o->ask));
+    }
+    if (o->content && o->kind != CS_KIND_TWO_STREAM) {
+        return cs_fail(CS_ERR_USAGE, "masks of the content are for two-stream models");
+    }
+    if (!(o->delta >= 0 && o->delta <= 1)) {
+        return cs_fail(CS_ERR_USAGE, "share %g of masks in the encoder is not in [0, 1]", o->delta);
+    }
+    bool masks = o->kind == CS_KIND_MASKED || (o->kind == CS_KIND_MAE && o->delta > 0);
+    if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+    }
+    if (begins && c->bos_id < 0) {
+        return cs_fail(CS_ERR_USAGE, "the model has no begin token");
+    }
+    if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > 0) {
+        return cs_fail(CS_ERR_USAGE, "mae-lm models take no special tokens around a text");
+    }
+    return CS_OK;
+}
+
+static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perplexity_options *o)
+{
+    const cs_model_config *c = &model->config;
+    cs_status status = check_kind(o, c);
+    if (status != CS_OK) return status;
+    o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
+    o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
+    status = cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
+    if (status != CS_OK) return status;
+    if (o->fill_length < 0 ||
+        o->fill_length > o->max_length - o->around.befores - o->around.afters) {
+        return cs_fail(CS_ERR_USAGE, "masks up to length %lld, not in 0..%lld",
+                       (long long)o->fill_length,
+                       (long long)(o->max_length - o->around.befores - o->around.afters));
+    }
+    if (o->blocks < 1 || o->positions < 0) {
+        return cs_fail(CS_ERR_USAGE, "blocks %lld or positions %lld out of range",
+                       (long long)o->blocks, (long long)o->positions);
+    }
+    return CS_OK;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/* The jobs of a piece: one, or one a predicted token (all, or some by selection sampling: each then
+ * has the weight left / wanted). */
+static void add_jobs(walk *w, int64_t sequence)
+{
+    const cs_perplexity_options *o = &w->options;
+    const cs_sequences *s = &w->sequences;
+    int64_t document = s->document[sequence], first = cs_ask_first(o);
+    cs_ask_job job = {.token = w->corpus->token + s->start[sequence],
+                      .document = document,
+                      .place = s->start[sequence] - w->corpus->doc_ptr[document],
+                      .n = s->length[sequence],
+                      .target = -1,
+                      .weight = 1};
+    int64_t left = job.n - first;
+    int64_t wanted = o->positions > 0 && o->positions < left ? o->positions : left;
+    if (left < 1 || (o->ask == CS_ASK_PSEUDO && job.n < 2)) {
+        return;
+    }
+    w->pieces += 1;
+    w->documents += document != w->last_document;
+    w->last_document = document;
+    if (!cs_ask_each(o)) {
+        cs_ask_measure(o, &w->model->config, &job);
+        w->job[w->jobs++] = job;
+        return;
+    }
+    const int32_t draws = o->content ? (int32_t)cs_content_draws(o->content) : 1;
+    job.weight = (double)left / (double)wanted / draws;
+    cs_rng rng = cs_rng_at(o->seed, CS_STREAM_PLAN, (uint64_t)sequence);
+    for (int64_t t = first; t < job.n; ++t, --left) {
+        if (cs_rng_below(&rng, left) < wanted) {
+            --wanted;
+            job.target = (int32_t)t;
+            cs_ask_measure(o, &w->model->config, &job);
+            for (job.draw = 0; job.draw < draws; ++job.draw) {
+                w->job[w->jobs++] = job;
+            }
+        }
+    }
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+static cs_status add_losses(walk *w)
+{
+    const cs_perplexity_options *o = &w->options;
+    const cs_batch *b = &w->pass.batch;
+    for (int64_t r = 0; r < b->events; ++r) {
+        const cs_ask_job *job = &w->job[b->example[r]];
+        int32_t target = b->place[r];
+        if (!isfinite(w->loss[r])) {
+            return cs_fail(CS_ERR_INPUT, "document %lld, place %lld: the log-probability is %s",
+                           (long long)job->document, (long long)(job->place + target),
+                           isnan(w->loss[r]) ? "not a number" : "infinite");
+        }
+        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SPLIT, (uint64_t)job->document);
+        int64_t block = cs_rng_below(&rng, o->blocks);
+        int64_t bytes = o->token_bytes ? o->token_bytes[job->token[target]] : 0;
+        w->sum[block * w->text_length + target] += job->weight * (double)w->loss[r];
+        w->weight[block * w->text_length + target] += job->weight;
+        if (o->reference) {
+            w->reference[block * w->text_length + target] +=
+                job->weight * o->reference[job->token[target]];
+        }
+        w->bytes[block] += job->weight * (double)bytes;
+        w->tokens_at[target] += job->draw == 0;
+        w->bytes_seen += job->draw == 0 ? bytes : 0;
+    }
+    return CS_OK;
+}
+
+static cs_status run_batch(walk *w, const int32_t *order, int64_t count)
+{
+    int64_t losses = 0;
+    for (int64_t b = 0; b < count; ++b) {
+        losses += w->job[order[b]].loss_rows;
+    }
+    cs_status status = cs_pass_begin(&w->pass, count, w->job[order[0]].rows, losses);
+    for (int64_t b = 0; b < count && status == CS_OK; ++b) {
+        status = cs_ask_fill(&w->options, &w->model->config, &w->job[order[b]], order[b], b,
+                             &w->pass.batch);
+    }
+    if (status == CS_OK && (status = cs_pass_forward(&w->pass, 1, (cs_run_key){0})) == CS_OK &&
+        (status = cs_run_get_f32(w->pass.run, w->pass.network.loss, w->loss)) == CS_OK) {
+        status = add_losses(w);
+    }
+    return status;
+}
+
+static cs_status run_pieces(walk *w)
+{
+    const cs_sequences *s = &w->sequences;
+    cs_status status = CS_OK;
+    for (int64_t at = 0; at < s->count && status == CS_OK;) {
+        w->jobs = 0;
+        for (int64_t i = 0; i < PIECES_AT_ONCE && at < s->count && status == CS_OK; ++i, ++at) {
+            status = cs_pieces_check(w->corpus, s, at, w->model->config.vocab);
+            if (status == CS_OK) {
+                add_jobs(w, at);
+            }
+        }
+        if (status == CS_OK)
+            status = cs_order_by_rows(&w->job->rows, sizeof *w->job, w->jobs, w->pass.sizes.length,
+                                      w->order);
+        int64_t batch = w->pass.sizes.batch;
+        for (int64_t i = 0; i < w->jobs && status == CS_OK; i += batch) {
+            int64_t rest = w->jobs - i;
+            if ((status = cs_interrupt_check()) == CS_OK) {
+                status = run_batch(w, w->order + i, rest < batch ? rest : batch);
+            }
+        }
+        cs_progress_report(w->options.progress, "pieces", at, s->count);
+    }
+    return status;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* The ratio of the sums of blocks, and its jackknife error over those with something below. room:
+ * a number a block. */
+static double ratio(int64_t blocks, const double *above, const double *below, double *room,
+                    double *se)
+{
+    double a = 0, b = 0;
+    int64_t used = 0;
+    for (int64_t i = 0; i < blocks; ++i) {
+        a += above[i];
+        b += below[i];
+    }
+    for (int64_t i = 0; i < blocks; ++i) {
+        if (below[i] > 0) {
+            room[used++] = (a - above[i]) / (b - below[i]);
+        }
+    }
+    *se = cs_jackknife_error(used, room, 1);
+    return b > 0 ? a / b : (double)NAN;
+}
+
+/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. room:
+ * three numbers a block. */
+static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *room,
+                             cs_beside *out)
+{
+    int64_t blocks = w->options.blocks, lengths = w->text_length;
+    double *above = room, *below = room + blocks;
+    out->nll_at = cs_alloc(lengths, sizeof *out->nll_at);
+    out->se_at = cs_alloc(lengths, sizeof *out->se_at);
+    if (!out->nll_at || !out->se_at) return CS_ERR_MEMORY;
+    for (int64_t k = 0; k <= lengths; ++k) { /* the last one: all lengths */
+        for (int64_t b = 0; b < blocks; ++b) {
+            above[b] = below[b] = 0;
+            for (int64_t i = k < lengths ? k : 0; i < (k < lengths ? k + 1 : lengths); ++i) {
+                int64_t at = b * lengths + i;
+                above[b] += sum[at] - (less ? less[at] : 0);
+                below[b] += w->weight[at];
+            }
+        }
+        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se);
+        *(k < lengths ? &out->nll_at[k] : &out->nll) = mean;
+        *(k < lengths ? &out->se_at[k] : &out->se) = se;
+    }
+    return CS_OK;
+}
+
+/* The reference and the difference; NaN over all where there is none. */
+static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p)
+{
+    p->reference.nll = p->reference.se = p->difference.nll = p->difference.se = (double)NAN;
+    cs_status status = CS_OK;
+    if (w->reference &&
+        (status = fill_beside(w, w->reference, NULL, room, &p->reference)) == CS_OK) {
+        status = fill_beside(w, w->sum, w->reference, room, &p->difference);
+    }
+    return status;
+}
+
+static cs_status finish(const walk *w, cs_perplexity *out)
+{
+    int64_t blocks = w->options.blocks, lengths = w->text_length;
+    double *room = cs_alloc(4 * blocks, sizeof *room), *above = room, *below = room + blocks;
+    cs_beside own = {0};
+    cs_perplexity p = {.documents = w->documents,
+                       .pieces = w->pieces,
+                       .bytes = w->bytes_seen,
+                       .lengths = lengths,
+                       .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
+    cs_status status = room && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = fill_beside(w, w->sum, NULL, room, &own);
+    p.nll_at = own.nll_at;
+    p.se_at = own.se_at;
+    if (status != CS_OK) {
+        cs_perplexity_free(&p);
+        cs_free(room);
+        return status;
+    }
+    p.nll = own.nll;
+    p.se = own.se;
+    for (int64_t k = 0; k < lengths; ++k) {
+        p.tokens_at[k] = w->tokens_at[k];
+        p.tokens += w->tokens_at[k];
+    }
+    for (int64_t b = 0; b < blocks; ++b) { /* what was last filled is over all lengths */
+        p.blocks += below[b] > 0;
+        below[b] = w->bytes[b] * log(2.0);
+    }
+    p.bits_per_byte = ratio(blocks, above, below, room + 2 * blocks, &p.bits_se);
+    cs_free(room);
+    *out = p;
+    return CS_OK;
+}
+
+/* --- setting up ------------------------------------------------------------------------------- */
+
+static cs_status prepare(walk *w)
+{
+    const cs_perplexity_options *o = &w->options;
+    const cs_model_config *c = &w->model->config;
+    int64_t length = w->text_length, batch = o->batch;
+    bool each = cs_ask_each(o);
+    while (batch > 1 && batch * (each ? 1 : length) > LOGITS / c->vocab) {
+        batch /= 2;
+    }
+    const cs_network_options sizes = cs_ask_sizes(o, c, batch, length);
+    w->room =
+        PIECES_AT_ONCE * (each ? length : 1) * (o->content ? cs_content_draws(o->content) : 1);
+    cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
+    w->job = cs_alloc(w->room, sizeof *w->job);
+    w->order = cs_alloc(w->room, sizeof *w->order);
+    w->loss = cs_alloc(sizes.predictions, sizeof *w->loss);
+    w->sum = cs_calloc(o->blocks * length, sizeof *w->sum);
+    w->weight = cs_calloc(o->blocks * length, sizeof *w->weight);
+    w->bytes = cs_calloc(o->blocks, sizeof *w->bytes);
+    w->tokens_at = cs_calloc(length, sizeof *w->tokens_at);
+    w->reference = o->reference ? cs_calloc(o->blocks * length, sizeof *w->reference) : NULL;
+    bool ok = w->job && w->order && w->loss && w->sum && w->weight && w->bytes && w->tokens_at &&
+              (w->reference || !o->reference);
+    return status == CS_OK && !ok ? CS_ERR_MEMORY : status;
+}
+
+cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
+                           const cs_perplexity_options *options, cs_perplexity *out)
+{
+    walk w = {.model = model, .corpus = corpus, .options = *options, .last_document = -1};
+    cs_status status = resolve(model, corpus, &w.options);
+    if (status == CS_OK) status = cs_model_config_reads(&model->config, 0);
+    if (status != CS_OK) return status;
+    w.text_length = w.options.max_length - w.options.around.befores - w.options.around.afters;
+    if ((status = cs_pieces_of(corpus, w.options.keep, true, w.text_length, &w.sequences)) ==
+            CS_OK &&
+        (status = prepare(&w)) == CS_OK && (status = run_pieces(&w)) == CS_OK) {
+        status = w.documents > 0
+                     ? finish(&w, out)
+                     : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece of %d tokens or more",
+                               2 - (int)w.options.from_nothing);
+    }
+    void *memory[] = {w.job, w.order, w.loss, w.sum, w.weight, w.reference, w.bytes, w.tokens_at};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
+        cs_free(memory[i]);
+    }
+    cs_pass_close(&w.pass);
+    cs_sequences_free(&w.sequences);
+    return status;
+}

@@ -1,0 +1,127 @@
+/* Next-token perplexity of every kind of model (LA Eq. 2, Table 7, Figure 3).
+ *
+ * Of each piece x_1 .. x_n (consecutive, at most max_length tokens) every x_{k+1} is predicted from
+ * x_1 .. x_k, k = 1 .. n-1 (k = 0 too where the model was trained to predict from nothing):
+ *
+ *   nll = -mean log p(x_{k+1} | x_1 .. x_k),    perplexity = exp(nll)
+ *
+ * How a model is asked, by kind:
+ *   causal      one forward pass a piece
+ *   two-stream  causal content: one pass a piece, with a query at each position k+1 that sees
+ *               content rows 1 .. k. Content under other masks (`content`): one pass a predicted
+ *               token, whose content rows 1 .. k see each other as asked; of drawn plans, which are
+ *               plans of k rows, the loss is the mean over the draws
+ *   linear      one pass a piece: a query row that sees rows 1 .. k
+ *   masked      one pass a predicted token. CS_ASK_APPEND: x_1 .. x_k [MASK], length k+1;
+ *               CS_ASK_REMAINING: [MASK] at k+1 .. s, where s is the piece's own length (which the
+ *               model thus learns) or fill_length. The paper does not say which
+ *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone
+ *               and, of m masked positions, round(delta m) [MASK]s from k+1 on; decoders in which
+ *               masked rows do not see each other give one number for both where delta is 0
+ * CS_ASK_PSEUDO, masked and mae-lm: every token masked in turn and predicted from all others on
+ * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
+ *
+ * Some positions (where a pass is of one token). Of the N_p tokens of piece p that could be
+ * predicted n_p = min(positions, N_p) are drawn without replacement, all sets alike; each is drawn
+ * with probability n_p / N_p and has its inverse as weight (Horvitz and Thompson, JASA 47, 1952):
+ *
+ *   sum_p N_p / n_p sum_{k drawn in p} f_pk,    expectation over draws: sum_p sum_k f_pk
+ *
+ * for losses, bytes and ones, of all tokens as of those at one k; the jackknife takes the same
+ * sums. The weights of a piece add up to N_p whatever is drawn, so nll is unbiased, while nll_at
+ * and bits per byte are ratios of two estimates. Unweighted, long pieces would count as much as
+ * short ones.
+ *
+ * Beside it a reference that needs no model of context: r_v = -log q(v) of each token v, as of a
+ * unigram (cs_unigram_of). It is charged for exactly the tokens that the model is asked for, with
+ * the same weights; the difference, model less reference, has a jackknife of its own (paired).
+ *
+ * Intervals: delete-block jackknife over documents, blocks fixed by (seed, document):
+ * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums, to be read with Student's
+ * quantile at B - 1 degrees of freedom (cs_student_width); it holds the error of the draws too.
+ */
+#ifndef CS_INFER_PERPLEXITY_H
+#define CS_INFER_PERPLEXITY_H
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "plan/content_masks.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+#include "train/model_kind.h"
+
+typedef enum {
+    CS_ASK_PREFIX, /* causal, two-stream, linear: as they are */
+    CS_ASK_APPEND,
+    CS_ASK_REMAINING,
+    CS_ASK_PSEUDO
+} cs_ask;
+
+const char *cs_ask_name(cs_ask ask); /* "prefix", "append", "remaining", "pseudo" */
+
+/* The ways in which models of a kind can be asked: their number, in *out. */
+int cs_asks_of(cs_kind kind, cs_ask out[4]);
+
+typedef struct {
+    cs_kind kind;
+    cs_ask ask;
+    bool from_nothing;   /* k = 0 too; causal: behind the begin token */
+    int64_t max_length;  /* 0: the model's positions, at most 512. Special tokens count */
+    int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
+    const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */
+    double delta;                    /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
+    bool decoder_resets;             /* mae-lm: the decoder takes its mask vector at those */
+    int64_t
+        positions; /* where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all */
+    int64_t batch;  /* 0: 16; less where the logits would pass 2^26 numbers */
+    int64_t blocks; /* of the jackknife; 0: 20. At most the documents */
+    uint64_t seed;
+    cs_around around;           /* ids around each piece; mae-lm: none */
+    const uint8_t *keep;        /* documents to take; NULL: all */
+    const int32_t *token_bytes; /* bytes of text a token stands for, by id; NULL: not known */
+    const double *reference;    /* nats of a token by id; NULL: none */
+    const cs_progress *progress;
+} cs_perplexity_options;
+
+/* A mean over the tokens predicted, by k too, and its standard errors. */
+typedef struct {
+    double nll, se;
+    double *nll_at, *se_at;
+} cs_beside;
+
+typedef struct {
+    double nll, se;                /* nats a token; se NaN where fewer than two blocks predict */
+    double bits_per_byte, bits_se; /* NaN without token_bytes */
+    int64_t documents, pieces;     /* in which something is predicted */
+    int64_t tokens, bytes;         /* predicted: drawn ones, unweighted */
+    int64_t blocks;                /* that predict something */
+    /* By k, the number of tokens seen (pseudo: before it): 0 .. lengths - 1. */
+    int64_t lengths;
+    double *nll_at, *se_at; /* NaN where nothing is predicted */
+    int64_t *tokens_at;
+    /* The reference and model less reference, over all and by k; NaN or NULL without one. */
+    cs_beside reference, difference;
+} cs_perplexity;
+
+void cs_perplexity_free(cs_perplexity *p);
+
+/* A unigram of the documents that are not held out, add-one smoothed over `vocab` tokens:
+ *
+ *   nats[v] = -log( (c_v + 1) / (N + vocab) ),   c_v of the N tokens are v
+ *
+ * CS_ERR_INPUT: no such token, or one that is not in 0..vocab - 1, with its document. */
+cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats) CS_MUST_CHECK;
+
+/* Cost: causal, two-stream, linear: a forward pass of n rows a piece; masked, mae-lm and two-stream
+ * with `content`: one a predicted token and draw, so about n / 2 (append) or n (remaining, pseudo)
+ * times as much. CS_ERR_USAGE: an option out of range, an ask that the kind has not, a model
+ * without the mask token, begin token, query vector or decoder that its kind needs; max_length
+ * above its positions. CS_ERR_INPUT: a token that the model does not know, nothing to predict, a
+ * log-probability that is not finite, with its document and place. */
+cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
+                           const cs_perplexity_options *options, cs_perplexity *out) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,221 @@
+/* What each kind of model reads when it is asked for a token. Rank masks are those of training
+ * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+#include "base/mem.h"
+#include "infer/perplexity_private.h"
+#include "plan/ratio.h"
+
+int64_t cs_ask_first(const cs_perplexity_options *o)
+{
+    return o->ask == CS_ASK_PSEUDO || o->from_nothing ? 0 : 1;
+}
+
+bool cs_ask_each(const cs_perplexity_options *o)
+{
+    return o->ask != CS_ASK_PREFIX || (o->kind == CS_KIND_TWO_STREAM && o->content);
+}
+
+/* A begin token before a piece that has no other before it. */
+static int64_t begins(const cs_perplexity_options *o)
+{
+    return o->kind == CS_KIND_CAUSAL && o->from_nothing && o->around.befores == 0
+               ? 1
+               : o->around.befores;
+}
+
+cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_config *config,
+                                int64_t batch, int64_t length)
+{
+    static const cs_form FORM[] = {[CS_KIND_CAUSAL] = CS_FORM_SINGLE,
+                                   [CS_KIND_MASKED] = CS_FORM_SINGLE,
+                                   [CS_KIND_TWO_STREAM] = CS_FORM_TWO_STREAM,
+                                   [CS_KIND_MAE] = CS_FORM_MAE,
+                                   [CS_KIND_LINEAR] = CS_FORM_LINEAR};
+    cs_network_options sizes = {.form = FORM[o->kind],
+                                .loss = CS_LOSS_CROSS_ENTROPY,
+                                .batch = batch,
+                                .length = length + o->around.befores + o->around.afters,
+                                .predictions = cs_ask_each(o) ? batch : batch * length};
+    if (config->positions > 0 && sizes.length > config->positions) {
+        sizes.length = config->positions;
+    }
+    bool queries = sizes.form == CS_FORM_TWO_STREAM || sizes.form == CS_FORM_LINEAR;
+    sizes.queries = queries ? sizes.length : 0;
+    sizes.decoder_length = sizes.form == CS_FORM_MAE ? sizes.length : 0;
+    return sizes;
+}
+
+/* The length that masks fill the piece to. */
+static int64_t filled(const cs_perplexity_options *o, const cs_ask_job *job)
+{
+    int64_t s = o->fill_length > job->n ? o->fill_length : job->n;
+    return o->ask == CS_ASK_APPEND ? job->target + 1 : o->ask == CS_ASK_PSEUDO ? job->n : s;
+}
+
+void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job)
+{
+    int64_t rows = o->around.befores + o->around.afters;
+    switch (o->kind) {
+    case CS_KIND_CAUSAL: /* the last token is only predicted */
+        rows = begins(o) + job->n - 1;
+        break;
+    case CS_KIND_TWO_STREAM:
+    case CS_KIND_LINEAR:
+        rows = o->around.befores + (cs_ask_each(o) ? job->target : job->n);
+        break;
+    case CS_KIND_MASKED:
+        rows += filled(o, job);
+        break;
+    default:
+        rows = filled(o, job);
+        rows = config->decoder.attention == CS_DECODER_CROSS && rows < job->n ? job->n : rows;
+        break;
+    }
+    job->rows = (int32_t)(rows > 1 ? rows : 1);
+    job->loss_rows = cs_ask_each(o) ? 1 : job->n - (int32_t)cs_ask_first(o);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* A job on its way into sequence b of a batch. */
+typedef struct {
+    const cs_perplexity_options *options;
+    const cs_model_config *config;
+    const cs_ask_job *job;
+    int32_t number;
+    int64_t b;
+    cs_batch *batch;
+} filler;
+
+static void content(const filler *f, int64_t i, int32_t token, int64_t place, int32_t rank)
+{
+    cs_batch_content(f->batch, f->config, f->b, i, token, place, rank);
+}
+
+/* The next loss row reads row `top` and predicts a token of the job. */
+static void ask(const filler *f, int64_t top, int64_t target)
+{
+    cs_batch_predict(f->batch, top, f->job->token[target], 1, f->number, target);
+}
+
+static void fill_causal(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    int64_t before = begins(o), row = f->b * f->batch->length;
+    for (int64_t i = 0; i < before + f->job->n - 1; ++i) {
+        int32_t token = i >= before              ? f->job->token[i - before]
+                        : o->around.befores == 0 ? f->config->bos_id
+                                                 : o->around.before[i];
+        content(f, i, token, i, (int32_t)i);
+    }
+    for (int64_t t = cs_ask_first(o); t < f->job->n; ++t) {
+        ask(f, row + before + t - 1, t);
+    }
+}
+
+/* Queries at the positions of the tokens that they predict; linear attention reads no position. */
+static void fill_queries(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    int64_t before = o->around.befores, q = f->b * f->batch->queries;
+    for (int64_t i = 0; i < before + f->job->n; ++i) {
+        content(f, i, i < before ? o->around.before[i] : f->job->token[i - before], i, (int32_t)i);
+    }
+    for (int64_t t = cs_ask_first(o); t < f->job->n; ++t, ++q) {
+        cs_batch_query(f->batch, q, cs_batch_position(f->config, before + t),
+                       (int32_t)(before + t - 1));
+        ask(f, q, t);
+    }
+}
+
+/* The prefix of one token under the masks asked for, and a query that sees all of it. */
+static cs_status fill_prefix(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    const cs_ask_job *job = f->job;
+    const int64_t n = o->around.befores + job->target;
+    const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)(job->place + job->target);
+    int32_t *rank = cs_alloc(n + 1, sizeof *rank);
+    cs_status status =
+        rank ? cs_content_ranks(o->content, piece, job->draw, n, rank) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        content(f, i,
+                i < o->around.befores ? o->around.before[i] : job->token[i - o->around.befores], i,
+                rank[i]);
+    }
+    const int64_t q = f->b * f->batch->queries;
+    cs_batch_query(f->batch, q, cs_batch_position(f->config, n), INT32_MAX - 1);
+    ask(f, q, job->target);
+    cs_free(rank);
+    return status;
+}
+
+/* Whether token t of the piece is shown when the job's target is asked for. */
+static bool shown(const filler *f, int64_t t)
+{
+    return f->options->ask == CS_ASK_PSEUDO ? t != f->job->target : t < f->job->target;
+}
+
+static void fill_masked(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    int64_t s = filled(o, f->job), i = 0;
+    for (int64_t b = 0; b < o->around.befores; ++b, ++i) {
+        content(f, i, o->around.before[b], i, 0);
+    }
+    ask(f, f->b * f->batch->length + i + f->job->target, f->job->target);
+    for (int64_t t = 0; t < s; ++t, ++i) {
+        content(f, i, shown(f, t) ? f->job->token[t] : f->config->mask_id, i, 0);
+    }
+    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
+        content(f, i, o->around.after[e], i, 0);
+    }
+}
+
+/* Decoder row i for place t, whose encoder row is `from` (-1: a mask vector). */
+static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
+{
+    int32_t before = t > 0 ? f->job->token[t - 1] : f->config->bos_id;
+    return cs_batch_decoder(f->batch, f->config, f->b, i, t, from, before);
+}
+
+/* The encoder reads what is shown, and [MASK] at the first masked places where it was trained with
+ * some; rows of the decoder by its kind. */
+static void fill_mae(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    cs_decoder_attention attention = f->config->decoder.attention;
+    int64_t s = filled(o, f->job), target = f->job->target, encoded = 0, decoded = 0;
+    int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - target;
+    int64_t kept = cs_ratio_round(o->delta, masked), row = f->b * f->batch->length;
+    for (int64_t t = 0; t < s; ++t) {
+        bool taken = shown(f, t), stays = !taken && kept > 0;
+        int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
+        kept -= stays;
+        if (taken || stays) {
+            content(f, encoded++, taken ? f->job->token[t] : f->config->mask_id, t, 0);
+        }
+        bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > target;
+        if (attention != CS_DECODER_CROSS && !beyond) {
+            (void)decoder_row(f, decoded++, t, from);
+        }
+    }
+    int64_t first = f->b * f->batch->decoder_length;
+    ask(f, attention == CS_DECODER_CROSS ? decoder_row(f, 0, target, -1) : first + target, target);
+}
+
+cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
+                      const cs_ask_job *job, int32_t number, int64_t b, cs_batch *batch)
+{
+    static void (*const FILL[])(const filler *) = {[CS_KIND_CAUSAL] = fill_causal,
+                                                   [CS_KIND_MASKED] = fill_masked,
+                                                   [CS_KIND_TWO_STREAM] = fill_queries,
+                                                   [CS_KIND_MAE] = fill_mae,
+                                                   [CS_KIND_LINEAR] = fill_queries};
+    const filler f = {
+        .options = o, .config = config, .job = job, .number = number, .b = b, .batch = batch};
+    if (o->kind == CS_KIND_TWO_STREAM && cs_ask_each(o)) {
+        return fill_prefix(&f);
+    }
+    FILL[o->kind](&f);
+    return CS_OK;
+}

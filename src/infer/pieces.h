@@ -1,0 +1,34 @@
+/* A corpus as a model reads it: pieces of documents, checked, and in an order in which batches have
+ * little padding. Shared by all that asks a model about a corpus. */
+#ifndef CS_INFER_PIECES_H
+#define CS_INFER_PIECES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/config.h"
+#include "text/corpus.h"
+#include "text/sequences.h"
+
+/* Fills in a length and a batch that are 0: the model's positions, at most 512, and 16.
+ * CS_ERR_USAGE out of range, and where `specials` ids around a piece leave no room for its text. */
+cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int64_t *max_length,
+                           int64_t *batch) CS_MUST_CHECK;
+
+/* Pieces of at most `length` tokens of the documents to keep (NULL: all); split: all of a
+ * document's, else its first. */
+cs_status cs_pieces_of(const cs_corpus *corpus, const uint8_t *keep, bool split, int64_t length,
+                       cs_sequences *out) CS_MUST_CHECK;
+
+/* CS_ERR_INPUT names a token of sequence `i` that is not in 0..vocab - 1, with document and
+ * place. */
+cs_status cs_pieces_check(const cs_corpus *corpus, const cs_sequences *pieces, int64_t i,
+                          int64_t vocab) CS_MUST_CHECK;
+
+/* order: 0..count - 1 by falling numbers of rows (in 0..most), equal ones as they come (counting
+ * sort). Numbers are an int32_t every `size` bytes. CS_ERR_MEMORY. */
+cs_status cs_order_by_rows(const void *rows, size_t size, int64_t count, int64_t most,
+                           int32_t *order) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,123 @@
+/* The texts become a corpus of token ids, the second ones of pairs after the first ones; its pooled
+ * states are put in place as they come. */
+#include "infer/text_features.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "text/encoder.h"
+
+typedef struct {
+    int64_t count, width, columns;
+    float *out;
+} collector;
+
+int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *texts)
+{
+    return model->config.width * (texts->pair ? 4 : 1);
+}
+
+static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *text,
+                          cs_encoder *encoder, int64_t *room, cs_corpus *corpus)
+{
+    cs_status status = cs_encoder_encode(encoder, text, (int64_t)strlen(text), false);
+    int32_t unknown = cs_tokenizer_special(encoder->tokenizer, CS_TOKEN_UNK);
+    const int32_t *id = encoder->count > 0 ? encoder->id : &unknown;
+    int64_t count = encoder->count > 0 ? encoder->count : 1;
+    if (status == CS_OK && *id < 0)
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: example %lld, \"%.60s\", has no token, and the tokenizer no unknown "
+                         "one",
+                         texts->path, (long long)i, text);
+    if (status == CS_OK && corpus->tokens + count > *room) {
+        int64_t wanted = 2 * (corpus->tokens + count);
+        int32_t *token = cs_realloc(corpus->token, wanted, sizeof *token);
+        status = token ? CS_OK : CS_ERR_MEMORY;
+        corpus->token = token ? token : corpus->token;
+        *room = token ? wanted : *room;
+    }
+    if (status == CS_OK) {
+        memcpy(corpus->token + corpus->tokens, id, (size_t)count * sizeof *id);
+        corpus->tokens += count;
+        corpus->doc_ptr[++corpus->documents] = corpus->tokens;
+    }
+    return status;
+}
+
+static cs_status make_corpus(const cs_labelled_text *texts, const cs_tokenizer *tokenizer,
+                             cs_corpus *corpus)
+{
+    const int64_t all = texts->count * (texts->pair ? 2 : 1);
+    cs_encoder encoder;
+    int64_t room = 0;
+    cs_encoder_init(&encoder, tokenizer);
+    corpus->doc_ptr = cs_calloc(all + 1, sizeof *corpus->doc_ptr);
+    corpus->label = cs_calloc(all, sizeof *corpus->label);
+    corpus->held_out = cs_calloc(all, sizeof *corpus->held_out);
+    cs_status status = corpus->doc_ptr && corpus->label && corpus->held_out ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < all && status == CS_OK; ++i) {
+        const int64_t example = i % texts->count;
+        const char *text = i < texts->count ? texts->text[example] : texts->pair[example];
+        status = add_text(texts, example, text, &encoder, &room, corpus);
+    }
+    corpus->vocab = cs_tokenizer_vocab(tokenizer);
+    cs_encoder_free(&encoder);
+    return status;
+}
+
+/* Row i of a pair: u first; v when it comes, with what is made of both. */
+static cs_status take_block(void *ctx, const cs_hidden_block *block)
+{
+    const collector *c = ctx;
+    const int64_t w = c->width;
+    for (int64_t l = 0; l < block->layers; ++l) {
+        for (int64_t r = 0; r < block->rows; ++r) {
+            const int64_t document = block->about[r].document, example = document % c->count;
+            const float *state = block->state[l] + r * w;
+            float *u = c->out + (l * c->count + example) * c->columns;
+            if (document < c->count) {
+                memcpy(u, state, (size_t)w * sizeof *u);
+                continue;
+            }
+            for (int64_t j = 0; j < w; ++j) {
+                u[w + j] = state[j];
+                u[2 * w + j] = fabsf(u[j] - state[j]);
+                u[3 * w + j] = u[j] * state[j];
+            }
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
+                           const cs_labelled_text *texts, const cs_hidden_options *options,
+                           float **out)
+{
+    cs_hidden_options hidden = *options;
+    cs_corpus corpus = {0};
+    collector c = {texts->count, model->config.width, cs_text_features_width(model, texts), NULL};
+    const double bytes = 4.0 * (double)texts->count * (double)c.columns * (double)options->layers;
+    hidden.keep = NULL;
+    if (options->pooling == CS_POOL_NONE) {
+        return cs_fail(CS_ERR_USAGE, "features of a text are pooled");
+    }
+    cs_status status = cs_mem_check(
+        bytes, "fewer layers or texts take less", "%lld texts, %lld layers of %lld columns take",
+        (long long)texts->count, (long long)options->layers, (long long)c.columns);
+    if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
+    if (status == CS_OK) {
+        c.out = cs_alloc(options->layers * texts->count * c.columns, sizeof *c.out);
+        status = c.out ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK)
+        status =
+            cs_blame(cs_hidden_states(model, &corpus, &hidden, take_block, &c), "%s", texts->path);
+    if (status == CS_OK) {
+        *out = c.out;
+        c.out = NULL;
+    }
+    cs_free(c.out);
+    cs_corpus_free(&corpus);
+    return status;
+}

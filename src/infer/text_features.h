@@ -1,0 +1,29 @@
+/* Features of labelled texts: states of a model, pooled to one row a text.
+ *
+ *   single texts  u, the pooled state of the text
+ *   pairs         (u, v, |u - v|, u * v): of both texts, entry by entry (Conneau, Kiela, Schwenk,
+ *                 Barrault and Bordes, EMNLP 2017)
+ */
+#ifndef CS_INFER_TEXT_FEATURES_H
+#define CS_INFER_TEXT_FEATURES_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "infer/hidden_states.h"
+#include "model/model.h"
+#include "text/labelled_text.h"
+#include "text/tokenizer.h"
+
+/* Columns of a row. */
+int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *texts);
+
+/* out: options->layers matrices of texts->count rows in fresh memory, one after the other. `keep`
+ * of the options is not used, pooling must not be CS_POOL_NONE. A text of which the tokenizer makes
+ * no token is read as its unknown one. CS_ERR_INPUT names such a text when there is none; other
+ * errors as cs_hidden_states. */
+cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
+                           const cs_labelled_text *texts, const cs_hidden_options *options,
+                           float **out) CS_MUST_CHECK;
+
+#endif

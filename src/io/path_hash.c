@@ -1,0 +1,96 @@
+/* The hash of a directory is that of a list of its files, in byte order of names: depth, name and
+ * hash of each. */
+#include "io/path_hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+
+/* Calls list_directory: as deep as the folders, which list_tree bounds.
+ * NOLINTBEGIN(misc-no-recursion) */
+static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes);
+
+/* One line "<sha256>  <path below the root>" a file, in byte order of names. */
+static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t *bytes)
+{
+    struct dirent **entry = NULL;
+    int count = scandir(dir, &entry, NULL, alphasort);
+    if (count < 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", dir, strerror(errno));
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; i < count; ++i) {
+        const char *name = entry[i]->d_name;
+        if (status == CS_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+            char *path = cs_path_join(dir, name);
+            (void)fprintf(list, "%d %s\n", depth, name);
+            status = path ? list_tree(list, path, depth + 1, bytes) : CS_ERR_MEMORY;
+            cs_free(path);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes)
+{
+    enum { DEEPEST = 64 };
+    struct stat st;
+    cs_status status = cs_interrupt_check();
+    if (status != CS_OK) return status;
+    if (stat(path, &st) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return depth < DEEPEST
+                   ? list_directory(list, path, depth, bytes)
+                   : cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return CS_OK;
+    }
+    char hex[65];
+    status = cs_sha256_file(path, hex);
+    if (status == CS_OK) {
+        (void)fprintf(list, "%s\n", hex);
+        *bytes += st.st_size;
+    }
+    return status;
+}
+/* NOLINTEND(misc-no-recursion) */
+
+cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
+{
+    *bytes = 0;
+    if (!cs_path_is_dir(path)) {
+        struct stat st;
+        cs_status status = cs_sha256_file(path, hex);
+        *bytes = status == CS_OK && stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+        return status;
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *list = open_memstream(&text, &size);
+    if (!list) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
+    }
+    cs_status status = list_tree(list, path, 0, bytes);
+    bool bad = ferror(list) != 0;
+    bad = fclose(list) != 0 || bad;
+    if (status == CS_OK && bad)
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
+    if (status == CS_OK) {
+        cs_sha256(text, size, hex);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,243 @@
+/* Arrays of padding, rows written over it, and the way into the index and input tensors of a run.
+ * Tensors that a network does not have (positions without a table, targets without a loss) are
+ * passed by. */
+#include "model/batch.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* --- arrays, filled with padding --- */
+
+typedef enum { OF_CONTENT, OF_QUERIES, OF_DECODER, OF_LOSS, OF_TEXTS, OF_TYPES, OF_REAL } rows_of;
+
+#define AT(array) offsetof(cs_batch, array), offsetof(cs_network, array)
+
+/* Every array of ids: where it is, which tensor takes it, which rows it has, what padding holds. */
+static const struct {
+    size_t at, tensor;
+    rows_of rows;
+    int32_t padding;
+} PART[] = {
+    {AT(token), OF_CONTENT, -1},
+    {AT(position), OF_CONTENT, -1},
+    {AT(vis), OF_CONTENT, INT32_MAX},
+    {AT(lim), OF_CONTENT, -1},
+    {AT(real_row), OF_REAL, -1},
+    {AT(type), OF_TYPES, -1},
+    {AT(query_position), OF_QUERIES, -1},
+    {AT(query_lim), OF_QUERIES, -1},
+    {AT(decoder_from), OF_DECODER, -1},
+    {AT(decoder_token), OF_DECODER, -1},
+    {AT(decoder_position), OF_DECODER, -1},
+    {AT(decoder_vis), OF_DECODER, INT32_MAX},
+    {AT(decoder_lim), OF_DECODER, -1},
+    {AT(decoder_cross_lim), OF_DECODER, -1},
+    {AT(predict), OF_LOSS, -1},
+    {AT(target), OF_LOSS, -1},
+    {AT(readout_lim), OF_TEXTS, -1},
+};
+
+enum { PARTS = sizeof PART / sizeof *PART };
+
+static int32_t **array_of(cs_batch *batch, size_t at)
+{
+    return (int32_t **)(void *)((char *)batch + at);
+}
+
+static int64_t rows_in(const cs_batch *batch, rows_of rows, bool classify)
+{
+    switch (rows) {
+    case OF_CONTENT:
+        return batch->batch * batch->length;
+    case OF_QUERIES:
+        return batch->batch * batch->queries;
+    case OF_DECODER:
+        return batch->batch * batch->decoder_length;
+    case OF_REAL:
+        return batch->real_width > 0 ? batch->batch * batch->length : 0;
+    case OF_LOSS:
+        return batch->predictions;
+    case OF_TEXTS:
+        return classify ? batch->predictions : 0;
+    default:
+        return classify ? batch->batch * batch->length : 0;
+    }
+}
+
+static cs_status fill_new(int64_t count, int32_t value, int32_t **out)
+{
+    if (count == 0) {
+        return CS_OK;
+    }
+    *out = cs_alloc(count, sizeof **out);
+    for (int64_t i = 0; *out && i < count; ++i) {
+        (*out)[i] = value;
+    }
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config *config,
+                         cs_batch *batch)
+{
+    cs_batch made = {.form = sizes->form,
+                     .batch = sizes->batch,
+                     .length = sizes->length,
+                     .queries = sizes->queries,
+                     .decoder_length = sizes->decoder_length,
+                     .predictions = sizes->predictions,
+                     .real_width = config->real_width};
+    cs_status status = CS_OK;
+    int64_t longest = made.length > made.queries ? made.length : made.queries;
+    longest = longest > made.decoder_length ? longest : made.decoder_length;
+    cs_batch_free(batch);
+    if (longest > INT32_MAX / made.batch || made.predictions > INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%" PRId64 " sequences of up to %" PRId64 " rows exceed %d rows", made.batch,
+                       longest, INT32_MAX);
+    }
+    for (int i = 0; i < PARTS && status == CS_OK; ++i) {
+        status = fill_new(rows_in(&made, PART[i].rows, sizes->classify), PART[i].padding,
+                          array_of(&made, PART[i].at));
+    }
+    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.example);
+    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.place);
+    made.weight = status == CS_OK ? cs_calloc(made.predictions, sizeof *made.weight) : NULL;
+    const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
+    made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
+    if (status == CS_OK && reals > 0 && !made.real) status = CS_ERR_MEMORY;
+    made.goal = sizes->classify ? cs_calloc(made.predictions, sizeof *made.goal) : NULL;
+    if (status == CS_OK && (!made.weight || (sizes->classify && !made.goal)))
+        status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        *batch = made;
+    } else {
+        cs_batch_free(&made);
+    }
+    return status;
+}
+
+void cs_batch_free(cs_batch *batch)
+{
+    for (int i = 0; i < PARTS; ++i) {
+        cs_free(*array_of(batch, PART[i].at));
+    }
+    cs_free(batch->example);
+    cs_free(batch->place);
+    cs_free(batch->weight);
+    cs_free(batch->goal);
+    cs_free(batch->real);
+    memset(batch, 0, sizeof *batch);
+}
+
+/* --- rows --- */
+
+int32_t cs_batch_position(const cs_model_config *config, int64_t place)
+{
+    bool read = config->positions > 0 || config->relative_buckets > 0;
+    return read ? (int32_t)(place + config->position_offset) : -1;
+}
+
+void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
+                      int32_t token, int64_t place, int32_t rank)
+{
+    int64_t row = b * batch->length + i;
+    batch->token[row] = token;
+    batch->position[row] = cs_batch_position(config, place);
+    batch->vis[row] = batch->lim[row] = rank;
+}
+
+void cs_batch_real(cs_batch *batch, int64_t row, const float *values)
+{
+    batch->real_row[row] = (int32_t)row;
+    memcpy(batch->real + row * batch->real_width, values,
+           (size_t)batch->real_width * sizeof *values);
+}
+
+void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim)
+{
+    batch->query_position[row] = position;
+    batch->query_lim[row] = lim;
+}
+
+int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
+                         int64_t place, int64_t from, int32_t token)
+{
+    bool causal = config->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    int64_t row = b * batch->decoder_length + i;
+    batch->decoder_from[row] = causal ? -1 : (int32_t)from;
+    batch->decoder_token[row] = causal ? token : from < 0 ? 0 : -1;
+    batch->decoder_position[row] = cs_batch_position(config, place);
+    batch->decoder_vis[row] = batch->decoder_lim[row] = causal ? (int32_t)place : 0;
+    batch->decoder_cross_lim[row] = 0;
+    return row;
+}
+
+void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
+                      int64_t place)
+{
+    int64_t r = batch->events++;
+    batch->predict[r] = (int32_t)top;
+    batch->target[r] = target;
+    batch->weight[r] = weight;
+    batch->weight_sum += weight;
+    batch->example[r] = (int32_t)example;
+    batch->place[r] = (int32_t)place;
+}
+
+/* --- into a run --- */
+
+static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *run)
+{
+    cs_status status = cs_run_rows(run, n->rows, batch->batch, batch->length);
+    if (status == CS_OK && n->query_rows != CS_NONE)
+        status = cs_run_rows(run, n->query_rows, batch->batch, batch->queries);
+    if (status == CS_OK && n->decoder_rows != CS_NONE)
+        status = cs_run_rows(run, n->decoder_rows, batch->batch, batch->decoder_length);
+    if (status == CS_OK && n->loss_rows != CS_NONE) {
+        bool texts = n->options.classify;
+        status = cs_run_rows(run, n->loss_rows, texts ? batch->predictions : 1,
+                             texts ? 1 : batch->predictions);
+    }
+    return status;
+}
+
+cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
+                        const double *mass, cs_run_key key, cs_run *run)
+{
+    if (batch->form != network->options.form) {
+        return cs_fail(CS_ERR_USAGE, "a batch of form %d for a network of form %d",
+                       (int)batch->form, (int)network->options.form);
+    }
+    if (network->mass != CS_NONE && !mass) {
+        return cs_fail(CS_ERR_USAGE, "the spectral loss needs the masses of the targets");
+    }
+    cs_status status = set_rows(batch, network, run);
+    if (status != CS_OK) return status;
+    for (int i = 0; i < PARTS; ++i) {
+        int tensor = *(const int *)(const void *)((const char *)network + PART[i].tensor);
+        const int32_t *from = *(int32_t *const *)(const void *)((const char *)batch + PART[i].at);
+        if (tensor != CS_NONE && from) {
+            memcpy(cs_run_index(run, tensor), from,
+                   (size_t)rows_in(batch, PART[i].rows, true) * sizeof *from);
+        }
+    }
+    for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {
+        cs_run_input(run, network->weight, r, 0, batch->weight[r] * scale);
+    }
+    for (int64_t r = 0; r < batch->predictions && network->goal != CS_NONE; ++r) {
+        cs_run_input(run, network->goal, r, 0, batch->goal[r]);
+    }
+    for (int64_t i = 0; network->real != CS_NONE && i < batch->batch * batch->length; ++i) {
+        for (int64_t j = 0; j < batch->real_width; ++j) {
+            cs_run_input(run, network->real, i, j, (double)batch->real[i * batch->real_width + j]);
+        }
+    }
+    int64_t classes = network->mass == CS_NONE ? 0 : network->graph.tensor[network->mass].cols;
+    for (int64_t j = 0; j < classes; ++j) {
+        cs_run_input(run, network->mass, 0, j, mass[j]);
+    }
+    return cs_run_upload(run, key);
+}

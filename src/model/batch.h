@@ -1,0 +1,84 @@
+/* What a network reads: rows, masks and targets of some sequences, built on the host, the same for
+ * every backend. The one builder of them: training (train/batch.h), fine-tuning, inference and the
+ * comparison with theory say what each row is, and this lays the rows out, pads them and hands them
+ * to a run.
+ *
+ * Row i sees row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1, and indices of -1.
+ */
+#ifndef CS_MODEL_BATCH_H
+#define CS_MODEL_BATCH_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/network.h"
+#include "tensor/run.h"
+
+/* Arrays as the index tensors of a network, row-major at present sizes. Arrays of rows that the
+ * form has not are NULL and their size 0. */
+typedef struct {
+    cs_form form;
+    int64_t batch, length, queries, decoder_length, predictions; /* present sizes */
+    int32_t *token, *position, *vis, *lim;                       /* batch x length; -1: no token */
+    /* models of real rows, else NULL: batch x length x real_width values; batch x length numbers of
+     * rows there, the row's own or -1: it is of an id */
+    int64_t real_width;
+    float *real;
+    int32_t *real_row;
+    int32_t *query_position, *query_lim; /* batch x queries */
+    /* batch x decoder_length; decoder_from: encoder row b * length + i, else -1; decoder_token: 0
+     * for the mask vector, a token (causal-cross), else -1 */
+    int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
+        *decoder_cross_lim;
+    /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
+     * readout mean, values of a regression */
+    int32_t *type, *readout_lim;
+    double *goal;
+    int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
+    double *weight, weight_sum; /* predictions; before normalisation */
+    /* predictions: the example (index into the array given) and the place in its text that each
+     * loss row predicts; -1 in padding */
+    int32_t *example, *place;
+    int64_t events;  /* loss rows that predict */
+    int64_t tokens;  /* of the examples, those too short left out */
+    int64_t skipped; /* examples too short for the objective: nothing but padding */
+} cs_batch;
+
+/* Nothing but padding, for a model of this configuration, of the sizes in `sizes` (batch, length,
+ * queries, decoder_length, predictions); classify: with the arrays of classification. What the
+ * batch held is freed. CS_ERR_USAGE beyond 2^31 - 1 rows; CS_ERR_MEMORY. */
+cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config *config,
+                         cs_batch *batch) CS_MUST_CHECK;
+void cs_batch_free(cs_batch *batch);
+
+/* The row of the position table for place `place` of a sequence, -1 where nothing reads it. */
+int32_t cs_batch_position(const cs_model_config *config, int64_t place);
+
+/* Content row i of sequence b, which sits at `place` and sees rows of ranks up to its own. */
+void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
+                      int32_t token, int64_t place, int32_t rank);
+
+/* Has content row `row` read these real_width values in place of an id (its token must be -1). */
+void cs_batch_real(cs_batch *batch, int64_t row, const float *values);
+
+/* Query row `row` = b * queries + i: sits at `position` and sees content rows of vis <= lim. */
+void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim);
+
+/* Row i of the decoder of sequence b, of place `place`. causal: the row reads `token` and sees rows
+ * up to its place; else it starts from encoder row `from` or, -1, from the mask vector, and sees
+ * every row. Every encoder row is seen by cross-attention. Returns the row's number. */
+int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
+                         int64_t place, int64_t from, int32_t token);
+
+/* The next loss row: row `top` of the network's top predicts `target`, which is at `place` of
+ * example `example`. */
+void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
+                      int64_t place);
+
+/* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
+ * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network
+ * is of another form, too small, or its loss wants a mass that is not given. */
+cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
+                        const double *mass, cs_run_key key, cs_run *run) CS_MUST_CHECK;
+
+#endif

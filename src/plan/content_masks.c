@@ -1,0 +1,60 @@
+#include "plan/content_masks.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+#include "plan/plan.h"
+
+static const char *const NAME[] = {[CS_ATTENTION_BIDIRECTIONAL] = "bidirectional",
+                                   [CS_ATTENTION_CAUSAL] = "causal",
+                                   [CS_ATTENTION_PLAN] = "plan"};
+
+const char *cs_attention_name(cs_attention attention)
+{
+    return NAME[attention];
+}
+
+cs_status cs_attention_by_name(const char *name, cs_attention *out)
+{
+    for (int a = 0; a < CS_ATTENTIONS; ++a) {
+        if (strcmp(name, NAME[a]) == 0) {
+            *out = (cs_attention)a;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown attention '%s' (bidirectional, causal, plan)", name);
+}
+
+int64_t cs_content_draws(const cs_content_masks *masks)
+{
+    return masks->attention == CS_ATTENTION_PLAN ? masks->draws : 1;
+}
+
+static cs_status draw_ranks(const cs_content_masks *m, uint64_t text, int64_t draw, int64_t n,
+                            int32_t *rank)
+{
+    if (cs_objective_check_length(m->objective, n) != CS_OK) {
+        cs_reason_clear();
+        return CS_OK;
+    }
+    cs_plan plan = {0};
+    cs_rng of_text = cs_rng_at(m->seed, CS_STREAM_CONTENT, text);
+    cs_rng rng = cs_rng_at(cs_rng_u64(&of_text), CS_STREAM_CONTENT, (uint64_t)draw);
+    cs_status status = cs_plan_init(&plan, n);
+    if (status == CS_OK) status = cs_plan_sample_training(m->objective, &rng, &plan);
+    if (status == CS_OK) {
+        memcpy(rank, plan.group, (size_t)n * sizeof *rank);
+    }
+    cs_plan_free(&plan);
+    return status;
+}
+
+cs_status cs_content_ranks(const cs_content_masks *masks, uint64_t text, int64_t draw, int64_t n,
+                           int32_t *rank)
+{
+    const bool causal = masks->attention == CS_ATTENTION_CAUSAL;
+    for (int64_t i = 0; i < n; ++i) {
+        rank[i] = causal ? (int32_t)i : 0;
+    }
+    return masks->attention == CS_ATTENTION_PLAN ? draw_ranks(masks, text, draw, n, rank) : CS_OK;
+}

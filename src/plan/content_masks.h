@@ -1,0 +1,44 @@
+/* What the rows of a text see of each other where nothing is predicted: the content of a model that
+ * is read, as rank masks (row i sees row j iff rank[j] <= rank[i]).
+ *
+ *   bidirectional  every row sees every row
+ *   causal         row i sees rows 0..i
+ *   plan           row i sees the groups of a plan of the objective up to its own: what the content
+ *                  stream of a two-stream model sees in training (LA Eq. 24). Plans are drawn, and
+ *                  what is read off the model is averaged over the draws
+ */
+#ifndef CS_PLAN_CONTENT_MASKS_H
+#define CS_PLAN_CONTENT_MASKS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "plan/objective.h"
+
+typedef enum {
+    CS_ATTENTION_BIDIRECTIONAL,
+    CS_ATTENTION_CAUSAL,
+    CS_ATTENTION_PLAN,
+    CS_ATTENTIONS
+} cs_attention;
+
+const char *cs_attention_name(cs_attention attention); /* "bidirectional", "causal", "plan" */
+cs_status cs_attention_by_name(const char *name, cs_attention *out) CS_MUST_CHECK;
+
+typedef struct {
+    cs_attention attention;
+    const cs_objective *objective; /* plan: its plans; borrowed */
+    int64_t draws;                 /* plan: at least 1 */
+    uint64_t seed;                 /* plan */
+} cs_content_masks;
+
+/* How often a text is read: 1 but for plans. */
+int64_t cs_content_draws(const cs_content_masks *masks);
+
+/* rank: n values, for draw `draw` of text `text`: a function of (seed, text, draw). Where the
+ * objective has no plan of that length every row sees every row. O(n), plans allocate.
+ * CS_ERR_USAGE for offset-ar, whose content is causal in training. CS_ERR_MEMORY. */
+cs_status cs_content_ranks(const cs_content_masks *masks, uint64_t text, int64_t draw, int64_t n,
+                           int32_t *rank) CS_MUST_CHECK;
+
+#endif

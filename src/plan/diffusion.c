@@ -1,0 +1,47 @@
+/* diffusion: absorbing-state masked diffusion (Sahoo et al. 2024; Shi et al. 2024). A ratio t is
+ * uniform in (0, 1), every token is masked with probability t, and the masked ones are predicted
+ * with weight 1 / t.
+ *
+ * A mask of n of s tokens has probability B(n+1, s-n+1) = 1 / ((s+1) C(s, n)) over t, and given it
+ * the mean of 1 / t is B(n, s-n+1) / B(n+1, s-n+1) = (s+1) / n. That mean is the weight of its
+ * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh
+ * s + 1 together, and every number of unmasked tokens has the weight 1: the law of sizes, hence the
+ * matrix, of permuted-ar (theory.md 10). Under `mask` weights too, where every n is as probable.
+ */
+#include "plan/laws_private.h"
+
+double cs_diffusion_weight(int64_t s, int64_t n)
+{
+    return (double)(s + 1) / (double)n;
+}
+
+double cs_diffusion_speaks(const cs_objective *o, int64_t s)
+{
+    int64_t silent = o->empty_prefix == CS_PREFIX_NONE ? 2 : 1; /* all masked, none masked */
+    return 1 - (double)silent / (double)(s + 1);
+}
+
+cs_status cs_visit_diffusion(cs_enumeration *e)
+{
+    int64_t s = e->plan.length;
+    cs_status status = CS_OK;
+    e->plan.groups = 1;
+    for (int64_t m = 0; m <= s && status == CS_OK; ++m) {
+        for (int64_t i = 0; i < s; ++i) {
+            e->plan.group[i] = i >= m;
+        }
+        status = cs_visit_arrangements(e, 1 / (double)(s + 1));
+    }
+    return status;
+}
+
+cs_status cs_sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+{
+    (void)o;
+    double ratio = cs_rng_uniform(rng);
+    plan->groups = 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = cs_rng_uniform(rng) < ratio;
+    }
+    return CS_OK;
+}

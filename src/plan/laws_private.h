@@ -1,0 +1,167 @@
+/* What the rows of objectives.h are made of. */
+#ifndef CS_PLAN_LAWS_PRIVATE_H
+#define CS_PLAN_LAWS_PRIVATE_H
+
+#include "plan/pairs.h"
+#include "plan/plan.h"
+#include "plan/sizes.h"
+
+/* Plans visited one after another in `plan` (enumerate.c). */
+typedef struct cs_enumeration {
+    const cs_objective *objective;
+    cs_plan plan;
+    cs_plan_visit visit;
+    void *ctx;
+} cs_enumeration;
+
+/* Whether `word` is among words parted by blanks; false for NULL (objective.c). */
+bool cs_word_among(const char *words, const char *word);
+
+/* parameters.c, plan_file.c, gvp.c: parameters and lengths. */
+cs_status cs_check_unmasked(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_t(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_offset(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_gvp(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_file(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_unmasked_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+cs_status cs_check_gvp_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+cs_status cs_check_file_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+bool cs_given_unmasked(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_given_any(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_given_gvp(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_given_file(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+
+/* enumerate.c: numbers of plans, and all of them. */
+cs_status cs_count_groups(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_offsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_masks(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_subsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_orders(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_gvp(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_file(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_visit_groups(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_offsets(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_masks(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_bernoulli(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_orders(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_gvp(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_file(cs_enumeration *e) CS_MUST_CHECK;
+
+/* All arrangements of the ascending labels in e->plan, which share `probability` equally; weighted
+ * by cs_plan_weigh. */
+cs_status cs_visit_arrangements(cs_enumeration *e, double probability) CS_MUST_CHECK;
+
+/* plan.c: samplers. */
+cs_status cs_sample_groups(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_offset(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_masks(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_bernoulli(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_order(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_gvp(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_file(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_train_diverse(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+
+/* Fills an initialised plan. Weights of groups already filled: every token of a group >= 1 is
+ * predicted, with weight 1 or (mask) an equal share of 1. A plan of the whole sequence predicts
+ * nothing without an empty prefix. */
+void cs_plan_weigh(const cs_objective *objective, cs_plan *plan);
+
+/* One target from a prefix: groups 0 | 1, weight 1 on the target alone. */
+void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target);
+
+/* Groups of a fixed order: `first` positions, then groups of `size`; the first group is given, or
+ * predicted from an empty prefix. */
+void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t size,
+                          cs_plan *plan);
+
+/* diverse-ar as a uniform choice of cs_plan_diverse_firsts() plans, number `choice` of them: groups
+ * of t after a first group of choice + 1 (with an empty prefix: choice) given tokens. With F plans,
+ * a group of n tokens has weight F, each token F / n. Every prefix ends a group in one plan of the
+ * F, where the tokens it predicts are the next n = min(t, s - i): in expectation they weigh 1 / n
+ * each, LA Eq. 3. All groups but the last are full; so for F = t tokens count 1 but for the last
+ * few. Under `mask` weights are divided by the number of prefixes: then their expected sum is 1. */
+int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s);
+void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan);
+
+/* A plan of a file, its weights scaled to sum to 1 under `mask`. */
+void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan);
+
+/* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set; freed by the caller on
+ * failure too. */
+cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* The sum over all plans, for an objective that has no closed one and fixes how many tokens are
+ * given. CS_ERR_USAGE names the number of plans where it is above 2^18. */
+cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* The invariant form, from the law of sizes. */
+cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* Distributions in the sets form, added with weights that are normalised here, into *out, whose
+ * length is set. */
+cs_status cs_pairs_merge(const cs_pairs *list, const double *weight, int64_t count,
+                         cs_pairs *out) CS_MUST_CHECK;
+
+/* The prefix form: room for so many events, refused beyond 2^28 of them or half of free memory; and
+ * one more event, in the order of (prefix, target), if its weight is above 0. */
+cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
+void cs_pairs_add_prefix(cs_pairs *pairs, int64_t prefix, int64_t target, double weight);
+
+/* Room for the arrays set, target, weight. */
+cs_status cs_pairs_events_init(cs_pairs *pairs, int64_t events) CS_MUST_CHECK;
+
+/* sizes.c: laws of |S|. */
+typedef struct cs_size_visitor {
+    cs_size_fn visit;
+    void *ctx;
+} cs_size_visitor;
+
+cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                             cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts) CS_MUST_CHECK;
+double cs_bernoulli_speaks(const cs_objective *objective, int64_t s);
+double cs_group_speaks(const cs_objective *objective, int64_t s);
+
+/* prefix_lm.c */
+cs_status cs_count_prefix_lm(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_visit_prefix_lm(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_sample_prefix_lm(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_pairs_of_prefix_lm(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* diffusion.c */
+double cs_diffusion_weight(int64_t s, int64_t n);
+double cs_diffusion_speaks(const cs_objective *objective, int64_t s);
+cs_status cs_visit_diffusion(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+
+/* span_masked.c */
+cs_status cs_check_span_masked(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_count_span_masked(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_visit_span_masked(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_sample_span_masked(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+
+/* mix.c; the part with the mixture's event weight and empty prefix */
+cs_objective cs_mix_part(const cs_objective *o, int64_t j);
+cs_pairs_form cs_mix_shape(const cs_objective *o);
+cs_objective_reading cs_mix_reads(const cs_objective *o);
+cs_status cs_check_mix(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_mix_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+bool cs_given_mix(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+double cs_mix_speaks(const cs_objective *objective, int64_t s);
+cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
+cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_visit_mix(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,280 @@
+/* mix: a mixture of objectives. A plan is one of part j with probability share_j.
+ *
+ * Under `token` weights every predicted token counts once over the plans of all parts, so part j
+ * holds a weight proportional to share_j times its expected number of predicted tokens (for one
+ * target a prefix, its number of prefixes: its drawn plans, of one token, weigh so much). Under
+ * `mask` every plan that predicts anything counts once: share_j times the probability that one of
+ * part j does. Event weight and empty prefix are those of the mixture, for all its parts.
+ *
+ * Laws of sizes mix where all parts have one (an invariant shape), at any length; else the sets of
+ * all parts are written out and merged.
+ */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "plan/laws_private.h"
+#include "plan/plan_file.h"
+
+cs_objective cs_mix_part(const cs_objective *o, int64_t j)
+{
+    cs_objective part = o->file->part[j];
+    part.event_weight = o->event_weight;
+    part.empty_prefix = o->empty_prefix;
+    return part;
+}
+
+static cs_objective_row row_of(const cs_objective *part)
+{
+    return *cs_objective_table(part->kind);
+}
+
+cs_pairs_form cs_mix_shape(const cs_objective *o)
+{
+    bool invariant = true;
+    for (int64_t j = 0; j < o->file->parts; ++j) {
+        invariant = invariant && row_of(&o->file->part[j]).shape == CS_PAIRS_INVARIANT;
+    }
+    return invariant ? CS_PAIRS_INVARIANT : CS_PAIRS_SETS;
+}
+
+cs_objective_reading cs_mix_reads(const cs_objective *o)
+{
+    cs_objective_reading first = row_of(&o->file->part[0]).reads;
+    bool same = first != CS_READS_PREFIXES;
+    for (int64_t j = 1; j < o->file->parts; ++j) {
+        same = same && row_of(&o->file->part[j]).reads == first;
+    }
+    return same ? first : CS_READS_GROUPS;
+}
+
+cs_status cs_check_mix(const cs_objective *o)
+{
+    if (!o->file || o->file->parts < 2) {
+        return cs_fail(CS_ERR_USAGE, "mix needs two parts or more: mix:0.5*ar+0.5*masked(t=...)");
+    }
+    cs_status status = CS_OK;
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        status = cs_blame(cs_objective_check(&part), "part %" PRId64 " of the mixture", j + 1);
+    }
+    return status;
+}
+
+cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
+{
+    cs_status status = CS_OK;
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        status = cs_objective_check_length(&part, s);
+    }
+    return status;
+}
+
+bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
+{
+    bool exists = true;
+    *lo = s;
+    *hi = 0;
+    for (int64_t j = 0; j < o->file->parts && exists; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        int64_t least = 0, most = 0;
+        exists = cs_objective_given(&part, s, &least, &most);
+        *lo = least < *lo ? least : *lo;
+        *hi = most > *hi ? most : *hi;
+    }
+    return exists;
+}
+
+double cs_mix_speaks(const cs_objective *o, int64_t s)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < o->file->parts; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        sum += o->file->share[j] * cs_objective_speaks(&part, s);
+    }
+    return sum;
+}
+
+cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out)
+{
+    cs_status status = CS_OK;
+    *out = 0;
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        double predicted = 0;
+        status = cs_objective_predicted(&part, s, &predicted);
+        *out += o->file->share[j] * predicted;
+    }
+    return status;
+}
+
+/* --- plans --- */
+
+/* A drawn plan of one target a prefix stands for all prefixes. */
+static void scale(const cs_objective *part, cs_plan *plan)
+{
+    int64_t prefixes = plan->length - (part->empty_prefix == CS_PREFIX_NONE);
+    bool one = row_of(part).weighting == CS_WEIGHTS_ONE;
+    for (int64_t i = 0; i < plan->length && one && part->event_weight == CS_EVENT_TOKEN; ++i) {
+        plan->weight[i] *= (double)prefixes;
+    }
+}
+
+cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count)
+{
+    cs_status status = CS_OK;
+    *count = 0;
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        double plans = 0;
+        status = row_of(&part).count(&part, s, &plans);
+        *count += plans;
+    }
+    return status;
+}
+
+typedef struct {
+    cs_enumeration *whole;
+    const cs_objective *part;
+    double share;
+} passing;
+
+/* The arrays of the plan are those of the mixture's enumeration, and are filled anew each time. */
+static cs_status pass_on(void *ctx, const cs_plan *plan, double probability)
+{
+    passing *p = ctx;
+    p->whole->plan.groups = plan->groups;
+    scale(p->part, &p->whole->plan);
+    return p->whole->visit(p->whole->ctx, &p->whole->plan, p->share * probability);
+}
+
+cs_status cs_visit_mix(cs_enumeration *e)
+{
+    cs_status status = CS_OK;
+    for (int64_t j = 0; j < e->objective->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(e->objective, j);
+        passing p = {e, &part, e->objective->file->share[j]};
+        cs_enumeration inner = {.objective = &part, .plan = e->plan, .visit = pass_on, .ctx = &p};
+        status = row_of(&part).visit(&inner);
+    }
+    return status;
+}
+
+static cs_objective draw_part(const cs_objective *o, cs_rng *rng)
+{
+    double u = cs_rng_uniform(rng), below = 0;
+    int64_t j = 0;
+    for (; j + 1 < o->file->parts && (below += o->file->share[j]) <= u; ++j) {
+    }
+    return cs_mix_part(o, j);
+}
+
+cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+{
+    cs_objective part = draw_part(o, rng);
+    cs_status status = cs_plan_sample(&part, rng, plan);
+    if (status == CS_OK) {
+        scale(&part, plan);
+    }
+    return status;
+}
+
+cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+{
+    cs_objective part = draw_part(o, rng);
+    if (row_of(&part).reads != CS_READS_PREFIXES) {
+        return cs_plan_sample_training(&part, rng, plan);
+    }
+    cs_status status = cs_plan_sample(&part, rng, plan);
+    if (status == CS_OK) {
+        scale(&part, plan);
+    }
+    return status;
+}
+
+/* --- the exact law --- */
+
+static cs_status weight_of(const cs_objective *o, int64_t j, int64_t s, double *out)
+{
+    cs_objective part = cs_mix_part(o, j);
+    cs_status status = CS_OK;
+    *out = cs_objective_speaks(&part, s);
+    if (o->event_weight == CS_EVENT_TOKEN) {
+        status = cs_objective_predicted(&part, s, out);
+    }
+    *out *= o->file->share[j];
+    return status;
+}
+
+typedef struct {
+    long double *c, sum;
+} size_sums;
+
+static bool keep_size(void *ctx, int64_t m, long double c)
+{
+    size_sums *sums = ctx;
+    sums->c[m] = c;
+    sums->sum += c;
+    return true;
+}
+
+cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts)
+{
+    long double *total = cs_calloc(2 * s, sizeof *total);
+    cs_status status = total ? cs_mix_predicted(o, s, &facts->predicted) : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        size_sums sums = {.c = total + s};
+        cs_size_facts own = {0};
+        double weight = 0;
+        for (int64_t m = 0; m < s; ++m) {
+            sums.c[m] = 0;
+        }
+        status = weight_of(o, j, s, &weight);
+        if (status == CS_OK) status = cs_sizes_visit(&part, s, keep_size, &sums, &own);
+        for (int64_t m = 0; m < s && status == CS_OK; ++m) {
+            total[m] += (long double)weight * sums.c[m] / sums.sum;
+        }
+        facts->clamped += o->file->share[j] * own.clamped;
+    }
+    for (int64_t m = 0; m < s && status == CS_OK; ++m) {
+        if (total[m] > 0 && !v->visit(v->ctx, m, total[m])) {
+            break;
+        }
+    }
+    cs_free(total);
+    return status;
+}
+
+cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
+{
+    enum { MOST_EVENTS = 1 << 22 };
+    if (cs_mix_shape(o) == CS_PAIRS_INVARIANT) {
+        return cs_pairs_of_sizes(o, s, pairs);
+    }
+    int64_t parts = o->file->parts;
+    cs_pairs *list = cs_calloc(parts, sizeof *list);
+    double *weight = cs_calloc(parts, sizeof *weight);
+    cs_status status = list && weight ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
+        cs_objective part = cs_mix_part(o, j);
+        cs_pairs whole = {0};
+        status = cs_pairs_of(&part, s, &whole);
+        if (status == CS_OK) status = cs_pairs_expand(&whole, MOST_EVENTS, &list[j]);
+        cs_pairs_free(&whole);
+        status = cs_blame(status, "sets of part %" PRId64 " of the mixture (%s)", j + 1,
+                          row_of(&part).name);
+        if (status == CS_OK) status = weight_of(o, j, s, &weight[j]);
+    }
+    if (status == CS_OK) status = cs_mix_predicted(o, s, &pairs->predicted);
+    if (status == CS_OK) status = cs_pairs_merge(list, weight, parts, pairs);
+    for (int64_t j = 0; list && j < parts; ++j) {
+        pairs->clamped += o->file->share[j] * list[j].clamped;
+        cs_pairs_free(&list[j]);
+    }
+    cs_free(list);
+    cs_free(weight);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* One parameter of objectives, from its row in parameters.h: as text, and all of them as JSON. */
+#ifndef CS_PLAN_PARAMETER_H
+#define CS_PLAN_PARAMETER_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "plan/objective.h"
+
+typedef enum {
+    CS_PARAMETER_CHOICE,  /* an enum */
+    CS_PARAMETER_NUMBER,  /* int64_t, -1: unset */
+    CS_PARAMETER_NUMBERS, /* int64_t[2], LO:HI */
+    CS_PARAMETER_RATIOS,  /* double[2], LO:HI; NaN: unset */
+    CS_PARAMETER_OFFSETS, /* the law of offset-ar: an enum and a double */
+    CS_PARAMETER_FILE     /* a plan file */
+} cs_parameter_kind;
+
+#define CS_PARAMETER_ID(id, ...) CS_PARAMETER_ID_##id,
+enum { CS_PARAMETERS(CS_PARAMETER_ID) CS_PARAMETERS_ALL };
+#undef CS_PARAMETER_ID
+
+typedef struct {
+    const char *name; /* "mask-ratio" */
+    cs_parameter_kind kind;
+    const char *key;     /* in JSON */
+    size_t offset;       /* of its first member in cs_objective */
+    const char *choices; /* names of the enum, parted by bars, or NULL */
+} cs_parameter;
+
+const cs_parameter *cs_parameter_table(int index);
+
+bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *parameter);
+
+/* Sets a parameter from text, and the other way ("" where it is unset); CS_ERR_USAGE names it and
+ * the value. A plan file is not set so: see plan_file.h. */
+cs_status cs_parameter_set(const cs_parameter *parameter, const char *value,
+                           cs_objective *objective) CS_MUST_CHECK;
+void cs_parameter_format(const cs_parameter *parameter, const cs_objective *objective, char *text,
+                         size_t size);
+
+/* The name of the enum member of a choice or law, and the member of a name. */
+void cs_parameter_chosen(const cs_parameter *parameter, const cs_objective *objective, char *text,
+                         size_t size);
+cs_status cs_parameter_choose(const cs_parameter *parameter, const char *value,
+                              int *out) CS_MUST_CHECK;
+
+/* Its first member in an objective. */
+void *cs_parameter_member(const cs_parameter *parameter, const cs_objective *objective);
+
+/* An objective as a JSON object, and back: name and every parameter, whether it is taken or not.
+ * CS_ERR_INPUT names the field. The plans of a file are not in it; the parts of a mixture are, as
+ * its specification, and are put into *held (spec.h). */
+cs_status cs_objective_to_json(const cs_objective *objective, json_t **out) CS_MUST_CHECK;
+cs_status cs_objective_from_json(const json_t *object, struct cs_plan_file *held,
+                                 cs_objective *out) CS_MUST_CHECK;
+
+#endif

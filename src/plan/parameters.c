@@ -1,0 +1,372 @@
+/* Parameters of objectives, as text and as JSON, by the rows of parameters.h. */
+#include "plan/parameter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/number.h"
+#include "plan/laws_private.h"
+#include "plan/plan_file.h"
+
+#define OFFSET_CHOICE(member) offsetof(cs_objective, member)
+#define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
+#define OFFSET_FILE(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBER(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBERS(member) offsetof(cs_objective, member##_lo)
+#define OFFSET_RATIOS(member) offsetof(cs_objective, member##_lo)
+#define CHOICES_CHOICE(argument) argument
+#define CHOICES_OFFSETS(argument) "uniform|power|mix"
+#define CHOICES_NUMBER(argument) NULL
+#define CHOICES_NUMBERS(argument) NULL
+#define CHOICES_RATIOS(argument) NULL
+#define CHOICES_FILE(argument) NULL
+#define ROW(id, name, kind, member, argument, fallback, help)                                      \
+    {name, CS_PARAMETER_##kind, #member, OFFSET_##kind(member), CHOICES_##kind(argument)},
+static const cs_parameter table[CS_PARAMETERS_ALL] = {CS_PARAMETERS(ROW)};
+#undef ROW
+
+const cs_parameter *cs_parameter_table(int index)
+{
+    return &table[index];
+}
+
+bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
+{
+    const cs_objective_row *row = cs_objective_table(kind);
+    if (p->offset == offsetof(cs_objective, event_weight)) {
+        return row->weighting != CS_WEIGHTS_ONE; /* both event weights are one */
+    }
+    return p->offset == offsetof(cs_objective, empty_prefix) || cs_word_among(row->takes, p->name);
+}
+
+/* --- text --- */
+
+cs_status cs_parameter_choose(const cs_parameter *p, const char *value, int *out)
+{
+    size_t length = strlen(value);
+    const char *names = p->choices;
+    for (int index = 0;; ++index) {
+        size_t here = strcspn(names, "|");
+        if (here == length && strncmp(names, value, length) == 0) {
+            *out = index;
+            return CS_OK;
+        }
+        if (names[here] == '\0') {
+            return cs_fail(CS_ERR_USAGE, "%s %s is not one of %s", p->name, value, p->choices);
+        }
+        names += here + 1;
+    }
+}
+
+static cs_status set_count(const cs_parameter *p, const char *value, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || n < 1) {
+        return cs_fail(CS_ERR_USAGE, "%s %s is not a whole number >= 1", p->name, value);
+    }
+    *out = n;
+    return CS_OK;
+}
+
+/* Splits "A:B" into two texts (the same text twice for "A"); a text that does not fit fails. */
+static cs_status split_range(const char *what, const char *text, char lo[64], char hi[64])
+{
+    const char *colon = strchr(text, ':');
+    const char *second = colon ? colon + 1 : text;
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length >= 64 || strlen(second) >= 64) {
+        return cs_fail(CS_ERR_USAGE, "%s \"%.70s\" is too long", what, text);
+    }
+    memcpy(lo, text, length);
+    lo[length] = '\0';
+    memcpy(hi, second, strlen(second) + 1);
+    return CS_OK;
+}
+
+static bool read_count(const char *text, int64_t *out)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 18) {
+        return false;
+    }
+    *out = strtoll(text, &end, 10);
+    return *end == '\0';
+}
+
+static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out[2])
+{
+    char first[64], second[64];
+    int64_t lo, hi;
+    cs_status status = split_range(p->name, text, first, second);
+    if (status != CS_OK) return status;
+    if (!read_count(first, &lo) || !read_count(second, &hi)) {
+        return cs_fail(CS_ERR_USAGE, "%s \"%s\" is not %s", p->name, text, "M or LO:HI");
+    }
+    if (lo > hi) {
+        return cs_fail(CS_ERR_USAGE, "%s \"%s\": %" PRId64 " exceeds %" PRId64, p->name, text, lo,
+                       hi);
+    }
+    out[0] = lo;
+    out[1] = hi;
+    return CS_OK;
+}
+
+/* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it. */
+static cs_status check_ratio(double lo, double hi)
+{
+    double bad = lo > 0 && lo < 1 ? hi : lo;
+    if (!(bad > 0 && bad < 1)) {
+        char percent[64] = "";
+        if (bad >= 1 && bad < 100) {
+            (void)snprintf(percent, sizeof percent, ": did you mean %g?", bad / 100);
+        }
+        return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad, percent);
+    }
+    return lo <= hi ? CS_OK : cs_fail(CS_ERR_USAGE, "mask ratio %g exceeds %g in LO:HI", lo, hi);
+}
+
+static cs_status set_ratios(const char *text, double out[2])
+{
+    char first[64], second[64];
+    double lo, hi;
+    cs_status status = split_range("mask ratio", text, first, second);
+    if (status != CS_OK) return status;
+    if (!cs_real_scan(first, &lo) || !cs_real_scan(second, &hi)) {
+        return cs_fail(CS_ERR_USAGE, "mask ratio \"%s\" is not RHO or LO:HI", text);
+    }
+    if ((status = check_ratio(lo, hi)) == CS_OK) {
+        out[0] = lo;
+        out[1] = hi;
+    }
+    return status;
+}
+
+static cs_status check_offset(cs_offset_kind kind, double value)
+{
+    if (kind == CS_OFFSET_UNIFORM && !(value >= 1 && value < 0x1p53 && value == floor(value))) {
+        return cs_fail(CS_ERR_USAGE, "offset uniform:%g: the window is not a whole number >= 1",
+                       value);
+    }
+    if (kind == CS_OFFSET_POWER && !(value >= 0 && isfinite(value))) {
+        return cs_fail(CS_ERR_USAGE, "offset power:%g: the exponent is not a number >= 0", value);
+    }
+    if (kind == CS_OFFSET_MIX && !(value >= 0 && value <= 1)) {
+        return cs_fail(CS_ERR_USAGE, "offset mix:%g: the share of the next token is not in [0, 1]",
+                       value);
+    }
+    return CS_OK;
+}
+
+static cs_status set_offset(const cs_parameter *p, const char *text, cs_objective *objective)
+{
+    char law[16];
+    int kind = 0;
+    double value = 0;
+    size_t length = strcspn(text, ":");
+    (void)snprintf(law, sizeof law, "%.*s", (int)length, text);
+    if (text[length] != ':' || !cs_real_scan(text + length + 1, &value) ||
+        cs_parameter_choose(p, law, &kind) != CS_OK) {
+        cs_reason_clear();
+        return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L",
+                       text);
+    }
+    cs_status status = check_offset((cs_offset_kind)kind, value);
+    if (status == CS_OK) {
+        objective->offset = (cs_offset_kind)kind;
+        objective->offset_value = value;
+    }
+    return status;
+}
+
+void *cs_parameter_member(const cs_parameter *p, const cs_objective *objective)
+{
+    return (char *)(uintptr_t)objective + p->offset;
+}
+
+cs_status cs_parameter_set(const cs_parameter *p, const char *value, cs_objective *objective)
+{
+    void *member = cs_parameter_member(p, objective);
+    switch (p->kind) {
+    case CS_PARAMETER_CHOICE:
+        return cs_parameter_choose(p, value, member);
+    case CS_PARAMETER_NUMBER:
+        return set_count(p, value, member);
+    case CS_PARAMETER_NUMBERS:
+        return set_counts(p, value, member);
+    case CS_PARAMETER_RATIOS:
+        return set_ratios(value, member);
+    case CS_PARAMETER_OFFSETS:
+        return set_offset(p, value, objective);
+    default:
+        return cs_fail(CS_ERR_USAGE, "%s is an option of its own", p->name);
+    }
+}
+
+void cs_parameter_chosen(const cs_parameter *p, const cs_objective *o, char *text, size_t size)
+{
+    const char *names = p->choices;
+    for (int index = *(const int *)cs_parameter_member(p, o); index > 0; --index) {
+        names += strcspn(names, "|") + 1;
+    }
+    (void)snprintf(text, size, "%.*s", (int)strcspn(names, "|"), names);
+}
+
+void cs_parameter_format(const cs_parameter *p, const cs_objective *objective, char *text,
+                         size_t size)
+{
+    const void *member = cs_parameter_member(p, objective);
+    const int64_t *count = member;
+    const double *ratio = member;
+    char lo[CS_REAL_TEXT], hi[CS_REAL_TEXT];
+    bool range = cs_objective_table(objective->kind)->range;
+    text[0] = '\0';
+    if (p->kind == CS_PARAMETER_CHOICE) {
+        cs_parameter_chosen(p, objective, text, size);
+    } else if (p->kind == CS_PARAMETER_NUMBER && *count >= 0) {
+        (void)snprintf(text, size, "%" PRId64, *count);
+    } else if (p->kind == CS_PARAMETER_NUMBERS && *count >= 0) {
+        (void)snprintf(text, size, range ? "%" PRId64 ":%" PRId64 : "%" PRId64, count[0], count[1]);
+    } else if (p->kind == CS_PARAMETER_RATIOS && !isnan(*ratio)) {
+        cs_real_format(ratio[0], 15, lo);
+        cs_real_format(ratio[1], 15, hi);
+        (void)snprintf(text, size, range ? "%s:%s" : "%s", lo, hi);
+    } else if (p->kind == CS_PARAMETER_OFFSETS && !isnan(objective->offset_value)) {
+        cs_parameter_chosen(p, objective, hi, sizeof hi);
+        cs_real_format(objective->offset_value, 15, lo);
+        (void)snprintf(text, size, "%s:%s", hi, lo);
+    } else if (p->kind == CS_PARAMETER_FILE && objective->file) {
+        (void)snprintf(text, size, "%s", objective->file->path);
+    }
+}
+
+/* " KEY=VALUE KEY=VALUE" of all that the objective takes and has. */
+static void describe_parameters(const cs_objective *o, char text[256])
+{
+    char value[128];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
+        bool taken = cs_word_among(cs_objective_table(o->kind)->takes, table[i].name);
+        cs_parameter_format(&table[i], o, value, sizeof value);
+        if (taken && value[0] && table[i].kind != CS_PARAMETER_FILE) {
+            used += (size_t)snprintf(text + used, 256 - used, " %s=%s", table[i].name, value);
+        }
+    }
+}
+
+/* "mix:SHARE*NAME(KEY=VALUE,...)+...", in fresh memory. */
+static char *describe_mix(const cs_plan_file *file)
+{
+    char *whole = cs_strdup("mix:"), parameters[256], share[CS_REAL_TEXT];
+    for (int64_t j = 0; whole && j < file->parts; ++j) {
+        describe_parameters(&file->part[j], parameters);
+        for (char *p = parameters + 1; parameters[0] && *p; ++p) {
+            *p = *p == ' ' ? ',' : *p;
+        }
+        cs_real_format(file->share[j], 15, share);
+        char *longer =
+            cs_format("%s%s%s*%s%s%s%s", whole, j > 0 ? "+" : "", share,
+                      cs_objective_table(file->part[j].kind)->name, parameters[0] ? "(" : "",
+                      parameters[0] ? parameters + 1 : "", parameters[0] ? ")" : "");
+        cs_free(whole);
+        whole = longer;
+    }
+    return whole;
+}
+
+char *cs_objective_describe(const cs_objective *o)
+{
+    char parameters[256], weight[16], prefix[16];
+    bool file = o->kind == CS_OBJ_FILE && o->file, empty = o->empty_prefix != CS_PREFIX_NONE;
+    char *name = o->kind == CS_OBJ_MIX ? describe_mix(o->file)
+                                       : cs_strdup(cs_objective_table(o->kind)->name);
+    if (!name) return NULL;
+    describe_parameters(o, parameters);
+    cs_parameter_format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
+    cs_parameter_format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
+    char *text =
+        cs_format("%s%s%s%s event-weight=%s%s%s", name, file ? " " : "", file ? o->file->path : "",
+                  parameters, weight, empty ? " empty-prefix=" : "", empty ? prefix : "");
+    cs_free(name);
+    return text;
+}
+
+/* --- checks --- */
+
+cs_status cs_check_unmasked(const cs_objective *o)
+{
+    const cs_objective_row *row = cs_objective_table(o->kind);
+    const char *name = row->name;
+    bool by_number = o->unmasked_lo >= 0 || o->unmasked_hi >= 0;
+    bool by_ratio = !isnan(o->mask_ratio_lo) || !isnan(o->mask_ratio_hi);
+    bool counts = cs_word_among(row->takes, "unmasked"), single = !row->range;
+    if (by_number && !counts) {
+        return cs_fail(CS_ERR_USAGE, "%s takes a mask ratio, not unmasked %" PRId64, name,
+                       o->unmasked_lo);
+    }
+    if (by_number && by_ratio) {
+        return cs_fail(CS_ERR_USAGE, "%s: both unmasked %" PRId64 " and mask ratio %g are given",
+                       name, o->unmasked_lo, o->mask_ratio_lo);
+    }
+    if (!by_number && !by_ratio) {
+        return cs_fail(CS_ERR_USAGE, "%s needs %sa mask ratio", name,
+                       counts ? "a number of unmasked tokens or " : "");
+    }
+    if (by_ratio) {
+        cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi);
+        if (status == CS_OK && single && o->mask_ratio_lo != o->mask_ratio_hi)
+            status = cs_fail(CS_ERR_USAGE, "%s takes one mask ratio, got %g:%g", name,
+                             o->mask_ratio_lo, o->mask_ratio_hi);
+        return status;
+    }
+    if (o->unmasked_lo < 0 || o->unmasked_lo > o->unmasked_hi) {
+        return cs_fail(CS_ERR_USAGE, "%s: unmasked %" PRId64 ":%" PRId64 " is not a range", name,
+                       o->unmasked_lo, o->unmasked_hi);
+    }
+    if (single && o->unmasked_lo != o->unmasked_hi) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s takes one number of unmasked tokens, got %" PRId64 ":%" PRId64
+                       " (variable-masked takes a range)",
+                       name, o->unmasked_lo, o->unmasked_hi);
+    }
+    if (o->unmasked_lo == 0 && o->empty_prefix == CS_PREFIX_NONE) {
+        return cs_fail(CS_ERR_USAGE, "%s: unmasked 0 needs an empty prefix", name);
+    }
+    return CS_OK;
+}
+
+cs_status cs_check_t(const cs_objective *o)
+{
+    const char *name = cs_objective_table(o->kind)->name;
+    if (o->t >= 1) {
+        return CS_OK;
+    }
+    return o->t == -1 ? cs_fail(CS_ERR_USAGE, "%s needs t", name)
+                      : cs_fail(CS_ERR_USAGE, "%s: t %" PRId64 " is below 1", name, o->t);
+}
+
+cs_status cs_check_offset(const cs_objective *o)
+{
+    if (isnan(o->offset_value)) {
+        return cs_fail(CS_ERR_USAGE, "%s needs offset weights (uniform:T, power:A or mix:L)",
+                       cs_objective_table(o->kind)->name);
+    }
+    return check_offset(o->offset, o->offset_value);
+}
+
+cs_status cs_check_gvp(const cs_objective *o)
+{
+    if (o->groups >= 1) {
+        return CS_OK;
+    }
+    return o->groups == -1 ? cs_fail(CS_ERR_USAGE, "gvp needs a number of groups")
+                           : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
+}

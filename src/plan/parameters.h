@@ -1,0 +1,37 @@
+/* The parameters of objectives: one row a parameter, from which follow the options of the command
+ * line with their help, specifications (spec.h), descriptions and JSON. Which objective takes which
+ * is said by its row in objectives.h; event-weight and empty-prefix are everybody's.
+ *
+ *   PARAMETER(id, name, kind, member, argument, fallback, help)
+ *
+ * kind is one of parameter.h. member is that of cs_objective and the key in JSON: a range has it
+ * with _lo and _hi. The argument of a choice is its values, in the order of its enum.
+ */
+#ifndef CS_PLAN_PARAMETERS_H
+#define CS_PLAN_PARAMETERS_H
+
+#define CS_PARAMETERS(PARAMETER)                                                                   \
+    PARAMETER(EVENT_WEIGHT, "event-weight", CHOICE, event_weight, "token|mask", "token",           \
+              "Whether every predicted token counts once, or every mask (its tokens share it).")   \
+    PARAMETER(EMPTY_PREFIX, "empty-prefix", CHOICE, empty_prefix, "none|shared|class", "none",     \
+              "Whether a token may be predicted from nothing: never, from one empty text, or "     \
+              "from one empty text a class (toy model).")                                          \
+    PARAMETER(UNMASKED, "unmasked", NUMBERS, unmasked, "M|LO:HI", NULL,                            \
+              "masked, variable-masked: number of unmasked tokens (LO:HI inclusive).")             \
+    PARAMETER(MASK_RATIO, "mask-ratio", RATIOS, mask_ratio, "RHO|LO:HI", NULL,                     \
+              "The same as --unmasked s - round(RHO s) at length s, halves rounded away from "     \
+              "zero, clamped into 1..s-1; bernoulli-masked: the probability.")                     \
+    PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
+              "A number of tokens: those ahead (diverse-ar), those predicted at once (group-ar), " \
+              "the mean length of a span.")                                                        \
+    PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
+              "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the "    \
+              "next token and (1-L) spread evenly.")                                               \
+    PARAMETER(SEGMENTATION, "segmentation", CHOICE, segmentation, "fixed|random|mixed", NULL,      \
+              "gvp: how the K groups are cut.")                                                    \
+    PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
+    PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
+              "file: JSON with group plans and their probabilities (docs/formats.md, Plan "        \
+              "files).")
+
+#endif

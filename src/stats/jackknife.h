@@ -1,0 +1,17 @@
+/* Delete-block jackknife (Quenouille 1949, Tukey 1958). */
+#ifndef CS_STATS_JACKKNIFE_H
+#define CS_STATS_JACKKNIFE_H
+
+#include <stdint.h>
+
+/* The standard error of a number that is theta[b stride] without block b, b = 0 .. count - 1:
+ *
+ *   se^2 = (count - 1) / count sum_b (theta_b - mean)^2, mean that of the theta_b
+ *
+ * Two passes, sums in the order of b, of what differs from the first, so that equal numbers give 0.
+ * NaN with fewer than two blocks, or where any theta_b is not finite: a block without which the
+ * number does not exist leaves no error to speak of. Blocks that hold nothing are the caller's to
+ * leave out. */
+double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
+
+#endif

@@ -1,0 +1,65 @@
+/* Documents in, corpus out: shared by every reader of text. */
+#ifndef CS_TEXT_CORPUS_BUILDER_PRIVATE_H
+#define CS_TEXT_CORPUS_BUILDER_PRIVATE_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "text/corpus.h"
+#include "text/encoder.h"
+#include "text/splitter.h"
+#include "text/text_file_private.h"
+#include "text/vocab.h"
+
+typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
+
+/* One document, borrowed; valid UTF-8. */
+typedef struct {
+    const char *text;
+    int64_t size;
+    const char *label; /* label_size 0: unlabelled */
+    int64_t label_size;
+    const char
+        *key; /* what the split hashes; key_size 0: the number of the document in its source */
+    int64_t key_size;
+    cs_document_split split;
+} cs_document;
+
+typedef struct {
+    cs_corpus_options options; /* defaults filled in */
+    cs_splitter splitter;
+    cs_encoder encoder; /* when the options name a tokenizer */
+    cs_word_table words, labels;
+    int32_t *token; /* words by first appearance; with an encoder, ids */
+    int64_t tokens, token_room;
+    int64_t *doc_ptr; /* doc_room + 1 */
+    int32_t *label;   /* labels by first appearance, -1 */
+    uint8_t *held_out;
+    int64_t documents, doc_room;
+    int64_t dropped;     /* documents shorter than min_tokens */
+    cs_text_rules rules; /* what was met by the readers of text */
+} cs_corpus_builder;
+
+/* Fills in the defaults; CS_ERR_USAGE names an option out of range. options may be NULL. */
+cs_status cs_corpus_options_resolve(const cs_corpus_options *options,
+                                    cs_corpus_options *out) CS_MUST_CHECK;
+
+/* Whether a document is held out: the top 53 bits of XXH3 of its key under the seed, as a fraction,
+ * are below test_share. */
+bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int64_t size);
+
+/* Starts from resolved options; free after any outcome. */
+void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options *resolved);
+cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
+                                const cs_document *document) CS_MUST_CHECK;
+
+/* Gives a corpus the vocabulary of an encoder, whose ids its tokens are, and counts its unknown
+ * ones. */
+cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corpus) CS_MUST_CHECK;
+
+/* Ranks words and classes and moves the arrays into *out (name, path and sha256 are the caller's).
+ * CS_ERR_INPUT when no document is left. */
+cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;
+void cs_corpus_builder_free(cs_corpus_builder *builder);
+
+#endif

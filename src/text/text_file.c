@@ -1,0 +1,249 @@
+/* Reading text: gzip by zlib, told by the file's first bytes; UTF-8 by utf8proc. A part that is no
+ * UTF-8 is what Unicode calls a maximal subpart: REPLACE gives one U+FFFD for it, as decoders do,
+ * LATIN1 one character a byte. */
+#include "text/text_file_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "text/utf8_private.h"
+
+/* Most files that a report names. */
+enum { REPORTED = 20 };
+
+void cs_text_file_free(cs_text_file *file)
+{
+    cs_free(file->bytes);
+    *file = (cs_text_file){0};
+}
+
+void cs_text_rules_free(cs_text_rules *rules)
+{
+    cs_free(rules->report);
+    rules->report = NULL;
+}
+
+static int64_t most_bytes(void)
+{
+    int64_t free_now = cs_mem_available();
+    return free_now > 0 ? free_now / 2 : INT64_MAX / 2;
+}
+
+/* --- gzip ------------------------------------------------------------------------------------- */
+
+static cs_status grow(char **bytes, int64_t *room, const char *path)
+{
+    const int64_t most = most_bytes();
+    if (*room >= most) {
+        return cs_fail(CS_ERR_INPUT, "%s: unpacks to more than %lld bytes, half of the free memory",
+                       path, (long long)most);
+    }
+    int64_t larger = *room < most / 2 ? 2 * *room : most;
+    char *grown = cs_realloc(*bytes, larger + 1, 1);
+    if (!grown) return CS_ERR_MEMORY;
+    *bytes = grown;
+    *room = larger;
+    return CS_OK;
+}
+
+/* All members of the file, one after the other. */
+static cs_status inflate_all(const char *path, z_stream *z, const char *packed, int64_t size,
+                             char **bytes, int64_t *room, int64_t *length)
+{
+    int64_t taken = 0;
+    cs_status status = CS_OK;
+    while (taken < size && status == CS_OK) {
+        const int64_t step = size - taken < 1 << 30 ? size - taken : 1 << 30;
+        if (*length == *room) status = grow(bytes, room, path);
+        if (status != CS_OK) break;
+        const int64_t space = *room - *length < 1 << 30 ? *room - *length : 1 << 30;
+        z->next_in = (z_const Bytef *)(packed + taken);
+        z->avail_in = (uInt)step;
+        z->next_out = (Bytef *)(*bytes + *length);
+        z->avail_out = (uInt)space;
+        int code = inflate(z, Z_NO_FLUSH);
+        taken += step - z->avail_in;
+        *length += space - z->avail_out;
+        if (code == Z_STREAM_END) {
+            code = inflateReset(z);
+        } else if (code == Z_OK && taken == size && z->avail_out > 0) {
+            code = Z_BUF_ERROR; /* it ends within a member */
+        }
+        if (code == Z_MEM_ERROR) return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
+        if (code != Z_OK) {
+            status = cs_fail(CS_ERR_INPUT, "%s: damaged gzip (%s)", path,
+                             code == Z_BUF_ERROR ? "it ends too soon"
+                             : z->msg            ? z->msg
+                                                 : "no gzip");
+        }
+    }
+    return status;
+}
+
+static cs_status unpack(const char *path, char **held, int64_t *size)
+{
+    enum { GZIP_ALONE = 16 };
+    z_stream z = {0};
+    char *bytes = NULL;
+    int64_t room = *size < 1 << 20 ? 1 << 20 : *size, length = 0;
+    if (inflateInit2(&z, MAX_WBITS + GZIP_ALONE) != Z_OK) {
+        return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
+    }
+    bytes = cs_alloc(room + 1, 1);
+    cs_status status =
+        bytes ? inflate_all(path, &z, *held, *size, &bytes, &room, &length) : CS_ERR_MEMORY;
+    (void)inflateEnd(&z);
+    if (status != CS_OK) {
+        cs_free(bytes);
+        return status;
+    }
+    bytes[length] = '\0';
+    cs_free(*held);
+    *held = bytes;
+    *size = length;
+    return CS_OK;
+}
+
+/* --- bytes that are no UTF-8 ------------------------------------------------------------------ */
+
+/* Bytes of valid UTF-8 without NUL at the start. */
+static int64_t valid_prefix(const char *text, int64_t size)
+{
+    return size - cs_utf8_rest(text, size);
+}
+
+/* One bad part at `bad`, of `length` bytes, as text; returns its bytes. At most 3 a byte. */
+static int64_t put_right(cs_invalid rule, const uint8_t *bad, int64_t length, char *to)
+{
+    int64_t written = 0;
+    for (int64_t i = 0; i < (rule == CS_INVALID_LATIN1 ? length : 1); ++i) {
+        if (rule == CS_INVALID_LATIN1 && bad[i] >= 0x80) {
+            to[written++] = (char)(0xC0 | bad[i] >> 6);
+            to[written++] = (char)(0x80 | (bad[i] & 0x3F));
+        } else {
+            memcpy(to + written, "\xEF\xBF\xBD", 3);
+            written += 3;
+        }
+    }
+    return written;
+}
+
+static cs_status mend(cs_text_rules *rules, char **held, int64_t *size)
+{
+    int64_t at = valid_prefix(*held, *size), bad = 0;
+    if (at == *size) {
+        return CS_OK;
+    }
+    for (int64_t i = at; i < *size;) { /* the size it will have, from above */
+        bad += 1;
+        i += cs_utf8_bad_part((const uint8_t *)*held + i, *size - i);
+        i += valid_prefix(*held + i, *size - i);
+    }
+    char *out = cs_alloc(*size + 8 * bad + 1, 1); /* a part of 4 bytes at most: 12 for 4 */
+    if (!out) return CS_ERR_MEMORY;
+    memcpy(out, *held, (size_t)at);
+    int64_t to = at;
+    while (at < *size) {
+        int64_t length = cs_utf8_bad_part((const uint8_t *)*held + at, *size - at);
+        to += put_right(rules->rule, (const uint8_t *)*held + at, length, out + to);
+        at += length;
+        int64_t good = valid_prefix(*held + at, *size - at);
+        memcpy(out + to, *held + at, (size_t)good);
+        to += good;
+        at += good;
+    }
+    out[to] = '\0';
+    rules->bytes += bad;
+    cs_free(*held);
+    *held = out;
+    *size = to;
+    return CS_OK;
+}
+
+static cs_status gather(cs_text_rules *rules)
+{
+    rules->refused += 1;
+    if (rules->refused <= REPORTED) {
+        char *longer = cs_format("%s\n  %s", rules->report ? rules->report : "", cs_reason());
+        if (!longer) return CS_ERR_MEMORY;
+        cs_free(rules->report);
+        rules->report = longer;
+    }
+    cs_reason_clear();
+    return CS_OK;
+}
+
+cs_status cs_text_refused(const cs_text_rules *rules)
+{
+    if (rules->refused == 0) {
+        return CS_OK;
+    }
+    const int64_t more = rules->refused - REPORTED;
+    char rest[48] = "";
+    if (more > 0) (void)snprintf(rest, sizeof rest, "\n  and %lld more", (long long)more);
+    return cs_fail(CS_ERR_INPUT,
+                   "%lld file%s not UTF-8 text (--invalid replace, skip or latin1 reads on):%s%s",
+                   (long long)rules->refused, rules->refused == 1 ? " is" : "s are", rules->report,
+                   rest);
+}
+
+bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size)
+{
+    if (rules->rule != CS_INVALID_SKIP || valid_prefix(text, size) == size) {
+        return true;
+    }
+    rules->documents += 1;
+    return false;
+}
+
+/* --- a file ----------------------------------------------------------------------------------- */
+
+/* By the rule; *gathered when the file is told of at the end. */
+static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int64_t *size,
+                       bool *gathered)
+{
+    cs_status status = CS_OK;
+    *gathered = false;
+    switch (rules->rule) {
+    case CS_INVALID_SKIP:
+        break;
+    case CS_INVALID_REPLACE:
+    case CS_INVALID_LATIN1:
+        status = mend(rules, bytes, size);
+        break;
+    case CS_INVALID_REFUSE:
+        status = cs_utf8_check(path, *bytes, *size);
+        *gathered = status == CS_ERR_INPUT && rules->gather;
+        if (*gathered) status = gather(rules);
+        break;
+    }
+    return status;
+}
+
+cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    cs_text_file file = {0};
+    bool gathered = false;
+    cs_status status = cs_file_read(path, most_bytes(), &file.bytes, &file.size);
+    if (status == CS_OK) status = cs_lfs_check(path, file.bytes, file.size);
+    if (status != CS_OK) goto done;
+    cs_sha256(file.bytes, (size_t)file.size, file.sha256);
+    if (file.size >= 2 && memcmp(file.bytes, "\x1F\x8B", 2) == 0)
+        status = unpack(path, &file.bytes, &file.size);
+    if (status == CS_OK) status = admit(path, rules, &file.bytes, &file.size, &gathered);
+    if (status != CS_OK || gathered) goto done;
+    const int64_t skip = file.size >= 3 && memcmp(file.bytes, mark, 3) == 0 ? 3 : 0;
+    file.text = file.bytes + skip;
+    file.size -= skip;
+    *out = file;
+    return CS_OK;
+done:
+    cs_text_file_free(&file);
+    if (status == CS_OK) *out = file;
+    return status;
+}

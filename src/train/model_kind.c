@@ -1,0 +1,294 @@
+/* Limit: the record is taken at its word; a model that was changed afterwards keeps its kind. */
+#include "train/model_kind.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "plan/spec.h"
+#include "train/specials.h"
+
+static const char *const NAME[] = {[CS_KIND_CAUSAL] = "causal",
+                                   [CS_KIND_MASKED] = "masked",
+                                   [CS_KIND_TWO_STREAM] = "two-stream",
+                                   [CS_KIND_MAE] = "mae-lm",
+                                   [CS_KIND_LINEAR] = "linear"};
+
+const char *cs_kind_name(cs_kind kind)
+{
+    return NAME[kind];
+}
+
+cs_status cs_kind_by_name(const char *name, cs_kind *out)
+{
+    for (int k = 0; k < CS_KINDS; ++k) {
+        if (strcmp(name, NAME[k]) == 0) {
+            *out = (cs_kind)k;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_USAGE,
+                   "unknown kind of model '%s' (causal, masked, two-stream, mae-lm, linear)", name);
+}
+
+void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer)
+{
+    cs_special_ids ids = cs_special_ids_of(tokenizer);
+    ids.pad = ids.unk = -1;
+    cs_model_config_complete(config, ids);
+}
+
+/* JSON of DIR/name; absent: NULL in *out where that is allowed. */
+static cs_status read_json(const char *dir, const char *name, bool optional, json_t **out)
+{
+    char *path = cs_path_join(dir, name);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !(optional && !cs_path_exists(path))) status = cs_json_read(path, out);
+    cs_free(path);
+    return status;
+}
+
+/* --- of a run under way --- */
+
+/* The objective in one word and, of a file of plans, its path apart. */
+static cs_status set_objective(const cs_objective *objective, cs_model_kind *kind)
+{
+    cs_objective plain = *objective;
+    bool file = objective->kind == CS_OBJ_FILE;
+    plain.file = file ? NULL : objective->file;
+    kind->trained_here = true;
+    kind->from_nothing = objective->empty_prefix == CS_PREFIX_SHARED;
+    kind->spec = cs_objective_describe(&plain);
+    kind->plan_path = file ? cs_strdup(objective->file->path) : NULL;
+    return kind->spec && (kind->plan_path || !file) ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective)
+{
+    const bool causal = !objective || objective->reads == CS_READS_PREFIXES ||
+                        objective == cs_objective_table(CS_OBJ_AR);
+    return kind != CS_KIND_TWO_STREAM && kind != CS_KIND_CAUSAL ? CS_ATTENTION_BIDIRECTIONAL
+           : causal                                             ? CS_ATTENTION_CAUSAL
+                                                                : CS_ATTENTION_PLAN;
+}
+
+cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, cs_loss loss,
+                           double spectral_factor, cs_model_kind *out)
+{
+    static const cs_kind KIND[] = {[CS_FORM_SINGLE] = CS_KIND_MASKED,
+                                   [CS_FORM_TWO_STREAM] = CS_KIND_TWO_STREAM,
+                                   [CS_FORM_MAE] = CS_KIND_MAE,
+                                   [CS_FORM_LINEAR] = CS_KIND_LINEAR};
+    const cs_form form = cs_form_of(task, config);
+    const cs_objective_row *row = cs_objective_table(task->objective.kind);
+    const bool next =
+        form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) == CS_READS_NEXT;
+    cs_model_kind made = {.kind = next ? CS_KIND_CAUSAL : KIND[form],
+                          .likelihood = loss != CS_LOSS_SPECTRAL,
+                          .spectral_factor = spectral_factor,
+                          .delta = task->delta,
+                          .decoder_resets = task->decoder_resets};
+    made.pretrained = made.attention = cs_kind_attention(made.kind, row);
+    cs_status status = set_objective(&task->objective, &made);
+    if (status == CS_OK) {
+        *out = made;
+    } else {
+        cs_model_kind_free(&made);
+    }
+    return status;
+}
+
+void cs_model_kind_free(cs_model_kind *kind)
+{
+    cs_free(kind->spec);
+    cs_free(kind->plan_path);
+    *kind = (cs_model_kind){0};
+}
+
+cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention, json_t **out)
+{
+    json_t *record =
+        json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b}", "kind", cs_kind_name(kind->kind),
+                  "attention", cs_attention_name(attention), "objective", kind->spec, "plan_file",
+                  kind->plan_path, "loss", kind->likelihood ? "cross-entropy" : "spectral",
+                  "spectral_factor", cs_json_number(kind->spectral_factor), "delta",
+                  cs_json_number(kind->delta), "decoder_resets", (int)kind->decoder_resets);
+    *out = record;
+    return record ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
+}
+
+/* --- of a directory --- */
+
+/* The parameters in a specification as the parser takes it: lists of them were once set apart by
+ * blanks. */
+static char *spec_of(const char *text)
+{
+    char *spec = cs_strdup(text);
+    bool first = text && !memchr(text, ':', strcspn(text, " ")); /* a mixture has one */
+    for (char *c = spec; c && *c; ++c) {
+        if (*c == ' ') {
+            *c = first ? ':' : ',';
+            first = false;
+        }
+    }
+    return spec;
+}
+
+static cs_status kind_name_of(const char *text, cs_objective_kind *out)
+{
+    char *name = cs_format("%.*s", (int)strcspn(text, " :("), text);
+    cs_status status = name ? cs_objective_by_name(name, out) : CS_ERR_MEMORY;
+    cs_free(name);
+    return status;
+}
+
+cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file, cs_objective *out)
+{
+    cs_objective_kind of = CS_OBJ_AR;
+    if (!kind->spec) {
+        return cs_fail(CS_ERR_USAGE, "the model does not say on which plans it was trained");
+    }
+    cs_status status = kind_name_of(kind->spec, &of);
+    if (status == CS_OK && of == CS_OBJ_FILE) {
+        *out = cs_objective_default(of);
+        status = cs_plan_file_read(kind->plan_path ? kind->plan_path : "", file);
+        out->file = file;
+        return cs_blame(status, "the plans that the model was trained on");
+    }
+    char *spec = status == CS_OK ? spec_of(kind->spec) : NULL;
+    if (status == CS_OK) status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
+    cs_free(spec);
+    return status;
+}
+
+static bool is(const json_t *object, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value && strcmp(value, text) == 0;
+}
+
+static double number(const json_t *object, const char *key, double absent)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : absent;
+}
+
+static cs_status keep_text(const json_t *object, const char *key, char **out)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = json_is_string(value) ? cs_strdup(json_string_value(value)) : NULL;
+    return json_is_string(value) && !*out ? CS_ERR_MEMORY : CS_OK;
+}
+
+/* What config.json says. */
+static cs_status take_own(const json_t *own, cs_model_kind *out)
+{
+    const char *kind = json_string_value(json_object_get(own, "kind")),
+               *attention = json_string_value(json_object_get(own, "attention"));
+    cs_objective_kind known = CS_OBJ_AR;
+    cs_status status = cs_kind_by_name(kind ? kind : "", &out->kind);
+    if (status == CS_OK) status = cs_attention_by_name(attention ? attention : "", &out->attention);
+    if (status == CS_OK) status = keep_text(own, "objective", &out->spec);
+    if (status == CS_OK) status = keep_text(own, "plan_file", &out->plan_path);
+    if (status == CS_OK && out->spec) status = kind_name_of(out->spec, &known);
+    out->pretrained = cs_kind_attention(out->kind, out->spec ? cs_objective_table(known) : NULL);
+    out->trained_here = out->spec != NULL;
+    out->from_nothing = out->spec && strstr(out->spec, "empty-prefix=shared") != NULL;
+    out->likelihood = !is(own, "loss", "spectral");
+    out->spectral_factor = number(own, "spectral_factor", 2);
+    out->delta = number(own, "delta", 0);
+    out->decoder_resets = json_is_true(json_object_get(own, "decoder_resets"));
+    return status == CS_ERR_USAGE ? cs_blame(CS_ERR_INPUT, "'trained'") : status;
+}
+
+/* A training run of before: its objective in `record`, loss and shares among `options`, where no
+ * loss means the objective's own. */
+static cs_status take_record(const json_t *record, const json_t *options,
+                             const cs_model_config *config, cs_model_kind *out)
+{
+    const char *objective = json_string_value(json_object_get(record, "objective"));
+    cs_task task = {.delta = number(options, "delta", 0),
+                    .decoder_resets = json_is_true(json_object_get(options, "decoder-resets"))};
+    if (!objective) {
+        return cs_fail(CS_ERR_INPUT, "no 'objective'");
+    }
+    cs_status status = kind_name_of(objective, &task.objective.kind);
+    if (status != CS_OK) {
+        cs_reason_clear();
+        return cs_fail(CS_ERR_INPUT, "unknown objective '%s'", objective);
+    }
+    bool likelihood = json_is_string(json_object_get(options, "loss"))
+                          ? !is(options, "loss", "spectral")
+                          : !is(options, "objective", "linear");
+    status = cs_model_kind_of(&task, config, likelihood ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SPECTRAL,
+                              number(options, "spectral-factor", 2), out);
+    if (status == CS_OK) {
+        cs_free(out->spec);
+        out->spec = cs_strdup(objective);
+        out->from_nothing = strstr(objective, "empty-prefix=shared") != NULL;
+        status = out->spec ? keep_text(options, "plan-file", &out->plan_path) : CS_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* No record: what the architecture is made for. */
+static void take_architecture(const json_t *json, const cs_model_config *config, cs_model_kind *out)
+{
+    bool causal = config->arch == CS_ARCH_GPT2 || json_is_true(json_object_get(json, "is_decoder"));
+    out->kind = config->arch == CS_ARCH_LINEAR ? CS_KIND_LINEAR
+                : config->query_vector         ? CS_KIND_TWO_STREAM
+                : config->decoder.layers > 0   ? CS_KIND_MAE
+                : causal                       ? CS_KIND_CAUSAL
+                                               : CS_KIND_MASKED;
+    /* Of two streams whose plans are not known every prefix is at least something they show. */
+    out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);
+    out->likelihood = true;
+    out->spectral_factor = 2;
+}
+
+/* The record of a run beside config.json: train.json, whose options are the manifest's, or a
+ * checkpoint's trainer.json, which has both under "run". */
+static cs_status take_neighbour(const char *dir, const cs_model_config *config, bool *there,
+                                cs_model_kind *out)
+{
+    json_t *train = NULL, *manifest = NULL, *trainer = NULL;
+    cs_status status = read_json(dir, "train.json", true, &train);
+    if (status == CS_OK && train) status = read_json(dir, "manifest.json", true, &manifest);
+    if (status == CS_OK && !train) status = read_json(dir, "trainer.json", true, &trainer);
+    const json_t *run = json_object_get(trainer, "run");
+    *there = train || run;
+    if (status == CS_OK && *there) {
+        const json_t *options = train ? json_object_get(manifest, "options") : run;
+        status = cs_blame(take_record(train ? train : run, options, config, out), "%s/%s", dir,
+                          train ? "train.json" : "trainer.json");
+    }
+    json_decref(train);
+    json_decref(manifest);
+    json_decref(trainer);
+    return status;
+}
+
+cs_status cs_model_kind_read(const char *dir, const cs_model_config *config, cs_model_kind *out)
+{
+    json_t *json = NULL;
+    cs_model_kind made = {0};
+    bool there = false;
+    cs_status status = read_json(dir, "config.json", false, &json);
+    const json_t *own = json_object_get(json_object_get(json, "cospec"), "trained");
+    if (status == CS_OK && own) {
+        status = cs_blame(take_own(own, &made), "%s/config.json", dir);
+    } else if (status == CS_OK) {
+        status = take_neighbour(dir, config, &there, &made);
+        if (status == CS_OK && !there) {
+            take_architecture(json, config, &made);
+        }
+    }
+    if (status == CS_OK) {
+        *out = made;
+    } else {
+        cs_model_kind_free(&made);
+    }
+    json_decref(json);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* What a model was made to predict and what its rows see, written into its config.json and read
+ * back from there.
+ *
+ * Every model of `cospec train` and `cospec finetune`, and every checkpoint, says so itself
+ * (config.json, "cospec" . "trained"); older ones in the train.json or trainer.json beside it.
+ * Elsewhere the architecture does: gpt2 is causal; bert and roberta are masked, and causal where
+ * config.json has "is_decoder": true; a query vector means two streams, a decoder MAE-LM.
+ */
+#ifndef CS_TRAIN_MODEL_KIND_H
+#define CS_TRAIN_MODEL_KIND_H
+
+#include <jansson.h>
+
+#include "base/status.h"
+#include "model/config.h"
+#include "plan/content_masks.h"
+#include "plan/plan_file.h"
+#include "text/tokenizer.h"
+#include "train/batch.h"
+
+typedef enum {
+    CS_KIND_CAUSAL,     /* row i sees 0..i and predicts i + 1 */
+    CS_KIND_MASKED,     /* every row sees every row, predicted tokens are [MASK] */
+    CS_KIND_TWO_STREAM, /* content under the plan's masks; queries at the positions they predict */
+    CS_KIND_MAE,        /* bidirectional encoder without [MASK], shallow decoder */
+    CS_KIND_LINEAR,     /* pooled linear attention over what a query sees */
+    CS_KINDS,
+} cs_kind;
+
+typedef struct {
+    cs_kind kind;
+    cs_attention pretrained; /* what its content rows saw in training (cs_kind_attention) */
+    cs_attention attention;  /* and in the last one: of fine-tuned models the fine-tuning's */
+    bool trained_here;       /* by cospec train: its objective is known */
+    bool from_nothing;       /* trained to predict the first token too */
+    bool likelihood;         /* its outputs are log-probabilities: not the spectral loss */
+    double
+        spectral_factor; /* of the spectral loss it was trained with: 1, or 2 (also if not known) */
+    double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */
+    bool decoder_resets; /* mae-lm: the decoder took its own mask vector at those */
+    char *spec;          /* the objective's text; NULL: not known */
+    char *plan_path;     /* objective `file`: of its plans; else NULL */
+} cs_model_kind;
+
+/* Of the model in DIR with this configuration, into a zeroed object. Missing config.json or one
+ * that is no object: as cs_json_read. A record whose objective is not known, or has none where one
+ * must be, is CS_ERR_INPUT. */
+cs_status cs_model_kind_read(const char *dir, const cs_model_config *config,
+                             cs_model_kind *out) CS_MUST_CHECK;
+void cs_model_kind_free(cs_model_kind *kind); /* accepts a zeroed object */
+
+/* Of a model that is being trained so. CS_ERR_MEMORY. */
+cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, cs_loss loss,
+                           double spectral_factor, cs_model_kind *out) CS_MUST_CHECK;
+
+/* The record for config.json (cs_model.trained), with the content attention of `attention`. */
+cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention,
+                               json_t **out) CS_MUST_CHECK;
+
+/* The objective whose plans the content rows saw; `file` (zeroed) takes the plans of a file and is
+ * borrowed by *out. CS_ERR_USAGE where the model does not say it. */
+cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
+                                  cs_objective *out) CS_MUST_CHECK;
+
+/* What content rows see in training: two streams the groups of the plan, but for offset-ar, whose
+ * content is causal, as is that of an objective that is not known (NULL). */
+cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective);
+
+const char *cs_kind_name(cs_kind kind); /* "causal", "masked", "two-stream", "mae-lm", "linear" */
+cs_status cs_kind_by_name(const char *name, cs_kind *out) CS_MUST_CHECK;
+
+/* Special tokens that config.json does not name, [MASK] above all, from the tokenizer. */
+void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer);
+
+#endif

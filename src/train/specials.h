@@ -1,0 +1,18 @@
+/* Special tokens of a vocabulary of words. */
+#ifndef CS_TRAIN_SPECIALS_H
+#define CS_TRAIN_SPECIALS_H
+
+#include "model/config.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+
+/* Renumbers a corpus: <s> <pad> </s> <unk> <mask> first, the words behind them as they were. */
+cs_status cs_corpus_specials_first(cs_corpus *corpus) CS_MUST_CHECK;
+
+/* Those that the tokenizer has. */
+cs_special_ids cs_special_ids_of(const cs_tokenizer *t);
+
+/* Gives the configuration those ids that it lacks and its vocabulary has. */
+void cs_model_config_complete(cs_model_config *config, cs_special_ids ids);
+
+#endif

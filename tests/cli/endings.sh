@@ -1,0 +1,91 @@
+# How the program ends: children do not outlive it, limits of the system are errors with a reason.
+. tests/cli/lib.sh
+
+# ended PID: within ten seconds no such process runs (a zombie does not).
+ended() {
+    tries=0
+    while [ $tries -lt 100 ]; do
+        case $(ps -o stat= -p "$1" 2> /dev/null) in '' | Z*) return 0 ;; esac
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    fail "process $1 still runs"
+}
+
+# appears FILE: within twenty seconds the file is there and not empty.
+appears() {
+    tries=0
+    while [ ! -s "$1" ] && [ $tries -lt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+    [ -s "$1" ] || fail "no $1: $(cat err)"
+}
+
+# Programs that stand for gnuplot and for the tools of a script: they say who they are and wait.
+waiting_program() {
+    mkdir -p bin && printf '#!/bin/sh\necho $$ > "%s/pid"\nexec sleep 30\n' "$PWD" > "bin/$1" && chmod +x "bin/$1"
+}
+
+# signalled NAME COMMAND...: sent the signal while its child runs, the command ends with 130 and the child is gone.
+signalled() {
+    signal=$1; shift
+    rm -f pid
+    PATH=$PWD/bin:$PATH "$@" > out 2> err &
+    parent=$!
+    appears pid || { kill -9 $parent; return 1; }
+    kill -"$signal" $parent
+    ended $parent || { kill -9 $parent "$(cat pid)"; return 1; }
+    wait $parent
+    code=$?
+    ended "$(cat pid)" || { kill -9 "$(cat pid)"; return 1; }
+    [ "$signal" = KILL ] || [ $code = 130 ] || fail "$signal: exit $code: $(cat err)"
+}
+
+test_plot_ends_with_its_child() {
+    waiting_program gnuplot
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t || return 1
+    for s in TERM INT KILL; do signalled $s "$COSPEC" plot toy-spectra t/toy.csv -o "f-$s" || return 1; done
+}
+
+test_preparation_ends_with_its_child() {
+    waiting_program awk && cp bin/awk bin/sh && sed -i '1s|.*|#!/bin/bash|' bin/sh
+    [ -x /bin/bash ] || { skip preparation_ends_with_its_child "no bash to stand for sh"; return 0; }
+    export COSPEC_CACHE=$PWD/cache
+    for s in TERM INT KILL; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
+}
+
+# A step that trains writes a checkpoint before it ends.
+test_study_ends_with_its_step() {
+    small_corpus c.tsv
+    train="train --corpus $PWD/c.tsv --objective ar --steps 20000 --width 16 --layers 1 --heads 1 --batch 2 --save-every 10000"
+    printf '{"steps": [{"run": {"m": "%s"}}]}\n' "$train" > s.json
+    printf '{{command m}}\n' > t.html
+    "$COSPEC" reproduce --steps s.json --template t.html -o r > out 2> err &
+    parent=$!
+    appears r/m/manifest.json || { kill -9 $parent 2> /dev/null; return 1; }
+    child=$(pgrep -P $parent)
+    kill -TERM $parent
+    ended $parent && ended "$child" || { kill -9 $parent "$child"; return 1; }
+    wait $parent
+    [ $? = 130 ] && says "interrupted in step m; run again with --resume" && ls r/m/checkpoint-* > /dev/null || fail "$(cat err r/m/stderr.txt)"
+}
+
+matrix() {
+    awk 'BEGIN { srand(1); n = 60; print "%%MatrixMarket matrix coordinate real general"; print n, n, n * n
+        for (i = 1; i <= n; ++i) for (j = 1; j <= n; ++j) print i, j, rand() }' > "$1"
+}
+
+test_little_address_space() {
+    matrix m.mtx
+    (ulimit -v 100000; exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 && says "the address space is limited to 97 MiB") || fail "$(cat err)"
+}
+
+test_no_threads() {
+    [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null || { skip no_threads "needs root and setpriv, for a user without processes"; return 0; }
+    matrix m.mtx
+    setpriv --reuid 64123 --clear-groups "$COSPEC" --version > out 2> err || { skip no_threads "another user cannot run the program"; return 0; }
+    chmod 755 "$work" .
+    exits 0 "$COSPEC" svd m.mtx -k 3 --csv && cut -d, -f1-3 out > all || return 1
+    exits 0 timeout -s KILL 60 setpriv --reuid 64123 --clear-groups prlimit --nproc=1 "$COSPEC" svd m.mtx -k 3 --threads 4 --csv || return 1
+    [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
+}
+
+for name in plot_ends_with_its_child preparation_ends_with_its_child study_ends_with_its_step little_address_space no_threads; do check "$name"; done

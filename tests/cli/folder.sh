@@ -1,0 +1,70 @@
+# The folder of -o: what stands there is another's, links are not followed, one run at a time.
+. tests/cli/lib.sh
+
+toy="toy --objective ar --classes 2 --length 4 --tokens 2"
+
+
+# shellcheck disable=SC2086 # word splitting is wanted
+test_files_of_others_are_refused() {
+    small_corpus c.tsv
+    train="train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --heads 1 --batch 2"
+    for case in "config.json|$train" "tokenizer.json|$train" "tokenizer_config.json|$train" "manifest.json|$train" "manifest.json|$toy" "toy.csv|$toy" \
+        "vocab.txt|cooc --corpus c.tsv --objective ar --context nearest:1" "corpus.npz|cooc --corpus c.tsv --objective ar --context nearest:1" \
+        "train.json|tokenize train --corpus c.tsv --vocab 300" "manifest.json|data list"; do
+        file=${case%%|*}
+        mkdir d && echo mine > "d/$file"
+        refuses 2 "d/$file exists; --force overwrites it" "$COSPEC" ${case#*|} -o d && [ "$(cat "d/$file")" = mine ] && [ "$(ls -A d)" = "$file" ] || { fail "$case: $why $(ls -A d)"; return 1; }
+        rm -r d
+    done
+    exits 0 "$COSPEC" $toy -o d && exits 0 "$COSPEC" tradeoff --length 8 -o d && grep -q '"tradeoff"' d/manifest.json
+}
+
+# shellcheck disable=SC2086
+test_resume_takes_over_its_own_run_only() {
+    mkdir d && echo mine > d/toy.csv
+    refuses 2 "d/toy.csv exists; --force overwrites it" "$COSPEC" $toy --resume -o d && [ "$(cat d/toy.csv)" = mine ]
+}
+
+# shellcheck disable=SC2086
+test_links_are_not_followed() {
+    mkdir d && echo mine > target && ln -s ../target d/toy.json
+    refuses 2 "d/toy.json is a symbolic link, which is not followed" "$COSPEC" $toy -o d && refuses 2 "symbolic link" "$COSPEC" $toy -o d --force &&
+        [ "$(cat target)" = mine ] && rm d/toy.json && ln -s nowhere d/.cospec.lock && refuses 3 "d/.cospec.lock: cannot write" "$COSPEC" $toy -o d || return 1
+    ln -s d e && rm d/.cospec.lock && exits 0 "$COSPEC" $toy -o e && [ -s d/toy.json ]
+}
+
+# shellcheck disable=SC2086
+test_one_run_at_a_time() {
+    exits 0 "$COSPEC" $toy -o d && [ "$(ls -A d)" = "manifest.json
+toy.csv
+toy.json" ] || { fail "left: $(ls -A d)"; return 1; }
+    command -v flock > /dev/null || { skip one_run_at_a_time "no flock"; return 0; }
+    flock d/.cospec.lock sh -c "'$COSPEC' $toy -o d --force" > out 2> err
+    [ $? = 3 ] && says "d: another run is writing there" && exits 0 "$COSPEC" $toy -o d --force
+}
+
+# shellcheck disable=SC2086
+test_a_failed_run_leaves_no_folder() {
+    exits 3 "$COSPEC" svd none.mtx -o d && [ ! -e d ] && exits 0 "$COSPEC" $toy --dry-run -o d && [ ! -e d ]
+}
+
+# Folders within the folder are the run's own too: not links, not somebody else's.
+test_folders_within() {
+    printf 'a\tone two three four\nb\tfive six one two\na\tthree two one five\n' > my.tsv
+    mkdir other steps && echo keep > other/model.safetensors && mkdir link && ln -s ../other link/checkpoint-5
+    refuses 2 "link/checkpoint-5 is a symbolic link" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o link || return 1
+    mkdir -p own/checkpoint-5 && echo keep > own/checkpoint-5/model.safetensors
+    refuses 2 "own/checkpoint-5 is no checkpoint" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o own || return 1
+    mkdir -p draws/draws-2 && echo keep > draws/draws-2/matrix.npz && mkdir linked && ln -s ../other linked/draws-2
+    set -- cooc --corpus my.tsv --objective masked --mask-ratio 0.5 --context all --max-length 4 --draws 2,4
+    refuses 2 "draws/draws-2/matrix.npz exists" "$COSPEC" "$@" -o draws && refuses 2 "linked/draws-2 is a symbolic link" "$COSPEC" "$@" -o linked || return 1
+    mkdir kept && echo keep > kept/unfinished.json
+    refuses 2 "kept/unfinished.json exists" "$COSPEC" connectivity --corpus my.tsv --context all --max-length 4 --stride 1 --jackknife 0 --compare ar -o kept || return 1
+    printf '{"steps": [{"about": "x", "run": {"one": "toy --objective ar --classes 2 --length 3 --tokens 2"}}]}' > s.json && echo '<p>' > t.html
+    mkdir -p study/one far && echo keep > study/one/toy.csv && mkdir study2 && ln -s ../far study2/one
+    refuses 2 "study/one holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o study -q || return 1
+    refuses 2 "study2/one is a symbolic link" "$COSPEC" reproduce --steps s.json --template t.html -o study2 -q || return 1
+    [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
+}
+
+for name in folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_failed_run_leaves_no_folder; do check "$name"; done

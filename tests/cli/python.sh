@@ -1,0 +1,17 @@
+# The Python module (src/python), where there is a python3 with numpy and scipy.
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+
+test_module_against_numpy() {
+    python=
+    for p in "${PYTHON:-/usr/bin/python3}" python3; do
+        if "$p" -c 'import numpy, scipy' 2> /dev/null; then python=$p; break; fi
+    done
+    [ -n "$python" ] || { skip module_against_numpy "no python3 with numpy and scipy"; return 0; }
+    make -s -C "$root" install-python PYTHON="$python" PYTHON_SITE="$PWD/site" > log 2>&1 || { fail "make install-python: $(tail -3 log)"; return 1; }
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" svd m -k 5 --vectors -o s || return 1
+    PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s > out 2> err && [ "$(cat out)" = ok ] || fail "$(tail -3 err)"
+}
+
+check module_against_numpy

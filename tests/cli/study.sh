@@ -1,0 +1,115 @@
+# Studies: steps, scales, claims and reports of `cospec reproduce`.
+. tests/cli/lib.sh
+
+# study FILE STEPS [MORE]: a study of these steps ("NAME": "COMMAND", ...) and members.
+study() { printf '{"steps": [{"run": {%s}}]%s}\n' "$2" "${3:+, $3}" > "$1"; }
+
+# Report, resume, errors with their place.
+test_reproduce() {
+    study s.json '"whole": "verify 3.1", "t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv"'
+    printf '<p>{{version}} {{command whole}} {{statements whole 3.1}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ "$(cat out)" = r/report.html ] &&
+        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q 'class="v PASS"' r/report.html && ! grep -q '{{' r/report.html || { fail "$(cat err)"; return 1; }
+    before=$(stat -c %Y.%i r/t/step.json)
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
+        refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
+    study bad.json '"a": "toy --objective nonsense"'
+    exits 3 "$COSPEC" reproduce --steps bad.json --template t.html -o b && says nonsense || return 1
+    study twice.json '"a": "toy --objective ar",
+"a": "toy"'
+    exits 3 "$COSPEC" reproduce --steps twice.json --template t.html -o b && says twice.json:2 || return 1
+    for o in '-o x' '-ox' '--output x' '--output=x'; do
+        study own.json "\"a\": \"toy --objective ar $o\""
+        refuses 3 "own.json: step a: leave ${o% x} out, -o @a is added to the step" "$COSPEC" reproduce --steps own.json --template t.html -o b || return 1
+    done
+    printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
+    exits 3 "$COSPEC" reproduce --steps s.json --template bad.html -o r --force && says bad.html:2
+}
+
+scaled='"scales": ["small", "cpu"], "variables": {"length": ["3", "4"]}'
+steps='"whole": "verify 3.1", "ar": "toy --objective ar --classes 2 --length $length --tokens 2", "ar-3": "toy --objective ar --classes 3 --length $length --tokens 2"'
+where='"value": "multiplicity where=index:1"'
+ones='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "exact": true}'
+
+# A study of two scales, and claims held against it: all three verdicts, and errors with their place.
+test_scales_and_claims() {
+    printf '<p>{{scale}} {{text length $length}} {{claims}}\n' > t.html
+    run="reproduce --steps s.json --template t.html"
+    all='"a": {"source": "S", "says": "more than 5", "left": '$ones', "want": ">", "right": 5, "scope": "exact"},
+         "b": {"source": "S", "says": "less than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
+         "wide": {"source": "S", "says": "6 within 1.96 of 5", "left": {"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": 5, "scope": "-"},
+         "printed": {"source": "S", "says": "3.1 as printed", "statement": "whole 3.1 printed", "scope": "-"},
+         "seeds": {"source": "S", "says": "more than 5, seeds 1 apart", "left": '$ones', "want": ">", "right": 5, "scope": "-",
+                   "runs": [{"label": "two sizes", "files": ["ar/toy.csv", "ar-3/toy.csv"], '$where'}]}'
+    study s.json "$steps" "$scaled, \"claims\": {$all}"
+    exits 0 "$COSPEC" $run -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
+        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] && grep -q '^seeds,.*,2\.12132[0-9]*,1,2\.12132[0-9]*,12\.7062[0-9]*,cannot tell' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,0,1.959963984540054,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
+    cp s.json good
+    # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
+    wide='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}' three='{"label": "three", "file": "ar-3/toy.csv", '$where', "exact": true}'
+    for case in "agree,the difference|$ones > 5" "agree,the difference|$ones < 7" "cannot tell,ones of ar (6) is not above 6|$ones > 6" "cannot tell,ones of ar (6) is not below 6|$ones < 6" \
+        "cannot tell,ones of ar (6) is not above 5|$wide > 5" "cannot tell,three ([0-9]*) is not below ones of ar (6)|$three < $ones"; do
+        need=${case#*|} sign='>'
+        case $need in *' < '*) sign='<' ;; esac
+        study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\",
+            \"needs\": [{\"left\": $ones, \"want\": \">\", \"right\": 1}, {\"left\": ${need% "$sign" *}, \"want\": \"$sign\", \"right\": ${need#* "$sign" }}]}}"
+        exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
+    done
+    again="$run -o r --force"
+    refuses 2 'no scale large; there are: ["small", "cpu"]' "$COSPEC" $run --scale large -o x &&
+        sed 's/index:1"/index:99"/' good > s.json && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
+        sed 's/"want": ">"/"want": "="/' good > s.json && refuses 3 'claim a: want > or <, got "="' "$COSPEC" $again &&
+        sed 's/"scope"/"scoop"/' good > s.json && refuses 3 's.json: claim a: Object item not found: scope' "$COSPEC" $again &&
+        sed 's/"scope": "exact"}/"scope": "exact", "scoop": 1}/' good > s.json && refuses 3 'scoop' "$COSPEC" $again &&
+        sed 's|"ar/toy.csv"|"../x.csv"|' good > s.json && refuses 3 'claim a: want STEP/FILE, got "../x.csv"' "$COSPEC" $again &&
+        study s.json '"a": "toy --length $nothing"' && refuses 3 's.json: run: a: no variable $nothing' "$COSPEC" $run -o x &&
+        study s.json '"a": "toy"' '"scales": ["a", "cpu", "c"], "variables": {"x": ["1", "2"]}' && refuses 3 's.json: variables: x has 2 values for 3 scales' "$COSPEC" $run -o x &&
+        study s.json '"a": "toy --objective ar"' && refuses 2 "no scales" "$COSPEC" $run --scale cpu -o x
+}
+
+# Names are names of folders within the study.
+test_names_are_restricted() {
+    printf 'x\n' > t.html
+    for name in ../esc ../../esc: .hidden a/b '' 'a b' '<b>' "$(printf '%0101d' 0)"; do
+        study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
+        refuses 3 "want a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
+    done
+}
+
+# What files say stands in the page as text.
+test_fields_are_escaped() {
+    study s.json '"whole": "verify 3.1"' '"claims": {"<i>": {"source": "<i>&", "says": "\"<i>", "scope": "<i>", "statement": "whole 3.1 printed"}}'
+    printf '{{command whole}} {{claims}} {{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && ! grep -q '<i>' r/report.html && grep -q '&lt;i&gt;' r/report.html || { fail "claims: $(cat err)"; return 1; }
+    sed -i 's/"verdict": "[A-Z]*"/"verdict": "<i>"/; s/"form": "corrected"/"form": "<i>"/; s/"id": "3.1-half"/"id": "<i>"/' r/whole/statements.json
+    sed -i '2s/PASS\|FAIL/<i>/' r/whole/statements.csv
+    printf '{{statements whole}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && ! grep -q '<i>' r/report.html &&
+        grep -q 'class="v &lt;i&gt;"' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+    for page in report train-demo; do grep -q 'Content-Security-Policy.*default-src .none.' "$root/plots/$page.html" || { fail "no policy in $page.html"; return 1; }; done
+}
+
+test_nul_is_refused() {
+    printf 'x\n' > t.html
+    printf '{"steps": [{"run": {"a": "toy --objective ar --classes 2 --length 4 --tokens 2"}}]}\n\000, ' > s.json
+    exits 3 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
+    study s.json '"a": "toy --objective ar --classes 2 --length 4 --tokens 2"'
+    printf 'one\ntwo \000 {{steps}}\n' > t.html
+    refuses 3 "t.html:2: a NUL byte" "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && printf 'a\000b\n' > m/vocab.txt &&
+        refuses 3 "m/vocab.txt:1: a NUL byte" "$COSPEC" inspect m --row 0 || return 1
+    f32 0 1 2 1 2 0 1 2 | npy x.npy '<f4' '(4, 2)' && printf '1\n\0002\n' > rows.txt &&
+        refuses 3 "rows.txt:2: a NUL byte" "$COSPEC" rank x.npy --blocks 2 --drop-rows rows.txt
+}
+
+# A study that runs itself comes to an end.
+test_depth_is_limited() {
+    printf '{{command again}}\n' > t.html
+    study s.json "\"again\": \"reproduce --steps $PWD/s.json --template $PWD/t.html\""
+    exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
+}
+
+for name in reproduce scales_and_claims names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

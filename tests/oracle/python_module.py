@@ -1,0 +1,101 @@
+"""The Python module against numpy and scipy, and its failures. usage: python_module.py FOLDER (with the program's results)"""
+import gc
+import sys
+
+import numpy as np
+from scipy import sparse
+
+import cospec
+
+rng = np.random.default_rng(7)
+
+
+def near(a, b, bound):
+    assert np.max(np.abs(np.asarray(a) - np.asarray(b))) <= bound, (a, b)
+
+
+def fails(part, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except cospec.CospecError as error:
+        assert part in str(error), error
+        return
+    raise AssertionError("no failure: " + part)
+
+
+counts = sparse.random(300, 60, 0.05, "csr", random_state=1)
+counts.data = np.ceil(10 * counts.data)
+counts = counts[np.asarray(counts.sum(1)).ravel() > 0][:, np.asarray(counts.sum(0)).ravel() > 0]
+p = counts / counts.sum()
+dense = p.toarray() / np.sqrt(np.outer(p.sum(1), p.sum(0)))
+sigma = np.linalg.svd(dense, compute_uv=False)
+
+s = cospec.svd(counts, k=10)
+near(s["sigma"], sigma[:10], 1e-12)
+near(dense @ s["v"], s["u"] * s["sigma"], 1e-11)
+near(s["row_mass"], np.asarray(p.sum(1)).ravel(), 1e-15)
+assert s["certificates"]["residual"]["state"] == "passed"
+near(s["sum_sigma4"], np.sum(sigma ** 4), 1e-11)
+u = s["u"]
+del s
+gc.collect()
+near(u.T @ u, np.eye(10), 1e-11)  # the memory lives as long as a view of it
+near(cospec.svd(counts.tocoo(), vectors=False)["sigma"], sigma[sigma > 1e-12], 1e-12)
+
+h = rng.standard_normal((500, 24)) * np.linspace(1, 3, 24)
+for rows in (h, h.astype(np.float32), h[:, ::-1], np.round(h).astype(np.int16)):
+    lam = np.linalg.eigvalsh(rows.astype(float).T @ rows.astype(float))[::-1]
+    r = cospec.rank(rows)
+    near(r["eigenvalues"] / lam[0], lam / lam[0], 1e-12)
+    near(r["participation_ratio"]["value"], lam.sum() ** 2 / np.sum(lam ** 2), 1e-10)
+    assert r["rank_tau"]["value"] == 1 + np.searchsorted(np.cumsum(lam), 0.9 * lam.sum())
+    assert r["rank_tau"]["se"] > 0
+
+c = cospec.connectivity(counts)
+near(c["gap"], 1 - sigma[sigma < 1 - 1e-9][0], 1e-12)
+assert c["cheeger_lower"] <= c["sweep_cut"] <= c["cheeger_upper"]
+
+t = cospec.toy("masked:unmasked=2", classes=3, length=4, tokens=2)
+near(t["sigma"], [1, np.sqrt(1 / 3)], 1e-15)
+assert list(t["multiplicity"]) == [3, 9]
+
+a, b = (cospec.toy(x, length=6) for x in ("masked(unmasked=2)", "masked(unmasked=4)"))
+mixed = cospec.toy("mix:0.5*masked(unmasked=2)+0.5*masked(unmasked=4)", length=6)
+assert b["sum_sigma2"] > mixed["sum_sigma2"] > a["sum_sigma2"]
+
+# bigrams of sequences of ids, counted here
+sequences = [rng.integers(0, 9, n) for n in (5, 1, 30, 12)]
+m = cospec.cooc(sequences, "ar", context="nearest:1", max_length=64)
+want = np.zeros((9, 9))
+for x in sequences:
+    np.add.at(want, (x[:-1], x[1:]), 1)
+got = m["matrix"].toarray() * m["unit"]
+assert sorted(map(tuple, got[got.sum(1) > 0])) == sorted(map(tuple, want[want.sum(1) > 0]))
+ids = np.concatenate(sequences).astype(np.int32)
+offsets = np.cumsum([0] + [len(x) for x in sequences])
+again = cospec.cooc((ids, offsets), "ar", context="nearest:1", max_length=64)
+assert (again["matrix"] != m["matrix"]).nnz == 0
+
+fails("mask", cospec.toy, "maked")
+fails("method 'x'", cospec.toy, method="x")
+fails("no option 'n'", lambda: cospec._call("toy", (), dict(n=1)))
+fails("'k' is no integer", cospec.svd, counts, k="ten")
+fails("1000 singular triplets", cospec.svd, counts, k=1000)
+fails("no such file", cospec.cooc, "nowhere.tsv")
+fails("nan", cospec.rank, np.full((4, 4), np.nan))
+negative = counts.copy()
+negative.data[3] = -1
+fails("-1", cospec.svd, negative)
+
+for call in (lambda: cospec.cooc([[0, 2 ** 40, 2]]), lambda: cospec.cooc([[0.5, 1]]),
+             lambda: cospec.svd(counts * 1j), lambda: cospec.rank(h * 1j)):
+    try:
+        call()
+    except (ValueError, TypeError):
+        continue
+    raise AssertionError("taken silently")
+
+r = cospec.read(sys.argv[1])
+assert r["svd.json"]["k"] == len(r["svd.csv"]) == len(r["sigma.npy"])
+near(r["svd.csv"]["sigma"], r["sigma.npy"], 0)
+print("ok")

@@ -1,0 +1,43 @@
+/* A test program: each TEST says its own name and runs in the order of the file.
+ *
+ *     TEST(pairs_are_counted)
+ *     {
+ *         assert_int_equal(...);
+ *     }
+ *
+ * TEST_WITH has a fixture besides: cmocka's set-up and tear-down, which pass `state`. tests/test.c
+ * has main(), which reports as cmocka does; a skip is skip().
+ */
+#ifndef CS_TESTS_TEST_H
+#define CS_TESTS_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+#define TEST_WITH(name, set_up, tear_down)                                                         \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void name##_is_listed(void)                                \
+    {                                                                                              \
+        test_add((struct CMUnitTest){#name, name, set_up, tear_down, NULL});                       \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+
+/* The fixture of the whole program; its `state` is what each test begins with. */
+#define TEST_PROGRAM(set_up, tear_down)                                                            \
+    __attribute__((constructor)) static void program_fixture(void)                                 \
+    {                                                                                              \
+        test_fixture(set_up, tear_down);                                                           \
+    }
+
+void test_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);
+
+/* Lists a test of the program; for tests that are made in a loop, from a constructor. */
+void test_add(struct CMUnitTest test);
+
+#endif

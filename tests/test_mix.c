@@ -1,0 +1,173 @@
+/* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
+ * what networks read, its text and JSON, what is refused. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "batch_support.h"
+#include "linalg_support.h"
+#include "plan/parameter.h"
+#include "plan/spec.h"
+#include "plan_support.h"
+#include "test.h"
+#include "toy_support.h"
+
+static cs_objective mix(const char *spec, cs_plan_file *file)
+{
+    cs_objective o;
+    *file = (cs_plan_file){0};
+    OK(cs_objective_parse_held(spec, file, &o));
+    return o;
+}
+
+/* The largest weight of a drawn plan of 6: 5 or 6 prefixes, or 7 / n of a ratio's. */
+TEST(events_are_those_of_all_plans)
+{
+    const char *const specs[] = {"mix:0.5*ar+0.5*masked(mask-ratio=0.4)",
+                                 "mix:1*diverse-ar(t=2)+3*group-ar(t=2)+1*permuted-ar",
+                                 "mix:0.2*masked(unmasked=1)+0.8*bernoulli-masked(mask-ratio=0.3)",
+                                 "mix:0.3*offset-ar(offset-weights=power:1)+0.7*prefix-lm",
+                                 "mix:1*diffusion+1*span-masked(mask-ratio=0.5,t=2)"};
+    for (int i = 0; i < 5; ++i) {
+        cs_plan_file file;
+        cs_objective o = mix(specs[i], &file);
+        for (int variant = 0; variant < 6; ++variant) {
+            o.event_weight = (cs_event_weight)(variant % 2);
+            o.empty_prefix = (cs_empty_prefix)(variant / 2);
+            for (int64_t s = 2; s <= 6; ++s) {
+                plan_compare_with_enumeration(&o, s);
+            }
+            plan_compare_with_samples(&o, 6, 7, (uint64_t)variant);
+        }
+        cs_plan_file_free(&file);
+    }
+}
+
+/* Two AR-like parts by hand, s = 3: ar has events (0, 1), (01, 2) of weight 1 each; masked with one
+ * unmasked token six events of 1/3 each (2 tokens over 3 sets). Token weights: 4 tokens in all. */
+TEST(parts_weigh_by_their_tokens)
+{
+    cs_plan_file file;
+    cs_objective o = mix("mix:1*ar+1*masked(unmasked=1)", &file);
+    for (int weight = 0; weight < 2; ++weight) {
+        cs_pairs pairs;
+        o.event_weight = (cs_event_weight)weight;
+        OK(cs_pairs_of(&o, 3, &pairs));
+        assert_int_equal(pairs.events, 7);
+        assert_true(pairs.predicted == 2);
+        for (int64_t e = 0; e < 7; ++e) {
+            int64_t m = pairs.set_ptr[pairs.set[e] + 1] - pairs.set_ptr[pairs.set[e]];
+            bool first = m == 1 && pairs.set_pos[pairs.set_ptr[pairs.set[e]]] == 0;
+            double expected = m == 2 ? 3 : first && pairs.target[e] == 1 ? 4 : 1;
+            assert_true(fabs(pairs.weight[e] - expected / 12) < 1e-15);
+        }
+        cs_pairs_free(&pairs);
+    }
+    cs_plan_file_free(&file);
+}
+
+/* Laws of sizes mix at any length: two masks of the same kind are a mask in the mean, exactly
+ * (variable-masked under token weights, theory.md 5). */
+TEST(invariant_parts_mix_at_any_length)
+{
+    cs_plan_file file;
+    cs_toy toy = {.classes = 2, .length = 100000, .tokens = 3};
+    cs_toy_spectrum spectrum;
+    toy.objective = mix("mix:1*masked(unmasked=20000)+1*masked(unmasked=60000)", &file);
+    OK(cs_toy_reduce(&toy, &spectrum));
+    double m = 40000, s = 100000;
+    assert_int_equal(spectrum.values, 2);
+    assert_true(fabs(spectrum.sigma[1] - sqrt(m / ((s - m) * (s - 1)))) < 1e-15);
+    cs_toy_spectrum_free(&spectrum);
+    cs_plan_file_free(&file);
+}
+
+TEST(networks_read_what_parts_have_in_common)
+{
+    const struct {
+        const char *spec;
+        cs_objective_reading reads;
+    } cases[] = {{"mix:1*ar+1*prefix-lm", CS_READS_NEXT},
+                 {"mix:1*masked(unmasked=1)+1*diffusion", CS_READS_MASKS},
+                 {"mix:1*ar+1*masked(unmasked=1)", CS_READS_GROUPS},
+                 {"mix:1*offset-ar+1*offset-ar(offset-weights=mix:0.5)", CS_READS_GROUPS}};
+    for (int i = 0; i < 4; ++i) {
+        cs_plan_file file;
+        cs_task task = batch_task("ar");
+        cs_model_config config = batch_config(i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
+        cs_example example = {.token = batch_text, .length = 6};
+        task.objective = mix(cases[i].spec, &file);
+        assert_int_equal(cs_objective_reads(&task.objective), cases[i].reads);
+        for (int64_t step = 0; step < 20; ++step) {
+            cs_batch b;
+            OK(cs_batch_build(&task, &config, &example, 1, 5, step, NULL, &b));
+            assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
+            assert_true(b.weight_sum >= 0);
+            cs_batch_free(&b);
+        }
+        cs_plan_file_free(&file);
+    }
+}
+
+TEST(text_and_json_lead_back)
+{
+    cs_plan_file file, again = {0};
+    cs_objective o = mix("mix:1*gpt+3*masked(mask-ratio=0.15)", &file), back;
+    json_t *json = NULL;
+    char *text = cs_objective_describe(&o);
+    assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15) event-weight=token");
+    OK(cs_objective_to_json(&o, &json));
+    OK(cs_objective_from_json(json, &again, &back));
+    assert_int_equal(again.parts, 2);
+    assert_true(again.share[1] == 0.75 && again.part[1].mask_ratio_lo == 0.15);
+    cs_plan_file_free(&again);
+    OK(cs_objective_parse_held("mix:1*ar+1*masked,event-weight=mask,empty-prefix=shared", &again,
+                               &back));
+    assert_true(back.event_weight == CS_EVENT_MASK && back.empty_prefix == CS_PREFIX_SHARED);
+    json_decref(json);
+    cs_free(text);
+    cs_plan_file_free(&file);
+    cs_plan_file_free(&again);
+}
+
+TEST(bad_mixtures_are_named)
+{
+    const struct {
+        const char *spec, *named;
+    } bad[] = {
+        {"mix:ar+masked", "part \"ar\" is not SHARE*OBJECTIVE"},
+        {"mix:0*ar+1*masked", "share \"0\""},
+        {"mix:1*ar", "two parts"},
+        {"mix:1*ar+", "part \"\""},
+        {"mix:1*ar+1*maked", "did you mean masked?"},
+        {"mix:1*ar+1*mix", "mix cannot be part of a mixture"},
+        {"mix:1*ar+1*file", "file cannot be part of a mixture"},
+        {"mix:1*ar+1*masked(event-weight=mask)", "are those of the mixture"},
+        {"mix:1*ar+1*masked(mask-ratio=1.5)", "mask ratio 1.5"},
+        {"mix:1*ar+1*masked(mask-ratio=0.5", "parenthesis"},
+        {"mix:nan*ar+1*masked", "share \"nan\""},
+        {"mix", "two parts"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        cs_plan_file file = {0};
+        cs_objective o;
+        assert_int_equal(cs_objective_parse_held(bad[i].spec, &file, &o), CS_ERR_USAGE);
+        expect_reason(bad[i].named);
+        cs_reason_clear();
+        cs_plan_file_free(&file);
+    }
+    cs_objective o;
+    assert_int_equal(cs_objective_parse("mix:1*ar+1*masked", &o), CS_ERR_USAGE);
+    expect_reason("a mixture cannot stand here");
+}
+
+/* Sets of different shapes are written out; where they are too many their number is said. */
+TEST(sets_that_cannot_be_written_out_are_counted)
+{
+    cs_plan_file file;
+    cs_pairs pairs;
+    cs_objective o = mix("mix:1*ar+1*masked(mask-ratio=0.5)", &file);
+    assert_int_equal(cs_pairs_of(&o, 40, &pairs), CS_ERR_USAGE);
+    expect_reason("part 2 of the mixture (masked)");
+    cs_plan_file_free(&file);
+}

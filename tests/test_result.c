@@ -1,0 +1,157 @@
+/* io/result: one record, three forms. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+#include "io/result.h"
+#include "io_support.h"
+#include "test.h"
+
+static cs_result *sample(void)
+{
+    cs_result *r = cs_result_new();
+    cs_item *root = cs_result_root(r);
+    cs_item_text(root, "name", "two, matrices");
+    cs_item_reals(root, "sigma", 3, (const double[]){1, 0.5, NAN});
+    cs_item_ints(root, "copies", 2, (const int64_t[]){4, 5});
+    cs_item *list = cs_item_array(root, "matrices");
+    for (int i = 0; i < 2; ++i) {
+        cs_item *matrix = cs_item_object(list, NULL);
+        cs_item_take(matrix, "file", cs_format("%c", i ? 'b' : 'a'));
+        cs_item_int(matrix, "n", 7 + i);
+        cs_item *metrics = cs_item_array(matrix, "metrics");
+        for (int m = 0; m < 2; ++m) {
+            cs_item *metric = cs_item_object(metrics, NULL);
+            cs_item_text(metric, "metric", m ? "gap" : "rank");
+            cs_item_real(metric, "value", m ? INFINITY : 2.5 + i);
+            if (i == 1) cs_item_int(metric, "n", 3);
+        }
+        cs_item *hidden = cs_item_array(matrix, "~curve");
+        cs_item_text(cs_item_object(hidden, NULL), "metric", "curve");
+    }
+    cs_item_flag(root, "whole", true);
+    cs_item_null(root, "none");
+    cs_item_text(root, "absent", NULL);
+    cs_item_json(root, "made", json_pack("[i]", 1));
+    return r;
+}
+
+static void table_is(const cs_result *r, const cs_view *view, const char *want)
+{
+    cs_table table = {0};
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(cs_result_table(r, view, &table), CS_OK);
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(cs_table_print_csv(&table, out), CS_OK);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, want);
+    free(text);
+    cs_table_free(&table);
+}
+
+TEST(json_has_all_but_what_is_for_tables)
+{
+    cs_result *r = sample();
+    json_t *json = NULL, *want = NULL;
+    static const char text[] =
+        "{\"name\": \"two, matrices\", \"sigma\": [1.0, 0.5, null], \"copies\": [4, 5],"
+        " \"matrices\": [{\"file\": \"a\", \"n\": 7, \"metrics\": [{\"metric\": \"rank\", "
+        "\"value\": 2.5},"
+        " {\"metric\": \"gap\", \"value\": null}]}, {\"file\": \"b\", \"n\": 8, \"metrics\":"
+        " [{\"metric\": \"rank\", \"value\": 3.5, \"n\": 3}, {\"metric\": \"gap\", \"value\": "
+        "null, \"n\": 3}]}],"
+        " \"whole\": true, \"none\": null, \"absent\": null, \"made\": [1]}";
+    assert_int_equal(cs_result_json(r, &json), CS_OK);
+    assert_int_equal(cs_json_parse("want", text, (int64_t)strlen(text), &want), CS_OK);
+    assert_true(json_equal(json, want));
+    json_decref(json);
+    json_decref(want);
+    cs_result_free(&r);
+    assert_null(r);
+}
+
+TEST(tables_follow_paths)
+{
+    cs_result *r = sample();
+    table_is(r, &(cs_view){"sigma[]", "index=# sigma=. copies=^copies[#]"},
+             "index,sigma,copies\n1,1,4\n2,0.5,5\n3,,\n");
+    table_is(
+        r,
+        &(cs_view){"matrices[].metrics[] matrices[].~curve[]",
+                   "file=^file metric value n=n|^n all=/name"},
+        "file,metric,value,n,all\na,rank,2.5,7,\"two, matrices\"\na,gap,inf,7,\"two, matrices\"\n"
+        "b,rank,3.5,3,\"two, matrices\"\nb,gap,inf,3,\"two, matrices\"\n"
+        "a,curve,,7,\"two, matrices\"\nb,curve,,8,\"two, matrices\"\n");
+    table_is(r, &(cs_view){"", "name whole none made"},
+             "name,whole,none,made\n\"two, matrices\",true,,\n");
+    table_is(r, &(cs_view){"no.such[]", "name"}, "name\n");
+    cs_result_free(&r);
+}
+
+TEST(tables_follow_several_paths_from_one_place)
+{
+    cs_result *r = sample();
+    table_is(r, &(cs_view){"matrices[].{.,~curve[]}", "file=file|^file metric"},
+             "file,metric\na,\na,curve\nb,\nb,curve\n");
+    table_is(r, &(cs_view){"matrices[].{no[],~curve[]}", "file=^file"}, "file\na\nb\n");
+    cs_result_free(&r);
+}
+
+/* What was JSON is no different from what was added. */
+TEST(tables_look_into_json)
+{
+    cs_result *r = cs_result_new();
+    json_t *made = json_pack("{s:{s:i, s:[f, n]}, s:{s:b, s:s}}", "one", "n", 3, "x", 0.5, "two",
+                             "n", 1, "name", "second"),
+           *json = NULL;
+    cs_item *item = cs_item_json(cs_result_root(r), "states", json_incref(made));
+    cs_item_text(item, "~hidden", "h");
+    table_is(r, &(cs_view){"states[]", "n name hidden=^~hidden"},
+             "n,name,hidden\n3,,h\ntrue,second,h\n");
+    table_is(r, &(cs_view){"states.one.x[]", "x=. n=^n"}, "x,n\n0.5,3\n,3\n");
+    assert_int_equal(cs_result_json(r, &json), CS_OK);
+    assert_true(json_equal(json_object_get(json, "states"), made));
+    json_decref(json);
+    json_decref(made);
+    cs_result_free(&r);
+    r = cs_result_new();
+    assert_null(cs_item_json(cs_result_root(r), "states", NULL));
+    assert_int_equal(cs_result_status(r), CS_ERR_MEMORY);
+    cs_reason_clear();
+    cs_result_free(&r);
+}
+
+TEST(text_that_is_not_utf8_is_named)
+{
+    cs_result *r = cs_result_new();
+    json_t *json = NULL;
+    cs_item_text(cs_result_root(r), "word", "\xff");
+    assert_fails(cs_result_json(r, &json), CS_ERR_INPUT, "'word'");
+    cs_result_free(&r);
+}
+
+TEST(the_first_failure_stays)
+{
+    bool done = false;
+    for (int64_t n = 1; !done; ++n) {
+        json_t *json = NULL;
+        cs_table table = {0};
+        static const cs_view view = {"matrices[].metrics[]", "file=^file metric value"};
+        (void)cs_mem_fail_at(n);
+        cs_result *r = sample();
+        cs_status status = cs_result_json(r, &json);
+        if (status == CS_OK) status = cs_result_table(r, &view, &table);
+        (void)cs_mem_fail_at(0);
+        done = status == CS_OK;
+        assert_true(done || status == CS_ERR_MEMORY);
+        assert_true(done == (table.rows == 4));
+        assert_true(done || cs_reason()[0] != '\0');
+        cs_reason_clear();
+        json_decref(json);
+        cs_table_free(&table);
+        cs_result_free(&r);
+        assert_true(n < 1000);
+    }
+}

@@ -1,0 +1,100 @@
+/* span-masked: its events against all plans and drawn ones, the law of its masks, a golden toy
+ * spectrum, what is refused and sampled instead. */
+#include <math.h>
+
+#include "cooc/builder.h"
+#include "linalg_support.h"
+#include "plan_support.h"
+#include "small_corpus.h"
+#include "test.h"
+#include "toy_support.h"
+
+TEST(events_are_those_of_all_plans)
+{
+    const char *const specs[] = {"span-masked(mask-ratio=0.5,t=2)",
+                                 "span-masked(mask-ratio=0.7,t=1)", "span-masked(unmasked=2,t=3)",
+                                 "span-masked(mask-ratio=0.15,t=3)"};
+    for (int i = 0; i < 4; ++i) {
+        cs_objective o = plan_objective(specs[i]);
+        for (int variant = 0; variant < 6; ++variant) {
+            o.event_weight = (cs_event_weight)(variant % 2);
+            o.empty_prefix = (cs_empty_prefix)(variant / 2);
+            for (int64_t s = 3; s <= 6; ++s) {
+                plan_compare_with_enumeration(&o, s);
+            }
+            plan_compare_with_samples(&o, 6, 1, (uint64_t)variant);
+        }
+    }
+}
+
+typedef struct {
+    int64_t plans, seen[1 << 10];
+} masks;
+
+static cs_status see(void *ctx, const cs_plan *plan, double probability)
+{
+    masks *m = ctx;
+    int mask = 0, runs = 0, masked = 0;
+    for (int i = 0; i < plan->length; ++i) {
+        masked += plan->group[i] == 1;
+        runs += plan->group[i] == 1 && (i == 0 || plan->group[i - 1] == 0);
+        mask |= plan->group[i] << i;
+    }
+    assert_true(masked == 5 && runs == 2);
+    assert_true(fabs(probability * 60 - 1) < 1e-14);
+    assert_int_equal(m->seen[mask]++, 0);
+    ++m->plans;
+    return CS_OK;
+}
+
+/* 5 of 10 in round(5 / 3) = 2 spans: C(4, 1) C(6, 2) = 60 masks, each once. */
+TEST(masks_are_all_those_with_so_many_spans)
+{
+    static masks m;
+    cs_objective o = plan_objective("span-masked(mask-ratio=0.5,t=3)");
+    assert_int_equal(cs_plan_enumerate(&o, 10, 1000, see, &m), CS_OK);
+    assert_int_equal(m.plans, 60);
+}
+
+/* Golden, by brute force over all contents: r = 2, s = 6, T = 1. */
+TEST(its_toy_spectrum_is_golden)
+{
+    const double sigma[] = {1,
+                            0.57735026918962584,
+                            0.52037928053262805,
+                            0.40512472068855487,
+                            0.37796447300922703,
+                            0.29814239699997203};
+    cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false};
+    cs_toy_spectrum spectrum;
+    assert_int_equal(cs_toy_reduce(&toy, &spectrum), CS_OK);
+    assert_int_equal(spectrum.values, 6);
+    for (int j = 0; j < 6; ++j) {
+        assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
+        assert_int_equal(spectrum.multiplicity[j], 2);
+    }
+    cs_toy_spectrum_free(&spectrum);
+}
+
+/* Beyond 2^18 masks the exact law is refused with their number; drawn masks make the matrix. */
+TEST(long_sequences_are_sampled)
+{
+    const int64_t length[] = {60, 64};
+    cs_pairs pairs;
+    cs_objective o = plan_objective("span-masked(mask-ratio=0.15,t=3)");
+    assert_int_equal(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE);
+    expect_reason(
+        "(--draws N samples them, --max-length L makes them few): span-masked at length 60 "
+        "has 618800 plans");
+    double predicted;
+    assert_int_equal(cs_objective_predicted(&o, 60, &predicted), CS_OK);
+    assert_true(predicted == 9);
+    cs_corpus corpus = small_corpus(2, length, 6, 2, 1);
+    cs_cooc_options options = {.objective = o, .draws = 5};
+    assert_int_equal(cs_context_parse("nearest:2", &options.context), CS_OK);
+    cs_cooc built;
+    assert_int_equal(cs_cooc_build(&corpus, &options, &built), CS_OK);
+    assert_true(built.matrix.a.rows > 10);
+    cs_cooc_free(&built);
+    cs_corpus_free(&corpus);
+}

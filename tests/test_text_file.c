@@ -1,0 +1,233 @@
+/* text_file: files that are packed, or not quite UTF-8; lines of every format. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io_support.h"
+#include "test.h"
+#include "text/corpus.h"
+#include "text/labelled_text.h"
+#include "text/text_file_private.h"
+
+#define OK(call) assert_int_equal((call), CS_OK)
+
+static const char *put(void **state, const char *name, const char *bytes, size_t size)
+{
+    const char *path = in_dir(state, name);
+    OK(cs_file_write(path, bytes, (int64_t)size));
+    return path;
+}
+
+/* Members of gzip, as `cat a.gz b.gz` has them. */
+static const char *put_packed(void **state, const char *name, int members, const char *text)
+{
+    const char *path = in_dir(state, name);
+    for (int i = 0; i < members; ++i) {
+        gzFile f = gzopen(path, i == 0 ? "wb" : "ab");
+        assert_non_null(f);
+        assert_int_equal(gzwrite(f, text, (unsigned)strlen(text)), strlen(text));
+        assert_int_equal(gzclose(f), Z_OK);
+    }
+    return path;
+}
+
+static void reads(const char *path, cs_invalid rule, const char *want, int64_t parts)
+{
+    cs_text_rules rules = {.rule = rule};
+    cs_text_file file = {0};
+    OK(cs_text_read(path, &rules, &file));
+    assert_int_equal(file.size, strlen(want));
+    assert_memory_equal(file.text, want, strlen(want) + 1);
+    assert_int_equal(rules.bytes, parts);
+    cs_text_file_free(&file);
+}
+
+/* Unicode 15, table 3-8: one U+FFFD a maximal subpart. Latin-1: a character a byte. */
+TEST_IN_DIR(bad_parts_are_put_right)
+{
+    static const char bytes[] = "\xEF\xBB\xBF"
+                                "a\xF1\x80\x80\xE1\x80\xC2"
+                                "b\x80"
+                                "c\x80\xBF"
+                                "d";
+    const char *path = put(state, "t.txt", bytes, sizeof bytes - 1);
+    reads(path, CS_INVALID_REPLACE,
+          "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+          "b\xEF\xBF\xBD"
+          "c\xEF\xBF\xBD\xEF\xBF\xBD"
+          "d",
+          6);
+    path = put(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
+    reads(path, CS_INVALID_LATIN1, "caf\xC3\xA9 \xC3\xA9\xEF\xBF\xBDx", 2);
+    path = put(state, "g.txt",
+               "gr\xC3\xBC\xC3\x9F"
+               "e",
+               7);
+    reads(path, CS_INVALID_REPLACE,
+          "gr\xC3\xBC\xC3\x9F"
+          "e",
+          0);
+    char all[512]; /* nothing but bad parts of four bytes, and of one */
+    for (int i = 0; i < 512; i += 4) {
+        memcpy(all + i, i % 8 ? "\xFF\xFE\xFD\xFC" : "\xF4\x8F\xBF\xC0", 4);
+    }
+    path = put(state, "all.txt", all, sizeof all);
+    cs_text_rules rules = {.rule = CS_INVALID_LATIN1};
+    cs_text_file file = {0};
+    OK(cs_text_read(path, &rules, &file));
+    assert_int_equal(file.size, 2 * 512);
+    cs_text_file_free(&file);
+}
+
+TEST_IN_DIR(gzip_is_unpacked)
+{
+    reads(put_packed(state, "two.txt.gz", 2, "one line\n"), CS_INVALID_REFUSE,
+          "one line\none line\n", 0);
+    cs_text_rules rules = {0};
+    cs_text_file file = {0};
+    char *bytes = NULL;
+    int64_t size = 0;
+    OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
+    const char *path = put(state, "cut.txt.gz", bytes, (size_t)size - 5);
+    assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "cut.txt.gz: damaged gzip");
+    bytes[size / 2 - 6] ^= 0x55; /* the checksum of the first member */
+    path = put(state, "bad.txt.gz", bytes, (size_t)size);
+    assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "bad.txt.gz: damaged gzip");
+    path = put(state, "head.gz", "\x1F\x8B", 2);
+    assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "head.gz: damaged gzip");
+    assert_null(file.bytes);
+    cs_free(bytes);
+}
+
+static cs_corpus load(const char *path, const cs_corpus_options *options)
+{
+    cs_corpus corpus = {0};
+    if (cs_corpus_load(path, options, &corpus) != CS_OK) {
+        fail_msg("%s", cs_reason());
+    }
+    return corpus;
+}
+
+static void labels_are(cs_corpus *c, int64_t documents, const char *const *label)
+{
+    assert_int_equal(c->documents, documents);
+    for (int64_t d = 0; d < documents; ++d) {
+        assert_string_equal(cs_corpus_label(c, d), label[d]);
+    }
+    cs_corpus_free(c);
+}
+
+TEST_IN_DIR(lines_of_every_format)
+{
+    static const char trec[] = "DESC:manner How did serfdom develop\nENTY What films\n";
+    cs_corpus c = load(put(state, "t.txt", trec, sizeof trec - 1),
+                       &(cs_corpus_options){.format = CS_FORMAT_SPACE});
+    assert_int_equal(c.tokens, 6);
+    labels_are(&c, 2, (const char *const[]){"DESC:manner", "ENTY"});
+    static const char objects[] =
+        "{\"text\": \"a b c\", \"label\": 3}\r\n\n{\"label\": true, \"text\": \"b\\u00e9 d\"}\n"
+        "{\"text\": \"q\", \"label\": null}\n{\"text\": \"q\", \"label\": \"x y\"}";
+    c = load(put(state, "t.jsonl", objects, sizeof objects - 1), NULL);
+    assert_int_equal(c.tokens, 7);
+    labels_are(&c, 4, (const char *const[]){"3", "true", "-", "x y"});
+    c = load(put(state, "t.data", "{\"body\": \"a b\", \"class\": 1.5}", 29),
+             &(cs_corpus_options){
+                 .format = CS_FORMAT_JSONL, .label_field = "class", .text_field = "body"});
+    labels_are(&c, 1, (const char *const[]){"1.5"});
+    c = load(put_packed(state, "t.tsv.gz", 1, "x\tone two\n"), NULL);
+    labels_are(&c, 1, (const char *const[]){"x"});
+    cs_labelled_text examples = {0};
+    const char *packed = put_packed(state, "e.tsv.gz", 2, "y\tone two\n");
+    OK(cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
+    assert_int_equal(examples.count, 2);
+    assert_string_equal(examples.text[1], "one two");
+    cs_labelled_text_free(&examples);
+}
+
+TEST_IN_DIR(lines_that_do_not_hold_are_named)
+{
+    static const struct {
+        const char *name, *text, *said;
+        cs_text_format format;
+    } bad[] = {
+        {"a.txt", "one two\nword\n", "a.txt:2: no label, a blank and a text", CS_FORMAT_SPACE},
+        {"a.txt", " two\n", "a.txt:1: no label", CS_FORMAT_SPACE},
+        {"a.jsonl", "{\"text\": \"a\"}\n{\"text\": 3}",
+         "a.jsonl:2: no object with a text under \"text\"", CS_FORMAT_AUTO},
+        {"a.jsonl", "[1]", "a.jsonl:1: no object", CS_FORMAT_AUTO},
+        {"a.jsonl", "{\"text\": \"a\"", "a.jsonl:1:", CS_FORMAT_AUTO},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": [1]}", "a.jsonl:1: \"label\" is no text",
+         CS_FORMAT_AUTO},
+        {"a.bin", "text", "--format says what another file holds", CS_FORMAT_AUTO},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        cs_corpus c = {0};
+        const char *path = put(state, bad[i].name, bad[i].text, strlen(bad[i].text));
+        assert_fails(cs_corpus_load(path, &(cs_corpus_options){.format = bad[i].format}, &c),
+                     CS_ERR_INPUT, bad[i].said);
+    }
+}
+
+/* Two of four files are no UTF-8: both are named, in one run. */
+TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
+{
+    OK(cs_dir_make(in_dir(state, "m/a")));
+    OK(cs_dir_make(in_dir(state, "m/b")));
+    (void)put(state, "m/a/1", "hello caf\xE9", 10);
+    (void)put(state, "m/a/2", "good text", 9);
+    (void)put(state, "m/b/1", "na\xEFve", 5);
+    (void)put(state, "m/b/2", "plain", 5);
+    const char *path = in_dir(state, "m");
+    cs_corpus c = {0};
+    assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT, "2 files are not UTF-8 text");
+    assert_int_equal(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "m/a/1:1: byte 10"));
+    assert_non_null(strstr(cs_reason(), "m/b/1:1: byte 3"));
+    cs_reason_clear();
+    c = load(path, &(cs_corpus_options){.invalid = CS_INVALID_SKIP});
+    assert_int_equal(c.invalid_documents, 2);
+    labels_are(&c, 2, (const char *const[]){"a", "b"});
+    c = load(path, &(cs_corpus_options){.invalid = CS_INVALID_LATIN1});
+    assert_int_equal(c.invalid_bytes, 2);
+    labels_are(&c, 4, (const char *const[]){"a", "a", "b", "b"});
+    c = load(put(state, "l.tsv", "x\tgood\ny\tb\xE9\nz\tfine\n", 19),
+             &(cs_corpus_options){.invalid = CS_INVALID_SKIP});
+    assert_int_equal(c.invalid_documents, 1);
+    labels_are(&c, 2, (const char *const[]){"x", "z"});
+    assert_fails(cs_corpus_load(put(state, "none.txt", "\xFF", 1),
+                                &(cs_corpus_options){.invalid = CS_INVALID_SKIP}, &c),
+                 CS_ERR_INPUT, "all 1 are left out");
+}
+
+static cs_status load_any(const char *path)
+{
+    cs_corpus c = {0};
+    cs_status status =
+        cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c);
+    cs_corpus_free(&c);
+    return status;
+}
+
+static cs_status load_strictly(const char *path)
+{
+    cs_corpus c = {0};
+    cs_status status = cs_corpus_load(path, NULL, &c);
+    cs_corpus_free(&c);
+    if (status == CS_ERR_INPUT && strstr(cs_reason(), "1 file is not UTF-8")) {
+        cs_reason_clear();
+        status = CS_OK;
+    }
+    return status;
+}
+
+TEST_IN_DIR(every_allocation_may_fail)
+{
+    fail_each_allocation(load_any, put_packed(state, "t.txt.gz", 1, "a\xFF b\nc \xE9\n"));
+    fail_each_allocation(load_any, put(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
+    OK(cs_dir_make(in_dir(state, "d")));
+    (void)put(state, "d/bad", "\xFF", 1);
+    fail_each_allocation(load_strictly, in_dir(state, "d"));
+}
