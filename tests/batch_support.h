@@ -1,7 +1,6 @@
 /* What the tests of batches share: small models and texts, and what a loss row sees, read off the
  * arrays alone. */
-#ifndef CS_TESTS_BATCH_SUPPORT_H
-#define CS_TESTS_BATCH_SUPPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ cs_form batch_form_of(const cs_task *task);
 /* Bit i set: the token at place i of batch_text can reach loss row r through any number of layers.
  * Follows vis, lim, decoder_from and the tokens that rows show; knows nothing of plans. */
 uint64_t batch_sees(const cs_batch *batch, const cs_model_config *config, int64_t r);
-
-#endif

@@ -1,7 +1,6 @@
 /* A group of threads as a carrier (dist/comm.h): what is built over a group is tested without MPI.
  */
-#ifndef CS_TESTS_COMM_THREADS_H
-#define CS_TESTS_COMM_THREADS_H
+#pragma once
 
 #include "dist/comm.h"
 
@@ -13,5 +12,3 @@ enum { MOST_RANKS = 8 };
 /* Runs fn on `ranks` threads. status[r] receives what rank r returned, reason[r] why. Returns the
  * bytes that all ranks have sent. A rank that calls end() aborts the program. */
 int64_t run_ranks(int ranks, rank_fn fn, void *ctx, cs_status *status, char (*reason)[1024]);
-
-#endif

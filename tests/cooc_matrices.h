@@ -1,6 +1,5 @@
 /* Matrices the co-occurrence tests share. Every function stops the test when memory is out. */
-#ifndef CS_TESTS_COOC_MATRICES_H
-#define CS_TESTS_COOC_MATRICES_H
+#pragma once
 
 #include "linalg/csr.h"
 
@@ -15,5 +14,3 @@ cs_csr multiplicity_matrix(bool rank1, int64_t blocks, uint64_t seed);
 /* Random sparse counts in `components` disjoint parts, with a share of proportional rows and
  * columns, empty rows and empty columns, all shuffled. */
 cs_csr untidy_matrix(int64_t components, int64_t rows, int64_t cols, uint64_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of corpora share. */
-#ifndef CS_TESTS_CORPUS_SUPPORT_H
-#define CS_TESTS_CORPUS_SUPPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ cs_corpus loaded(const char *source, const cs_corpus_options *options);
 
 /* Asserts the class of document d and its words, each followed by a blank. */
 void assert_document(const cs_corpus *corpus, int64_t d, const char *label, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the tests of src/io share: a fresh directory for each test, failures with their reasons, a
  * full disk, a locale with a decimal comma, every allocation failed in turn.
  */
-#ifndef CS_TESTS_IO_SUPPORT_H
-#define CS_TESTS_IO_SUPPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ bool comma_locale(void **state);
 /* Calls fn with the 1st, 2nd, ... allocation failing, until it succeeds; each failure must be
  * CS_ERR_MEMORY with a reason. */
 void fail_each_allocation(cs_status (*fn)(const char *path), const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of src/linalg share. */
-#ifndef CS_TESTS_LINALG_SUPPORT_H
-#define CS_TESTS_LINALG_SUPPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ void fill_normal(cs_dense *a, uint64_t index);
 
 /* About density * rows * cols standard normal entries, at least one; a function of `index`. */
 cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of linear probes share. */
-#ifndef CS_TESTS_LINEAR_PROBE_SUPPORT_H
-#define CS_TESTS_LINEAR_PROBE_SUPPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ cs_rows probe_rows(const probe_data *s);
 /* A fit to all rows that must succeed. */
 cs_linear_probe probe_fitted(const cs_rows *x, const double *y, int64_t classes,
                              const cs_linear_probe_options *o);
-
-#endif

@@ -1,6 +1,5 @@
 /* Planted states through the sums of the mask-rank study, and small models for it. */
-#ifndef CS_TESTS_MASK_RANK_SUPPORT_H
-#define CS_TESTS_MASK_RANK_SUPPORT_H
+#pragma once
 
 #include "analysis/measures/mask_rank.h"
 #include "test.h"
@@ -38,5 +37,3 @@ extern const int64_t ALL_LAYERS[3];
 
 /* Of such a model: all layers, 0.3 of the tokens masked. */
 cs_mask_rank_options model_options(bool encoder_only);
-
-#endif

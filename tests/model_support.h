@@ -3,8 +3,7 @@
  *
  * Failures of what must succeed end the test with their reason.
  */
-#ifndef CS_TESTS_MODEL_SUPPORT_H
-#define CS_TESTS_MODEL_SUPPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ typedef struct {
     uint64_t content, decoder;
 } dependence;
 dependence data_dependence(const model_data *data, const model_world *world, int64_t p);
-
-#endif

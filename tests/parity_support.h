@@ -12,8 +12,7 @@
  *   objective       (plan/spec.h) with "sequences", "seed", "step", "keep", "random", "delta",
  *                   "decoder_resets", "misaligned": a batch by cs_batch_build, weights summing to 1
  */
-#ifndef CS_TESTS_PARITY_SUPPORT_H
-#define CS_TESTS_PARITY_SUPPORT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void parity_close(parity_world *world);
 
 /* Gradients to zero, forward, and backward in training. */
 cs_status parity_step(parity_world *world) CS_MUST_CHECK;
-
-#endif

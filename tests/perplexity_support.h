@@ -1,6 +1,5 @@
 /* What the tests of perplexity share: models of every kind. */
-#ifndef CS_TESTS_PERPLEXITY_SUPPORT_H
-#define CS_TESTS_PERPLEXITY_SUPPORT_H
+#pragma once
 
 #include "infer/perplexity.h"
 #include "test.h"
@@ -23,5 +22,3 @@ cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o);
 
 /* Every entry of every parameter. */
 void set_all_parameters(training *t, float value);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of src/plan share. */
-#ifndef CS_TESTS_PLAN_SUPPORT_H
-#define CS_TESTS_PLAN_SUPPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void plan_assert_same_table(const double a[PLAN_CELLS], const double b[PLAN_CELL
 void plan_compare_with_enumeration(const cs_objective *objective, int64_t s);
 void plan_compare_with_samples(const cs_objective *objective, int64_t s, double largest,
                                uint64_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small corpora made by hand for tests of the cooc room. */
-#ifndef CS_TESTS_SMALL_CORPUS_H
-#define CS_TESTS_SMALL_CORPUS_H
+#pragma once
 
 #include "text/corpus.h"
 #include "text/sequences.h"
@@ -13,5 +12,3 @@ cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, 
 
 /* A sequence table of one entry over the three variables. */
 cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the tests of spectra and of their certificates share. Every function stops the test when it
  * fails. */
-#ifndef CS_TESTS_SPECTRUM_SUPPORT_H
-#define CS_TESTS_SPECTRUM_SUPPORT_H
+#pragma once
 
 #include "cooc/spectrum.h"
 
@@ -20,5 +19,3 @@ cs_csr cycle(int64_t n);
 
 /* Removes triplet j from a result, as if the solver had missed it. */
 void forget_triplet(cs_spectrum *s, int64_t j);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of statements share. */
-#ifndef CS_TESTS_STATEMENT_SUPPORT_H
-#define CS_TESTS_STATEMENT_SUPPORT_H
+#pragma once
 
 #include "analysis/theorems/statement.h"
 #include "test.h"
@@ -18,5 +17,3 @@ cs_item *rows_of(cs_result *result);
 int64_t rows_in(const cs_result *result);
 
 double detail_of(const cs_statement *s, const char *key);
-
-#endif

@@ -9,8 +9,7 @@
  * Values are odd multiples of 1/128 in (-2, 2): exact in bf16, never zero. No test framework is
  * needed: a failed check returns false and says why.
  */
-#ifndef CS_TESTS_TENSOR_SUPPORT_H
-#define CS_TESTS_TENSOR_SUPPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,5 +170,3 @@ cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);
 double cs_tensor_unit_roundoff(cs_real_kind kind);
 /* An odd multiple of 1/128 in (low, high), both multiples of 1/64. */
 double cs_tensor_value(cs_rng *rng, double low, double high);
-
-#endif

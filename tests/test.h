@@ -8,8 +8,7 @@
  * TEST_WITH has a fixture besides: cmocka's set-up and tear-down, which pass `state`. tests/test.c
  * has main(), which reports as cmocka does; a skip is skip().
  */
-#ifndef CS_TESTS_TEST_H
-#define CS_TESTS_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,5 +38,3 @@ void test_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* Lists a test of the program; for tests that are made in a loop, from a constructor. */
 void test_add(struct CMUnitTest test);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small labelled texts made by hand, and a tokenizer of their words. */
-#ifndef CS_TESTS_TEXTS_SUPPORT_H
-#define CS_TESTS_TEXTS_SUPPORT_H
+#pragma once
 
 #include "test.h"
 #include "text/labelled_text.h"
@@ -21,5 +20,3 @@ typedef enum {
  */
 cs_labelled_text small_texts(int64_t count, label_kind kind, int64_t classes, bool pairs,
                              uint64_t seed);
-
-#endif

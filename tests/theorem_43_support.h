@@ -1,6 +1,5 @@
 /* What the tests of Theorem 4.3 share. */
-#ifndef CS_TESTS_THEOREM_43_SUPPORT_H
-#define CS_TESTS_THEOREM_43_SUPPORT_H
+#pragma once
 
 #include "analysis/theorems/theorem_43.h"
 #include "test.h"
@@ -16,5 +15,3 @@ typedef struct {
 } world;
 
 void make_text(world *w, uint64_t seed);
-
-#endif

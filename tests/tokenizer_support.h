@@ -1,6 +1,5 @@
 /* What the tests of tokenizers share. */
-#ifndef CS_TESTS_TOKENIZER_SUPPORT_H
-#define CS_TESTS_TOKENIZER_SUPPORT_H
+#pragma once
 
 #include "test.h"
 #include "text/bpe_train.h"
@@ -21,5 +20,3 @@ cs_tokenizer *tokenizer_at(const char *path);
 /* Asserts the text of ids. */
 void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bool skip,
                     const char *want);
-
-#endif

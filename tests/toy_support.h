@@ -1,6 +1,5 @@
 /* What the tests of toy share. */
-#ifndef CS_TESTS_TOY_SUPPORT_H
-#define CS_TESTS_TOY_SUPPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ cs_toy_spectrum toy_run(toy_road by, const cs_toy *toy);
 
 /* The same values and multiplicities to toy_agreement. */
 void expect_spectra_agree(const cs_toy_spectrum *a, const cs_toy_spectrum *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tiny training runs for the tests of the train room. */
-#ifndef CS_TESTS_TRAIN_SUPPORT_H
-#define CS_TESTS_TRAIN_SUPPORT_H
+#pragma once
 
 #include "model/model.h"
 #include "test.h"
@@ -41,5 +40,3 @@ char *bytes_of(const char *path, int64_t *size);
 
 /* Asserts that DIR/name is the same in two folders. */
 void assert_same_file(const char *a, const char *b, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Building a cs_toy_spectrum from loose values: private to the toy room. */
-#ifndef CS_TOY_SPECTRUM_PRIVATE_H
-#define CS_TOY_SPECTRUM_PRIVATE_H
+#pragma once
 
 #include "linalg/dense.h"
 #include "toy/toy.h"
@@ -36,5 +35,3 @@ cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a,
 /* Sorts, leaves out values <= floor, joins those within 1e-9 of the largest of their group to their
  * mean, and sums the moments of what is left. Sets everything in *out but formula and source. */
 cs_status cs_toy_values_group(cs_toy_values *values, cs_toy_spectrum *out) CS_MUST_CHECK;
-
-#endif

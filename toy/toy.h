@@ -11,8 +11,7 @@
  *               its empty row, not renormalised). Any r and T
  *   closed      formulas, where there is one
  */
-#ifndef CS_TOY_TOY_H
-#define CS_TOY_TOY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
 
 /* CS_ERR_USAGE when no closed form is known for these parameters. */
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
-
-#endif

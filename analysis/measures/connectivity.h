@@ -10,8 +10,7 @@
  * The sweep over (u_2 / sqrt(P_C), v_2 / sqrt(P_G)) finds a cut below the upper bound (Chung 1997,
  * for the bipartite double cover).
  */
-#ifndef CS_ANALYSIS_MEASURES_CONNECTIVITY_H
-#define CS_ANALYSIS_MEASURES_CONNECTIVITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -92,5 +91,3 @@ typedef struct {
 cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
                        const cs_corpus_metrics *metrics, double *value,
                        double *standard_error) CS_MUST_CHECK;
-
-#endif

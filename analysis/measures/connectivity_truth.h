@@ -4,8 +4,7 @@
  * sum_sigma4 (smaller is better connected) and gap (larger is), target position blind and given. A
  * higher similarity claims better connectivity.
  */
-#ifndef CS_ANALYSIS_MEASURES_CONNECTIVITY_TRUTH_H
-#define CS_ANALYSIS_MEASURES_CONNECTIVITY_TRUTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
  * of room in first and second. */
 cs_ranking cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
                          cs_measured *first, cs_measured *second);
-
-#endif

@@ -17,8 +17,7 @@
  * The sign of an eigenvector is free, so both c and -c are taken; Z is not scale-free: rows are
  * taken divided by their root mean square norm unless told otherwise.
  */
-#ifndef CS_ANALYSIS_MEASURES_DIMENSION_H
-#define CS_ANALYSIS_MEASURES_DIMENSION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ typedef struct {
  * given one meanwhile. */
 cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads,
                          cs_isotropy *out) CS_MUST_CHECK;
-
-#endif

@@ -25,8 +25,7 @@
  * downwards. The errors of rank_tau and rank_tau_corrected are that of the interpolated one; counts
  * have none. Without blocks to leave out there is no correction: NaN.
  */
-#ifndef CS_ANALYSIS_MEASURES_EFFECTIVE_RANK_H
-#define CS_ANALYSIS_MEASURES_EFFECTIVE_RANK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -102,5 +101,3 @@ void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
 cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
                                cs_effective_rank *out) CS_MUST_CHECK;
 void cs_effective_rank_free(cs_effective_rank *r);
-
-#endif

@@ -24,8 +24,7 @@
  * blocks at random, so that the order of a corpus does not matter. With `centred` the mean is that
  * of the rows left.
  */
-#ifndef CS_ANALYSIS_MEASURES_FEATURE_CONNECTIVITY_H
-#define CS_ANALYSIS_MEASURES_FEATURE_CONNECTIVITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -81,5 +80,3 @@ char *cs_feature_definition(int which, const cs_feature_options *options,
  * value that is not finite by row and column, a row whose squares exceed single precision. */
 cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_options *options,
                                      cs_feature_connectivity *out) CS_MUST_CHECK;
-
-#endif

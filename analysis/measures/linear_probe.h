@@ -25,8 +25,7 @@
  * Bits depend on the data and the seed, never on the number of threads: sums are formed over 16
  * fixed runs of rows and added in their order; BLAS is called on one thread inside each.
  */
-#ifndef CS_ANALYSIS_MEASURES_LINEAR_PROBE_H
-#define CS_ANALYSIS_MEASURES_LINEAR_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -92,5 +91,3 @@ cs_status cs_linear_probe_check(const cs_rows *x) CS_MUST_CHECK;
  * x. CS_ERR_INPUT: columns that are not p->features, a state that is not finite. */
 cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,
                                   double *prediction) CS_MUST_CHECK;
-
-#endif

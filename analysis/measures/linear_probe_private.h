@@ -1,6 +1,5 @@
 /* The problem of a linear probe as linear_probe_fit.c poses and solves it. */
-#ifndef CS_ANALYSIS_MEASURES_LINEAR_PROBE_PRIVATE_H
-#define CS_ANALYSIS_MEASURES_LINEAR_PROBE_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -71,5 +70,3 @@ cs_status cs_probe_start(const cs_probe_problem *q, double **out) CS_MUST_CHECK;
 
 /* The solution x as weights of all features. */
 void cs_probe_spread(const cs_probe_problem *q, const double *x, cs_linear_probe *p);
-
-#endif

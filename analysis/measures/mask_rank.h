@@ -21,8 +21,7 @@
  * groups in every set. The error of a gap is the delete-block jackknife of the difference itself:
  * both sides leave the same documents out.
  */
-#ifndef CS_ANALYSIS_MEASURES_MASK_RANK_H
-#define CS_ANALYSIS_MEASURES_MASK_RANK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -129,5 +128,3 @@ void cs_mask_rank_end(cs_mask_rank_sums **held);
  * two eigenproblems and an SVD, in parallel. */
 cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
                             const cs_rank_options *options, cs_containment *out) CS_MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  * (Allen's PRESS); on ties the larger one. A row whose first feature is NaN counts as missing: it
  * is the training mean in prediction, and left out of the fit.
  */
-#ifndef CS_ANALYSIS_MEASURES_RIDGE_PRIVATE_H
-#define CS_ANALYSIS_MEASURES_RIDGE_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ void cs_ridge_free(cs_ridge *ridge);
 
 /* The class of row i of x: the largest score, the lowest class on ties. */
 int32_t cs_ridge_predict(const cs_ridge *ridge, const cs_dense *x, int64_t i);
-
-#endif

@@ -19,8 +19,7 @@
  *
  *   HSIC = (tr(K0 L0) + 1'K0 1 1'L0 1 / ((n-1)(n-2)) - 2/(n-2) 1'K0 L0 1) / (n (n-3))
  */
-#ifndef CS_ANALYSIS_MEASURES_SIMILARITY_H
-#define CS_ANALYSIS_MEASURES_SIMILARITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ void cs_similarity_free(cs_similarity *s);
  * is constant. */
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,
                            cs_similarity *out) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the probe: a feature row for each document of a list. */
-#ifndef CS_ANALYSIS_MEASURES_SPECTRAL_FEATURES_PRIVATE_H
-#define CS_ANALYSIS_MEASURES_SPECTRAL_FEATURES_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t d
 cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_split split,
                                        int64_t documents, const int64_t *document, cs_dense *out,
                                        double *unknown, int64_t *featureless) CS_MUST_CHECK;
-
-#endif

@@ -13,8 +13,7 @@
  * smoothing 1 over the whole vocabulary, <unk> included) on the same documents. Under sampled plans
  * (draws > 0) a held-out document's contexts are drawn too.
  */
-#ifndef CS_ANALYSIS_MEASURES_SPECTRAL_PROBE_H
-#define CS_ANALYSIS_MEASURES_SPECTRAL_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
  * view has its tidy rows: model, metric, value, se, n. */
 void cs_spectral_probe_record(const cs_spectral_probe_result *result, cs_item *root);
 extern const cs_view cs_spectral_probe_view;
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Small angles are taken from the sines, since a cosine near 1 loses half the digits.
  */
-#ifndef CS_ANALYSIS_MEASURES_SUBSPACE_H
-#define CS_ANALYSIS_MEASURES_SUBSPACE_H
+#pragma once
 
 #include "base/status.h"
 #include "linalg/dense.h"
@@ -14,5 +13,3 @@
 /* a: n x p, b: n x q of full column rank (orthonormalised here). angle: min(p, q) values in
  * radians, ascending. */
 cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angle) CS_MUST_CHECK;
-
-#endif

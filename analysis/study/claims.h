@@ -40,8 +40,7 @@
  *                 else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
  *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
  */
-#ifndef CS_ANALYSIS_STUDY_CLAIMS_H
-#define CS_ANALYSIS_STUDY_CLAIMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -110,5 +109,3 @@ const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
  * right_se, seeds, difference, se, critical, verdict, why, scope. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
-
-#endif

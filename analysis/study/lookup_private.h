@@ -1,8 +1,7 @@
 /* What the steps of a study have left: files, statements, and rows of tables picked by words:
  * where=COLUMN:VALUE (all of them), every=N and limit=N of those that fit, columns=a,b. The
  * template's directives and the claims read results here and nowhere else. */
-#ifndef CS_ANALYSIS_STUDY_LOOKUP_PRIVATE_H
-#define CS_ANALYSIS_STUDY_LOOKUP_PRIVATE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ bool cs_pick_takes(const cs_pick *pick, int64_t row);
 
 /* The first row that fits. CS_ERR_INPUT when none does. */
 cs_status cs_pick_first(const cs_pick *pick, int64_t *row) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The report of a study: a template whose directives read what the steps left behind. */
-#ifndef CS_ANALYSIS_STUDY_REPORT_H
-#define CS_ANALYSIS_STUDY_REPORT_H
+#pragma once
 
 #include "analysis/study/claims.h"
 #include "analysis/study/study.h"
@@ -22,5 +21,3 @@
  */
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path) CS_MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept in DIR/NAME/stdout.txt and
  * stderr.txt, its outcome in DIR/NAME/step.json.
  */
-#ifndef CS_ANALYSIS_STUDY_STUDY_H
-#define CS_ANALYSIS_STUDY_STUDY_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ cs_status cs_study_substitute(const cs_study *study, const char *text, char **ou
 typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);
 cs_status cs_study_run(cs_study *study, const char *program, bool resume,
                        cs_study_announce announce, void *ctx) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Lemma 2.1 of MAE-LM, on a model's own states and tables. */
-#ifndef CS_ANALYSIS_THEOREMS_LEMMA_21_H
-#define CS_ANALYSIS_THEOREMS_LEMMA_21_H
+#pragma once
 
 #include "analysis/measures/mask_rank.h"
 #include "analysis/theorems/statement.h"
@@ -12,5 +11,3 @@
  * contain that of H_M, at the numerical tolerance. length: positions that the text takes. */
 cs_status cs_lemma_21(const cs_model *model, const cs_mask_rank *r, int64_t length,
                       const char *input, cs_statements *out) CS_MUST_CHECK;
-
-#endif

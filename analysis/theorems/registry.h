@@ -4,8 +4,7 @@
  * of its table to a report. What an entry has no function for, it does not take. The list of all is
  * in analysis/trained/theorem_list.h, the highest room that has one.
  */
-#ifndef CS_ANALYSIS_THEOREMS_REGISTRY_H
-#define CS_ANALYSIS_THEOREMS_REGISTRY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -90,5 +89,3 @@ typedef struct {
 #define CS_THEOREM_TOY_ENTRIES (1 << 22)
 
 extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43;
-
-#endif

@@ -1,6 +1,5 @@
 /* Labels of a matrix' rows from a file. */
-#ifndef CS_ANALYSIS_THEOREMS_ROW_LABELS_H
-#define CS_ANALYSIS_THEOREMS_ROW_LABELS_H
+#pragma once
 
 #include "cooc/labelled.h"
 
@@ -9,5 +8,3 @@
  * already: each row's mass belongs to its label. CS_ERR_INPUT names the file and the row or line
  * ("labels.txt: 90 labels for 100 rows"). */
 cs_status cs_labels_read(const char *path, cs_labelled *m) CS_MUST_CHECK;
-
-#endif

@@ -24,8 +24,7 @@
  * The first failure stays (memory is all that can fail): one look at the end is enough. Functions
  * take NULL for a statement that could not be made.
  */
-#ifndef CS_ANALYSIS_THEOREMS_STATEMENT_H
-#define CS_ANALYSIS_THEOREMS_STATEMENT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -147,5 +146,3 @@ bool cs_statements_failed(const cs_statements *list);
 /* The first corrected statement that is INCONCLUSIVE without being attained (exit code 4 when none
  * failed), or NULL. */
 const cs_statement *cs_statements_inconclusive(const cs_statements *list);
-
-#endif

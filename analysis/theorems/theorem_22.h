@@ -27,8 +27,7 @@
  * ||U||_inf ||R||_{2,inf}^2 and tanh x <= x. A bias of the queries adds to g alone, one of the keys
  * to the row's constant, one of the values to H_R' and h' alike: all leave the bound as it is.
  */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_22_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_22_H
+#pragma once
 
 #include <stdint.h>
 
@@ -95,5 +94,3 @@ typedef struct {
 cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const char *input,
                               const cs_22_model_options *options, cs_statements *out,
                               bool *done) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* The two sides of Theorem 3.1 for given factors: shared by theorem_31.c, theorem_31_symmetric.c
  * and learned_factors.c. */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_31_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_31_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ void cs_31_normal(uint64_t seed, uint64_t index, cs_dense *out);
 cs_status cs_31_symmetric(const cs_31_problem *problem, const char *input,
                           const cs_theorem_input *options, cs_statements *out,
                           bool *done) CS_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * Maths letters: Y[X, c] = sqrt(P_C(X)) pi_c(X), lambda = sigma^2, U_t = the top t left singular
  * vectors, P_T(X, X') = sum_{X+} P_G(X+) P(X|X+) P(X'|X+).
  */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_41_PRIVATE_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_41_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -107,5 +106,3 @@ void cs_41_weighting(const cs_41_curve *curve, const cs_spectrum *spectrum, cons
 /* Appends the statements that a curve supports, and its rows to `rows` (may be NULL). */
 void cs_41_statements(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
                       cs_statements *out, cs_item *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to Theorem 4.2: spectra of a toy model by each method, and how they are compared. */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_42_PRIVATE_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_42_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -65,5 +64,3 @@ cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_
 
 /* The other objectives, blind and given, and LA 5.1's equivalence of Eq. 3 and Eq. 6. */
 cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
-
-#endif

@@ -23,8 +23,7 @@
  * Everything is computed in double from q, k, v and W as they are; errors are bounds on rounding
  * (gamma_m = m u / (1 - m u)). theory.md, Theorem 4.3.
  */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_43_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_43_H
+#pragma once
 
 #include <stdint.h>
 
@@ -199,5 +198,3 @@ cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char 
  * gap_se, distance, delta_k. */
 cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other,
                       cs_item *curve) CS_MUST_CHECK;
-
-#endif

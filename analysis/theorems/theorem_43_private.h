@@ -1,6 +1,5 @@
 /* Private to theorem_43*.c. */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREM_43_PRIVATE_H
-#define CS_ANALYSIS_THEOREMS_THEOREM_43_PRIVATE_H
+#pragma once
 
 #include "analysis/theorems/theorem_43.h"
 
@@ -88,5 +87,3 @@ void cs_43_state_case(const cs_43_case *c, const char *id, cs_statement_form for
 /* A scalar model (width 1, one head, q = k = v = x) of the tokens' values and W's column. */
 cs_status cs_43_scalar(int64_t vocab, const double *value, const double *w,
                        cs_43_model *out) CS_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* The theorems of Look Ahead or Look Around? as audits: each evaluates the printed and the
  * corrected statement. theory.md 3-5.
  */
-#ifndef CS_ANALYSIS_THEOREMS_THEOREMS_H
-#define CS_ANALYSIS_THEOREMS_THEOREMS_H
+#pragma once
 
 #include "analysis/theorems/registry.h"
 
@@ -39,5 +38,3 @@ cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out) CS_MUST_CHECK;
  * and the extension to the other objectives. `spectra` (may be NULL) receives a row per (objective,
  * method, sigma). */
 cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
-
-#endif

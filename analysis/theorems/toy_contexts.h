@@ -5,8 +5,7 @@
  * of different classes (literal token sets, a shared empty prefix) are one row. Token ids are
  * k T r + offset: the toy's numbers from 0 (toy/toy.h), so that a token determines its position.
  */
-#ifndef CS_ANALYSIS_THEOREMS_TOY_CONTEXTS_H
-#define CS_ANALYSIS_THEOREMS_TOY_CONTEXTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ double cs_toy_sequences(const cs_toy *toy);
 /* Sequence `number` (0 .. r T^s - 1; the class is its highest digit) or a random one: s tokens. */
 void cs_toy_sequence(const cs_toy *toy, int64_t number, int32_t *token);
 void cs_toy_sequence_draw(const cs_toy *toy, cs_rng *rng, int32_t *token);
-
-#endif

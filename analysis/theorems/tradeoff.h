@@ -16,8 +16,7 @@
  * p = 2 is the power of the corrected Theorem 4.3, which has l <= m; here it is symmetric, so that
  * longer prefixes count too.
  */
-#ifndef CS_ANALYSIS_THEOREMS_TRADEOFF_H
-#define CS_ANALYSIS_THEOREMS_TRADEOFF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ double cs_length_misalignment(int64_t s, int64_t m);
  * misalignment, from the best aligned point down to the best connected one. `m` has room for s-1
  * values. */
 cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count) CS_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* Fine-tuning over seeds: one run a seed (and, to choose a learning rate, one a rate), each kept in
  * a folder of its own as soon as it is done, so that a study that goes on makes only those that are
  * missing. */
-#ifndef CS_ANALYSIS_TRAINED_FINETUNE_RUNS_H
-#define CS_ANALYSIS_TRAINED_FINETUNE_RUNS_H
+#pragma once
 
 #include "analysis/trained/predictions.h"
 #include "model/model.h"
@@ -80,5 +79,3 @@ cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan 
  * seed trains on its draw and predicts the test examples. Errors name the run. */
 cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
                                cs_finetune_study *out) CS_MUST_CHECK;
-
-#endif

@@ -38,8 +38,7 @@
  * of m. Nor can a context of no token have features other than 0. cs_linear_reach gives what can be
  * reached.
  */
-#ifndef CS_ANALYSIS_TRAINED_LEARNED_FACTORS_H
-#define CS_ANALYSIS_TRAINED_LEARNED_FACTORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -123,5 +122,3 @@ typedef struct {
 cs_status cs_learned_entropy_state(const cs_learned_entropy *e, const char *model,
                                    const char *input, double tolerance,
                                    cs_statements *out) CS_MUST_CHECK;
-
-#endif

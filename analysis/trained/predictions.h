@@ -4,8 +4,7 @@
  * A score is the median over seeds with its order statistics; its test-sample error is the median
  * of the seeds' errors (stats/metrics.h), which are all of about one size.
  */
-#ifndef CS_ANALYSIS_TRAINED_PREDICTIONS_H
-#define CS_ANALYSIS_TRAINED_PREDICTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -96,5 +95,3 @@ cs_seed_score cs_comparison_first_p(const cs_comparison *comparison);
  * of cs_comparison_first_p. */
 cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge,
                            const cs_comparison *comparison, cs_item *item);
-
-#endif

@@ -1,7 +1,6 @@
 /* Linear probes on one matrix of features, one a seed: each draws its few training examples, fits
  * with the folds of its seed and predicts the test examples. */
-#ifndef CS_ANALYSIS_TRAINED_PROBE_RUNS_H
-#define CS_ANALYSIS_TRAINED_PROBE_RUNS_H
+#pragma once
 
 #include "analysis/measures/linear_probe.h"
 #include "analysis/trained/predictions.h"
@@ -30,5 +29,3 @@ typedef struct {
 cs_status cs_probe_layer_of(const cs_probe_study *study, const char *layer, const cs_rows *train,
                             const cs_rows *test, cs_probe_layer *out) CS_MUST_CHECK;
 void cs_probe_layer_free(const cs_probe_study *study, cs_probe_layer *layer);
-
-#endif

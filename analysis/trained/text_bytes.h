@@ -1,7 +1,6 @@
 /* The bytes behind tokens, by which models with different tokenizers are compared (bits per
  * byte). */
-#ifndef CS_ANALYSIS_TRAINED_TEXT_BYTES_H
-#define CS_ANALYSIS_TRAINED_TEXT_BYTES_H
+#pragma once
 
 #include "text/corpus.h"
 #include "text/tokenizer.h"
@@ -16,5 +15,3 @@ cs_status cs_token_bytes(const cs_tokenizer *tokenizer, int64_t least, int32_t *
 cs_status cs_bytes_a_token(const cs_corpus *corpus, const char *source,
                            const cs_corpus_options *options, const char *split,
                            double *out) CS_MUST_CHECK;
-
-#endif

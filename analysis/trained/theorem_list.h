@@ -1,7 +1,6 @@
 /* Every theorem that is evaluated here (analysis/theorems/registry.h), by rising number. It is in
  * this room because `trained` is. */
-#ifndef CS_ANALYSIS_TRAINED_THEOREM_LIST_H
-#define CS_ANALYSIS_TRAINED_THEOREM_LIST_H
+#pragma once
 
 #include "analysis/theorems/registry.h"
 
@@ -12,5 +11,3 @@ extern const cs_theorem cs_entry_trained;
 
 enum { CS_THEOREMS = 6 };
 extern const cs_theorem *const cs_theorem_list[CS_THEOREMS];
-
-#endif

@@ -5,8 +5,7 @@
  * child writes its checkpoint; should this process die, the child receives SIGTERM. It has a
  * process group of its own, so that Ctrl-C reaches it once, through here.
  */
-#ifndef CS_BASE_CHILD_H
-#define CS_BASE_CHILD_H
+#pragma once
 
 #include "base/status.h"
 
@@ -19,5 +18,3 @@ typedef struct {
 /* Runs it with an empty stdin; *code receives its exit code, or 128 + the signal that ended it.
  * CS_ERR_IO when it cannot be started; CS_ERR_INTERRUPT when it failed after an interrupt. */
 cs_status cs_child_run(const cs_child *child, int *code) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Hashes: XXH3 128-bit for keys inside a run, SHA-256 for the identity of files. */
-#ifndef CS_BASE_HASH_H
-#define CS_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
 /* SHA-256 of bytes in memory. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Checked allocation: every size is a product checked for overflow, every failure has a reason, and
  * the allocator can be replaced, so that tests fail each allocation in turn.
  */
-#ifndef CS_BASE_MEM_H
-#define CS_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int64_t cs_mem_available(void);
  * in "takes" or "take"; advice may be NULL. */
 cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...)
     CS_PRINTF(3, 4) CS_MUST_CHECK;
-
-#endif

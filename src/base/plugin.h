@@ -2,8 +2,7 @@
  * is, how it is opened, and whether it was built for this program. Rooms that use it (src/tensor,
  * src/linalg) have a table each, found by a symbol of its own.
  */
-#ifndef CS_BASE_PLUGIN_H
-#define CS_BASE_PLUGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ cs_status cs_plugin_driver(void) CS_MUST_CHECK;
 /* The same version and sizes of structures on both sides, else CS_ERR_DEVICE. */
 cs_status cs_plugin_compare(int32_t version_there, int32_t version_here, int count,
                             const int32_t *size_there, const int32_t *size_here) CS_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * A cs_progress may be NULL everywhere. `done` and `total` count the unit named by `stage`
  * ("sequences", "iterations"); total 0 means unknown. Called from one thread at a time.
  */
-#ifndef CS_BASE_PROGRESS_H
-#define CS_BASE_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ static inline void cs_progress_report(const cs_progress *p, const char *stage, i
         p->report(p->ctx, stage, done, total);
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * may draw the numbers of any document, and a seed reproduces bits. `stream` names the purpose (the
  * enum below), `index` the item (document, row, draw).
  */
-#ifndef CS_BASE_RNG_H
-#define CS_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ void cs_rng_signs(cs_rng *rng, int64_t n, double *values);
 
 /* Uniform permutation of the n values in place (Fisher-Yates). */
 void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values);
-
-#endif

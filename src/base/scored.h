@@ -1,6 +1,5 @@
 /* Things listed by a value: the largest first, equal ones by number. */
-#ifndef CS_BASE_SCORED_H
-#define CS_BASE_SCORED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline int cs_scored_compare(const void *pa, const void *pb)
     }
     return a->index < b->index ? -1 : a->index > b->index;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * whatever happens to the program; and memory that lies in one, for arrays that may become larger
  * than what is free: the system writes their pages to the disk when it needs the room.
  */
-#ifndef CS_BASE_SCRATCH_H
-#define CS_BASE_SCRATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ cs_status cs_scratch_grow(cs_scratch_memory *m, const char *dir, int64_t bytes) 
 void cs_scratch_let_go(const cs_scratch_memory *m, int64_t from, int64_t bytes);
 
 void cs_scratch_free(cs_scratch_memory *m);
-
-#endif

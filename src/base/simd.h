@@ -5,8 +5,7 @@
  * with the vector types of GCC and clang; nothing is fused or reordered that is not written so, and
  * sets differ in their bits only where a sum runs in as many lanes as a vector has, or is fused.
  */
-#ifndef CS_BASE_SIMD_H
-#define CS_BASE_SIMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -170,5 +169,4 @@ ALWAYS float total(vf v)
     return sum;
 }
 
-#endif
 #endif

@@ -6,8 +6,7 @@
  * cs_blame(). The library never prints and never exits: the program's main() shows cs_reason() and
  * maps the code to an exit code.
  */
-#ifndef CS_BASE_STATUS_H
-#define CS_BASE_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ const char *cs_reason(void);
 
 /* Forgets the held reason: for a caller that has handled a failure and goes on. */
 void cs_reason_clear(void);
-
-#endif

@@ -4,8 +4,7 @@
  * never on the worker's. Sums are formed per item and added in item order by the caller; the number
  * of items must not depend on the number of threads.
  */
-#ifndef CS_BASE_THREADS_H
-#define CS_BASE_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ cs_status cs_interrupt_check(void) CS_MUST_CHECK;
  * still reports it. For work that must end whole once begun: a training step, the checkpoint that
  * an interrupt asks for. Holds nest; each hold(true) has its hold(false). */
 void cs_interrupt_hold(bool hold);
-
-#endif

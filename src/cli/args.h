@@ -1,6 +1,5 @@
 /* The parsed command line, private to opt*.c and output*.c. */
-#ifndef CS_CLI_ARGS_H
-#define CS_CLI_ARGS_H
+#pragma once
 
 #include <time.h>
 
@@ -62,5 +61,3 @@ cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length)
 /* Calls visit for each option of the command in the order of its groups, then the common ones. */
 typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
 void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);
-
-#endif

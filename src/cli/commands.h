@@ -1,7 +1,6 @@
 /* The commands. To add one: write cmd_<name>.c with a `const cs_command cs_cmd_<name>`, and add its
  * line to COMMANDS below. */
-#ifndef CS_CLI_COMMANDS_H
-#define CS_CLI_COMMANDS_H
+#pragma once
 
 #include "cli/opt.h"
 
@@ -56,5 +55,3 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv,
 
 /* The same, giving the program's exit code; the reason stays held in cs_reason(). */
 int cs_command_run(const cs_command *command, int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* The mode of cospec connectivity that estimates connectivity from features (--pairs). */
-#ifndef CS_CLI_CONNECTIVITY_FEATURES_H
-#define CS_CLI_CONNECTIVITY_FEATURES_H
+#pragma once
 
 #include "base/status.h"
 #include "cli/opt.h"
@@ -11,5 +10,3 @@ extern const cs_opt cs_group_features[];
 /* Measures the features that the arguments [NAME=]FILE name; --jackknife and the options of
  * cli/rank_rows.h apply. CS_ERR_USAGE names a NAME given twice. */
 cs_status cs_connectivity_features(cs_args *args) CS_MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * library's struct. A command lists the groups it takes; asking for the struct of a group that it
  * does not list is a bug (assert).
  */
-#ifndef CS_CLI_GROUPS_H
-#define CS_CLI_GROUPS_H
+#pragma once
 
 #include "cli/opt.h"
 #include "cli/sweep.h"
@@ -125,5 +124,3 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cos
 /* --threads as the library takes it, 0 when unset; --seed. */
 int cs_args_threads(const cs_args *args);
 uint64_t cs_args_seed(const cs_args *args);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the verdicts on statements do to a run. */
-#ifndef CS_CLI_JUDGE_H
-#define CS_CLI_JUDGE_H
+#pragma once
 
 #include "analysis/theorems/statement.h"
 #include "cli/opt.h"
@@ -10,5 +9,3 @@
  * reason names it, its input, margin and error. One that is attained is noted on stderr and does
  * neither. Printed statements never count. */
 cs_status cs_judge_statements(cs_args *args, const cs_statements *list) CS_MUST_CHECK;
-
-#endif

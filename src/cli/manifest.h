@@ -1,6 +1,5 @@
 /* Shared by output.c, manifest.c and cmd_rerun.c. */
-#ifndef CS_CLI_MANIFEST_H
-#define CS_CLI_MANIFEST_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;
 /* The first input of the manifest whose hash is another now: "PATH: its SHA-256 was X and is Y" in
  * fresh memory; NULL when there is none. CS_ERR_IO when one cannot be read. */
 cs_status cs_manifest_changed_input(const json_t *manifest, char **change) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Arguments in each other's place. */
-#ifndef CS_CLI_MISTAKEN_H
-#define CS_CLI_MISTAKEN_H
+#pragma once
 
 #include "cli/opt.h"
 #include "text/corpus.h"
@@ -17,5 +16,3 @@ cs_is cs_what_is(const char *path);
 /* Fails with `code`: "PATH: no directory of a model", adding what the path is instead, and which
  * other argument is what was wanted. */
 cs_status cs_mistaken(const cs_args *args, cs_status code, const char *path, cs_is wanted);
-
-#endif

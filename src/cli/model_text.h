@@ -1,6 +1,5 @@
 /* A trained model and text for it: what commands that read models have in common. */
-#ifndef CS_CLI_MODEL_TEXT_H
-#define CS_CLI_MODEL_TEXT_H
+#pragma once
 
 #include "cli/opt.h"
 #include "model/model.h"
@@ -64,5 +63,3 @@ cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, 
                          int64_t **layer) CS_MUST_CHECK;
 
 void cs_model_text_free(cs_model_text *t);
-
-#endif

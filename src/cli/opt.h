@@ -5,8 +5,7 @@
  * written once, next to the function that turns it into the library's struct (cli/groups.c), and
  * shared by all commands that need it.
  */
-#ifndef CS_CLI_OPT_H
-#define CS_CLI_OPT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -172,5 +171,3 @@ cs_opt_writer cs_opt_markdown;   /* docs/cli.md */
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
  * --resume --force --quiet --help. */
 extern const cs_opt cs_opt_common[];
-
-#endif

@@ -5,8 +5,7 @@
  * --force or --resume also removes the manifest of the run whose files it had begun to replace. A
  * result that did not converge is a result.
  */
-#ifndef CS_CLI_OUTPUT_H
-#define CS_CLI_OUTPUT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -108,5 +107,3 @@ cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
 
 /* Removes the files that a failed run wrote. */
 void cs_output_discard(cs_args *args);
-
-#endif

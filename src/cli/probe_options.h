@@ -1,6 +1,5 @@
 /* What the options of cospec probe say. */
-#ifndef CS_CLI_PROBE_OPTIONS_H
-#define CS_CLI_PROBE_OPTIONS_H
+#pragma once
 
 #include "analysis/trained/probe_runs.h"
 #include "cli/opt.h"
@@ -11,5 +10,3 @@ extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
 /* Everything of the first group that can be told before anything is read: few, seed, seeds and fit
  * of *s, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What is told of long work: how far it is, and how long it will take at the pace of its stage. */
-#ifndef CS_CLI_PROGRESS_H
-#define CS_CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
 
 /* "120/400 steps, about 3 min left", without the rest while nothing is known of it. */
 void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room);
-
-#endif

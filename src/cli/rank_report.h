@@ -1,7 +1,6 @@
 /* What every effective rank is reported with: its measures, and what makes it mean less than it
  * seems to. */
-#ifndef CS_CLI_RANK_REPORT_H
-#define CS_CLI_RANK_REPORT_H
+#pragma once
 
 #include "analysis/measures/effective_rank.h"
 #include "cli/opt.h"
@@ -17,5 +16,3 @@ void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram 
  */
 void cs_rank_warnings(const cs_args *args, const char *name, const cs_gram *g,
                       const cs_effective_rank *r, bool centred, cs_item *item);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which rows of a matrix of states take part, and in which block of the jackknife. */
-#ifndef CS_CLI_RANK_ROWS_H
-#define CS_CLI_RANK_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ extern const cs_opt cs_group_rank_rows[];
  * that no row is left. Reads the files named, which become inputs of the run. */
 cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_t *blocks,
                               int64_t *kept) CS_MUST_CHECK;
-
-#endif

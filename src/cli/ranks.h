@@ -3,8 +3,7 @@
  * the exit code that one process would have given; a failure of one rank alone ends the others at
  * once.
  */
-#ifndef CS_CLI_RANKS_H
-#define CS_CLI_RANKS_H
+#pragma once
 
 #include "cli/opt.h"
 #include "dist/comm.h"
@@ -26,5 +25,3 @@ void cs_ranks_note(const cs_args *args, cs_comm *comm);
 
 /* Agreement on the end, then MPI's. Rank 0 keeps the reason, the others forget it. */
 cs_status cs_ranks_leave(cs_comm *comm, cs_status status) CS_MUST_CHECK;
-
-#endif

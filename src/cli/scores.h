@@ -1,7 +1,6 @@
 /* What commands have in common whose result is predictions of labelled examples: probe,
  * finetune. */
-#ifndef CS_CLI_SCORES_H
-#define CS_CLI_SCORES_H
+#pragma once
 
 #include "analysis/trained/predictions.h"
 #include "cli/opt.h"
@@ -18,5 +17,3 @@ cs_status cs_args_against(cs_args *args, cs_rival *out) CS_MUST_CHECK;
 
 /* Writes DIR/predictions.csv. */
 cs_status cs_output_predictions(cs_args *args, const cs_table *table) CS_MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * mask-ratio, t, groups. A value without colons (and LO:HI for unmasked and mask-ratio, which is a
  * range inside one objective) is one point.
  */
-#ifndef CS_CLI_SWEEP_H
-#define CS_CLI_SWEEP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ void cs_sweep_value(const cs_sweep *sweep, int64_t point, const char *name,
 
 /* More than one point, or an option in sweep form. */
 bool cs_sweep_is_swept(const cs_sweep *sweep);
-
-#endif

@@ -1,6 +1,5 @@
 /* Intervals and tails of sigma^4 in results: what cospec svd and cospec density have in common. */
-#ifndef CS_CLI_TAIL_REPORT_H
-#define CS_CLI_TAIL_REPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ cs_status cs_sum4_report(cs_args *args, const cs_spectrum *spectrum, cs_item *ob
 
 /* The line alone. */
 void cs_sum4_note(const cs_args *args, const cs_sum4 *sum);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of cospec train, and what they say of task, model and recipe. */
-#ifndef CS_CLI_TRAIN_OPTIONS_H
-#define CS_CLI_TRAIN_OPTIONS_H
+#pragma once
 
 #include "cli/opt.h"
 #include "model/config.h"
@@ -34,5 +33,3 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
 
 /* CS_ERR_USAGE when an option of sizes or architecture is given beside --init-from. */
 cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;
-
-#endif

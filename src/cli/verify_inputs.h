@@ -1,6 +1,5 @@
 /* cospec verify: the run under way, and its inputs from the options. */
-#ifndef CS_CLI_VERIFY_INPUTS_H
-#define CS_CLI_VERIFY_INPUTS_H
+#pragma once
 
 #include "analysis/measures/spectral_probe.h"
 #include "analysis/trained/theorem_list.h"
@@ -32,5 +31,3 @@ cs_status cs_verify_refuse(const cs_args *args, const char *const *name,
 cs_status cs_verify_toy(cs_verify *v) CS_MUST_CHECK;
 cs_status cs_verify_matrix(cs_verify *v, const char *path) CS_MUST_CHECK;
 cs_status cs_verify_model(cs_verify *v) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The matrix as it is made of records in order (assemble.c). */
-#ifndef CS_COOC_ASSEMBLE_PRIVATE_H
-#define CS_COOC_ASSEMBLE_PRIVATE_H
+#pragma once
 
 #include "base/scratch.h"
 #include "cooc/builder.h"
@@ -93,5 +92,3 @@ void cs_assembler_add_sums(cs_assembler *whole, const cs_assembler *part);
 
 /* Moves matrix, keys, witnesses and mass to *out, whose other fields stay. */
 cs_status cs_assembler_finish(cs_assembler *assembler, cs_cooc *out) CS_MUST_CHECK;
-
-#endif

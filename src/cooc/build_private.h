@@ -1,6 +1,5 @@
 /* What a build may use, in which units it counts, and how its sequences are dealt out. */
-#ifndef CS_COOC_BUILD_PRIVATE_H
-#define CS_COOC_BUILD_PRIVATE_H
+#pragma once
 
 #include "cooc/builder.h"
 #include "text/sequences.h"
@@ -28,5 +27,3 @@ typedef struct {
     double dropped; /* filled by the worker */
     bool done;
 } cs_block;
-
-#endif

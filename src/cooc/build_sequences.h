@@ -1,6 +1,5 @@
 /* What a build reads of its corpus: for those that walk the same contexts again. */
-#ifndef CS_COOC_BUILD_SEQUENCES_H
-#define CS_COOC_BUILD_SEQUENCES_H
+#pragma once
 
 #include "cooc/builder.h"
 #include "text/sequences.h"
@@ -19,5 +18,3 @@ cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *opti
 
 /* The context options of a build; borrows its objective. */
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options);
-
-#endif

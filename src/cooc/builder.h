@@ -14,8 +14,7 @@
  * by row (where its positions fit in the budget; seconds on any corpus that does) writes no
  * checkpoint and starts again, unless it finds one that the general way has left.
  */
-#ifndef CS_COOC_BUILDER_H
-#define CS_COOC_BUILDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -106,5 +105,3 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
 cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
                                const cs_cooc_size *whole, double *tail,
                                cs_cooc_size *size) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Certificates of a spectrum whose matrix is not in this process as a whole: the verdicts of
  * cs_spectrum_certify, from values computed elsewhere. */
-#ifndef CS_COOC_CERTIFICATES_H
-#define CS_COOC_CERTIFICATES_H
+#pragma once
 
 #include "cooc/spectrum.h"
 
@@ -48,5 +47,3 @@ cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *
 /* At most what Abar, its transpose and the reduced matrix with its own take, of this many rows and
  * columns together. */
 double cs_inertia_bytes(double sides, double nnz);
-
-#endif

@@ -1,8 +1,7 @@
 /* The state of an interrupted build on disk. A build is a sum over blocks of sequences, so the sums
  * over the blocks that are finished, and which these are, say all: docs/formats.md.
  */
-#ifndef CS_COOC_CHECKPOINT_PRIVATE_H
-#define CS_COOC_CHECKPOINT_PRIVATE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -61,5 +60,3 @@ typedef struct {
 /* The digest of a file goes from one piece to the next; as 32 hex digits. */
 cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size);
 void cs_checkpoint_digest(cs_hash128 digest, char text[CS_CHECKPOINT_DIGEST]);
-
-#endif

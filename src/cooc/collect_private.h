@@ -1,6 +1,5 @@
 /* What one worker collects (collect.c). */
-#ifndef CS_COOC_COLLECT_PRIVATE_H
-#define CS_COOC_COLLECT_PRIVATE_H
+#pragma once
 
 #include "cooc/runs_private.h"
 
@@ -75,5 +74,3 @@ typedef struct {
 
 /* Puts what was gathered in the order of the ranges; *out stands in the slots. */
 void cs_collector_cut(cs_collector *c, cs_cut *out);
-
-#endif

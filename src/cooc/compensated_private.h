@@ -1,8 +1,7 @@
 /* Compensated summation (Neumaier, ZAMM 54, 1974): sum + lost is the sum of what was added to about
  * two units in the last place, whatever the number of terms (and n^2 eps^2 of the sum of their
  * moduli). Private to src/cooc. */
-#ifndef CS_COOC_COMPENSATED_PRIVATE_H
-#define CS_COOC_COMPENSATED_PRIVATE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline double cs_dot(int64_t n, const double *x, const double *y)
     }
     return sum + lost;
 }
-
-#endif

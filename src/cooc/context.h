@@ -21,8 +21,7 @@
  *
  * and each place of the window has the share (1 - P(c = 0)) / W. theory.md 2.
  */
-#ifndef CS_COOC_CONTEXT_H
-#define CS_COOC_CONTEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -122,5 +121,3 @@ typedef cs_status (*cs_contribution_visit)(void *ctx, const cs_contribution *con
 cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
                            const cs_sequences *sequences, int64_t sequence,
                            cs_contribution_visit visit, void *ctx, double *dropped) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * into rows. Permutation-invariant objectives skip the source where their mode sums over all S in
  * closed form.
  */
-#ifndef CS_COOC_CONTEXT_PRIVATE_H
-#define CS_COOC_CONTEXT_PRIVATE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -230,5 +229,3 @@ static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)
     int64_t distance = r - both / 2;
     return k > right ? k - distance : k + distance;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * owns a key adds up what all have of it, and rank 0 receives the rows in order. Keys are uniform
  * hashes, so that a range of them is an even part of the rows, and the ranges in the order of their
  * ranks are all rows in order. */
-#ifndef CS_COOC_EXCHANGE_PRIVATE_H
-#define CS_COOC_EXCHANGE_PRIVATE_H
+#pragma once
 
 #include "cooc/merge_private.h"
 #include "dist/comm.h"
@@ -24,5 +23,3 @@ cs_status cs_exchange_take(void *exchange, const cs_record *record) CS_MUST_CHEC
  * column and class. On disk a rank has twice its part at most; in memory `budget`, then its rows.
  */
 cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole) CS_MUST_CHECK;
-
-#endif

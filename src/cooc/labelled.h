@@ -5,8 +5,7 @@
  * row sum of A over the labelled part); col_label is cols x labels. Both have 0 columns when
  * nothing is labelled.
  */
-#ifndef CS_COOC_LABELLED_H
-#define CS_COOC_LABELLED_H
+#pragma once
 
 #include "linalg/csr.h"
 
@@ -22,5 +21,3 @@ void cs_labelled_free(cs_labelled *m);
 /* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled.
  * n = mass.rows values. */
 void cs_majority(const cs_csr *mass, int32_t *label);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the lumping is made of (lump_rows.c): which rows share their pattern of columns, and which of
  * those are proportional. Patterns are of what is stored: no zeros.
  */
-#ifndef CS_COOC_LUMP_PRIVATE_H
-#define CS_COOC_LUMP_PRIVATE_H
+#pragma once
 
 #include "base/status.h"
 #include "cooc/reduce.h"
@@ -25,5 +24,3 @@ cs_status cs_number_columns(const cs_csr *a, int64_t *lump, int64_t *count) CS_M
 static const double CS_LUMP_EXACT = 0;
 cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *shared, int64_t *lump,
                                int64_t *count) CS_MUST_CHECK;
-
-#endif

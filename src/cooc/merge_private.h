@@ -1,6 +1,5 @@
 /* The merge of what was collected into the matrix (merge.c). */
-#ifndef CS_COOC_MERGE_PRIVATE_H
-#define CS_COOC_MERGE_PRIVATE_H
+#pragma once
 
 #include "cooc/assemble_private.h"
 #include "cooc/collect_private.h"
@@ -17,5 +16,3 @@ typedef struct {
 } cs_sorted;
 
 cs_status cs_merge(const cs_sorted *sorted, cs_assembler *whole) CS_MUST_CHECK;
-
-#endif

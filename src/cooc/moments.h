@@ -8,8 +8,7 @@
  *
  *   sum_{j>t} sigma_j^4 = sum sigma^4 - sum_{j<=t} sigma_j^4.
  */
-#ifndef CS_COOC_MOMENTS_H
-#define CS_COOC_MOMENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -111,5 +110,3 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
 
 /* `value` as an exact sum that took `spent` multiply-adds. */
 cs_sum4 cs_sum4_exact(double value, double spent);
-
-#endif

@@ -4,8 +4,7 @@
  * (moments_exact.c) is given by one key a vertex: on each side vertices are ranked by falling
  * degree, keys fall with the rank, and of two sides the larger key comes first, a column on ties.
  */
-#ifndef CS_COOC_MOMENTS_PRIVATE_H
-#define CS_COOC_MOMENTS_PRIVATE_H
+#pragma once
 
 #include "cooc/moments.h"
 
@@ -46,5 +45,3 @@ static inline int64_t cs_walk_first(const cs_walk_side *s, int64_t group)
 {
     return group < s->panels ? group * CS_WALK_PANEL : group + (CS_WALK_PANEL - 1) * s->panels;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * operator is Abar - sum_c u_c v_c^T over the components, u_c = sqrt(P_C / mass_c) there, v_c
  * alike.
  */
-#ifndef CS_COOC_RANKED_H
-#define CS_COOC_RANKED_H
+#pragma once
 
 #include "cooc/certificates.h"
 #include "cooc/spectrum.h"
@@ -92,5 +91,3 @@ cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectr
  * that `shard->comm` has not agreed on is this rank's own. */
 cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options,
                              cs_spectrum *out) CS_MUST_CHECK;
-
-#endif

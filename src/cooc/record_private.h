@@ -1,6 +1,5 @@
 /* What is counted: sums of contributions to one entry, in the order of the matrix. */
-#ifndef CS_COOC_RECORD_PRIVATE_H
-#define CS_COOC_RECORD_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline int64_t cs_range_of(const cs_record *r)
 {
     return (int64_t)(r->key.high >> (64 - CS_RANGE_BITS));
 }
-
-#endif

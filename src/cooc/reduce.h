@@ -9,8 +9,7 @@
  * by the second, so all nonzero sigma are; vectors come back as U[X] = sqrt(P_C(X) / P_C(lump))
  * U[lump], the same for V.
  */
-#ifndef CS_COOC_REDUCE_H
-#define CS_COOC_REDUCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ void cs_lumping_free(cs_lumping *lumping);
  * is nothing to lump, whatever the values; true says nothing. One or two passes over the indices,
  * O(rows + cols) memory. CS_ERR_MEMORY. */
 cs_status cs_lump_may_find(const cs_csr *a, bool *any) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Sorted runs of records, in one scratch file or in memory, and their merges (runs.c). */
-#ifndef CS_COOC_RUNS_PRIVATE_H
-#define CS_COOC_RUNS_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -63,5 +62,3 @@ cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last,
 /* All ranges, shortened before. */
 cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit,
                         void *ctx) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* How many different hashes there were: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007),
  * linear counting below 2.5 times the registers. Standard error 1.04 / sqrt(registers). */
-#ifndef CS_COOC_SKETCH_PRIVATE_H
-#define CS_COOC_SKETCH_PRIVATE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline double cs_sketch_count(const cs_sketch *s)
     double count = 0.7213 / (1 + 1.079 / m) * m * m / sum;
     return count <= 2.5 * m && unused > 0 ? m * log(m / unused) : count;
 }
-
-#endif

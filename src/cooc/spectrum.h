@@ -6,8 +6,7 @@
  * lumping, small components dense in batches, large ones by the sparse solver on the deflated
  * operator, merge, lift back, residuals through the full Abar, moments, certificates.
  */
-#ifndef CS_COOC_SPECTRUM_H
-#define CS_COOC_SPECTRUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -208,5 +207,3 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
  * residuals, |sigma^4 - exact| <= 4 (sigma + r)^3 r, and by rounding. NaN where the sum is needed
  * and was not computed, and where sigma^4 leaves the range of doubles. */
 void cs_spectrum_tails(const cs_spectrum *spectrum, double level, cs_interval *tail);
-
-#endif

@@ -6,8 +6,7 @@
  *   sum_{j>t} sigma_j^4 = sum_{known, j>t} sigma_j^4 + (the estimate of the rest),
  * and, where the sparse Gram matrix is within the budget, exact as well.
  */
-#ifndef CS_COOC_SPECTRUM_DENSITY_H
-#define CS_COOC_SPECTRUM_DENSITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ void cs_spectrum_density_free(cs_spectrum_density *density);
  * when the solver does not reach its tolerance: fewer triplets will do; CS_ERR_INTERRUPT. */
 cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
                                  cs_spectrum_density *out) CS_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  *   cs_spectrum_merge  the largest of all, lifted to the input's numbering, with residuals
  *   cs_spectrum_certify
  */
-#ifndef CS_COOC_SPECTRUM_PRIVATE_H
-#define CS_COOC_SPECTRUM_PRIVATE_H
+#pragma once
 
 #include <math.h>
 
@@ -149,5 +148,3 @@ void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);
 
 /* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_density.c). O(nnz). CS_ERR_MEMORY. */
 cs_status cs_reduction_bound(const cs_reduction *r, double *top) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* A spectrum as the record of a result: sizes, sums, certificates with their meaning, values. */
-#ifndef CS_COOC_SPECTRUM_RECORD_H
-#define CS_COOC_SPECTRUM_RECORD_H
+#pragma once
 
 #include "cooc/spectrum.h"
 #include "io/result.h"
@@ -15,5 +14,3 @@ const char *cs_cert_state_name(cs_cert_state state);
 
 /* The solver of the largest component, "closed form" where none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s);
-
-#endif

@@ -11,8 +11,7 @@
  * With it a row's text, a held-out document's contexts and every audit are at hand without the
  * corpus' source.
  */
-#ifndef CS_COOC_STORE_H
-#define CS_COOC_STORE_H
+#pragma once
 
 #include "base/status.h"
 #include "cooc/builder.h"
@@ -56,5 +55,3 @@ cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) 
 
 /* The row with this key, -1 if there is none. Rows ascend by key. */
 int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the store share. */
-#ifndef CS_COOC_STORE_PRIVATE_H
-#define CS_COOC_STORE_PRIVATE_H
+#pragma once
 
 #include "cooc/store.h"
 
@@ -16,5 +15,3 @@ typedef struct {
 } cs_sidecar_sizes;
 cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_store *store,
                            cs_sidecar_sizes *sizes) CS_MUST_CHECK;
-
-#endif

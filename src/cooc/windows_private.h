@@ -1,7 +1,6 @@
 /* What the files of the row-by-row count share: the stream, and what a group of rows becomes.
  */
-#ifndef CS_COOC_WINDOWS_PRIVATE_H
-#define CS_COOC_WINDOWS_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -136,5 +135,3 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
 
 /* The group is counted: places it in the result, or leaves it for those before it. */
 cs_status cs_window_part_place(cs_window_counter *c, int64_t group) CS_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* What the attention kernels share: one description of the operation for both families, the plain
  * ones (attention.cu: any type and width) and the tiled ones on tensor cores (attention_tiles.cuh).
  */
-#ifndef CS_CUDA_ATTENTION_CUH
-#define CS_CUDA_ATTENTION_CUH
+#pragma once
 
 #include "cuda/state.cuh"
 
@@ -36,5 +35,3 @@ static __device__ inline int32_t bucket_of(const Attention<T> &a, int32_t pos_k,
 bool half_attention_fits(const Cuda *c, const Attention<bf16> *a, bool backward);
 cs_status half_attention_forward(const Cuda *c, const Attention<bf16> *a);
 cs_status half_attention_backward(const Cuda *c, const Attention<bf16> *a); /* delta is there */
-
-#endif

@@ -7,8 +7,7 @@
  * (lowest vis against highest lim) or nothing to mask. Widths up to 128 that 8 divides; they are
  * padded with zeros to 32, 64 or 128 (WIDE).
  */
-#ifndef CS_CUDA_ATTENTION_TILES_CUH
-#define CS_CUDA_ATTENTION_TILES_CUH
+#pragma once
 
 #include "cuda/attention.cuh"
 #include "cuda/mma.cuh"
@@ -425,5 +424,3 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
     }
     __syncwarp();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Sums over rows, column by column, into gradients of parameters: in two stages of fixed shape, so
  * that the bits do not depend on anything but the sizes. */
-#ifndef CS_CUDA_COLUMNS_CUH
-#define CS_CUDA_COLUMNS_CUH
+#pragma once
 
 #include "cuda/state.cuh"
 
@@ -103,5 +102,3 @@ static inline cs_status column_sum(const Cuda *c, int64_t parts, int64_t cols, c
 {
     return column_sum_matrix(c, parts, cols, cols, part, out, cols);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What kernels share: items, sums of warps and blocks, dropout, activations. */
-#ifndef CS_CUDA_DEVICE_CUH
-#define CS_CUDA_DEVICE_CUH
+#pragma once
 
 #include "cuda/launch.cuh"
 
@@ -183,5 +182,3 @@ static __device__ inline float activate_slope(int act, float z)
         return 1.0F;
     }
 }
-
-#endif

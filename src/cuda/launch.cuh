@@ -1,7 +1,6 @@
 /* The CUDA language as the kernels use it: from the toolkit, or (CS_CUDA_EMULATION) from the test
  * harness that runs the same sources on the CPU, thread by thread (tests/cuda_emulation). */
-#ifndef CS_CUDA_LAUNCH_CUH
-#define CS_CUDA_LAUNCH_CUH
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ static inline cs_status launch(const Device *c, const char *name, void (*kernel)
 #endif
     return cuda_check(c, cudaGetLastError(), name);
 }
-
-#endif

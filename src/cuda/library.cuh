@@ -1,7 +1,6 @@
 /* NVIDIA's libraries are opened by name when a device is there: they are large, and a machine
  * without one must still load the plug-in. */
-#ifndef CS_CUDA_LIBRARY_CUH
-#define CS_CUDA_LIBRARY_CUH
+#pragma once
 
 #include <string.h>
 
@@ -21,5 +20,3 @@ static void library_find(void *library, const char *name, F *out, const char **m
     }
     memcpy(out, &symbol, sizeof symbol);
 }
-
-#endif

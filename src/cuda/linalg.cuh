@@ -1,7 +1,6 @@
 /* The linear algebra of the plug-in: its state, the libraries, and what its files call of each
  * other. Host code. One stream; every function that gives numbers to the host waits for it. */
-#ifndef CS_CUDA_LINALG_CUH
-#define CS_CUDA_LINALG_CUH
+#pragma once
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
@@ -139,5 +138,3 @@ void sparse_free(const Gpu *g, SparseMatrix *m); /* accepts a zeroed one */
 /* linalg_space.cu */
 cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out);
 void space_free(cs_space *space);
-
-#endif

@@ -8,8 +8,7 @@
  * So two neighbouring C tiles, rounded, are one A: what is computed as C can be multiplied again
  * without leaving the registers.
  */
-#ifndef CS_CUDA_MMA_CUH
-#define CS_CUDA_MMA_CUH
+#pragma once
 
 #include "cuda/device.cuh"
 
@@ -120,5 +119,3 @@ static __device__ inline void load_b_cols(uint32_t out[4], const bf16 *tile, int
 {
     ldmatrix<true>(out, tile + (row + lane % 16) * STRIDE + col + lane / 16 * 8);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * A training step puts five (indices, their order, inputs, key, hyperparameters), so three steps
  * may be queued; inputs above PIN_BYTES take several slots and shorten that. Reading back waits for
  * everything. */
-#ifndef CS_CUDA_STATE_CUH
-#define CS_CUDA_STATE_CUH
+#pragma once
 
 #include "cuda/device.cuh"
 
@@ -186,5 +185,3 @@ CS_EACH_OP(OP_FUNCTIONS)
 cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out);
 cs_status adamw_update(cs_backend *backend, const cs_update *update);
 cs_status round_to_half(Cuda *c, int64_t n, const float *from, bf16 *to);
-
-#endif

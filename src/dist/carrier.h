@@ -2,8 +2,7 @@
  * (carrier_mpi.c), opened when a command is told --mpi: without that the program loads no MPI, and
  * it builds and runs where there is none.
  */
-#ifndef CS_DIST_CARRIER_H
-#define CS_DIST_CARRIER_H
+#pragma once
 
 #include "dist/comm.h"
 
@@ -29,5 +28,3 @@ cs_status cs_comm_open_mpi(cs_comm *out) CS_MUST_CHECK;
  * of kernel: each rank computes with its own small matrices, which must give the same bits.
  * CS_ERR_DEVICE names two that differ. Collective; all ranks return the same. */
 cs_status cs_comm_check_alike(cs_comm *c, const char *version) CS_MUST_CHECK;
-
-#endif

@@ -10,8 +10,7 @@
  * twice that, in R - 1 messages each; a short sum (below 64 KiB) and agreement at most n log2 R
  * each way.
  */
-#ifndef CS_DIST_COMM_H
-#define CS_DIST_COMM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ void cs_comm_spread(cs_comm *c, void *bytes, int64_t size);
  * lowest that failed, whose reason says which rank it was unless all say the same, and c->agreed is
  * set. */
 cs_status cs_comm_agree(cs_comm *c, cs_status status) CS_MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * stream, MAE-LM its encoder. Under the masks of drawn plans a state is the mean over the draws,
  * each a pass of its own.
  */
-#ifndef CS_INFER_HIDDEN_STATES_H
-#define CS_INFER_HIDDEN_STATES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -90,5 +89,3 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
 cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
                            const cs_hidden_options *options, cs_hidden_visit visit,
                            void *ctx) CS_MUST_CHECK;
-
-#endif

@@ -40,8 +40,7 @@
  * se^2 = (B-1)/B sum_b (theta_b - mean theta)^2 of the ratio of sums, to be read with Student's
  * quantile at B - 1 degrees of freedom (cs_student_width); it holds the error of the draws too.
  */
-#ifndef CS_INFER_PERPLEXITY_H
-#define CS_INFER_PERPLEXITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -123,5 +122,3 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats) CS
  * log-probability that is not finite, with its document and place. */
 cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                            const cs_perplexity_options *options, cs_perplexity *out) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* A job is what one sequence of a batch is asked. Private to perplexity*.c. */
-#ifndef CS_INFER_PERPLEXITY_PRIVATE_H
-#define CS_INFER_PERPLEXITY_PRIVATE_H
+#pragma once
 
 #include "infer/perplexity.h"
 #include "model/pass.h"
@@ -33,5 +32,3 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
                       const cs_ask_job *job, int32_t number, int64_t b,
                       cs_batch *batch) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* A corpus as a model reads it: pieces of documents, checked, and in an order in which batches have
  * little padding. Shared by all that asks a model about a corpus. */
-#ifndef CS_INFER_PIECES_H
-#define CS_INFER_PIECES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ cs_status cs_pieces_check(const cs_corpus *corpus, const cs_sequences *pieces, i
  * sort). Numbers are an int32_t every `size` bytes. CS_ERR_MEMORY. */
 cs_status cs_order_by_rows(const void *rows, size_t size, int64_t count, int64_t most,
                            int32_t *order) CS_MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  *   pairs         (u, v, |u - v|, u * v): of both texts, entry by entry (Conneau, Kiela, Schwenk,
  *                 Barrault and Bordes, EMNLP 2017)
  */
-#ifndef CS_INFER_TEXT_FEATURES_H
-#define CS_INFER_TEXT_FEATURES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *te
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            const cs_labelled_text *texts, const cs_hidden_options *options,
                            float **out) CS_MUST_CHECK;
-
-#endif

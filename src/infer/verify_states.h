@@ -15,8 +15,7 @@
  *
  * with l = N + 1 for logits. A wrong epsilon, activation or transpose is orders of magnitude above.
  */
-#ifndef CS_INFER_VERIFY_STATES_H
-#define CS_INFER_VERIFY_STATES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ typedef struct {
  * a layer beyond the last. Memory: all layers of all sequences twice. */
 cs_status cs_verify_states(cs_model *model, cs_npz *reference, const cs_verify_options *options,
                            cs_state_difference *out, int *count) CS_MUST_CHECK;
-
-#endif

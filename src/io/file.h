@@ -5,8 +5,7 @@
  * not a regular file (a device, a directory, a symbolic link) is refused. What a killed process
  * left of the same file is removed first.
  */
-#ifndef CS_IO_FILE_H
-#define CS_IO_FILE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -75,5 +74,3 @@ char *cs_path_join(const char *dir, const char *name) CS_MUST_CHECK;
 
 /* The text ends with the suffix (".npz"). */
 bool cs_has_suffix(const char *text, const char *suffix);
-
-#endif

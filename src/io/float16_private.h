@@ -2,8 +2,7 @@
  * Every value of either is a float, so decoding is exact; NaNs keep their sign and the bits of
  * their payload that fit.
  */
-#ifndef CS_IO_FLOAT16_PRIVATE_H
-#define CS_IO_FLOAT16_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -66,5 +65,3 @@ static inline uint16_t cs_bf16_encode(float x)
     }
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
-
-#endif

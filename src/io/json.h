@@ -4,8 +4,7 @@
  * Reals are written with 17 significant digits and a '.', whatever the locale; NaN and infinities,
  * which JSON lacks, become null.
  */
-#ifndef CS_IO_JSON_H
-#define CS_IO_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size,
  * itself. */
 cs_status cs_json_write(const char *path, const json_t *value) CS_MUST_CHECK;
 cs_status cs_json_print(FILE *stream, const json_t *value) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * reading. Readers refuse object arrays, big-endian data, sizes that overflow, and data shorter or
  * longer than the header says, naming file and byte.
  */
-#ifndef CS_IO_NPY_H
-#define CS_IO_NPY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -85,5 +84,3 @@ void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at,
 /* The text item at `index` as UTF-8 in fresh memory, without the NULs that pad it (bytes are taken
  * as they are). CS_ERR_INPUT when the array is not text or holds no Unicode. */
 cs_status cs_array_text(const cs_array *array, int64_t index, char **out) CS_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* The one reader and the one header writer behind NPY files, NPY images and NPZ members. Private to
  * src/io.
  */
-#ifndef CS_IO_NPY_LOAD_PRIVATE_H
-#define CS_IO_NPY_LOAD_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ cs_status cs_npy_load_header(const cs_npy_source *source, cs_npy_info *info,
 /* Reads one array that must fill the source exactly. `limit` bounds its data bytes; 0: free
  * memory does (CS_ERR_MEMORY). */
 cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out) CS_MUST_CHECK;
-
-#endif

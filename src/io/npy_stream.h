@@ -1,8 +1,7 @@
 /* NPY arrays whose number of rows is known only at the end: rows are appended, and closing writes
  * the header anew in its place. Constant memory; the file appears whole or not at all (file.h).
  */
-#ifndef CS_IO_NPY_STREAM_H
-#define CS_IO_NPY_STREAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ cs_status cs_npy_stream_floats(cs_npy_stream *stream, const float *rows,
  * fails. */
 cs_status cs_npy_stream_close(cs_npy_stream **stream) CS_MUST_CHECK;
 void cs_npy_stream_abort(cs_npy_stream **stream); /* accepts a pointer to NULL */
-
-#endif

@@ -5,8 +5,7 @@
  * content, its NPY header must match its size, and the sum of all members read must stay below
  * `limit`.
  */
-#ifndef CS_IO_NPZ_H
-#define CS_IO_NPZ_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) 
  * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt. */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
 void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */
-
-#endif

@@ -3,8 +3,7 @@
  * A program that calls setlocale() in a German or Pashto environment would otherwise write "0,5"
  * into its CSV and stop reading at the '.' of others.
  */
-#ifndef CS_IO_NUMBER_H
-#define CS_IO_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ cs_status cs_int_parse(const char *text, int64_t *out) CS_MUST_CHECK;
  * libraries that format numbers themselves. */
 void *cs_locale_enter(void);
 void cs_locale_leave(void *before);
-
-#endif

@@ -1,6 +1,5 @@
 /* The identity of an input: a file, or a directory with all that is below it. */
-#ifndef CS_IO_PATH_HASH_H
-#define CS_IO_PATH_HASH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
 /* SHA-256 of a file; of a directory: of the list of its files' names and hashes, in byte order;
  * *bytes: of all. CS_ERR_IO names what cannot be read, CS_ERR_INPUT folders too deep. */
 cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;
-
-#endif

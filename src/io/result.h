@@ -16,8 +16,7 @@
  * Reals keep what JSON cannot say: NaN and infinities are null there, while a table has an empty
  * cell for NaN and "inf". A key that begins with '~' is for tables alone.
  */
-#ifndef CS_IO_RESULT_H
-#define CS_IO_RESULT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ cs_status cs_result_json(const cs_result *result, json_t **out) CS_MUST_CHECK;
 /* The record as the table of a view. A view that does not parse is a bug (assert). */
 cs_status cs_result_table(const cs_result *result, const cs_view *view,
                           cs_table *out) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * tensor are read by position, in constant memory; an NPZ member, which may be deflated, is read
  * whole, under the guards of io/npz.h.
  */
-#ifndef CS_IO_ROWS_H
-#define CS_IO_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count,
 
 /* "float16", "bfloat16", "float32", "float64", "integer". */
 const char *cs_rows_type_name(cs_rows_type type);
-
-#endif

@@ -12,8 +12,7 @@
  * A key "xxh3" of the metadata, which the writer sets, holds the XXH3-128 hash of the data. Other
  * programs ignore it.
  */
-#ifndef CS_IO_SAFETENSORS_H
-#define CS_IO_SAFETENSORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -100,5 +99,3 @@ cs_status cs_safetensors_writer_commit(cs_safetensors_writer **writer) CS_MUST_C
 
 /* Throws away what was written; accepts a pointer to NULL. */
 void cs_safetensors_writer_abort(cs_safetensors_writer **writer);
-
-#endif

@@ -1,6 +1,5 @@
 /* What reader, header parser and writer of safetensors share. Private to src/io. */
-#ifndef CS_IO_SAFETENSORS_PRIVATE_H
-#define CS_IO_SAFETENSORS_PRIVATE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ cs_status cs_safetensors_size(cs_safetensors_entry *entry) CS_MUST_CHECK;
  * checks all that can be said of one file. */
 cs_status cs_safetensors_header_parse(cs_safetensors *s, int file, const char *text,
                                       int64_t size) CS_MUST_CHECK;
-
-#endif

@@ -4,13 +4,10 @@
  * Looked for under $COSPEC_SHARE, then ../share/cospec from the folder of the program or of
  * libcospec.so, then the source tree it was built from.
  */
-#ifndef CS_IO_SHARE_H
-#define CS_IO_SHARE_H
+#pragma once
 
 #include "base/status.h"
 
 /* The path of a shared file ("plots/style.gp") in fresh memory; CS_ERR_IO names the places where it
  * was looked for. */
 cs_status cs_share_path(const char *relative, char **out) CS_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * gnuplot read them; the reader takes both. The same rows can be printed as an aligned text table
  * for people.
  */
-#ifndef CS_IO_TABLE_H
-#define CS_IO_TABLE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -47,5 +46,3 @@ cs_status cs_table_read_csv(const char *path, cs_table *out) CS_MUST_CHECK;
 
 /* Column number of a name, -1 if absent; O(columns). */
 int cs_table_column(const cs_table *table, const char *name);
-
-#endif

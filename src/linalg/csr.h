@@ -1,8 +1,7 @@
 /* Compressed sparse rows. Rows and nonzeros are counted in int64; column indices are int32
  * (vocabularies are below 2^31). Columns of a row ascend, without repeats.
  */
-#ifndef CS_LINALG_CSR_H
-#define CS_LINALG_CSR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -93,5 +92,3 @@ cs_status cs_csr_rounding(const cs_csr *a, const cs_csr *at, double *out) CS_MUS
 
 /* Whether they cost less than two products: 128 nonzeros a column or more, or a small matrix. */
 bool cs_csr_normal_pays(const cs_csr *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the products of a sparse matrix share (csr_apply.c, csr_normal.c): vectors of a panel's row,
  * chunks of rows of about equal work, clones for several instruction sets. */
-#ifndef CS_LINALG_CSR_PRIVATE_H
-#define CS_LINALG_CSR_PRIVATE_H
+#pragma once
 
 #include "base/simd.h"
 #include "linalg/csr.h"
@@ -41,5 +40,3 @@ static inline int64_t cs_csr_chunk_end(const cs_csr *a, int64_t chunk, int64_t c
 {
     return chunk + 1 == chunks ? a->rows : cs_csr_chunk_start(a, chunk + 1, chunks);
 }
-
-#endif

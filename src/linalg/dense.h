@@ -1,8 +1,7 @@
 /* Dense column-major matrices and the few LAPACK/BLAS calls the toolkit needs, with int64 sizes
  * checked once against the library's int. Entry (i, j) is data[i + j * ld].
  */
-#ifndef CS_LINALG_DENSE_H
-#define CS_LINALG_DENSE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot) CS_MUST_CHECK;
 /* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR: the columns come
  * out orthonormal whatever A's rank, and span its range when the rank is full. */
 cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;
-
-#endif

@@ -28,8 +28,7 @@
  *
  * Rounding is allowed for with 1e-12 of each sample's mass.
  */
-#ifndef CS_LINALG_DENSITY_H
-#define CS_LINALG_DENSITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -96,5 +95,3 @@ double cs_density_room(int64_t rows, int64_t cols, int64_t degree);
  * CS_ERR_INTERRUPT. */
 cs_status cs_density_of(const cs_linop *a, const cs_density_options *options,
                         cs_density *out) CS_MUST_CHECK;
-
-#endif

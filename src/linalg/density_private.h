@@ -1,6 +1,5 @@
 /* The Lanczos runs of a spectral density, private to src/linalg. */
-#ifndef CS_LINALG_DENSITY_PRIVATE_H
-#define CS_LINALG_DENSITY_PRIVATE_H
+#pragma once
 
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
@@ -24,5 +23,3 @@ void cs_density_group_free(cs_density_group *group);
 /* Runs samples first .. first + count - 1, count <= GROUP. */
 cs_status cs_density_group_run(const cs_linop *a, const cs_density_options *options, int64_t first,
                                int64_t count, cs_density_group *group) CS_MUST_CHECK;
-
-#endif

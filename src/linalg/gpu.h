@@ -5,8 +5,7 @@
  * what the host table hands it. Both sides compile this header; `version` and the sizes of every
  * structure that crosses the border are compared before anything is called.
  */
-#ifndef CS_LINALG_GPU_H
-#define CS_LINALG_GPU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -108,5 +107,3 @@ cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes 
 
 /* Compares version and sizes, then opens. */
 cs_status cs_gpu_table_open(const cs_gpu_table *table, int number, cs_gpu **out) CS_MUST_CHECK;
-
-#endif

@@ -23,8 +23,7 @@
  * Bits depend on the data, the groups and the processor's vector unit, never on the number of
  * threads.
  */
-#ifndef CS_LINALG_GRAM_H
-#define CS_LINALG_GRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -86,5 +85,3 @@ double cs_gram_floor(const cs_gram *g, int64_t first, int64_t count, int64_t wit
 /* NPZ: block, sum, rows, origin, and the scalars. Reading checks what it reads. */
 cs_status cs_gram_write(const cs_gram *g, const char *path) CS_MUST_CHECK;
 cs_status cs_gram_read(const char *path, cs_gram *out) CS_MUST_CHECK;
-
-#endif

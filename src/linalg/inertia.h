@@ -1,8 +1,7 @@
 /* Counting the positive eigenvalues of a symmetric matrix, with what rounding may have done to the
  * count.
  */
-#ifndef CS_LINALG_INERTIA_H
-#define CS_LINALG_INERTIA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@
  *
  * n^3 / 3 flops, 3 n values. Errors as cs_dense_ldl. */
 cs_status cs_inertia(cs_dense *m, int64_t *positive, double *error) CS_MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  *
  * When nothing is left (beta_{q-1} = 0), the rule of J is mu itself.
  */
-#ifndef CS_LINALG_JACOBI_PRIVATE_H
-#define CS_LINALG_JACOBI_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *lo
  * beta, or as long as the measure when J is all of mu. out->alpha and out->beta are the caller's, q
  * values each. O(q^3). CS_ERR_CONVERGE. */
 cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out) CS_MUST_CHECK;
-
-#endif

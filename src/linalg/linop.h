@@ -8,8 +8,7 @@
  * of panels, Y = A^T A X (turned Y = A A^T X), where it costs less than one product after the
  * other.
  */
-#ifndef CS_LINALG_LINOP_H
-#define CS_LINALG_LINOP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, co
 
 /* A^T. */
 cs_linop cs_linop_transposed(const cs_linop *inner);
-
-#endif

@@ -3,8 +3,7 @@
  * skew-symmetric). A directory stands for its matrix.npz. Errors name the file and the place (line,
  * member and item, row and column).
  */
-#ifndef CS_LINALG_MATRIX_FILE_H
-#define CS_LINALG_MATRIX_FILE_H
+#pragma once
 
 #include "base/status.h"
 #include "linalg/csr.h"
@@ -23,5 +22,3 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers) 
 /* Matrix Market coordinate real general (or integer, on the same condition); 1-based, 17 digits,
  * '.' in every locale, atomic. */
 cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The rows of a matrix file one after the other, for readers that keep only some of them. */
-#ifndef CS_LINALG_MATRIX_STREAM_PRIVATE_H
-#define CS_LINALG_MATRIX_STREAM_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ typedef struct {
  * 2^18 entries, and takes no more memory than these; every other form is read whole first. Errors
  * as cs_matrix_read, and those of the visitor. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * and the fourth may be mistaken. 2 n^2 d flops, 8 n d bytes. The same bits for any number of
  * threads.
  */
-#ifndef CS_LINALG_NEAREST_H
-#define CS_LINALG_NEAREST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@
  * value that is not finite. */
 cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first,
                          double *second) CS_MUST_CHECK;
-
-#endif

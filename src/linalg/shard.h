@@ -2,8 +2,7 @@
  * one is common to all. A rank holds its part of the nonzeros and what is as long as the smaller
  * side, nothing that grows with the whole.
  */
-#ifndef CS_LINALG_SHARD_H
-#define CS_LINALG_SHARD_H
+#pragma once
 
 #include "dist/comm.h"
 #include "linalg/csr.h"
@@ -29,5 +28,3 @@ cs_status cs_shard_read(cs_comm *comm, const char *path, bool non_negative,
                         cs_shard *out) CS_MUST_CHECK;
 
 void cs_shard_free(cs_shard *shard);
-
-#endif

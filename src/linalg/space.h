@@ -9,8 +9,7 @@
  * these operations: new ones are zero. b = block below; a matrix of coefficients between p panels
  * and one panel is a row of p squares, entry (l, j) of square q at [(q * b + l) * b + j].
  */
-#ifndef CS_LINALG_SPACE_H
-#define CS_LINALG_SPACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -78,5 +77,3 @@ cs_status cs_space_random(uint64_t seed, uint64_t index, int64_t rows, int threa
  * borrowed; threads 0: cs_threads(). CS_ERR_MEMORY. */
 cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out) CS_MUST_CHECK;
 void cs_space_cpu_free(cs_space *space); /* after its panels */
-
-#endif

@@ -1,8 +1,7 @@
 /* The kernels of the space in memory, one text for several instruction sets (space_kernels.c). Panels are
  * rows of CS_PANEL doubles aligned to a cache line; numbers of rows are multiples of CS_PANEL.
  */
-#ifndef CS_LINALG_SPACE_PRIVATE_H
-#define CS_LINALG_SPACE_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ typedef struct {
 } cs_space_kernels;
 
 CS_SIMD_DECLARE(cs_space_kernels, cs_space_kernels);
-
-#endif

@@ -21,8 +21,7 @@
  *           k > min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed,
  *           min(m, n) <= 4,000 and k > min(m, n) / 4; otherwise block
  */
-#ifndef CS_LINALG_SVD_H
-#define CS_LINALG_SVD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -144,5 +143,3 @@ typedef struct {
  * all steps. */
 cs_status cs_svd_probe_above(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
                              int threads, cs_probe *out) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* The parts of the block solver: a basis in panels, and the Krylov process that grows it.
  */
-#ifndef CS_LINALG_SVD_BLOCK_PRIVATE_H
-#define CS_LINALG_SVD_BLOCK_PRIVATE_H
+#pragma once
 
 #include "linalg/space.h"
 #include "linalg/svd.h"
@@ -159,5 +158,3 @@ cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma) CS_MUST_CHECK;
 
 /* The first n columns, of `length` entries, out of the panels, each destroyed as it is read. */
 cs_status cs_basis_export(cs_basis *basis, int64_t length, int64_t n, cs_dense *out) CS_MUST_CHECK;
-
-#endif

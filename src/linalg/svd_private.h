@@ -1,6 +1,5 @@
 /* What the SVD solvers share among themselves. */
-#ifndef CS_LINALG_SVD_PRIVATE_H
-#define CS_LINALG_SVD_PRIVATE_H
+#pragma once
 
 #include "linalg/svd.h"
 
@@ -20,5 +19,3 @@ cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out) CS
  * solver worked on the transpose. Returns status. */
 cs_status cs_svd_hand_over(cs_status status, bool transposed, cs_svd *svd,
                            cs_svd *out) CS_MUST_CHECK;
-
-#endif

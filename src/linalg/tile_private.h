@@ -6,8 +6,7 @@
  * product and a sum on machines without) a term: at most k + 1 roundings. The order is fixed, so
  * bits do not depend on who computes which tile.
  */
-#ifndef CS_LINALG_TILE_PRIVATE_H
-#define CS_LINALG_TILE_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -69,5 +68,3 @@ static inline float cs_tile_value(uint32_t key)
     } u = {key & 0x80000000U ? key & 0x7fffffffU : ~key};
     return u.value;
 }
-
-#endif

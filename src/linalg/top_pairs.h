@@ -12,8 +12,7 @@
  * never on the number of threads. Time n^2 d flops; memory 4 n d bytes, and 8 MB and 24 `count`
  * bytes a thread.
  */
-#ifndef CS_LINALG_TOP_PAIRS_H
-#define CS_LINALG_TOP_PAIRS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void cs_top_pairs_free(cs_top_pairs *t);
  * finite by row and column, squares beyond the float range, or more than 2^31 - 1 rows. */
 cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *options,
                           cs_top_pairs *out) CS_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Row i sees row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1, and indices of -1.
  */
-#ifndef CS_MODEL_BATCH_H
-#define CS_MODEL_BATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -80,5 +79,3 @@ void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weigh
  * is of another form, too small, or its loss wants a mass that is not given. */
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
                         const double *mass, cs_run_key key, cs_run *run) CS_MUST_CHECK;
-
-#endif

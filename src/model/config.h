@@ -6,8 +6,7 @@
  * of pooled linear attention of Theorem 4.3. Every architecture serves every objective; the masks
  * and rows differ (model/network.h).
  */
-#ifndef CS_MODEL_CONFIG_H
-#define CS_MODEL_CONFIG_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ bool cs_model_config_exchangeable(const cs_model_config *config);
 json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * Classification classes; all but GPT-2 part query, key and value. What no class has is
  * stored as "cospec." and our name.
  */
-#ifndef CS_MODEL_HUGGINGFACE_H
-#define CS_MODEL_HUGGINGFACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ const char *cs_hf_prefix(cs_arch arch);
 
 /* A tensor that files carry beside the parameters: buffers, poolers, copies of the tied table. */
 bool cs_hf_ignored(const char *name, bool tied);
-
-#endif

@@ -43,8 +43,7 @@
  *
  * `linear` has embed.token, embed.position, layer.0.attention.qkv.weight and output.weight alone.
  */
-#ifndef CS_MODEL_MODEL_H
-#define CS_MODEL_MODEL_H
+#pragma once
 
 #include "base/status.h"
 #include "model/config.h"
@@ -83,5 +82,3 @@ cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
  * GPT2Model) are filled as tied. */
 cs_status cs_model_read(const char *dir, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
-
-#endif

@@ -18,8 +18,7 @@
  * form of other models is chosen by cs_form_of; the batch (train/batch.h) fills the index tensors
  * listed here.
  */
-#ifndef CS_MODEL_NETWORK_H
-#define CS_MODEL_NETWORK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -90,5 +89,3 @@ void cs_network_free(cs_network *network);
 /* Floating-point operations of one forward pass at the maxima (2 a multiply-add), GEMMs and
  * attention (every pair of rows of a sequence, seen or not) only; backward costs twice that. */
 double cs_network_flops(const cs_network *network);
-
-#endif

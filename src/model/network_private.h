@@ -1,6 +1,5 @@
 /* Shared by the files that emit networks. */
-#ifndef CS_MODEL_NETWORK_PRIVATE_H
-#define CS_MODEL_NETWORK_PRIVATE_H
+#pragma once
 
 #include "model/network.h"
 
@@ -83,5 +82,3 @@ int cs_emit_mean(cs_emitter *e);
 void cs_emit_classifier(cs_emitter *e, int x);
 /* The encoder of single and mae: the stream after its last layer, narrowed if asked for. */
 cs_stream cs_emit_encoder(cs_emitter *e, bool narrow);
-
-#endif

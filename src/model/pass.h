@@ -3,8 +3,7 @@
  *   cs_pass_open; then per batch: cs_pass_begin, rows into pass.batch (model/batch.h),
  *   cs_pass_forward, numbers out of pass.run.
  */
-#ifndef CS_MODEL_PASS_H
-#define CS_MODEL_PASS_H
+#pragma once
 
 #include "base/status.h"
 #include "model/batch.h"
@@ -32,5 +31,3 @@ cs_status cs_pass_begin(cs_pass *pass, int64_t batch, int64_t length,
 
 /* Loads the batch (weights times `scale`) and runs the network forward. */
 cs_status cs_pass_forward(cs_pass *pass, double scale, cs_run_key key) CS_MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  *                  stream of a two-stream model sees in training (LA Eq. 24). Plans are drawn, and
  *                  what is read off the model is averaged over the draws
  */
-#ifndef CS_PLAN_CONTENT_MASKS_H
-#define CS_PLAN_CONTENT_MASKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ int64_t cs_content_draws(const cs_content_masks *masks);
  * CS_ERR_USAGE for offset-ar, whose content is causal in training. CS_ERR_MEMORY. */
 cs_status cs_content_ranks(const cs_content_masks *masks, uint64_t text, int64_t draw, int64_t n,
                            int32_t *rank) CS_MUST_CHECK;
-
-#endif

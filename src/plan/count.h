@@ -1,6 +1,5 @@
 /* Small exact combinatorics shared by the plan files. */
-#ifndef CS_PLAN_COUNT_H
-#define CS_PLAN_COUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int64_t cs_small_lcm_to(int64_t n);
 
 /* The lexicographic successor of an ascending m-subset of 0..s-1 in place; false after the last. */
 bool cs_next_subset(int64_t s, int64_t m, int32_t *subset);
-
-#endif

@@ -1,6 +1,5 @@
 /* One target a prefix: the law of its distance, for ar, diverse-ar and offset-ar. */
-#ifndef CS_PLAN_DISTANCE_H
-#define CS_PLAN_DISTANCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ cs_distance cs_distance_of(const cs_objective *objective, int64_t s);
 /* Weight of distance d when `left` tokens are left, before normalisation over d = 1..min(left,
  * window): the sum is min(left, window) for uniform and mix. */
 long double cs_distance_raw(const cs_distance *law, int64_t left, int64_t d);
-
-#endif

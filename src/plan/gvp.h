@@ -4,8 +4,7 @@
  * distinct draws below it) are one law: n_{K-1} = N with probability last[N], the other K-1 uniform
  * distinct in 1..N-1. For the plan room, the toy's closed forms and the sizes of batches.
  */
-#ifndef CS_PLAN_GVP_H
-#define CS_PLAN_GVP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool cs_gvp_draw_next(cs_gvp_draw *draw);
  * (s+1 values). O(s^2). CS_ERR_MEMORY. */
 cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long double *c,
                             long double *predicted, double *clamped) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the rows of objectives.h are made of. */
-#ifndef CS_PLAN_LAWS_PRIVATE_H
-#define CS_PLAN_LAWS_PRIVATE_H
+#pragma once
 
 #include "plan/pairs.h"
 #include "plan/plan.h"
@@ -163,5 +162,3 @@ cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUS
 cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts) CS_MUST_CHECK;
 cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * Objectives of the papers: LA = Look Ahead or Look Around? (Eq. 3, 5, 6), GVP = Bridging
  * autoregressive and masked modeling (3.2, App. B); `offset-ar` and `bernoulli-masked` are ours.
  */
-#ifndef CS_PLAN_OBJECTIVE_H
-#define CS_PLAN_OBJECTIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -154,5 +153,3 @@ double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
 /* "masked unmasked=2 event-weight=token", in fresh memory. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;
-
-#endif

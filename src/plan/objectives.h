@@ -6,8 +6,7 @@
  *
  * Functions are declared in laws_private.h. New rows come last: a kind is a number in files.
  */
-#ifndef CS_PLAN_OBJECTIVES_H
-#define CS_PLAN_OBJECTIVES_H
+#pragma once
 
 #define CS_OBJECTIVES(OBJECTIVE)                                                                   \
     OBJECTIVE(AR, "ar", .aliases = "gpt clm causal",                                               \
@@ -112,5 +111,3 @@
               .count = cs_count_mix, .visit = cs_visit_mix, .sample = cs_sample_mix,               \
               .train = cs_train_mix, .pairs = cs_pairs_of_mix, .sizes = cs_sizes_mix,              \
               .predicted = cs_mix_predicted, .speaks = cs_mix_speaks)
-
-#endif

@@ -1,8 +1,7 @@
 /* Distances of offset-ar, drawn for every prefix of a sequence: the trainer's view of the law whose
  * exact events are cs_pairs_of() (ar and diverse-ar are its uniform windows, theory.md 1).
  */
-#ifndef CS_PLAN_OFFSETS_H
-#define CS_PLAN_OFFSETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void cs_offsets_free(cs_offsets *offsets);
  * 1 <= left <= longest. One draw (two for mix); for power O(log left), O(left) without `below`;
  * else O(1). */
 int64_t cs_offsets_draw(const cs_offsets *offsets, int64_t left, cs_rng *rng);
-
-#endif

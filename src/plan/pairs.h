@@ -12,8 +12,7 @@
  *
  * Weights sum to 1. Positions are 0-based. theory.md 1 and 5.
  */
-#ifndef CS_PLAN_PAIRS_H
-#define CS_PLAN_PAIRS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ cs_status cs_pairs_expand(const cs_pairs *pairs, int64_t limit, cs_pairs *out) C
 
 /* Number of events that cs_pairs_expand would write, as a double (it may be astronomic). */
 double cs_pairs_expand_count(const cs_pairs *pairs);
-
-#endif

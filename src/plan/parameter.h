@@ -1,6 +1,5 @@
 /* One parameter of objectives, from its row in parameters.h: as text, and all of them as JSON. */
-#ifndef CS_PLAN_PARAMETER_H
-#define CS_PLAN_PARAMETER_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void *cs_parameter_member(const cs_parameter *parameter, const cs_objective *obj
 cs_status cs_objective_to_json(const cs_objective *objective, json_t **out) CS_MUST_CHECK;
 cs_status cs_objective_from_json(const json_t *object, struct cs_plan_file *held,
                                  cs_objective *out) CS_MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  * kind is one of parameter.h. member is that of cs_objective and the key in JSON: a range has it
  * with _lo and _hi. The argument of a choice is its values, in the order of its enum.
  */
-#ifndef CS_PLAN_PARAMETERS_H
-#define CS_PLAN_PARAMETERS_H
+#pragma once
 
 #define CS_PARAMETERS(PARAMETER)                                                                   \
     PARAMETER(EVENT_WEIGHT, "event-weight", CHOICE, event_weight, "token|mask", "token",           \
@@ -33,5 +32,3 @@
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
               "file: JSON with group plans and their probabilities (docs/formats.md, Plan "        \
               "files).")
-
-#endif

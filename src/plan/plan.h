@@ -5,8 +5,7 @@
  * earlier groups, tokens of one group independently of each other (GVP Eq. 5 with z_{<=n_{k-1}}; LA
  * Eq. 6). theory.md 1.
  */
-#ifndef CS_PLAN_PLAN_H
-#define CS_PLAN_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64
  * query row of group 0 sees nothing. */
 void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim,
                         int32_t *query_lim);
-
-#endif

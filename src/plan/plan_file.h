@@ -8,8 +8,7 @@
  * Under --event-weight token the weights count as they are; under mask every plan's weights are
  * scaled to sum to 1.
  */
-#ifndef CS_PLAN_PLAN_FILE_H
-#define CS_PLAN_PLAN_FILE_H
+#pragma once
 
 #include "base/status.h"
 #include "plan/plan.h"
@@ -31,5 +30,3 @@ typedef struct cs_plan_file {
  * weight -1 of position 2 is negative"); plans and positions are counted from 1 in messages. */
 cs_status cs_plan_file_read(const char *path, cs_plan_file *out) CS_MUST_CHECK;
 void cs_plan_file_free(cs_plan_file *file);
-
-#endif

@@ -1,8 +1,7 @@
 /* Shares of a number of tokens: the one rule by which a mask ratio becomes a number of masked
  * tokens, in training, in analysis and in the exact sums. theory.md 1.
  */
-#ifndef CS_PLAN_RATIO_H
-#define CS_PLAN_RATIO_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ int64_t cs_ratio_round(double ratio, int64_t n);
 /* The number of masked tokens of n >= 2: cs_ratio_round(), clamped into 1..n-1, so that a token
  * stays and one is masked. */
 int64_t cs_ratio_masked(double ratio, int64_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* The law of |S| of a permutation-invariant objective, one size after another: what needs sums over
  * it takes no memory, at any length. Private to the plan room and the toy model.
  */
-#ifndef CS_PLAN_SIZES_H
-#define CS_PLAN_SIZES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ typedef struct cs_size_facts {
  * be NULL. CS_ERR_MEMORY. */
 cs_status cs_sizes_visit(const cs_objective *objective, int64_t s, cs_size_fn visit, void *ctx,
                          cs_size_facts *facts) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * sum to 1. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
  * alias; keys are the option names of the command line (parameters.h).
  */
-#ifndef CS_PLAN_SPEC_H
-#define CS_PLAN_SPEC_H
+#pragma once
 
 #include "base/status.h"
 #include "plan/objective.h"
@@ -32,5 +31,3 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set) CS_MUST_C
 cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file,
                                   cs_objective *out) CS_MUST_CHECK;
 cs_status cs_objective_parse(const char *spec, cs_objective *out) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Delete-block jackknife (Quenouille 1949, Tukey 1958). */
-#ifndef CS_STATS_JACKKNIFE_H
-#define CS_STATS_JACKKNIFE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@
  * number does not exist leaves no error to speak of. Blocks that hold nothing are the caller's to
  * leave out. */
 double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
-
-#endif

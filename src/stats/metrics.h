@@ -17,8 +17,7 @@
  * it moves with other initial values and orders: the median over seeds and the order statistics
  * that cover it with the coverage stated.
  */
-#ifndef CS_STATS_METRICS_H
-#define CS_STATS_METRICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ typedef struct {
 } cs_seed_summary;
 cs_status cs_seed_summary_of(int64_t count, const double *value,
                              cs_seed_summary *out) CS_MUST_CHECK;
-
-#endif

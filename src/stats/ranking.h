@@ -19,8 +19,7 @@
  * (B - 1) where both errors are jackknifed over B blocks. Above 10000, the normal distribution's
  * 1.96.
  */
-#ifndef CS_STATS_RANKING_H
-#define CS_STATS_RANKING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ int cs_ranking_order(cs_measured a, cs_measured b);
 
 /* count objects under two quantities, larger is better in both; values are no NaN. O(count^2). */
 cs_ranking cs_ranking_of(int64_t count, const cs_measured *first, const cs_measured *second);
-
-#endif

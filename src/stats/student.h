@@ -1,7 +1,6 @@
 /* Student's distribution: the width of an interval for a mean whose standard error was estimated.
  */
-#ifndef CS_STATS_STUDENT_H
-#define CS_STATS_STUDENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ double cs_student_width(double level, int64_t freedom);
 /* That of level 0.95 for a freedom as Welch and Satterthwaite have it: rounded down, 1 at least;
  * above 10000, or NaN, the normal distribution's, which is within 2.4e-4 of it. */
 double cs_student_95(double freedom);
-
-#endif

@@ -5,8 +5,7 @@
  * that builds batches checks them). They are deterministic: same bits for any thread count and
  * every run.
  */
-#ifndef CS_TENSOR_BACKEND_H
-#define CS_TENSOR_BACKEND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -85,5 +84,3 @@ void cs_backend_free(cs_backend **held); /* accepts NULL inside */
 
 /* Bytes of one item. */
 int64_t cs_real_size(cs_real_kind kind);
-
-#endif

@@ -1,8 +1,7 @@
 /* Inside of the fast CPU backend (tensor/cpu.c): its state, the table of vector kernels, the matrix
  * product and the operations.
  */
-#ifndef CS_TENSOR_CPU_PRIVATE_H
-#define CS_TENSOR_CPU_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -215,5 +214,3 @@ cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
     cs_status cs_cpu_##name(const cs_run *run, const cs_op *op);                                   \
     cs_status cs_cpu_##name##_back(const cs_run *run, const cs_op *op);
 CS_EACH_OP(CS_CPU_OP)
-
-#endif

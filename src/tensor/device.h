@@ -4,8 +4,7 @@
  * starts in milliseconds and runs where there is no CUDA. Whoever asks for `cuda` by name gets it
  * or CS_ERR_DEVICE with the cause; only `auto` falls back to the CPU, and says why.
  */
-#ifndef CS_TENSOR_DEVICE_H
-#define CS_TENSOR_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options,
  * why may be NULL). */
 cs_status cs_device_open(const char *device, const cs_device_options *options, char *why,
                          int64_t room, cs_backend **out) CS_MUST_CHECK;
-
-#endif

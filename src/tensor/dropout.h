@@ -4,8 +4,7 @@
  * Philox 4x32-10 (Salmon et al., SC 2011) gives four words for four neighbouring columns. This
  * header is read by the CUDA compiler too.
  */
-#ifndef CS_TENSOR_DROPOUT_H
-#define CS_TENSOR_DROPOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ static inline CS_HOST_DEVICE uint32_t cs_drop_threshold(double p)
 {
     return (uint32_t)(p * 4294967296.0);
 }
-
-#endif

@@ -15,8 +15,7 @@
  * that do not fit, memory) is kept and returned by cs_graph_finish, so that a network reads like
  * its equations.
  */
-#ifndef CS_TENSOR_GRAPH_H
-#define CS_TENSOR_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -270,5 +269,3 @@ int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight);
  * activations share memory once their last reader has run. Returns the first bad call. After it the
  * graph is constant. O(ops^2) at worst. */
 cs_status cs_graph_finish(cs_graph *graph) CS_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * Training, evaluation and feature graphs of one model share it. Values are float (double in the
  * double backend); a table names each matrix.
  */
-#ifndef CS_TENSOR_PARAMS_H
-#define CS_TENSOR_PARAMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ cs_status cs_params_update(cs_params *params, const cs_adamw *hyper) CS_MUST_CHE
 
 /* The norm of the last update (waits for a device). Not finite: the update was skipped. */
 cs_status cs_params_norm(const cs_params *params, double *out) CS_MUST_CHECK;
-
-#endif

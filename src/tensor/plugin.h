@@ -4,8 +4,7 @@
  * host table hands it. Both sides compile this header; `version` and the sizes of every structure
  * that crosses the border are compared before anything is called.
  */
-#ifndef CS_TENSOR_PLUGIN_H
-#define CS_TENSOR_PLUGIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ static inline void cs_plugin_sizes(int32_t size[CS_PLUGIN_SIZES])
 /* Compares version and sizes, then opens. */
 cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *options,
                          cs_backend **out) CS_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Part of ref.c: attention by rank masks, softmax and linear. Key j is seen from row i iff
  * vis[j] <= lim[i]; both are looked up at rows of the whole matrices, b * length + i. */
-#ifndef CS_TENSOR_REF_ATTENTION_PRIVATE_H
-#define CS_TENSOR_REF_ATTENTION_PRIVATE_H
+#pragma once
 
 #include "tensor/ref_scalar_private.h"
 #include "tensor/relative.h"
@@ -245,5 +244,3 @@ static cs_status ref_linear_attention_back(const cs_run *run, const cs_op *op)
     }
     return CS_OK;
 }
-
-#endif

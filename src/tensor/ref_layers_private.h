@@ -1,6 +1,5 @@
 /* Part of ref.c: linear maps, embeddings, rows moved, sums and norms. */
-#ifndef CS_TENSOR_REF_LAYERS_PRIVATE_H
-#define CS_TENSOR_REF_LAYERS_PRIVATE_H
+#pragma once
 
 #include "tensor/ref_scalar_private.h"
 
@@ -287,5 +286,3 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
     }
     return CS_OK;
 }
-
-#endif

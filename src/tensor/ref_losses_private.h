@@ -1,8 +1,7 @@
 /* Part of ref.c: the losses. Each writes one loss a row; backward writes z' where the graph put it:
  * over z itself. Rows with a negative target: loss and lse 0, z' zero. Columns beyond the classes
  * get zero gradient. */
-#ifndef CS_TENSOR_REF_LOSSES_PRIVATE_H
-#define CS_TENSOR_REF_LOSSES_PRIVATE_H
+#pragma once
 
 #include "tensor/ref_scalar_private.h"
 
@@ -127,5 +126,3 @@ static cs_status ref_squared_error_back(const cs_run *run, const cs_op *op)
     }
     return CS_OK;
 }
-
-#endif

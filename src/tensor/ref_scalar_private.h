@@ -3,8 +3,7 @@
  * ref.c and these parts are compiled twice, for double and (CS_REF_FLOAT) for float; <tgmath.h>
  * picks the functions of the type. All sums run in the type itself, rows in rising order.
  */
-#ifndef CS_TENSOR_REF_SCALAR_PRIVATE_H
-#define CS_TENSOR_REF_SCALAR_PRIVATE_H
+#pragma once
 
 #include <string.h>
 #include <tgmath.h>
@@ -70,5 +69,3 @@ static inline cs_real ref_keep(const ref_dropout *drop, int64_t row, int64_t col
     bool kept = w.word[col % 4] >= cs_drop_threshold(drop->p);
     return kept ? (cs_real)(1.0 / (1.0 - drop->p)) : 0;
 }
-
-#endif

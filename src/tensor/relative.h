@@ -1,6 +1,5 @@
 /* Relative position buckets (Raffel et al. 2020, section 2.1; MAE-LM uses them in its encoder). */
-#ifndef CS_TENSOR_RELATIVE_H
-#define CS_TENSOR_RELATIVE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline CS_HOST_DEVICE int32_t cs_relative_bucket(int64_t distance, int64_
     int64_t far = exact + (int64_t)(grow * (double)(side - exact));
     return (int32_t)(first + (far < side ? far : side - 1));
 }
-
-#endif

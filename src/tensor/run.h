@@ -3,8 +3,7 @@
  *   cs_run_init; then per batch: cs_run_rows (present sizes), fill cs_run_index / cs_run_input,
  *   cs_run_upload, cs_run_forward, cs_run_backward.
  */
-#ifndef CS_TENSOR_RUN_H
-#define CS_TENSOR_RUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ typedef struct {
 cs_matrix cs_run_matrix(const cs_run *run, int tensor);     /* of CS_NONE: all zero */
 const int32_t *cs_run_ints(const cs_run *run, int tensor);  /* index tensor, backend memory */
 const int32_t *cs_run_order(const cs_run *run, int tensor); /* its sorted rows, backend memory */
-
-#endif

@@ -1,6 +1,5 @@
 /* Byte pair encoding of one piece of text: bytes, and merges by rank. */
-#ifndef CS_TEXT_BPE_H
-#define CS_TEXT_BPE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ void cs_bpe_scratch_free(cs_bpe_scratch *scratch);
  * are themselves, the others U+0100 and on, in their order), and back: -1 for other characters. */
 int32_t cs_byte_char(uint8_t byte);
 int cs_char_byte(int32_t c);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pairs of adjacent tokens in the pieces of a text: their counts, and where they occur. Used by
  * bpe_train.c. */
-#ifndef CS_TEXT_BPE_PAIRS_PRIVATE_H
-#define CS_TEXT_BPE_PAIRS_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ cs_status cs_pair_table_top(cs_pair_table *table, int32_t *pair) CS_MUST_CHECK;
 
 /* Takes the first place out of a pair's list; -1 when it is empty. */
 int32_t cs_pair_table_next_piece(cs_pair_table *table, int32_t pair);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ids: special tokens, the 256 bytes in the order of their spellings, merges in their order.
  */
-#ifndef CS_TEXT_BPE_TRAIN_H
-#define CS_TEXT_BPE_TRAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ typedef struct {
  * twice or empty; CS_ERR_INPUT an empty source; what the source fails with. */
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
                                  cs_tokenizer **out) CS_MUST_CHECK;
-
-#endif

@@ -18,8 +18,7 @@
  * With an encoder (text/tokenizer.h) in place of a splitter the tokens are those of its fixed
  * vocabulary, special tokens in the text included and none added.
  */
-#ifndef CS_TEXT_CORPUS_H
-#define CS_TEXT_CORPUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -152,5 +151,3 @@ cs_status cs_corpus_prepared_path(const char *name, char **out) CS_MUST_CHECK;
  * appears whole or not at all. `note` (may be NULL) receives one line of what was done, in fresh
  * memory. Cost: 4 seconds at most, but half a minute for manpages. */
 cs_status cs_corpus_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Documents in, corpus out: shared by every reader of text. */
-#ifndef CS_TEXT_CORPUS_BUILDER_PRIVATE_H
-#define CS_TEXT_CORPUS_BUILDER_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corp
  * CS_ERR_INPUT when no document is left. */
 cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_builder_free(cs_corpus_builder *builder);
-
-#endif

@@ -1,7 +1,6 @@
 /* The readers of each kind of corpus. All take resolved options and leave name and path of *out to
  * the caller. */
-#ifndef CS_TEXT_CORPUS_READ_PRIVATE_H
-#define CS_TEXT_CORPUS_READ_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ cs_status cs_lines_column(const char *path, const cs_lines *l, const char *what,
 /* Lists of texts. The copy of no list is none; what was copied stays the caller's on failure. */
 cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
 void cs_text_list_free(char **text, int64_t count);
-
-#endif

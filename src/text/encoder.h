@@ -3,8 +3,7 @@
  * Not for several threads at once: each makes its own. The result does not depend on what was
  * encoded before.
  */
-#ifndef CS_TEXT_ENCODER_H
-#define CS_TEXT_ENCODER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ void cs_encoder_init(cs_encoder *encoder, const cs_tokenizer *tokenizer);
 cs_status cs_encoder_encode(cs_encoder *encoder, const char *text, int64_t size,
                             bool add_special) CS_MUST_CHECK;
 void cs_encoder_free(cs_encoder *encoder);
-
-#endif

@@ -13,8 +13,7 @@
  * split. `wordnet:train` and `wordnet:test` are the two sides; `wordnet` is the first where classes
  * are numbered, the second where they are those of a training file.
  */
-#ifndef CS_TEXT_LABELLED_TEXT_H
-#define CS_TEXT_LABELLED_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ void cs_labelled_text_free(cs_labelled_text *t);
  * texts are not. CS_ERR_USAGE names a text of another form; CS_ERR_INPUT a class that has fewer. */
 cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64_t seed,
                       int64_t *chosen, int64_t **index) CS_MUST_CHECK;
-
-#endif

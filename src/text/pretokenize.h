@@ -1,6 +1,5 @@
 /* Cutting text into the pieces that a model takes one at a time. */
-#ifndef CS_TEXT_PRETOKENIZE_H
-#define CS_TEXT_PRETOKENIZE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ typedef struct {
 cs_status cs_bert_normalise(const cs_bert_steps *steps, const char *text, int64_t size,
                             cs_bert_text *out) CS_MUST_CHECK;
 void cs_bert_text_free(cs_bert_text *text);
-
-#endif

@@ -6,8 +6,7 @@
  * stride 1 gives n - L + 1 windows): up to stride - 1 tokens at the end of a document, and the
  * tokens between windows when stride > max_length, are in no sequence.
  */
-#ifndef CS_TEXT_SEQUENCES_H
-#define CS_TEXT_SEQUENCES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void cs_sequences_free(cs_sequences *sequences);
 /* Tokens that occur in at least one of the sequences, which are in the order of cs_sequences_of
  * (any of them may be left out). O(sequences). */
 int64_t cs_sequences_covered(const cs_sequences *sequences);
-
-#endif

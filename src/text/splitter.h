@@ -1,6 +1,5 @@
 /* Words of UTF-8 text, one at a time. */
-#ifndef CS_TEXT_SPLITTER_H
-#define CS_TEXT_SPLITTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ cs_status cs_splitter_next(cs_splitter *splitter, bool *found) CS_MUST_CHECK;
 
 /* Frees the buffer; accepts a zeroed object. */
 void cs_splitter_free(cs_splitter *splitter);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files of text as they come: packed by gzip or not, with or without a byte order mark, UTF-8 or
  * not quite. */
-#ifndef CS_TEXT_TEXT_FILE_PRIVATE_H
-#define CS_TEXT_TEXT_FILE_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size);
 /* CS_ERR_INPUT naming the files that were gathered, CS_OK when there are none. */
 cs_status cs_text_refused(const cs_text_rules *rules) CS_MUST_CHECK;
 void cs_text_rules_free(cs_text_rules *rules);
-
-#endif

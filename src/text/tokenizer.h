@@ -15,8 +15,7 @@
  * A tokenizer does not change once made (cs_tokenizer_drop_post belongs to the making), so any
  * number of threads may use it.
  */
-#ifndef CS_TEXT_TOKENIZER_H
-#define CS_TEXT_TOKENIZER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -119,5 +118,3 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
  * (*id)[v] is the id of the token "v", v < *count, in fresh memory. Of any other tokenizer *count
  * is 0. Cost O(vocabulary). CS_ERR_MEMORY only. */
 cs_status cs_tokenizer_numbers(const cs_tokenizer *t, int32_t **id, int64_t *count) CS_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of tokenizer.json that reader and writer share. Private to src/text. */
-#ifndef CS_TEXT_TOKENIZER_JSON_PRIVATE_H
-#define CS_TEXT_TOKENIZER_JSON_PRIVATE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -10,5 +9,3 @@
 json_t *cs_tokenizer_normalizer_json(const cs_tokenizer *t);
 json_t *cs_tokenizer_pre_tokenizer_json(const cs_tokenizer *t);
 json_t *cs_tokenizer_decoder_json(const cs_tokenizer *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a tokenizer is made of. Private to src/text. */
-#ifndef CS_TEXT_TOKENIZER_PRIVATE_H
-#define CS_TEXT_TOKENIZER_PRIVATE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, co
 
 /* Sets t->post to <s> text </s>. */
 cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after) CS_MUST_CHECK;
-
-#endif

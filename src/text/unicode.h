@@ -1,6 +1,5 @@
 /* Characters of UTF-8 and their classes (utf8proc; the version of Unicode is its). */
-#ifndef CS_TEXT_UNICODE_H
-#define CS_TEXT_UNICODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline const uint8_t *cs_char_before(const uint8_t *begin, const uint8_t 
     } while (at > begin && (*at & 0xC0) == 0x80);
     return at;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Checking that bytes are UTF-8 text. */
-#ifndef CS_TEXT_UTF8_PRIVATE_H
-#define CS_TEXT_UTF8_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int64_t cs_utf8_rest(const char *text, int64_t size);
 /* Bytes of the longest part of `bytes`, which is no UTF-8 at its start, that begins a character; at
  * least 1 (Unicode 15, section 3.9, "maximal subpart"). */
 int64_t cs_utf8_bad_part(const uint8_t *bytes, int64_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Distinct words with their counts, and their ranking into a vocabulary. */
-#ifndef CS_TEXT_VOCAB_H
-#define CS_TEXT_VOCAB_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ cs_status cs_word_table_rank(const cs_word_table *table, bool by_bytes, int32_t 
                              int64_t *ranked) CS_MUST_CHECK;
 
 void cs_word_table_free(cs_word_table *table);
-
-#endif

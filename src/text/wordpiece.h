@@ -1,6 +1,5 @@
 /* WordPiece of one word: the longest match first. */
-#ifndef CS_TEXT_WORDPIECE_H
-#define CS_TEXT_WORDPIECE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void cs_wordpiece_scratch_free(cs_wordpiece_scratch *scratch);
  * has room for the token, a blank and a NUL; returns the bytes put there. */
 int64_t cs_wordpiece_decode(const cs_wordpiece *model, bool cleanup, bool first, const char *token,
                             char *out);
-
-#endif

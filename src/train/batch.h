@@ -24,8 +24,7 @@
  * counts 1); `mask`, the expected weights of one sequence sum to 1 (theory.md 1). Up to a factor a
  * sequence, the expected weight of (S, k) is cs_pairs_of().
  */
-#ifndef CS_TRAIN_BATCH_H
-#define CS_TRAIN_BATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -76,4 +75,3 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
 cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
                          const cs_example *example, int64_t count, uint64_t seed, int64_t step,
                          const cs_network_options *pad_to, cs_batch *out) CS_MUST_CHECK;
-#endif

@@ -1,6 +1,5 @@
 /* What batches ask of tasks: private to the train room. */
-#ifndef CS_TRAIN_BATCH_PRIVATE_H
-#define CS_TRAIN_BATCH_PRIVATE_H
+#pragma once
 
 #include "train/batch.h"
 
@@ -15,5 +14,3 @@ bool cs_task_masks(const cs_task *task); /* it reads masks */
 /* Of `masked` tokens, those that stay in the encoder: half away from zero. Rises with `masked` by
  * at most as much. */
 int64_t cs_task_kept(const cs_task *task, int64_t masked);
-
-#endif

@@ -11,8 +11,7 @@
  * renamed to checkpoint-STEP.old before it is removed: a folder checkpoint-STEP without
  * trainer.json is damage.
  */
-#ifndef CS_TRAIN_CHECKPOINT_H
-#define CS_TRAIN_CHECKPOINT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ cs_status cs_train_match(const char *where, const char *what, const json_t *was,
  * the place of the first. */
 cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a,
                              const cs_tokenizer *b) CS_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * batches of that order are sorted by length and the batches of each window shuffled again: less
  * padding, and an example is still seen once an epoch.
  */
-#ifndef CS_TRAIN_EXAMPLES_H
-#define CS_TRAIN_EXAMPLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -65,5 +64,3 @@ cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out) CS_MUST
  * length that occurs and one pass over the tokens. */
 cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *objective,
                            int64_t vocab, double *mass) CS_MUST_CHECK;
-
-#endif

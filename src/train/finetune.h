@@ -7,8 +7,7 @@
  * the texts do not fill it. All random is a
  * function of (seed, step, row): the same bits for any number of threads.
  */
-#ifndef CS_TRAIN_FINETUNE_H
-#define CS_TRAIN_FINETUNE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -66,5 +65,3 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
                               int64_t count, const cs_finetune_options *options, double *predicted,
                               double *loss) CS_MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  *
  * A step that predicted nothing has neither loss nor grad_norm: they are empty.
  */
-#ifndef CS_TRAIN_LOG_PRIVATE_H
-#define CS_TRAIN_LOG_PRIVATE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -47,5 +46,3 @@ cs_status cs_log_sync(cs_log *log) CS_MUST_CHECK;
 int64_t cs_log_memory(void);
 
 void cs_log_close(cs_log *log); /* accepts a zeroed object */
-
-#endif

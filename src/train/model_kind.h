@@ -6,8 +6,7 @@
  * Elsewhere the architecture does: gpt2 is causal; bert and roberta are masked, and causal where
  * config.json has "is_decoder": true; a query vector means two streams, a decoder MAE-LM.
  */
-#ifndef CS_TRAIN_MODEL_KIND_H
-#define CS_TRAIN_MODEL_KIND_H
+#pragma once
 
 #include <jansson.h>
 
@@ -71,5 +70,3 @@ cs_status cs_kind_by_name(const char *name, cs_kind *out) CS_MUST_CHECK;
 
 /* Special tokens that config.json does not name, [MASK] above all, from the tokenizer. */
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer);
-
-#endif

@@ -8,8 +8,7 @@
  * Goldstein (2023), linear that of Devlin et al. (2019): they differ in the warm-up they take when
  * none is given.
  */
-#ifndef CS_TRAIN_SCHEDULE_H
-#define CS_TRAIN_SCHEDULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ int64_t cs_schedule_warmup(cs_schedule schedule, int64_t steps);
 /* The rate of step s, 1 <= s <= steps, 0 <= warmup <= steps. */
 double cs_schedule_rate(cs_schedule schedule, double peak, double final_share, int64_t warmup,
                         int64_t steps, int64_t s);
-
-#endif

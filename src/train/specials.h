@@ -1,6 +1,5 @@
 /* Special tokens of a vocabulary of words. */
-#ifndef CS_TRAIN_SPECIALS_H
-#define CS_TRAIN_SPECIALS_H
+#pragma once
 
 #include "model/config.h"
 #include "text/corpus.h"
@@ -14,5 +13,3 @@ cs_special_ids cs_special_ids_of(const cs_tokenizer *t);
 
 /* Gives the configuration those ids that it lacks and its vocabulary has. */
 void cs_model_config_complete(cs_model_config *config, cs_special_ids ids);
-
-#endif

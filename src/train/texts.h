@@ -12,8 +12,7 @@
  * two token types, those of a pair are the post-processor's, else 0 up to the end token and 1
  * behind it.
  */
-#ifndef CS_TRAIN_TEXTS_H
-#define CS_TRAIN_TEXTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ typedef struct {
 cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *tokenizer,
                           const cs_texts_options *options, cs_texts *out) CS_MUST_CHECK;
 void cs_texts_free(cs_texts *texts);
-
-#endif

@@ -10,8 +10,7 @@
  *   DIR/model.safetensors, config.json, tokenizer.json, tokenizer_config.json
  *                         when all steps are done
  */
-#ifndef CS_TRAIN_TRAINER_H
-#define CS_TRAIN_TRAINER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -90,5 +89,3 @@ typedef struct {
  * the model are changed. Errors as cs_train. */
 cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                            const cs_train_options *options, cs_train_estimate *out) CS_MUST_CHECK;
-
-#endif

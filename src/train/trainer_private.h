@@ -1,6 +1,5 @@
 /* The state of a training run, shared by trainer.c and step.c. */
-#ifndef CS_TRAIN_TRAINER_PRIVATE_H
-#define CS_TRAIN_TRAINER_PRIVATE_H
+#pragma once
 
 #include "model/pass.h"
 #include "train/checkpoint.h"
@@ -34,5 +33,3 @@ cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
 
 /* Mean loss a predicted token of the fixed held-out sequences; NaN where there are none. */
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out) CS_MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * Up to CS_NORMS norms wait on the backend. A step whose norm is not finite changed nothing
  * (tensor/backend.h) and is counted.
  */
-#ifndef CS_TRAIN_UPDATES_H
-#define CS_TRAIN_UPDATES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ cs_status cs_updates_add(cs_updates *u, const cs_adamw_recipe *recipe, double le
  * step when *bad reaches `limit`. */
 cs_status cs_updates_read(cs_updates *u, int64_t limit, double *norm, int64_t *bad,
                           int64_t *skipped) CS_MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  * things favour it: it starts from token ids, not text, and keeps its result in memory as CSR
  * instead of writing records.
  */
-#ifndef CS_BENCH_GLOVE_STYLE_H
-#define CS_BENCH_GLOVE_STYLE_H
+#pragma once
 
 #include "linalg/csr.h"
 #include "text/corpus.h"
@@ -28,5 +27,3 @@ typedef struct {
  * temporary file cannot be made, written or read. */
 cs_status glove_style_count(const cs_corpus *corpus, const glove_style_options *options,
                             cs_csr *out, int64_t *pairs, int64_t *files) CS_MUST_CHECK;
-
-#endif

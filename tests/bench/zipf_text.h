@@ -1,6 +1,5 @@
 /* Text with the statistics that counting meets: Zipf-Mandelbrot frequencies and topics. */
-#ifndef CS_BENCH_ZIPF_TEXT_H
-#define CS_BENCH_ZIPF_TEXT_H
+#pragma once
 
 #include "text/corpus.h"
 
@@ -10,5 +9,3 @@
  * numbered by falling frequency, ties by rank, as a vocabulary is; ranks that do not occur have
  * none. The seed fixes everything; a document has its own random stream. */
 cs_status zipf_text(int64_t tokens, int64_t vocab, uint64_t seed, cs_corpus *out) CS_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* The part of cuBLAS that src/cuda/linalg*.cu calls, declared as in CUDA 13; libraries.cpp has it
  * on the CPU. A declaration that differs from NVIDIA's does not compile under nvcc, which takes the
  * true header. */
-#ifndef CS_TEST_CUBLAS_H
-#define CS_TEST_CUBLAS_H
+#pragma once
 
 #include "emulator.h"
 
@@ -26,5 +25,3 @@ cublasStatus_t cublasDgemm_v2_64(cublasHandle_t handle, cublasOperation_t transa
                                  cublasOperation_t transb, int64_t m, int64_t n, int64_t k,
                                  const double *alpha, const double *A, int64_t lda, const double *B,
                                  int64_t ldb, const double *beta, double *C, int64_t ldc);
-
-#endif

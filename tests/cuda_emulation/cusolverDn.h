@@ -1,7 +1,6 @@
 /* The part of cuSOLVER that src/cuda/linalg*.cu calls, declared as in CUDA 13; libraries.cpp has it
  * on the CPU. */
-#ifndef CS_TEST_CUSOLVER_H
-#define CS_TEST_CUSOLVER_H
+#pragma once
 
 #include "cublas_v2.h"
 
@@ -68,5 +67,3 @@ cusolverStatus_t cusolverDnDgesvdj(cusolverDnHandle_t handle, cusolverEigMode_t 
                                    int m, int n, double *A, int lda, double *S, double *U, int ldu,
                                    double *V, int ldv, double *work, int lwork, int *info,
                                    gesvdjInfo_t params);
-
-#endif

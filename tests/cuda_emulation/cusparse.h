@@ -1,7 +1,6 @@
 /* The part of cuSPARSE that src/cuda/linalg*.cu calls, declared as in CUDA 13; libraries.cpp has it
  * on the CPU. */
-#ifndef CS_TEST_CUSPARSE_H
-#define CS_TEST_CUSPARSE_H
+#pragma once
 
 #include "cublas_v2.h"
 
@@ -58,5 +57,3 @@ cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t opA,
                               cusparseConstSpMatDescr_t matA, cusparseConstDnMatDescr_t matB,
                               const void *beta, cusparseDnMatDescr_t matC, cudaDataType computeType,
                               cusparseSpMMAlg_t alg, void *externalBuffer);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Not shown: real concurrency, the memory model, registers, speed.
  */
-#ifndef CS_TEST_EMULATOR_H
-#define CS_TEST_EMULATOR_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -215,5 +214,3 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, int flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
-
-#endif

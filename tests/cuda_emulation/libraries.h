@@ -1,6 +1,5 @@
 /* What the emulated libraries share. */
-#ifndef CS_TESTS_LIBRARIES_H
-#define CS_TESTS_LIBRARIES_H
+#pragma once
 
 /* Whether this call is the one that emulate_library_failure has asked to fail. */
 bool library_fails();
@@ -15,4 +14,3 @@ template <typename T> void forget(T handle)
 {
     delete reinterpret_cast<int *>(handle);
 }
-#endif

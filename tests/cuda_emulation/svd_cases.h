@@ -1,8 +1,7 @@
 /* Singular values by the plug-in against the CPU's: for the emulation and for a GPU, without
  * cmocka.
  */
-#ifndef CS_TESTS_SVD_CASES_H
-#define CS_TESTS_SVD_CASES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ typedef struct {
 } cs_svd_world;
 cs_status cs_svd_world_open(const cs_svd_case *c, cs_svd_world *w);
 void cs_svd_world_close(cs_svd_world *w);
-
-#endif
