@@ -7,9 +7,13 @@ set -u
 export COSPEC
 passed=0 failed=0 skipped=0
 work=$(mktemp -d)
+: > "$work/failures"
 trap 'rm -rf "$work"' EXIT
 
 count() { grep -c "$1" "$2" || true; }
+
+# Failures again at the end, where they are seen: their lines and the last of what the program said.
+keep() { { grep '^not ok ' "$work/out" | grep -v '# SKIP' | sed "s|^|$1: |"; tail -5 "$work/err"; } >> "$work/failures"; }
 
 run_unit() {
     for program in "$BUILD"/tests/test_*; do
@@ -24,7 +28,7 @@ run_unit() {
         if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "not ok $name died with status $status"; fi
         passed=$((passed + ok)); failed=$((failed + bad)); skipped=$((skipped + skip))
         echo "$name: $ok passed, $bad failed, $skip skipped"
-        if [ "$bad" != 0 ]; then cat "$work/out" "$work/err"; else grep '# SKIP' "$work/out"; fi
+        if [ "$bad" != 0 ]; then cat "$work/out" "$work/err"; keep "$name"; else grep '# SKIP' "$work/out"; fi
     done
 }
 
@@ -38,14 +42,15 @@ run_cli() {
         if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "not ok $name died with status $status"; fi
         passed=$((passed + ok)); failed=$((failed + bad)); skipped=$((skipped + skip))
         echo "cli/$name: $ok passed, $bad failed, $skip skipped"
-        if [ "$bad" != 0 ]; then grep -v '^ok ' "$work/out"; tail -20 "$work/err"; else grep '^skip ' "$work/out"; fi
+        if [ "$bad" != 0 ]; then grep -v '^ok ' "$work/out"; tail -20 "$work/err"; keep "cli/$name"; else grep '^skip ' "$work/out"; fi
     done
 }
 
 run_layers() {
-    if sh tests/layers.sh; then passed=$((passed + 1)); echo "layers: 1 passed"; else failed=$((failed + 1)); echo "not ok layers"; fi
+    if sh tests/layers.sh; then passed=$((passed + 1)); echo "layers: 1 passed"; else failed=$((failed + 1)); echo "not ok layers" | tee -a "$work/failures"; fi
 }
 
 for suite in "$@"; do "run_$suite"; done
+cat "$work/failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ $((passed + skipped)) -gt 0 ]

@@ -9,6 +9,7 @@
 #include "cooc/moments.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -191,7 +192,9 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y,
     return status;
 }
 
-/* A part known exactly and the samples of the rest, which is no less than 0. */
+/* A part known exactly and the samples of the rest, which is no less than 0. Where Q spans every
+ * direction the samples have no spread, so the interval is never narrower than the rounding of a
+ * sum over rows and columns. */
 static cs_sum4 summary(const estimate *e, double part, const double *value)
 {
     const cs_moment4_sampling *s = e->s;
@@ -205,9 +208,10 @@ static cs_sum4 summary(const estimate *e, double part, const double *value)
     }
     double error = sqrt(square / (n - 1) / n), level = s->level > 0 ? s->level : LEVEL;
     double width = cs_student_width(level, s->samples - 1) * error;
+    double rounding = ((double)e->a->op->rows + cols) * DBL_EPSILON * (part + sum / n);
     return (cs_sum4){.value = part + sum / n,
-                     .low = part + fmax(0, sum / n - width),
-                     .high = part + sum / n + width,
+                     .low = fmax(0, part + fmax(0, sum / n - width) - rounding),
+                     .high = part + sum / n + width + rounding,
                      .error = error,
                      .level = level,
                      .samples = s->samples,
