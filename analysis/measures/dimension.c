@@ -1,10 +1,8 @@
 /* Spectral decay, two-NN dimension, isotropy: the definitions of dimension.h as they stand. */
 #include "analysis/measures/dimension.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cblas.h>
 

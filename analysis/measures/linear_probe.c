@@ -2,7 +2,6 @@
  * are in linear_probe_fit.c. */
 #include "analysis/measures/linear_probe.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

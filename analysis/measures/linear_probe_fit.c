@@ -11,7 +11,6 @@
  */
 #include "analysis/measures/linear_probe_private.h"
 
-#include <assert.h>
 #include <cblas.h>
 #include <inttypes.h>
 #include <lapacke.h>

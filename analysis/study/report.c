@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "io/number.h"
 #include "io/table.h"
 #include "version.h"

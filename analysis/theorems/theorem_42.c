@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/json.h"
 
 static const double SAME = 1e-9;
 

@@ -6,7 +6,6 @@
  *
  * The prefix convention changes AR alone: a mask that leaves m >= 1 tokens has no empty X.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "analysis/theorems/theorem_42_private.h"

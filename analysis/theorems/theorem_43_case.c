@@ -5,7 +5,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"

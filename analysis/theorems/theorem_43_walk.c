@@ -5,7 +5,6 @@
  * maximum over every mask of a sequence where these are few, else over those seen, and then a
  * number that it cannot exceed is given beside it: |z_y| <= max ||w_y|| N^p max ||g||.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "analysis/measures/subspace.h"
 #include "base/mem.h"

@@ -12,12 +12,10 @@
  * missing them is INCONCLUSIVE.
  */
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/trained/learned_factors.h"
-#include "analysis/trained/theorem_list.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "model/pass.h"

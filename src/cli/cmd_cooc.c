@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"

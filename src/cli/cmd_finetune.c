@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "cli/scores.h"
 #include "io/file.h"
-#include "train/model_kind.h"
 
 /* --- results ---------------------------------------------------------------------------------- */
 

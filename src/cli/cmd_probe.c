@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
-#include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "io/file.h"
 #include "io/share.h"
 
 static void announce(void *ctx, const cs_study *study, int64_t step)

@@ -1,5 +1,4 @@
 /* cospec similarity: how alike two representations of the same inputs are, and their dimensions. */
-#include <math.h>
 #include <string.h>
 
 #include "analysis/measures/dimension.h"

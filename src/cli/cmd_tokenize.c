@@ -9,7 +9,6 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "io/number.h"
 #include "io/result.h"
 #include "text/bpe_train.h"

@@ -1,7 +1,6 @@
 /* cospec toy: exact spectra of the toy model, at one point or over a sweep. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

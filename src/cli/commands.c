@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"

@@ -4,7 +4,6 @@
 #include "cli/groups.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 #include "cooc/moments.h"
 #include "cooc/store.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "text/sequences.h"

@@ -5,10 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "version.h"

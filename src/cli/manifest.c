@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 #include <utf8proc.h>
-#include <xxhash.h>
 #include <zip.h>
 
 #include "base/hash.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/theorems/row_labels.h"
-#include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"

@@ -17,11 +17,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/plan_file.h"

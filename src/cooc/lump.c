@@ -6,7 +6,6 @@
  * Columns are the rows of the transpose of the row-lumped matrix; adding proportional columns makes
  * no new proportional rows, so one pass over each side is complete.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

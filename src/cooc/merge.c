@@ -10,7 +10,6 @@
  * CS_RANGES-th of the result, and its class masses of columns (vocabulary x classes integers).
  */
 #include <pthread.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

@@ -14,7 +14,6 @@
  * of groups that wait while another counts a token of many occurrences.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

@@ -7,7 +7,6 @@
  * whose windows hold few cells beside the vocabulary remembers the columns it touches
  * (windows_take.c).
  */
-#include <string.h>
 
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"

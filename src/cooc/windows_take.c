@@ -10,7 +10,6 @@
  *
  * Cost of a row: O(touched + vocab / 64), or O(vocab).
  */
-#include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif

@@ -3,7 +3,6 @@
 #include "io/result.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

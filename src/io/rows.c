@@ -5,7 +5,6 @@
  * or double passes a stage of 16 KB. */
 #include "io/rows.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
  */
 #include "linalg/svd.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <cblas.h>

@@ -14,7 +14,6 @@
  * Limits: values above the copies, deflated, come back from rounding and grow faster; a filter is
  * cut into stages between which the block is projected again.
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -40,7 +40,6 @@
 
 #include <cblas.h>
 
-#include "base/mem.h"
 #include "linalg/svd_block_private.h"
 
 enum { B = CS_BLOCK };

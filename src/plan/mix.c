@@ -9,7 +9,6 @@
  * Laws of sizes mix where all parts have one (an invariant shape), at any length; else the sets of
  * all parts are written out and merged.
  */
-#include <assert.h>
 #include <inttypes.h>
 
 #include "base/mem.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/names.h"
 #include "plan/laws_private.h"
 #include "plan/ratio.h"

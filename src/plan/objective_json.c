@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "io/json.h"
-#include "plan/laws_private.h"
 #include "plan/parameter.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"

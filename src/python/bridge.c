@@ -10,7 +10,6 @@
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "base/mem.h"
-#include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_record.h"
