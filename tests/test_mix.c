@@ -146,6 +146,7 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar+1*masked(mask-ratio=1.5)", "mask ratio 1.5"},
         {"mix:1*ar+1*masked(mask-ratio=0.5", "parenthesis"},
         {"mix:nan*ar+1*masked", "share \"nan\""},
+        {"mix:1e308*ar+1e308*masked", "shares sum to inf"},
         {"mix", "two parts"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {

@@ -60,6 +60,8 @@ TEST(bad_specifications_name_what_is_wrong)
         {"masked:mask-ratio=1.2", "1.2"},
         {"masked(mask-ratio=15)", "mask ratio 15 not in (0, 1): did you mean 0.15?"},
         {"masked(unmasked=2", "parenthesis"},
+        {"masked(unmasked=2,unmasked=3)", "unmasked is given twice, unmasked=3"},
+        {"ar(event-weight=token,event-weight=mask)", "event-weight is given twice"},
         {"maked", "did you mean masked?"},
         {"ar(t=2)", "ar does not take it (it is for diverse-ar, group-ar"},
         {"diverse-ar(t=2,event-weight=mask)", "diverse-ar does not take it"},

@@ -146,8 +146,12 @@ cs_status cs_count_span_masked(const cs_objective *o, int64_t s, double *count) 
 cs_status cs_visit_span_masked(cs_enumeration *e) CS_MUST_CHECK;
 cs_status cs_sample_span_masked(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 
-/* mix.c; the part with the mixture's event weight and empty prefix */
-cs_objective cs_mix_part(const cs_objective *o, int64_t j);
+/* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j whose
+ * share there is above 0, with its parameters at s and the mixture's event weight and empty prefix;
+ * false after the last. */
+cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
+bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
+                 cs_objective *part);
 cs_pairs_form cs_mix_shape(const cs_objective *o);
 cs_objective_reading cs_mix_reads(const cs_objective *o);
 cs_status cs_check_mix(const cs_objective *objective) CS_MUST_CHECK;

@@ -10,17 +10,39 @@
  * all parts are written out and merged.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "plan/laws_private.h"
 #include "plan/plan_file.h"
 
-cs_objective cs_mix_part(const cs_objective *o, int64_t j)
+static cs_objective weighed(const cs_objective *o, int64_t j)
 {
     cs_objective part = o->file->part[j];
     part.event_weight = o->event_weight;
     part.empty_prefix = o->empty_prefix;
     return part;
+}
+
+cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
+{
+    (void)s;
+    memcpy(share, o->file->share, (size_t)o->file->parts * sizeof *share);
+    return CS_OK;
+}
+
+bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
+                 cs_objective *part)
+{
+    (void)s;
+    do {
+        ++*j;
+    } while (*j < o->file->parts && !(share[*j] > 0));
+    if (*j == o->file->parts) {
+        return false;
+    }
+    *part = weighed(o, *j);
+    return true;
 }
 
 static cs_objective_row row_of(const cs_objective *part)
@@ -54,7 +76,7 @@ cs_status cs_check_mix(const cs_objective *o)
     }
     cs_status status = CS_OK;
     for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+        cs_objective part = weighed(o, j);
         status = cs_blame(cs_objective_check(&part), "part %" PRId64 " of the mixture", j + 1);
     }
     return status;
@@ -62,9 +84,10 @@ cs_status cs_check_mix(const cs_objective *o)
 
 cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
 {
-    cs_status status = CS_OK;
-    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    cs_status status = cs_mix_shares(o, s, share);
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         status = cs_objective_check_length(&part, s);
     }
     return status;
@@ -72,11 +95,12 @@ cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
 
 bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 {
-    bool exists = true;
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    bool exists = cs_mix_shares(o, s, share) == CS_OK;
     *lo = s;
     *hi = 0;
-    for (int64_t j = 0; j < o->file->parts && exists; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
         int64_t least = 0, most = 0;
         exists = cs_objective_given(&part, s, &least, &most);
         *lo = least < *lo ? least : *lo;
@@ -87,23 +111,25 @@ bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 
 double cs_mix_speaks(const cs_objective *o, int64_t s)
 {
-    double sum = 0;
-    for (int64_t j = 0; j < o->file->parts; ++j) {
-        cs_objective part = cs_mix_part(o, j);
-        sum += o->file->share[j] * cs_objective_speaks(&part, s);
+    double share[CS_MIX_PARTS], sum = 0;
+    cs_objective part;
+    bool exists = cs_mix_shares(o, s, share) == CS_OK;
+    for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
+        sum += share[j] * cs_objective_speaks(&part, s);
     }
     return sum;
 }
 
 cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out)
 {
-    cs_status status = CS_OK;
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    cs_status status = cs_mix_shares(o, s, share);
     *out = 0;
-    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         double predicted = 0;
         status = cs_objective_predicted(&part, s, &predicted);
-        *out += o->file->share[j] * predicted;
+        *out += share[j] * predicted;
     }
     return status;
 }
@@ -122,10 +148,11 @@ static void scale(const cs_objective *part, cs_plan *plan)
 
 cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count)
 {
-    cs_status status = CS_OK;
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    cs_status status = cs_mix_shares(o, s, share);
     *count = 0;
-    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         double plans = 0;
         status = row_of(&part).count(&part, s, &plans);
         *count += plans;
@@ -150,29 +177,35 @@ static cs_status pass_on(void *ctx, const cs_plan *plan, double probability)
 
 cs_status cs_visit_mix(cs_enumeration *e)
 {
-    cs_status status = CS_OK;
-    for (int64_t j = 0; j < e->objective->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(e->objective, j);
-        passing p = {e, &part, e->objective->file->share[j]};
+    const cs_objective *o = e->objective;
+    int64_t s = e->plan.length;
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    cs_status status = cs_mix_shares(o, s, share);
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
+        passing p = {e, &part, share[j]};
         cs_enumeration inner = {.objective = &part, .plan = e->plan, .visit = pass_on, .ctx = &p};
         status = row_of(&part).visit(&inner);
     }
     return status;
 }
 
-static cs_objective draw_part(const cs_objective *o, cs_rng *rng)
+static cs_status draw_part(const cs_objective *o, int64_t s, cs_rng *rng, cs_objective *part)
 {
-    double u = cs_rng_uniform(rng), below = 0;
-    int64_t j = 0;
-    for (; j + 1 < o->file->parts && (below += o->file->share[j]) <= u; ++j) {
+    double share[CS_MIX_PARTS], u = cs_rng_uniform(rng), below = 0;
+    cs_status status = cs_mix_shares(o, s, share);
+    /* the last one when shares sum to just below 1 */
+    for (int64_t j = -1; status == CS_OK && below <= u && cs_mix_next(o, s, share, &j, part);) {
+        below += share[j];
     }
-    return cs_mix_part(o, j);
+    return status;
 }
 
 cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
-    cs_objective part = draw_part(o, rng);
-    cs_status status = cs_plan_sample(&part, rng, plan);
+    cs_objective part;
+    cs_status status = draw_part(o, plan->length, rng, &part);
+    if (status == CS_OK) status = cs_plan_sample(&part, rng, plan);
     if (status == CS_OK) {
         scale(&part, plan);
     }
@@ -181,11 +214,13 @@ cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 
 cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
-    cs_objective part = draw_part(o, rng);
+    cs_objective part;
+    cs_status status = draw_part(o, plan->length, rng, &part);
+    if (status != CS_OK) return status;
     if (row_of(&part).reads != CS_READS_PREFIXES) {
         return cs_plan_sample_training(&part, rng, plan);
     }
-    cs_status status = cs_plan_sample(&part, rng, plan);
+    status = cs_plan_sample(&part, rng, plan);
     if (status == CS_OK) {
         scale(&part, plan);
     }
@@ -194,16 +229,11 @@ cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 
 /* --- the exact law --- */
 
-static cs_status weight_of(const cs_objective *o, int64_t j, int64_t s, double *out)
+/* Of one plan of the part. */
+static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 {
-    cs_objective part = cs_mix_part(o, j);
-    cs_status status = CS_OK;
-    *out = cs_objective_speaks(&part, s);
-    if (o->event_weight == CS_EVENT_TOKEN) {
-        status = cs_objective_predicted(&part, s, out);
-    }
-    *out *= o->file->share[j];
-    return status;
+    *out = cs_objective_speaks(part, s);
+    return part->event_weight == CS_EVENT_TOKEN ? cs_objective_predicted(part, s, out) : CS_OK;
 }
 
 typedef struct {
@@ -221,22 +251,25 @@ static bool keep_size(void *ctx, int64_t m, long double c)
 cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts)
 {
+    double share[CS_MIX_PARTS];
+    cs_objective part;
     long double *total = cs_calloc(2 * s, sizeof *total);
     cs_status status = total ? cs_mix_predicted(o, s, &facts->predicted) : CS_ERR_MEMORY;
-    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    if (status == CS_OK) status = cs_mix_shares(o, s, share);
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         size_sums sums = {.c = total + s};
         cs_size_facts own = {0};
         double weight = 0;
         for (int64_t m = 0; m < s; ++m) {
             sums.c[m] = 0;
         }
-        status = weight_of(o, j, s, &weight);
+        status = weight_of(&part, s, &weight);
+        weight *= share[j];
         if (status == CS_OK) status = cs_sizes_visit(&part, s, keep_size, &sums, &own);
         for (int64_t m = 0; m < s && status == CS_OK; ++m) {
             total[m] += (long double)weight * sums.c[m] / sums.sum;
         }
-        facts->clamped += o->file->share[j] * own.clamped;
+        facts->clamped += share[j] * own.clamped;
     }
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
         if (total[m] > 0 && !v->visit(v->ctx, m, total[m])) {
@@ -256,21 +289,23 @@ cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
     int64_t parts = o->file->parts;
     cs_pairs *list = cs_calloc(parts, sizeof *list);
     double *weight = cs_calloc(parts, sizeof *weight);
-    cs_status status = list && weight ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
-        cs_objective part = cs_mix_part(o, j);
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    cs_status status = list && weight ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
+    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         cs_pairs whole = {0};
         status = cs_pairs_of(&part, s, &whole);
         if (status == CS_OK) status = cs_pairs_expand(&whole, MOST_EVENTS, &list[j]);
         cs_pairs_free(&whole);
         status = cs_blame(status, "sets of part %" PRId64 " of the mixture (%s)", j + 1,
                           row_of(&part).name);
-        if (status == CS_OK) status = weight_of(o, j, s, &weight[j]);
+        if (status == CS_OK) status = weight_of(&part, s, &weight[j]);
+        weight[j] *= share[j];
+        pairs->clamped += share[j] * list[j].clamped;
     }
     if (status == CS_OK) status = cs_mix_predicted(o, s, &pairs->predicted);
     if (status == CS_OK) status = cs_pairs_merge(list, weight, parts, pairs);
     for (int64_t j = 0; list && j < parts; ++j) {
-        pairs->clamped += o->file->share[j] * list[j].clamped;
         cs_pairs_free(&list[j]);
     }
     cs_free(list);

@@ -13,6 +13,8 @@
 #include "base/status.h"
 #include "plan/plan.h"
 
+enum { CS_MIX_PARTS = 1024 }; /* most parts of a mixture */
+
 typedef struct cs_plan_file {
     char *path;
     int64_t plans;

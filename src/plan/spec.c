@@ -1,6 +1,8 @@
 /* Objective specifications, as text cut in place. */
 #include "plan/spec.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -49,7 +51,12 @@ static cs_status set_item(cs_objective *objective, unsigned *set, char *item)
     }
     *equals = '\0';
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
-        *set |= strcmp(cs_parameter_table(i)->name, item) == 0 ? 1U << i : 0;
+        unsigned bit = strcmp(cs_parameter_table(i)->name, item) == 0 ? 1U << i : 0;
+        if (*set & bit) {
+            return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", item, item,
+                           equals + 1);
+        }
+        *set |= bit;
     }
     return cs_objective_set(objective, item, equals + 1);
 }
@@ -136,6 +143,10 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     for (const char *p = text; *p; ++p) {
         parts += *p == '+';
     }
+    if (parts > CS_MIX_PARTS) {
+        return cs_fail(CS_ERR_USAGE, "a mixture of %" PRId64 " parts, more than %d", parts,
+                       CS_MIX_PARTS);
+    }
     cs_plan_file_free(file);
     file->part = cs_calloc(parts, sizeof *file->part);
     file->share = cs_calloc(parts, sizeof *file->share);
@@ -147,6 +158,9 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
         status = read_part(text, &file->part[file->parts], &file->share[file->parts]);
         sum += file->share[file->parts++];
         text = end + more;
+    }
+    if (status == CS_OK && !isfinite(sum)) {
+        status = cs_fail(CS_ERR_USAGE, "shares sum to %g", sum);
     }
     for (int64_t j = 0; j < file->parts; ++j) {
         file->share[j] /= sum;
