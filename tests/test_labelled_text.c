@@ -1,10 +1,12 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "corpus_support.h"
+#include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
 #include "linalg_support.h"
@@ -72,8 +74,8 @@ TEST_IN_DIR(pairs_and_numbers)
     const char *path =
         put(state, "p.tsv",
             "s1\ts2\tScore\nfirst\tsecond\t2.5\nthird\tfourth\t-1e-3\nfifth\tsixth\t5\n");
-    cs_labelled_options o = {
-        .label_column = 3, .text_column = 1, .pair_column = 2, .regression = true};
+    cs_labelled_options o = {.corpus = {.label_column = 3, .text_column = 1, .pair_column = 2},
+                             .regression = true};
     cs_labelled_text t = read_text(path, &o, NULL);
     assert_int_equal(t.count, 3);
     assert_int_equal(t.classes, 0);
@@ -98,12 +100,12 @@ TEST_IN_DIR(bad_lines)
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"", "bad.tsv: no examples"},
-        {"\n\n", "bad.tsv: no examples"},
+        {"", "bad.tsv: no documents"},
+        {"\n\n", "bad.tsv: no documents"},
         {"label\ttext\n", "bad.tsv: no examples"},
         {"1\ta\n0\n", "bad.tsv:2: 1 column, wanted the text in column 2"},
-        {"1\ta\n\tb\n", "bad.tsv:2: the label in column 1 is empty"},
-        {"1\ta\n0\t \n", "bad.tsv:2: the text in column 2 is empty"},
+        {"1\ta\n\tb\n", "bad.tsv:2: no label"},
+        {"1\ta\n0\t \n", "bad.tsv:2: no text"},
         {"1\ta\n0\tb\xFF\n", "bad.tsv:2: byte 4: invalid UTF-8"},
         {"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"},
     };
@@ -112,23 +114,110 @@ TEST_IN_DIR(bad_lines)
         assert_fails(cs_labelled_text_read(put(state, "bad.tsv", bad[i].text), &plain, NULL, &t),
                      CS_ERR_INPUT, bad[i].part);
     }
-    const cs_labelled_options pair = {.pair_column = 3}, negative = {.limit = -1};
+    const cs_labelled_options pair = {.corpus = {.pair_column = 3}}, negative = {.limit = -1};
     assert_fails(cs_labelled_text_read(put(state, "bad.tsv", "1\ta\tb\n1\ta\n"), &pair, NULL, &t),
                  CS_ERR_INPUT, "bad.tsv:2: 2 columns, wanted the second text in column 3");
     assert_fails(cs_labelled_text_read("x.tsv", &negative, NULL, &t), CS_ERR_USAGE, "limit");
-    assert_fails(cs_labelled_text_read(in_dir(state, "none.tsv"), &plain, NULL, &t), CS_ERR_IO,
-                 "none.tsv");
-    static const char *const names[] = {"a.txt", "a.csv", "a.tsv.xz", "wordnet2", "gcide:"};
+    static const char *const names[] = {"none.tsv", "a.csv", "wordnet2"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        assert_fails(cs_labelled_text_read(names[i], &plain, NULL, &t), CS_ERR_USAGE, "FILE.tsv");
+        assert_fails(cs_labelled_text_read(names[i], &plain, NULL, &t), CS_ERR_INPUT,
+                     "no such file, and not a corpus");
     }
-    assert_fails(cs_labelled_text_read("a.tsv.xz", &plain, NULL, &t), CS_ERR_USAGE,
+    assert_fails(cs_labelled_text_read(put(state, "a.txt", "plain\n"), &plain, NULL, &t),
+                 CS_ERR_INPUT, "a.txt:1: no label");
+    assert_fails(cs_labelled_text_read(put(state, "a.tsv.xz", "x"), &plain, NULL, &t), CS_ERR_INPUT,
                  "unpack it first");
     assert_fails(cs_labelled_text_read("gcide", &plain, NULL, &t), CS_ERR_USAGE, "no labels");
-    assert_fails(cs_labelled_text_read("bible-kjv", &plain, NULL, &t), CS_ERR_USAGE, "no split");
     assert_fails(cs_labelled_text_read("wordnet:dev", &plain, NULL, &t), CS_ERR_USAGE,
                  "wordnet:dev: want wordnet:train or wordnet:test");
     assert_fails(cs_labelled_text_read("wordnet", &pair, NULL, &t), CS_ERR_USAGE, "no pairs");
+}
+
+static const cs_labelled_options replace = {.corpus = {.invalid = CS_INVALID_REPLACE}};
+
+static void assert_example(cs_labelled_text *t, int64_t i, const char *class, const char *text)
+{
+    assert_true(i < t->count);
+    assert_string_equal(t->class_name[(int64_t)t->value[i]], class);
+    assert_string_equal(t->text[i], text);
+}
+
+/* What a corpus can be, labelled texts can be. */
+TEST_IN_DIR(every_format_of_corpora)
+{
+    cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
+    cs_labelled_text t = read_text(put(state, "q.label", "DESC how far\nENTY what\n"), &o, NULL);
+    assert_example(&t, 0, "DESC", "how far");
+    cs_labelled_text_free(&t);
+    t = read_text(put(state, "q.jsonl",
+                      "{\"text\": \"a b\", \"label\": 10}\n{\"text\": \"c\", \"label\": 9}\n"),
+                  &plain, NULL);
+    assert_string_equal(t.class_name[0], "9");
+    assert_example(&t, 0, "10", "a b");
+    cs_labelled_text_free(&t);
+    o = (cs_labelled_options){.corpus = {.label_field = "y", .text_field = "u", .pair_column = 3},
+                              .regression = true};
+    const char *pairs = put(
+        state, "p.jsonl", "{\"u\": \"a\", \"pair\": \"b\", \"y\": 0.5}\n{\"u\": \"c\", \"y\": 1}");
+    assert_fails(cs_labelled_text_read(pairs, &o, NULL, &t), CS_ERR_INPUT,
+                 "p.jsonl:2: no object with a text under \"pair\"");
+    o.limit = 1; /* what lies behind it is not looked at */
+    t = read_text(pairs, &o, NULL);
+    assert_true(t.count == 1 && t.value[0] == 0.5);
+    assert_string_equal(t.pair[0], "b");
+    cs_labelled_text_free(&t);
+    assert_fails(
+        cs_labelled_text_read(put(state, "n.jsonl", "{\"text\": \"a\"}"), &plain, NULL, &t),
+        CS_ERR_INPUT, "n.jsonl:1: no label");
+    assert_fails(cs_labelled_text_read(put(state, "pair.txt", "a b\n"),
+                                       &(cs_labelled_options){
+                                           .corpus = {.format = CS_FORMAT_SPACE, .pair_column = 3}},
+                                       NULL, &t),
+                 CS_ERR_INPUT, "pair.txt:1: no second text");
+    OK(cs_dir_make(in_dir(state, "mail/ham")));
+    OK(cs_dir_make(in_dir(state, "mail/score")));
+    (void)put(state, "mail/ham/1", "hello\nyou");
+    (void)put(state, "mail/score/1", "bad \xE9");
+    (void)put(state, "mail/score/2", "\xE9");
+    const char *mail = in_dir(state, "mail");
+    assert_int_equal(cs_labelled_text_read(mail, &plain, NULL, &t), CS_ERR_INPUT);
+    assert_non_null(strstr(cs_reason(), "mail/score/1:1: byte 5")); /* every bad file */
+    assert_non_null(strstr(cs_reason(), "mail/score/2:1: byte 1"));
+    cs_reason_clear();
+    t = read_text(mail, &replace, NULL);
+    assert_int_equal(t.invalid_bytes, 2);
+    assert_example(&t, 0, "ham", "hello\nyou");
+    assert_example(&t, 1, "score", "bad \xEF\xBF\xBD"); /* a class, no header */
+    cs_labelled_text_free(&t);
+}
+
+/* One source of both sides is divided as the corpus is. */
+TEST_IN_DIR(a_source_of_both_sides)
+{
+    char text[4096] = "label\ttext\n";
+    for (int i = 0; i < 100; ++i) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%c\tdoc %d\n", "ab"[i % 2],
+                       i);
+    }
+    const char *path = put(state, "t.tsv", text);
+    const cs_labelled_options both = {.corpus = {.test_share = 0.4, .seed = 7}, .split = true};
+    cs_labelled_text train = read_text(path, &both, NULL), test = read_text(path, &both, &train);
+    cs_corpus corpus = {0};
+    OK(cs_corpus_load(path, &both.corpus, &corpus));
+    assert_int_equal(train.count + test.count, 100);
+    int64_t from[2] = {0};
+    for (int64_t d = 1; d < corpus.documents;
+         ++d) { /* after the header, a document to the corpus */
+        const bool out = corpus.held_out[d];
+        char want[16];
+        (void)snprintf(want, sizeof want, "doc %d", (int)d - 1);
+        assert_string_equal(out ? test.text[from[1]] : train.text[from[0]], want);
+        from[out] += 1;
+    }
+    assert_true(from[1] > 20 && from[0] > 40);
+    cs_corpus_free(&corpus);
+    cs_labelled_text_free(&train);
+    cs_labelled_text_free(&test);
 }
 
 /* A prepared corpus of our own in the place where it is looked for. */
@@ -149,6 +238,14 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     assert_true(test.value[0] == 1);
     cs_labelled_text_free(&train);
     cs_labelled_text_free(&again);
+    cs_labelled_text_free(&test);
+    /* One without a stored split: by the hash of its keys. */
+    put(state, "bible-kjv.tsv", "k\tact\t\tone\nl\tact\t\ttwo\nm\tact\t\tthree\nn\tact\t\tx\n");
+    const cs_labelled_options half = {.corpus = {.test_share = 0.5, .seed = 1}};
+    train = read_text("bible-kjv", &half, NULL);
+    test = read_text("bible-kjv:test", &half, &train);
+    assert_true(train.count > 0 && test.count > 0 && train.count + test.count == 4);
+    cs_labelled_text_free(&train);
     cs_labelled_text_free(&test);
     unsetenv("COSPEC_CACHE");
 }
@@ -185,7 +282,8 @@ TEST_IN_DIR(labels_alone)
     assert_fails(cs_label_file_read(put(state, "b.txt", "label\n7\n8\n"), false, &t, &u),
                  CS_ERR_INPUT, "b.txt:3: class \"8\" is none of the 3 of");
     OK(cs_npy_write(reals, CS_F64, 1, shape, real));
-    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT, "row 2: nan is no");
+    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT,
+                 "row 2: label \"nan\" is no");
     assert_fails(cs_label_file_read(reals, false, NULL, &u), CS_ERR_INPUT, "r.npy");
     OK(cs_npy_write(reals, CS_F64, 3, cube, real));
     assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT, "want one label a row");
@@ -254,7 +352,7 @@ TEST_IN_DIR(few_labels)
 
 static cs_status whole(const char *path)
 {
-    const cs_labelled_options pairs = {.pair_column = 3};
+    const cs_labelled_options pairs = {.corpus = {.pair_column = 3}};
     cs_labelled_text t = {0}, u = {0};
     int64_t n, *index = NULL;
     cs_status status = cs_labelled_text_read(path, &pairs, NULL, &t);

@@ -56,8 +56,8 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
     open_world(state, &w);
     width = w.model.config.width;
     const char *path = put(state, "p.tsv", "0\ta b\tc d a\n1\tc\td\n0\tb b a c\tb\n");
-    const cs_labelled_options first = {.text_column = 2}, second = {.text_column = 3},
-                              both = {.pair_column = 3};
+    const cs_labelled_options first = {.corpus.text_column = 2}, second = {.corpus.text_column = 3},
+                              both = {.corpus.pair_column = 3};
     const cs_hidden_options all = {.layer = ALL,
                                    .layers = 3,
                                    .pooling = CS_POOL_MEAN,

@@ -147,6 +147,36 @@ TEST_IN_DIR(lines_of_every_format)
     cs_labelled_text_free(&examples);
 }
 
+/* Half a surrogate pair, or NUL, as an escape: no character, met as bytes that are none. */
+TEST_IN_DIR(escapes_that_are_no_character)
+{
+    static const char lines[] = "{\"text\": \"one\"}\n"
+                                "{\"text\": \"a\\uD800 b \\udc00\\uD83D\\uDE00 c\\u0000\"}\n"
+                                "{\"text\": \"\\\\ud800 \\ud83d\\ude00\"}\n";
+    const char *path = put(state, "t.jsonl", lines, sizeof lines - 1);
+    cs_corpus c = {0};
+    assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT,
+                 "t.jsonl:2: byte 12: \\uD800 is no character (--invalid replace");
+    static const cs_invalid rules[] = {CS_INVALID_REPLACE, CS_INVALID_LATIN1};
+    for (int i = 0; i < 2; ++i) {
+        c = load(path,
+                 &(cs_corpus_options){.invalid = rules[i], .splitter = CS_SPLITTER_WHITESPACE});
+        assert_true(c.documents == 3 && c.invalid_bytes == 3 && c.tokens == 7);
+        assert_string_equal(c.word[c.token[1]], "a\xEF\xBF\xBD");
+        assert_string_equal(c.word[c.token[3]], "\xEF\xBF\xBD\xF0\x9F\x98\x80");
+        assert_string_equal(c.word[c.token[4]], "c\xEF\xBF\xBD");
+        assert_string_equal(c.word[c.token[5]], "\\ud800");
+        cs_corpus_free(&c);
+    }
+    c = load(path, &(cs_corpus_options){.invalid = CS_INVALID_SKIP});
+    assert_true(c.documents == 2 && c.invalid_documents == 1);
+    cs_corpus_free(&c);
+    /* Broken escapes are left to the reader of JSON. */
+    path = put(state, "b.jsonl", "{\"text\": \"\\u+800\"}", 19);
+    assert_fails(cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c),
+                 CS_ERR_INPUT, "b.jsonl:1:");
+}
+
 TEST_IN_DIR(lines_that_do_not_hold_are_named)
 {
     static const struct {
@@ -227,6 +257,7 @@ TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(load_any, put_packed(state, "t.txt.gz", 1, "a\xFF b\nc \xE9\n"));
     fail_each_allocation(load_any, put(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
+    fail_each_allocation(load_any, put(state, "u.jsonl", "{\"text\": \"a\\udfff\"}", 19));
     OK(cs_dir_make(in_dir(state, "d")));
     (void)put(state, "d/bad", "\xFF", 1);
     fail_each_allocation(load_strictly, in_dir(state, "d"));

@@ -230,16 +230,17 @@ typedef struct {
     int held_out, stop_at, seen;
 } visit;
 
-static cs_status note(void *to, const char *text, int64_t size, bool held_out)
+static cs_status note(void *to, const cs_document *document, bool held_out, bool *enough)
 {
     visit *v = to;
+    (void)enough;
     if (v->seen == v->stop_at) {
         return cs_fail(CS_ERR_INPUT, "enough");
     }
     v->seen += 1;
     v->held_out += held_out;
-    (void)snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), "%.*s|", (int)size,
-                   text);
+    (void)snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), "%.*s|",
+                   (int)document->size, document->text);
     return CS_OK;
 }
 
@@ -247,19 +248,19 @@ TEST_IN_DIR(visiting_hands_documents_over)
 {
     const char *path = put(state, "c.tsv", verses);
     visit v = {.stop_at = -1};
-    assert_int_equal(cs_corpus_visit(path, NULL, note, &v), CS_OK);
+    assert_int_equal(cs_corpus_visit(path, NULL, note, &v, NULL), CS_OK);
     assert_string_equal(v.text,
                         "the cat sat on the mat| |Don't: the \xC3\x89t\xC3\xA9 42|the the the|");
     cs_corpus_options o = {.test_share = 0.999999};
     v = (visit){.stop_at = -1};
-    assert_int_equal(cs_corpus_visit(path, &o, note, &v), CS_OK);
+    assert_int_equal(cs_corpus_visit(path, &o, note, &v, NULL), CS_OK);
     assert_int_equal(v.held_out, 4);
     v = (visit){.stop_at = 2};
-    assert_fails(cs_corpus_visit(path, NULL, note, &v), CS_ERR_INPUT, "enough");
+    assert_fails(cs_corpus_visit(path, NULL, note, &v, NULL), CS_ERR_INPUT, "enough");
     assert_int_equal(v.seen, 2);
-    assert_fails(cs_corpus_visit(put(state, "e.txt", "\n"), NULL, note, &v), CS_ERR_INPUT,
+    assert_fails(cs_corpus_visit(put(state, "e.txt", "\n"), NULL, note, &v, NULL), CS_ERR_INPUT,
                  "no documents");
     const char *npy = in_dir(state, "ids.npy");
     assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){1}, (int32_t[]){0}), CS_OK);
-    assert_fails(cs_corpus_visit(npy, NULL, note, &v), CS_ERR_INPUT, "token ids");
+    assert_fails(cs_corpus_visit(npy, NULL, note, &v, NULL), CS_ERR_INPUT, "token ids");
 }

@@ -28,11 +28,11 @@ static bool is_in(const char *split, bool held_out)
     return strcmp(split, "all") == 0 || (strcmp(split, "test") == 0) == held_out;
 }
 
-static cs_status add_bytes(void *to, const char *text, int64_t size, bool held_out)
+static cs_status add_bytes(void *to, const cs_document *document, bool held_out, bool *enough)
 {
     byte_count *c = to;
-    (void)text;
-    c->bytes += is_in(c->split, held_out) ? size : 0;
+    (void)enough;
+    c->bytes += is_in(c->split, held_out) ? document->size : 0;
     return CS_OK;
 }
 
@@ -41,7 +41,7 @@ cs_status cs_bytes_a_token(const cs_corpus *corpus, const char *source,
 {
     byte_count count = {.split = split};
     int64_t tokens = 0;
-    cs_status status = cs_corpus_visit(source, options, add_bytes, &count);
+    cs_status status = cs_corpus_visit(source, options, add_bytes, &count, NULL);
     for (int64_t d = 0; d < corpus->documents; ++d) {
         bool in = is_in(split, corpus->held_out[d] != 0);
         tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;

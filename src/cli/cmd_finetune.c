@@ -222,19 +222,14 @@ static cs_status take_options(cs_args *args, session *s)
 static cs_status read_side(cs_args *args, const char *source, int64_t limit,
                            const cs_labelled_text *classes_of, cs_finetune_side *side)
 {
-    const cs_labelled_options options = {.label_column = cs_args_int_or(args, "label-column", 0),
-                                         .text_column = cs_args_int_or(args, "text-column", 0),
-                                         .pair_column = cs_args_int_or(args, "pair-column", 0),
-                                         .regression = cs_args_flag(args, "regression"),
-                                         .limit = limit};
     side->source = source;
-    cs_status status = cs_labelled_text_read(source, &options, classes_of, &side->text);
-    return status == CS_OK ? cs_output_input(args, side->text.path) : status;
+    return cs_args_labelled(args, source, limit, classes_of, &side->text);
 }
 
 static cs_status read_texts(cs_args *args, session *s)
 {
-    const char *train = cs_args_positional(args, 1), *test = cs_args_positional(args, 2);
+    const char *train = cs_args_positional(args, 1),
+               *test = cs_args_positional(args, cs_args_positionals(args) - 1);
     int64_t limit = cs_args_int_or(args, "limit", 0);
     int64_t test_limit = cs_args_int_or(args, "test-limit", 0);
     cs_status status = read_side(args, train, limit, NULL, &s->task.train);
@@ -371,10 +366,6 @@ static cs_status run_finetune(cs_args *args)
 }
 
 static const cs_opt finetune_options[] = {
-    CS_INT("label-column", "N", NULL, 1, 1000, "Column of the label, from 1. Default: 1."),
-    CS_INT("text-column", "N", NULL, 1, 1000, "Column of the text. Default: 2."),
-    CS_INT("pair-column", "N", NULL, 1, 1000,
-           "Column of the second text of a pair. Default: single texts."),
     CS_FLAG("regression", "Labels are numbers to be predicted: one output, squared error."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N training lines only, whatever their classes: of what is sorted by class, "
@@ -426,8 +417,9 @@ static const cs_opt recipe_options[] = {
     {0},
 };
 
-static const cs_opt *const finetune_groups[] = {finetune_options, cs_group_attention,
-                                                cs_group_against, recipe_options, NULL};
+static const cs_opt *const finetune_groups[] = {finetune_options,   cs_group_labelled,
+                                                cs_group_attention, cs_group_against,
+                                                recipe_options,     NULL};
 
 const cs_command cs_cmd_finetune = {
     .name = "finetune",
@@ -435,9 +427,10 @@ const cs_command cs_cmd_finetune = {
     .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face (gpt2, bert, roberta, "
-        "roberta-prelayernorm). TRAIN and TEST are FILE.tsv, an example a line: label, text and, "
-        "with --pair-column, a second text; or a prepared corpus with labels and a split of its "
-        "own (wordnet wordnet).\n\n"
+        "roberta-prelayernorm). TRAIN and TEST are corpora with labels in any form that cospec "
+        "cooc reads, with --pair of two texts each. A corpus known by name is its training side as "
+        "TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); without TEST the "
+        "documents of TRAIN that are held out are it.\n\n"
         "A fresh head is put on the encoder (of two-stream models the content stream, of MAE-LM's "
         "the encoder) and everything is trained, once for every seed. A metric's value is the "
         "median over seeds. Two sources of error are told apart: low and high are the order "
@@ -456,7 +449,7 @@ const cs_command cs_cmd_finetune = {
         "another run, here or in cospec probe, compares with example by example: the k-th seed of "
         "one run with the k-th of the other, rows of finetune.csv whose seed is difference. "
         "--resume takes another --against without a new run.",
-    .positional = "MODEL TRAIN TEST",
+    .positional = "MODEL TRAIN [TEST]",
     .groups = finetune_groups,
     .examples =
         "# a small model of verses; then a task, one example a line: label, text\n"

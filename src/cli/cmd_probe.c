@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
+#include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -279,11 +280,14 @@ static cs_status read_metrics(run *r)
 static cs_status probe_matrices(run *r)
 {
     cs_rows train = {0}, test = {0};
-    cs_status status = cs_args_refuse(r->args,
-                                      "pair layer pooling pair-column text-column label-column "
-                                      "limit special attention draws max-length batch",
-                                      "goes with a MODEL and texts");
-    if (status != CS_OK) return status;
+    const cs_opt *const of_texts[] = {cs_group_probe_texts, cs_group_labelled, cs_group_attention};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
+        const char *given = cs_args_given_of(r->args, of_texts[i]);
+        if (given) {
+            return cs_fail(CS_ERR_USAGE, "--%s goes with a MODEL and texts", given);
+        }
+    }
     if (cs_device_is_cuda(cs_args_text(r->args, "device"))) {
         return cs_fail(CS_ERR_DEVICE, "--device cuda goes with a MODEL: probes run on the CPU");
     }
@@ -319,30 +323,15 @@ done:
 static cs_status read_texts(run *r)
 {
     cs_args *args = r->args;
-    const int last = cs_args_positionals(args) - 1;
-    const bool pair = cs_args_flag(args, "pair") || cs_args_given(args, "pair-column");
-    const cs_labelled_options options = {
-        .label_column = cs_args_int(args, "label-column"),
-        .text_column = cs_args_int(args, "text-column"),
-        .pair_column = pair ? cs_args_int(args, "pair-column") : 0,
-        .regression = cs_args_flag(args, "regression"),
-        .limit = cs_args_int_or(args, "limit", 0),
-    };
-    const char *train = cs_args_positional(args, 1), *test = cs_args_positional(args, last);
+    const int64_t limit = cs_args_int_or(args, "limit", 0);
+    const char *train = cs_args_positional(args, 1),
+               *test = cs_args_positional(args, cs_args_positionals(args) - 1);
     if (cs_args_given(args, "labels") || cs_args_given(args, "test-labels")) {
         return cs_fail(CS_ERR_USAGE, "--labels goes with matrices: texts hold their own");
     }
-    if (last == 1 && strcmp(train, "wordnet") != 0) {
-        return cs_fail(CS_ERR_USAGE, "probe takes MODEL TRAIN TEST: '%s' has no split of its own",
-                       train);
-    }
-    cs_status status = cs_labelled_text_read(train, &options, NULL, &r->train);
-    if (status == CS_OK && (status = cs_output_input(args, r->train.path)) == CS_OK &&
-        (status = want_classes(r)) == CS_OK &&
-        (status = cs_labelled_text_read(test, &options, &r->train, &r->test)) == CS_OK) {
-        status = cs_output_input(args, r->test.path);
-    }
-    return status;
+    cs_status status = cs_args_labelled(args, train, limit, NULL, &r->train);
+    if (status == CS_OK) status = want_classes(r);
+    return status == CS_OK ? cs_args_labelled(args, test, limit, &r->train, &r->test) : status;
 }
 
 static cs_status take_hidden(const run *r, cs_model_text *m, int64_t **layer, cs_hidden_options *o)
@@ -427,8 +416,7 @@ static cs_status check_arguments(const cs_args *args, bool model)
     }
     return given == 3
                ? cs_fail(CS_ERR_USAGE, "%s: no directory of a model", cs_args_positional(args, 0))
-               : cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL "
-                                       "wordnet");
+               : cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL TRAIN");
 }
 
 static cs_status run_probe(cs_args *args)
@@ -457,9 +445,11 @@ const cs_command cs_cmd_probe = {
     .description =
         "TRAIN and TEST are matrices of features (FILE.npy, FILE.npz:MEMBER, "
         "FILE.safetensors:TENSOR) with --labels and --test-labels. Or MODEL is a directory of "
-        "cospec train or of Hugging Face, and TRAIN and TEST are TSV files of a label and a text "
-        "(or two, --pair) a line, whose features are the model's pooled states; TRAIN wordnet has "
-        "a test side of its own.\n\n"
+        "cospec train or of Hugging Face, and TRAIN and TEST are corpora with labels in any form "
+        "that cospec cooc reads, whose features are the model's pooled states, of pairs (--pair) "
+        "(u, v, |u - v|, u * v). A corpus known by name is its training side as TRAIN and its test "
+        "side as TEST (NAME:train, NAME:test: as it says); without TEST the documents of TRAIN "
+        "that are held out are it.\n\n"
         "Classes are told by multinomial logistic regression on features standardised over the "
         "training examples (those that are constant are left out):\n\n"
         "  mean_i w_i [-log softmax(W z_i + b)_(y_i)] + (penalty / 2) |W|^2\n\n"
@@ -477,7 +467,7 @@ const cs_command cs_cmd_probe = {
         "example.",
     .positional = "TRAIN|MODEL TEST|TRAIN [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
-                                      cs_group_attention, NULL},
+                                      cs_group_labelled, cs_group_attention, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "

@@ -261,6 +261,7 @@ static cs_status decode_lines(cs_args *args, const cs_tokenizer *t)
 /* --- documents of one split --- */
 
 typedef struct {
+    const cs_args *args;
     const char *corpus;
     cs_corpus_options options;
     bool train, test; /* which documents are wanted */
@@ -272,19 +273,21 @@ typedef struct {
 static cs_status open_documents(cs_args *args, documents *out)
 {
     const char *split = cs_args_text(args, "split");
-    *out = (documents){.train = strcmp(split, "test") != 0, .test = strcmp(split, "train") != 0};
+    *out = (documents){
+        .args = args, .train = strcmp(split, "test") != 0, .test = strcmp(split, "train") != 0};
     cs_status status = corpus_name(args, &out->corpus);
     return status == CS_OK ? cs_args_open_corpus(args, out->corpus, &out->options) : status;
 }
 
-static cs_status take_document(void *to, const char *text, int64_t size, bool held_out)
+static cs_status take_document(void *to, const cs_document *document, bool held_out, bool *enough)
 {
     documents *d = to;
+    (void)enough;
     if (!(held_out ? d->test : d->train)) {
         return CS_OK;
     }
     d->documents += 1;
-    return d->take(d->to, text, size);
+    return d->take(d->to, document->text, document->size);
 }
 
 static cs_status each_document(void *from, cs_text_take take, void *to)
@@ -292,7 +295,11 @@ static cs_status each_document(void *from, cs_text_take take, void *to)
     documents *d = from;
     d->take = take;
     d->to = to;
-    return cs_corpus_visit(d->corpus, &d->options, take_document, d);
+    cs_corpus about = {0};
+    cs_status status = cs_corpus_visit(d->corpus, &d->options, take_document, d, &about);
+    cs_args_note_invalid(d->args, d->corpus, about.invalid_bytes, about.invalid_documents);
+    cs_corpus_free(&about);
+    return status;
 }
 
 /* --- train --- */
@@ -332,7 +339,7 @@ static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **ou
     if (status == CS_OK) status = cs_args_open_corpus(args, name, &options);
     options.vocab_size = cs_args_int(args, "vocab");
     if (status == CS_OK) status = cs_splitter_by_name(model, &options.splitter);
-    if (status == CS_OK) status = cs_corpus_load(name, &options, &corpus);
+    if (status == CS_OK) status = cs_args_read_corpus(args, name, &options, &corpus);
     if (status == CS_OK) status = cs_tokenizer_of_corpus(&corpus, options.splitter, out);
     cs_corpus_free(&corpus);
     return status;

@@ -85,7 +85,7 @@ static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
     if (status == CS_OK) {
         options.encoder = *tokenizer;
         options.min_tokens = cs_args_int(args, "min-tokens");
-        status = cs_corpus_load(cs_args_text(args, "corpus"), &options, corpus);
+        status = cs_args_read_corpus(args, cs_args_text(args, "corpus"), &options, corpus);
     }
     return status;
 }

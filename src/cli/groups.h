@@ -12,6 +12,7 @@
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "text/corpus.h"
+#include "text/labelled_text.h"
 #include "text/tokenizer.h"
 #include "toy/toy.h"
 
@@ -36,6 +37,9 @@ extern const cs_opt cs_group_corpus_reading[];
  * itself. The second lacks --corpus. */
 extern const cs_opt cs_group_corpus_text[];
 extern const cs_opt cs_group_corpus_form[];
+
+/* The same for labelled texts, with --pair --pair-column --pair-field. */
+extern const cs_opt cs_group_labelled[];
 
 /* --context --max-length --stride --weight --split --memory --scratch. */
 extern const cs_opt cs_group_cooc[];
@@ -79,6 +83,18 @@ cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
+
+/* cs_corpus_load, saying on stderr how much text was not UTF-8; that alone. */
+cs_status cs_args_read_corpus(const cs_args *args, const char *source,
+                              const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
+void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes,
+                          int64_t documents);
+
+/* The labelled texts of a source, remembered as an input, by cs_group_labelled and --regression;
+ * where the command line names one source beside the model, of one of its sides
+ * (cs_labelled_options.split). limit 0: all. */
+cs_status cs_args_labelled(cs_args *args, const char *source, int64_t limit,
+                           const cs_labelled_text *classes_of, cs_labelled_text *out) CS_MUST_CHECK;
 
 /* The tokenizer of a corpus that cs_args_load_corpus gave: that of --tokenizer FILE.json, or one of
  * the corpus' words (cs_tokenizer_of_corpus). */

@@ -47,6 +47,16 @@ const cs_opt cs_group_corpus_text[] = {CORPUS_SOURCE, CORPUS_TEXT, {0}};
 
 const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
+const cs_opt cs_group_labelled[] = {
+    CS_FLAG("pair", "Examples are pairs of texts."),
+    CS_INT("pair-column", "N", "3", 1, 1e6,
+           "TSV: column of the second text of a pair; implies --pair."),
+    CS_TEXT("pair-field", "KEY", "pair",
+            "JSON lines: key of the second text of a pair; implies --pair."),
+    CORPUS_TEXT,
+    {0},
+};
+
 /* What both groups of corpora say. */
 static cs_corpus_options text_options(const cs_args *args)
 {
@@ -117,7 +127,7 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
 /* Makes a source ready to be read, and remembers it as an input. */
 static cs_status open_source(cs_args *args, const char *source)
 {
-    const cs_corpus_source *named = cs_named_corpus(source);
+    const cs_corpus_source *named = cs_corpus_named(source, NULL);
     char *prepared = NULL;
     cs_status status = CS_OK;
     const cs_is is = cs_what_is(source);
@@ -140,24 +150,61 @@ static cs_status open_source(cs_args *args, const char *source)
     return status;
 }
 
+void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes, int64_t documents)
+{
+    if (bytes > 0) {
+        cs_output_note(
+            args, "%s: %lld bad parts of text that is not UTF-8 %s", source, (long long)bytes,
+            cs_args_is(args, "invalid", "latin1") ? "read as Latin-1" : "replaced by U+FFFD");
+    }
+    if (documents > 0) {
+        cs_output_note(args, "%s: %lld documents left out, being no UTF-8", source,
+                       (long long)documents);
+    }
+}
+
+cs_status cs_args_read_corpus(const cs_args *args, const char *source,
+                              const cs_corpus_options *options, cs_corpus *out)
+{
+    cs_status status = cs_corpus_load(source, options, out);
+    if (status == CS_OK) {
+        cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
+    }
+    return status;
+}
+
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
     cs_corpus_options options = text_options(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
     if (status == CS_OK) status = open_source(args, source);
-    if (status == CS_OK) status = cs_corpus_load(source, &options, out);
-    if (status == CS_OK && out->invalid_bytes > 0) {
-        cs_output_note(args, "%s: %lld bad parts of text that is not UTF-8 %s", source,
-                       (long long)out->invalid_bytes,
-                       options.invalid == CS_INVALID_LATIN1 ? "read as Latin-1"
-                                                            : "replaced by U+FFFD");
-    }
-    if (status == CS_OK && out->invalid_documents > 0) {
-        cs_output_note(args, "%s: %lld documents left out, being no UTF-8", source,
-                       (long long)out->invalid_documents);
-    }
+    if (status == CS_OK) status = cs_args_read_corpus(args, source, &options, out);
     cs_tokenizer_free(&encoder);
+    return status;
+}
+
+cs_status cs_args_labelled(cs_args *args, const char *source, int64_t limit,
+                           const cs_labelled_text *classes_of, cs_labelled_text *out)
+{
+    const char *side = NULL;
+    const cs_corpus_source *named = cs_corpus_named(source, &side);
+    const bool pair =
+        cs_args_flag(args, "pair") || cs_args_given_in(args, "pair-column pair-field");
+    cs_labelled_options o = {.corpus = text_options(args),
+                             .regression = cs_args_flag(args, "regression"),
+                             .split = cs_args_positionals(args) == 2,
+                             .limit = limit};
+    if (!named && !o.split && cs_args_given(args, "test-share")) {
+        return cs_fail(CS_ERR_USAGE, "--test-share goes with one source of both sides");
+    }
+    o.corpus.pair_column = pair ? cs_args_int(args, "pair-column") : 0;
+    o.corpus.pair_field = cs_args_text(args, "pair-field");
+    cs_status status = open_source(args, named ? named->name : source);
+    if (status == CS_OK) status = cs_labelled_text_read(source, &o, classes_of, out);
+    if (status == CS_OK && !(o.split && classes_of)) { /* once for a source read twice */
+        cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
+    }
     return status;
 }
 

@@ -23,21 +23,9 @@ static bool holds(const char *dir, const char *name)
     return there;
 }
 
-const cs_corpus_source *cs_named_corpus(const char *source)
-{
-    int count = 0;
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count; ++i) {
-        if (strcmp(known[i].name, source) == 0) {
-            return &known[i];
-        }
-    }
-    return NULL;
-}
-
 cs_is cs_what_is(const char *path)
 {
-    if (cs_named_corpus(path)) {
+    if (cs_corpus_named(path, NULL)) {
         return CS_IS_CORPUS;
     }
     if (cs_path_is_dir(path)) {

@@ -6,9 +6,6 @@
 
 typedef enum { CS_IS_UNKNOWN, CS_IS_CORPUS, CS_IS_MATRIX, CS_IS_MODEL } cs_is;
 
-/* The corpus known by that name, NULL when there is none. */
-const cs_corpus_source *cs_named_corpus(const char *source);
-
 /* What a command-line argument names: a corpus (by its name, or a file of text), a folder that
  * `cospec cooc` wrote, a folder with a model. */
 cs_is cs_what_is(const char *path);

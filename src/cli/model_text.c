@@ -160,7 +160,7 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
             cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text", t->dir, source);
     if (status == CS_OK) {
         options.encoder = t->tokenizer;
-        status = cs_corpus_load(source, &options, out);
+        status = cs_args_read_corpus(args, source, &options, out);
     }
     return status;
 }

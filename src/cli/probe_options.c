@@ -38,19 +38,14 @@ const cs_opt cs_group_probe[] = {
 };
 
 const cs_opt cs_group_probe_texts[] = {
-    CS_FLAG("pair", "Examples are pairs of texts: features (u, v, |u - v|, u * v)."),
     CS_TEXT("layer", "LIST|all|last", "last",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
     CS_CHOICE("pooling", "mean|first|last", "mean",
               "The row of a text: the mean of all rows that the model reads, its first row, its "
               "last."),
-    CS_INT("label-column", "N", "1", 1, 1e6, "TSV: column of the label."),
-    CS_INT("text-column", "N", "2", 1, 1e6, "TSV: column of the text."),
-    CS_INT("pair-column", "N", "3", 1, 1e6,
-           "TSV: column of the second text of a pair; implies --pair."),
     CS_INT("limit", "N", NULL, 1, 1e15,
-           "The first N lines of either file only, whatever their classes: of what is sorted by "
+           "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),
     CS_CHOICE("special", "auto|yes|no", "auto",
               "Put the tokenizer's special tokens around every text. auto: for masked models that "

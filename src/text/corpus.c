@@ -9,8 +9,6 @@
 #include "io/file.h"
 #include "text/corpus_read_private.h"
 
-const cs_tsv_columns cs_prepared_columns = {.key = 1, .label = 2, .split = 3, .text = 4};
-
 const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
 {
     int count = 0;
@@ -28,7 +26,8 @@ const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
     return NULL;
 }
 
-cs_status cs_corpus_ready(const char *name, char **path)
+/* Where it is, prepared now when it is not there; *path is the caller's, whatever happens. */
+static cs_status ready(const char *name, char **path)
 {
     cs_status status = cs_corpus_prepared_path(name, path);
     return status == CS_OK && !cs_path_exists(*path) ? cs_corpus_prepare(name, false, NULL)
@@ -82,24 +81,15 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
     if (cs_has_suffix(path, ".npy")) {
         return cs_corpus_read_npy(path, options, out);
     }
-    const cs_tsv_columns columns = {.label = options->label_column > 0 ? options->label_column : 0,
-                                    .text = options->text_column};
-    switch (options->format == CS_FORMAT_AUTO ? format_of(path) : options->format) {
-    case CS_FORMAT_TSV:
-        return cs_corpus_read_tsv(path, options, &columns, out);
-    case CS_FORMAT_TEXT:
-        return cs_corpus_read_text(path, options, out);
-    case CS_FORMAT_SPACE:
-        return cs_corpus_read_spaced(path, options, out);
-    case CS_FORMAT_JSONL:
-        return cs_corpus_read_jsonl(path, options, out);
-    case CS_FORMAT_AUTO:
-        break;
+    const cs_text_format format =
+        options->format == CS_FORMAT_AUTO ? format_of(path) : options->format;
+    if (format != CS_FORMAT_AUTO) {
+        return cs_corpus_read_lines(path, format, false, options, out);
     }
+    const bool packed = cs_has_suffix(path, ".xz") || cs_has_suffix(path, ".zst");
     return cs_fail(CS_ERR_INPUT,
-                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy; --format "
-                   "says what another file holds",
-                   path);
+                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy; %s", path,
+                   packed ? "unpack it first" : "--format says what another file holds");
 }
 
 /* The last part of a path, without trailing slashes, in fresh memory. */
@@ -125,9 +115,9 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
     if (status != CS_OK) return status;
     if (cs_corpus_named(source, NULL)) {
         name = cs_strdup(source);
-        status = name ? cs_corpus_ready(source, &path) : CS_ERR_MEMORY;
+        status = name ? ready(source, &path) : CS_ERR_MEMORY;
         if (status == CS_OK)
-            status = cs_corpus_read_tsv(path, &resolved, &cs_prepared_columns, &made);
+            status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {
         name = base_name(source);
         path = cs_strdup(source);
@@ -145,14 +135,16 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
 }
 
 cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
-                          void *to)
+                          void *to, cs_corpus *about)
 {
     cs_corpus_options visiting = options ? *options : (cs_corpus_options){.test_share = -1};
     cs_corpus none = {0};
     visiting.take = take;
     visiting.to = to;
     cs_status status = cs_corpus_load(source, &visiting, &none);
-    if (status == CS_OK) {
+    if (status == CS_OK && about) {
+        *about = none;
+    } else {
         cs_corpus_free(&none);
     }
     return status;

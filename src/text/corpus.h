@@ -47,8 +47,27 @@ typedef enum {
     CS_FORMAT_JSONL  /* .jsonl, .ndjson: a JSON object */
 } cs_text_format;
 
-/* Takes one document of valid UTF-8. */
-typedef cs_status (*cs_corpus_take)(void *to, const char *text, int64_t size, bool held_out);
+typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
+
+/* One document, borrowed; valid UTF-8. */
+typedef struct {
+    const char *text;
+    int64_t size;
+    const char *pair; /* a second text; NULL: there is none */
+    int64_t pair_size;
+    const char *label; /* label_size 0: unlabelled */
+    int64_t label_size;
+    const char
+        *key; /* what the split hashes; key_size 0: the number of the document in its source */
+    int64_t key_size;
+    cs_document_split split;
+    bool is_header; /* of columns, whose label is the word "label" or "score" */
+} cs_document;
+
+/* Takes one document. CS_ERR_INPUT is told with the place of the document; *enough = true: no
+ * further one is wanted. */
+typedef cs_status (*cs_corpus_take)(void *to, const cs_document *document, bool held_out,
+                                    bool *enough);
 
 typedef struct {
     cs_splitter_kind splitter;
@@ -61,9 +80,11 @@ typedef struct {
     bool whole_file;      /* plain text: the file is one document, not each line */
     int64_t label_column; /* TSV: 1-based; 0: 1; -1: unlabelled */
     int64_t text_column;  /* TSV: 1-based; 0: 2 */
+    int64_t pair_column;  /* TSV: of a second text; 0: none, in no format */
     cs_text_format format;
     const char *label_field; /* JSON lines: key of a text, number or truth value; NULL: "label" */
     const char *text_field;  /* of a text; NULL: "text" */
+    const char *pair_field;  /* where there is a pair_column; NULL: "pair" */
     cs_invalid invalid;
     /* Share of documents in the held-out split, in [0, 1): XXH3 of the document's key (prepared
      * corpora), path below the directory, or number in its file, under `seed`. < 0: 0.2. A prepared
@@ -111,10 +132,11 @@ void cs_corpus_free(cs_corpus *corpus);
 
 /* Hands every document of a source to `take`, in order, as it stands there: for what needs the text
  * itself. Sources and options as for cs_corpus_load, but min_tokens, vocab_size and what makes
- * tokens, which are not used. CS_ERR_INPUT for a corpus of token ids, and for one without
- * documents; a failure of `take` ends the visit and is returned. */
+ * tokens, which are not used. *about (NULL: not wanted) receives name, path, checksum and counts of
+ * invalid text. CS_ERR_INPUT for a corpus of token ids, and for one without documents; a failure of
+ * `take` ends the visit and is returned. */
 cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
-                          void *to) CS_MUST_CHECK;
+                          void *to, cs_corpus *about) CS_MUST_CHECK;
 
 /* The documents d with keep[d] != 0, same vocabulary and classes; dropped_documents stays that of
  * the whole. CS_ERR_INPUT when none is kept. Cost O(tokens + vocabulary). */
@@ -133,6 +155,10 @@ typedef struct {
     bool split; /* stores a split of its own */
 } cs_corpus_source;
 const cs_corpus_source *cs_corpus_sources(int *count);
+
+/* The one that `source` names; side not NULL: or names as "NAME:SIDE", *side NULL where it has
+ * none. NULL: it names none. */
+const cs_corpus_source *cs_corpus_named(const char *source, const char **side);
 
 /* CS_ERR_INPUT of a source that is neither a file nor a corpus known by name, with the name that
  * may have been meant. */

@@ -26,9 +26,10 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
         return cs_fail(CS_ERR_USAGE, "smallest number of tokens %lld is negative",
                        (long long)o.min_tokens);
     }
-    if (o.label_column < -1 || o.text_column < 0) {
-        return cs_fail(CS_ERR_USAGE, "label column %lld or text column %lld is out of range",
-                       (long long)o.label_column, (long long)o.text_column);
+    if (o.label_column < -1 || o.text_column < 0 || o.pair_column < 0) {
+        return cs_fail(CS_ERR_USAGE, "label column %lld, text column %lld or %lld is out of range",
+                       (long long)o.label_column, (long long)o.text_column,
+                       (long long)o.pair_column);
     }
     if (!(o.test_share < 1)) {
         return cs_fail(CS_ERR_USAGE, "test share %g is not below 1", o.test_share);
@@ -37,6 +38,9 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
     o.min_tokens = o.min_tokens == 0 ? 1 : o.min_tokens;
     o.label_column = o.label_column == 0 ? 1 : o.label_column;
     o.text_column = o.text_column == 0 ? 2 : o.text_column;
+    o.label_field = o.label_field ? o.label_field : "label";
+    o.text_field = o.text_field ? o.text_field : "text";
+    o.pair_field = o.pair_field ? o.pair_field : "pair";
     o.test_share = o.test_share < 0 ? 0.2 : o.test_share;
     *out = o;
     return CS_OK;
@@ -142,7 +146,7 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     if (b->options.take) {
         bool out = held_out(b, document);
         b->documents += 1;
-        return b->options.take(b->options.to, document->text, document->size, out);
+        return b->options.take(b->options.to, document, out, &b->enough);
     }
     cs_status status = b->documents == b->doc_room ? grow_documents(b) : CS_OK;
     int64_t first = b->tokens;
@@ -286,10 +290,11 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
                    : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
                              (long long)b->dropped, (long long)b->options.min_tokens);
     }
+    cs_corpus made = {.invalid_bytes = b->rules.bytes, .invalid_documents = b->rules.documents};
     if (b->options.take) {
+        *out = made;
         return CS_OK;
     }
-    cs_corpus made = {.invalid_bytes = b->rules.bytes, .invalid_documents = b->rules.documents};
     cs_status status = b->options.encoder ? CS_OK : rank_words(b, &made);
     if (status == CS_OK) status = rank_labels(b, &made);
     if (status != CS_OK) {

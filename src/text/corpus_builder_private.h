@@ -10,20 +10,6 @@
 #include "text/text_file_private.h"
 #include "text/vocab.h"
 
-typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
-
-/* One document, borrowed; valid UTF-8. */
-typedef struct {
-    const char *text;
-    int64_t size;
-    const char *label; /* label_size 0: unlabelled */
-    int64_t label_size;
-    const char
-        *key; /* what the split hashes; key_size 0: the number of the document in its source */
-    int64_t key_size;
-    cs_document_split split;
-} cs_document;
-
 typedef struct {
     cs_corpus_options options; /* defaults filled in */
     cs_splitter splitter;
@@ -36,6 +22,7 @@ typedef struct {
     uint8_t *held_out;
     int64_t documents, doc_room;
     int64_t dropped;     /* documents shorter than min_tokens */
+    bool enough;         /* the rest is not wanted */
     cs_text_rules rules; /* what was met by the readers of text */
 } cs_corpus_builder;
 

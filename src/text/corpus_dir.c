@@ -84,7 +84,7 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
                                       .key = key,
                                       .key_size = (int64_t)strlen(key)};
         if (cs_text_keeps(rules, file.text, file.size))
-            status = cs_corpus_builder_add(&r->builder, &document);
+            status = cs_blame(cs_corpus_builder_add(&r->builder, &document), "%s", path);
         if (status == CS_OK) status = list_file(r, file.sha256, key);
     }
     cs_text_file_free(&file);
@@ -99,7 +99,7 @@ static cs_status add_class(const char *path, const char *label, reader *r)
     cs_status status = cs_utf8_check(path, label, (int64_t)strlen(label));
     if (status == CS_OK) status = list(path, &entry, &count);
     if (status != CS_OK) return status;
-    for (int i = 0; status == CS_OK && i < count; ++i) {
+    for (int i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
         char *file = cs_path_join(path, entry[i]->d_name);
         char *key = cs_path_join(label, entry[i]->d_name);
         status = file && key ? add_file(file, label, key, r) : CS_ERR_MEMORY;
@@ -114,7 +114,7 @@ static cs_status add_entries(const char *path, struct dirent **entry, int count,
 {
     int classes = 0;
     cs_status status = CS_OK;
-    for (int i = 0; status == CS_OK && i < count; ++i) {
+    for (int i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
         char *below = cs_path_join(path, entry[i]->d_name);
         if (!below) return CS_ERR_MEMORY;
         bool is_class = cs_path_is_dir(below);

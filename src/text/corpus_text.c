@@ -1,30 +1,52 @@
 /* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
  * time. A line ends at LF or CR LF; empty lines are no documents. Columns are split at every tab,
  * without quoting. */
-#include "text/corpus_read_private.h"
-
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/json.h"
+#include "text/corpus_read_private.h"
 
 enum { REPORT_EVERY = 4096 }; /* lines between looks at the interrupt flag */
 
-bool cs_lines_next(cs_lines *l)
+/* 1-based columns of a tab-separated file; 0: absent. */
+typedef struct {
+    int64_t label, text, pair, key, split;
+} tsv_columns;
+
+typedef struct {
+    const char *path;
+    const cs_corpus_options *options;
+    tsv_columns columns;
+    cs_text_rules *rules;
+    char *at, *end;       /* text not read yet */
+    char *line;           /* the current line, without its end */
+    int64_t size, number; /* number from 1 */
+    json_t *object;       /* of the line, which holds the texts of the document */
+    char *label;          /* one that is no text in it */
+} reader;
+
+/* The document of the current line; its texts live until the next call. text NULL: left out. */
+typedef cs_status (*document_of)(reader *r, cs_document *out);
+
+/* Moves to the next line that is not empty; false after the last. */
+static bool next_line(reader *r)
 {
-    while (l->at < l->end) {
-        const char *stop = memchr(l->at, '\n', (size_t)(l->end - l->at));
-        const char *next = stop ? stop + 1 : l->end;
-        stop = stop ? stop : l->end;
-        l->line = l->at;
-        l->at = next;
-        l->number += 1;
-        l->size = stop - l->line;
-        if (l->size > 0 && l->line[l->size - 1] == '\r') {
-            l->size -= 1;
+    while (r->at < r->end) {
+        char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        char *next = stop ? stop + 1 : r->end;
+        stop = stop ? stop : r->end;
+        r->line = r->at;
+        r->at = next;
+        r->number += 1;
+        r->size = stop - r->line;
+        if (r->size > 0 && r->line[r->size - 1] == '\r') {
+            r->size -= 1;
         }
-        if (l->size > 0) {
+        if (r->size > 0) {
             return true;
         }
     }
@@ -32,233 +54,257 @@ bool cs_lines_next(cs_lines *l)
 }
 
 /* Tells how far the reading is and looks at the interrupt flag, every so many lines. */
-static cs_status pause_between(const cs_corpus_options *options, const cs_lines *l, int64_t size)
+static cs_status pause_between(const reader *r, int64_t size)
 {
-    if (l->number % REPORT_EVERY != 0) {
+    if (r->number % REPORT_EVERY != 0) {
         return CS_OK;
     }
-    cs_progress_report(options->progress, "bytes of text", size - (l->end - l->at), size);
+    cs_progress_report(r->options->progress, "bytes of text", size - (r->end - r->at), size);
     return cs_interrupt_check();
 }
 
-/* The column of that number (1-based) of a line; false when the line has fewer, *found of them. */
-static bool column_of(const cs_lines *l, int64_t number, cs_field *out, int64_t *found)
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* The column of that number (1-based; 0: leaves *text and *size) of the current line. */
+static cs_status column_of(const reader *r, const char *what, int64_t number, const char **text,
+                           int64_t *size)
 {
-    const char *at = l->line, *end = l->line + l->size;
-    for (int64_t c = 1;; ++c) {
+    const char *at = r->line, *end = r->line + r->size;
+    for (int64_t c = 1; number > 0; ++c) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
-        const char *stop = tab ? tab : end;
         if (c == number) {
-            *out = (cs_field){at, stop - at};
-            return true;
+            *text = at;
+            *size = (tab ? tab : end) - at;
+            break;
         }
         if (!tab) {
-            *found = c;
-            return false;
+            return cs_fail(CS_ERR_INPUT, "%lld column%s, wanted %s in column %lld", (long long)c,
+                           c == 1 ? "" : "s", what, (long long)number);
         }
         at = tab + 1;
     }
-}
-
-cs_status cs_lines_column(const char *path, const cs_lines *l, const char *what, int64_t number,
-                          cs_field *out)
-{
-    int64_t found = 0;
-    if (number > 0 && !column_of(l, number, out, &found)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: %lld column%s, wanted %s in column %lld", path,
-                       (long long)l->number, (long long)found, found == 1 ? "" : "s", what,
-                       (long long)number);
-    }
     return CS_OK;
 }
 
-static cs_status split_of(const char *path, const cs_lines *l, cs_field split,
-                          cs_document_split *out)
+static bool is_word(const char *text, int64_t size, const char *word)
 {
-    static const struct {
-        const char *name;
-        cs_document_split split;
-    } known[] = {
-        {"", CS_DOCUMENT_HASHED}, {"train", CS_DOCUMENT_TRAIN}, {"test", CS_DOCUMENT_TEST}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-        if (split.size == (int64_t)strlen(known[i].name) &&
-            (split.size == 0 || memcmp(split.text, known[i].name, (size_t)split.size) == 0)) {
-            *out = known[i].split;
+    return size == (int64_t)strlen(word) &&
+           (size == 0 || strncasecmp(text, word, (size_t)size) == 0);
+}
+
+static cs_status split_of(const char *text, int64_t size, cs_document_split *out)
+{
+    static const char *const names[] = {
+        [CS_DOCUMENT_HASHED] = "", [CS_DOCUMENT_TRAIN] = "train", [CS_DOCUMENT_TEST] = "test"};
+    for (int i = CS_DOCUMENT_HASHED; i <= CS_DOCUMENT_TEST; ++i) {
+        if (is_word(text, size, names[i])) {
+            *out = (cs_document_split)i;
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_INPUT, "%s:%lld: split \"%.*s\" is not train, test or empty", path,
-                   (long long)l->number, (int)(split.size < 80 ? split.size : 80), split.text);
+    return cs_fail(CS_ERR_INPUT, "split \"%.*s\" is not train, test or empty",
+                   (int)(size < 80 ? size : 80), text);
 }
 
-static cs_status tsv_document(const char *path, const cs_lines *l, const void *with,
-                              cs_document *out)
+static cs_status tsv_document(reader *r, cs_document *out)
 {
-    const cs_tsv_columns *columns = with;
-    cs_field label = {0}, text = {0}, key = {0}, split = {0};
-    cs_status status = cs_lines_column(path, l, "the label", columns->label, &label);
-    if (status == CS_OK) status = cs_lines_column(path, l, "the text", columns->text, &text);
-    if (status == CS_OK) status = cs_lines_column(path, l, "the key", columns->key, &key);
-    if (status == CS_OK) status = cs_lines_column(path, l, "the split", columns->split, &split);
-    if (status == CS_OK) status = split_of(path, l, split, &out->split);
-    if (status != CS_OK) return status;
-    out->text = text.text;
-    out->size = text.size;
-    out->label = label.text;
-    out->label_size = label.size;
-    out->key = key.text;
-    out->key_size = key.size;
+    const tsv_columns *c = &r->columns;
+    const char *split = NULL;
+    int64_t size = 0;
+    cs_status status = column_of(r, "the label", c->label, &out->label, &out->label_size);
+    if (status == CS_OK) status = column_of(r, "the text", c->text, &out->text, &out->size);
+    if (status == CS_OK)
+        status = column_of(r, "the second text", c->pair, &out->pair, &out->pair_size);
+    if (status == CS_OK) status = column_of(r, "the key", c->key, &out->key, &out->key_size);
+    if (status == CS_OK) status = column_of(r, "the split", c->split, &split, &size);
+    if (status == CS_OK) status = split_of(split, size, &out->split);
+    out->is_header = c->key == 0 && (is_word(out->label, out->label_size, "label") ||
+                                     is_word(out->label, out->label_size, "score"));
+    return status;
+}
+
+/* --- plain text ------------------------------------------------------------------------------- */
+
+static cs_status text_document(reader *r, cs_document *out)
+{
+    out->text = r->line;
+    out->size = r->size;
     return CS_OK;
 }
 
-static cs_status text_document(const char *path, const cs_lines *l, const void *with,
-                               cs_document *out)
+static cs_status spaced_document(reader *r, cs_document *out)
 {
-    (void)path, (void)with;
-    out->text = l->line;
-    out->size = l->size;
-    return CS_OK;
-}
-
-static cs_status spaced_document(const char *path, const cs_lines *l, const void *with,
-                                 cs_document *out)
-{
-    (void)with;
-    const char *blank = memchr(l->line, ' ', (size_t)l->size);
-    if (!blank || blank == l->line) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: no label, a blank and a text", path,
-                       (long long)l->number);
+    const char *blank = memchr(r->line, ' ', (size_t)r->size);
+    if (!blank || blank == r->line) {
+        return cs_fail(CS_ERR_INPUT, "no label, a blank and a text");
     }
-    out->label = l->line;
-    out->label_size = blank - l->line;
+    out->label = r->line;
+    out->label_size = blank - r->line;
     out->text = blank + 1;
-    out->size = l->size - out->label_size - 1;
+    out->size = r->size - out->label_size - 1;
     return CS_OK;
-}
-
-/* The document of a line; its texts live until the next call. */
-typedef cs_status (*document_of)(const char *path, const cs_lines *l, const void *with,
-                                 cs_document *out);
-
-static cs_status add_lines(const char *path, const cs_text_file *file, document_of document,
-                           const void *with, cs_corpus_builder *builder)
-{
-    cs_lines l = {.at = file->text, .end = file->text + file->size};
-    cs_status status = CS_OK;
-    while (status == CS_OK && cs_lines_next(&l)) {
-        cs_document made = {0};
-        if (cs_text_keeps(&builder->rules, l.line, l.size)) {
-            status = document(path, &l, with, &made);
-            if (status == CS_OK) status = cs_corpus_builder_add(builder, &made);
-        }
-        if (status == CS_OK) status = pause_between(&builder->options, &l, file->size);
-    }
-    return status;
-}
-
-/* document NULL: the file is one. */
-static cs_status read_file(const char *path, const cs_corpus_options *options, document_of document,
-                           const void *with, cs_corpus *out)
-{
-    cs_corpus_builder builder;
-    cs_corpus_builder_init(&builder, options);
-    cs_text_file file = {0};
-    cs_corpus made = {0};
-    cs_status status = cs_text_read(path, &builder.rules, &file);
-    if (status != CS_OK) goto done;
-    if (document) {
-        status = add_lines(path, &file, document, with, &builder);
-    } else if (file.size > 0 && cs_text_keeps(&builder.rules, file.text, file.size)) {
-        cs_document whole = {.text = file.text, .size = file.size};
-        status = cs_corpus_builder_add(&builder, &whole);
-    }
-    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", path);
-    if (status == CS_OK) {
-        memcpy(made.sha256, file.sha256, sizeof made.sha256);
-        *out = made;
-    }
-done:
-    cs_text_file_free(&file);
-    cs_corpus_builder_free(&builder);
-    return status;
-}
-
-cs_status cs_corpus_read_tsv(const char *path, const cs_corpus_options *options,
-                             const cs_tsv_columns *columns, cs_corpus *out)
-{
-    return read_file(path, options, tsv_document, columns, out);
-}
-
-cs_status cs_corpus_read_text(const char *path, const cs_corpus_options *options, cs_corpus *out)
-{
-    return read_file(path, options, options->whole_file ? NULL : text_document, NULL, out);
-}
-
-cs_status cs_corpus_read_spaced(const char *path, const cs_corpus_options *options, cs_corpus *out)
-{
-    return read_file(path, options, spaced_document, NULL, out);
 }
 
 /* --- JSON lines ------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *label, *text; /* keys */
-    json_t *line;             /* holds the texts of the document */
-    char *number;             /* a label that is no text */
-} fields;
-
-static cs_status label_of(const char *path, const cs_lines *l, fields *f, cs_document *out)
+/* XXXX of an escape \uXXXX; -1: it is none. */
+static int32_t escape_of(const char *text, int64_t size)
 {
-    const json_t *label = json_object_get(f->line, f->label);
+    int32_t code = 0;
+    if (size < 6 || text[0] != '\\' || text[1] != 'u') {
+        return -1;
+    }
+    for (int i = 2; i < 6; ++i) {
+        const int c = tolower((unsigned char)text[i]);
+        if (!isxdigit(c)) {
+            return -1;
+        }
+        code = 16 * code + (isdigit(c) ? c - '0' : c - 'a' + 10);
+    }
+    return code;
+}
+
+/* The next escape from `at` on that is half a surrogate pair, or a NUL: no character, which jansson
+ * refuses. `size` where there is none. */
+static int64_t next_half(const char *line, int64_t size, int64_t at)
+{
+    while (at < size) {
+        const int32_t code = escape_of(line + at, size - at),
+                      second = code < 0 ? -1 : escape_of(line + at + 6, size - at - 6);
+        const bool high = code >= 0 && (code & 0xFC00) == 0xD800,
+                   low = code >= 0 && (code & 0xFC00) == 0xDC00;
+        if (code == 0 || low || (high && (second < 0 || (second & 0xFC00) != 0xDC00))) {
+            return at;
+        }
+        at += line[at] != '\\' ? 1 : code < 0 ? 2 : high ? 12 : 6;
+    }
+    return size;
+}
+
+/* By the rules: U+FFFD there; *keeps = false: the line is left out. */
+static cs_status admit_escapes(reader *r, bool *keeps)
+{
+    for (int64_t at = next_half(r->line, r->size, 0); at < r->size;
+         at = next_half(r->line, r->size, at + 6)) {
+        if (r->rules->rule == CS_INVALID_REFUSE) {
+            return cs_fail(CS_ERR_INPUT,
+                           "byte %lld: %.6s is no character (--invalid replace, skip or latin1 "
+                           "reads on)",
+                           (long long)at + 1, r->line + at);
+        }
+        if (r->rules->rule == CS_INVALID_SKIP) {
+            r->rules->documents += 1;
+            *keeps = false;
+            break;
+        }
+        r->rules->bytes += 1;
+        memcpy(r->line + at, "\\uFFFD", 6);
+    }
+    return CS_OK;
+}
+
+static cs_status text_of(const reader *r, const char *key, const char **text, int64_t *size)
+{
+    const json_t *value = json_object_get(r->object, key);
+    if (!json_is_string(value)) {
+        return cs_fail(CS_ERR_INPUT, "no object with a text under \"%s\"", key);
+    }
+    *text = json_string_value(value);
+    *size = (int64_t)json_string_length(value);
+    return CS_OK;
+}
+
+static cs_status label_of(reader *r, cs_document *out)
+{
+    const char *key = r->options->label_field;
+    const json_t *label = json_object_get(r->object, key);
     if (!label || json_is_null(label)) {
         return CS_OK;
     }
     if (json_is_string(label)) {
-        out->label = json_string_value(label);
-        out->label_size = (int64_t)json_string_length(label);
-        return CS_OK;
+        return text_of(r, key, &out->label, &out->label_size);
     }
     if (!json_is_number(label) && !json_is_boolean(label)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: \"%s\" is no text, number or truth value", path,
-                       (long long)l->number, f->label);
+        return cs_fail(CS_ERR_INPUT, "\"%s\" is no text, number or truth value", key);
     }
-    cs_free(f->number);
-    f->number = json_is_boolean(label)   ? cs_strdup(json_is_true(label) ? "true" : "false")
-                : json_is_integer(label) ? cs_format("%lld", (long long)json_integer_value(label))
-                                         : cs_format("%.17g", json_real_value(label));
-    if (!f->number) return CS_ERR_MEMORY;
-    out->label = f->number;
-    out->label_size = (int64_t)strlen(f->number);
+    cs_free(r->label);
+    r->label = json_is_boolean(label)   ? cs_strdup(json_is_true(label) ? "true" : "false")
+               : json_is_integer(label) ? cs_format("%lld", (long long)json_integer_value(label))
+                                        : cs_format("%.17g", json_real_value(label));
+    if (!r->label) return CS_ERR_MEMORY;
+    out->label = r->label;
+    out->label_size = (int64_t)strlen(r->label);
     return CS_OK;
 }
 
-static cs_status json_document(const char *path, const cs_lines *l, const void *with,
-                               cs_document *out)
+static cs_status json_document(reader *r, cs_document *out)
 {
-    fields *f = *(fields *const *)with;
-    char *name = cs_format("%s:%lld", path, (long long)l->number);
-    json_decref(f->line);
-    f->line = NULL;
-    cs_status status = name ? cs_json_parse(name, l->line, l->size, &f->line) : CS_ERR_MEMORY;
+    const cs_corpus_options *o = r->options;
+    bool keeps = true;
+    cs_status status = admit_escapes(r, &keeps);
+    if (status != CS_OK || !keeps) return status;
+    char *name = cs_format("%s:%lld", r->path, (long long)r->number);
+    json_decref(r->object);
+    r->object = NULL;
+    status = name ? cs_json_parse(name, r->line, r->size, &r->object) : CS_ERR_MEMORY;
     cs_free(name);
-    if (status != CS_OK) return status;
-    const json_t *text = json_object_get(f->line, f->text);
-    if (!json_is_string(text)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: no object with a text under \"%s\"", path,
-                       (long long)l->number, f->text);
-    }
-    out->text = json_string_value(text);
-    out->size = (int64_t)json_string_length(text);
-    return label_of(path, l, f, out);
+    if (status == CS_OK) status = text_of(r, o->text_field, &out->text, &out->size);
+    if (status == CS_OK && o->pair_column > 0)
+        status = text_of(r, o->pair_field, &out->pair, &out->pair_size);
+    return status == CS_OK ? label_of(r, out) : status;
 }
 
-cs_status cs_corpus_read_jsonl(const char *path, const cs_corpus_options *options, cs_corpus *out)
+/* --- files ------------------------------------------------------------------------------------ */
+
+static cs_status add_lines(reader *r, document_of document, cs_corpus_builder *builder)
 {
-    fields f = {.label = options->label_field ? options->label_field : "label",
-                .text = options->text_field ? options->text_field : "text"};
-    fields *with = &f;
-    cs_status status = read_file(path, options, json_document, &with, out);
-    json_decref(f.line);
-    cs_free(f.number);
+    const int64_t size = r->end - r->at;
+    cs_status status = CS_OK;
+    while (status == CS_OK && !builder->enough && next_line(r)) {
+        cs_document made = {0};
+        if (cs_text_keeps(r->rules, r->line, r->size)) status = document(r, &made);
+        if (status == CS_OK && made.text) status = cs_corpus_builder_add(builder, &made);
+        if (status == CS_ERR_INPUT) {
+            return cs_blame(status, "%s:%lld", r->path, (long long)r->number);
+        }
+        if (status == CS_OK) status = pause_between(r, size);
+    }
+    return status;
+}
+
+cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
+                               const cs_corpus_options *options, cs_corpus *out)
+{
+    static const document_of documents[] = {[CS_FORMAT_TEXT] = text_document,
+                                            [CS_FORMAT_TSV] = tsv_document,
+                                            [CS_FORMAT_SPACE] = spaced_document,
+                                            [CS_FORMAT_JSONL] = json_document};
+    static const tsv_columns of_prepared = {.key = 1, .label = 2, .split = 3, .text = 4};
+    const bool whole = format == CS_FORMAT_TEXT && options->whole_file;
+    cs_corpus_builder builder;
+    cs_corpus_builder_init(&builder, options);
+    cs_text_file file = {0};
+    reader r = {.path = path, .options = options, .rules = &builder.rules};
+    r.columns = prepared
+                    ? of_prepared
+                    : (tsv_columns){.label = options->label_column > 0 ? options->label_column : 0,
+                                    .text = options->text_column,
+                                    .pair = options->pair_column};
+    cs_status status = cs_text_read(path, &builder.rules, &file);
+    r.at = file.text;
+    r.end = file.text ? file.text + file.size : NULL;
+    if (status == CS_OK && !whole) {
+        status = add_lines(&r, documents[format], &builder);
+    } else if (status == CS_OK && file.size > 0 &&
+               cs_text_keeps(&builder.rules, file.text, file.size)) {
+        cs_document all = {.text = file.text, .size = file.size};
+        status = cs_corpus_builder_add(&builder, &all);
+    }
+    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
+    if (status == CS_OK) memcpy(out->sha256, file.sha256, sizeof out->sha256);
+    json_decref(r.object);
+    cs_free(r.label);
+    cs_text_file_free(&file);
+    cs_corpus_builder_free(&builder);
     return status;
 }

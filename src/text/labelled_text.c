@@ -1,5 +1,5 @@
-/* Labelled texts: the file in memory, a line at a time; labels are gathered as text, sorted, and
- * numbered at the end. A prepared corpus is the same file with columns of its own and a split.
+/* Labelled texts: the documents of a corpus, their labels numbered by first appearance, and in the
+ * order of the classes at the end.
  */
 #include "text/labelled_text.h"
 
@@ -7,197 +7,115 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/number.h"
-#include "text/corpus.h"
 #include "text/corpus_read_private.h"
-
-/* Where a source stands and what its lines hold; columns 1-based, 0: absent. */
-typedef struct {
-    char *path;
-    int64_t label, text, pair, split;
-    const char *side; /* of the split: "train", "test" */
-    bool header;      /* the first line may be one */
-} layout;
+#include "text/vocab.h"
 
 typedef struct {
-    char *label;
-    int64_t example, line;
-} entry;
+    const cs_labelled_options *options;
+    const cs_labelled_text *classes_of;
+    bool texts; /* kept, or labels alone */
+    bool split, test;
+    bool begun; /* a document has been seen */
+    cs_word_table labels;
+    int64_t text_room, pair_room, value_room;
+    cs_labelled_text made;
+} reader;
 
-/* --- the source ------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
-static cs_status layout_of_named(const cs_corpus_source *corpus, const char *side,
-                                 const cs_labelled_options *options, bool training, layout *out)
+static bool is_blank(const char *text, int64_t size)
 {
-    if (!corpus->labelled || !corpus->split) {
-        return cs_fail(CS_ERR_USAGE, "%s has no %s of its own: name FILE.tsv", corpus->name,
-                       corpus->labelled ? "split into training and test" : "labels");
-    }
-    if (side && strcmp(side, "train") != 0 && strcmp(side, "test") != 0) {
-        return cs_fail(CS_ERR_USAGE, "%s:%s: want %s:train or %s:test", corpus->name, side,
-                       corpus->name, corpus->name);
-    }
-    if (options->regression || options->pair_column > 0) {
-        return cs_fail(CS_ERR_USAGE, "%s has classes of single texts, no %s", corpus->name,
-                       options->regression ? "numbers" : "pairs");
-    }
-    *out = (layout){.label = cs_prepared_columns.label,
-                    .split = cs_prepared_columns.split,
-                    .text = cs_prepared_columns.text,
-                    .side = side       ? side
-                            : training ? "train"
-                                       : "test"};
-    return cs_corpus_ready(corpus->name, &out->path);
-}
-
-static cs_status layout_of(const char *source, const cs_labelled_options *options, bool training,
-                           layout *out)
-{
-    const char *side = NULL;
-    const cs_corpus_source *corpus = cs_corpus_named(source, &side);
-    if (options->label_column < 0 || options->text_column < 0 || options->pair_column < 0 ||
-        options->limit < 0) {
-        return cs_fail(CS_ERR_USAGE, "columns and limit must not be negative");
-    }
-    if (corpus) {
-        return layout_of_named(corpus, side, options, training, out);
-    }
-    if (!cs_has_suffix(source, ".tsv") && !cs_has_suffix(source, ".tsv.gz")) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s: labelled texts are FILE.tsv (label, text and a second text of a pair, "
-                       "separated by tabs%s) or wordnet",
-                       source,
-                       cs_has_suffix(source, ".xz") || cs_has_suffix(source, ".zst")
-                           ? "; unpack it first"
-                           : "; FILE.tsv.gz too");
-    }
-    *out = (layout){
-        .path = cs_strdup(source),
-        .label = options->label_column > 0 ? options->label_column : 1,
-        .text = options->text_column > 0 ? options->text_column : 2,
-        .pair = options->pair_column,
-        .header = true,
-    };
-    return out->path ? CS_OK : CS_ERR_MEMORY;
-}
-
-/* --- lines ------------------------------------------------------------------------------------ */
-
-static bool is_word(cs_field f, const char *word)
-{
-    return f.size == (int64_t)strlen(word) && strncasecmp(f.text, word, (size_t)f.size) == 0;
-}
-
-static bool is_blank(cs_field f)
-{
-    for (int64_t i = 0; i < f.size; ++i) {
-        if (!isspace((unsigned char)f.text[i])) {
+    for (int64_t i = 0; i < size; ++i) {
+        if (!isspace((unsigned char)text[i])) {
             return false;
         }
     }
     return true;
 }
 
-/* A copy of a column that must hold something. */
-static cs_status take(const layout *l, const cs_lines *lines, const char *what, int64_t column,
-                      char **out)
+static cs_status number_of(const char *label, double *out)
 {
-    cs_field f = {0};
-    cs_status status = cs_lines_column(l->path, lines, what, column, &f);
+    return cs_real_scan(label, out) && isfinite(*out)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "label \"%.80s\" is no finite number", label);
+}
+
+/* The number of a class: its own where they are given, else by first appearance. */
+static cs_status class_of(reader *r, const char *label, int64_t size, double *out)
+{
+    int32_t number = 0;
+    cs_status status = cs_word_table_find(&r->labels, label, size, &number);
     if (status != CS_OK) return status;
-    if (is_blank(f)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: %s in column %lld is empty", l->path,
-                       (long long)lines->number, what, (long long)column);
+    if (r->classes_of && number >= r->classes_of->classes) {
+        return cs_fail(CS_ERR_INPUT, "class \"%.*s\" is none of the %lld of %s",
+                       (int)(size < 80 ? size : 80), label, (long long)r->classes_of->classes,
+                       r->classes_of->path);
     }
-    char *copy = cs_alloc(f.size + 1, 1);
-    if (!copy) return CS_ERR_MEMORY;
-    memcpy(copy, f.text, (size_t)f.size);
-    copy[f.size] = '\0';
-    *out = copy;
+    r->labels.count[number] += 1;
+    *out = number;
     return CS_OK;
 }
 
-static cs_status number_of(const layout *l, const entry *e, double *out)
+/* The value of the next example. */
+static cs_status add_label(reader *r, const char *label, int64_t size)
 {
-    if (!cs_real_scan(e->label, out) || !isfinite(*out)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%lld: label \"%.80s\" is no finite number", l->path,
-                       (long long)e->line, e->label);
-    }
-    return CS_OK;
-}
-
-/* The current line becomes example t->count, unless it is a header or of the other side. */
-static cs_status take_line(const layout *l, const cs_lines *lines, bool first, bool regression,
-                           cs_labelled_text *t, entry *entries)
-{
-    cs_field label = {0}, split = {0};
-    cs_status status = cs_lines_column(l->path, lines, "the label", l->label, &label);
-    if (status == CS_OK) status = cs_lines_column(l->path, lines, "the split", l->split, &split);
-    if (status != CS_OK ||
-        (first && l->header && (is_word(label, "label") || is_word(label, "score"))) ||
-        (l->split > 0 && !is_word(split, l->side))) {
-        return status;
-    }
-    int64_t i = t->count++;
-    entries[i] = (entry){.example = i, .line = lines->number};
-    status = take(l, lines, "the label", l->label, &entries[i].label);
-    if (status == CS_OK && l->text > 0) status = take(l, lines, "the text", l->text, &t->text[i]);
-    if (status == CS_OK && l->pair > 0)
-        status = take(l, lines, "the second text", l->pair, &t->pair[i]);
-    if (status == CS_OK && regression) status = number_of(l, &entries[i], &t->value[i]);
+    cs_labelled_text *t = &r->made;
+    cs_status status = cs_reserve(&t->value, &r->value_room, t->count + 1, sizeof *t->value);
+    if (status == CS_OK && !r->options->regression)
+        return class_of(r, label, size, &t->value[t->count]);
+    char *text = status == CS_OK ? cs_format("%.*s", (int)size, label) : NULL;
+    if (!text) return CS_ERR_MEMORY;
+    status = number_of(text, &t->value[t->count]);
+    cs_free(text);
     return status;
 }
 
-static cs_status make_room(int64_t room, bool texts, bool pairs, cs_labelled_text *t,
-                           entry **entries)
+static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *room, char ***list)
 {
-    t->text = texts ? cs_calloc(room, sizeof *t->text) : NULL;
-    t->pair = pairs ? cs_calloc(room, sizeof *t->pair) : NULL;
-    t->value = cs_calloc(room, sizeof *t->value);
-    *entries = cs_calloc(room, sizeof **entries);
-    bool all = (t->text || !texts) && (t->pair || !pairs) && t->value && *entries;
-    return all ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = cs_reserve(list, room, at + 1, sizeof **list);
+    if (status != CS_OK) return status;
+    (*list)[at] = cs_alloc(size + 1, 1);
+    if (!(*list)[at]) return CS_ERR_MEMORY;
+    memcpy((*list)[at], text, (size_t)size);
+    (*list)[at][size] = '\0';
+    return CS_OK;
 }
 
-static cs_status read_lines(const layout *l, const cs_labelled_options *options,
-                            cs_labelled_text *t, entry **entries)
+static cs_status take(void *to, const cs_document *d, bool held_out, bool *enough)
 {
-    cs_text_rules rules = {.rule = CS_INVALID_REFUSE};
-    cs_text_file file = {0};
-    int64_t room = 1;
-    bool first = true;
-    cs_status status = cs_text_read(l->path, &rules, &file);
-    if (status != CS_OK) return status;
-    for (int64_t i = 0; i < file.size; ++i) {
-        room += file.text[i] == '\n';
+    reader *r = to;
+    cs_labelled_text *t = &r->made;
+    const bool header = d->is_header && !r->begun, pairs = r->options->corpus.pair_column > 0;
+    r->begun = true;
+    if (header || (r->split && held_out != r->test)) {
+        return CS_OK;
     }
-    status = make_room(room, l->text > 0, l->pair > 0, t, entries);
-    cs_lines lines = {.at = file.text, .end = file.text + file.size};
-    while (status == CS_OK && (options->limit == 0 || t->count < options->limit) &&
-           cs_lines_next(&lines)) {
-        status = take_line(l, &lines, first, options->regression, t, *entries);
-        first = false;
+    const char *missing = is_blank(d->label, d->label_size)          ? "label"
+                          : is_blank(d->text, d->size)               ? "text"
+                          : pairs && is_blank(d->pair, d->pair_size) ? "second text"
+                                                                     : NULL;
+    if (missing) {
+        return cs_fail(CS_ERR_INPUT, "no %s", missing);
     }
-    if (status == CS_OK && t->count == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: no examples", l->path);
-    cs_text_file_free(&file);
+    cs_status status = add_label(r, d->label, d->label_size);
+    if (status == CS_OK && r->texts)
+        status = add_text(d->text, d->size, t->count, &r->text_room, &t->text);
+    if (status == CS_OK && pairs) {
+        status = add_text(d->pair, d->pair_size, t->count, &r->pair_room, &t->pair);
+        if (status != CS_OK) cs_free(t->text[t->count]); /* of no example */
+    }
+    t->count += status == CS_OK;
+    *enough = t->count == r->options->limit;
     return status;
 }
 
 /* --- classes ---------------------------------------------------------------------------------- */
-
-static int by_label(const void *pa, const void *pb)
-{
-    const entry *a = pa, *b = pb;
-    int order = strcmp(a->label, b->label);
-    return order != 0 ? order : (a->example > b->example) - (a->example < b->example);
-}
 
 static int by_number(const void *pa, const void *pb)
 {
@@ -207,22 +125,22 @@ static int by_number(const void *pa, const void *pb)
     return whole && x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
-/* Names of the classes of entries that by_label has sorted. */
-static cs_status name_classes(const entry *entries, cs_labelled_text *t)
+/* Names of the classes in their order. */
+static cs_status name_classes(const cs_word_table *labels, cs_labelled_text *t)
 {
+    int32_t *ranked = NULL;
     bool whole = true;
-    for (int64_t i = 0; i < t->count; ++i) {
-        t->classes += i == 0 || strcmp(entries[i].label, entries[i - 1].label) != 0;
-    }
+    cs_status status = cs_word_table_rank(labels, true, &ranked, &t->classes);
+    if (status != CS_OK) return status;
     t->class_name = cs_calloc(t->classes, sizeof *t->class_name);
-    if (!t->class_name) return CS_ERR_MEMORY;
-    for (int64_t i = 0, k = 0; i < t->count; ++i) {
-        if (i == 0 || strcmp(entries[i].label, entries[i - 1].label) != 0) {
-            int64_t number;
-            whole = whole && cs_int_parse(entries[i].label, &number) == CS_OK;
-            if (!(t->class_name[k++] = cs_strdup(entries[i].label))) return CS_ERR_MEMORY;
-        }
+    for (int64_t k = 0; k < t->classes && t->class_name; ++k) {
+        int64_t number;
+        t->class_name[k] = cs_word_table_text(labels, ranked[k]);
+        if (!t->class_name[k]) break;
+        whole = whole && cs_int_parse(t->class_name[k], &number) == CS_OK;
     }
+    cs_free(ranked);
+    if (!t->class_name || (t->classes > 0 && !t->class_name[t->classes - 1])) return CS_ERR_MEMORY;
     cs_reason_clear(); /* of labels that are no numbers */
     if (whole) {
         qsort(t->class_name, (size_t)t->classes, sizeof *t->class_name, by_number);
@@ -230,95 +148,120 @@ static cs_status name_classes(const entry *entries, cs_labelled_text *t)
     return CS_OK;
 }
 
-static int64_t class_of(const cs_labelled_text *t, const char *label)
+/* Values by first appearance become class numbers. */
+static cs_status number_classes(const cs_word_table *labels, cs_labelled_text *t)
 {
-    for (int64_t k = 0; k < t->classes; ++k) {
-        if (strcmp(t->class_name[k], label) == 0) {
-            return k;
-        }
+    double *class = cs_alloc(labels->words, sizeof *class);
+    cs_status status = class ? name_classes(labels, t) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < t->classes && status == CS_OK; ++k) {
+        const char *name = t->class_name[k];
+        class[cs_word_table_get(labels, name, (int64_t)strlen(name))] = (double)k;
     }
-    return -1;
+    for (int64_t i = 0; i < t->count && status == CS_OK; ++i) {
+        t->value[i] = class[(int64_t)t->value[i]];
+    }
+    cs_free(class);
+    return status;
 }
 
-static cs_status number_classes(const char *path, entry *entries,
-                                const cs_labelled_text *classes_of, cs_labelled_text *t)
+static cs_status begin(reader *r)
 {
-    qsort(entries, (size_t)t->count, sizeof *entries, by_label);
-    t->classes = classes_of ? classes_of->classes : 0;
-    cs_status status = classes_of
-                           ? cs_text_list_copy(classes_of->class_name, t->classes, &t->class_name)
-                           : name_classes(entries, t);
-    const entry *unknown = NULL;
-    int64_t class = -1;
-    for (int64_t i = 0; i < t->count && status == CS_OK; ++i) {
-        if (i == 0 || strcmp(entries[i].label, entries[i - 1].label) != 0) {
-            class = class_of(t, entries[i].label);
-        }
-        if (class < 0 && (!unknown || entries[i].line < unknown->line)) {
-            unknown = &entries[i];
-        }
-        t->value[entries[i].example] = (double)class;
-    }
-    if (unknown && classes_of) { /* else classes are those of these very labels */
-        status = cs_fail(CS_ERR_INPUT, "%s:%lld: class \"%.80s\" is none of the %lld of %s", path,
-                         (long long)unknown->line, unknown->label, (long long)t->classes,
-                         classes_of->path);
+    const cs_labelled_text *of = r->classes_of;
+    cs_status status = CS_OK;
+    for (int64_t k = 0; of && k < of->classes && status == CS_OK; ++k) {
+        int32_t number = 0;
+        status = cs_word_table_find(&r->labels, of->class_name[k],
+                                    (int64_t)strlen(of->class_name[k]), &number);
     }
     return status;
 }
 
-/* Labels as numbers; what was read becomes *out. */
-static cs_status finish(cs_status status, bool regression, const cs_labelled_text *classes_of,
-                        entry *entries, cs_labelled_text *made, cs_labelled_text *out)
+/* What was read becomes *out. */
+static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
 {
-    if (status == CS_OK && !regression)
-        status = number_classes(made->path, entries, classes_of, made);
-    for (int64_t i = 0; entries && i < made->count; ++i) {
-        cs_free(entries[i].label);
+    cs_labelled_text *t = &r->made;
+    const cs_labelled_text *of = r->classes_of;
+    if (status == CS_OK && t->count == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: no examples", t->path);
+    if (status == CS_OK && !r->options->regression) {
+        t->classes = of ? of->classes : 0;
+        status = of ? cs_text_list_copy(of->class_name, of->classes, &t->class_name)
+                    : number_classes(&r->labels, t);
     }
-    cs_free(entries);
+    cs_word_table_free(&r->labels);
     if (status == CS_OK) {
-        *out = *made;
+        *out = *t;
     } else {
-        cs_labelled_text_free(made);
+        cs_labelled_text_free(t);
     }
+    return status;
+}
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+/* Which side of which source. */
+static cs_status side_of(const char *source, reader *r, const char **name)
+{
+    const cs_labelled_options *o = r->options;
+    const char *side = NULL;
+    const cs_corpus_source *corpus = cs_corpus_named(source, &side);
+    const bool train = side && strcmp(side, "train") == 0, test = side && strcmp(side, "test") == 0;
+    *name = corpus ? corpus->name : source;
+    r->split = o->split || corpus;
+    r->test = side ? test : r->classes_of != NULL;
+    if (side && !train && !test) {
+        return cs_fail(CS_ERR_USAGE, "%s: want %s:train or %s:test", source, *name, *name);
+    }
+    if (corpus && (!corpus->labelled || o->regression || o->corpus.pair_column > 0)) {
+        return cs_fail(CS_ERR_USAGE, "%s has %s", *name,
+                       !corpus->labelled ? "no labels"
+                       : o->regression   ? "classes, no numbers"
+                                         : "single texts, no pairs");
+    }
+    return o->limit >= 0 ? CS_OK : cs_fail(CS_ERR_USAGE, "limit must not be negative");
+}
+
+static cs_status visit(const char *source, const cs_corpus_options *options, reader *r)
+{
+    cs_corpus about = {0};
+    cs_status status = begin(r);
+    if (status == CS_OK) status = cs_corpus_visit(source, options, take, r, &about);
+    r->made.path = about.path;
+    r->made.invalid_bytes = about.invalid_bytes;
+    r->made.invalid_documents = about.invalid_documents;
+    about.path = NULL;
+    cs_corpus_free(&about);
     return status;
 }
 
 cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *options,
                                 const cs_labelled_text *classes_of, cs_labelled_text *out)
 {
-    layout l = {0};
-    entry *entries = NULL;
-    cs_labelled_text made = {0};
-    cs_status status = layout_of(source, options, classes_of == NULL, &l);
-    made.path = l.path;
-    if (status == CS_OK) status = read_lines(&l, options, &made, &entries);
-    return finish(status, options->regression, classes_of, entries, &made, out);
+    reader r = {.options = options, .classes_of = classes_of, .texts = true};
+    const char *name = NULL;
+    cs_status status = side_of(source, &r, &name);
+    if (status == CS_OK) status = visit(name, &options->corpus, &r);
+    return finish(status, &r, out);
 }
 
-/* --- labels alone ----------------------------------------------------------------------------- */
-
-static cs_status read_array(bool regression, cs_labelled_text *t, entry **entries)
+static cs_status read_array(const char *path, reader *r)
 {
     cs_array array = {0};
-    cs_status status = cs_npy_read(t->path, 0, &array);
+    cs_status status = cs_npy_read(path, 0, &array);
+    r->made.path = cs_strdup(path);
     if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0))
-        status = cs_fail(CS_ERR_INPUT, "%s: want one label a row", t->path);
-    if (status == CS_OK) status = make_room(array.size, false, false, t, entries);
+        status = cs_fail(CS_ERR_INPUT, "%s: want one label a row", path);
+    if (status == CS_OK) status = r->made.path ? begin(r) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < array.size && status == CS_OK; ++i) {
         int64_t number = 0;
-        (*entries)[i] = (entry){.example = i, .line = i};
-        t->count = i + 1;
-        t->value[i] = cs_array_f64(&array, i);
-        if (regression && !isfinite(t->value[i])) {
-            status = cs_fail(CS_ERR_INPUT, "%s: row %lld: %g is no finite number", t->path,
-                             (long long)i, t->value[i]);
-        } else if (!regression) {
-            status = cs_blame(cs_array_i64(&array, i, &number), "%s", t->path);
-            (*entries)[i].label = status == CS_OK ? cs_format("%lld", (long long)number) : NULL;
-            status = status == CS_OK && !(*entries)[i].label ? CS_ERR_MEMORY : status;
-        }
+        char label[32];
+        if (!r->options->regression) status = cs_array_i64(&array, i, &number);
+        int size = r->options->regression
+                       ? snprintf(label, sizeof label, "%.17g", cs_array_f64(&array, i))
+                       : snprintf(label, sizeof label, "%lld", (long long)number);
+        if (status == CS_OK) status = add_label(r, label, size);
+        r->made.count += status == CS_OK;
+        status = cs_blame(status, "%s: row %lld", path, (long long)i);
     }
     cs_array_free(&array);
     return status;
@@ -327,22 +270,18 @@ static cs_status read_array(bool regression, cs_labelled_text *t, entry **entrie
 cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
                              cs_labelled_text *out)
 {
-    const cs_labelled_options options = {.regression = regression};
-    entry *entries = NULL;
-    cs_labelled_text made = {0};
+    /* A line is a label: as the text it must not be empty, as the rest it is not looked at. */
+    const cs_labelled_options options = {
+        .corpus = {.format = CS_FORMAT_TSV, .label_column = 1, .text_column = 1},
+        .regression = regression};
+    reader r = {.options = &options, .classes_of = classes_of};
     if (!cs_has_suffix(path, ".npy") && !cs_has_suffix(path, ".txt") &&
         !cs_has_suffix(path, ".tsv")) {
         return cs_fail(CS_ERR_USAGE, "%s: labels are FILE.npy, .txt or .tsv", path);
     }
-    made.path = cs_strdup(path);
-    cs_status status = made.path ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_has_suffix(path, ".npy")) {
-        status = read_array(regression, &made, &entries);
-    } else if (status == CS_OK) {
-        const layout l = {.path = made.path, .label = 1, .header = true};
-        status = read_lines(&l, &options, &made, &entries);
-    }
-    return finish(status, regression, classes_of, entries, &made, out);
+    cs_status status =
+        cs_has_suffix(path, ".npy") ? read_array(path, &r) : visit(path, &options.corpus, &r);
+    return finish(status, &r, out);
 }
 
 void cs_labelled_text_free(cs_labelled_text *t)

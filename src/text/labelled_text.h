@@ -1,46 +1,47 @@
 /* Labelled texts for classification and regression: what probes and fine-tuning are taught with.
  *
- * FILE.tsv, FILE.tsv.gz (.txt, .csv are refused by name): a line an example, columns separated by
- * tabs; UTF-8, no quoting, LF or CR LF. Columns are 1-based: label, text, and for pairs a second
- * text. A file whose name ends in .xz or .zst is refused: unpack it first. A first line whose label
- * column is the word "label" or "score" (any case) is a header and skipped.
+ * They are the documents of a corpus (text/corpus.h), every one of which has a label and a text
+ * that is not blank, and of pairs a second text (columns, JSON lines). Of columns a first line
+ * whose label is the word "label" or "score" (any case) is a header and skipped.
  *
  *   classes     any text is a label; classes are numbered in byte order of their names, whole
- *               numbers in their numerical order, over the training file
+ *               numbers in their numerical order, over the training side
  *   regression  the label is a finite number
  *
- * A prepared labelled corpus (cs_corpus_sources: "wordnet") is taken by name: single texts, its own
- * split. `wordnet:train` and `wordnet:test` are the two sides; `wordnet` is the first where classes
- * are numbered, the second where they are those of a training file.
+ * A corpus known by name is its training side (not held out) where classes are numbered, its test
+ * side where they are those of a training side; `wordnet:train` and `wordnet:test` say which. Any
+ * other source is taken whole, or divided in the same way by `split`.
  */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/status.h"
+#include "text/corpus.h"
 
 typedef struct {
-    int64_t label_column, text_column; /* 1-based; 0: 1 and 2 */
-    int64_t pair_column;               /* 0: single texts */
+    cs_corpus_options corpus; /* how the source is read; pair_column > 0: pairs */
     bool regression;
+    bool split;    /* a source is both sides: its documents held out are the test side */
     int64_t limit; /* examples read; 0: all */
 } cs_labelled_options;
 
 typedef struct {
     char *path;
     int64_t count;
-    char **text;       /* count */
-    char **pair;       /* count, or NULL */
-    double *value;     /* count: class number, or the number */
-    int64_t classes;   /* 0: regression */
-    char **class_name; /* classes */
+    char **text;                              /* count */
+    char **pair;                              /* count, or NULL */
+    double *value;                            /* count: class number, or the number */
+    int64_t classes;                          /* 0: regression */
+    char **class_name;                        /* classes */
+    int64_t invalid_bytes, invalid_documents; /* as in cs_corpus */
 } cs_labelled_text;
 
-/* *out holds every text, copied. classes_of: the training examples, whose classes a test file must
- * keep to (NULL: number them here). CS_ERR_USAGE: a source that is no FILE.tsv and has no labels
- * and split of its own. CS_ERR_INPUT names file and line: a column that is missing, text that is
- * not UTF-8 or empty, a label that is no finite number, a class that training has not; no examples.
- * One class alone is read: who needs two says so. */
+/* *out holds every text, copied. classes_of: the training examples, whose classes a test side must
+ * keep to (NULL: number them here). CS_ERR_USAGE: a corpus known by name that has no labels.
+ * CS_ERR_INPUT names file and line: what cs_corpus_load refuses, a document without label or text,
+ * a label that is no finite number, a class that training has not; no examples. One class alone is
+ * read: who needs two says so. */
 cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *options,
                                 const cs_labelled_text *classes_of,
                                 cs_labelled_text *out) CS_MUST_CHECK;

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
     char *bytes; /* owned */
-    const char *text;
+    char *text;
     int64_t size;    /* of text, which ends with a NUL; without byte order mark */
     char sha256[65]; /* of the file as it stands */
 } cs_text_file;

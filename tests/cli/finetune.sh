@@ -159,7 +159,7 @@ test_plugin() {
 
 test_refusals() {
     task; trained model masked; trained causal ar
-    refuses 2 "finetune MODEL TRAIN TEST" "$COSPEC" finetune model c.tsv || return 1
+    refuses 2 "finetune MODEL TRAIN [TEST]" "$COSPEC" finetune model || return 1
     refuses 3 "nowhere: no directory of a model" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
     grep animal c.tsv > one.tsv
     refuses 3 "one.tsv: one class alone, 'animal'" "$COSPEC" finetune model one.tsv c.tsv || return 1
