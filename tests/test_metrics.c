@@ -246,7 +246,7 @@ TEST(names)
     }
     cs_metric none;
     assert_fails(cs_metric_by_name("recall", &none), CS_ERR_USAGE,
-                 "\"recall\" is not accuracy, f1");
+                 "unknown metric 'recall' (accuracy, f1");
 }
 
 TEST(bad_input)

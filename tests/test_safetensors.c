@@ -116,7 +116,7 @@ static const struct {
     {ONE("\"shape\":[2],\"data_offsets\":[0,8]"), "tensor \"a\": \"dtype\" is absent"},
     {ONE("\"dtype\":1,\"shape\":[2],\"data_offsets\":[0,8]"), "\"dtype\" is absent or not"},
     {ONE("\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]"),
-     "dtype \"F8_E4M3\" is not supported"},
+     "unknown dtype 'F8_E4M3' (BOOL, U8,"},
     {ONE("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), "\"shape\" is absent"},
     {ONE(FLOATS("2", "[0,8]")), "\"shape\" is absent or not an array"},
     {ONE(FLOATS("[2.0]", "[0,8]")), "shape[0] is not an integer"},

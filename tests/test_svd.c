@@ -477,7 +477,7 @@ TEST(bad_requests_are_named)
         assert_int_equal(solver, i);
     }
     assert_int_equal(cs_solver_by_name("slepc", &solver), CS_ERR_USAGE);
-    expect_reason("\"slepc\"");
+    expect_reason("unknown solver 'slepc'");
     fixture_free(&f);
 }
 

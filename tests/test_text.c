@@ -89,7 +89,7 @@ TEST(tokenizer_names)
     assert_int_equal(cs_splitter_by_name("whitespace", &kind), CS_OK);
     assert_int_equal(kind, CS_SPLITTER_WHITESPACE);
     assert_int_equal(cs_splitter_by_name("bpe", &kind), CS_ERR_USAGE);
-    assert_string_equal(cs_reason(), "tokenizer \"bpe\" is not word, whitespace or char");
+    assert_string_equal(cs_reason(), "unknown tokenizer 'bpe' (word, whitespace, char)");
     cs_reason_clear();
 }
 

@@ -215,14 +215,13 @@ TEST_IN_DIR(bad_input)
 TEST_IN_DIR(too_many_pieces)
 {
     char pair[2048] = A ", " B, post[4096];
-    for (int i = 0; i < CS_PAIR_PIECES; ++i) {
+    for (int i = 0; i < CS_TEXT_PIECES; ++i) {
         (void)strcat(pair, ", " SEP);
     }
     (void)snprintf(post, sizeof post, TEMPLATE, pair);
     cs_tokenizer *t = with_post(state, post);
-    cs_pair_piece piece[CS_PAIR_PIECES];
-    int64_t count = 7;
-    assert_fails(cs_tokenizer_pair(t, piece, &count), CS_ERR_INPUT, "more than 16 pieces");
-    assert_int_equal(count, 0);
+    cs_text_form form = {.count = 7};
+    assert_fails(cs_tokenizer_form(t, true, &form), CS_ERR_INPUT, "more than 16 pieces");
+    assert_int_equal(form.count, 0);
     cs_tokenizer_free(&t);
 }

@@ -1,9 +1,28 @@
 /* The nearest known name: edit distance with transpositions (optimal string alignment). */
 #include "base/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME_MAX_LENGTH = 64 };
+
+cs_status cs_name_number(const char *what, const char *name, const char *const *first,
+                         size_t stride, size_t count, void *out)
+{
+    char known[256] = "";
+    for (size_t i = 0, used = 0; i < count; ++i) {
+        const char *one = *(const char *const *)(const void *)((const char *)first + i * stride);
+        if (strcmp(name, one) == 0) {
+            const int number = (int)i;
+            memcpy(out, &number, sizeof number);
+            return CS_OK;
+        }
+        used += used < sizeof known ? (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                                       i > 0 ? ", " : "", one)
+                                    : 0;
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown %s '%.100s' (%s)", what, name, known);
+}
 
 static int minimum(int a, int b)
 {

@@ -76,7 +76,7 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
     char *dictionary = cs_alloc(length, 1);
     if (!dictionary) return CS_ERR_MEMORY;
     status = read_exactly(s, dictionary, length, base);
-    if (status == CS_OK) status = cs_npy_info_parse(s->name, dictionary, length, base, info);
+    if (status == CS_OK) status = cs_npy_info_parse(s->name, dictionary, length, info);
     cs_free(dictionary);
     *at = base + length;
     return status;
@@ -223,28 +223,6 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
         (void)close(file.fd); /* opened for reading: nothing to lose */
     }
     return status;
-}
-
-typedef struct {
-    const char *bytes;
-    int64_t left;
-} image_ctx;
-
-static cs_status read_image(void *ctx, void *out, int64_t want, int64_t *got)
-{
-    image_ctx *m = ctx;
-    *got = want < m->left ? want : m->left;
-    memcpy(out, m->bytes, (size_t)*got);
-    m->bytes += *got;
-    m->left -= *got;
-    return CS_OK;
-}
-
-cs_status cs_npy_parse(const char *name, const void *bytes, int64_t size, cs_array *out)
-{
-    image_ctx ctx = {bytes, size};
-    cs_npy_source source = {name, size, &ctx, read_image};
-    return cs_npy_load(&source, INT64_MAX, out);
 }
 
 cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t *shape,

@@ -48,10 +48,6 @@ void cs_array_free(cs_array *array);
  * moment. CS_ERR_INPUT names file and byte; CS_ERR_MEMORY when free memory is the bound. */
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out) CS_MUST_CHECK;
 
-/* Parses an NPY image in memory (an npz member); `name` is for messages. */
-cs_status cs_npy_parse(const char *name, const void *bytes, int64_t size,
-                       cs_array *out) CS_MUST_CHECK;
-
 /* Writes a C-order array of numbers atomically. CS_ERR_USAGE for text or more than CS_NPY_MAX_DIM
  * dimensions. */
 cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t *shape,

@@ -1,7 +1,9 @@
 /* The header of an NPY file: a Python dictionary literal with the keys descr, fortran_order and
  * shape. NumPy Enhancement Proposal 1; numpy.lib.format.
  *
- * Only what NumPy writes is understood, not Python: any other text is refused at its byte.
+ * Only what NumPy writes is understood, not Python: its literals are those of JSON but for a few
+ * characters, so the dictionary is turned into JSON in its place and read by Jansson, which names
+ * line and column of any other text.
  * Structured types, objects, complex numbers, dates and big-endian data are refused by name. */
 #include <assert.h>
 #include <ctype.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/json.h"
 #include "io/npy_load_private.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -67,130 +70,75 @@ static cs_status measure(cs_npy_info *info)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *name, *text;
-    int64_t at, length, base;
-} scanner;
-
-static cs_status bad(const scanner *s, const char *what)
+/* Turns the dictionary into JSON of the same length: tuples into arrays, their last commas and the L
+ * of Python 2's long integers into blanks, quotes and truth values as JSON has them. */
+static void make_json(char *text, int64_t length)
 {
-    return cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": %s", s->name, s->base + s->at, what);
-}
-
-/* The next character after blanks, '\0' at the end. */
-static char peek(scanner *s)
-{
-    while (s->at < s->length && strchr(" \t\r\n", s->text[s->at]) && s->text[s->at] != '\0') {
-        s->at += 1;
-    }
-    return (char)(s->at < s->length ? s->text[s->at] : '\0');
-}
-
-static bool take(scanner *s, char c)
-{
-    if (peek(s) != c) {
-        return false;
-    }
-    s->at += 1;
-    return true;
-}
-
-static bool take_word(scanner *s, const char *word)
-{
-    int64_t n = (int64_t)strlen(word);
-    (void)peek(s);
-    if (s->length - s->at < n || memcmp(s->text + s->at, word, (size_t)n) != 0) {
-        return false;
-    }
-    s->at += n;
-    return true;
-}
-
-/* A string without escapes, in either quotes. */
-static cs_status take_string(scanner *s, char out[64])
-{
-    char quote = peek(s);
-    if (quote != '\'' && quote != '"') {
-        return bad(s,
-                   quote == '[' ? "a structured dtype is not supported" : "a string is expected");
-    }
-    int64_t start = s->at + 1, end = start;
-    while (end < s->length && s->text[end] != quote) {
-        ++end;
-    }
-    if (end == s->length || end - start >= 64) {
-        return bad(s, "a string without an end");
-    }
-    memcpy(out, s->text + start, (size_t)(end - start));
-    out[end - start] = '\0';
-    s->at = end + 1;
-    return CS_OK;
-}
-
-static cs_status take_size(scanner *s, int64_t *out)
-{
-    int64_t x = 0;
-    if (!isdigit((unsigned char)peek(s))) {
-        return bad(s, "a size in the shape is expected");
-    }
-    while (s->at < s->length && isdigit((unsigned char)s->text[s->at])) {
-        if (__builtin_mul_overflow(x, 10, &x) ||
-            __builtin_add_overflow(x, s->text[s->at] - '0', &x)) {
-            return bad(s, "a size in the shape is beyond 64 bits");
+    int64_t comma = -1; /* the last character but blanks, where it is a comma */
+    char quote = '\0';  /* of the string at hand */
+    for (int64_t i = 0; i < length; ++i) {
+        const char c = text[i];
+        if (quote) {
+            text[i] = (char)(c == quote ? '"' : c);
+            quote = (char)(c == quote ? '\0' : quote);
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+            text[i] = '"';
+        } else if ((c == ')' || c == '}') && comma >= 0) {
+            text[comma] = ' ';
         }
-        s->at += 1;
-    }
-    (void)take(s, 'L'); /* Python 2 wrote long integers so */
-    *out = x;
-    return CS_OK;
-}
-
-static cs_status take_shape(scanner *s, cs_npy_info *info)
-{
-    info->ndim = 0;
-    if (!take(s, '(')) {
-        return bad(s, "the shape is not a tuple");
-    }
-    while (!take(s, ')')) {
-        if (info->ndim == CS_NPY_MAX_DIM) {
-            return bad(s, "more than 8 dimensions");
+        if (!quote) {
+            static const char python[] = "()LTF", json[] = "[] tf";
+            const char *known = c ? strchr(python, c) : NULL;
+            text[i] = known ? json[known - python] : text[i];
         }
-        cs_status status = take_size(s, &info->shape[info->ndim]);
-        if (status != CS_OK) return status;
-        info->ndim += 1;
-        if (!take(s, ',') && peek(s) != ')') {
-            return bad(s, "',' or ')' is expected in the shape");
-        }
+        comma = !quote && c == ',' ? i : strchr(" \t\r\n", c) ? comma : -1;
     }
-    return CS_OK;
 }
 
-static cs_status bad_dtype(const scanner *s, const char *descr, const char *why)
+static cs_status take_shape(const char *name, const json_t *shape, cs_npy_info *info)
 {
-    return cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": dtype '%s' %s", s->name, s->base + s->at,
-                   descr, why);
+    const json_t *length;
+    size_t d;
+    if (!json_is_array(shape) || json_array_size(shape) > CS_NPY_MAX_DIM) {
+        return cs_fail(CS_ERR_INPUT, "%s: the shape is not a tuple of at most %d sizes", name,
+                       CS_NPY_MAX_DIM);
+    }
+    json_array_foreach(shape, d, length)
+    {
+        if (!json_is_integer(length)) {
+            return cs_fail(CS_ERR_INPUT, "%s: size %zu in the shape is no integer", name, d);
+        }
+        info->shape[info->ndim++] = json_integer_value(length);
+    }
+    return cs_blame(measure(info), "%s", name);
 }
 
-static cs_status take_dtype(scanner *s, cs_npy_info *info)
+static cs_status bad_dtype(const char *name, const char *descr, const char *why)
 {
-    char descr[64];
-    cs_status status = take_string(s, descr);
-    if (status != CS_OK) return status;
+    return cs_fail(CS_ERR_INPUT, "%s: dtype '%s' %s", name, descr, why);
+}
+
+static cs_status take_dtype(const char *name, const char *descr, cs_npy_info *info)
+{
+    if (!descr) {
+        return cs_fail(CS_ERR_INPUT, "%s: a structured dtype is not supported", name);
+    }
     if (descr[0] == '>') {
-        return bad_dtype(s, descr, "is big-endian");
+        return bad_dtype(name, descr, "is big-endian");
     }
     if (descr[0] != '<' && descr[0] != '|' && descr[0] != '=') {
-        return bad_dtype(s, descr, "has no byte order");
+        return bad_dtype(name, descr, "has no byte order");
     }
     char kind = descr[1];
     if (kind == 'O') {
-        return bad_dtype(s, descr, "holds Python objects, which are code");
+        return bad_dtype(name, descr, "holds Python objects, which are code");
     }
     char *end = NULL;
     errno = 0;
     long long size = kind && isdigit((unsigned char)descr[2]) ? strtoll(descr + 2, &end, 10) : -1;
     if (size < 0 || errno == ERANGE || *end != '\0' || size > INT32_MAX) {
-        return bad_dtype(s, descr, "is not understood");
+        return bad_dtype(name, descr, "is not understood");
     }
     if (kind == 'U' || kind == 'S') {
         info->dtype = kind == 'U' ? CS_UNICODE : CS_BYTES;
@@ -204,64 +152,32 @@ static cs_status take_dtype(scanner *s, cs_npy_info *info)
             return CS_OK;
         }
     }
-    return bad_dtype(s, descr, "is not supported");
+    return bad_dtype(name, descr, "is not supported");
 }
 
-static cs_status take_order(scanner *s, cs_npy_info *info)
+cs_status cs_npy_info_parse(const char *name, char *dictionary, int64_t length, cs_npy_info *out)
 {
-    info->fortran = take_word(s, "True");
-    return info->fortran || take_word(s, "False") ? CS_OK : bad(s, "True or False is expected");
-}
-
-static cs_status take_entry(scanner *s, cs_npy_info *info, bool seen[3])
-{
-    static const char *const keys[] = {"descr", "fortran_order", "shape"};
-    static cs_status (*const take_value[])(scanner *, cs_npy_info *) = {take_dtype, take_order,
-                                                                        take_shape};
-    char key[64];
-    cs_status status = take_string(s, key);
-    if (status != CS_OK) return status;
-    for (int k = 0; k < 3; ++k) {
-        if (strcmp(key, keys[k]) == 0) {
-            if (seen[k]) {
-                return bad(s, "a key is given twice");
-            }
-            seen[k] = true;
-            return take(s, ':') ? take_value[k](s, info) : bad(s, "':' is expected");
-        }
-    }
-    return cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": unknown key '%s'", s->name, s->base + s->at,
-                   key);
-}
-
-cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t length, int64_t base,
-                            cs_npy_info *out)
-{
-    scanner s = {.name = name, .text = dictionary, .length = length, .base = base};
     cs_npy_info info = {0};
-    bool seen[3] = {false, false, false};
-    if (!take(&s, '{')) {
-        return bad(&s, "the header is not a dictionary");
+    json_t *header = NULL;
+    make_json(dictionary, length);
+    cs_status status = cs_json_parse(name, dictionary, length, &header);
+    const json_t *descr = json_object_get(header, "descr"),
+                 *order = json_object_get(header, "fortran_order"),
+                 *shape = json_object_get(header, "shape");
+    if (status == CS_OK &&
+        (!descr || !json_is_boolean(order) || !shape || json_object_size(header) != 3))
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: the header is not a dictionary of descr, fortran_order (True or "
+                         "False) and shape",
+                         name);
+    info.fortran = json_is_true(order);
+    if (status == CS_OK) status = take_dtype(name, json_string_value(descr), &info);
+    if (status == CS_OK) status = take_shape(name, shape, &info);
+    json_decref(header);
+    if (status == CS_OK) {
+        *out = info;
     }
-    while (!take(&s, '}')) {
-        cs_status status = take_entry(&s, &info, seen);
-        if (status != CS_OK) return status;
-        if (!take(&s, ',') && peek(&s) != '}') {
-            return bad(&s, "',' or '}' is expected in the header");
-        }
-    }
-    if (peek(&s) != '\0' || s.at < s.length) {
-        return bad(&s, "text after the header's dictionary");
-    }
-    if (!seen[0] || !seen[1] || !seen[2]) {
-        return bad(&s, "the header lacks descr, fortran_order or shape");
-    }
-    cs_status status = measure(&info);
-    if (status != CS_OK) {
-        return cs_blame(status, "%s", name);
-    }
-    *out = info;
-    return CS_OK;
+    return status;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

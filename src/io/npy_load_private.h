@@ -1,4 +1,4 @@
-/* The one reader and the one header writer behind NPY files, NPY images and NPZ members. Private to
+/* The one reader and the one header writer behind NPY files and NPZ members. Private to
  * src/io.
  */
 #pragma once
@@ -19,8 +19,8 @@ typedef struct {
     int64_t bytes; /* size * item_size */
 } cs_npy_info;
 
-/* Parses the dictionary of a header; `base` is its offset in the file, for messages. */
-cs_status cs_npy_info_parse(const char *name, const char *dictionary, int64_t length, int64_t base,
+/* Parses the dictionary of a header, which it overwrites. */
+cs_status cs_npy_info_parse(const char *name, char *dictionary, int64_t length,
                             cs_npy_info *out) CS_MUST_CHECK;
 
 /* Describes an array of numbers to be written; CS_ERR_USAGE names what is out of range. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/json.h"
 #include "io/safetensors_private.h"
 
@@ -36,13 +37,10 @@ static cs_status parse_dtype(const json_t *value, cs_dtype *out)
     if (!name) {
         return cs_fail(CS_ERR_INPUT, "\"dtype\" is absent or not a text");
     }
-    for (int i = 0; i < TYPES; ++i) {
-        if (strcmp(types[i].name, name) == 0) {
-            *out = types[i].dtype;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_INPUT, "dtype \"%s\" is not supported", name);
+    int number = 0;
+    if (CS_ROW_NAMED("dtype", name, types, &number) != CS_OK) return CS_ERR_INPUT;
+    *out = types[number].dtype;
+    return CS_OK;
 }
 
 cs_status cs_safetensors_size(cs_safetensors_entry *entry)

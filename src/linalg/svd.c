@@ -13,6 +13,7 @@
 #include <cblas.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "linalg/svd_private.h"
 
@@ -23,14 +24,7 @@ static const char *const solver_name[] = {"auto", "lapack", "arpack", "block", "
 
 cs_status cs_solver_by_name(const char *name, cs_solver *out)
 {
-    for (int s = 0; s < (int)(sizeof solver_name / sizeof *solver_name); ++s) {
-        if (strcmp(name, solver_name[s]) == 0) {
-            *out = (cs_solver)s;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "solver \"%s\" is not auto, lapack, arpack, block or cusolver",
-                   name);
+    return CS_NAME_AMONG("solver", name, solver_name, out);
 }
 
 const char *cs_solver_name(cs_solver solver)

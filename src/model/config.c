@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 static const char *const ARCH[] = {[CS_ARCH_GPT2] = "gpt2",
@@ -24,15 +26,7 @@ const char *cs_arch_name(cs_arch arch)
 
 cs_status cs_arch_by_name(const char *name, cs_arch *out)
 {
-    for (int a = 0; a < CS_ARCH_COUNT; ++a) {
-        if (strcmp(name, ARCH[a]) == 0) {
-            *out = (cs_arch)a;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE,
-                   "unknown architecture '%s' (gpt2, roberta-prelayernorm, roberta, bert, linear)",
-                   name);
+    return CS_NAME_AMONG("architecture", name, ARCH, out);
 }
 
 /* --- presets ---------------------------------------------------------------------------------- */
@@ -51,18 +45,15 @@ static const struct {
 
 cs_status cs_model_preset(const char *name, cs_model_config *config)
 {
-    for (size_t i = 0; i < sizeof PRESET / sizeof *PRESET; ++i) {
-        if (strcmp(name, PRESET[i].name) == 0) {
-            config->layers = PRESET[i].layers;
-            config->width = PRESET[i].width;
-            config->heads = PRESET[i].heads;
-            config->positions = PRESET[i].positions;
-            config->inner = 4 * config->width;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "unknown model size '%s' (1m, 4m, small, base, cramming, large)",
-                   name);
+    int i = 0;
+    cs_status status = CS_ROW_NAMED("model size", name, PRESET, &i);
+    if (status != CS_OK) return status;
+    config->layers = PRESET[i].layers;
+    config->width = PRESET[i].width;
+    config->heads = PRESET[i].heads;
+    config->positions = PRESET[i].positions;
+    config->inner = 4 * config->width;
+    return CS_OK;
 }
 
 /* --- the choices of an architecture ----------------------------------------------------------- */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "base/rng.h"
 #include "plan/plan.h"
 
@@ -16,13 +17,7 @@ const char *cs_attention_name(cs_attention attention)
 
 cs_status cs_attention_by_name(const char *name, cs_attention *out)
 {
-    for (int a = 0; a < CS_ATTENTIONS; ++a) {
-        if (strcmp(name, NAME[a]) == 0) {
-            *out = (cs_attention)a;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "unknown attention '%s' (bidirectional, causal, plan)", name);
+    return CS_NAME_AMONG("attention", name, NAME, out);
 }
 
 int64_t cs_content_draws(const cs_content_masks *masks)

@@ -37,7 +37,6 @@ typedef struct {
 /* A call: its options, its answer, and all that the answer's arrays point into. */
 typedef struct {
     json_t *options;
-    cs_status options_status; /* the first option of another type */
     cs_result *result;
     cs_item *root;
     char *json;
@@ -94,98 +93,71 @@ static void add_dense(call *c, const char *name, cs_dense *a)
     c->at[c->arrays++] = (array){name, F64, 2, {a->rows, a->cols}, {1, a->ld}, a->data};
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
-
-/* The option, removed from the object: what is left at the end is not known. NULL without one, and
- * where it is of another type. */
-static json_t *take(call *c, const char *key, bool (*is)(const json_t *), const char *wanted)
-{
-    json_t *value = json_incref(json_object_get(c->options, key));
-    (void)json_object_del(c->options, key);
-    if (value && !is(value)) {
-        if (c->options_status == CS_OK)
-            c->options_status = cs_fail(CS_ERR_USAGE, "option '%s' is no %s", key, wanted);
-        json_decref(value);
-        value = NULL;
-    }
-    return value;
-}
-
-static bool is_number(const json_t *value)
-{
-    return json_is_number(value);
-}
-
-static bool is_integer(const json_t *value)
-{
-    return json_is_integer(value);
-}
-
-static bool is_flag(const json_t *value)
-{
-    return json_is_boolean(value);
-}
-
-static bool is_text(const json_t *value)
-{
-    return json_is_string(value);
-}
-
-static double take_real(call *c, const char *key, double fallback)
-{
-    json_t *value = take(c, key, is_number, "number");
-    double x = value ? json_number_value(value) : fallback;
-    json_decref(value);
-    return x;
-}
-
-static int64_t take_int(call *c, const char *key, int64_t fallback)
-{
-    json_t *value = take(c, key, is_integer, "integer");
-    int64_t x = value ? json_integer_value(value) : fallback;
-    json_decref(value);
-    return x;
-}
-
-static bool take_flag(call *c, const char *key, bool fallback)
-{
-    json_t *value = take(c, key, is_flag, "truth value");
-    bool x = value ? json_is_true(value) : fallback;
-    json_decref(value);
-    return x;
-}
-
-/* Stays in `keep`, which the caller releases. */
-static const char *take_text(call *c, const char *key, const char *fallback, json_t **keep)
-{
-    *keep = take(c, key, is_text, "text");
-    return *keep ? json_string_value(*keep) : fallback;
-}
-
-static cs_status all_taken(const call *c)
-{
-    const char *key = json_object_iter_key(json_object_iter(c->options));
-    if (c->options_status != CS_OK) return c->options_status;
-    return key ? cs_fail(CS_ERR_USAGE, "no option '%s'", key) : CS_OK;
-}
-
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-static cs_status begin(const char *options, call **out)
+/* An option, and where it goes if it is given. */
+typedef enum { REAL, INTEGER, SMALL, FLAG, TEXT } option_type;
+typedef struct {
+    const char *key;
+    option_type type;
+    void *to; /* double, int64_t, int, bool, const char * (which lives as long as the call) */
+} option;
+
+static cs_status take(const option *o, const json_t *value)
+{
+    static const char *const wanted[] = {"number", "integer", "integer", "truth value", "text"};
+    const bool fits = o->type == REAL   ? json_is_number(value)
+                      : o->type == FLAG ? json_is_boolean(value)
+                      : o->type == TEXT ? json_is_string(value)
+                                        : json_is_integer(value);
+    if (!fits) {
+        return cs_fail(CS_ERR_USAGE, "option '%s' is no %s", o->key, wanted[o->type]);
+    }
+    switch (o->type) {
+    case REAL:
+        *(double *)o->to = json_number_value(value);
+        break;
+    case INTEGER:
+        *(int64_t *)o->to = json_integer_value(value);
+        break;
+    case SMALL:
+        *(int *)o->to = (int)json_integer_value(value);
+        break;
+    case FLAG:
+        *(bool *)o->to = json_is_true(value);
+        break;
+    case TEXT:
+        *(const char **)o->to = json_string_value(value);
+        break;
+    }
+    return CS_OK;
+}
+
+/* A call with the options that it knows taken; NULL in *out without memory. */
+static cs_status begin(const char *options, size_t count, const option *known, call **out)
 {
     cs_reason_clear();
-    call *c = cs_calloc(1, sizeof *c);
+    call *c = *out = cs_calloc(1, sizeof *c);
     if (!c) return CS_ERR_MEMORY;
     c->result = cs_result_new();
     c->root = cs_result_root(c->result);
     cs_status status = cs_json_parse("options", options, (int64_t)strlen(options), &c->options);
-    if (status != CS_OK) {
-        end(c);
-        return status;
+    const char *key;
+    json_t *value;
+    json_object_foreach(c->options, key, value)
+    {
+        size_t i = 0;
+        while (i < count && strcmp(known[i].key, key) != 0) {
+            ++i;
+        }
+        if (status == CS_OK)
+            status =
+                i < count ? take(&known[i], value) : cs_fail(CS_ERR_USAGE, "no option '%s'", key);
     }
-    *out = c;
-    return CS_OK;
+    return status;
 }
+
+#define BEGIN(options, known, out) begin(options, sizeof(known) / sizeof *(known), known, out)
 
 static call *finish(call *c, cs_status status)
 {
@@ -238,18 +210,15 @@ call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, double 
                  const char *options)
 {
     call *c = NULL;
-    cs_status status = begin(options, &c);
-    if (status != CS_OK) return finish(c, status);
     const cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
-    cs_spectrum_options o = {.k = take_int(c, "k", 0),
-                             .normalised = take_flag(c, "normalised", false),
-                             .values_only = !take_flag(c, "vectors", true),
-                             .tol = take_real(c, "tol", 0),
-                             .seed = (uint64_t)take_int(c, "seed", 0),
-                             .threads = (int)take_int(c, "threads", 0),
-                             .moment4 = take_flag(c, "moment4", true),
-                             .certify = CS_CERTIFY_USUAL};
-    status = all_taken(c);
+    cs_spectrum_options o = {.moment4 = true, .certify = CS_CERTIFY_USUAL};
+    bool vectors = true;
+    const option known[] = {{"k", INTEGER, &o.k},         {"normalised", FLAG, &o.normalised},
+                            {"vectors", FLAG, &vectors},  {"tol", REAL, &o.tol},
+                            {"seed", INTEGER, &o.seed},   {"threads", SMALL, &o.threads},
+                            {"moment4", FLAG, &o.moment4}};
+    cs_status status = BEGIN(options, known, &c);
+    o.values_only = !vectors;
     if (status == CS_OK) status = cs_csr_check(&a, !o.normalised);
     if (status == CS_OK) status = cs_spectrum_of(&a, &o, &c->spectrum);
     if (status == CS_OK) {
@@ -273,14 +242,13 @@ call *cospec_connectivity(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col
                           const char *options)
 {
     call *c = NULL;
-    cs_status status = begin(options, &c);
-    if (status != CS_OK) return finish(c, status);
     const cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
-    const cs_connectivity_options o = {.k = take_int(c, "k", 0),
-                                       .tol = take_real(c, "tol", 0),
-                                       .seed = (uint64_t)take_int(c, "seed", 0),
-                                       .threads = (int)take_int(c, "threads", 0)};
-    status = all_taken(c);
+    cs_connectivity_options o = {0};
+    const option known[] = {{"k", INTEGER, &o.k},
+                            {"tol", REAL, &o.tol},
+                            {"seed", INTEGER, &o.seed},
+                            {"threads", SMALL, &o.threads}};
+    cs_status status = BEGIN(options, known, &c);
     if (status == CS_OK) status = cs_csr_check(&a, true);
     if (status == CS_OK) status = cs_connectivity_of(&a, &o, &c->connectivity);
     if (status == CS_OK) {
@@ -324,23 +292,18 @@ static cs_status rank_of(call *c, const cs_rows *rows, const cs_gram_options *gr
 call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide, const char *options)
 {
     call *c = NULL;
-    cs_status status = begin(options, &c);
-    if (status != CS_OK) return finish(c, status);
-    const bool centred = take_flag(c, "center", false);
-    const int threads = (int)take_int(c, "threads", 0);
-    const int64_t blocks = take_int(c, "blocks", rows < 20 ? rows : 20);
-    const cs_gram_options gram = {.wide = take_flag(c, "double_sums", true),
-                                  .normalise = take_flag(c, "row_norm", false),
-                                  .shift = centred,
-                                  .threads = threads};
-    const cs_rank_options o = {.tau = take_real(c, "tau", 0.9),
-                               .eps = -1,
-                               .centred = centred,
-                               .jackknife = blocks > 1,
-                               .threads = threads};
+    int64_t blocks = rows < 20 ? rows : 20;
+    cs_gram_options gram = {.wide = true};
+    cs_rank_options o = {.tau = 0.9, .eps = -1};
+    const option known[] = {{"center", FLAG, &o.centred},        {"threads", SMALL, &o.threads},
+                            {"blocks", INTEGER, &blocks},        {"double_sums", FLAG, &gram.wide},
+                            {"row_norm", FLAG, &gram.normalise}, {"tau", REAL, &o.tau}};
+    cs_status status = BEGIN(options, known, &c);
+    gram.shift = o.centred;
+    gram.threads = o.threads;
+    o.jackknife = blocks > 1;
     const cs_rows given =
         wide ? cs_rows_of_f64(rows, cols, data, "rows") : cs_rows_of_f32(rows, cols, data, "rows");
-    status = all_taken(c);
     if (status == CS_OK) status = rank_of(c, &given, &gram, &o, blocks);
     if (status == CS_OK) {
         add(c, "eigenvalues", F64, c->rank.count, c->rank.lambda);
@@ -348,38 +311,26 @@ call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide, const 
     return finish(c, status);
 }
 
-static cs_status toy_of(call *c, cs_toy *toy)
-{
-    json_t *spec = NULL, *method = NULL;
-    const char *text = take_text(c, "objective", "ar", &spec);
-    const char *how = take_text(c, "method", "reduce", &method);
-    toy->classes = take_int(c, "classes", 2);
-    toy->length = take_int(c, "length", 4);
-    toy->tokens = take_int(c, "tokens", 2);
-    toy->given = take_flag(c, "given", false);
-    toy->literal = take_flag(c, "literal", false);
-    cs_status status = all_taken(c);
-    if (status == CS_OK) status = cs_objective_parse_held(text, &c->mixture, &toy->objective);
-    if (status == CS_OK && strcmp(how, "enumerate") == 0) {
-        status = cs_toy_enumerate(toy, 0, &c->toy);
-    } else if (status == CS_OK && strcmp(how, "closed") == 0) {
-        status = cs_toy_closed(toy, &c->toy);
-    } else if (status == CS_OK && strcmp(how, "reduce") == 0) {
-        status = cs_toy_reduce(toy, &c->toy);
-    } else if (status == CS_OK) {
-        status = cs_fail(CS_ERR_USAGE, "method '%s' is not reduce, enumerate or closed", how);
-    }
-    json_decref(spec);
-    json_decref(method);
-    return status;
-}
-
 call *cospec_toy(const char *options)
 {
     call *c = NULL;
-    cs_toy toy = {0};
-    cs_status status = begin(options, &c);
-    if (status == CS_OK) status = toy_of(c, &toy);
+    const char *text = "ar", *how = "reduce";
+    cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
+    const option known[] = {{"objective", TEXT, &text},         {"method", TEXT, &how},
+                            {"classes", INTEGER, &toy.classes}, {"length", INTEGER, &toy.length},
+                            {"tokens", INTEGER, &toy.tokens},   {"given", FLAG, &toy.given},
+                            {"literal", FLAG, &toy.literal}};
+    cs_status status = BEGIN(options, known, &c);
+    if (status == CS_OK) status = cs_objective_parse_held(text, &c->mixture, &toy.objective);
+    if (status == CS_OK && strcmp(how, "enumerate") == 0) {
+        status = cs_toy_enumerate(&toy, 0, &c->toy);
+    } else if (status == CS_OK && strcmp(how, "closed") == 0) {
+        status = cs_toy_closed(&toy, &c->toy);
+    } else if (status == CS_OK && strcmp(how, "reduce") == 0) {
+        status = cs_toy_reduce(&toy, &c->toy);
+    } else if (status == CS_OK) {
+        status = cs_fail(CS_ERR_USAGE, "method '%s' is not reduce, enumerate or closed", how);
+    }
     if (status == CS_OK) {
         cs_item_real(c->root, "sum_sigma2", c->toy.sum_sigma2);
         cs_item_real(c->root, "sum_sigma4", c->toy.sum_sigma4);
@@ -426,30 +377,6 @@ static cs_status corpus_of_ids(call *c, int64_t documents, int64_t *doc_ptr, int
     return CS_OK;
 }
 
-static cs_status build(call *c, const cs_corpus *corpus, cs_cooc_options *o)
-{
-    json_t *spec = NULL, *context = NULL;
-    const char *objective = take_text(c, "objective", "ar", &spec);
-    const char *mode = take_text(c, "context", "all", &context);
-    o->max_length = take_int(c, "max_length", 64);
-    o->stride = take_int(c, "stride", 0);
-    o->draws = take_int(c, "draws", 0);
-    o->seed = (uint64_t)take_int(c, "seed", 0);
-    o->threads = (int)take_int(c, "threads", 0);
-    o->weight_by_document = take_flag(c, "weight_by_document", false);
-    o->context.given = take_flag(c, "given", false);
-    const bool given = o->context.given;
-    cs_status status = all_taken(c);
-    if (status == CS_OK) status = cs_objective_parse_held(objective, &c->mixture, &o->objective);
-    if (status == CS_OK) status = cs_context_parse(mode, &o->context);
-    o->context.given = given;
-    o->memory_budget = INT64_MAX / 4; /* arrays that Python is to hold lie in memory */
-    if (status == CS_OK) status = cs_cooc_build(corpus, o, &c->cooc);
-    json_decref(spec);
-    json_decref(context);
-    return status;
-}
-
 static void add_cooc(call *c, const cs_corpus *corpus)
 {
     cs_cooc *m = &c->cooc;
@@ -478,18 +405,34 @@ call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32
 {
     call *c = NULL;
     cs_corpus ids = {0};
-    cs_cooc_options o = {0};
-    cs_status status = begin(options, &c);
-    if (status != CS_OK) return finish(c, status);
-    if (source) {
-        const cs_corpus_options reading = {.vocab_size = take_int(c, "vocab", 8000),
-                                           .test_share = -1};
+    const cs_corpus *corpus = source ? NULL : &ids;
+    cs_corpus_options reading = {.vocab_size = 8000, .test_share = -1};
+    const char *objective = "ar", *mode = "all";
+    bool given = false;
+    cs_cooc_options o = {.max_length = 64};
+    const option known[] = {{"objective", TEXT, &objective},
+                            {"context", TEXT, &mode},
+                            {"max_length", INTEGER, &o.max_length},
+                            {"stride", INTEGER, &o.stride},
+                            {"draws", INTEGER, &o.draws},
+                            {"seed", INTEGER, &o.seed},
+                            {"threads", SMALL, &o.threads},
+                            {"weight_by_document", FLAG, &o.weight_by_document},
+                            {"given", FLAG, &given},
+                            {"vocab", INTEGER, &reading.vocab_size}}; /* of a source */
+    const size_t options_known = sizeof known / sizeof *known - (source ? 0 : 1);
+    cs_status status = begin(options, options_known, known, &c);
+    if (status == CS_OK && source) {
         status = cs_corpus_load(source, &reading, &c->corpus);
-    } else {
+        corpus = &c->corpus;
+    } else if (status == CS_OK) {
         status = corpus_of_ids(c, documents, doc_ptr, token, &ids);
     }
-    const cs_corpus *corpus = source ? &c->corpus : &ids;
-    if (status == CS_OK) status = build(c, corpus, &o);
+    if (status == CS_OK) status = cs_objective_parse_held(objective, &c->mixture, &o.objective);
+    if (status == CS_OK) status = cs_context_parse(mode, &o.context);
+    o.context.given = given;
+    o.memory_budget = INT64_MAX / 4; /* arrays that Python is to hold lie in memory */
+    if (status == CS_OK) status = cs_cooc_build(corpus, &o, &c->cooc);
     if (status == CS_OK) add_cooc(c, corpus);
     return finish(c, status);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/rng.h"
 #include "base/scored.h"
 #include "stats/jackknife.h"
@@ -66,15 +67,7 @@ bool cs_metric_of_classes(cs_metric metric)
 
 cs_status cs_metric_by_name(const char *name, cs_metric *out)
 {
-    for (int m = 0; m < CS_METRICS; ++m) {
-        if (strcmp(name, table[m].name) == 0) {
-            *out = (cs_metric)m;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE,
-                   "\"%s\" is not accuracy, f1, f1-macro, matthews, pearson, spearman or mse",
-                   name);
+    return CS_ROW_NAMED("metric", name, table, out);
 }
 
 /* --- scores of a selection of examples -------------------------------------------------------- */

@@ -248,8 +248,8 @@ cs_status cs_encoder_encode(cs_encoder *e, const char *text, int64_t size, bool 
     const cs_tokenizer *t = e->tokenizer;
     e->count = 0;
     cs_status status = cs_utf8_check_text(text, size);
-    if (status == CS_OK && add_special) status = append(e, t->before, t->befores);
+    if (status == CS_OK && add_special) status = append(e, t->around, t->befores);
     if (status == CS_OK) status = encode_between(e, 0, text, size);
-    if (status == CS_OK && add_special) status = append(e, t->after, t->afters);
+    if (status == CS_OK && add_special) status = append(e, t->around + t->befores, t->afters);
     return status;
 }

@@ -20,6 +20,7 @@
 #include "base/child.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/share.h"
 
@@ -42,13 +43,10 @@ const cs_corpus_source *cs_corpus_sources(int *count)
 
 static cs_status find_source(const char *name, const cs_corpus_source **out)
 {
-    for (size_t i = 0; i < sizeof source_table / sizeof source_table[0]; ++i) {
-        if (strcmp(name, source_table[i].name) == 0) {
-            *out = &source_table[i];
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "\"%s\" is not wordnet, bible-kjv, gcide or manpages", name);
+    int number = 0;
+    cs_status status = CS_ROW_NAMED("corpus", name, source_table, &number);
+    *out = &source_table[number];
+    return status;
 }
 
 /* The value of an environment variable, NULL when unset or empty. */

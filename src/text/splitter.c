@@ -6,23 +6,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "text/unicode.h"
+
+static const char *const NAME[] = {[CS_SPLITTER_WORD] = "word",
+                                   [CS_SPLITTER_WHITESPACE] = "whitespace",
+                                   [CS_SPLITTER_CHAR] = "char"};
 
 cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out)
 {
-    static const struct {
-        const char *name;
-        cs_splitter_kind kind;
-    } known[] = {{"word", CS_SPLITTER_WORD},
-                 {"whitespace", CS_SPLITTER_WHITESPACE},
-                 {"char", CS_SPLITTER_CHAR}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-        if (strcmp(name, known[i].name) == 0) {
-            *out = known[i].kind;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "tokenizer \"%s\" is not word, whitespace or char", name);
+    return CS_NAME_AMONG("tokenizer", name, NAME, out);
 }
 
 void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)

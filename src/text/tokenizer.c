@@ -34,8 +34,6 @@ void cs_tokenizer_free(cs_tokenizer **held)
     cs_free(t->start);
     cs_free(t->added);
     cs_free(t->special);
-    cs_free(t->before);
-    cs_free(t->after);
     cs_free(t->bytes);
     cs_free(t->byte_start);
     cs_free(t->wordpiece.prefix);

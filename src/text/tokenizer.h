@@ -87,18 +87,21 @@ typedef struct {
 } cs_around;
 cs_around cs_tokenizer_around(const cs_tokenizer *t);
 
-/* The form that the post-processor gives to a pair of texts: `token` an id, or CS_PAIR_FIRST and
- * CS_PAIR_SECOND where the texts stand, `type` the token type of what stands there. Written anew to
- * piece[0 .. *count - 1]; *count is 0 where there is no post-processor that adds tokens to a text.
- * CS_ERR_INPUT names what is not supported: each text twice or not at all, more than
- * CS_PAIR_PIECES. Source: the `tokenizers` package's TemplateProcessing, BertProcessing,
- * RobertaProcessing. */
-enum { CS_PAIR_FIRST = -1, CS_PAIR_SECOND = -2, CS_PAIR_PIECES = 16 };
+/* The form that the post-processor gives to a text or a pair of texts: `token` an id, or
+ * CS_TEXT_FIRST and CS_TEXT_SECOND where the texts stand, `type` the token type of what stands
+ * there (0 around a single text). *out is written anew; its count is 0 where there is no
+ * post-processor that adds tokens to a text. CS_ERR_INPUT names what is not supported: a text twice
+ * or not at all, more than CS_TEXT_PIECES. Source: the `tokenizers` package's TemplateProcessing,
+ * BertProcessing, RobertaProcessing. */
+enum { CS_TEXT_FIRST = -1, CS_TEXT_SECOND = -2, CS_TEXT_PIECES = 16 };
 typedef struct {
     int32_t token, type;
-} cs_pair_piece;
-cs_status cs_tokenizer_pair(const cs_tokenizer *t, cs_pair_piece piece[CS_PAIR_PIECES],
-                            int64_t *count) CS_MUST_CHECK;
+} cs_text_piece;
+typedef struct {
+    cs_text_piece piece[CS_TEXT_PIECES];
+    int64_t count;
+} cs_text_form;
+cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out) CS_MUST_CHECK;
 
 /* Makes it put nothing around a text any more: takes away a post-processor that does (one that adds
  * no token stays). For a model that never saw these tokens; before others use the tokenizer. */

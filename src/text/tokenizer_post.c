@@ -1,22 +1,15 @@
-/* Post-processors: which ids are added around a text. They are kept as JSON, so that writing loses
- * nothing; the form of a pair is read (tokenizer_pair.c) when it is needed. */
+/* Post-processors: what stands around a text and between two. They are kept as JSON, so that
+ * writing loses nothing; the form of a pair is read when it is needed. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "text/tokenizer_private.h"
 
-typedef struct {
-    int32_t **id;
-    int64_t *count;
-} id_list;
-
-static cs_status put(void *to, int64_t id)
+static cs_status put(cs_text_form *f, int64_t token, int64_t type)
 {
-    const id_list *list = to;
-    int32_t *more = cs_realloc(*list->id, *list->count + 1, sizeof *more);
-    if (!more) return CS_ERR_MEMORY;
-    more[(*list->count)++] = (int32_t)id;
-    *list->id = more;
+    if (f->count == CS_TEXT_PIECES) {
+        return cs_fail(CS_ERR_INPUT, "post_processor: more than %d pieces", CS_TEXT_PIECES);
+    }
+    f->piece[f->count++] = (cs_text_piece){(int32_t)token, (int32_t)type};
     return CS_OK;
 }
 
@@ -30,16 +23,9 @@ static cs_status check_id(const cs_tokenizer *t, const char *field, const json_t
     return CS_OK;
 }
 
-/* ["</s>", 2] */
-static cs_status put_named(cs_tokenizer *t, const json_t *post, const char *field, id_list list)
-{
-    const json_t *id = json_array_get(json_object_get(post, field), 1);
-    cs_status status = check_id(t, field, id);
-    return status == CS_OK ? put(&list, json_integer_value(id)) : status;
-}
-
-cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, const char *name,
-                                   cs_status (*take)(void *to, int64_t id), void *to)
+/* The ids of the special token that a template's piece names. */
+static cs_status put_special(const cs_tokenizer *t, const json_t *post, const char *name,
+                             int64_t type, cs_text_form *f)
 {
     const json_t *special = json_object_get(post, "special_tokens");
     const json_t *ids = name ? json_object_get(json_object_get(special, name), "ids") : NULL;
@@ -51,40 +37,68 @@ cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, co
     for (size_t i = 0; i < json_array_size(ids) && status == CS_OK; ++i) {
         const json_t *id = json_array_get(ids, i);
         status = check_id(t, "special_tokens", id);
-        if (status == CS_OK) status = take(to, json_integer_value(id));
+        if (status == CS_OK) status = put(f, json_integer_value(id), type);
     }
     return status;
 }
 
-static cs_status take_template(cs_tokenizer *t, const json_t *post)
+static cs_status take_template(const cs_tokenizer *t, const json_t *post, bool pair,
+                               cs_text_form *f)
 {
-    const json_t *single = json_object_get(post, "single");
-    id_list before = {&t->before, &t->befores}, after = {&t->after, &t->afters}, *list = &before;
+    const char *key = pair ? "pair" : "single";
+    const json_t *list = json_object_get(post, key);
+    int64_t texts[2] = {0, 0};
     cs_status status = CS_OK;
-    if (!json_is_array(single)) {
-        return cs_fail(CS_ERR_INPUT, "post_processor.single: wanted a list");
-    }
-    for (size_t i = 0; i < json_array_size(single) && status == CS_OK; ++i) {
-        const json_t *piece = json_array_get(single, i);
-        const json_t *token = json_object_get(piece, "SpecialToken");
-        if (token) {
-            const char *name = json_string_value(json_object_get(token, "id"));
-            status = cs_tokenizer_special_ids(t, post, name, put, list);
-        } else if (json_object_get(piece, "Sequence") && list == &before) {
-            list = &after;
+    for (size_t i = 0; i < json_array_size(list) && status == CS_OK; ++i) {
+        const json_t *piece = json_array_get(list, i);
+        const json_t *token = json_object_get(piece, "SpecialToken"),
+                     *text = json_object_get(piece, "Sequence");
+        const char *id = json_string_value(json_object_get(token ? token : text, "id"));
+        int64_t type = json_integer_value(json_object_get(token ? token : text, "type_id"));
+        const bool first = text && (!pair || (id && strcmp(id, "A") == 0)),
+                   second = text && !first && id && strcmp(id, "B") == 0;
+        if (pair && (type < 0 || type > 1)) {
+            status = cs_fail(CS_ERR_INPUT, "post_processor.pair[%d].type_id: %lld is not 0 or 1",
+                             (int)i, (long long)type);
+        } else if (token) {
+            status = put_special(t, post, id, pair ? type : 0, f);
+        } else if (first || second) {
+            ++texts[second];
+            status = put(f, first ? CS_TEXT_FIRST : CS_TEXT_SECOND, pair ? type : 0);
         } else {
-            return cs_fail(CS_ERR_INPUT,
-                           "post_processor.single[%d]: wanted a SpecialToken or one Sequence",
-                           (int)i);
+            status = cs_fail(CS_ERR_INPUT,
+                             "post_processor.%s[%d]: wanted a SpecialToken, or Sequence A%s", key,
+                             (int)i, pair ? " or B" : "");
         }
     }
+    if (status == CS_OK && (texts[0] != 1 || texts[1] != pair))
+        status = cs_fail(CS_ERR_INPUT, "post_processor.%s: wanted one Sequence A%s", key,
+                         pair ? " and one Sequence B" : "");
     return status;
 }
 
-static cs_status take(cs_tokenizer *t, const json_t *post)
+/* [CLS] A [SEP] B [SEP] with types 0 and 1; <s> A </s></s> B </s>. Ids as ["</s>", 2]. */
+static cs_status take_named(const cs_tokenizer *t, const json_t *post, bool bert, bool pair,
+                            cs_text_form *f)
+{
+    const json_t *cls = json_array_get(json_object_get(post, "cls"), 1),
+                 *sep = json_array_get(json_object_get(post, "sep"), 1);
+    cs_status status = check_id(t, "cls", cls);
+    if (status == CS_OK) status = check_id(t, "sep", sep);
+    if (status != CS_OK) return status;
+    const int64_t c = json_integer_value(cls), s = json_integer_value(sep);
+    const int64_t piece[][2] = {{c, 0}, {CS_TEXT_FIRST, 0},     {s, 0},
+                                {s, 0}, {CS_TEXT_SECOND, bert}, {s, bert}};
+    for (int i = 0; i < (pair ? 6 : 3) && status == CS_OK; ++i) {
+        status = bert && i == 3 ? CS_OK : put(f, piece[i][0], piece[i][1]);
+    }
+    return status;
+}
+
+/* What one post-processor makes of a text or a pair. */
+static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_text_form *f)
 {
     const char *type = json_string_value(json_object_get(post, "type"));
-    cs_status status = CS_OK;
     if (!type) {
         return cs_fail(CS_ERR_INPUT, "post_processor.type: wanted a text");
     }
@@ -92,12 +106,11 @@ static cs_status take(cs_tokenizer *t, const json_t *post)
         return CS_OK;
     }
     if (strcmp(type, "TemplateProcessing") == 0) {
-        return take_template(t, post);
+        return take_template(t, post, pair, f);
     }
-    if (strcmp(type, "RobertaProcessing") == 0 || strcmp(type, "BertProcessing") == 0) {
-        status = put_named(t, post, "cls", (id_list){&t->before, &t->befores});
-        return status == CS_OK ? put_named(t, post, "sep", (id_list){&t->after, &t->afters})
-                               : status;
+    const bool bert = strcmp(type, "BertProcessing") == 0;
+    if (bert || strcmp(type, "RobertaProcessing") == 0) {
+        return take_named(t, post, bert, pair, f);
     }
     return cs_fail(CS_ERR_INPUT,
                    "post_processor.type: \"%s\" is not supported (TemplateProcessing, "
@@ -106,27 +119,53 @@ static cs_status take(cs_tokenizer *t, const json_t *post)
                    type);
 }
 
-cs_status cs_tokenizer_take_post(cs_tokenizer *t)
+cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
 {
     const char *type = json_string_value(json_object_get(t->post, "type"));
+    const bool many = type && strcmp(type, "Sequence") == 0;
     const json_t *inner = json_object_get(t->post, "processors");
+    cs_text_form form = {0};
     cs_status status = CS_OK;
-    if (!t->post) {
-        return CS_OK;
-    }
-    if (!type || strcmp(type, "Sequence") != 0) {
-        return take(t, t->post);
-    }
-    if (!json_is_array(inner)) {
+    *out = form;
+    if (many && !json_is_array(inner)) {
         return cs_fail(CS_ERR_INPUT, "post_processor.processors: wanted a list");
     }
-    for (size_t i = 0; i < json_array_size(inner) && status == CS_OK; ++i) {
-        int64_t before = t->befores + t->afters;
-        status = take(t, json_array_get(inner, i));
-        if (status == CS_OK && before > 0 && t->befores + t->afters > before)
+    const size_t count = many ? json_array_size(inner) : t->post != NULL;
+    for (size_t i = 0; i < count && status == CS_OK; ++i) {
+        const json_t *one = many ? json_array_get(inner, i) : t->post;
+        cs_text_form single = {0};
+        status = take(t, one, false, &single);
+        if (status != CS_OK || single.count <= 1) {
+            continue; /* it adds no token */
+        }
+        if (form.count > 0) {
             status =
                 cs_fail(CS_ERR_INPUT,
                         "post_processor.processors[%d]: a second one that adds tokens", (int)i);
+        } else if (pair) {
+            status = take(t, one, true, &form);
+        } else {
+            form = single;
+        }
+    }
+    if (status == CS_OK) {
+        *out = form;
+    }
+    return status;
+}
+
+cs_status cs_tokenizer_take_post(cs_tokenizer *t)
+{
+    cs_text_form form;
+    int64_t *count = &t->befores, ids = 0;
+    cs_status status = cs_tokenizer_form(t, false, &form);
+    for (int64_t i = 0; i < form.count; ++i) {
+        if (form.piece[i].token == CS_TEXT_FIRST) {
+            count = &t->afters;
+        } else {
+            t->around[ids++] = form.piece[i].token;
+            ++*count;
+        }
     }
     return status;
 }
@@ -150,20 +189,14 @@ cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after)
 
 void cs_tokenizer_drop_post(cs_tokenizer *t)
 {
-    if (t->befores + t->afters == 0) {
-        return;
+    if (t->befores + t->afters > 0) {
+        json_decref(t->post);
+        t->post = NULL;
+        t->befores = t->afters = 0;
     }
-    json_decref(t->post);
-    cs_free(t->before);
-    cs_free(t->after);
-    t->post = NULL;
-    t->before = NULL;
-    t->after = NULL;
-    t->befores = 0;
-    t->afters = 0;
 }
 
 cs_around cs_tokenizer_around(const cs_tokenizer *t)
 {
-    return (cs_around){t->before, t->after, t->befores, t->afters};
+    return (cs_around){t->around, t->around + t->befores, t->befores, t->afters};
 }

@@ -34,9 +34,9 @@ struct cs_tokenizer {
     int32_t role[CS_TOKEN_ROLES];
     cs_added_token *added; /* by id */
     int64_t addeds;
-    uint8_t *special;        /* vocab: declared so */
-    uint8_t begins[2][256];  /* first bytes of added tokens: normalized false, true */
-    int32_t *before, *after; /* ids that the post-processor puts around a text */
+    uint8_t *special;               /* vocab: declared so */
+    uint8_t begins[2][256];         /* first bytes of added tokens: normalized false, true */
+    int32_t around[CS_TEXT_PIECES]; /* ids that the post-processor puts before and after a text */
     int64_t befores, afters;
     json_t *post, *truncation, *padding; /* as read, NULL: null */
     cs_token_decoder decoder;
@@ -75,10 +75,6 @@ int32_t cs_byte_token(const cs_tokenizer *t, int byte);
 /* Takes the ids around a text from t->post (single text). CS_ERR_INPUT names what is not supported.
  */
 cs_status cs_tokenizer_take_post(cs_tokenizer *t) CS_MUST_CHECK;
-
-/* Gives each id of the special token that a template's piece names to `put`. */
-cs_status cs_tokenizer_special_ids(const cs_tokenizer *t, const json_t *post, const char *name,
-                                   cs_status (*put)(void *to, int64_t id), void *to) CS_MUST_CHECK;
 
 /* Sets t->post to <s> text </s>. */
 cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after) CS_MUST_CHECK;

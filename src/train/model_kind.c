@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -22,14 +23,7 @@ const char *cs_kind_name(cs_kind kind)
 
 cs_status cs_kind_by_name(const char *name, cs_kind *out)
 {
-    for (int k = 0; k < CS_KINDS; ++k) {
-        if (strcmp(name, NAME[k]) == 0) {
-            *out = (cs_kind)k;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE,
-                   "unknown kind of model '%s' (causal, masked, two-stream, mae-lm, linear)", name);
+    return CS_NAME_AMONG("kind of model", name, NAME, out);
 }
 
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer)

@@ -2,20 +2,14 @@
 #include "train/schedule.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/names.h"
 
 static const char *const names[] = {"one-cycle", "cosine", "linear", "constant"};
 
 cs_status cs_schedule_by_name(const char *name, cs_schedule *out)
 {
-    for (int i = 0; i < 4; ++i) {
-        if (strcmp(name, names[i]) == 0) {
-            *out = (cs_schedule)i;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "schedule '%s' is not one-cycle, cosine, linear or constant",
-                   name);
+    return CS_NAME_AMONG("schedule", name, names, out);
 }
 
 const char *cs_schedule_name(cs_schedule schedule)

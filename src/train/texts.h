@@ -37,7 +37,7 @@ typedef struct {
 
 /* O(bytes) time. CS_ERR_USAGE: max_length leaves no token of a text; pairs for a tokenizer without
  * an end token; `begin` without a begin token. CS_ERR_INPUT names a text (from 1) that has no
- * token, or that is not UTF-8; a pair's form as cs_tokenizer_pair. */
+ * token, or that is not UTF-8; a form as cs_tokenizer_form. */
 cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *tokenizer,
                           const cs_texts_options *options, cs_texts *out) CS_MUST_CHECK;
 void cs_texts_free(cs_texts *texts);

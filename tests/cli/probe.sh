@@ -166,7 +166,7 @@ test_bad_input() {
     {
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe nan.npy x.npy $l || return 1
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy $l || return 1
-        refuses 2 "--metric: \"recall\" is not accuracy" "$COSPEC" probe x.npy x.npy $l --metric recall || return 1
+        refuses 2 "--metric: unknown metric 'recall'" "$COSPEC" probe x.npy x.npy $l --metric recall || return 1
         refuses 2 "--metric pearson is for regression" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
         refuses 2 "--metric f1 is for classification" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
         refuses 2 "they must be positive and fall" "$COSPEC" probe x.npy x.npy $l --penalties 0.1,1 || return 1
