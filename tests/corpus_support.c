@@ -10,24 +10,21 @@
 const char *put(void **state, const char *name, const char *content)
 {
     const char *path = in_dir(state, name);
-    assert_int_equal(cs_file_write(path, content, (int64_t)strlen(content)), CS_OK);
+    OK(cs_file_write(path, content, (int64_t)strlen(content)));
     return path;
 }
 
 const char *put_dir(void **state, const char *name)
 {
     const char *path = in_dir(state, name);
-    assert_int_equal(cs_dir_make(path), CS_OK);
+    OK(cs_dir_make(path));
     return path;
 }
 
 cs_corpus loaded(const char *source, const cs_corpus_options *options)
 {
     cs_corpus corpus = {0};
-    cs_status status = cs_corpus_load(source, options, &corpus);
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_corpus_load(source, options, &corpus));
     return corpus;
 }
 

@@ -20,17 +20,6 @@ const char *in_dir(void **state, const char *name);
 /* Number of files in the directory of the test. */
 int entries(void **state);
 
-/* Asserts the status and that the reason contains `part`; clears the reason. */
-#define assert_fails(call, code, part)                                                             \
-    do {                                                                                           \
-        cs_reason_clear();                                                                         \
-        assert_int_equal(call, code);                                                              \
-        if (!strstr(cs_reason(), part)) {                                                          \
-            fail_msg("'%s' lacks '%s'", cs_reason(), part);                                        \
-        }                                                                                          \
-        cs_reason_clear();                                                                         \
-    } while (0)
-
 /* Asserts the bytes of a text file. */
 void assert_content(const char *path, const char *text);
 

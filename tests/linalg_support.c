@@ -9,14 +9,6 @@
 #include "base/status.h"
 #include "test.h"
 
-void expect_reason(const char *part)
-{
-    if (!strstr(cs_reason(), part)) {
-        fail_msg("reason \"%s\" lacks \"%s\"", cs_reason(), part);
-    }
-    cs_reason_clear();
-}
-
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
     double worst = 0;

@@ -7,11 +7,6 @@
 #include "linalg/dense.h"
 #include "test.h"
 
-#define OK(call) assert_int_equal((call), CS_OK)
-
-/* Asserts that the held reason contains `part`, and clears it. */
-void expect_reason(const char *part);
-
 double max_abs_difference(const cs_dense *a, const cs_dense *b);
 
 /* max |U^T U - I| over the columns of U. */

@@ -27,8 +27,6 @@ cs_linear_probe probe_fitted(const cs_rows *x, const double *y, int64_t classes,
                              const cs_linear_probe_options *o)
 {
     cs_linear_probe p = {0};
-    if (cs_linear_probe_fit(x, x->rows, NULL, y, classes, o, &p) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_linear_probe_fit(x, x->rows, NULL, y, classes, o, &p));
     return p;
 }

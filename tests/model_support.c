@@ -7,13 +7,6 @@
 #include "base/mem.h"
 #include "test.h"
 
-void must(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 static cs_status cpu_one(cs_backend **out)
 {
     return cs_backend_cpu(1, out);
@@ -221,7 +214,7 @@ static void fill_parameters(cs_model *model)
         for (int64_t k = 0; k < n; ++k) {
             value[k] = (gain ? 1 : 0) + 0.4 * cs_rng_normal(&rng);
         }
-        must(cs_params_set64(&model->params, i, CS_PARAM_VALUE, value));
+        OK(cs_params_set64(&model->params, i, CS_PARAM_VALUE, value));
         cs_free(value);
     }
 }
@@ -230,10 +223,10 @@ void world_open(model_world *world, backend_open open, const cs_model_config *co
                 const cs_network_options *options)
 {
     memset(world, 0, sizeof *world);
-    must(open(&world->backend));
-    must(cs_model_init(config, world->backend, options->training, &world->model));
-    must(cs_network_build(&world->model, options, &world->net));
-    must(cs_run_init(&world->net.graph, &world->model.params, &world->run));
+    OK(open(&world->backend));
+    OK(cs_model_init(config, world->backend, options->training, &world->model));
+    OK(cs_network_build(&world->model, options, &world->net));
+    OK(cs_run_init(&world->net.graph, &world->model.params, &world->run));
     fill_parameters(&world->model);
 }
 
@@ -352,7 +345,7 @@ static void put(cs_run *run, int tensor, const int32_t *value, int64_t n)
 static void put_rows(cs_run *run, int row_set, int64_t batch, int64_t length)
 {
     if (row_set != CS_NONE) {
-        must(cs_run_rows(run, row_set, batch, length));
+        OK(cs_run_rows(run, row_set, batch, length));
     }
 }
 
@@ -399,21 +392,21 @@ void world_load(model_world *world, const model_data *d)
     for (int64_t v = 0; n->mass != CS_NONE && v < world->model.config.vocab; ++v) {
         cs_run_input(run, n->mass, 0, v, (double)(v + 1) / 66);
     }
-    must(cs_run_upload(run, (cs_run_key){.seed = 5, .step = 3, .micro = 1}));
+    OK(cs_run_upload(run, (cs_run_key){.seed = 5, .step = 3, .micro = 1}));
 }
 
 double world_loss(model_world *world)
 {
     double sum = 0;
-    must(cs_run_forward(world->run));
-    must(cs_run_sum(world->run, world->net.loss, &sum));
+    OK(cs_run_forward(world->run));
+    OK(cs_run_sum(world->run, world->net.loss, &sum));
     return sum;
 }
 
 void world_logits(model_world *world, float *logits)
 {
-    must(cs_run_forward(world->run));
-    must(cs_run_get_f32(world->run, world->net.logits, logits));
+    OK(cs_run_forward(world->run));
+    OK(cs_run_get_f32(world->run, world->net.logits, logits));
 }
 
 /* --- dependence ------------------------------------------------------------------------------- */

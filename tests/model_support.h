@@ -1,7 +1,5 @@
 /* What the tests of src/model share: tiny models of every architecture, networks of every form with
  * random rank masks, and what each loss row depends on.
- *
- * Failures of what must succeed end the test with their reason.
  */
 #pragma once
 
@@ -12,9 +10,6 @@
 #include "model/network.h"
 #include "tensor/run.h"
 #include "test.h"
-
-/* Fails the test with the reason unless CS_OK. */
-void must(cs_status status);
 
 typedef cs_status (*backend_open)(cs_backend **out);
 /* Every backend of this build that runs on a CPU in float; ends with NULL. */

@@ -36,7 +36,7 @@ cs_perplexity_options perplexity_options_of(int i)
 cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o)
 {
     cs_perplexity p = {0};
-    must(cs_perplexity_of(&t->model, &t->corpus, o, &p));
+    OK(cs_perplexity_of(&t->model, &t->corpus, o, &p));
     return p;
 }
 
@@ -49,7 +49,7 @@ void set_all_parameters(training *t, float value)
         for (int64_t k = 0; k < param->rows * param->cols; ++k) {
             x[k] = value;
         }
-        must(cs_params_set(&t->model.params, i, CS_PARAM_VALUE, x));
+        OK(cs_params_set(&t->model.params, i, CS_PARAM_VALUE, x));
         cs_free(x);
     }
 }

@@ -51,7 +51,7 @@ cs_objective plan_objective(const char *spec)
 {
     cs_objective objective;
     cs_reason_clear();
-    assert_int_equal(cs_objective_parse(spec, &objective), CS_OK);
+    OK(cs_objective_parse(spec, &objective));
     return objective;
 }
 
@@ -83,7 +83,7 @@ void plan_temporary(char path[64])
 void plan_table_of_pairs(const cs_pairs *pairs, double table[PLAN_CELLS])
 {
     cs_pairs sets;
-    assert_int_equal(cs_pairs_expand(pairs, 1 << 20, &sets), CS_OK);
+    OK(cs_pairs_expand(pairs, 1 << 20, &sets));
     assert_int_equal(sets.form, CS_PAIRS_SETS);
     assert_true((double)sets.events == cs_pairs_expand_count(pairs));
     memset(table, 0, PLAN_CELLS * sizeof *table);
@@ -155,8 +155,8 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     memset(&t, 0, sizeof t);
     cs_pairs pairs;
     char *name = cs_objective_describe(objective);
-    assert_int_equal(cs_pairs_of(objective, s, &pairs), CS_OK);
-    assert_int_equal(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t), CS_OK);
+    OK(cs_pairs_of(objective, s, &pairs));
+    OK(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t));
     plan_table_of_pairs(&pairs, exact);
     plan_normalise(t.table);
     assert_true(fabs(t.probability - 1) < 1e-14 * (double)(t.plans + 8));
@@ -176,7 +176,7 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
 static bool draw_event(const cs_objective *objective, cs_rng *rng, double largest, cs_plan *plan,
                        int64_t *cell)
 {
-    assert_int_equal(cs_plan_sample(objective, rng, plan), CS_OK);
+    OK(cs_plan_sample(objective, rng, plan));
     int64_t k = cs_rng_below(rng, plan->length), mask = 0;
     if (!(cs_rng_uniform(rng) * largest < plan->weight[k])) {
         return false;
@@ -200,8 +200,8 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     memset(seen, 0, sizeof seen);
     cs_pairs pairs;
     cs_plan plan;
-    assert_int_equal(cs_pairs_of(objective, s, &pairs), CS_OK);
-    assert_int_equal(cs_plan_init(&plan, s), CS_OK);
+    OK(cs_pairs_of(objective, s, &pairs));
+    OK(cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     for (int64_t n = 0; n < DRAWS;) {

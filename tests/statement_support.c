@@ -45,7 +45,7 @@ cs_item *rows_of(cs_result *result)
 int64_t rows_in(const cs_result *result)
 {
     cs_table table = {0};
-    assert_int_equal(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table), CS_OK);
+    OK(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
     const int64_t rows = table.rows;
     cs_table_free(&table);
     return rows;

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { TESTS_LIMIT = 128 };
 
@@ -10,9 +12,50 @@ static struct CMUnitTest list[TESTS_LIMIT];
 static size_t listed;
 static CMFixtureFunction before_all, after_all;
 
+/* The fixtures of the tests themselves; cmocka's calls what is around them. */
+static struct {
+    CMFixtureFunction set_up, tear_down;
+} own[TESTS_LIMIT];
+static size_t running; /* 1 + the number of the test */
+
+static struct room {
+    struct room *next;
+    max_align_t first[];
+} * rooms;
+
+void *test_room(int64_t count, size_t size)
+{
+    assert_true(count >= 0);
+    struct room *r = calloc(1, sizeof *r + (size_t)count * size);
+    assert_non_null(r);
+    r->next = rooms;
+    rooms = r;
+    return r->first;
+}
+
+static int begin_test(void **state)
+{
+    running += 1;
+    return own[running - 1].set_up ? own[running - 1].set_up(state) : 0;
+}
+
+static int end_test(void **state)
+{
+    while (rooms) {
+        struct room *next = rooms->next;
+        free(rooms);
+        rooms = next;
+    }
+    return own[running - 1].tear_down ? own[running - 1].tear_down(state) : 0;
+}
+
 void test_add(struct CMUnitTest test)
 {
     assert(listed < TESTS_LIMIT);
+    own[listed].set_up = test.setup_func;
+    own[listed].tear_down = test.teardown_func;
+    test.setup_func = begin_test;
+    test.teardown_func = end_test;
     list[listed++] = test;
 }
 
@@ -20,6 +63,23 @@ void test_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
     before_all = set_up;
     after_all = tear_down;
+}
+
+void test_ok(cs_status status, const char *call, const char *file, int line)
+{
+    if (status != CS_OK) {
+        print_error("%s: status %d: %s\n", call, (int)status, cs_reason());
+        _fail(file, line);
+    }
+}
+
+void test_reason(const char *part, const char *file, int line)
+{
+    if (!strstr(cs_reason(), part)) {
+        print_error("the reason '%s' lacks '%s'\n", cs_reason(), part);
+        _fail(file, line);
+    }
+    cs_reason_clear();
 }
 
 int main(void)

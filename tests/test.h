@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "base/status.h"
+
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
 #define TEST_WITH(name, set_up, tear_down)                                                         \
@@ -38,3 +40,22 @@ void test_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* Lists a test of the program; for tests that are made in a loop, from a constructor. */
 void test_add(struct CMUnitTest test);
+
+/* The call succeeds; else the test fails with its reason. */
+#define OK(call) test_ok((call), #call, __FILE__, __LINE__)
+void test_ok(cs_status status, const char *call, const char *file, int line);
+
+/* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
+void *test_room(int64_t count, size_t size);
+
+/* The held reason contains `part`; it is cleared. */
+#define expect_reason(part) test_reason((part), __FILE__, __LINE__)
+void test_reason(const char *part, const char *file, int line);
+
+/* The call fails with this status, for a reason that contains `part`. */
+#define assert_fails(call, code, part)                                                             \
+    do {                                                                                           \
+        cs_reason_clear();                                                                         \
+        assert_int_equal(call, code);                                                              \
+        expect_reason(part);                                                                       \
+    } while (0)

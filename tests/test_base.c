@@ -63,7 +63,7 @@ TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
             assert_int_equal(room[i]++, 0);
         }
     }
-    assert_int_equal(pool.status, CS_OK);
+    OK(pool.status);
     assert_null(cs_pool_take(&pool, INT64_MAX, 1));
     assert_int_equal(pool.status, CS_ERR_MEMORY);
     assert_null(cs_pool_take(&pool, 1, 1));
@@ -118,7 +118,7 @@ static cs_status fail_some(void *ctx, int64_t item, int worker)
 TEST(loops_cover_all_items_and_report_failures)
 {
     int64_t out[1000];
-    assert_int_equal(cs_parallel(1000, 4, square_item, out), CS_OK);
+    OK(cs_parallel(1000, 4, square_item, out));
     for (int64_t i = 0; i < 1000; ++i) {
         assert_true(out[i] == i * i);
     }
@@ -174,7 +174,7 @@ TEST(workers_have_numbers_of_their_own)
 {
     shared_work w = {.threads = 0};
     for (int i = 0; i < 200; ++i) {
-        assert_int_equal(cs_parallel(100, WORKERS, use_scratch, &w), CS_OK);
+        OK(cs_parallel(100, WORKERS, use_scratch, &w));
     }
     assert_int_equal(atomic_load(&w.clashes), 0);
 }
@@ -184,7 +184,7 @@ TEST(loops_nest)
     for (int threads = 1; threads <= 5; ++threads) {
         shared_work w = {.threads = threads};
         for (int i = 0; i < 50; ++i) {
-            assert_int_equal(cs_parallel(OUTER, WORKERS, use_scratch, &w), CS_OK);
+            OK(cs_parallel(OUTER, WORKERS, use_scratch, &w));
         }
         assert_int_equal(atomic_load(&w.clashes), 0);
         assert_int_equal(atomic_load(&w.done), 50 * OUTER * INNER);
@@ -230,7 +230,7 @@ static cs_status leave_a_reason(void *ctx, int64_t item, int worker)
 TEST(reasons_do_not_outlive_their_loop)
 {
     for (int i = 0; i < 100; ++i) {
-        assert_int_equal(cs_parallel(100, 4, leave_a_reason, NULL), CS_OK);
+        OK(cs_parallel(100, 4, leave_a_reason, NULL));
         assert_int_equal(cs_parallel(100, 4, fail_some, NULL), CS_ERR_INPUT);
         assert_string_equal(cs_reason(), "item 3");
         cs_reason_clear();
@@ -313,7 +313,7 @@ TEST(items_may_fork)
 {
     FORK_TEST();
     atomic_int good = 0;
-    assert_int_equal(cs_parallel(8, 4, fork_in_item, &good), CS_OK);
+    OK(cs_parallel(8, 4, fork_in_item, &good));
     assert_int_equal(atomic_load(&good), 8);
 }
 
@@ -373,7 +373,7 @@ TEST(a_forked_caller_ends_its_loop)
     if (getpid() != self) {
         _exit(status == CS_OK && squares_are_right() ? 7 : 1);
     }
-    assert_int_equal(status, CS_OK);
+    OK(status);
     assert_int_equal(code_of(atomic_load(&m.child)), 7);
 }
 
@@ -381,7 +381,7 @@ TEST(a_forked_worker_ends)
 {
     FORK_TEST();
     meeting m = {.forker = 1};
-    assert_int_equal(cs_parallel(2, 2, fork_while_both_are_inside, &m), CS_OK);
+    OK(cs_parallel(2, 2, fork_while_both_are_inside, &m));
     assert_int_equal(code_of(atomic_load(&m.child)), 7);
 }
 
@@ -452,7 +452,7 @@ TEST(hashes_come_in_pieces)
     }
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
         cs_hasher h = {0};
-        assert_int_equal(cs_hasher_make(5, &h), CS_OK);
+        OK(cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {
             cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
         }

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan_support.h"
 #include "test.h"
 

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/pairs.h"

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan_support.h"
 #include "test.h"
 
@@ -216,12 +215,9 @@ static void expect_refusal(const cs_task *task, const cs_model_config *config, c
     cs_example example = {batch_text, 8, 0, NULL};
     cs_network_options sizes = {0};
     cs_batch b;
-    assert_int_equal(cs_task_check(task, config), CS_ERR_USAGE);
-    expect_reason(part);
-    assert_int_equal(cs_task_sizes(task, config, 1, 8, &sizes), CS_ERR_USAGE);
-    expect_reason(part);
-    assert_int_equal(cs_batch_build(task, config, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE);
-    expect_reason(part);
+    assert_fails(cs_task_check(task, config), CS_ERR_USAGE, part);
+    assert_fails(cs_task_sizes(task, config, 1, 8, &sizes), CS_ERR_USAGE, part);
+    assert_fails(cs_batch_build(task, config, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE, part);
 }
 
 TEST(tasks_that_cannot_be_are_refused)
@@ -290,8 +286,7 @@ TEST(needless_special_tokens_may_be_absent)
     OK(cs_task_check(&masked, &mae));
     OK(cs_task_check(&masked, &linear));
     masked.delta = 0.5;
-    assert_int_equal(cs_task_check(&masked, &mae), CS_ERR_USAGE);
-    expect_reason("no mask token");
+    assert_fails(cs_task_check(&masked, &mae), CS_ERR_USAGE, "no mask token");
 }
 
 TEST(bad_examples_are_named)
@@ -302,42 +297,39 @@ TEST(bad_examples_are_named)
     cs_example example[] = {{batch_text, 3, 0, NULL}, {text, 4, 12, NULL}};
     cs_batch b;
     text[2] = VOCAB;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT);
-    expect_reason("row 12: token 40 at place 2 not in 0..39");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT,
+                 "row 12: token 40 at place 2 not in 0..39");
     text[2] = -1;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT);
-    expect_reason("row 12: token -1 at place 2");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT,
+                 "row 12: token -1 at place 2");
     text[2] = 7;
     example[1].row = 1 << 20;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
-    expect_reason("row 1048576");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
+                 "row 1048576");
     example[1].row = -1;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
-    expect_reason("row -1");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
+                 "row -1");
     example[1].row = 1;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, -1, NULL, &b), CS_ERR_USAGE);
-    expect_reason("step -1");
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, INT64_C(1) << 43, NULL, &b),
-                     CS_ERR_USAGE);
-    expect_reason("step 8796093022208");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, -1, NULL, &b), CS_ERR_USAGE,
+                 "step -1");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, INT64_C(1) << 43, NULL, &b),
+                 CS_ERR_USAGE, "step 8796093022208");
     config.positions = 3;
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE);
-    expect_reason("row 1: length 4 exceeds the 3 positions");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
+                 "row 1: length 4 exceeds the 3 positions");
     cs_network_options most = {0};
-    assert_int_equal(cs_task_sizes(&task, &config, 2, 4, &most), CS_ERR_USAGE);
-    expect_reason("length 4 exceeds the 3 positions");
+    assert_fails(cs_task_sizes(&task, &config, 2, 4, &most), CS_ERR_USAGE,
+                 "length 4 exceeds the 3 positions");
     config.positions = 0;
-    assert_int_equal(cs_task_sizes(&task, &config, 0, 4, &most), CS_ERR_USAGE);
-    expect_reason("0 sequences");
-    assert_int_equal(cs_task_sizes(&task, &config, INT64_C(1) << 40, INT64_C(1) << 40, &most),
-                     CS_ERR_USAGE);
-    expect_reason("1099511627776 sequences");
+    assert_fails(cs_task_sizes(&task, &config, 0, 4, &most), CS_ERR_USAGE, "0 sequences");
+    assert_fails(cs_task_sizes(&task, &config, INT64_C(1) << 40, INT64_C(1) << 40, &most),
+                 CS_ERR_USAGE, "1099511627776 sequences");
     OK(cs_task_sizes(&task, &config, 2, 3, &most));
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE);
-    expect_reason("4 rows where 3 fit");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE,
+                 "4 rows where 3 fit");
     OK(cs_task_sizes(&task, &config, 1, 4, &most));
-    assert_int_equal(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE);
-    expect_reason("2 sequences where 1 fit");
+    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE,
+                 "2 sequences where 1 fit");
 }
 
 TEST(every_failed_allocation_is_reported)

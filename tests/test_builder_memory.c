@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "cooc/builder.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
@@ -44,8 +43,8 @@ static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64
 static cs_cooc_options options_of(const char *spec, const char *context, int64_t budget)
 {
     cs_cooc_options o = {.threads = 2, .memory_budget = budget};
-    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
-    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    OK(cs_objective_parse(spec, &o.objective));
+    OK(cs_context_parse(context, &o.context));
     return o;
 }
 
@@ -124,7 +123,7 @@ static void add(cs_collector *c, int64_t records, int64_t distinct)
     for (int64_t i = 0; i < records; ++i) {
         int64_t item = i % distinct;
         cs_record r = {.key = cs_hash(&item, sizeof item, 7), .units = 1, .sequence = i};
-        assert_int_equal(cs_collector_add(c, &r), CS_OK);
+        OK(cs_collector_add(c, &r));
     }
 }
 
@@ -136,7 +135,7 @@ TEST(records_mostly_new_are_appended)
     cs_runs runs;
     cs_collector c;
     cs_runs_init(&runs, NULL);
-    assert_int_equal(cs_collector_init(&c, &runs, INT64_C(40) << 20), CS_OK);
+    OK(cs_collector_init(&c, &runs, INT64_C(40) << 20));
     assert_false(c.append);
     add(&c, many, many);
     assert_true(c.append && runs.count > 0);
@@ -144,10 +143,10 @@ TEST(records_mostly_new_are_appended)
     add(&c, 2 * many, few);
     assert_true(!c.append && runs.count == before + 1);
     assert_true(c.used <= few);
-    assert_int_equal(cs_collector_finish(&c), CS_OK);
-    assert_int_equal(cs_runs_append(&runs, c.slot, c.used), CS_OK);
+    OK(cs_collector_finish(&c));
+    OK(cs_runs_append(&runs, c.slot, c.used));
     tally t = {0};
-    assert_int_equal(cs_runs_merge(&runs, INT64_C(1) << 20, take, &t), CS_OK);
+    OK(cs_runs_merge(&runs, INT64_C(1) << 20, take, &t));
     assert_int_equal(t.records, many);
     assert_int_equal(t.units, 3 * many);
     cs_collector_free(&c);
@@ -171,9 +170,9 @@ TEST(rows_of_many_columns_come_in_order)
         cs_cooc rows = {0}, records = {0};
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, INT64_C(1) << 28);
         o.threads = 1 + (int)i % 3;
-        assert_int_equal(cs_cooc_build(&corpus, &o, &rows), CS_OK);
+        OK(cs_cooc_build(&corpus, &o, &rows));
         o.memory_budget = 1 << 20;
-        assert_int_equal(cs_cooc_build(&corpus, &o, &records), CS_OK);
+        OK(cs_cooc_build(&corpus, &o, &records));
         assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
         assert_true(!rows.files && (records.files || cases[i].vocab == 40));
         assert_same_csr(&rows.matrix.a, &records.matrix.a);

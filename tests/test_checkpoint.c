@@ -58,8 +58,8 @@ static cs_corpus corpus_of(void)
 static cs_cooc_options options_of(const char *spec, const char *context)
 {
     cs_cooc_options o = {.threads = 1, .tail = 1e-6, .checkpoint = place};
-    assert_int_equal(cs_objective_parse(spec, &o.objective), CS_OK);
-    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
+    OK(cs_objective_parse(spec, &o.objective));
+    OK(cs_context_parse(context, &o.context));
     return o;
 }
 
@@ -120,7 +120,7 @@ TEST(resumed_is_uninterrupted)
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.context.given = cases[i].given;
         o.checkpoint = NULL;
-        assert_int_equal(cs_cooc_build(&corpus, &o, &whole), CS_OK);
+        OK(cs_cooc_build(&corpus, &o, &whole));
         o.checkpoint = place;
         for (int way = 0; way < 4; ++way) {
             o.resume = false;
@@ -131,16 +131,16 @@ TEST(resumed_is_uninterrupted)
             o.threads = 4 - way;
             o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
             interrupted(&corpus, o, way == 3 ? -1 : 1, 0, CS_ERR_INTERRUPT, "interrupted after");
-            assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+            OK(cs_cooc_build(&corpus, &o, &m));
             assert_same_cooc(&whole, &m);
             cs_cooc_free(&m);
             assert_true(cs_path_exists(index_file)); /* stands until the caller has the matrix */
-            assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+            OK(cs_cooc_checkpoint_remove(place));
             assert_false(cs_path_exists(place));
         }
         cs_cooc_free(&whole);
     }
-    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK); /* none */
+    OK(cs_cooc_checkpoint_remove(place)); /* none */
     cs_corpus_free(&corpus);
 }
 
@@ -178,9 +178,9 @@ TEST(other_builds_are_refused)
     corpus.token[17] = token;
     cs_cooc m = {0};
     o = options_of("ar", "nearest:2"); /* without resume: anew, whatever stands there */
-    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    OK(cs_cooc_build(&corpus, &o, &m));
     cs_cooc_free(&m);
-    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    OK(cs_cooc_checkpoint_remove(place));
     cs_corpus_free(&corpus);
 }
 
@@ -192,23 +192,23 @@ TEST(damage_is_named)
     int64_t size = 0;
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
     o.resume = true;
-    assert_int_equal(cs_file_read(records, INT64_C(1) << 30, &good, &size), CS_OK);
+    OK(cs_file_read(records, INT64_C(1) << 30, &good, &size));
     const int64_t at[] = {0, 8, 16, 24, 40, 48, 48 + 8, 48 + 16, size / 2, size - 20, size - 1};
     for (size_t i = 0; i < sizeof at / sizeof *at; ++i) {
         good[at[i]] ^= 0x11;
-        assert_int_equal(cs_file_write(records, good, size), CS_OK);
+        OK(cs_file_write(records, good, size));
         good[at[i]] ^= 0x11;
         expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     }
-    assert_int_equal(cs_file_write(records, good, size - 1), CS_OK);
+    OK(cs_file_write(records, good, size - 1));
     expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     assert_int_equal(unlink(records), 0);
     expect_failure(&corpus, &o, CS_ERR_INPUT, "this file is missing");
-    assert_int_equal(cs_file_write(index_file, "{\"format\": 3}", 13), CS_OK);
+    OK(cs_file_write(index_file, "{\"format\": 3}", 13));
     expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
-    assert_int_equal(cs_file_write(index_file, "{", 1), CS_OK);
+    OK(cs_file_write(index_file, "{", 1));
     expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
-    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    OK(cs_cooc_checkpoint_remove(place));
     cs_free(good);
     cs_corpus_free(&corpus);
 }
@@ -219,18 +219,18 @@ TEST(full_disks_keep_the_older_checkpoint)
     cs_corpus corpus = corpus_of();
     cs_cooc_options o = options_of("ar", "nearest:3");
     cs_cooc whole = {0}, m = {0};
-    assert_int_equal(cs_cooc_build(&corpus, &o, &whole), CS_OK);
+    OK(cs_cooc_build(&corpus, &o, &whole));
     interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
                 "interrupted, and no checkpoint could be written");
     assert_false(cs_path_exists(index_file));
     interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, place);
     interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
     o.resume = true;
-    assert_int_equal(cs_cooc_build(&corpus, &o, &m), CS_OK);
+    OK(cs_cooc_build(&corpus, &o, &m));
     assert_same_cooc(&whole, &m);
     cs_cooc_free(&m);
     cs_cooc_free(&whole);
-    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    OK(cs_cooc_checkpoint_remove(place));
     cs_corpus_free(&corpus);
 }
 
@@ -254,6 +254,6 @@ TEST(every_allocation_may_fail)
         assert_int_equal(status, CS_ERR_MEMORY);
         assert_null(m.key);
     }
-    assert_int_equal(cs_cooc_checkpoint_remove(place), CS_OK);
+    OK(cs_cooc_checkpoint_remove(place));
     cs_corpus_free(&corpus);
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "test.h"
@@ -86,12 +85,12 @@ TEST(the_mean_is_the_mean)
     world_load(&head, &data);
     data.predictions = 0;
     world_load(&encoder, &data);
-    must(cs_run_forward(head.run));
-    must(cs_run_forward(encoder.run));
-    must(cs_run_get(head.run, head.net.logits, z));
-    must(cs_run_get(encoder.run, encoder.net.top, top));
+    OK(cs_run_forward(head.run));
+    OK(cs_run_forward(encoder.run));
+    OK(cs_run_get(head.run, head.net.logits, z));
+    OK(cs_run_get(encoder.run, encoder.net.top, top));
     int64_t at = cs_params_find(&head.model.params, "classifier.output.weight");
-    must(cs_params_get64(&head.model.params, at, CS_PARAM_VALUE, w));
+    OK(cs_params_get64(&head.model.params, at, CS_PARAM_VALUE, w));
     for (int64_t b = 0; b < TEXTS; ++b) {
         for (int64_t o = 0; o < OUTPUTS; ++o) {
             double sum = 0;
@@ -145,8 +144,8 @@ static cs_status build(const cs_model_config *config, const cs_network_options *
     cs_backend *backend = NULL;
     cs_model model = {0};
     cs_network net;
-    must(cs_backend_ref(&backend));
-    must(cs_model_init(config, backend, options->training, &model));
+    OK(cs_backend_ref(&backend));
+    OK(cs_model_init(config, backend, options->training, &model));
     cs_status status = cs_network_build(&model, options, &net);
     if (status == CS_OK) {
         cs_network_free(&net);
@@ -163,7 +162,7 @@ TEST(refusals)
     cs_network_options good = case_options(what, true), o;
     plain.classes = 0;
     value.classes = 1;
-    assert_int_equal(build(&config, &good), CS_OK);
+    OK(build(&config, &good));
     assert_fails(build(&plain, &good), CS_ERR_USAGE, "no classification head");
     assert_fails(build(&value, &good), CS_ERR_USAGE, "head of 1 outputs has another loss");
     o = good;
@@ -202,9 +201,8 @@ static float *value_of(const cs_model *model, const char *name, int64_t *items)
     int64_t at = cs_params_find(&model->params, name);
     assert_true(at >= 0);
     *items = model->params.param[at].rows * model->params.param[at].cols;
-    float *value = cs_alloc(*items, sizeof *value);
-    assert_non_null(value);
-    must(cs_params_get(&model->params, at, CS_PARAM_VALUE, value));
+    float *value = test_room(*items, sizeof *value);
+    OK(cs_params_get(&model->params, at, CS_PARAM_VALUE, value));
     return value;
 }
 
@@ -213,8 +211,6 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
     int64_t n = 0, m = 0;
     float *x = value_of(a, name, &n), *y = value_of(b, name, &m);
     bool equal = n == m && memcmp(x, y, (size_t)n * sizeof *x) == 0;
-    cs_free(x);
-    cs_free(y);
     return equal;
 }
 
@@ -226,20 +222,20 @@ TEST(encoders_are_taken)
     cs_backend *backend = NULL;
     cs_model from = {0}, to = {0}, again = {0};
     cs_model_config config = case_config(&two, false);
-    must(cs_backend_ref(&backend));
-    must(cs_model_init(&config, backend, false, &from));
-    must(cs_model_randomise(&from, 1));
+    OK(cs_backend_ref(&backend));
+    OK(cs_model_init(&config, backend, false, &from));
+    OK(cs_model_randomise(&from, 1));
     config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
     assert_false(config.query_vector);
-    must(cs_model_init(&config, backend, true, &to));
-    must(cs_model_init(&config, backend, true, &again));
-    must(cs_model_randomise(&to, 2));
-    must(cs_model_randomise(&again, 3));
+    OK(cs_model_init(&config, backend, true, &to));
+    OK(cs_model_init(&config, backend, true, &again));
+    OK(cs_model_randomise(&to, 2));
+    OK(cs_model_randomise(&again, 3));
     assert_false(same(&from, &to, "embed.token"));
-    must(cs_model_take_encoder(&from, &to));
+    OK(cs_model_take_encoder(&from, &to));
     assert_true(same(&from, &to, "embed.token"));
     assert_true(same(&from, &to, "layer.1.mlp.out.weight"));
-    must(cs_model_take_encoder(&to, &again));
+    OK(cs_model_take_encoder(&to, &again));
     assert_true(same(&to, &again, "layer.0.attention.qkv.weight"));
     assert_false(same(&to, &again, "classifier.output.weight"));
     assert_false(same(&to, &again, "classifier.dense.weight"));
@@ -257,11 +253,11 @@ TEST_IN_DIR(files_keep_all)
         cs_backend *backend = NULL;
         cs_model model = {0}, back = {0};
         const char *dir = in_dir(state, what->name);
-        must(cs_backend_ref(&backend));
-        must(cs_model_init(&config, backend, false, &model));
-        must(cs_model_randomise(&model, 1));
-        must(cs_model_write(&model, dir));
-        must(cs_model_read(dir, backend, false, &back));
+        OK(cs_backend_ref(&backend));
+        OK(cs_model_init(&config, backend, false, &model));
+        OK(cs_model_randomise(&model, 1));
+        OK(cs_model_write(&model, dir));
+        OK(cs_model_read(dir, backend, false, &back));
         assert_int_equal(back.params.count, model.params.count);
         for (int64_t i = 0; i < model.params.count; ++i) {
             assert_true(same(&model, &back, model.params.param[i].name));

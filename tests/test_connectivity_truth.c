@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "test.h"
 
 static const char header[] = "series,target_position,context,metric,definition,value,se\n";

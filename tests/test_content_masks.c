@@ -3,10 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
-#include "io_support.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
@@ -21,11 +19,11 @@ TEST(fixed_masks)
 {
     int32_t rank[N];
     const cs_content_masks all = {0}, causal = {.attention = CS_ATTENTION_CAUSAL};
-    must(cs_content_ranks(&all, 3, 0, N, rank));
+    OK(cs_content_ranks(&all, 3, 0, N, rank));
     for (int i = 0; i < N; ++i) {
         assert_int_equal(rank[i], 0);
     }
-    must(cs_content_ranks(&causal, 3, 0, N, rank));
+    OK(cs_content_ranks(&causal, 3, 0, N, rank));
     for (int i = 0; i < N; ++i) {
         assert_int_equal(rank[i], i);
     }
@@ -43,8 +41,8 @@ TEST(plans_are_drawn)
     assert_int_equal(cs_content_draws(&m), 40);
     for (int64_t d = 0; d < 40; ++d) {
         int32_t rank[N], again[N];
-        must(cs_content_ranks(&m, 7, d, N, rank));
-        must(cs_content_ranks(&m, 7, d, N, again));
+        OK(cs_content_ranks(&m, 7, d, N, rank));
+        OK(cs_content_ranks(&m, 7, d, N, again));
         assert_memory_equal(rank, again, sizeof rank);
         int t = rank[0] == rank[1] ? 2 : 1;
         ++first[t];
@@ -54,7 +52,7 @@ TEST(plans_are_drawn)
     }
     assert_true(first[1] > 5 && first[2] > 5);
     int32_t one[1];
-    must(cs_content_ranks(&m, 7, 0, 1, one)); /* no plan of one token: it sees itself */
+    OK(cs_content_ranks(&m, 7, 0, 1, one)); /* no plan of one token: it sees itself */
     assert_int_equal(one[0], 0);
 }
 
@@ -80,14 +78,14 @@ static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t 
     const cs_network_options sizes = {.form = CS_FORM_SINGLE, .batch = 1, .length = n};
     cs_pass pass = {0};
     int32_t rank[64];
-    must(cs_pass_open(&t->model, &sizes, &pass));
-    must(cs_pass_begin(&pass, 1, n, 0));
-    must(cs_content_ranks(m, (uint64_t)d << 20, draw, n, rank));
+    OK(cs_pass_open(&t->model, &sizes, &pass));
+    OK(cs_pass_begin(&pass, 1, n, 0));
+    OK(cs_content_ranks(m, (uint64_t)d << 20, draw, n, rank));
     for (int64_t i = 0; i < n; ++i) {
         cs_batch_content(&pass.batch, &t->model.config, 0, i, t->corpus.token[at + i], i, rank[i]);
     }
-    must(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-    must(cs_run_get_f32(pass.run, pass.network.top, out));
+    OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
+    OK(cs_run_get_f32(pass.run, pass.network.top, out));
     cs_pass_close(&pass);
 }
 
@@ -102,11 +100,10 @@ TEST(states_are_means_over_draws)
                                      .objective = &t.options.task.objective,
                                      .draws = DRAWS,
                                      .seed = 9}};
-    kept *rows = cs_calloc(1, sizeof *rows), *pooled = cs_calloc(1, sizeof *pooled);
-    assert_true(rows && pooled);
-    must(cs_hidden_states(&t.model, &t.corpus, &o, keep, rows));
+    kept *rows = test_room(1, sizeof *rows), *pooled = test_room(1, sizeof *pooled);
+    OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, rows));
     o.pooling = CS_POOL_MEAN;
-    must(cs_hidden_states(&t.model, &t.corpus, &o, keep, pooled));
+    OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, pooled));
     int64_t differ = 0;
     for (int64_t d = 0, row = 0; d < t.corpus.documents; ++d) {
         const int64_t n = t.corpus.doc_ptr[d + 1] - t.corpus.doc_ptr[d];
@@ -131,8 +128,6 @@ TEST(states_are_means_over_draws)
         row += n;
     }
     assert_true(differ > 0);
-    cs_free(rows);
-    cs_free(pooled);
     free_training(&t);
 }
 

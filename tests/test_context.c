@@ -174,11 +174,11 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
     cs_objective objective;
     cs_context context;
     cs_pairs pairs = {0}, expanded = {0};
-    assert_int_equal(cs_objective_parse(spec, &objective), CS_OK);
-    assert_int_equal(cs_context_parse(mode, &context), CS_OK);
+    OK(cs_objective_parse(spec, &objective));
+    OK(cs_context_parse(mode, &context));
     context.given = given;
-    assert_int_equal(cs_pairs_of(&objective, s, &pairs), CS_OK);
-    assert_int_equal(cs_pairs_expand(&pairs, 1 << 20, &expanded), CS_OK);
+    OK(cs_pairs_of(&objective, s, &pairs));
+    OK(cs_pairs_expand(&pairs, 1 << 20, &expanded));
     cs_corpus corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
 
     table want = {.given = given, .mode = context.mode};
@@ -197,10 +197,9 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &objective, .context = context};
     cs_context_plan *plan = NULL;
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
+    OK(cs_context_prepare(&sequences, &options, &plan));
     table got = {.given = given, .mode = context.mode, .last_ordinal = -1};
-    assert_int_equal(cs_context_visit(plan, &corpus, &sequences, 0, collect, &got, &dropped),
-                     CS_OK);
+    OK(cs_context_visit(plan, &corpus, &sequences, 0, collect, &got, &dropped));
     /* The enumeration adds up to 6000 events one by one: n / 2 units of rounding, 7e-13. What
      * nearest drops is below 2^-50. */
     const double tolerance = 1e-12;
@@ -283,9 +282,9 @@ TEST(ar_nearest_is_an_ngram)
     cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false}};
     cs_context_plan *plan = NULL;
     table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
+    OK(cs_context_prepare(&sequences, &options, &plan));
     assert_int_equal(cs_context_denominator(plan, false), 1);
-    assert_int_equal(cs_context_visit(plan, &corpus, &sequences, 0, collect, &t, NULL), CS_OK);
+    OK(cs_context_visit(plan, &corpus, &sequences, 0, collect, &t, NULL));
     assert_int_equal(t.count, 4);
     for (int64_t k = 1; k < 5; ++k) {
         char row[ROW_TEXT];
@@ -309,8 +308,8 @@ static void gather(const char *spec, const char *mode, int64_t draws, uint64_t s
 {
     cs_objective objective;
     cs_context context;
-    assert_int_equal(cs_objective_parse(spec, &objective), CS_OK);
-    assert_int_equal(cs_context_parse(mode, &context), CS_OK);
+    OK(cs_objective_parse(spec, &objective));
+    OK(cs_context_parse(mode, &context));
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
@@ -318,8 +317,8 @@ static void gather(const char *spec, const char *mode, int64_t draws, uint64_t s
         .objective = &objective, .context = context, .draws = draws, .seed = seed};
     cs_context_plan *plan = NULL;
     *t = (table){.mode = context.mode, .last_ordinal = -1};
-    assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-    assert_int_equal(cs_context_visit(plan, corpus, &sequences, 0, collect, t, dropped), CS_OK);
+    OK(cs_context_prepare(&sequences, &options, &plan));
+    OK(cs_context_visit(plan, corpus, &sequences, 0, collect, t, dropped));
     cs_context_plan_free(&plan);
 }
 
@@ -373,8 +372,8 @@ TEST(draws_approach_exact_weights)
         for (size_t m = 0; m < sizeof MODES / sizeof *MODES; ++m) {
             cs_objective objective;
             cs_context context;
-            assert_int_equal(cs_objective_parse(specs[o], &objective), CS_OK);
-            assert_int_equal(cs_context_parse(MODES[m], &context), CS_OK);
+            OK(cs_objective_parse(specs[o], &objective));
+            OK(cs_context_parse(MODES[m], &context));
             table exact, got = {.mode = context.mode};
             double exact_dropped, dropped;
             gather(specs[o], MODES[m], 0, 0, &corpus, s, &exact, &exact_dropped);
@@ -384,10 +383,8 @@ TEST(draws_approach_exact_weights)
             cs_context_options options = {
                 .objective = &objective, .context = context, .draws = DRAWS, .seed = 5};
             cs_context_plan *plan = NULL;
-            assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_OK);
-            assert_int_equal(
-                cs_context_visit(plan, &corpus, &sequences, 0, collect_any_order, &got, &dropped),
-                CS_OK);
+            OK(cs_context_prepare(&sequences, &options, &plan));
+            OK(cs_context_visit(plan, &corpus, &sequences, 0, collect_any_order, &got, &dropped));
             cs_context_plan_free(&plan);
             /* The total is 1 in expectation, with a standard error below 1/sqrt(draws). */
             assert_true(fabs(got.sum + dropped - 1) < 5 / sqrt(DRAWS));

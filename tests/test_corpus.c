@@ -102,7 +102,7 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
         assert_null(out.name);
     }
     const char *nul = in_dir(state, "n.txt");
-    assert_int_equal(cs_file_write(nul, "ab\0c\n", 5), CS_OK);
+    OK(cs_file_write(nul, "ab\0c\n", 5));
     cs_corpus out = {0};
     assert_fails(cs_corpus_load(nul, NULL, &out), CS_ERR_INPUT, "n.txt:1: byte 3: NUL byte");
     assert_fails(cs_corpus_load(in_dir(state, "absent.txt"), NULL, &out), CS_ERR_INPUT,
@@ -299,7 +299,7 @@ static const char *put_ids(void **state, const char *name, int ndim, const int64
                            const int64_t *ids)
 {
     const char *path = in_dir(state, name);
-    assert_int_equal(cs_npy_write(path, CS_I64, ndim, shape, ids), CS_OK);
+    OK(cs_npy_write(path, CS_I64, ndim, shape, ids));
     return path;
 }
 
@@ -354,9 +354,9 @@ TEST_IN_DIR(npy_refuses_bad_ids)
     assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
                  CS_ERR_INPUT, "token id 16777216 at row 1, column 1 asks for 16777217 columns");
     const char *path = in_dir(state, "g.npy");
-    assert_int_equal(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}), CS_OK);
+    OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}));
     assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");
-    assert_int_equal(cs_npy_write(path, CS_F64, 1, (int64_t[]){2}, (double[]){1, 4}), CS_OK);
+    OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){2}, (double[]){1, 4}));
     cs_corpus c = loaded(path, NULL); /* whole numbers in a float array are ids */
     assert_int_equal(c.vocab, 5);
     cs_corpus_free(&c);
@@ -370,7 +370,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");
     cs_corpus_options o = {.vocab_size = 2};
     cs_corpus c = loaded(path, &o), part = {0};
-    assert_int_equal(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part), CS_OK);
+    OK(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part));
     assert_int_equal(part.documents, 2);
     assert_int_equal(part.tokens, 6);
     assert_int_equal(part.vocab, c.vocab);
@@ -381,7 +381,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
     assert_document(&part, 1, "x", "a d d ");
     assert_string_equal(part.sha256, c.sha256);
     cs_corpus_free(&part);
-    assert_int_equal(cs_corpus_select(&c, (uint8_t[]){1, 1, 1}, &part), CS_OK);
+    OK(cs_corpus_select(&c, (uint8_t[]){1, 1, 1}, &part));
     assert_same(&c, &part);
     cs_corpus_free(&part);
     assert_fails(cs_corpus_select(&c, (uint8_t[]){0, 0, 0}, &part), CS_ERR_INPUT,
@@ -392,7 +392,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
         int64_t made = cs_mem_fail_at(0);
         cs_reason_clear();
         if (made < n) {
-            assert_int_equal(status, CS_OK);
+            OK(status);
             assert_true(n > 10);
             break;
         }
@@ -429,7 +429,7 @@ static void every_allocation_failed(const char *path)
         assert_true(status == CS_OK ? cs_reason()[0] == '\0' : cs_reason()[0] != '\0');
         cs_reason_clear();
         if (made < n) {
-            assert_int_equal(status, CS_OK);
+            OK(status);
             return;
         }
     }

@@ -113,8 +113,8 @@ TEST(a_measure_times_its_square)
     OK(cs_jacobi_squared(&none, room, &squared));
     assert_int_equal(squared.order, 0);
     cs_jacobi bad = {.order = 2, .mass = 1, .alpha = (double[]){1, NAN}, .beta = (double[]){1, 0}};
-    assert_int_equal(cs_jacobi_rule(&bad, room, node, weight), CS_ERR_CONVERGE);
-    expect_reason("order 2 did not converge");
+    assert_fails(cs_jacobi_rule(&bad, room, node, weight), CS_ERR_CONVERGE,
+                 "order 2 did not converge");
 }
 
 /* --- densities -------------------------------------------------------------------------------- */
@@ -395,12 +395,11 @@ TEST(known_copies_are_taken_out)
     cs_density_free(&d);
 
     v[1].cols = 5;
-    assert_int_equal(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE);
-    expect_reason("10 known values for 9 known vectors");
+    assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE, "10 known values for 9 known vectors");
     v[1].cols = 6;
     v[0].rows = 3;
-    assert_int_equal(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE);
-    expect_reason("known vectors of block 0 have 3 entries for 0..3 of 100");
+    assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE,
+                 "known vectors of block 0 have 3 entries for 0..3 of 100");
     cs_dense_free(&v[0]);
     cs_dense_free(&v[1]);
 
@@ -468,14 +467,12 @@ TEST(bad_options_are_named)
         {{.samples = 2, .degree = 4, .top = 1, .points = 1, .x = &negative}, "point 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_int_equal(cs_density_of(&m.op, &cases[i].o, &d), CS_ERR_USAGE);
-        expect_reason(cases[i].reason);
+        assert_fails(cs_density_of(&m.op, &cases[i].o, &d), CS_ERR_USAGE, cases[i].reason);
     }
     matrix_close(&m);
     matrix_open(diagonal(5, too_large), 1, &m);
     cs_density_options o = options_of(2, 4, 1);
-    assert_int_equal(cs_density_of(&m.op, &o, &d), CS_ERR_INPUT);
-    expect_reason("not finite");
+    assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_INPUT, "not finite");
     matrix_close(&m);
 }
 

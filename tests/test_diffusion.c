@@ -36,11 +36,11 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
             weighted += p / t;
         }
         cs_plan plan;
-        assert_int_equal(cs_plan_init(&plan, S), CS_OK);
+        OK(cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
             int masked = 0;
-            assert_int_equal(cs_plan_sample(&o, &rng, &plan), CS_OK);
+            OK(cs_plan_sample(&o, &rng, &plan));
             for (int i = 0; i < S; ++i) {
                 masked += plan.group[i] > 0;
             }
@@ -67,7 +67,7 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
         cs_toy_spectrum spectrum;
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        assert_int_equal(cs_toy_reduce(&toy, &spectrum), CS_OK);
+        OK(cs_toy_reduce(&toy, &spectrum));
         for (int64_t j = 0; j < spectrum.values; ++j) {
             assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
             assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
@@ -80,8 +80,8 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
 static void build(const cs_corpus *corpus, const char *objective, const char *context, cs_cooc *out)
 {
     cs_cooc_options o = {.objective = plan_objective(objective), .max_length = 4, .stride = 1};
-    assert_int_equal(cs_context_parse(context, &o.context), CS_OK);
-    assert_int_equal(cs_cooc_build(corpus, &o, out), CS_OK);
+    OK(cs_context_parse(context, &o.context));
+    OK(cs_cooc_build(corpus, &o, out));
 }
 
 /* The same bits: the two have one law. */

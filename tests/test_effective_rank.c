@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "stats/student.h"
 #include "test.h"
 
@@ -16,8 +15,7 @@ static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
 static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
 {
-    float *x = cs_alloc(n * d, sizeof *x);
-    assert_non_null(x);
+    float *x = test_room(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
@@ -120,7 +118,6 @@ TEST(the_numbers_of_the_theory)
         cs_effective_rank_free(&r);
         cs_gram_free(&g);
     }
-    cs_free(x);
 }
 
 /* Rank 3 in 50 columns: what is left of the others is rounding, and counts as 0. */
@@ -128,7 +125,7 @@ TEST(rounding_has_no_rank)
 {
     enum { N = 400, D = 50, R = 3 };
     float *a = normal_rows(N, R, 0, 2), *b = normal_rows(R, D, 0, 3);
-    double *y = cs_calloc((int64_t)N * D, sizeof *y);
+    double *y = test_room((int64_t)N * D, sizeof *y);
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < D; ++j) {
             for (int k = 0; k < R; ++k) {
@@ -149,9 +146,6 @@ TEST(rounding_has_no_rank)
         cs_effective_rank_free(&r);
         cs_gram_free(&g);
     }
-    cs_free(a);
-    cs_free(b);
-    cs_free(y);
 }
 
 TEST(fewer_rows_than_columns)
@@ -173,7 +167,6 @@ TEST(fewer_rows_than_columns)
     assert_true(r.se[CS_RANK_STABLE] > 0 && isnan(r.se[CS_RANK_NUMERICAL]));
     cs_effective_rank_free(&r);
     cs_gram_free(&g);
-    cs_free(x);
 }
 
 /* Leaving out block b by building the matrix without its rows. */
@@ -233,7 +226,6 @@ TEST(jackknife_by_its_definition)
     }
     cs_effective_rank_free(&r);
     cs_gram_free(&g);
-    cs_free(x);
 }
 
 /* One row of norm 1e4 among 2000, or an offset, rules the spectrum, and is seen. */
@@ -264,7 +256,6 @@ TEST(outliers_are_seen)
         cs_effective_rank_free(&r);
         cs_gram_free(&g);
     }
-    cs_free(x);
 }
 
 TEST(definitions_say_what_was_done)
@@ -359,7 +350,6 @@ TEST(corrected_rank_covers_the_population)
         plainly += fabs(plug_in - truth) <= width * se;
         cs_effective_rank_free(&r);
         cs_gram_free(&g);
-        cs_free(x);
     }
     assert_true(covered >= LEAST && plainly < LEAST);
 }

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "test.h"
 
 static bool near(double a, double b, double tolerance)
@@ -136,8 +135,7 @@ static int falling(const void *a, const void *b)
 static void plainly(const double *x, int64_t n, int64_t d, const int32_t *group, int without,
                     const cs_feature_options *o, double share, double value[4])
 {
-    double *y = cs_alloc(n * d, sizeof *y), *s = cs_alloc(n * n, sizeof *s);
-    assert_true(y && s);
+    double *y = test_room(n * d, sizeof *y), *s = test_room(n * n, sizeof *s);
     int64_t m = 0, pairs = 0;
     for (int64_t i = 0; i < n; ++i) {
         if (group[i] != without) {
@@ -175,8 +173,6 @@ static void plainly(const double *x, int64_t n, int64_t d, const int32_t *group,
     value[1] = s[kept - 1];
     value[2] = sum / (double)pairs;
     value[3] = s[pairs - 1 - (int64_t)(0.5 * (double)(pairs - 1))];
-    cs_free(y);
-    cs_free(s);
 }
 
 /* Groups of 20, 20 and 40 rows under 3 blocks: each is a block, in whatever order they are dealt

@@ -14,13 +14,6 @@
 
 enum { POSITIONS = 16 };
 
-static void ok(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 /* --- a task and a model for it ---------------------------------------------------------------- */
 
 typedef struct {
@@ -62,7 +55,7 @@ static void encode(const plan *p, const cs_labelled_text *text, const cs_tokeniz
     const cs_texts_options o = {.max_length = POSITIONS,
                                 .begin = p->readout == CS_READ_FIRST,
                                 .token_types = p->arch == CS_ARCH_BERT ? 2 : 1};
-    ok(cs_texts_encode(text, tokenizer, &o, out));
+    OK(cs_texts_encode(text, tokenizer, &o, out));
 }
 
 static task open_task(const plan *p)
@@ -72,10 +65,10 @@ static task open_task(const plan *p)
               .options = cs_finetune_defaults()};
     cs_model_config encoder = encoder_of(p, t.tokenizer), config;
     encode(p, &t.text, t.tokenizer, &t.ids);
-    ok(cs_finetune_config(&encoder, &t.ids, p->readout, p->dropout, &config));
-    ok(cs_backend_cpu(p->threads > 0 ? p->threads : 1, &t.backend));
-    ok(cs_model_init(&config, t.backend, true, &t.model));
-    ok(cs_model_randomise(&t.model, 3));
+    OK(cs_finetune_config(&encoder, &t.ids, p->readout, p->dropout, &config));
+    OK(cs_backend_cpu(p->threads > 0 ? p->threads : 1, &t.backend));
+    OK(cs_model_init(&config, t.backend, true, &t.model));
+    OK(cs_model_randomise(&t.model, 3));
     t.options.masks.attention = p->causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL;
     t.options.seed = 5;
     assert_non_null(t.predicted = cs_calloc(p->count, sizeof *t.predicted));
@@ -95,14 +88,14 @@ static void close_task(task *t)
 static cs_finetune_result tuned(task *t)
 {
     cs_finetune_result result = {0};
-    ok(cs_finetune(&t->model, &t->ids, NULL, 0, &t->options, &result));
+    OK(cs_finetune(&t->model, &t->ids, NULL, 0, &t->options, &result));
     return result;
 }
 
 static double predicted(task *t)
 {
     double loss = 0;
-    ok(cs_finetune_predict(&t->model, &t->ids, NULL, 0, &t->options, t->predicted, &loss));
+    OK(cs_finetune_predict(&t->model, &t->ids, NULL, 0, &t->options, t->predicted, &loss));
     return loss;
 }
 
@@ -163,7 +156,7 @@ TEST(learns_what_words_decide)
     t.options.epochs = 30;
     t.options.learning_rate = 5e-3;
     (void)tuned(&t);
-    ok(cs_finetune_predict(&t.model, &ids, NULL, 0, &t.options, guess, NULL));
+    OK(cs_finetune_predict(&t.model, &ids, NULL, 0, &t.options, guess, NULL));
     assert_int_equal(right(other.value, guess, 200), 200);
     cs_texts_free(&ids);
     cs_labelled_text_free(&other);
@@ -208,8 +201,8 @@ TEST(values_do_not_leak)
             }
             t.ids.value[i] = trained ? t.ids.value[i] : (double)(((int)t.ids.value[i] + 1) % 3);
         }
-        ok(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));
-        ok(cs_finetune_predict(&t.model, &t.ids, judged, 6, &t.options, guess[changed],
+        OK(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));
+        OK(cs_finetune_predict(&t.model, &t.ids, judged, 6, &t.options, guess[changed],
                                &loss[changed]));
         close_task(&t);
     }
@@ -219,10 +212,9 @@ TEST(values_do_not_leak)
 
 static float *parameters(const cs_model *m, int64_t *count)
 {
-    float *all = cs_calloc(m->params.items, sizeof *all);
-    assert_non_null(all);
+    float *all = test_room(m->params.items, sizeof *all);
     for (int64_t i = 0; i < m->params.count; ++i) {
-        ok(cs_params_get(&m->params, i, CS_PARAM_VALUE, all + m->params.param[i].offset));
+        OK(cs_params_get(&m->params, i, CS_PARAM_VALUE, all + m->params.param[i].offset));
     }
     *count = m->params.items;
     return all;
@@ -245,14 +237,12 @@ TEST(threads_do_not_matter)
         if (first) {
             assert_memory_equal(first, values, (size_t)count * sizeof *values);
             assert_memory_equal(guess, t.predicted, sizeof guess);
-            cs_free(values);
         } else {
             first = values;
             memcpy(guess, t.predicted, sizeof guess);
         }
         close_task(&t);
     }
-    cs_free(first);
 }
 
 /* As on a GPU, batches padded to one shape: the same but for rounding. Adam divides a gradient by
@@ -305,12 +295,12 @@ TEST_IN_DIR(writes_a_log)
     char *text = NULL;
     int64_t size = 0, lines = 0;
     t.options.dir = in_dir(state, "run");
-    ok(cs_dir_make(t.options.dir));
+    OK(cs_dir_make(t.options.dir));
     t.options.epochs = 2;
     t.options.batch = 4;
     t.options.log_every = 4;
     (void)tuned(&t);
-    ok(cs_file_read(in_dir(state, "run/log.csv"), 1 << 20, &text, &size));
+    OK(cs_file_read(in_dir(state, "run/log.csv"), 1 << 20, &text, &size));
     for (int64_t i = 0; i < size; ++i) {
         lines += text[i] == '\n';
     }
@@ -385,13 +375,13 @@ TEST(numbers_that_are_none)
     for (int i = 0; i < 16; ++i) {
         gain[i] = i == 5 ? (float)NAN : 1.0F;
     }
-    ok(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
+    OK(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_INPUT,
                  "parameter final_norm.gain of the model to be trained has the value nan");
     for (int i = 0; i < 16; ++i) { /* finite itself, its products are not */
         gain[i] = FLT_MAX;
     }
-    ok(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
+    OK(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
     t.options.bad_limit = 4;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_CONVERGE,
                  "not finite in 4 steps in a row, the last of them 4");
@@ -450,7 +440,7 @@ TEST_IN_DIR(allocations)
     const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_WORD, 2, 5, 0, 0};
     task t = open_task(&p);
     t.options.epochs = 1;
-    ok(cs_dir_make(in_dir(state, "run")));
+    OK(cs_dir_make(in_dir(state, "run")));
     shared = &t;
     fail_each_allocation(everything, in_dir(state, "run"));
     close_task(&t);

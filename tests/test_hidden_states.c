@@ -41,16 +41,15 @@ static const int64_t ALL[] = {0, 1, 2};
 
 static rows *states_of(training *t, const cs_hidden_options *options)
 {
-    rows *r = cs_calloc(1, sizeof *r);
+    rows *r = test_room(1, sizeof *r);
     int64_t count = 0;
-    assert_non_null(r);
     cs_hidden_options o = *options;
     if (!o.layer) {
         o.layer = ALL;
         o.layers = 3;
     }
-    must(cs_hidden_states(&t->model, &t->corpus, &o, collect, r));
-    must(cs_hidden_rows(&t->model, &t->corpus, &o, &count));
+    OK(cs_hidden_states(&t->model, &t->corpus, &o, collect, r));
+    OK(cs_hidden_rows(&t->model, &t->corpus, &o, &count));
     assert_int_equal(count, r->rows);
     return r;
 }
@@ -90,7 +89,6 @@ TEST(rows_are_in_order)
             assert_int_equal(a->token, t.corpus.token[k]);
         }
     }
-    cs_free(r);
     free_training(&t);
 }
 
@@ -112,9 +110,6 @@ TEST(company_does_not_matter)
         assert_true(alone->blocks > 2 && company->blocks < alone->blocks);
         assert_same_rows(alone, company, 1e-5);
         assert_same_rows(alone, padded, 1e-5);
-        cs_free(padded);
-        cs_free(alone);
-        cs_free(company);
     }
     free_training(&t);
 }
@@ -128,15 +123,10 @@ TEST(threads_do_not_matter)
         training t = make_training(&r, "");
         rows *now =
             states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL, .batch = 5});
-        if (one) {
-            assert_same_rows(one, now, 0);
-            cs_free(now);
-        } else {
-            one = now;
-        }
+        one = one ? one : now;
+        assert_same_rows(one, now, 0);
         free_training(&t);
     }
-    cs_free(one);
 }
 
 /* A token changes what sees it and nothing else: bit for bit in batches of one shape. */
@@ -159,8 +149,6 @@ TEST(rows_see_what_they_may)
                 assert_true(same == (l == 0 ? i != changed : !sees));
             }
         }
-        cs_free(before);
-        cs_free(after);
         free_training(&t);
     }
 }
@@ -192,10 +180,6 @@ TEST(pooling_is_arithmetic)
             }
         }
     }
-    for (int p = 0; p < 3; ++p) {
-        cs_free(pooled[p]);
-    }
-    cs_free(all);
     free_training(&t);
 }
 
@@ -220,9 +204,6 @@ TEST(layers_are_chosen)
         assert_true(fabs(mean) < 1e-5 && square < 1.001 && square > 0.9);
         assert_true(memcmp(raw->state[0][i], normed->state[0][i], sizeof(float[WIDTH])) != 0);
     }
-    cs_free(all);
-    cs_free(normed);
-    cs_free(raw);
     free_training(&t);
 }
 
@@ -242,7 +223,7 @@ TEST(ratios_are_those_of_training)
     int64_t kept = 0;
     const cs_hidden_options o = {
         .layer = ALL, .layers = 3, .max_length = 25, .mask_ratio = 0.58, .drop_masked = true};
-    must(cs_hidden_rows(&t.model, &text, &o, &kept));
+    OK(cs_hidden_rows(&t.model, &text, &o, &kept));
     assert_int_equal(kept, 10);
     free_training(&t);
 }
@@ -268,8 +249,6 @@ TEST(masks_are_counted)
     o.mask_ratio = 0;
     rows *spelled = states_of(&t, &o);
     assert_same_rows(r, spelled, 0);
-    cs_free(again);
-    cs_free(spelled);
     /* dropped: they take no row, and the others keep their positions */
     o = (cs_hidden_options){.mask_ratio = 0.3, .mask_seed = 4, .drop_masked = true};
     rows *dropped = states_of(&t, &o);
@@ -281,8 +260,6 @@ TEST(masks_are_counted)
         }
     }
     assert_int_equal(at, dropped->rows);
-    cs_free(dropped);
-    cs_free(r);
     free_training(&t);
 }
 
@@ -337,10 +314,6 @@ TEST(masked_tokens_are_kept_or_random)
     for (int64_t i = 0; i < kept->rows; ++i) {
         assert_int_equal(kept->about[i].masked, all->about[i].masked);
     }
-    rows *list[] = {all, some, again, spelled, plain, kept};
-    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        cs_free(list[i]);
-    }
     free_training(&t);
 }
 
@@ -362,7 +335,6 @@ TEST(special_tokens_stand_around)
         assert_true(!(a->special && a->masked));
         assert_true(!a->special || a->token == (a->position == 0 ? 0 : 2));
     }
-    cs_free(r);
     free_training(&t);
 }
 
@@ -398,7 +370,7 @@ TEST(bad_options)
         {{.layer = ALL, .layers = 3, .around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no room"},
         {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
     };
-    rows *r = cs_calloc(1, sizeof *r);
+    rows *r = test_room(1, sizeof *r);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(cs_hidden_states(&t.model, &t.corpus, &bad[i].o, collect, r), bad[i].code,
                      bad[i].part);
@@ -417,7 +389,6 @@ TEST(bad_options)
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_USAGE,
                  "linear has no hidden states");
     free_training(&t);
-    cs_free(r);
 }
 
 TEST(not_a_number)
@@ -425,13 +396,12 @@ TEST(not_a_number)
     training t = make_training(&CAUSAL, "");
     int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
     float bias[WIDTH] = {[3] = NAN};
-    rows *r = cs_calloc(1, sizeof *r);
-    must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, bias));
+    rows *r = test_room(1, sizeof *r);
+    OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, bias));
     const cs_hidden_options o = {.layer = ALL, .layers = 3, .masks.attention = CS_ATTENTION_CAUSAL};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, collect, r), CS_ERR_INPUT,
                  "layer 2, document 6, piece 0, position 0: a state is not a number");
     assert_int_equal(r->rows, 0);
-    cs_free(r);
     free_training(&t);
 }
 

@@ -41,7 +41,7 @@ TEST_IN_DIR(headers_are_those_of_numpy)
 {
     char *h = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_npy_header(CS_F64, false, 2, (int64_t[]){3, 4}, &h, &size), CS_OK);
+    OK(cs_npy_header(CS_F64, false, 2, (int64_t[]){3, 4}, &h, &size));
     /* numpy.save(f, numpy.zeros((3, 4))) begins with these 128 bytes; 64 is its own alignment. */
     assert_int_equal(size, 128);
     char want[129];
@@ -68,9 +68,7 @@ TEST_IN_DIR(headers_are_those_of_numpy)
          "'descr': '<f2', 'fortran_order': False, 'shape': (1, 0, 2), }"},
     };
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
-        assert_int_equal(
-            cs_npy_header(more[i].dtype, more[i].fortran, more[i].ndim, more[i].shape, &h, &size),
-            CS_OK);
+        OK(cs_npy_header(more[i].dtype, more[i].fortran, more[i].ndim, more[i].shape, &h, &size));
         assert_int_equal(size % 64, 0);
         assert_memory_equal(h + 11, more[i].text, strlen(more[i].text));
         cs_free(h);
@@ -127,8 +125,8 @@ TEST_IN_DIR(numbers_round_trip)
         {0, 0x1p53},     {1, -INFINITY},         {(double)FLT_MAX, -0.5}, {DBL_MAX, -0.5}};
     for (int dtype = CS_BOOL; dtype <= CS_F64; ++dtype) {
         cs_array a = {0};
-        assert_int_equal(cs_npy_write(path, (cs_dtype)dtype, 1, (int64_t[]){2}, &in[dtype]), CS_OK);
-        assert_int_equal(cs_npy_read(path, 0, &a), CS_OK);
+        OK(cs_npy_write(path, (cs_dtype)dtype, 1, (int64_t[]){2}, &in[dtype]));
+        OK(cs_npy_read(path, 0, &a));
         assert_int_equal(a.dtype, dtype);
         assert_int_equal(a.item_size, cs_dtype_size((cs_dtype)dtype));
         assert_int_equal(a.size, 2);
@@ -175,7 +173,7 @@ TEST_IN_DIR(fortran_order_is_transposed)
         image(bytes, 1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4), }\n",
               column_major, sizeof column_major);
     cs_array a = {0};
-    assert_int_equal(read_image(in_dir(state, "f"), bytes, size, &a), CS_OK);
+    OK(read_image(in_dir(state, "f"), bytes, size, &a));
     assert_int_equal(a.ndim, 3);
     for (int i = 0, n = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
@@ -204,9 +202,9 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
         char bytes[256];
         cs_array a = {0};
         int64_t size = image(bytes, good[i].version, good[i].dictionary, x, sizeof x), value = 0;
-        assert_int_equal(read_image(in_dir(state, "g"), bytes, size, &a), CS_OK);
+        OK(read_image(in_dir(state, "g"), bytes, size, &a));
         assert_int_equal(a.size, 2);
-        assert_int_equal(cs_array_i64(&a, 1, &value), CS_OK);
+        OK(cs_array_i64(&a, 1, &value));
         assert_int_equal(value, -6);
         cs_array_free(&a);
     }
@@ -264,7 +262,7 @@ TEST_IN_DIR(bad_headers_are_refused)
         cs_array a = {0};
         int64_t x = 1, size = image(bytes, 1, bad[i].dictionary, &x, sizeof x);
         if (!bad[i].reason) { /* the frame of all these is sound */
-            assert_int_equal(read_image(in_dir(state, "bad"), bytes, size, &a), CS_OK);
+            OK(read_image(in_dir(state, "bad"), bytes, size, &a));
             cs_array_free(&a);
             continue;
         }
@@ -281,8 +279,8 @@ TEST_IN_DIR(every_truncation_is_refused)
     char *bytes = NULL;
     int64_t size = 0;
     const double x[6] = {1, 2, 3, 4, 5, 6};
-    assert_int_equal(cs_npy_write(path, CS_F64, 2, (int64_t[]){2, 3}, x), CS_OK);
-    assert_int_equal(cs_file_read(path, 1000, &bytes, &size), CS_OK);
+    OK(cs_npy_write(path, CS_F64, 2, (int64_t[]){2, 3}, x));
+    OK(cs_file_read(path, 1000, &bytes, &size));
     assert_int_equal(size, 128 + 48);
     for (int64_t n = 0; n < size; ++n) {
         cs_array a = {0};
@@ -318,7 +316,7 @@ TEST_IN_DIR(what_is_no_array_is_named)
     };
     cs_array a = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        assert_int_equal(cs_file_write(path, bad[i].text, bad[i].size), CS_OK);
+        OK(cs_file_write(path, bad[i].text, bad[i].size));
         assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT, bad[i].reason);
     }
     assert_fails(cs_npy_read(in_dir(state, "none.npy"), 0, &a), CS_ERR_IO, "none.npy: cannot read");
@@ -335,8 +333,8 @@ TEST_IN_DIR(limits_are_checked_before_memory)
     char *h = NULL;
     int64_t size = 0;
     cs_array a = {0};
-    assert_int_equal(cs_npy_header(CS_F64, false, 1, &items, &h, &size), CS_OK);
-    assert_int_equal(cs_file_write(path, h, size), CS_OK);
+    OK(cs_npy_header(CS_F64, false, 1, &items, &h, &size));
+    OK(cs_file_write(path, h, size));
     cs_free(h);
     assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT, "1099511627776 bytes of data, 0 follow");
     if (truncate(path, size + 8 * items) != 0) {
@@ -369,7 +367,7 @@ TEST_IN_DIR(pipes_are_read)
         }
         cs_array a = {0};
         if (extra == 0) {
-            assert_int_equal(cs_npy_read(path, 0, &a), CS_OK);
+            OK(cs_npy_read(path, 0, &a));
             assert_true(cs_array_f64(&a, 1) == -6);
         } else {
             assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT,
@@ -386,16 +384,16 @@ TEST_IN_DIR(integers_are_exact_or_refused)
     int64_t out = 0;
     double x[] = {-3, 0.5, NAN, 0x1p63, -0x1p63};
     cs_array a = {.dtype = CS_F64, .item_size = 8, .size = 5, .data = x};
-    assert_int_equal(cs_array_i64(&a, 0, &out), CS_OK);
+    OK(cs_array_i64(&a, 0, &out));
     assert_int_equal(out, -3);
     assert_fails(cs_array_i64(&a, 1, &out), CS_ERR_INPUT, "item 1 is 0.5");
     assert_fails(cs_array_i64(&a, 2, &out), CS_ERR_INPUT, "item 2 is nan");
     assert_fails(cs_array_i64(&a, 3, &out), CS_ERR_INPUT, "item 3 is 9.2233720368547758e+18");
-    assert_int_equal(cs_array_i64(&a, 4, &out), CS_OK);
+    OK(cs_array_i64(&a, 4, &out));
     assert_true(out == INT64_MIN);
     uint64_t u[] = {INT64_MAX, UINT64_MAX};
     cs_array b = {.dtype = CS_U64, .item_size = 8, .size = 2, .data = u};
-    assert_int_equal(cs_array_i64(&b, 0, &out), CS_OK);
+    OK(cs_array_i64(&b, 0, &out));
     assert_true(out == INT64_MAX);
     assert_fails(cs_array_i64(&b, 1, &out), CS_ERR_INPUT, "item 1 is 18446744073709551615");
     cs_array c = {.dtype = CS_BYTES, .item_size = 1, .size = 1, .data = (char[]){"7"}};
@@ -410,20 +408,20 @@ TEST_IN_DIR(text_is_utf8)
     cs_array a = {0};
     int64_t size = image(bytes, 1, "{'descr': '<U4', 'fortran_order': False, 'shape': (3,), }",
                          wide, sizeof wide);
-    assert_int_equal(read_image(in_dir(state, "u"), bytes, size, &a), CS_OK);
+    OK(read_image(in_dir(state, "u"), bytes, size, &a));
     assert_int_equal(a.item_size, 16);
     const char *want[] = {"csr\xC3\xA9", "\xCE\xBB\xE2\x82\xAC\xF0\x9F\x98\x80"};
     for (int i = 0; i < 2; ++i) {
-        assert_int_equal(cs_array_text(&a, i, &text), CS_OK);
+        OK(cs_array_text(&a, i, &text));
         assert_string_equal(text, want[i]);
         cs_free(text);
     }
     assert_fails(cs_array_text(&a, 2, &text), CS_ERR_INPUT, "item 2 holds U+D800");
     cs_array_free(&a);
     size = image(bytes, 1, "{'descr': '|S3', 'fortran_order': False, 'shape': (), }", "csr", 3);
-    assert_int_equal(read_image(in_dir(state, "s"), bytes, size, &a), CS_OK);
+    OK(read_image(in_dir(state, "s"), bytes, size, &a));
     assert_int_equal(a.ndim, 0);
-    assert_int_equal(cs_array_text(&a, 0, &text), CS_OK);
+    OK(cs_array_text(&a, 0, &text));
     assert_string_equal(text, "csr");
     cs_free(text);
     cs_array_free(&a);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,13 +22,13 @@ TEST_IN_DIR(whole_file_round_trip)
     const char *path = in_dir(state, "a.bin");
     char *text = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_file_write(path, "ab\0cd", 5), CS_OK);
-    assert_int_equal(cs_file_read(path, 5, &text, &size), CS_OK);
+    OK(cs_file_write(path, "ab\0cd", 5));
+    OK(cs_file_read(path, 5, &text, &size));
     assert_int_equal(size, 5);
     assert_memory_equal(text, "ab\0cd", 6); /* with the NUL that is added */
     cs_free(text);
-    assert_int_equal(cs_file_write(path, NULL, 0), CS_OK);
-    assert_int_equal(cs_file_read(path, 0, &text, &size), CS_OK);
+    OK(cs_file_write(path, NULL, 0));
+    OK(cs_file_read(path, 0, &text, &size));
     assert_int_equal(size, 0);
     cs_free(text);
     assert_int_equal(entries(state), 1);
@@ -40,7 +39,7 @@ TEST_IN_DIR(files_above_the_limit_are_refused)
     const char *path = in_dir(state, "a.bin");
     char *text = NULL;
     int64_t size = -7;
-    assert_int_equal(cs_file_write(path, "abcdef", 6), CS_OK);
+    OK(cs_file_write(path, "abcdef", 6));
     assert_fails(cs_file_read(path, 5, &text, &size), CS_ERR_INPUT,
                  "6 bytes, more than the limit of 5");
     assert_fails(cs_file_read("/dev/zero", 100000, &text, &size), CS_ERR_INPUT,
@@ -67,7 +66,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     }
     char *text = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_file_read(path, SIZE, &text, &size), CS_OK);
+    OK(cs_file_read(path, SIZE, &text, &size));
     assert_int_equal(size, SIZE);
     for (int i = 0; i < SIZE; ++i) {
         assert_int_equal((unsigned char)text[i], i % 251);
@@ -91,8 +90,8 @@ TEST_IN_DIR(abort_leaves_the_destination)
 {
     const char *path = in_dir(state, "kept");
     cs_outfile f = {0};
-    assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
-    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    OK(cs_file_write(path, "old", 3));
+    OK(cs_outfile_open(path, &f));
     assert_true(fputs("new", f.stream) >= 0);
     assert_int_equal(entries(state), 2);
     cs_outfile_abort(&f);
@@ -105,12 +104,12 @@ TEST_IN_DIR(two_writers_do_not_mix)
 {
     const char *path = in_dir(state, "both");
     cs_outfile f = {0}, g = {0};
-    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
-    assert_int_equal(cs_outfile_open(path, &g), CS_OK);
+    OK(cs_outfile_open(path, &f));
+    OK(cs_outfile_open(path, &g));
     assert_true(fputs("first", f.stream) >= 0 && fputs("second", g.stream) >= 0);
-    assert_int_equal(cs_outfile_commit(&f), CS_OK);
+    OK(cs_outfile_commit(&f));
     assert_content(path, "first");
-    assert_int_equal(cs_outfile_commit(&g), CS_OK);
+    OK(cs_outfile_commit(&g));
     assert_content(path, "second");
     assert_int_equal(entries(state), 1);
 }
@@ -143,7 +142,7 @@ TEST_IN_DIR(a_dead_writers_file_is_swept)
         assert_non_null(f);
         assert_int_equal(fclose(f), 0);
     }
-    assert_int_equal(cs_file_write(in_dir(state, "a"), "x", 1), CS_OK);
+    OK(cs_file_write(in_dir(state, "a"), "x", 1));
     for (int i = 0; i < FILES; ++i) {
         if (cs_path_exists(path[i]) != file[i].stays) {
             fail_msg("%s: stays %d", path[i], !file[i].stays);
@@ -159,7 +158,7 @@ TEST_IN_DIR(new_files_obey_the_mask)
     mode_t before = umask(027);
     cs_status status = cs_file_write(path, "x", 1);
     (void)umask(before);
-    assert_int_equal(status, CS_OK);
+    OK(status);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
 }
@@ -169,7 +168,7 @@ TEST_IN_DIR(links_are_not_followed)
     char *target = cs_strdup(in_dir(state, "target"));
     char *link = cs_strdup(in_dir(state, "link"));
     char *lost = cs_strdup(in_dir(state, "lost"));
-    assert_int_equal(cs_file_write(target, "old", 3), CS_OK);
+    OK(cs_file_write(target, "old", 3));
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(symlink("nowhere", lost), 0);
     assert_fails(cs_file_write(link, "new", 3), CS_ERR_IO, "link: is a symbolic link");
@@ -192,7 +191,7 @@ TEST_IN_DIR(devices_are_not_replaced)
 
 TEST_IN_DIR(impossible_destinations_are_named)
 {
-    assert_int_equal(cs_file_write(in_dir(state, "plain"), "x", 1), CS_OK);
+    OK(cs_file_write(in_dir(state, "plain"), "x", 1));
     assert_fails(cs_file_write(in_dir(state, ""), "x", 1), CS_ERR_IO, "is a directory");
     assert_fails(cs_file_write(in_dir(state, "plain/below"), "x", 1), CS_ERR_IO,
                  "plain/below: cannot write: Not a directory");
@@ -208,7 +207,7 @@ TEST_IN_DIR(commit_looks_again)
 {
     const char *path = in_dir(state, "late");
     cs_outfile f = {0};
-    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    OK(cs_outfile_open(path, &f));
     assert_int_equal(mkdir(path, 0700), 0);
     assert_fails(cs_outfile_commit(&f), CS_ERR_IO, "late: is a directory");
     assert_int_equal(entries(state), 1);
@@ -245,7 +244,7 @@ static cs_status write_whole(const char *path)
 TEST_IN_DIR(full_disk_is_an_error)
 {
     const char *path = in_dir(state, "big");
-    assert_int_equal(cs_file_write(path, "old", 3), CS_OK);
+    OK(cs_file_write(path, "old", 3));
     assert_int_equal(on_full_disk(write_much, path, "big"), CS_ERR_IO);
     assert_int_equal(on_full_disk(write_little, path, "File too large"), CS_ERR_IO);
     assert_int_equal(on_full_disk(write_whole, path, "big: cannot write: File too large"),
@@ -256,10 +255,10 @@ TEST_IN_DIR(full_disk_is_an_error)
 
 TEST_IN_DIR(directories_are_made_with_their_parents)
 {
-    assert_int_equal(cs_dir_make(in_dir(state, "a//b/c/")), CS_OK);
-    assert_int_equal(cs_dir_make(in_dir(state, "a/b/c")), CS_OK);
+    OK(cs_dir_make(in_dir(state, "a//b/c/")));
+    OK(cs_dir_make(in_dir(state, "a/b/c")));
     assert_true(cs_path_is_dir(in_dir(state, "a/b/c")));
-    assert_int_equal(cs_file_write(in_dir(state, "f"), "x", 1), CS_OK);
+    OK(cs_file_write(in_dir(state, "f"), "x", 1));
     assert_false(cs_path_is_dir(in_dir(state, "f")));
     assert_true(cs_path_exists(in_dir(state, "f")));
     assert_false(cs_path_exists(in_dir(state, "g")));
@@ -289,7 +288,7 @@ TEST_IN_DIR(numbers_are_text_both_ways)
     double y = 0;
     for (size_t i = 0; i < sizeof x / sizeof *x; ++i) {
         cs_real_format(x[i], 17, text);
-        assert_int_equal(cs_real_parse(text, &y), CS_OK);
+        OK(cs_real_parse(text, &y));
         assert_memory_equal(&x[i], &y, sizeof y);
     }
     cs_real_format(-NAN, 17, text);
@@ -300,7 +299,7 @@ TEST_IN_DIR(numbers_are_text_both_ways)
         assert_fails(cs_real_parse(bad[i], &y), CS_ERR_INPUT, bad[i]);
     }
     int64_t k = 0;
-    assert_int_equal(cs_int_parse("-9223372036854775808", &k), CS_OK);
+    OK(cs_int_parse("-9223372036854775808", &k));
     assert_true(k == INT64_MIN);
     const char *no_int[] = {"", "-", "1.0", " 1", "1e3", "9223372036854775808", "1x"};
     for (size_t i = 0; i < sizeof no_int / sizeof *no_int; ++i) {
@@ -327,10 +326,10 @@ TEST_IN_DIR(numbers_ignore_the_locale)
     json_decref(json);
     json_decref(back);
     assert_string_equal(text, "0.5");
-    assert_int_equal(parsed, CS_OK);
+    OK(parsed);
     assert_true(y == 0.25);
-    assert_int_equal(written, CS_OK);
-    assert_int_equal(read, CS_OK);
+    OK(written);
+    OK(read);
     assert_true(z == 0.5);
     assert_content(path, "[\n  0.5\n]\n");
 }
@@ -341,11 +340,11 @@ TEST_IN_DIR(json_round_trip)
     const double x[] = {0.1, NAN, 1e300, INFINITY, -0.0, 3};
     const int64_t k[] = {INT64_MIN, 0, INT64_MAX};
     json_t *root = json_object();
-    assert_int_equal(cs_json_set(root, "z", cs_json_numbers(6, x)), CS_OK);
-    assert_int_equal(cs_json_set(root, "a", json_pack("[I, I, I]", k[0], k[1], k[2])), CS_OK);
-    assert_int_equal(cs_json_write(path, root), CS_OK);
+    OK(cs_json_set(root, "z", cs_json_numbers(6, x)));
+    OK(cs_json_set(root, "a", json_pack("[I, I, I]", k[0], k[1], k[2])));
+    OK(cs_json_write(path, root));
     json_t *back = NULL;
-    assert_int_equal(cs_json_read(path, &back), CS_OK);
+    OK(cs_json_read(path, &back));
     const json_t *z = json_object_get(back, "z"), *a = json_object_get(back, "a");
     for (size_t i = 0; i < 6; ++i) {
         const json_t *v = json_array_get(z, i);
@@ -397,7 +396,7 @@ TEST_IN_DIR(json_errors_name_their_place)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         json_t *value = NULL;
-        assert_int_equal(cs_file_write(path, bad[i].text, (int64_t)strlen(bad[i].text)), CS_OK);
+        OK(cs_file_write(path, bad[i].text, (int64_t)strlen(bad[i].text)));
         assert_fails(cs_json_read(path, &value), CS_ERR_INPUT, bad[i].reason);
         assert_null(value);
     }

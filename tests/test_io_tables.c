@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
@@ -40,8 +39,8 @@ TEST_IN_DIR(csv_is_exact)
 {
     const char *path = in_dir(state, "t.csv");
     cs_table t = {0};
-    assert_int_equal(fill(&t), CS_OK);
-    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
+    OK(fill(&t));
+    OK(cs_table_write_csv(&t, path));
     assert_content(path, "name,value,count\n"
                          "plain,0.10000000000000001,-9223372036854775808\n"
                          "\"a \"\"b\"\", c\nd\r\ne\",,\n"
@@ -54,9 +53,9 @@ TEST_IN_DIR(csv_round_trip)
 {
     const char *path = in_dir(state, "t.csv");
     cs_table t = {0}, back = {0};
-    assert_int_equal(fill(&t), CS_OK);
-    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
-    assert_int_equal(cs_table_read_csv(path, &back), CS_OK);
+    OK(fill(&t));
+    OK(cs_table_write_csv(&t, path));
+    OK(cs_table_read_csv(path, &back));
     assert_int_equal(back.columns, t.columns);
     assert_int_equal(back.rows, t.rows);
     for (int c = 0; c < t.columns; ++c) {
@@ -74,13 +73,13 @@ TEST_IN_DIR(lone_column_round_trip)
 {
     const char *path = in_dir(state, "one.csv");
     cs_table t = {0}, back = {0};
-    assert_int_equal(cs_table_init(&t, "x"), CS_OK);
-    assert_int_equal(cs_table_row(&t), CS_OK);
-    assert_int_equal(cs_table_row(&t), CS_OK);
-    assert_int_equal(cs_table_int(&t, "x", 5), CS_OK);
-    assert_int_equal(cs_table_write_csv(&t, path), CS_OK);
+    OK(cs_table_init(&t, "x"));
+    OK(cs_table_row(&t));
+    OK(cs_table_row(&t));
+    OK(cs_table_int(&t, "x", 5));
+    OK(cs_table_write_csv(&t, path));
     assert_content(path, "x\n\"\"\n5\n");
-    assert_int_equal(cs_table_read_csv(path, &back), CS_OK);
+    OK(cs_table_read_csv(path, &back));
     assert_int_equal(back.rows, 2);
     assert_cell(&back, 0, "x", "");
     assert_cell(&back, 1, "x", "5");
@@ -94,8 +93,8 @@ TEST_IN_DIR(other_writers_are_read)
     const char text[] = "\xEF\xBB\xBF"
                         "a,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
     cs_table t = {0};
-    assert_int_equal(cs_file_write(path, text, sizeof text - 1), CS_OK);
-    assert_int_equal(cs_table_read_csv(path, &t), CS_OK);
+    OK(cs_file_write(path, text, sizeof text - 1));
+    OK(cs_table_read_csv(path, &t));
     assert_int_equal(t.columns, 2);
     assert_int_equal(t.rows, 2);
     assert_cell(&t, 0, "a", "1");
@@ -128,7 +127,7 @@ TEST_IN_DIR(csv_errors_name_their_line)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_table t = {0};
-        assert_int_equal(cs_file_write(path, bad[i].text, bad[i].size), CS_OK);
+        OK(cs_file_write(path, bad[i].text, bad[i].size));
         assert_fails(cs_table_read_csv(path, &t), CS_ERR_INPUT, bad[i].reason);
         assert_null(t.name);
     }
@@ -147,17 +146,17 @@ TEST_IN_DIR(text_is_aligned)
 {
     const char *path = in_dir(state, "t.txt");
     cs_table t = {0};
-    assert_int_equal(cs_table_init(&t, "name,\xCF\x83,count"), CS_OK);
-    assert_int_equal(cs_table_row(&t), CS_OK);
-    assert_int_equal(cs_table_text(&t, "name", "\xC3\xA9t\xC3\xA9"), CS_OK);
-    assert_int_equal(cs_table_real(&t, "\xCF\x83", 1.0 / 3), CS_OK);
-    assert_int_equal(cs_table_int(&t, "count", 123456789), CS_OK);
-    assert_int_equal(cs_table_row(&t), CS_OK);
-    assert_int_equal(cs_table_text(&t, "name", "longer"), CS_OK);
-    assert_int_equal(cs_table_real(&t, "\xCF\x83", -1e-10), CS_OK);
+    OK(cs_table_init(&t, "name,\xCF\x83,count"));
+    OK(cs_table_row(&t));
+    OK(cs_table_text(&t, "name", "\xC3\xA9t\xC3\xA9"));
+    OK(cs_table_real(&t, "\xCF\x83", 1.0 / 3));
+    OK(cs_table_int(&t, "count", 123456789));
+    OK(cs_table_row(&t));
+    OK(cs_table_text(&t, "name", "longer"));
+    OK(cs_table_real(&t, "\xCF\x83", -1e-10));
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    assert_int_equal(cs_table_print_text(&t, f), CS_OK);
+    OK(cs_table_print_text(&t, f));
     assert_int_equal(fclose(f), 0);
     assert_content(path, "name           \xCF\x83      count\n"
                          "\xC3\xA9t\xC3\xA9     0.333333  123456789\n"
@@ -223,7 +222,7 @@ TEST_IN_DIR(tables_ignore_the_locale)
     }
     (void)setlocale(LC_NUMERIC, "C");
     cs_table_free(&t);
-    assert_int_equal(status, CS_OK);
+    OK(status);
     assert_content(path, "x\n0.5\n");
 }
 

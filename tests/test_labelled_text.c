@@ -9,7 +9,6 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "test.h"
 #include "text/labelled_text.h"
 
@@ -19,9 +18,7 @@ static cs_labelled_text read_text(const char *path, const cs_labelled_options *o
                                   const cs_labelled_text *classes_of)
 {
     cs_labelled_text t = {0};
-    if (cs_labelled_text_read(path, options, classes_of, &t) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_labelled_text_read(path, options, classes_of, &t));
     return t;
 }
 
@@ -254,9 +251,7 @@ static cs_labelled_text read_labels(const char *path, bool regression,
                                     const cs_labelled_text *classes_of)
 {
     cs_labelled_text t = {0};
-    if (cs_label_file_read(path, regression, classes_of, &t) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_label_file_read(path, regression, classes_of, &t));
     return t;
 }
 

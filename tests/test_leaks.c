@@ -8,10 +8,8 @@
  */
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan/plan.h"
 #include "plan_support.h"
 #include "tensor/backend.h"
@@ -52,8 +50,7 @@ static void rig_close(rig *r)
 static double *logits(rig *r, const cs_batch *batch)
 {
     int64_t cols = r->net.graph.tensor[r->net.logits].cols;
-    double *z = cs_alloc(batch->predictions * cols, sizeof *z);
-    assert_non_null(z);
+    double *z = test_room(batch->predictions * cols, sizeof *z);
     OK(cs_batch_load(batch, &r->net, 1, NULL, (cs_run_key){0}, r->run));
     OK(cs_run_forward(r->run));
     OK(cs_run_get(r->run, r->net.logits, z));
@@ -164,7 +161,6 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
         p->seen += sees;
         p->hidden += !sees;
     }
-    cs_free(y);
     cs_batch_free(&changed);
 }
 
@@ -190,7 +186,6 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
     for (int64_t e = 0; e < b->events; ++e) {
         assert_true(same_row(z, y, e, cols));
     }
-    cs_free(y);
 }
 
 static void probe_task(const cs_task *task, const cs_model_config *config, const char *name,
@@ -208,7 +203,6 @@ static void probe_task(const cs_task *task, const cs_model_config *config, const
             change_token(&p, &r, &base, z, place);
         }
         change_padding(&r, &base, z);
-        cs_free(z);
         cs_batch_free(&base);
     }
     assert_true(p.seen > 0 && p.hidden > 0);
@@ -316,12 +310,11 @@ TEST(batches_load_into_networks_of_their_form)
     cs_run_key key = {0};
     cs_batch b;
     OK(cs_batch_build(&other, &config, example, 1, 0, 0, NULL, &b));
-    assert_int_equal(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE);
-    expect_reason("form");
+    assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE, "form");
     cs_batch_free(&b);
     OK(cs_batch_build(&task, &config, example, 1, 0, 0, NULL, &b));
-    assert_int_equal(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE);
-    expect_reason("9 rows where at most");
+    assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE,
+                 "9 rows where at most");
     cs_batch_free(&b);
     rig_close(&r);
     cs_backend_free(&backend);
@@ -376,8 +369,8 @@ TEST(the_spectral_loss_wants_masses)
     const cs_example example = {batch_text, FIRST, 0, NULL};
     cs_batch b;
     OK(cs_batch_build(&task, &config, &example, 1, 0, 0, NULL, &b));
-    assert_int_equal(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE);
-    expect_reason("masses");
+    assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
+                 "masses");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */
     double mass[VOCAB], z[FIRST * VOCAB], expected = 0, loss;
     for (int j = 0; j < VOCAB; ++j) {

@@ -19,8 +19,8 @@ TEST(statements)
     cs_mask_rank_options o = model_options(false);
     cs_mask_rank r = {0};
     cs_statements list = {0};
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
-    must(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    OK(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
     assert_int_equal(list.count, 5);
     /* random tables: rank(P) = 9, rank(E) = d = 16 */
     const cs_statement *s = statement_of(&list, "2.1-premise", CS_PRINTED);
@@ -50,11 +50,11 @@ TEST(statements)
     const char *const bias[] = {"embed.norm.bias", "final_norm.bias"};
     const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int k = 0; k < 2; ++k) {
-        must(cs_params_set(&t.model.params, cs_params_find(&t.model.params, bias[k]),
-                           CS_PARAM_VALUE, ones));
+        OK(cs_params_set(&t.model.params, cs_params_find(&t.model.params, bias[k]), CS_PARAM_VALUE,
+                         ones));
     }
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
-    must(cs_lemma_21(&t.model, &r, 9, "biased", &list));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    OK(cs_lemma_21(&t.model, &r, 9, "biased", &list));
     s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->counterexample);
     s = statement_of(&list, "2.2-containment", CS_PRINTED);
@@ -66,17 +66,15 @@ TEST(statements)
     for (int k = 0; k < 2; ++k) {
         int64_t number = cs_params_find(&t.model.params, table[k]);
         const cs_param *p = &t.model.params.param[number];
-        float *x = cs_alloc(p->rows * p->cols, sizeof *x);
-        assert_non_null(x);
-        must(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
+        float *x = test_room(p->rows * p->cols, sizeof *x);
+        OK(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
         for (int64_t i = 0; i < p->rows * p->cols; ++i) {
             x[i] = (i % 16 < 12) == (k == 0) ? x[i] : 0;
         }
-        must(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, x));
-        cs_free(x);
+        OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, x));
     }
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
-    must(cs_lemma_21(&t.model, &r, 9, "split", &list));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    OK(cs_lemma_21(&t.model, &r, 9, "split", &list));
     s = statement_of(&list, "2.1-premise", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 4);
     cs_statements_free(&list);
@@ -93,8 +91,8 @@ TEST(statements_of_planted_rows)
     cs_mask_rank_options o = options_of(false);
     cs_statements list = {0};
     axes(p, 5, 2);
-    must(study(p, p, &o, &r));
-    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    OK(study(p, p, &o, &r));
+    OK(cs_lemma_21(&t.model, &r, 9, "planted", &list));
     const cs_statement *s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
     s = statement_of(&list, "2.2-containment", CS_PRINTED);
@@ -104,8 +102,8 @@ TEST(statements_of_planted_rows)
     /* inside: whether something sticks out cannot be told from rounding, and is not claimed */
     memset(p->state, 0, sizeof p->state);
     axes(p, 1, 2);
-    must(study(p, p, &o, &r));
-    must(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    OK(study(p, p, &o, &r));
+    OK(cs_lemma_21(&t.model, &r, 9, "planted", &list));
     assert_int_equal(statement_of(&list, "2.2-containment", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
@@ -130,7 +128,7 @@ TEST(allocations)
     held = make_training(&MASKED_RECIPE, "");
     cs_mask_rank r = {0};
     cs_mask_rank_options o = model_options(false);
-    must(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
+    OK(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
     studied = &r;
     fail_each_allocation(lemma_once, "");
     cs_mask_rank_free(&r);

@@ -7,8 +7,6 @@
 #include "analysis/measures/linear_probe_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io_support.h"
-#include "linalg_support.h"
 #include "linear_probe_support.h"
 #include "test.h"
 

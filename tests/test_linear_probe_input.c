@@ -5,7 +5,6 @@
 #include "analysis/measures/linear_probe.h"
 #include "base/threads.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "linear_probe_support.h"
 #include "test.h"
 

@@ -24,7 +24,7 @@ TEST(orthogonal_rows)
     cs_mask_rank r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
-    must(study(p, p, &o, &r));
+    OK(study(p, p, &o, &r));
     const cs_mask_layer *l = &r.layer[0];
     const cs_containment *c = &l->containment;
     assert_true(l->contained && c->real == 4 && c->mask == 2 && c->rank == 4);
@@ -63,7 +63,7 @@ TEST(contained_rows)
     cs_mask_rank r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 1, 2);
-    must(study(p, p, &o, &r));
+    OK(study(p, p, &o, &r));
     const cs_containment *c = &r.layer[0].containment;
     near(c->value[CS_CONTAIN_OUTSIDE], 0, 1e-14);
     near(c->value[CS_CONTAIN_LARGEST], 0, 1e-6);
@@ -77,7 +77,7 @@ TEST(contained_rows)
             x[0] = x[6] = 1;
         }
     }
-    must(study(p, p, &o, &r));
+    OK(study(p, p, &o, &r));
     c = &r.layer[0].containment;
     near(c->value[CS_CONTAIN_OUTSIDE], 0.5, 1e-14);
     near(c->value[CS_CONTAIN_LARGEST], 45, 1e-12);
@@ -97,7 +97,7 @@ TEST(shown_tokens_decide)
     for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
         p->about[i].shown = 7; /* the first masked row of each document */
     }
-    must(study(p, p, &o, &r));
+    OK(study(p, p, &o, &r));
     assert_int_equal(r.layer[0].rank[CS_SET_MASK_ONLY].rows, DOCUMENTS);
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - 1));
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS);
@@ -130,9 +130,9 @@ static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK
         group[i] = out ? -1 : 0;
     }
     const cs_rows rows = cs_rows_of_f32(DOCUMENTS * ROWS, WIDTH, p->state, "planted");
-    must(cs_gram_init(WIDTH, 1, &wide, &g));
-    must(cs_gram_add(&g, &rows, group, &wide));
-    must(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
+    OK(cs_gram_init(WIDTH, 1, &wide, &g));
+    OK(cs_gram_add(&g, &rows, group, &wide));
+    OK(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
     memcpy(value, r.value, sizeof r.value);
     cs_effective_rank_free(&r);
     cs_gram_free(&g);
@@ -146,7 +146,7 @@ TEST(gap_has_its_own_error)
         cs_mask_rank_options o = options_of(encoder_only);
         double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
         double left[BLOCKS][CS_RANK_MEASURES];
-        must(study(a, b, &o, &r));
+        OK(study(a, b, &o, &r));
         for (int k = 0; k < BLOCKS; ++k) {
             plain_ranks(a, k, encoder_only, with);
             plain_ranks(b, k, encoder_only, without);
@@ -200,7 +200,7 @@ static cs_status take_direct(void *ctx, const cs_hidden_block *block)
     }
     for (int64_t l = 0; l < block->layers; ++l) {
         const cs_rows rows = cs_rows_of_f32(block->rows, block->width, block->state[l], "states");
-        must(cs_gram_add(&d->gram[l], &rows, group, &(cs_gram_options){.wide = true}));
+        OK(cs_gram_add(&d->gram[l], &rows, group, &(cs_gram_options){.wide = true}));
     }
     cs_free(group);
     return CS_OK;
@@ -213,12 +213,12 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
     cs_gram gram[3] = {{0}};
     direct d = {gram, drop};
     for (int l = 0; l < 3; ++l) {
-        must(cs_gram_init(16, 1, &(cs_gram_options){.wide = true}, &gram[l]));
+        OK(cs_gram_init(16, 1, &(cs_gram_options){.wide = true}, &gram[l]));
     }
-    must(cs_hidden_states(&t->model, &t->corpus, &o, take_direct, &d));
+    OK(cs_hidden_states(&t->model, &t->corpus, &o, take_direct, &d));
     for (int l = 0; l < 3; ++l) {
         cs_effective_rank want = {0};
-        must(cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
+        OK(cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
         const cs_effective_rank *got = &r->layer[l].rank[set];
         assert_true(r->layer[l].has[set] && got->rows == want.rows);
         for (int m = 0; m < CS_RANK_DECAY; ++m) {
@@ -234,7 +234,7 @@ TEST(sets_of_a_masked_model)
     training t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
     cs_mask_rank r = {0}, again = {0};
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, masked = o.hidden;
     same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
     same_ranks(&t, masked, true, &r, CS_SET_REAL_ONLY);
@@ -245,7 +245,7 @@ TEST(sets_of_a_masked_model)
     assert_true(r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_NUMERICAL] <= 9 + 1);
     /* the same bits for any number of threads */
     o.gram.threads = o.rank.threads = 3;
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
     for (int l = 0; l < 3; ++l) {
         assert_memory_equal(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap);
         assert_memory_equal(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se);
@@ -255,7 +255,7 @@ TEST(sets_of_a_masked_model)
     cs_mask_rank_free(&again);
     /* BERT's masking: fewer [MASK]s of as many masked tokens */
     o.hidden.mask_keep = o.hidden.mask_random = 0.2;
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
     assert_true(again.layer[0].rank[CS_SET_MASK_ONLY].rows <
                 r.layer[0].rank[CS_SET_MASK_ONLY].rows);
     assert_int_equal(again.layer[0].rank[CS_SET_WITH_MASK].rows, t.corpus.tokens);
@@ -272,7 +272,7 @@ TEST(sets_of_an_encoder)
     cs_mask_rank_options o = model_options(true);
     cs_mask_rank r = {0};
     t.model.config.mask_id = -1; /* its encoder needs none */
-    must(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, dropped = o.hidden,
                       kept = o.hidden;
     dropped.drop_masked = true;
@@ -319,9 +319,9 @@ TEST(bad_input)
     planted *p = random_rows(0, 1);
     o = options_of(false);
     cs_mask_rank_sums *sums = NULL;
-    must(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
-    must(hand_on(p, false, cs_mask_rank_take_masked, sums));
-    must(hand_on(p, true, cs_mask_rank_take_plain, sums));
+    OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
+    OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
+    OK(hand_on(p, true, cs_mask_rank_take_plain, sums));
     assert_fails(cs_mask_rank_finish(sums, &r), CS_ERR_INPUT,
                  "120 rows with-mask and 96 without-mask: not the same text");
     cs_mask_rank_end(&sums);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -11,8 +10,6 @@
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "test.h"
-
-#define OK(call) assert_int_equal((call), CS_OK)
 
 /* A compared with a dense row-major matrix. */
 static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
@@ -36,10 +33,7 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
 static void reads_as(const char *path, int64_t rows, int64_t cols, const double *want)
 {
     cs_csr a;
-    cs_status status = cs_matrix_read(path, &a);
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_matrix_read(path, &a));
     assert_matrix(&a, rows, cols, want);
     cs_csr_free(&a);
 }

@@ -13,7 +13,7 @@
 static const char *stored(void **state, const cs_csr *a)
 {
     const char *path = in_dir(state, "m.npz");
-    assert_int_equal(cs_matrix_write_npz(path, a, true), CS_OK);
+    OK(cs_matrix_write_npz(path, a, true));
     return path;
 }
 
@@ -47,7 +47,7 @@ TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
     cs_csr a = {0};
-    assert_int_equal(cs_csr_init(&a, 40000, 50, 40000 * 8), CS_OK);
+    OK(cs_csr_init(&a, 40000, 50, 40000 * 8));
     for (int64_t i = 0; i < a.rows; ++i) {
         int64_t n = i % 17;
         for (int64_t e = 0; e < n && e < 8; ++e) {
@@ -58,12 +58,10 @@ TEST_IN_DIR(files_are_streamed)
     }
     for (int f = 0; f < 2; ++f) {
         const char *path = in_dir(state, names[f]);
-        assert_int_equal(f == 0 ? cs_matrix_write_npz(path, &a, true)
-                                : cs_matrix_write_mtx(path, &a, true),
-                         CS_OK);
+        OK(f == 0 ? cs_matrix_write_npz(path, &a, true) : cs_matrix_write_mtx(path, &a, true));
         seen s = {.a = a};
         const cs_row_visitor visitor = {&s, begin, row};
-        assert_int_equal(cs_matrix_stream(path, &visitor), CS_OK);
+        OK(cs_matrix_stream(path, &visitor));
         assert_true(s.same && s.next == a.rows && s.nnz == cs_csr_nnz(&a));
     }
     cs_csr_free(&a);
@@ -92,13 +90,13 @@ static const char *archive(void **state, int64_t pointers, const int64_t *indptr
     const char *path = in_dir(state, "a.npz");
     const int64_t shape[] = {3, 4}, two = 2;
     cs_npz_writer *w = NULL;
-    assert_int_equal(cs_npz_create(path, false, &w), CS_OK);
-    assert_int_equal(cs_npz_add_text(w, "format", "csr"), CS_OK);
-    assert_int_equal(cs_npz_add(w, "shape", CS_I64, 1, &two, shape), CS_OK);
-    assert_int_equal(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr), CS_OK);
-    assert_int_equal(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices), CS_OK);
-    assert_int_equal(cs_npz_add(w, "data", CS_F64, 1, &values, data), CS_OK);
-    assert_int_equal(cs_npz_commit(&w), CS_OK);
+    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_add_text(w, "format", "csr"));
+    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
+    OK(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr));
+    OK(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices));
+    OK(cs_npz_add(w, "data", CS_F64, 1, &values, data));
+    OK(cs_npz_commit(&w));
     return path;
 }
 
@@ -110,7 +108,7 @@ TEST_IN_DIR(damaged_archives_are_named)
                   late[] = {1, 1, 1, 3};
     const int32_t col[] = {3, 0, 1}, outside[] = {3, 0, 4};
     const double val[] = {1, 2, 3}, bad[] = {1, NAN, 3};
-    assert_int_equal(cs_matrix_stream(archive(state, 4, good, 3, col, 3, val), &any), CS_OK);
+    OK(cs_matrix_stream(archive(state, 4, good, 3, col, 3, val), &any));
     assert_true(sum == 1 * 3 + 2 * 2 + 3 * 3);
     assert_fails(cs_matrix_stream(archive(state, 4, falls, 3, col, 3, val), &any), CS_ERR_INPUT,
                  "a.npz: member indptr.npy: item 2 is 1, not in 2..3");

@@ -3,10 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "stats/metrics.h"
 #include "test.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -152,14 +151,13 @@ TEST(bad_mixtures_are_named)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_plan_file file = {0};
         cs_objective o;
-        assert_int_equal(cs_objective_parse_held(bad[i].spec, &file, &o), CS_ERR_USAGE);
-        expect_reason(bad[i].named);
+        assert_fails(cs_objective_parse_held(bad[i].spec, &file, &o), CS_ERR_USAGE, bad[i].named);
         cs_reason_clear();
         cs_plan_file_free(&file);
     }
     cs_objective o;
-    assert_int_equal(cs_objective_parse("mix:1*ar+1*masked", &o), CS_ERR_USAGE);
-    expect_reason("a mixture cannot stand here");
+    assert_fails(cs_objective_parse("mix:1*ar+1*masked", &o), CS_ERR_USAGE,
+                 "a mixture cannot stand here");
 }
 
 /* Sets of different shapes are written out; where they are too many their number is said. */
@@ -168,7 +166,6 @@ TEST(sets_that_cannot_be_written_out_are_counted)
     cs_plan_file file;
     cs_pairs pairs;
     cs_objective o = mix("mix:1*ar+1*masked(mask-ratio=0.5)", &file);
-    assert_int_equal(cs_pairs_of(&o, 40, &pairs), CS_ERR_USAGE);
-    expect_reason("part 2 of the mixture (masked)");
+    assert_fails(cs_pairs_of(&o, 40, &pairs), CS_ERR_USAGE, "part 2 of the mixture (masked)");
     cs_plan_file_free(&file);
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "test.h"
@@ -17,16 +16,16 @@ static void values_of(const cs_model *model, const char *name, double *out)
 {
     int64_t number = cs_params_find(&model->params, name);
     assert_true(number >= 0);
-    must(cs_params_get64(&model->params, number, CS_PARAM_VALUE, out));
+    OK(cs_params_get64(&model->params, number, CS_PARAM_VALUE, out));
 }
 
 static cs_model model_of(const cs_model_config *config, backend_open open, cs_backend **backend,
                          uint64_t seed)
 {
     cs_model model;
-    must(open(backend));
-    must(cs_model_init(config, *backend, false, &model));
-    must(cs_model_randomise(&model, seed));
+    OK(open(backend));
+    OK(cs_model_init(config, *backend, false, &model));
+    OK(cs_model_randomise(&model, seed));
     return model;
 }
 
@@ -141,7 +140,7 @@ TEST(test_refused)
     assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "factor 0");
     close_model(&model, &backend);
     config.heads = 3;
-    must(cs_backend_ref(&backend));
+    OK(cs_backend_ref(&backend));
     assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_USAGE,
                  "heads 3 do not divide width 8");
     cs_backend_free(&backend);
@@ -203,11 +202,11 @@ static void check_hidden(cs_arch arch)
         assert_int_equal(world.net.hiddens, kept ? 3 : 0);
         if (kept < 2) {
             world_logits(&world, logits[kept]);
-            must(cs_run_get_f32(world.run, world.net.features, features));
+            OK(cs_run_get_f32(world.run, world.net.features, features));
         } else {
-            must(cs_run_forward(world.run));
-            must(cs_run_get_f32(world.run, world.net.top, top));
-            must(cs_run_get_f32(world.run, world.net.hidden[2], hidden));
+            OK(cs_run_forward(world.run));
+            OK(cs_run_get_f32(world.run, world.net.top, top));
+            OK(cs_run_get_f32(world.run, world.net.hidden[2], hidden));
         }
         world_close(&world);
     }
@@ -242,9 +241,9 @@ TEST(test_content_stream)
             data_fill(&data, &world, 1);
         }
         world_load(&world, &data);
-        must(cs_run_forward(world.run));
+        OK(cs_run_forward(world.run));
         for (int l = 0; l < 3; ++l) {
-            must(cs_run_get_f32(world.run, world.net.hidden[l], hidden[form][l]));
+            OK(cs_run_get_f32(world.run, world.net.hidden[l], hidden[form][l]));
         }
         world_close(&world);
     }

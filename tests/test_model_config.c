@@ -1,7 +1,6 @@
 /* model: presets, sound configurations, config.json both ways. */
 #include <string.h>
 
-#include "io_support.h"
 #include "model_support.h"
 #include "test.h"
 
@@ -12,18 +11,18 @@ TEST(test_presets)
     static const char *const preset[] = {"1m", "4m", "small", "base", "cramming", "large", NULL};
     for (const char *const *name = preset; *name; ++name) {
         cs_model_config config = {.vocab = 1000};
-        must(cs_model_preset(*name, &config));
+        OK(cs_model_preset(*name, &config));
         for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
             cs_model_config_default((cs_arch)arch, &config);
-            must(cs_model_config_check(&config));
+            OK(cs_model_config_check(&config));
             assert_true(cs_model_config_exchangeable(&config));
         }
     }
     cs_model_config config = {0};
-    must(cs_model_preset("cramming", &config));
+    OK(cs_model_preset("cramming", &config));
     assert_int_equal(config.layers, 16);
     assert_int_equal(config.width, 768);
-    must(cs_model_preset("large", &config));
+    OK(cs_model_preset("large", &config));
     assert_int_equal(config.layers, 24);
     assert_int_equal(config.width, 1024);
     assert_fails(cs_model_preset("huge", &config), CS_ERR_USAGE, "unknown model size 'huge'");
@@ -33,7 +32,7 @@ TEST(test_names)
 {
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_arch found;
-        must(cs_arch_by_name(cs_arch_name((cs_arch)arch), &found));
+        OK(cs_arch_by_name(cs_arch_name((cs_arch)arch), &found));
         assert_int_equal(found, arch);
     }
     cs_arch found;
@@ -48,7 +47,7 @@ static const model_case linear = {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_L
 #define REFUSES(what, member, value, part)                                                         \
     do {                                                                                           \
         cs_model_config bad = case_config(&(what), false);                                         \
-        must(cs_model_config_check(&bad));                                                         \
+        OK(cs_model_config_check(&bad));                                                           \
         bad.member = value;                                                                        \
         assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, part);                             \
     } while (0)
@@ -126,7 +125,7 @@ static void check_round_trip(const model_case *cases)
             }
             json_t *json = cs_model_config_json(&config);
             assert_non_null(json);
-            must(cs_model_config_parse("config.json", json, &back));
+            OK(cs_model_config_parse("config.json", json, &back));
             assert_same(&config, &back, what->name);
             json_decref(json);
         }
@@ -156,7 +155,7 @@ TEST(test_foreign_files)
     json_t *json = json_of(
         "{\"model_type\": \"gpt2\", \"vocab_size\": 100, \"n_positions\": 16, \"n_embd\": 8,"
         " \"n_layer\": 2, \"n_head\": 2, \"n_inner\": null, \"use_cache\": true}");
-    must(cs_model_config_parse("f", json, &config));
+    OK(cs_model_config_parse("f", json, &config));
     json_decref(json);
     assert_int_equal(config.inner, 32);
     assert_int_equal(config.positions, 16);
@@ -166,7 +165,7 @@ TEST(test_foreign_files)
     json = json_of("{\"model_type\": \"roberta-prelayernorm\", \"vocab_size\": 100,"
                    " \"max_position_embeddings\": 18, \"hidden_size\": 8, \"num_hidden_layers\": 1,"
                    " \"num_attention_heads\": 2, \"intermediate_size\": 12, \"pad_token_id\": 1}");
-    must(cs_model_config_parse("f", json, &config));
+    OK(cs_model_config_parse("f", json, &config));
     assert_int_equal(config.positions, 16);
     assert_int_equal(config.position_offset, 2);
     assert_int_equal(config.token_types, 2);

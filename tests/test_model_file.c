@@ -24,8 +24,8 @@ static cs_model_config config_of(cs_arch arch)
 
 static void make(const cs_model_config *config, cs_backend *backend, cs_model *model)
 {
-    assert_int_equal(cs_model_init(config, backend, false, model), CS_OK);
-    assert_int_equal(cs_model_randomise(model, 3), CS_OK);
+    OK(cs_model_init(config, backend, false, model));
+    OK(cs_model_randomise(model, 3));
 }
 
 static void assert_same(const cs_model *a, const cs_model *b)
@@ -34,13 +34,11 @@ static void assert_same(const cs_model *a, const cs_model *b)
     for (int64_t i = 0; i < a->params.count; ++i) {
         const cs_param *p = &a->params.param[i];
         int64_t items = p->rows * p->cols;
-        float *x = cs_alloc(items, sizeof *x), *y = cs_alloc(items, sizeof *y);
+        float *x = test_room(items, sizeof *x), *y = test_room(items, sizeof *y);
         assert_string_equal(p->name, b->params.param[i].name);
-        assert_int_equal(cs_params_get(&a->params, i, CS_PARAM_VALUE, x), CS_OK);
-        assert_int_equal(cs_params_get(&b->params, i, CS_PARAM_VALUE, y), CS_OK);
+        OK(cs_params_get(&a->params, i, CS_PARAM_VALUE, x));
+        OK(cs_params_get(&b->params, i, CS_PARAM_VALUE, y));
         assert_memory_equal(x, y, (size_t)items * sizeof *x);
-        cs_free(x);
-        cs_free(y);
     }
 }
 
@@ -49,8 +47,8 @@ static void round_trip(void **state, const cs_model_config *config, cs_backend *
     cs_model model = {0}, back = {0};
     make(config, backend, &model);
     const char *dir = in_dir(state, "model");
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
-    assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+    OK(cs_model_write(&model, dir));
+    OK(cs_model_read(dir, backend, false, &back));
     assert_same(&model, &back);
     cs_model_free(&model);
     cs_model_free(&back);
@@ -59,7 +57,7 @@ static void round_trip(void **state, const cs_model_config *config, cs_backend *
 TEST_IN_DIR(every_architecture_comes_back)
 {
     cs_backend *backend = NULL;
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
         round_trip(state, &config, backend);
@@ -123,15 +121,15 @@ TEST_IN_DIR(names_are_those_of_the_classes)
         {CS_ARCH_BERT, "cls.predictions.bias", 1, 11, 1},
     };
     cs_backend *backend = NULL;
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
         cs_model model = {0};
         cs_safetensors *file = NULL;
         make(&config, backend, &model);
         const char *dir = in_dir(state, cs_arch_name((cs_arch)arch));
-        assert_int_equal(cs_model_write(&model, dir), CS_OK);
-        assert_int_equal(cs_safetensors_open_model(dir, &file), CS_OK);
+        OK(cs_model_write(&model, dir));
+        OK(cs_safetensors_open_model(dir, &file));
         for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
             if ((int)expected[i].arch != arch) {
                 continue;
@@ -159,15 +157,15 @@ TEST_IN_DIR(gpt2_matrices_are_transposed)
     cs_safetensors *file = NULL;
     cs_model_config config = config_of(CS_ARCH_GPT2);
     float ours[60], theirs[60];
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
-    assert_int_equal(cs_model_write(&model, in_dir(state, "m")), CS_OK);
-    assert_int_equal(cs_safetensors_open_model(in_dir(state, "m"), &file), CS_OK);
+    OK(cs_model_write(&model, in_dir(state, "m")));
+    OK(cs_safetensors_open_model(in_dir(state, "m"), &file));
     int64_t number = cs_params_find(&model.params, "layer.0.mlp.in.weight");
-    assert_int_equal(cs_params_get(&model.params, number, CS_PARAM_VALUE, ours), CS_OK);
+    OK(cs_params_get(&model.params, number, CS_PARAM_VALUE, ours));
     const cs_safetensors_entry *entry =
         cs_safetensors_find(file, "transformer.h.0.mlp.c_fc.weight");
-    assert_int_equal(cs_safetensors_read_f32(file, entry, 0, 60, theirs), CS_OK);
+    OK(cs_safetensors_read_f32(file, entry, 0, 60, theirs));
     for (int o = 0; o < 10; ++o) {
         for (int i = 0; i < 6; ++i) {
             assert_true(ours[o * 6 + i] == theirs[i * 10 + o]);
@@ -187,12 +185,12 @@ static void rewrite(const char *dir, const char *(*rename)(const char *name, cha
 {
     cs_safetensors *file = NULL;
     cs_safetensors_writer *writer = NULL;
-    assert_int_equal(cs_safetensors_open_model(dir, &file), CS_OK);
+    OK(cs_safetensors_open_model(dir, &file));
     int64_t count = cs_safetensors_count(file), kept = 0;
-    cs_safetensors_entry *entry = cs_calloc(count + 1, sizeof *entry);
-    int64_t *from = cs_alloc(count + 1, sizeof *from);
+    cs_safetensors_entry *entry = test_room(count + 1, sizeof *entry);
+    int64_t *from = test_room(count + 1, sizeof *from);
     char(*room)[200] = cs_calloc(count + 1, sizeof *room);
-    assert_true(entry && from && room);
+    assert_non_null(room);
     for (int64_t i = 0; i < count; ++i) {
         const char *name = rename(cs_safetensors_at(file, i)->name, room[i]);
         if (name) {
@@ -207,22 +205,20 @@ static void rewrite(const char *dir, const char *(*rename)(const char *name, cha
             (cs_safetensors_entry){.name = extra, .dtype = CS_F32, .ndim = 1, .shape = {2}};
     }
     char *path = cs_path_join(dir, "model.safetensors");
-    assert_int_equal(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer), CS_OK);
+    OK(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer));
     for (int64_t i = 0; i < kept; ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
         float x[256];
         assert_true(e->items <= 256);
-        assert_int_equal(cs_safetensors_read_f32(file, e, 0, e->items, x), CS_OK);
-        assert_int_equal(cs_safetensors_writer_put(writer, x, e->bytes), CS_OK);
+        OK(cs_safetensors_read_f32(file, e, 0, e->items, x));
+        OK(cs_safetensors_writer_put(writer, x, e->bytes));
     }
     if (extra) {
-        assert_int_equal(cs_safetensors_writer_put(writer, (float[]){1, 2}, 8), CS_OK);
+        OK(cs_safetensors_writer_put(writer, (float[]){1, 2}, 8));
     }
-    assert_int_equal(cs_safetensors_writer_commit(&writer), CS_OK);
+    OK(cs_safetensors_writer_commit(&writer));
     cs_safetensors_free(file);
     cs_free(path);
-    cs_free(entry);
-    cs_free(from);
     cs_free(room);
 }
 
@@ -259,22 +255,22 @@ static const char *without_key(const char *name, char *room)
 TEST_IN_DIR(files_of_the_bare_model_are_read)
 {
     cs_backend *backend = NULL;
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
     for (int i = 0; i < 3; ++i) {
         cs_model model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
         make(&config, backend, &model);
         const char *dir = in_dir(state, "bare");
-        assert_int_equal(cs_model_write(&model, dir), CS_OK);
+        OK(cs_model_write(&model, dir));
         rewrite(dir, without_class, NULL);
-        assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+        OK(cs_model_read(dir, backend, false, &back));
         assert_false(back.config.head_transform || back.config.head_bias);
         int64_t a = cs_params_find(&model.params, "layer.1.mlp.out.weight");
         int64_t b = cs_params_find(&back.params, "layer.1.mlp.out.weight");
         float x[60], y[60];
-        assert_int_equal(cs_params_get(&model.params, a, CS_PARAM_VALUE, x), CS_OK);
-        assert_int_equal(cs_params_get(&back.params, b, CS_PARAM_VALUE, y), CS_OK);
+        OK(cs_params_get(&model.params, a, CS_PARAM_VALUE, x));
+        OK(cs_params_get(&back.params, b, CS_PARAM_VALUE, y));
         assert_memory_equal(x, y, sizeof x);
         cs_model_free(&model);
         cs_model_free(&back);
@@ -287,12 +283,12 @@ TEST_IN_DIR(old_names_and_extra_buffers_are_read)
     cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_BERT);
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "old");
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    OK(cs_model_write(&model, dir));
     rewrite(dir, with_gamma, "bert.pooler.dense.bias");
-    assert_int_equal(cs_model_read(dir, backend, false, &back), CS_OK);
+    OK(cs_model_read(dir, backend, false, &back));
     assert_same(&model, &back);
     cs_model_free(&model);
     cs_model_free(&back);
@@ -304,36 +300,36 @@ TEST_IN_DIR(bad_files_are_refused)
     cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_ROBERTA_PRELAYERNORM);
-    assert_int_equal(cs_backend_ref(&backend), CS_OK);
+    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "bad");
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    OK(cs_model_write(&model, dir));
     rewrite(dir, without_key, NULL);
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
                  "encoder.layer.1.attention.self.key.bias is missing");
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    OK(cs_model_write(&model, dir));
     rewrite(dir, unchanged, "classifier.bias");
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
                  "takes tensor classifier.bias");
 
     /* A configuration of another width. */
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    OK(cs_model_write(&model, dir));
     json_t *json = NULL;
     char *path = cs_path_join(dir, "config.json");
-    assert_int_equal(cs_json_read(path, &json), CS_OK);
+    OK(cs_json_read(path, &json));
     assert_int_equal(json_object_set_new(json, "hidden_size", json_integer(8)), 0);
-    assert_int_equal(cs_json_write(path, json), CS_OK);
+    OK(cs_json_write(path, json));
     json_decref(json);
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
                  "config.json wants 11 x 8");
 
     /* One bit of the data. */
-    assert_int_equal(cs_model_write(&model, dir), CS_OK);
+    OK(cs_model_write(&model, dir));
     char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_file_read(weights, 1 << 20, &bytes, &size), CS_OK);
+    OK(cs_file_read(weights, 1 << 20, &bytes, &size));
     bytes[size - 5] ^= 1;
-    assert_int_equal(cs_file_write(weights, bytes, size), CS_OK);
+    OK(cs_file_write(weights, bytes, size));
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT, "model.safetensors");
     cs_free(bytes);
     cs_free(weights);

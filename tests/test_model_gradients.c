@@ -1,7 +1,6 @@
 /* model: whole networks of every form against central differences in double; no operation and no
  * parameter of a training network is idle. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -54,12 +53,12 @@ static void probe_open(probe *p, const model_case *what)
     p->value = room(p);
     p->grad = room(p);
     p->direction = room(p);
-    must(cs_params_zero_grad(params));
+    OK(cs_params_zero_grad(params));
     (void)world_loss(&p->world);
-    must(cs_run_backward(p->world.run));
+    OK(cs_run_backward(p->world.run));
     for (int64_t i = 0; i < p->count; ++i) {
-        must(cs_params_get64(params, i, CS_PARAM_VALUE, p->value[i]));
-        must(cs_params_get64(params, i, CS_PARAM_GRAD, p->grad[i]));
+        OK(cs_params_get64(params, i, CS_PARAM_VALUE, p->value[i]));
+        OK(cs_params_get64(params, i, CS_PARAM_GRAD, p->grad[i]));
     }
 }
 
@@ -80,7 +79,7 @@ static double loss_at(probe *p, int64_t only, double t)
         for (int64_t k = 0; k < n; ++k) {
             moved[k] = p->value[i][k] + (only < 0 || only == i ? t * p->direction[i][k] : 0);
         }
-        must(cs_params_set64(&p->world.model.params, i, CS_PARAM_VALUE, moved));
+        OK(cs_params_set64(&p->world.model.params, i, CS_PARAM_VALUE, moved));
     }
     return world_loss(&p->world);
 }

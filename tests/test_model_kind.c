@@ -13,7 +13,7 @@
 
 static void put(void **state, const char *name, const char *text)
 {
-    must(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
+    OK(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
 }
 
 TEST_IN_DIR(kinds_are_read)
@@ -22,11 +22,11 @@ TEST_IN_DIR(kinds_are_read)
     cs_model_kind kind = {0};
     put(state, "config.json", "{}");
     cs_model_kind_free(&kind);
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && !kind.trained_here && kind.likelihood);
     put(state, "config.json", "{\"is_decoder\": true}");
     cs_model_kind_free(&kind);
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_int_equal(kind.kind, CS_KIND_CAUSAL);
     const struct {
         const char *objective;
@@ -44,23 +44,23 @@ TEST_IN_DIR(kinds_are_read)
         put(state, "train.json", text);
         config.decoder.layers = known[i].decoder;
         cs_model_kind_free(&kind);
-        must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+        OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
         assert_true(kind.kind == known[i].kind && kind.trained_here && !kind.from_nothing);
         cs_kind named;
-        must(cs_kind_by_name(cs_kind_name(kind.kind), &named));
+        OK(cs_kind_by_name(cs_kind_name(kind.kind), &named));
         assert_int_equal(named, kind.kind);
     }
     put(state, "train.json", "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
     put(state, "manifest.json",
         "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
     cs_model_kind_free(&kind);
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.from_nothing && !kind.likelihood && kind.decoder_resets);
     assert_true(fabs(kind.delta - 0.25) < 1e-15);
     put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
     config.arch = CS_ARCH_LINEAR;
     cs_model_kind_free(&kind);
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_LINEAR && !kind.likelihood);
     cs_model_kind_free(&kind);
     put(state, "train.json", "{\"objective\": \"ars\"}");
@@ -83,11 +83,11 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     put(state, "config.json",
         "{\"cospec\": {\"trained\": {\"kind\": \"two-stream\", \"attention\": \"causal\", "
         "\"objective\": \"group-ar t=3 event-weight=token\", \"plan_file\": null}}}");
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_TWO_STREAM && kind.trained_here && kind.likelihood);
     assert_int_equal(kind.attention, CS_ATTENTION_CAUSAL); /* as it was fine-tuned */
     assert_int_equal(kind.pretrained, CS_ATTENTION_PLAN);
-    must(cs_model_kind_objective(&kind, &plans, &objective));
+    OK(cs_model_kind_objective(&kind, &plans, &objective));
     assert_true(objective.kind == CS_OBJ_GROUP_AR && objective.t == 3);
     cs_model_kind_free(&kind);
     put(state, "config.json", "{\"cospec\": {\"trained\": {\"kind\": \"masked\"}}}");
@@ -104,7 +104,7 @@ TEST_IN_DIR(a_checkpoint_of_before)
     put(state, "trainer.json",
         "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
         "\"cross-entropy\"}}");
-    must(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
     cs_model_kind_free(&kind);
 }
@@ -128,20 +128,20 @@ TEST_IN_DIR(records_are_read_back)
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25};
-        must(cs_objective_parse(spec[i], &task.objective));
-        must(cs_model_kind_of(&task, &config, CS_LOSS_SPECTRAL, 1, &made));
+        OK(cs_objective_parse(spec[i], &task.objective));
+        OK(cs_model_kind_of(&task, &config, CS_LOSS_SPECTRAL, 1, &made));
         json_t *record = NULL, *json = json_object();
-        must(cs_model_kind_record(&made, CS_ATTENTION_CAUSAL, &record));
+        OK(cs_model_kind_record(&made, CS_ATTENTION_CAUSAL, &record));
         assert_true(json_object_set_new(json, "cospec", json_pack("{s:o}", "trained", record)) ==
                     0);
-        must(cs_json_write(in_dir(state, "config.json"), json));
+        OK(cs_json_write(in_dir(state, "config.json"), json));
         json_decref(json);
-        must(cs_model_kind_read(in_dir(state, "."), &config, &read));
+        OK(cs_model_kind_read(in_dir(state, "."), &config, &read));
         assert_true(read.kind == made.kind && read.pretrained == attention[i]);
         assert_true(made.attention == attention[i] && read.attention == CS_ATTENTION_CAUSAL);
         assert_true(!read.likelihood && fabs(read.spectral_factor - 1) < 1e-15);
         assert_true(fabs(read.delta - 0.25) < 1e-15 && read.trained_here);
-        must(cs_model_kind_objective(&read, &plans, &objective));
+        OK(cs_model_kind_objective(&read, &plans, &objective));
         assert_int_equal(objective.kind, task.objective.kind);
         assert_int_equal(objective.groups, task.objective.groups);
         cs_model_kind_free(&made);

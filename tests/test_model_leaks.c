@@ -207,11 +207,11 @@ TEST(test_first_loss)
         model_data data;
         double features[PREDICTIONS * 8], most = 0;
         world_open(&world, cs_backend_ref64, &config, &options);
-        must(cs_model_randomise(&world.model, 1));
+        OK(cs_model_randomise(&world.model, 1));
         data_fill(&data, &world, 4);
         world_load(&world, &data);
         double loss = world_loss(&world);
-        must(cs_run_get(world.run, world.net.features, features));
+        OK(cs_run_get(world.run, world.net.features, features));
         for (int64_t p = 0; p < PREDICTIONS; ++p) {
             double sum = 0;
             for (int64_t c = 0; c < 8; ++c) {

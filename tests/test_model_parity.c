@@ -14,13 +14,6 @@
 #include "parity_support.h"
 #include "test.h"
 
-static void must_be_ok(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 /* One array of a case against what is expected of it. */
 static void compare(const json_t *what, const char *name, const double *x, int64_t n,
                     double tolerance)
@@ -43,25 +36,21 @@ static void compare_tensor(const json_t *what, const char *name, parity_world *w
                            double tolerance)
 {
     const cs_tensor *t = &w->net.graph.tensor[tensor];
-    double *x = cs_alloc(t->rows * t->cols, sizeof *x);
-    assert_non_null(x);
-    must_be_ok(cs_run_get(w->run, tensor, x));
+    double *x = test_room(t->rows * t->cols, sizeof *x);
+    OK(cs_run_get(w->run, tensor, x));
     compare(what, name, x, w->batch.predictions * t->cols, tolerance);
-    cs_free(x);
 }
 
 static void compare_gradients(const json_t *what, const parity_world *w, double tolerance)
 {
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
-        double *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        double *x = test_room(param->rows * param->cols, sizeof *x);
         char *name = cs_format("grad.%s", param->name);
-        assert_non_null(x);
         assert_non_null(name);
-        must_be_ok(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));
+        OK(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));
         compare(what, name, x, param->rows * param->cols, tolerance);
         cs_free(name);
-        cs_free(x);
     }
     /* logits, losses and loss stand beside the gradients */
     assert_int_equal(json_object_size(json_object_get(what, "expected")),
@@ -71,7 +60,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
 static void compare_all(const char *backend)
 {
     json_t *cases = NULL;
-    must_be_ok(cs_json_read("tests/golden/trainer_parity.json", &cases));
+    OK(cs_json_read("tests/golden/trainer_parity.json", &cases));
     assert_true(json_array_size(cases) >= 10);
     for (size_t i = 0; i < json_array_size(cases); ++i) {
         const json_t *what = json_array_get(cases, i);
@@ -80,15 +69,15 @@ static void compare_all(const char *backend)
         assert_true(given > 1e-8 && given < 1e-3);
         cs_backend *opened = NULL;
         parity_world world;
-        must_be_ok(parity_backend(backend, &opened));
-        must_be_ok(parity_open(what, &opened, &world));
-        must_be_ok(parity_step(&world));
+        OK(parity_backend(backend, &opened));
+        OK(parity_open(what, &opened, &world));
+        OK(parity_step(&world));
         double loss = 0;
-        must_be_ok(cs_run_sum(world.run, world.net.loss, &loss));
+        OK(cs_run_sum(world.run, world.net.loss, &loss));
         compare(what, "loss", &loss, 1, tolerance);
         compare_tensor(what, "losses", &world, world.net.loss, tolerance);
         compare_gradients(what, &world, tolerance);
-        must_be_ok(cs_run_forward(world.run)); /* backward wrote over the logits */
+        OK(cs_run_forward(world.run)); /* backward wrote over the logits */
         compare_tensor(what, "logits", &world, world.net.logits, tolerance);
         parity_close(&world);
     }

@@ -37,8 +37,8 @@ TEST_IN_DIR(reads_back)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         for (int t = 0; t < 2; ++t) {
             cs_array a = {0};
-            assert_int_equal(write_rows(in_dir(state, "a.npy"), dtype[t], rows[i]), CS_OK);
-            assert_int_equal(cs_npy_read(in_dir(state, "a.npy"), 0, &a), CS_OK);
+            OK(write_rows(in_dir(state, "a.npy"), dtype[t], rows[i]));
+            OK(cs_npy_read(in_dir(state, "a.npy"), 0, &a));
             assert_int_equal(a.dtype, dtype[t]);
             assert_int_equal(a.ndim, 2);
             assert_int_equal(a.shape[0], rows[i]);
@@ -57,12 +57,12 @@ TEST_IN_DIR(one_dimension)
     cs_npy_stream *s = NULL;
     cs_array a = {0};
     const int64_t values[] = {5, -7, INT64_MAX};
-    assert_int_equal(cs_npy_stream_open(in_dir(state, "a.npy"), CS_I64, 0, &s), CS_OK);
-    assert_int_equal(cs_npy_stream_append(s, values, 2), CS_OK);
-    assert_int_equal(cs_npy_stream_append(s, values + 2, 1), CS_OK);
+    OK(cs_npy_stream_open(in_dir(state, "a.npy"), CS_I64, 0, &s));
+    OK(cs_npy_stream_append(s, values, 2));
+    OK(cs_npy_stream_append(s, values + 2, 1));
     assert_fails(cs_npy_stream_floats(s, NULL, 0), CS_ERR_USAGE, "another type");
-    assert_int_equal(cs_npy_stream_close(&s), CS_OK);
-    assert_int_equal(cs_npy_read(in_dir(state, "a.npy"), 0, &a), CS_OK);
+    OK(cs_npy_stream_close(&s));
+    OK(cs_npy_read(in_dir(state, "a.npy"), 0, &a));
     assert_int_equal(a.ndim, 1);
     assert_int_equal(a.shape[0], 3);
     assert_memory_equal(a.data, values, sizeof values);
@@ -91,8 +91,8 @@ TEST_IN_DIR(halves)
     }
     cs_npy_stream *s = NULL;
     const float big[] = {1, 2, 3, 4, 5, 65519, INFINITY, 65520, 0};
-    assert_int_equal(cs_npy_stream_open(in_dir(state, "a.npy"), CS_F16, COLUMNS, &s), CS_OK);
-    assert_int_equal(cs_npy_stream_floats(s, big, 2), CS_OK);
+    OK(cs_npy_stream_open(in_dir(state, "a.npy"), CS_F16, COLUMNS, &s));
+    OK(cs_npy_stream_floats(s, big, 2));
     assert_fails(cs_npy_stream_floats(s, big + 6, 1), CS_ERR_INPUT, "row 2: 65520 is beyond");
     cs_npy_stream_abort(&s);
     assert_int_equal(entries(state), 0);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "infer/perplexity.h"
 #include "io_support.h"
@@ -189,7 +188,7 @@ TEST(unigrams)
         .documents = 2, .tokens = 5, .token = token, .doc_ptr = ends, .held_out = held_out};
     double nats[4];
     const double count[] = {1, 2, 0, 0};
-    must(cs_unigram_of(&c, 4, nats));
+    OK(cs_unigram_of(&c, 4, nats));
     for (int v = 0; v < 4; ++v) {
         assert_true(fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
     }
@@ -198,8 +197,7 @@ TEST(unigrams)
     assert_string_equal(cs_reason(), "document 0: token 4 is not in 0..3");
     cs_reason_clear();
     held_out[0] = 1;
-    assert_int_equal(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT);
-    assert_non_null(strstr(cs_reason(), "all are held out"));
+    assert_fails(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT, "all are held out");
 }
 
 /* Beside a model of equal probabilities the reference is the mean over the tokens asked for, by

@@ -25,7 +25,7 @@ static void prepare_losses(training *t, double *loss)
     set_all_parameters(t, 0);
     int64_t number = cs_params_find(&t->model.params, "head.bias");
     assert_true(number >= 0);
-    must(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, bias));
+    OK(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, bias));
     for (int64_t d = 0; d < t->corpus.documents; ++d) {
         int64_t first = t->corpus.doc_ptr[d], end = t->corpus.doc_ptr[d + 1];
         for (int64_t i = first; i < end && end - first <= 5; ++i) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "linalg_support.h"
 #include "plan/pairs.h"
 #include "plan/plan.h"
 #include "plan/plan_file.h"
@@ -39,8 +38,7 @@ TEST(nothing_unmasked_is_the_empty_set)
     cs_objective objective = cs_objective_default(CS_OBJ_VARIABLE_MASKED);
     objective.unmasked_lo = 0;
     objective.unmasked_hi = 2;
-    assert_int_equal(cs_objective_check(&objective), CS_ERR_USAGE);
-    expect_reason("unmasked 0 needs an empty prefix");
+    assert_fails(cs_objective_check(&objective), CS_ERR_USAGE, "unmasked 0 needs an empty prefix");
     objective.empty_prefix = CS_PREFIX_SHARED;
     for (int weight = 0; weight < 2; ++weight) {
         objective.event_weight = (cs_event_weight)weight;
@@ -60,20 +58,20 @@ TEST(diverse_ar_is_a_signed_group_plan)
             memset(&sum, 0, sizeof sum);
             for (int64_t j = 1; j < s; ++j) {
                 cs_plan plan;
-                assert_int_equal(cs_plan_init(&plan, s), CS_OK);
+                OK(cs_plan_init(&plan, s));
                 for (int64_t i = 0; i < s; ++i) {
                     plan.group[i] = (int32_t)(i < j ? 0 : 1 + (i - j) / t);
                     plan.weight[i] = i >= j;
                 }
                 plan.groups = plan.group[s - 1];
                 double weight = 1 / (double)(t < s - j ? t : s - j) - (j > t ? 1 / (double)t : 0);
-                assert_int_equal(plan_tally_add(&sum, &plan, weight), CS_OK);
+                OK(plan_tally_add(&sum, &plan, weight));
                 cs_plan_free(&plan);
             }
             cs_objective objective = cs_objective_default(CS_OBJ_DIVERSE_AR);
             objective.t = t;
             cs_pairs pairs;
-            assert_int_equal(cs_pairs_of(&objective, s, &pairs), CS_OK);
+            OK(cs_pairs_of(&objective, s, &pairs));
             plan_table_of_pairs(&pairs, exact);
             plan_normalise(sum.table);
             plan_assert_same_table(exact, sum.table, "diverse-ar");
@@ -104,12 +102,12 @@ TEST(drawn_weights_follow_the_event_weight)
     for (int i = 0; i < PLAN_SPECS; ++i) {
         cs_objective objective = plan_objective(plan_specs[i]);
         cs_plan plan;
-        assert_int_equal(cs_plan_init(&plan, 6), CS_OK);
+        OK(cs_plan_init(&plan, 6));
         for (uint64_t n = 0; n < 50 && plan_exists(&objective, 6); ++n) {
             cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, n);
             double sum = 0;
             objective.event_weight = n % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
-            assert_int_equal(cs_plan_sample(&objective, &rng, &plan), CS_OK);
+            OK(cs_plan_sample(&objective, &rng, &plan));
             for (int64_t k = 0; k < 6; ++k) {
                 sum += plan.weight[k];
                 assert_true(n % 2 || plan.weight[k] == 0 || plan.weight[k] == 1);
@@ -130,10 +128,10 @@ TEST(query_rows_see_their_conditioning_set)
         cs_objective objective = plan_objective(plan_specs[n]);
         cs_plan plan;
         int32_t vis[6], content[6], query[6];
-        assert_int_equal(cs_plan_init(&plan, 6), CS_OK);
+        OK(cs_plan_init(&plan, 6));
         for (uint64_t draw = 0; draw < 20 && plan_exists(&objective, 6); ++draw) {
             cs_rng rng = cs_rng_at(3, CS_STREAM_PLAN, draw);
-            assert_int_equal(cs_plan_sample(&objective, &rng, &plan), CS_OK);
+            OK(cs_plan_sample(&objective, &rng, &plan));
             cs_plan_rank_masks(&plan, vis, content, query);
             for (int i = 0; i < 6; ++i) {
                 for (int j = 0; j < 6; ++j) {
@@ -160,13 +158,13 @@ TEST(plan_files_are_objectives)
     plan_temporary(path);
     plan_write(path, three_plans);
     cs_plan_file file;
-    assert_int_equal(cs_plan_file_read(path, &file), CS_OK);
+    OK(cs_plan_file_read(path, &file));
     assert_int_equal(file.plans, 3);
     assert_true(file.probability[0] == 0.25 && file.probability[1] == 0.75);
     assert_true(file.probability[2] == 1);
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     objective.file = &file;
-    assert_int_equal(cs_objective_check(&objective), CS_OK);
+    OK(cs_objective_check(&objective));
     char *text = cs_objective_describe(&objective);
     assert_non_null(strstr(text, path));
     cs_free(text);
@@ -178,7 +176,7 @@ TEST(plan_files_are_objectives)
     }
     cs_pairs pairs;
     objective.event_weight = CS_EVENT_TOKEN;
-    assert_int_equal(cs_pairs_of(&objective, 4, &pairs), CS_OK);
+    OK(cs_pairs_of(&objective, 4, &pairs));
     /* 0.25 x 3 tokens + 0.75 x 2.5; the pairs ({0}, 1), ({0}, 2), ({0}, 3), ({0,1}, 3),
      * ({0,2,3}, 1). */
     assert_true(fabs(pairs.predicted - 2.625) < 1e-15);
@@ -186,16 +184,15 @@ TEST(plan_files_are_objectives)
     assert_int_equal(pairs.sets, 3);
     assert_true(fabs(pairs.weight[3] - 1.5 / 2.625) < 1e-15);
     cs_pairs_free(&pairs);
-    assert_int_equal(cs_pairs_of(&objective, 5, &pairs), CS_ERR_USAGE);
-    expect_reason("has no plan of length 5");
+    assert_fails(cs_pairs_of(&objective, 5, &pairs), CS_ERR_USAGE, "has no plan of length 5");
     cs_plan_file_free(&file);
     cs_plan_file_free(&file); /* accepts a zeroed object */
 
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [1, 2]}]}");
-    assert_int_equal(cs_plan_file_read(path, &file), CS_OK);
+    OK(cs_plan_file_read(path, &file));
     objective.file = &file;
-    assert_int_equal(cs_objective_check(&objective), CS_ERR_USAGE);
-    expect_reason("plan 1: group 0 is empty, which needs an empty prefix");
+    assert_fails(cs_objective_check(&objective), CS_ERR_USAGE,
+                 "plan 1: group 0 is empty, which needs an empty prefix");
     objective.empty_prefix = CS_PREFIX_SHARED;
     plan_compare_with_enumeration(&objective, 2);
     cs_plan_file_free(&file);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "linalg_support.h"
 #include "plan/count.h"
 #include "plan/pairs.h"
 #include "plan/ratio.h"
@@ -25,8 +24,8 @@ TEST(denominators_make_integers)
             if (!plan_exists(&objective, 6)) {
                 continue;
             }
-            assert_int_equal(cs_pairs_of(&objective, 6, &pairs), CS_OK);
-            assert_int_equal(cs_pairs_expand(&pairs, 1 << 20, &sets), CS_OK);
+            OK(cs_pairs_of(&objective, 6, &pairs));
+            OK(cs_pairs_expand(&pairs, 1 << 20, &sets));
             for (int64_t e = 0; e < sets.events && pairs.denominator > 0; ++e) {
                 double n = sets.weight[e] * pairs.predicted * (double)pairs.denominator;
                 /* A handful of rounded factors. */
@@ -59,7 +58,7 @@ TEST(denominators_make_integers)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i].spec);
         cs_pairs pairs;
-        assert_int_equal(cs_pairs_of(&objective, cases[i].s, &pairs), CS_OK);
+        OK(cs_pairs_of(&objective, cases[i].s, &pairs));
         if (pairs.denominator != cases[i].denominator) {
             fail_msg("%s: denominator %" PRId64, cases[i].spec, pairs.denominator);
         }
@@ -72,7 +71,7 @@ static cs_pairs pairs_at(const char *spec, int64_t s)
 {
     cs_objective objective = plan_objective(spec);
     cs_pairs pairs;
-    assert_int_equal(cs_pairs_of(&objective, s, &pairs), CS_OK);
+    OK(cs_pairs_of(&objective, s, &pairs));
     double sum = 0;
     for (int64_t m = 0; m <= s; ++m) {
         assert_true(pairs.q[m] >= 0 && pairs.q[m] <= 1);
@@ -142,7 +141,7 @@ TEST(ratios_resolve_with_half_away_from_zero)
         cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
         objective.mask_ratio_lo = objective.mask_ratio_hi = cases[i].ratio;
         int64_t lo, hi;
-        assert_int_equal(cs_objective_unmasked(&objective, cases[i].s, &lo, &hi), CS_OK);
+        OK(cs_objective_unmasked(&objective, cases[i].s, &lo, &hi));
         assert_true(lo == cases[i].unmasked && hi == lo);
     }
     /* Halves of the decimal that was typed, whose double or product lies below them; exact binary
@@ -167,7 +166,7 @@ TEST(ratios_resolve_with_half_away_from_zero)
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; ++i) {
         cs_objective objective = plan_objective(typed[i].spec);
         int64_t lo, hi;
-        assert_int_equal(cs_objective_unmasked(&objective, typed[i].s, &lo, &hi), CS_OK);
+        OK(cs_objective_unmasked(&objective, typed[i].s, &lo, &hi));
         assert_int_equal(lo, typed[i].unmasked);
         assert_int_equal(cs_objective_clamps(&objective, typed[i].s), typed[i].clamped);
     }
@@ -178,13 +177,13 @@ TEST(ratios_resolve_with_half_away_from_zero)
         for (int64_t s = 2; s <= 2000; ++s) {
             int64_t lo, hi, want = s - (thousandths * s + 500) / 1000;
             want = want < 1 ? 1 : want > s - 1 ? s - 1 : want;
-            assert_int_equal(cs_objective_unmasked(&objective, s, &lo, &hi), CS_OK);
+            OK(cs_objective_unmasked(&objective, s, &lo, &hi));
             assert_true(lo == want && hi == want);
         }
     }
     cs_objective objective = plan_objective("variable-masked:mask-ratio=0.15:0.3");
     int64_t lo, hi;
-    assert_int_equal(cs_objective_unmasked(&objective, 20, &lo, &hi), CS_OK);
+    OK(cs_objective_unmasked(&objective, 20, &lo, &hi));
     assert_true(lo == 14 && hi == 17);
 }
 
@@ -199,9 +198,9 @@ TEST(too_long_for_memory_is_said_before)
         skip(); /* such a machine has room for it */
     }
     (void)cs_mem_fail_at(0);
-    assert_int_equal(cs_pairs_of(&objective, s, &pairs), CS_ERR_MEMORY);
+    assert_fails(cs_pairs_of(&objective, s, &pairs), CS_ERR_MEMORY,
+                 "length 2147483647 needs 1.718e+10 bytes for its pair distribution");
     assert_int_equal(cs_mem_fail_at(0), 0);
-    expect_reason("length 2147483647 needs 1.718e+10 bytes for its pair distribution");
     assert_null(pairs.q);
 }
 
@@ -241,7 +240,7 @@ TEST(objectives_describe_themselves)
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
         cs_objective_kind found;
-        assert_int_equal(cs_objective_by_name(row->name, &found), CS_OK);
+        OK(cs_objective_by_name(row->name, &found));
         assert_int_equal(found, kind);
         assert_true(strlen(row->summary) > 10);
     }

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 
 #include "io_support.h"
-#include "linalg_support.h"
 #include "test.h"
 
 enum { N = 10, SEEDS = 3 };

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "batch_support.h"
-#include "linalg_support.h"
 #include "plan_support.h"
 #include "test.h"
 #include "toy_support.h"
@@ -29,7 +28,7 @@ TEST(later_tokens_are_predicted_more_often)
     for (int weight = 0; weight < 2; ++weight) {
         cs_pairs pairs;
         o.event_weight = (cs_event_weight)weight;
-        assert_int_equal(cs_pairs_of(&o, 4, &pairs), CS_OK);
+        OK(cs_pairs_of(&o, 4, &pairs));
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
         for (int e = 0; e < 3; ++e) {
@@ -73,7 +72,7 @@ TEST(its_toy_spectrum_is_that_of_ar)
         cs_toy toy = {plan_objective("prefix-lm"), 2, 4, 2, false, false};
         cs_toy_spectrum spectrum;
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        assert_int_equal(cs_toy_reduce(&toy, &spectrum), CS_OK);
+        OK(cs_toy_reduce(&toy, &spectrum));
         assert_int_equal(spectrum.values, 1);
         assert_true(fabs(spectrum.sigma[0] - 1) < 1e-14);
         assert_int_equal(spectrum.multiplicity[0], ones[prefix]);

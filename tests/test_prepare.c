@@ -30,8 +30,8 @@ TEST_HERE(sources_are_listed_and_recorded)
     assert_int_equal(count, 4);
     char *path = NULL, *text = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_share_path("data/SOURCES.tsv", &path), CS_OK);
-    assert_int_equal(cs_file_read(path, 1 << 20, &text, &size), CS_OK);
+    OK(cs_share_path("data/SOURCES.tsv", &path));
+    OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
         /* A line of the table, with the same licence and summary, and its script. */
         char *start = cs_format("\n%s\t%s", s[i].name, strtok(strdupa(s[i].package), " "));
@@ -39,7 +39,7 @@ TEST_HERE(sources_are_listed_and_recorded)
         char *script = cs_format("data/%s", s[i].script), *found = NULL;
         assert_non_null(strstr(text, start));
         assert_non_null(strstr(text, end));
-        assert_int_equal(cs_share_path(script, &found), CS_OK);
+        OK(cs_share_path(script, &found));
         cs_free(start);
         cs_free(end);
         cs_free(script);
@@ -59,7 +59,7 @@ TEST_HERE(prepared_path_follows_the_environment)
                                          "/h/.cache/cospec/gcide.tsv"};
     static const char *const variable[] = {"COSPEC_CACHE", "XDG_CACHE_HOME", "HOME"};
     for (int i = 0; i < 3; ++i) {
-        assert_int_equal(cs_corpus_prepared_path("gcide", &path), CS_OK);
+        OK(cs_corpus_prepared_path("gcide", &path));
         assert_string_equal(path, wanted[i]);
         cs_free(path);
         assert_int_equal(unsetenv(variable[i]), 0);
@@ -91,11 +91,11 @@ TEST_HERE(preparation_is_checked)
     char sha256[65], *note = NULL;
     cs_sha256(prepared_text, strlen(prepared_text), sha256);
     share(state, write_it, "pkg=1.0", sha256);
-    assert_int_equal(cs_corpus_prepare("gcide", false, &note), CS_OK);
+    OK(cs_corpus_prepare("gcide", false, &note));
     assert_non_null(strstr(note, "cache/gcide.tsv: prepared from pkg=1.0, SHA-256 as recorded"));
     cs_free(note);
     assert_content(in_dir(state, "cache/gcide.tsv"), prepared_text);
-    assert_int_equal(cs_corpus_prepare("gcide", false, &note), CS_OK);
+    OK(cs_corpus_prepare("gcide", false, &note));
     assert_non_null(strstr(note, "prepared already, SHA-256 as recorded"));
     cs_free(note);
 
@@ -113,12 +113,12 @@ TEST_HERE(preparation_is_checked)
     /* Another checksum: an error with the same versions, a note with others. */
     share(state, write_it, "pkg=1.0", no_sha);
     assert_fails(cs_corpus_prepare("gcide", true, NULL), CS_ERR_INPUT, sha256);
-    assert_int_equal(cs_corpus_prepare("gcide", false, &note), CS_OK);
+    OK(cs_corpus_prepare("gcide", false, &note));
     assert_non_null(strstr(note, "prepared already; SHA-256"));
     assert_non_null(strstr(note, sha256));
     cs_free(note);
     share(state, write_it, "pkg=0.9", no_sha);
-    assert_int_equal(cs_corpus_prepare("gcide", true, &note), CS_OK);
+    OK(cs_corpus_prepare("gcide", true, &note));
     assert_non_null(strstr(note, "differs from the one recorded for pkg=0.9"));
     cs_free(note);
 }
@@ -165,7 +165,7 @@ TEST_HERE(preparation_survives_failed_allocations)
         cs_reason_clear();
         cs_free(note);
         if (made < n) {
-            assert_int_equal(status, CS_OK);
+            OK(status);
             assert_true(n > 10);
             return;
         }

@@ -8,7 +8,6 @@
 #include "linalg/csr.h"
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
-#include "linalg_support.h"
 #include "test.h"
 
 static double chi_square(cs_rng *rng, int64_t degrees)

@@ -54,7 +54,7 @@ static void run_svd(int ranks, svd_job *job)
 static const char *stored(void **state, const cs_csr *a)
 {
     const char *path = in_dir(state, "m.npz");
-    assert_int_equal(cs_matrix_write_npz(path, a, true), CS_OK);
+    OK(cs_matrix_write_npz(path, a, true));
     return path;
 }
 
@@ -92,10 +92,10 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
 {
     cs_csr abar = normalised(a), at = {0};
     cs_linop_csr_ctx ctx;
-    assert_int_equal(cs_csr_transpose(&abar, &at), CS_OK);
+    OK(cs_csr_transpose(&abar, &at));
     cs_linop op = cs_linop_csr(&ctx, &abar, &at, 1);
-    double *residual = cs_alloc(s->k, sizeof *residual);
-    assert_int_equal(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual), CS_OK);
+    double *residual = test_room(s->k, sizeof *residual);
+    OK(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual));
     for (int64_t j = 0; j < s->k; ++j) {
         double square = 0;
         assert_true(residual[j] <= 1e-12);
@@ -104,7 +104,6 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
         }
         assert_true(fabs(square - 1) <= 1e-12);
     }
-    cs_free(residual);
     cs_csr_free(&abar);
     cs_csr_free(&at);
 }
@@ -113,7 +112,7 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
 {
     cs_csr turned = {0};
     if (wide) {
-        assert_int_equal(cs_csr_transpose(a, &turned), CS_OK);
+        OK(cs_csr_transpose(a, &turned));
         a = &turned;
     }
     cs_spectrum all[MOST_RANKS] = {0};
@@ -158,11 +157,11 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
     enum { M = 200, N = 60, K = 16 };
     cs_dense dense;
     cs_csr a;
-    assert_int_equal(cs_dense_init(&dense, M, N), CS_OK);
+    OK(cs_dense_init(&dense, M, N));
     for (int64_t e = 0; e < M * N; ++e) {
         dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
     }
-    assert_int_equal(cs_csr_from_dense(&dense, &a), CS_OK);
+    OK(cs_csr_from_dense(&dense, &a));
     cs_spectrum all[MOST_RANKS] = {0};
     svd_job job = {
         .path = stored(state, &a), .options = {.k = K, .seed = 3, .threads = 1}, .result = all};
@@ -258,7 +257,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
         for (int64_t i = 0; i < abar.rows && (way == 1 || way == 2); ++i) {
             bool with = false; /* the component of the last row */
             cs_components c = {0};
-            assert_int_equal(cs_components_of(&abar, &c), CS_OK);
+            OK(cs_components_of(&abar, &c));
             with = c.row[i] == c.row[last];
             cs_components_free(&c);
             for (int64_t e = abar.ptr[i]; e < abar.ptr[i + 1] && with; ++e) {
@@ -343,7 +342,7 @@ TEST_IN_DIR(a_missed_copy_is_caught)
     for (int wide = 0; wide < 2; ++wide) {
         cs_csr blocks = multiplicity_matrix(false, 4, 3), a = blocks;
         if (wide) {
-            assert_int_equal(cs_csr_transpose(&blocks, &a), CS_OK);
+            OK(cs_csr_transpose(&blocks, &a));
             cs_csr_free(&blocks);
         }
         for (int64_t j = -1; j < K - 1; ++j) {
@@ -362,7 +361,7 @@ TEST_IN_DIR(a_missed_copy_is_caught)
             (void)run_ranks(3, certify_rank, &job, status, reason);
             for (int r = 0; r < 3; ++r) {
                 const cs_spectrum *s = &all[r];
-                assert_int_equal(status[r], CS_OK);
+                OK(status[r]);
                 assert_int_equal(s->cert_inertia.state == CS_CERT_PASSED, j < 0);
                 assert_true(j >= 0 || s->cert_probe.state == CS_CERT_PASSED);
                 assert_true(!(missing > 1.01 * s->cert_probe.bound) ||
@@ -391,7 +390,7 @@ TEST_IN_DIR(estimates_and_bits)
     for (int wide = 0; wide < 2; ++wide) {
         cs_csr tall = untidy_matrix(2, 500, 120, 9), a = tall;
         if (wide) {
-            assert_int_equal(cs_csr_transpose(&tall, &a), CS_OK);
+            OK(cs_csr_transpose(&tall, &a));
             cs_csr_free(&tall);
         }
         for (int64_t k = 10; k <= 40; k += 30) {
@@ -443,7 +442,7 @@ TEST_IN_DIR(projected_columns_have_norm_1)
     cs_ranked r = {0};
     cs_dense x = {0};
     double square = 0, lost = 0;
-    assert_int_equal(cs_csr_init(&a, ROWS, COLS, 2 * ROWS), CS_OK);
+    OK(cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         int32_t first = (int32_t)(i % (COLS - 1));
         a.col[2 * i] = first;
@@ -452,13 +451,13 @@ TEST_IN_DIR(projected_columns_have_norm_1)
         a.val[2 * i + 1] = (double)(1 + i % 3);
         a.ptr[i + 1] = 2 * i + 2;
     }
-    assert_int_equal(cs_shard_read(&alone, stored(state, &a), true, &shard), CS_OK);
-    assert_int_equal(cs_ranked_open(&shard, &o, &r), CS_OK);
-    assert_int_equal(cs_dense_init(&x, ROWS, 1), CS_OK);
+    OK(cs_shard_read(&alone, stored(state, &a), true, &shard));
+    OK(cs_ranked_open(&shard, &o, &r));
+    OK(cs_dense_init(&x, ROWS, 1));
     for (int64_t i = 0; i < ROWS; ++i) {
         x.data[i] = 1 + (double)(i % 7) / 8;
     }
-    assert_int_equal(cs_ranked_project(&r, CS_LEFT, &x), CS_OK);
+    OK(cs_ranked_project(&r, CS_LEFT, &x));
     for (int64_t i = 0; i < ROWS; ++i) {
         cs_add_compensated(&square, &lost, x.data[i] * x.data[i]);
     }
@@ -512,14 +511,14 @@ TEST_IN_DIR(all_ranks_learn_of_a_failure)
     expect_bad(job, CS_ERR_IO, "missing.npz: ");
     job.bad = in_dir(state, "negative.npz");
     a.val[3] = -1;
-    assert_int_equal(cs_matrix_write_npz(job.bad, &a, true), CS_OK);
+    OK(cs_matrix_write_npz(job.bad, &a, true));
     expect_bad(job, CS_ERR_INPUT, "value -1 is negative");
     job.bad = in_dir(state, "tiny.npz");
-    assert_int_equal(cs_matrix_write_npz(job.bad, &tiny, true), CS_OK);
+    OK(cs_matrix_write_npz(job.bad, &tiny, true));
     expect_bad(job, CS_ERR_USAGE, "shorter than the 3 ranks");
     job.bad = in_dir(state, "empty.npz");
-    assert_int_equal(cs_csr_init(&empty, 5, 4, 0), CS_OK);
-    assert_int_equal(cs_matrix_write_npz(job.bad, &empty, true), CS_OK);
+    OK(cs_csr_init(&empty, 5, 4, 0));
+    OK(cs_matrix_write_npz(job.bad, &empty, true));
     expect_bad(job, CS_ERR_INPUT, "no nonzero entry");
     job.bad = job.good;
     job.options.k = 21;

@@ -47,9 +47,9 @@ TEST(builds_are_those_of_one_process)
         job.options.max_length = kinds[t].max_length;
         job.options.stride = kinds[t].stride;
         job.options.draws = kinds[t].draws;
-        assert_int_equal(cs_objective_parse(kinds[t].objective, &job.options.objective), CS_OK);
-        assert_int_equal(cs_context_parse(kinds[t].context, &job.options.context), CS_OK);
-        assert_int_equal(cs_cooc_build(&corpus, &job.options, &one), CS_OK);
+        OK(cs_objective_parse(kinds[t].objective, &job.options.objective));
+        OK(cs_context_parse(kinds[t].context, &job.options.context));
+        OK(cs_cooc_build(&corpus, &job.options, &one));
         for (int ranks = 1; ranks <= 4; ++ranks) {
             cs_status status[MOST_RANKS];
             char reason[MOST_RANKS][1024];
@@ -80,14 +80,14 @@ TEST(ranks_without_rows)
         build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
         cs_status status[MOST_RANKS];
         char reason[MOST_RANKS][1024];
-        assert_int_equal(cs_objective_parse("ar", &job.options.objective), CS_OK);
-        assert_int_equal(cs_context_parse("nearest:1", &job.options.context), CS_OK);
-        assert_int_equal(cs_cooc_build(&corpus, &job.options, &one), CS_OK);
+        OK(cs_objective_parse("ar", &job.options.objective));
+        OK(cs_context_parse("nearest:1", &job.options.context));
+        OK(cs_cooc_build(&corpus, &job.options, &one));
         assert_true(one.matrix.a.rows > 0 && one.matrix.a.rows < 6);
         for (int ranks = 5; ranks <= 8; ++ranks) {
             (void)run_ranks(ranks, build_rank, &job, status, reason);
             for (int r = 0; r < ranks; ++r) {
-                assert_int_equal(status[r], CS_OK);
+                OK(status[r]);
             }
             assert_same_cooc(&one, &all[0]);
             for (int r = 0; r < ranks; ++r) {
@@ -106,8 +106,8 @@ TEST(every_allocation_may_fail)
     cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
-    assert_int_equal(cs_objective_parse("ar", &o.objective), CS_OK);
-    assert_int_equal(cs_context_parse("nearest:1", &o.context), CS_OK);
+    OK(cs_objective_parse("ar", &o.objective));
+    OK(cs_context_parse("nearest:1", &o.context));
     for (int64_t n = 1;; ++n) {
         cs_cooc cooc = {0};
         (void)cs_mem_fail_at(n);
@@ -132,8 +132,8 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
     build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];
-    assert_int_equal(cs_objective_parse("ar", &job.options.objective), CS_OK);
-    assert_int_equal(cs_context_parse("nearest:1", &job.options.context), CS_OK);
+    OK(cs_objective_parse("ar", &job.options.objective));
+    OK(cs_context_parse("nearest:1", &job.options.context));
     cs_status one = cs_cooc_build(&corpus, &job.options, &all[0]);
     assert_int_not_equal(one, CS_OK);
     (void)run_ranks(3, build_rank, &job, status, reason);

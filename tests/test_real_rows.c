@@ -37,8 +37,8 @@ static training of_vectors(cs_objective_kind kind, const char *dir)
     cs_model_config config = t.model.config;
     config.real_width = R;
     cs_model_free(&t.model);
-    must(cs_model_init(&config, t.backend, true, &t.model));
-    must(cs_model_randomise(&t.model, t.options.seed));
+    OK(cs_model_init(&config, t.backend, true, &t.model));
+    OK(cs_model_randomise(&t.model, t.options.seed));
     return t;
 }
 
@@ -47,7 +47,7 @@ static cs_batch batch_of(const training *t, int64_t step)
     const int64_t n = t->corpus.doc_ptr[1];
     const cs_example example = {t->corpus.token, n, 0, t->corpus.real};
     cs_batch b = {0};
-    must(cs_batch_build(&t->options.task, &t->model.config, &example, 1, 5, step, NULL, &b));
+    OK(cs_batch_build(&t->options.task, &t->model.config, &example, 1, 5, step, NULL, &b));
     return b;
 }
 
@@ -94,7 +94,7 @@ TEST_IN_DIR(training_on_vectors)
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
     /* What was trained is written and read, and its states depend on the vectors. */
     cs_model again = {0};
-    must(cs_model_read(in_dir(state, "run"), t.backend, false, &again));
+    OK(cs_model_read(in_dir(state, "run"), t.backend, false, &again));
     assert_int_equal(again.config.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);
     cs_model_free(&again);
@@ -121,19 +121,16 @@ TEST(states_of_vectors)
     training t = of_vectors(CS_OBJ_AR, "");
     const cs_hidden_options o = {
         .layer = &last, .layers = 1, .batch = 4, .masks.attention = CS_ATTENTION_CAUSAL};
-    kept *before = cs_calloc(1, sizeof *before), *after = cs_calloc(1, sizeof *after);
-    assert_true(before && after);
-    must(cs_hidden_states(&t.model, &t.corpus, &o, keep, before));
+    kept *before = test_room(1, sizeof *before), *after = test_room(1, sizeof *after);
+    OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, before));
     const int64_t changed = t.corpus.doc_ptr[2] + 1;
     t.corpus.real[changed * R] += 1;
-    must(cs_hidden_states(&t.model, &t.corpus, &o, keep, after));
+    OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, after));
     for (int64_t i = 0; i < before->rows; ++i) {
         bool sees = i >= changed && i < t.corpus.doc_ptr[3];
         assert_true(sees ==
                     (memcmp(before->state[i], after->state[i], sizeof before->state[i]) != 0));
     }
-    cs_free(before);
-    cs_free(after);
     free_training(&t);
 }
 

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/result.h"
-#include "io_support.h"
 #include "test.h"
 
 static cs_result *sample(void)
@@ -42,9 +41,9 @@ static void table_is(const cs_result *r, const cs_view *view, const char *want)
     cs_table table = {0};
     char *text = NULL;
     size_t size = 0;
-    assert_int_equal(cs_result_table(r, view, &table), CS_OK);
+    OK(cs_result_table(r, view, &table));
     FILE *out = open_memstream(&text, &size);
-    assert_int_equal(cs_table_print_csv(&table, out), CS_OK);
+    OK(cs_table_print_csv(&table, out));
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
     free(text);
@@ -63,8 +62,8 @@ TEST(json_has_all_but_what_is_for_tables)
         " [{\"metric\": \"rank\", \"value\": 3.5, \"n\": 3}, {\"metric\": \"gap\", \"value\": "
         "null, \"n\": 3}]}],"
         " \"whole\": true, \"none\": null, \"absent\": null, \"made\": [1]}";
-    assert_int_equal(cs_result_json(r, &json), CS_OK);
-    assert_int_equal(cs_json_parse("want", text, (int64_t)strlen(text), &want), CS_OK);
+    OK(cs_result_json(r, &json));
+    OK(cs_json_parse("want", text, (int64_t)strlen(text), &want));
     assert_true(json_equal(json, want));
     json_decref(json);
     json_decref(want);
@@ -111,7 +110,7 @@ TEST(tables_look_into_json)
     table_is(r, &(cs_view){"states[]", "n name hidden=^~hidden"},
              "n,name,hidden\n3,,h\ntrue,second,h\n");
     table_is(r, &(cs_view){"states.one.x[]", "x=. n=^n"}, "x,n\n0.5,3\n,3\n");
-    assert_int_equal(cs_result_json(r, &json), CS_OK);
+    OK(cs_result_json(r, &json));
     assert_true(json_equal(json_object_get(json, "states"), made));
     json_decref(json);
     json_decref(made);

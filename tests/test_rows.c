@@ -11,7 +11,6 @@
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
-#include "linalg_support.h"
 #include "test.h"
 
 enum { N = 70, D = 6 };
@@ -123,7 +122,7 @@ TEST_IN_DIR(fortran_files_are_turned)
         y[i] = item(i % N, i / N);
     }
     OK(cs_npy_header(CS_F64, true, 2, (int64_t[]){N, D}, &header, &size));
-    char *all = cs_alloc(size + (int64_t)sizeof y, 1);
+    char *all = test_room(size + (int64_t)sizeof y, 1);
     memcpy(all, header, (size_t)size);
     memcpy(all + size, y, sizeof y);
     OK(cs_file_write(in_dir(state, "t.npy"), all, size + (int64_t)sizeof y));
@@ -132,7 +131,6 @@ TEST_IN_DIR(fortran_files_are_turned)
     cs_rows r = {0};
     assert_fails(cs_rows_open(in_dir(state, "cut.npy"), &r), CS_ERR_INPUT,
                  "the header says 3360 bytes of data, 100 follow");
-    cs_free(all);
     cs_free(header);
 }
 

@@ -61,7 +61,7 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
     const char *path = in_dir(state, "golden.safetensors");
     cs_safetensors *s = NULL;
     put_golden(path);
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    OK(cs_safetensors_open(path, &s));
     assert_int_equal(cs_safetensors_count(s), 6);
     static const char *const names[] = {"b", "h", "id", "none", "w", "x"};
     for (int i = 0; i < 6; ++i) {
@@ -76,20 +76,20 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
     assert_int_equal(w->bytes, 8);
     assert_true(none->items == 0 && none->bytes == 0 && none->ndim == 2);
     float x[4];
-    assert_int_equal(cs_safetensors_read_f32(s, w, 0, 4, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, w, 0, 4, x));
     assert_true(x[0] == 1.5F && x[1] == -2.0F && x[2] == 3.140625F && x[3] == INFINITY);
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x));
     assert_true(x[0] == 0.0999755859375F && x[1] == -65504 && x[2] == 0x1p-24F);
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, "x"), 0, 1, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, named(s, "x"), 0, 1, x));
     assert_true(x[0] == 0.25F && named(s, "x")->ndim == 0);
-    assert_int_equal(cs_safetensors_read_f32(s, none, 0, 0, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, none, 0, 0, x));
     int64_t id[2];
-    assert_int_equal(cs_safetensors_read(s, named(s, "id"), 0, 2, id), CS_OK);
+    OK(cs_safetensors_read(s, named(s, "id"), 0, 2, id));
     assert_true(id[0] == -1 && id[1] == (int64_t)1 << 40);
     unsigned char b[2] = {7, 7};
-    assert_int_equal(cs_safetensors_read(s, named(s, "b"), 1, 1, b), CS_OK);
+    OK(cs_safetensors_read(s, named(s, "b"), 1, 1, b));
     assert_true(b[0] == 0 && b[1] == 7);
-    assert_int_equal(cs_safetensors_verify(s), CS_OK); /* no hash, nothing to hold against it */
+    OK(cs_safetensors_verify(s)); /* no hash, nothing to hold against it */
     assert_fails(cs_safetensors_read_f32(s, named(s, "id"), 0, 2, x), CS_ERR_INPUT,
                  "tensor \"id\" is I64, not a float");
     assert_fails(cs_safetensors_read_f32(s, w, 3, 2, x), CS_ERR_USAGE,
@@ -165,9 +165,9 @@ TEST_IN_DIR(lengths_are_held_against_the_file)
     cs_safetensors *s = NULL;
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_IO, "m: cannot read: No such file");
     assert_fails(cs_safetensors_open(in_dir(state, ""), &s), CS_ERR_IO, "is not a regular file");
-    assert_int_equal(cs_file_write(path, "", 0), CS_OK);
+    OK(cs_file_write(path, "", 0));
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 0 bytes are no safetensors");
-    assert_int_equal(cs_file_write(path, "\2\0\0\0\0\0\0", 7), CS_OK);
+    OK(cs_file_write(path, "\2\0\0\0\0\0\0", 7));
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 7 bytes are no safetensors");
     put_file(path, 3, "{}", NULL, 0);
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT,
@@ -179,10 +179,10 @@ TEST_IN_DIR(lengths_are_held_against_the_file)
     put_file(path, UINT64_MAX, "{}", NULL, 0);
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "more than 100000000");
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
-    assert_int_equal(cs_file_write(path, pointer, sizeof pointer - 1), CS_OK);
+    OK(cs_file_write(path, pointer, sizeof pointer - 1));
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: is a Git LFS pointer");
     put_file(path, 2, "{}", NULL, 0); /* no tensors are a file, too */
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    OK(cs_safetensors_open(path, &s));
     assert_int_equal(cs_safetensors_count(s), 0);
     assert_null(cs_safetensors_find(s, "a"));
     cs_safetensors_free(s);
@@ -199,13 +199,11 @@ TEST_IN_DIR(truncated_files_are_refused)
     assert_int_equal(stat(path, &st), 0);
     for (off_t size = st.st_size - 1; size >= 0; --size) {
         assert_int_equal(truncate(path, size), 0);
-        cs_reason_clear();
-        assert_int_equal(cs_safetensors_open(path, &s), CS_ERR_INPUT);
-        assert_non_null(strstr(cs_reason(), "m: "));
+        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: ");
     }
     cs_reason_clear();
     put_golden(path); /* cut while it is open */
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    OK(cs_safetensors_open(path, &s));
     assert_int_equal(truncate(path, st.st_size - 6), 0);
     float x[3];
     assert_fails(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_ERR_IO, "cut short");
@@ -257,9 +255,9 @@ TEST_IN_DIR(what_is_written_reads_back)
 {
     const char *path = in_dir(state, "a.safetensors");
     cs_safetensors *s = NULL;
-    assert_int_equal(write_long(path), CS_OK);
+    OK(write_long(path));
     assert_int_equal(entries(state), 1);
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    OK(cs_safetensors_open(path, &s));
     assert_int_equal(cs_safetensors_count(s), WRITTEN);
     assert_string_equal(cs_safetensors_metadata(s, "note"), "a \"b\"\n\xc3\xa9");
     for (int i = 0; i < WRITTEN; ++i) {
@@ -269,21 +267,17 @@ TEST_IN_DIR(what_is_written_reads_back)
         assert_memory_equal(e->shape, written[i].shape, sizeof e->shape);
     }
     assert_int_equal(named(s, "wide")->offset % 8, 0);
-    float *x = cs_alloc(LONG, sizeof *x), *y = cs_alloc(LONG, sizeof *y);
-    assert_non_null(x);
-    assert_non_null(y);
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, "wide"), 1, LONG - 1, x), CS_OK);
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, written[2].name), 1, LONG - 1, y), CS_OK);
+    float *x = test_room(LONG, sizeof *x), *y = test_room(LONG, sizeof *y);
+    OK(cs_safetensors_read_f32(s, named(s, "wide"), 1, LONG - 1, x));
+    OK(cs_safetensors_read_f32(s, named(s, written[2].name), 1, LONG - 1, y));
     for (int i = 0; i < LONG - 1; ++i) {
         assert_true(x[i] == (float)((i + 1) * 0.1 - 7));
         assert_true(y[i] == cs_bf16_decode(cs_bf16_encode(x[i])));
     }
     unsigned char end = 0;
-    assert_int_equal(cs_safetensors_read(s, named(s, "end"), 0, 1, &end), CS_OK);
+    OK(cs_safetensors_read(s, named(s, "end"), 0, 1, &end));
     assert_int_equal(end, 42);
-    assert_int_equal(cs_safetensors_verify(s), CS_OK);
-    cs_free(x);
-    cs_free(y);
+    OK(cs_safetensors_verify(s));
     cs_safetensors_free(s);
 }
 
@@ -293,9 +287,9 @@ TEST_IN_DIR(the_bytes_are_those_of_the_format)
     const char *path = in_dir(state, "a.safetensors");
     const cs_safetensors_entry entry = {.name = "a", .dtype = CS_I16, .ndim = 2, .shape = {1, 2}};
     cs_safetensors_writer *w = NULL;
-    assert_int_equal(cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &w), CS_OK);
-    assert_int_equal(cs_safetensors_writer_put(w, "\1\0\2\0", 4), CS_OK);
-    assert_int_equal(cs_safetensors_writer_commit(&w), CS_OK);
+    OK(cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &w));
+    OK(cs_safetensors_writer_put(w, "\1\0\2\0", 4));
+    OK(cs_safetensors_writer_commit(&w));
     assert_null(w);
     char hex[33], want[300], *found = NULL;
     int64_t size = 0;
@@ -307,7 +301,7 @@ TEST_IN_DIR(the_bytes_are_those_of_the_format)
     size_t length = strlen(want), padded = (length + 7) / 8 * 8;
     assert_true(padded > length); /* there is a blank to see */
     memset(want + length, ' ', padded - length);
-    assert_int_equal(cs_file_read(path, 1000, &found, &size), CS_OK);
+    OK(cs_file_read(path, 1000, &found, &size));
     assert_int_equal(size, 8 + padded + 4);
     assert_int_equal((unsigned char)found[0], padded);
     assert_memory_equal(found + 1, "\0\0\0\0\0\0\0", 7);
@@ -320,8 +314,8 @@ TEST_IN_DIR(damaged_data_are_found)
 {
     const char *path = in_dir(state, "a.safetensors");
     cs_safetensors *s = NULL;
-    assert_int_equal(write_long(path), CS_OK);
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
+    OK(write_long(path));
+    OK(cs_safetensors_open(path, &s));
     char want[100];
     (void)snprintf(want, sizeof want, ", the header says %s", cs_safetensors_metadata(s, "xxh3"));
     FILE *f = fopen(path, "r+b");
@@ -375,29 +369,29 @@ TEST_IN_DIR(tensors_are_filled_exactly)
     const cs_safetensors_entry two[] = {{.name = "a", .dtype = CS_I32},
                                         {.name = "b", .dtype = CS_I32}};
     cs_safetensors_writer *w = NULL;
-    assert_int_equal(cs_safetensors_writer_open(path, 2, two, 0, NULL, &w), CS_OK);
+    OK(cs_safetensors_writer_open(path, 2, two, 0, NULL, &w));
     assert_fails(cs_safetensors_writer_put(w, "01234567", 8), CS_ERR_USAGE,
                  "a: 8 bytes for tensor \"a\", which takes 4 more");
-    assert_int_equal(cs_safetensors_writer_put(w, "0123", 4), CS_OK);
-    assert_int_equal(cs_safetensors_writer_put(w, "4", 1), CS_OK);
+    OK(cs_safetensors_writer_put(w, "0123", 4));
+    OK(cs_safetensors_writer_put(w, "4", 1));
     assert_fails(cs_safetensors_writer_put(w, "4567", 4), CS_ERR_USAGE, "which takes 3 more");
     assert_fails(cs_safetensors_writer_put(w, "4567", -1), CS_ERR_USAGE, "-1 bytes");
     assert_fails(cs_safetensors_writer_commit(&w), CS_ERR_USAGE,
                  "tensor \"b\" lacks its last 3 bytes");
     assert_null(w);
     assert_int_equal(entries(state), 0);
-    assert_int_equal(cs_safetensors_writer_open(path, 1, two, 0, NULL, &w), CS_OK);
-    assert_int_equal(cs_safetensors_writer_put(w, "0123", 4), CS_OK);
-    assert_int_equal(cs_safetensors_writer_put(w, NULL, 0), CS_OK);
+    OK(cs_safetensors_writer_open(path, 1, two, 0, NULL, &w));
+    OK(cs_safetensors_writer_put(w, "0123", 4));
+    OK(cs_safetensors_writer_put(w, NULL, 0));
     assert_fails(cs_safetensors_writer_put(w, "4", 1), CS_ERR_USAGE, "which takes 0 more");
     cs_safetensors_writer_abort(&w);
     cs_safetensors_writer_abort(&w);
     assert_int_equal(entries(state), 0);
-    assert_int_equal(cs_safetensors_writer_open(path, 0, NULL, 0, NULL, &w), CS_OK);
-    assert_int_equal(cs_safetensors_writer_commit(&w), CS_OK);
+    OK(cs_safetensors_writer_open(path, 0, NULL, 0, NULL, &w));
+    OK(cs_safetensors_writer_commit(&w));
     cs_safetensors *s = NULL;
-    assert_int_equal(cs_safetensors_open(path, &s), CS_OK);
-    assert_int_equal(cs_safetensors_verify(s), CS_OK); /* the hash of no bytes */
+    OK(cs_safetensors_open(path, &s));
+    OK(cs_safetensors_verify(s)); /* the hash of no bytes */
     cs_safetensors_free(s);
 }
 
@@ -431,7 +425,7 @@ TEST_IN_DIR(full_disks_leave_nothing)
 static const char *put_index(void **state, const char *text)
 {
     const char *path = in_dir(state, "model.safetensors.index.json");
-    assert_int_equal(cs_file_write(path, text, (int64_t)strlen(text)), CS_OK);
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
     return path;
 }
 
@@ -462,19 +456,19 @@ TEST_IN_DIR(shards_read_as_one)
     put_shards(state);
     put_index(state,
               "{\"metadata\":{\"total_size\":12},\"weight_map\":{\"b\":\"s2\",\"a\":\"s1\"}}");
-    assert_int_equal(cs_safetensors_open_model(*state, &s), CS_OK);
+    OK(cs_safetensors_open_model(*state, &s));
     assert_int_equal(cs_safetensors_count(s), 2);
     assert_string_equal(cs_safetensors_at(s, 0)->name, "a");
     assert_string_equal(cs_safetensors_metadata(s, "format"), "pt");
     float x[2];
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, "a"), 0, 2, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, named(s, "a"), 0, 2, x));
     assert_true(x[0] == 1 && x[1] == 2);
-    assert_int_equal(cs_safetensors_read_f32(s, named(s, "b"), 0, 1, x), CS_OK);
+    OK(cs_safetensors_read_f32(s, named(s, "b"), 0, 1, x));
     assert_true(x[0] == 3);
     cs_safetensors_free(s);
     fail_each_allocation(open_model, *state);
     put_golden(in_dir(state, "model.safetensors")); /* goes before the index */
-    assert_int_equal(cs_safetensors_open_model(*state, &s), CS_OK);
+    OK(cs_safetensors_open_model(*state, &s));
     assert_int_equal(cs_safetensors_count(s), 6);
     cs_safetensors_free(s);
 }
@@ -543,7 +537,7 @@ TEST_IN_DIR(json_memory_may_run_out)
         cs_safetensors_writer_abort(&w);
         cs_reason_clear();
     }
-    assert_int_equal(status, CS_OK);
+    OK(status);
     assert_true(n > 10);
 }
 

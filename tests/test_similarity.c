@@ -18,8 +18,7 @@ static const double PI = 3.14159265358979323846;
 
 static double *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    double *x = cs_alloc(n * d, sizeof *x);
-    assert_non_null(x);
+    double *x = test_room(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = cs_rng_normal(&rng);
@@ -41,7 +40,7 @@ static cs_similarity compare(const double *a, int64_t p, const double *b, int64_
 TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
-    double *a = normal_rows(N, P, 1), *b = cs_alloc((int64_t)N * P, sizeof *b);
+    double *a = normal_rows(N, P, 1), *b = test_room((int64_t)N * P, sizeof *b);
     cs_dense turn = {0};
     OK(cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
@@ -64,8 +63,6 @@ TEST(rotations_change_nothing)
     }
     cs_similarity_free(&s);
     cs_dense_free(&turn);
-    cs_free(a);
-    cs_free(b);
 }
 
 /* Columns +-1 of a Hadamard matrix: orthogonal, of mean 0. Disjoint ones have nothing in common; c
@@ -148,8 +145,6 @@ TEST(unbiased_cka_by_the_kernels)
         assert_true(fabs(s.cka_unbiased - want) < 1e-9 * (1 + fabs(want)));
         assert_true(s.cka > s.cka_unbiased);
         cs_similarity_free(&s);
-        cs_free(a);
-        cs_free(b);
     }
 }
 
@@ -217,7 +212,6 @@ TEST(nearest_rows)
         }
         assert_true(first[9] == 0 && first[100] == 0);
     }
-    cs_free(x);
 }
 
 /* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about
@@ -229,7 +223,7 @@ TEST(two_nn_finds_the_dimension)
     enum { N = 2500, D = 12 };
     cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, 0);
     for (int dim = 1; dim <= 3; ++dim) {
-        double *x = cs_calloc((int64_t)N * D, sizeof *x);
+        double *x = test_room((int64_t)N * D, sizeof *x);
         for (int i = 0; i < N; ++i) {
             for (int k = 0; k < dim; ++k) { /* a torus: no edge */
                 double t = 2 * PI * cs_rng_uniform(&rng);
@@ -245,7 +239,6 @@ TEST(two_nn_finds_the_dimension)
         memcpy(x + 5 * D, x + 6 * D, D * sizeof *x);
         OK(cs_two_nn_of(&rows, 0.1, 1, &two));
         assert_int_equal(two.duplicates, 2);
-        cs_free(x);
     }
     const double line[4] = {0, 0, 0, 0};
     cs_rows same = cs_rows_of_f64(4, 1, line, "same.npy"), two = cs_rows_of_f64(2, 2, line, "two");
@@ -278,8 +271,6 @@ TEST(threads_of_blas_change_nothing)
                 memcmp(&s[0].procrustes, &s[1].procrustes, sizeof(double)) == 0);
     cs_similarity_free(&s[0]);
     cs_similarity_free(&s[1]);
-    cs_free(a);
-    cs_free(b);
 }
 
 /* A cross +-e_k: mean cosine -1/(2D-1), Z equal for all c. One direction more: both by hand. */

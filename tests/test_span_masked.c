@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "cooc/builder.h"
-#include "linalg_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -52,7 +51,7 @@ TEST(masks_are_all_those_with_so_many_spans)
 {
     static masks m;
     cs_objective o = plan_objective("span-masked(mask-ratio=0.5,t=3)");
-    assert_int_equal(cs_plan_enumerate(&o, 10, 1000, see, &m), CS_OK);
+    OK(cs_plan_enumerate(&o, 10, 1000, see, &m));
     assert_int_equal(m.plans, 60);
 }
 
@@ -67,7 +66,7 @@ TEST(its_toy_spectrum_is_golden)
                             0.29814239699997203};
     cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false};
     cs_toy_spectrum spectrum;
-    assert_int_equal(cs_toy_reduce(&toy, &spectrum), CS_OK);
+    OK(cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);
     for (int j = 0; j < 6; ++j) {
         assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
@@ -82,18 +81,18 @@ TEST(long_sequences_are_sampled)
     const int64_t length[] = {60, 64};
     cs_pairs pairs;
     cs_objective o = plan_objective("span-masked(mask-ratio=0.15,t=3)");
-    assert_int_equal(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE);
-    expect_reason(
+    assert_fails(
+        cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE,
         "(--draws N samples them, --max-length L makes them few): span-masked at length 60 "
         "has 618800 plans");
     double predicted;
-    assert_int_equal(cs_objective_predicted(&o, 60, &predicted), CS_OK);
+    OK(cs_objective_predicted(&o, 60, &predicted));
     assert_true(predicted == 9);
     cs_corpus corpus = small_corpus(2, length, 6, 2, 1);
     cs_cooc_options options = {.objective = o, .draws = 5};
-    assert_int_equal(cs_context_parse("nearest:2", &options.context), CS_OK);
+    OK(cs_context_parse("nearest:2", &options.context));
     cs_cooc built;
-    assert_int_equal(cs_cooc_build(&corpus, &options, &built), CS_OK);
+    OK(cs_cooc_build(&corpus, &options, &built));
     assert_true(built.matrix.a.rows > 10);
     cs_cooc_free(&built);
     cs_corpus_free(&corpus);

@@ -8,24 +8,22 @@
 TEST(every_key_is_understood)
 {
     cs_objective o;
-    assert_int_equal(cs_objective_parse("ar", &o), CS_OK);
+    OK(cs_objective_parse("ar", &o));
     assert_int_equal(o.kind, CS_OBJ_AR);
-    assert_int_equal(cs_objective_parse("variable-masked:unmasked=1:3,event-weight=mask", &o),
-                     CS_OK);
+    OK(cs_objective_parse("variable-masked:unmasked=1:3,event-weight=mask", &o));
     assert_int_equal(o.unmasked_lo, 1);
     assert_int_equal(o.unmasked_hi, 3);
     assert_int_equal(o.event_weight, CS_EVENT_MASK);
-    assert_int_equal(cs_objective_parse("masked:mask-ratio=0.25", &o), CS_OK);
+    OK(cs_objective_parse("masked:mask-ratio=0.25", &o));
     assert_true(o.mask_ratio_lo == 0.25);
-    assert_int_equal(
-        cs_objective_parse("offset-ar:offset-weights=power:1.5,empty-prefix=shared", &o), CS_OK);
+    OK(cs_objective_parse("offset-ar:offset-weights=power:1.5,empty-prefix=shared", &o));
     assert_int_equal(o.offset, CS_OFFSET_POWER);
     assert_true(o.offset_value == 1.5);
     assert_int_equal(o.empty_prefix, CS_PREFIX_SHARED);
-    assert_int_equal(cs_objective_parse("gvp:segmentation=mixed,groups=3", &o), CS_OK);
+    OK(cs_objective_parse("gvp:segmentation=mixed,groups=3", &o));
     assert_int_equal(o.segmentation, CS_SEGMENT_MIXED);
     assert_int_equal(o.groups, 3);
-    assert_int_equal(cs_objective_parse("group-ar:t=4", &o), CS_OK);
+    OK(cs_objective_parse("group-ar:t=4", &o));
     assert_int_equal(o.t, 4);
 }
 
@@ -33,16 +31,16 @@ TEST(every_key_is_understood)
 TEST(other_forms_mean_the_same)
 {
     cs_objective o;
-    assert_int_equal(cs_objective_parse("gvp(segmentation=mixed, groups=3)", &o), CS_OK);
+    OK(cs_objective_parse("gvp(segmentation=mixed, groups=3)", &o));
     assert_int_equal(o.segmentation, CS_SEGMENT_MIXED);
     assert_int_equal(o.groups, 3);
-    assert_int_equal(cs_objective_parse("offset-ar(offset-weights=mix:0.5)", &o), CS_OK);
+    OK(cs_objective_parse("offset-ar(offset-weights=mix:0.5)", &o));
     assert_true(o.offset_value == 0.5);
-    assert_int_equal(cs_objective_parse("gpt", &o), CS_OK);
+    OK(cs_objective_parse("gpt", &o));
     assert_int_equal(o.kind, CS_OBJ_AR);
-    assert_int_equal(cs_objective_parse("mlm(mask-ratio=0.15)", &o), CS_OK);
+    OK(cs_objective_parse("mlm(mask-ratio=0.15)", &o));
     assert_int_equal(o.kind, CS_OBJ_MASKED);
-    assert_int_equal(cs_objective_parse("diverse-ar(t=2,event-weight=token)", &o), CS_OK);
+    OK(cs_objective_parse("diverse-ar(t=2,event-weight=token)", &o));
 }
 
 TEST(bad_specifications_name_what_is_wrong)

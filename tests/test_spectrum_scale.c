@@ -21,7 +21,7 @@ enum { COUNT = sizeof EXPONENTS / sizeof *EXPONENTS };
 static cs_csr times_power(const cs_csr *a, int e)
 {
     cs_csr b = {0};
-    assert_int_equal(cs_csr_select(a, a->rows, NULL, NULL, a->cols, &b), CS_OK);
+    OK(cs_csr_select(a, a->rows, NULL, NULL, a->cols, &b));
     for (int64_t i = 0; i < cs_csr_nnz(&b); ++i) {
         b.val[i] = ldexp(b.val[i], e);
     }
@@ -128,7 +128,7 @@ TEST(powers_of_two_change_no_bit)
 TEST(copies_are_found_at_any_size)
 {
     cs_csr a = {0};
-    assert_int_equal(cs_csr_init(&a, 64, 64, 64), CS_OK);
+    OK(cs_csr_init(&a, 64, 64, 64));
     for (int64_t i = 0; i < 64; ++i) {
         a.col[i] = (int32_t)i;
         a.val[i] = i < 12 ? 3 : 3.0 / (double)i;
@@ -154,7 +154,7 @@ TEST(copies_are_found_at_any_size)
 static cs_csr diagonal(int64_t n, const double *d)
 {
     cs_csr a = {0};
-    assert_int_equal(cs_csr_init(&a, n, n, n), CS_OK);
+    OK(cs_csr_init(&a, n, n, n));
     for (int64_t i = 0; i < n; ++i) {
         a.col[i] = (int32_t)i;
         a.val[i] = d[i];
@@ -225,14 +225,14 @@ TEST(densities_scale_too)
                                      .degree = 12,
                                      .bins = 10};
     cs_spectrum_density base = {0};
-    assert_int_equal(cs_spectrum_density_of(&a, &o, &base), CS_OK);
+    OK(cs_spectrum_density_of(&a, &o, &base));
     for (int fixed = 0; fixed < 2; ++fixed) { /* the width left to the tool, or given */
         for (int i = 0; i < COUNT; ++i) {
             int e = EXPONENTS[i];
             cs_csr b = times_power(&a, e);
             cs_spectrum_density d = {0};
             o.width = fixed ? ldexp(base.density.width, e) : 0;
-            assert_int_equal(cs_spectrum_density_of(&b, &o, &d), CS_OK);
+            OK(cs_spectrum_density_of(&b, &o, &d));
             assert_int_equal(d.k, base.k);
             assert_power(base.top, e, d.top);
             assert_power(base.residual, e, d.residual);
@@ -299,8 +299,8 @@ TEST(small_vectors_are_orthonormal)
     const cs_dense *side[] = {&s.u, &s.v};
     for (int t = 0; t < 2; ++t) {
         cs_dense g = {0};
-        assert_int_equal(cs_dense_init(&g, s.k, s.k), CS_OK);
-        assert_int_equal(cs_gemm(true, false, 1, side[t], side[t], 0, &g), CS_OK);
+        OK(cs_dense_init(&g, s.k, s.k));
+        OK(cs_gemm(true, false, 1, side[t], side[t], 0, &g));
         for (int64_t e = 0; e < s.k * s.k; ++e) { /* sums of 26 terms: 26 eps at the most */
             assert_true(fabs(g.data[e] - (e % (s.k + 1) == 0)) < 26 * DBL_EPSILON);
         }

@@ -66,7 +66,7 @@ TEST(estimates_and_densities_agree)
                 .spectrum = o, .samples = 64, .degree = 16, .bins = 4, .level = 0.9973};
             cs_spectrum_density density = {0};
             d.spectrum.k = known;
-            assert_int_equal(cs_spectrum_density_of(&a, &d, &density), CS_OK);
+            OK(cs_spectrum_density_of(&a, &d, &density));
             assert_null(density.tail_exact);
             for (int64_t t = 0; t <= known; ++t) {
                 const cs_interval *x = &density.tail[t];
@@ -91,7 +91,7 @@ TEST(the_toy_model_has_known_tails)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
     cs_labelled m = {0};
-    assert_int_equal(cs_toy_matrix(&toy, 0, &m), CS_OK);
+    OK(cs_toy_matrix(&toy, 0, &m));
     cs_spectrum s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/theorems/statement.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -142,18 +141,18 @@ TEST(a_claim_has_its_counterexample)
     cs_statement_unspecify(&list.item[0], "two formulas", 0);
     assert_int_equal(list.item[0].verdict, CS_UNSPECIFIED);
     assert_null(list.item[0].counterexample);
-    must(cs_statements_status(&list));
+    OK(cs_statements_status(&list));
     cs_statements_free(&list);
 }
 
 TEST(json_and_table_carry_every_field)
 {
     cs_statements list = {0};
-    assert_int_equal(fill(&list), CS_OK);
+    OK(fill(&list));
     cs_result *result = cs_result_new();
     json_t *root = NULL;
     cs_statements_record(&list, cs_result_root(result));
-    must(cs_result_json(result, &root));
+    OK(cs_result_json(result, &root));
     json_t *item = json_array_get(json_object_get(root, "statements"), 0);
     assert_string_equal(json_string_value(json_object_get(item, "id")), "3.1");
     assert_string_equal(json_string_value(json_object_get(item, "form")), "printed");
@@ -174,7 +173,7 @@ TEST(json_and_table_carry_every_field)
     json_decref(root);
 
     cs_table table = {0};
-    must(cs_result_table(result, &cs_statements_view, &table));
+    OK(cs_result_table(result, &cs_statements_view, &table));
     assert_true(table.rows == 1);
     assert_string_equal(table.cell[cs_table_column(&table, "verdict")], "FAIL");
     assert_string_equal(table.cell[cs_table_column(&table, "counterexample")], "pair 3: 0.5");

@@ -2,7 +2,6 @@
  * results. Its space is in test_space.c, what it shares with the other solvers in test_svd.c. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -338,11 +337,10 @@ TEST(warm_start)
     check_triplets(&warm, 1e-9);
     cs_svd_free(&warm);
     noise.data[2001] = NAN;
-    assert_int_equal(cs_svd_compute(&f.op, &o, &warm), CS_ERR_INPUT);
-    expect_reason("start vector 1 has norm nan");
+    assert_fails(cs_svd_compute(&f.op, &o, &warm), CS_ERR_INPUT, "start vector 1 has norm nan");
     noise.rows = 1999;
-    assert_int_equal(cs_svd_compute(&f.op, &o, &warm), CS_ERR_USAGE);
-    expect_reason("start vectors are 1999 x 6, not 2000");
+    assert_fails(cs_svd_compute(&f.op, &o, &warm), CS_ERR_USAGE,
+                 "start vectors are 1999 x 6, not 2000");
     cs_dense_free(&noise);
     cs_svd_free(&cold);
     fixture_free(&f);
@@ -365,11 +363,11 @@ TEST(memory_budget)
     }
     cs_svd_free(&small);
     o.memory = 2000 * 8 * 8 * 4;
-    assert_int_equal(cs_svd_compute(&f.op, &o, &small), CS_ERR_MEMORY);
-    expect_reason("a basis for 8 triplets of 3000 x 2000 takes 640000 bytes, the limit is 512000");
+    assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_MEMORY,
+                 "a basis for 8 triplets of 3000 x 2000 takes 640000 bytes, the limit is 512000");
     o.memory = -1;
-    assert_int_equal(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE);
-    expect_reason("memory limit of -1 bytes is negative");
+    assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE,
+                 "memory limit of -1 bytes is negative");
     cs_svd_free(&large);
     fixture_free(&f);
 }
@@ -393,8 +391,7 @@ TEST(every_allocation_may_fail)
     int64_t count = cs_mem_fail_at(0);
     for (int64_t n = 1; n <= count; ++n) {
         (void)cs_mem_fail_at(n);
-        assert_int_equal(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY);
-        expect_reason("out of memory");
+        assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
     }
     (void)cs_mem_fail_at(0);
     OK(cs_dense_orthonormalise(&start));
@@ -403,8 +400,8 @@ TEST(every_allocation_may_fail)
     count = cs_mem_fail_at(0);
     for (int64_t n = 1; n <= count; ++n) {
         (void)cs_mem_fail_at(n);
-        assert_int_equal(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure), CS_ERR_MEMORY);
-        expect_reason("out of memory");
+        assert_fails(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure), CS_ERR_MEMORY,
+                     "out of memory");
     }
     (void)cs_mem_fail_at(0);
     cs_dense_free(&start);

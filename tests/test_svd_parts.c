@@ -3,11 +3,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
-#include "linalg_support.h"
 #include "test.h"
 
 enum { B = CS_BLOCK };

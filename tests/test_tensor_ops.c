@@ -1,14 +1,11 @@
 /* The reference backend: central differences, float against double, and what every backend
  * promises. Values by hand are in test_tensor_values.c. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tensor_support.h"
 #include "test.h"
-
-#define OK(call) assert_int_equal((call), CS_OK)
 
 static cs_backend *double_backend(void)
 {

@@ -24,9 +24,9 @@ static void open_world(void **state, world *w)
 {
     const cs_corpus_options words = {.splitter = CS_SPLITTER_WORD, .label_column = -1};
     cs_corpus corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
-    must(cs_backend_cpu(1, &w->backend));
-    must(cs_model_read(DIR, w->backend, false, &w->model));
-    must(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &w->tokenizer));
+    OK(cs_backend_cpu(1, &w->backend));
+    OK(cs_model_read(DIR, w->backend, false, &w->model));
+    OK(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &w->tokenizer));
     cs_corpus_free(&corpus);
 }
 
@@ -42,8 +42,8 @@ static float *features_of(world *w, const char *path, const cs_labelled_options 
 {
     cs_labelled_text t = {0};
     float *x = NULL;
-    must(cs_labelled_text_read(path, columns, NULL, &t));
-    must(cs_text_features(&w->model, w->tokenizer, &t, options, &x));
+    OK(cs_labelled_text_read(path, columns, NULL, &t));
+    OK(cs_text_features(&w->model, w->tokenizer, &t, options, &x));
     *count = t.count;
     cs_labelled_text_free(&t);
     return x;
@@ -106,7 +106,7 @@ TEST_IN_DIR(texts_without_a_token)
     assert_true(memcmp(x + width, x + 3 * width, sizeof(float) * (size_t)width) != 0);
     cs_free(x);
     cs_labelled_text t = {0};
-    must(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
+    OK(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
     o.pooling = CS_POOL_NONE;
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "are pooled");
     o.pooling = CS_POOL_MEAN;

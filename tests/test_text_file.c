@@ -12,8 +12,6 @@
 #include "text/labelled_text.h"
 #include "text/text_file_private.h"
 
-#define OK(call) assert_int_equal((call), CS_OK)
-
 static const char *put(void **state, const char *name, const char *bytes, size_t size)
 {
     const char *path = in_dir(state, name);
@@ -105,9 +103,7 @@ TEST_IN_DIR(gzip_is_unpacked)
 static cs_corpus load(const char *path, const cs_corpus_options *options)
 {
     cs_corpus corpus = {0};
-    if (cs_corpus_load(path, options, &corpus) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_corpus_load(path, options, &corpus));
     return corpus;
 }
 

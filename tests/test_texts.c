@@ -11,13 +11,6 @@
 
 enum { BOS = 0, EOS = 2, W = 5 }; /* word wN has id W + N */
 
-static void ok(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 #define TEMPLATE                                                                                   \
     "{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": \"<s>\", "        \
     "\"type_id\": 0}}, {\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}], \"pair\": [%s], "         \
@@ -40,15 +33,15 @@ static cs_tokenizer *with_post(void **state, const char *post)
     const char *path = in_dir(state, "tokenizer.json");
     cs_tokenizer *plain = word_tokenizer(), *t = NULL;
     json_t *json = NULL;
-    ok(cs_tokenizer_write(plain, path));
-    ok(cs_json_read(path, &json));
+    OK(cs_tokenizer_write(plain, path));
+    OK(cs_json_read(path, &json));
     if (*post) {
         json_t *value = json_loads(post, 0, NULL);
         assert_non_null(value);
-        ok(cs_json_set(json, "post_processor", value));
-        ok(cs_json_write(path, json));
+        OK(cs_json_set(json, "post_processor", value));
+        OK(cs_json_write(path, json));
     }
-    ok(cs_tokenizer_read(path, &t));
+    OK(cs_tokenizer_read(path, &t));
     json_decref(json);
     cs_tokenizer_free(&plain);
     return t;
@@ -72,7 +65,7 @@ static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char 
 {
     cs_labelled_text text = one("w1 w2 w3", second);
     cs_texts ids = {0};
-    ok(cs_texts_encode(&text, t, o, &ids));
+    OK(cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
     for (int64_t i = 0; i < count; ++i) {
@@ -160,7 +153,7 @@ TEST_IN_DIR(cuts)
         cs_labelled_text text = one(words[cut[i].a], words[cut[i].b]);
         cs_texts ids = {0};
         const cs_texts_options o = {.max_length = cut[i].room + 1, .token_types = 2};
-        ok(cs_texts_encode(&text, t, &o, &ids));
+        OK(cs_texts_encode(&text, t, &o, &ids));
         int64_t n = ids.start[1];
         assert_int_equal(n, cut[i].first + cut[i].second + 1);
         assert_int_equal(ids.token[cut[i].first], EOS);
@@ -171,7 +164,7 @@ TEST_IN_DIR(cuts)
     cs_labelled_text text = one("w1 w2 w3 w4", NULL);
     cs_texts ids = {0};
     const cs_texts_options o = {.max_length = 2};
-    ok(cs_texts_encode(&text, t, &o, &ids));
+    OK(cs_texts_encode(&text, t, &o, &ids));
     assert_true(ids.start[1] == 2 && ids.token[1] == W + 2 && ids.truncated == 1);
     cs_texts_free(&ids);
     cs_labelled_text_free(&text);

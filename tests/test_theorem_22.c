@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_22.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -17,7 +16,7 @@ TEST(corrected_bounds_hold)
 {
     for (uint64_t seed = 0; seed < 5; ++seed) {
         cs_statements list = {0};
-        must(cs_theorem_22(0, seed, &list));
+        OK(cs_theorem_22(0, seed, &list));
         assert_int_equal(list.count, 8);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -47,9 +46,9 @@ TEST(corrected_bounds_hold)
 TEST(seeds_reproduce)
 {
     cs_statements a = {0}, b = {0}, c = {0};
-    must(cs_theorem_22(50, 3, &a));
-    must(cs_theorem_22(50, 3, &b));
-    must(cs_theorem_22(50, 4, &c));
+    OK(cs_theorem_22(50, 3, &a));
+    OK(cs_theorem_22(50, 3, &b));
+    OK(cs_theorem_22(50, 4, &c));
     assert_memory_equal(&a.item[0].lhs, &b.item[0].lhs, sizeof(double));
     assert_true(memcmp(&a.item[0].lhs, &c.item[0].lhs, sizeof(double)) != 0);
     cs_statements_free(&a);
@@ -72,8 +71,7 @@ static cs_22_sides sides_of(const scalar *s, const double *key)
     const cs_dense h = {x.n, 1, x.n, x.h}, u = {x.m, x.n, x.m, x.u}, qk = {1, 1, 1, &x.wqk},
                    vo = {1, 1, 1, &x.wvo};
     cs_22_sides out;
-    must(
-        cs_22_evaluate(&(cs_22_layer){.h = &h, .u = &u, .wqk = &qk, .wvo = &vo, .key = key}, &out));
+    OK(cs_22_evaluate(&(cs_22_layer){.h = &h, .u = &u, .wqk = &qk, .wvo = &vo, .key = key}, &out));
     return out;
 }
 
@@ -136,9 +134,9 @@ TEST(query_bias)
     const cs_dense qk1 = {D, D, D, qk}, qk2 = {D + 1, D + 1, D + 1, big};
     const cs_dense vo1 = {D, E, D, vo}, vo2 = {D + 1, E, D + 1, wide};
     cs_22_sides a, b;
-    must(cs_22_evaluate(&(cs_22_layer){.h = &h1, .u = &u0, .wqk = &qk1, .wvo = &vo1, .key = key},
-                        &a));
-    must(cs_22_evaluate(&(cs_22_layer){.h = &h2, .u = &u0, .wqk = &qk2, .wvo = &vo2}, &b));
+    OK(cs_22_evaluate(&(cs_22_layer){.h = &h1, .u = &u0, .wqk = &qk1, .wvo = &vo1, .key = key},
+                      &a));
+    OK(cs_22_evaluate(&(cs_22_layer){.h = &h2, .u = &u0, .wqk = &qk2, .wvo = &vo2}, &b));
     assert_true(fabs(a.lhs - b.lhs) <= a.error + b.error && fabs(a.tight - b.tight) <= a.error);
     assert_true(a.lhs < a.tight && a.error < 1e-9);
 }
@@ -155,19 +153,19 @@ TEST(violations_are_caught)
     sides[1] = sides_of(&s, NULL);
     cs_statements list = {0};
     int64_t worst = -1;
-    must(cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
+    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
     assert_int_equal(worst, 1);
     assert_int_equal(list.item[0].verdict, CS_FAIL);
     assert_true(
         json_is_false(json_object_get(json_array_get(list.item[0].assumptions, 0), "holds")));
     assert_true(cs_statements_failed(&list) && strstr(list.item[0].counterexample, "layer 1"));
     sides[1] = sides[0];
-    must(cs_22_bounds(sides, 3, CS_22_TIGHT, "sound", &worst, &list));
+    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "sound", &worst, &list));
     assert_int_equal(list.item[1].verdict, CS_PASS);
     sides[2].lhs = sides[2].tight * (1 + 1e-9) + sides[2].error;
-    must(cs_22_bounds(sides, 3, CS_22_TIGHT, "tampered", &worst, &list));
+    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "tampered", &worst, &list));
     assert_true(worst == 2 && list.item[2].verdict == CS_FAIL);
-    must(cs_22_bounds(sides, 3, CS_22_CUBIC, "still below the cubic one", &worst, &list));
+    OK(cs_22_bounds(sides, 3, CS_22_CUBIC, "still below the cubic one", &worst, &list));
     assert_int_equal(list.item[3].verdict, CS_PASS);
     cs_statements_free(&list);
 }
@@ -185,7 +183,7 @@ TEST(overflow_is_not_a_pass)
     cs_statements list = {0};
     int64_t worst;
     for (int which = 0; which < 3; ++which) {
-        must(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
+        OK(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
         const cs_statement *last = &list.item[which];
         assert_true(worst == 1 && last->verdict == CS_INCONCLUSIVE && !last->attained);
         assert_true(!last->counterexample && detail_of(last, "not_finite") == 1);
@@ -198,13 +196,13 @@ TEST(overflow_is_not_a_pass)
         cs_22_sides bent = sides[0];
         *(k < 2 ? &bent.lhs : k < 4 ? &bent.tight : &bent.error) = odd[k % 2];
         sides[1] = bent;
-        must(cs_22_bounds(sides, 3, CS_22_TIGHT, "bent", &worst, &list));
+        OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "bent", &worst, &list));
         assert_true(worst == 1 && list.item[list.count - 1].verdict == CS_INCONCLUSIVE);
-        must(cs_22_bounds(&bent, 1, CS_22_TIGHT, "alone", &worst, &list));
+        OK(cs_22_bounds(&bent, 1, CS_22_TIGHT, "alone", &worst, &list));
         assert_true(worst == 0 && list.item[list.count - 1].verdict == CS_INCONCLUSIVE);
     }
     sides[2].lhs = sides[2].tight * 2 + sides[2].error;
-    must(cs_22_bounds(sides, 3, CS_22_TIGHT, "fails besides", &worst, &list));
+    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "fails besides", &worst, &list));
     assert_true(worst == 2 && list.item[list.count - 1].verdict == CS_FAIL);
     cs_statements_free(&list);
 }
@@ -216,8 +214,8 @@ TEST(next_rows)
     const cs_dense hd = {2, 1, 2, h}, ud = {2, 2, 2, u}, qkd = {1, 1, 1, &qk}, vod = {1, 1, 1, &vo};
     cs_dense next = {2, 1, 2, out};
     cs_22_sides s;
-    must(cs_22_evaluate(&(cs_22_layer){.h = &hd, .u = &ud, .wqk = &qkd, .wvo = &vod, .next = &next},
-                        &s));
+    OK(cs_22_evaluate(&(cs_22_layer){.h = &hd, .u = &ud, .wqk = &qkd, .wvo = &vod, .next = &next},
+                      &s));
     assert_true(fabs(out[0] - 4) < 1e-15 && fabs(out[1] - 4) < 1e-15); /* plain mean, doubled */
     assert_true(s.delta == 0 && s.tight == 0 && s.lhs <= s.error);
 }
@@ -238,8 +236,8 @@ TEST(heads_of_a_model)
         bool done = false;
         for (int threads = 1; threads <= 3; threads += 2) {
             const cs_22_model_options o = {.hidden = &hidden, .pieces = 3, .threads = threads};
-            must(cs_theorem_22_model(&t.model, &t.corpus, "tiny", &o, threads == 1 ? &one : &three,
-                                     &done));
+            OK(cs_theorem_22_model(&t.model, &t.corpus, "tiny", &o, threads == 1 ? &one : &three,
+                                   &done));
             assert_true(done);
         }
         assert_int_equal(one.count, 2 * t.model.config.layers);
@@ -265,11 +263,11 @@ TEST(no_form_no_statement)
     cs_statements list = {0};
     bool done = true;
     t.model.config.relative_buckets = 8;
-    must(cs_theorem_22_model(&t.model, &t.corpus, "relative", &o, &list, &done));
+    OK(cs_theorem_22_model(&t.model, &t.corpus, "relative", &o, &list, &done));
     assert_true(!done && list.count == 0);
     t.model.config.relative_buckets = 0;
     hidden.mask_keep = 1; /* no [MASK] is left */
-    must(cs_theorem_22_model(&t.model, &t.corpus, "plain", &o, &list, &done));
+    OK(cs_theorem_22_model(&t.model, &t.corpus, "plain", &o, &list, &done));
     assert_true(!done && list.count == 0);
     free_training(&t);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/theorems/theorems.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -16,14 +15,14 @@ static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double dens
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     cs_dense d = {0};
-    must(cs_dense_init(&d, rows, cols));
+    OK(cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             bool keep = cs_rng_uniform(&rng) < density || (i == 0 && j == 0);
             d.data[i + j * d.ld] = keep ? exp(3 * cs_rng_uniform(&rng)) : 0;
         }
     }
-    must(cs_csr_from_dense(&d, out));
+    OK(cs_csr_from_dense(&d, out));
     cs_dense_free(&d);
 }
 
@@ -36,7 +35,7 @@ TEST(corrected_holds_printed_fails)
         random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
         cs_statements list = {0};
         cs_theorem_input o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
-        must(cs_theorem_31(&a, "random", &o, &list));
+        OK(cs_theorem_31(&a, "random", &o, &list));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
@@ -67,7 +66,7 @@ TEST(solver_options_reach_the_optimum)
     cs_theorem_input o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
     for (int i = 0; i < 2; ++i) {
         cs_statements list = {0};
-        must(cs_theorem_31(&a, "random", &o, &list));
+        OK(cs_theorem_31(&a, "random", &o, &list));
         const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
         assert_int_equal(statement_of(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
         assert_int_equal(statement_of(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
@@ -92,7 +91,7 @@ TEST(one_by_one_by_hand)
     random_matrix(1, 1, 1, 1, &a);
     cs_statements list = {0};
     cs_theorem_input o = {.features = 1, .trials = 2, .seed = 5};
-    must(cs_theorem_31(&a, "1 x 1", &o, &list));
+    OK(cs_theorem_31(&a, "1 x 1", &o, &list));
     double c[2];
     for (uint64_t i = 0; i < 2; ++i) {
         cs_rng f = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i),
@@ -113,10 +112,10 @@ TEST(empty_rows_and_columns_do_not_matter)
     const int64_t row[] = {1, 1, 3}, col[] = {0, 4, 4};
     const double val[] = {1, 2, 5};
     cs_csr a = {0};
-    must(cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
+    OK(cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
     cs_statements list = {0};
     cs_theorem_input o = {.seed = 1};
-    must(cs_theorem_31(&a, "holes", &o, &list));
+    OK(cs_theorem_31(&a, "holes", &o, &list));
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));
     cs_statements_free(&list);
@@ -131,7 +130,7 @@ TEST(threads_do_not_matter)
     cs_statements list[2] = {{0}, {0}};
     for (int i = 0; i < 2; ++i) {
         cs_theorem_input o = {.seed = 9, .threads = 1 + 3 * i};
-        must(cs_theorem_31(&a, "x", &o, &list[i]));
+        OK(cs_theorem_31(&a, "x", &o, &list[i]));
     }
     const cs_statement *one = statement_of(&list[0], "3.1", CS_CORRECTED);
     const cs_statement *four = statement_of(&list[1], "3.1", CS_CORRECTED);
@@ -145,9 +144,8 @@ TEST(threads_do_not_matter)
 TEST(large_matrices)
 {
     enum { ROWS = 30000, COLS = 20000 };
-    int64_t *row = cs_alloc(ROWS, sizeof *row), *col = cs_alloc(ROWS, sizeof *col);
-    double *val = cs_alloc(ROWS, sizeof *val);
-    assert_true(row && col && val);
+    int64_t *row = test_room(ROWS, sizeof *row), *col = test_room(ROWS, sizeof *col);
+    double *val = test_room(ROWS, sizeof *val);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < ROWS; ++i) {
         row[i] = i;
@@ -156,9 +154,9 @@ TEST(large_matrices)
     }
     cs_csr a = {0};
     cs_statements list = {0};
-    must(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
+    OK(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
     cs_theorem_input o = {.trials = 2, .seed = 1};
-    must(cs_theorem_31(&a, "large", &o, &list));
+    OK(cs_theorem_31(&a, "large", &o, &list));
     assert_false(cs_statements_failed(&list));
     const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -166,9 +164,6 @@ TEST(large_matrices)
     assert_non_null(json_object_get(s->details, "eq7"));
     cs_statements_free(&list);
     cs_csr_free(&a);
-    cs_free(row);
-    cs_free(col);
-    cs_free(val);
 }
 
 TEST(bad_matrices_are_refused)
@@ -178,10 +173,10 @@ TEST(bad_matrices_are_refused)
     cs_csr a = {0};
     cs_statements list = {0};
     cs_theorem_input o = {.seed = 1};
-    must(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
+    OK(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "-2");
     cs_csr_free(&a);
-    must(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a));
+    OK(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "no mass (2 x 2)");
     cs_csr_free(&a);
     cs_statements_free(&list);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -56,7 +55,7 @@ static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
 {
     cs_dense d = {0};
     bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
-    must(cs_dense_init(&d, s->rows, s->cols));
+    OK(cs_dense_init(&d, s->rows, s->cols));
     for (int64_t j = 0; j < s->cols; ++j) {
         for (int64_t i = 0; i < s->rows; ++i) {
             bool inside = i % s->blocks == j % s->blocks;
@@ -66,15 +65,15 @@ static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
         }
     }
     *out = (cs_labelled){.labels = s->labels};
-    must(cs_csr_from_dense(&d, &out->a));
-    assert_int_equal(labels_of(rng, s, &out->row_label), CS_OK);
+    OK(cs_csr_from_dense(&d, &out->a));
+    OK(labels_of(rng, s, &out->row_label));
     cs_dense_free(&d);
 }
 
 static void spectrum_of(const cs_labelled *m, int64_t k, cs_spectrum *out)
 {
     cs_spectrum_options o = {.k = k, .moment4 = true, .seed = 1, .threads = 1};
-    must(cs_spectrum_of(&m->a, &o, out));
+    OK(cs_spectrum_of(&m->a, &o, out));
     assert_true(out->k >= 1);
 }
 
@@ -112,7 +111,7 @@ TEST(corrected_bounds_hold)
         cs_statements list = {0};
         cs_result *result = cs_result_new();
         cs_theorem_input o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
-        must(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
+        OK(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
         check_corrected(&list, n);
         assert_true(rows_in(result) == spectrum.k);
         const cs_statement *sharp = statement_of(&list, "4.1-sharp", CS_CORRECTED);
@@ -169,7 +168,7 @@ TEST(error_agrees_with_direct_projection)
         random_labelled(&rng, &s, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-        must(cs_41_curve_of(&m, &spectrum, &o, &c));
+        OK(cs_41_curve_of(&m, &spectrum, &o, &c));
         for (int64_t t = 1; t <= c.t_max; ++t) {
             assert_true(fabs(c.error[t - 1] - direct_error(&c.labels, &spectrum, t)) < 1e-12);
         }
@@ -183,8 +182,8 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
                        cs_labelled *out)
 {
     cs_dense d = {0}, l = {0};
-    must(cs_dense_init(&d, rows, cols));
-    must(cs_dense_init(&l, rows, labels));
+    OK(cs_dense_init(&d, rows, cols));
+    OK(cs_dense_init(&l, rows, labels));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
             d.data[i + j * d.ld] = a[i * cols + j];
@@ -194,8 +193,8 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
         }
     }
     *out = (cs_labelled){.labels = labels};
-    must(cs_csr_from_dense(&d, &out->a));
-    must(cs_csr_from_dense(&l, &out->row_label));
+    OK(cs_csr_from_dense(&d, &out->a));
+    OK(cs_csr_from_dense(&l, &out->row_label));
     cs_dense_free(&d);
     cs_dense_free(&l);
 }
@@ -211,7 +210,7 @@ TEST(the_bound_is_attained)
     from_dense(2, 1, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    must(cs_41_curve_of(&m, &spectrum, &o, &c));
+    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.t_max == 1);
     assert_true(c.labels.alpha == 0.5 && c.labels.alpha_t == 0.5 && c.labels.p_max == 0.5);
     assert_true(c.error[0] == 1);
@@ -233,7 +232,7 @@ TEST(separable_components)
     from_dense(3, 3, a, 3, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-    must(cs_41_curve_of(&m, &spectrum, &o, &c));
+    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.labels.alpha_t == 0 && c.labels.alpha == 0);
     assert_true(fabs(c.rotations.worst[0] - 7.0 / 8) < 1e-15);
     assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
@@ -244,7 +243,7 @@ TEST(separable_components)
 
     /* Truncated at k = 2, the whole sigma = 1 space is still rotated, at t = 2 too. */
     spectrum_of(&m, 2, &spectrum);
-    must(cs_41_curve_of(&m, &spectrum, &o, &c));
+    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.rotations.largest == 3 && c.rotations.straddled == 2);
     assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
     cs_41_curve_free(&c);
@@ -261,7 +260,7 @@ TEST(partial_labels)
     cs_41_labels l = {0};
     from_dense(3, 2, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
-    must(cs_41_labels_of(&m, &spectrum, &l));
+    OK(cs_41_labels_of(&m, &spectrum, &l));
     assert_true(l.classes == 3);
     assert_int_equal(l.label[2], 2);
     assert_true(fabs(l.unlabelled - 0.5) < 1e-15);
@@ -293,7 +292,7 @@ TEST(unweighted_least_squares_breaks_the_bound)
         from_dense(rows, 2, a, 2, y, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.seed = 1, .threads = 1};
-        must(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
+        OK(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
         const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
         assert_non_null(s);
         broken = s->verdict == CS_FAIL;
@@ -323,7 +322,7 @@ TEST(the_unweighted_example)
 {
     cs_statements list = {0};
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    must(cs_theorem_41_unweighted(&o, &list));
+    OK(cs_theorem_41_unweighted(&o, &list));
     const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);
@@ -345,7 +344,7 @@ TEST(the_sides_shown_have_the_verdict)
         toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
         toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
         cs_statements list = {0};
-        must(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+        OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (!json_object_get(s->details, "t_pass")) {
@@ -371,7 +370,7 @@ TEST(an_attained_bound_says_so)
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
     cs_statements list = {0};
     cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-    must(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+    OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
@@ -395,11 +394,11 @@ TEST(without_convergence_nothing_is_decided)
                                     .no_reduction = true,
                                     .moment4 = true,
                                     .seed = 1};
-    must(cs_spectrum_of(&m.a, &so, &spectrum));
+    OK(cs_spectrum_of(&m.a, &so, &spectrum));
     assert_false(spectrum.converged);
     assert_true(spectrum.k < 40);
     cs_theorem_input o = {.rotations = 2, .seed = 1, .threads = 1};
-    must(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
+    OK(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
     for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
         assert_int_equal(statement_of(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
     }
@@ -424,7 +423,7 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 cs_statements list = {0};
                 cs_result *result = cs_result_new();
                 cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-                must(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
+                OK(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
                 assert_null(cs_statements_inconclusive(&list));
                 const cs_statement *perfect = statement_of(&list, "4.1-perfect", CS_CORRECTED);
@@ -486,7 +485,7 @@ TEST(threads_do_not_matter)
     spectrum_of(&m, 0, &spectrum);
     for (int i = 0; i < 2; ++i) {
         cs_theorem_input o = {.rotations = 2, .seed = 1, .threads = 1 + 3 * i};
-        must(cs_41_curve_of(&m, &spectrum, &o, &c[i]));
+        OK(cs_41_curve_of(&m, &spectrum, &o, &c[i]));
     }
     size_t size = (size_t)c[0].t_max * sizeof(double);
     assert_memory_equal(c[0].error, c[1].error, size);

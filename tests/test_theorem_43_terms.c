@@ -32,8 +32,8 @@ TEST(features_are_the_sums_of_their_terms)
         cs_43_rows r = {0};
         double f[2 * D], g[D];
         make_text(&w, seed);
-        must(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
-        must(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
+        OK(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
+        OK(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
         for (int p = 2; p <= 3; ++p) {
             double sum[D] = {0}, terms = 0;
             cs_43_features(&r, row, COUNT, p, f);
@@ -84,13 +84,13 @@ TEST(eta_is_the_largest_difference)
         cs_43_model m = {0};
         cs_43_rows r = {0};
         make_text(&w, seed);
-        must(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
-        must(cs_43_rows_of(&m, w.token[0], 5, &r));
+        OK(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        OK(cs_43_rows_of(&m, w.token[0], 5, &r));
         for (int p = 2; p <= 3; ++p) {
             cs_43_eta eta, bound;
             double truth = brute_eta(&r, p);
-            must(cs_43_eta_of(&r, p, 0, &eta));
-            must(cs_43_eta_of(&r, p, 1, &bound));
+            OK(cs_43_eta_of(&r, p, 0, &eta));
+            OK(cs_43_eta_of(&r, p, 1, &bound));
             assert_true(eta.exact && eta.low == eta.value);
             assert_true(fabs(eta.value - truth) <= eta.error);
             assert_true(eta.error < 1e-9 * truth);
@@ -127,18 +127,18 @@ TEST(features_agree_with_the_network)
         const cs_network_options wanted = {
             .form = CS_FORM_LINEAR, .batch = 1, .length = N, .queries = 1, .predictions = 1};
         double f[2 * D], got[D], absolute = 0;
-        must(cs_backend_cpu(1, &backend));
-        must(cs_model_init(&config, backend, false, &model));
-        must(cs_model_randomise(&model, seed));
-        must(cs_43_model_of(&model, &m));
+        OK(cs_backend_cpu(1, &backend));
+        OK(cs_model_init(&config, backend, false, &model));
+        OK(cs_model_randomise(&model, seed));
+        OK(cs_43_model_of(&model, &m));
         assert_int_equal(m.positions, config.positions);
-        must(cs_43_rows_of(&m, token, N, &r));
+        OK(cs_43_rows_of(&m, token, N, &r));
         cs_43_features(&r, row, N, 2, f);
-        must(cs_network_build(&model, &wanted, &net));
-        must(cs_run_init(&net.graph, &model.params, &run));
-        must(cs_run_rows(run, net.rows, 1, N));
-        must(cs_run_rows(run, net.query_rows, 1, 1));
-        must(cs_run_rows(run, net.loss_rows, 1, 1));
+        OK(cs_network_build(&model, &wanted, &net));
+        OK(cs_run_init(&net.graph, &model.params, &run));
+        OK(cs_run_rows(run, net.rows, 1, N));
+        OK(cs_run_rows(run, net.query_rows, 1, 1));
+        OK(cs_run_rows(run, net.loss_rows, 1, 1));
         for (int i = 0; i < N; ++i) {
             cs_run_index(run, net.token)[i] = token[i];
             cs_run_index(run, net.vis)[i] = 0;
@@ -148,9 +148,9 @@ TEST(features_agree_with_the_network)
         }
         cs_run_index(run, net.query_lim)[0] = 0;
         cs_run_index(run, net.predict)[0] = 0;
-        must(cs_run_upload(run, (cs_run_key){0}));
-        must(cs_run_forward(run));
-        must(cs_run_get(run, net.features, got));
+        OK(cs_run_upload(run, (cs_run_key){0}));
+        OK(cs_run_forward(run));
+        OK(cs_run_get(run, net.features, got));
         /* Norms of x and of the projections bound what a term can be with all signs dropped. */
         double x = 0, w = 0;
         for (int i = 0; i < N; ++i) {

@@ -1,6 +1,5 @@
 /* Tokenizers: golden ids of the `tokenizers` package, lossless round trips, merges, roles. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -38,11 +37,11 @@ static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item
     int64_t size = (int64_t)json_string_length(json_object_get(item, "text"));
     int64_t added = json_integer_value(json_object_get(item, "added")), count = 0;
     int32_t *ids = NULL;
-    assert_int_equal(cs_tokenizer_encode(t, text, size, true, &ids, &count), CS_OK);
+    OK(cs_tokenizer_encode(t, text, size, true, &ids, &count));
     assert_true(added % 2 == 0 && count >= added); /* as many before as after, in all of them */
     assert_ids(ids + added / 2, count - added, json_object_get(item, "ids"), text);
     cs_free(ids);
-    assert_int_equal(cs_encoder_encode(e, text, size, false), CS_OK);
+    OK(cs_encoder_encode(e, text, size, false));
     assert_ids(e->id, e->count, json_object_get(item, "ids"), text);
     assert_decodes(t, e->id, e->count, false, json_string_value(json_object_get(item, "decoded")));
     assert_decodes(t, e->id, e->count, true, json_string_value(json_object_get(item, "skipped")));
@@ -54,16 +53,16 @@ TEST_IN_DIR(golden_ids)
     json_t *golden = NULL, *entry = NULL;
     const char *name = NULL;
     int entries_seen = 0;
-    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    OK(cs_json_read(GOLDEN_TOKENIZERS, &golden));
     json_object_foreach(golden, name, entry)
     {
         if (!json_is_object(entry)) {
             continue; /* where the file comes from */
         }
         const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
-        assert_int_equal(cs_json_write(given, json_object_get(entry, "tokenizer")), CS_OK);
+        OK(cs_json_write(given, json_object_get(entry, "tokenizer")));
         cs_tokenizer *t = tokenizer_at(given);
-        assert_int_equal(cs_tokenizer_write(t, again), CS_OK);
+        OK(cs_tokenizer_write(t, again));
         cs_tokenizer *copy = tokenizer_at(again);
         cs_encoder e, e_copy;
         cs_encoder_init(&e, t);
@@ -88,16 +87,16 @@ TEST_IN_DIR(golden_ids)
 TEST_IN_DIR(written_file_is_the_one_read)
 {
     json_t *golden = NULL, *again = NULL;
-    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    OK(cs_json_read(GOLDEN_TOKENIZERS, &golden));
     static const char *const name[] = {"bert-uncased", "bert-accents", "word", "whitespace",
                                        "char"};
     for (size_t i = 0; i < sizeof name / sizeof name[0]; ++i) {
         const json_t *given = json_object_get(json_object_get(golden, name[i]), "tokenizer");
         const char *path = in_dir(state, "given.json");
-        assert_int_equal(cs_json_write(path, given), CS_OK);
+        OK(cs_json_write(path, given));
         cs_tokenizer *t = tokenizer_at(path);
-        assert_int_equal(cs_tokenizer_write(t, path), CS_OK);
-        assert_int_equal(cs_json_read(path, &again), CS_OK);
+        OK(cs_tokenizer_write(t, path));
+        OK(cs_json_read(path, &again));
         assert_true(json_equal(given, again));
         json_decref(again);
         cs_tokenizer_free(&t);
@@ -152,9 +151,8 @@ static void assert_round_trip(cs_encoder *e, const char *text, int64_t size)
 {
     char *back = NULL;
     int64_t length = 0;
-    assert_int_equal(cs_encoder_encode(e, text, size, false), CS_OK);
-    assert_int_equal(cs_tokenizer_decode(e->tokenizer, e->id, e->count, false, &back, &length),
-                     CS_OK);
+    OK(cs_encoder_encode(e, text, size, false));
+    OK(cs_tokenizer_decode(e->tokenizer, e->id, e->count, false, &back, &length));
     assert_int_equal(length, size);
     assert_memory_equal(back, text, (size_t)size);
     cs_free(back);
@@ -304,11 +302,11 @@ TEST(roles_and_ids)
     }
     int32_t *ids = NULL;
     int64_t count = 0;
-    assert_int_equal(cs_tokenizer_encode(t, "", 0, true, &ids, &count), CS_OK);
+    OK(cs_tokenizer_encode(t, "", 0, true, &ids, &count));
     assert_int_equal(count, 2);
     assert_true(ids[0] == 0 && ids[1] == 2);
     cs_free(ids);
-    assert_int_equal(cs_tokenizer_encode(t, "", 0, false, &ids, &count), CS_OK);
+    OK(cs_tokenizer_encode(t, "", 0, false, &ids, &count));
     assert_int_equal(count, 0);
     assert_non_null(ids);
     cs_free(ids);
@@ -346,11 +344,11 @@ TEST(the_longest_added_token_is_taken)
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 260, .special = special, .specials = 4};
     cs_tokenizer *t = NULL;
-    assert_int_equal(cs_tokenizer_train_bpe(&source, &options, &t), CS_OK);
+    OK(cs_tokenizer_train_bpe(&source, &options, &t));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         int32_t *ids = NULL;
         int64_t count = 0, size = (int64_t)strlen(cases[i].text);
-        assert_int_equal(cs_tokenizer_encode(t, cases[i].text, size, false, &ids, &count), CS_OK);
+        OK(cs_tokenizer_encode(t, cases[i].text, size, false, &ids, &count));
         assert_int_equal(count, cases[i].count);
         assert_memory_equal(ids, cases[i].id, (size_t)count * sizeof *ids);
         cs_free(ids);
@@ -374,8 +372,8 @@ TEST(the_cache_changes_nothing)
             text[i] = "the cats "[cs_rng_below(&rng, trial % 2 ? 9 : 8)];
         }
         int32_t *ids = NULL;
-        assert_int_equal(cs_encoder_encode(&e, text, size, false), CS_OK);
-        assert_int_equal(cs_tokenizer_encode(t, text, size, false, &ids, &count), CS_OK);
+        OK(cs_encoder_encode(&e, text, size, false));
+        OK(cs_tokenizer_encode(t, text, size, false, &ids, &count));
         assert_int_equal(count, e.count);
         assert_memory_equal(ids, e.id, (size_t)count * sizeof *ids);
         cs_free(ids);
@@ -421,9 +419,9 @@ TEST(merges_are_those_of_plain_search)
         }
         cs_bpe bpe;
         cs_bpe_scratch scratch = {0};
-        assert_int_equal(cs_bpe_init(&bpe, byte_token, merge, merges, &twice), CS_OK);
+        OK(cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
         assert_int_equal(twice, -1);
-        assert_int_equal(cs_bpe_apply(&bpe, text, count, &scratch), CS_OK);
+        OK(cs_bpe_apply(&bpe, text, count, &scratch));
         for (;;) {
             int64_t at = -1, best = merges;
             for (int64_t i = 0; i + 1 < count; ++i) {

@@ -40,12 +40,12 @@ TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder)
 
     const int32_t ids[] = {5, 289, 7};
     const char *npy = in_dir(state, "ids.npy");
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids));
     o.min_tokens = 0;
     c = loaded(npy, &o);
     assert_int_equal(c.vocab, 290);
     cs_corpus_free(&c);
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){5, 6, 290}), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){5, 6, 290}));
     assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
                  "token id 290 at row 0, column 2 is not in 0..289 of the tokenizer");
     cs_tokenizer_free(&t);
@@ -60,7 +60,7 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
         cs_corpus_options o = {.splitter = kind[k], .test_share = -1, .vocab_size = 5};
         cs_corpus c = loaded(path, &o);
         cs_tokenizer *t = NULL, *again = NULL;
-        assert_int_equal(cs_tokenizer_of_corpus(&c, kind[k], &t), CS_OK);
+        OK(cs_tokenizer_of_corpus(&c, kind[k], &t));
         assert_int_equal(cs_tokenizer_vocab(t), c.vocab + 4);
         for (int32_t i = 0; i < c.vocab; ++i) {
             assert_string_equal(cs_tokenizer_token(t, i), c.word[i]);
@@ -68,7 +68,7 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
         assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 0);
         assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), c.vocab);
         assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), c.vocab + 3);
-        assert_int_equal(cs_tokenizer_write(t, file), CS_OK);
+        OK(cs_tokenizer_write(t, file));
         again = tokenizer_at(file);
         cs_corpus_options encoded = {.encoder = again, .test_share = -1};
         cs_corpus d = loaded(path, &encoded);
@@ -88,7 +88,7 @@ TEST_IN_DIR(special_tokens_are_not_added_twice)
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     cs_corpus c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
     cs_tokenizer *t = NULL;
-    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 4 + 2);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), cs_tokenizer_id(t, "<s>"));
     assert_true(cs_tokenizer_special(t, CS_TOKEN_BOS) < 4);
@@ -99,14 +99,14 @@ TEST_IN_DIR(special_tokens_are_not_added_twice)
 TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words)
 {
     const char *npy = in_dir(state, "ids.npy");
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}));
     cs_corpus c = loaded(npy, NULL);
     cs_tokenizer *t = NULL;
     int32_t *ids = NULL;
     int64_t count = 0;
-    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t), CS_OK);
+    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 5 + 5);
-    assert_int_equal(cs_tokenizer_encode(t, "2 0 4 7", 7, false, &ids, &count), CS_OK);
+    OK(cs_tokenizer_encode(t, "2 0 4 7", 7, false, &ids, &count));
     assert_int_equal(count, 4);
     assert_memory_equal(ids, c.token, 3 * sizeof *ids);
     assert_int_equal(ids[3], cs_tokenizer_special(t, CS_TOKEN_UNK));
@@ -137,7 +137,7 @@ TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1, 1, 2, -1}, shifted[] = {2, 4, 3, 3, 4};
     const int64_t shape[] = {2, 3};
-    assert_int_equal(cs_npy_write(npy, CS_I32, 2, shape, ids), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 2, shape, ids));
     cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
     cs_corpus c = loaded(npy, &o);
@@ -148,7 +148,7 @@ TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
     assert_string_equal(c.word[c.token[1]], "2");
     cs_corpus_free(&c);
     const int32_t beyond[] = {0, 2, 1, 1, 3, -1};
-    assert_int_equal(cs_npy_write(npy, CS_I32, 2, shape, beyond), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 2, shape, beyond));
     assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
                  "token id 3 at row 1, column 1 is not in 0..2 of the tokenizer, whose words are "
                  "numbers");
@@ -165,7 +165,7 @@ TEST_IN_DIR(ids_of_other_tokenizers_stay)
     };
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1, 4};
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){4}, ids), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){4}, ids));
     for (size_t k = 0; k < sizeof words / sizeof words[0]; ++k) {
         cs_tokenizer *t = word_list(state, words[k]);
         cs_corpus_options o = {.encoder = t, .test_share = -1};
@@ -180,7 +180,7 @@ TEST_IN_DIR(every_allocation_of_the_numbers_failed)
 {
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1};
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids));
     cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
     cs_status status = CS_ERR_MEMORY;
@@ -204,20 +204,20 @@ TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
     cs_tokenizer *t = NULL;
     int32_t *ids = NULL;
     int64_t count = 0;
-    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
-    assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    OK(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count));
     assert_int_equal(count, 4);
     cs_free(ids);
     for (int again = 0; again < 2; ++again) { /* before and after the file */
         cs_tokenizer_drop_post(t);
-        assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+        OK(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count));
         assert_int_equal(count, 2);
         cs_free(ids);
         const char *file = in_dir(state, "t.json");
-        assert_int_equal(cs_tokenizer_write(t, file), CS_OK);
+        OK(cs_tokenizer_write(t, file));
         cs_tokenizer_free(&t);
         t = tokenizer_at(file);
-        assert_int_equal(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count), CS_OK);
+        OK(cs_tokenizer_encode(t, "a b", 3, true, &ids, &count));
         assert_int_equal(count, 2);
         cs_free(ids);
     }
@@ -248,12 +248,12 @@ TEST_IN_DIR(visiting_hands_documents_over)
 {
     const char *path = put(state, "c.tsv", verses);
     visit v = {.stop_at = -1};
-    assert_int_equal(cs_corpus_visit(path, NULL, note, &v, NULL), CS_OK);
+    OK(cs_corpus_visit(path, NULL, note, &v, NULL));
     assert_string_equal(v.text,
                         "the cat sat on the mat| |Don't: the \xC3\x89t\xC3\xA9 42|the the the|");
     cs_corpus_options o = {.test_share = 0.999999};
     v = (visit){.stop_at = -1};
-    assert_int_equal(cs_corpus_visit(path, &o, note, &v, NULL), CS_OK);
+    OK(cs_corpus_visit(path, &o, note, &v, NULL));
     assert_int_equal(v.held_out, 4);
     v = (visit){.stop_at = 2};
     assert_fails(cs_corpus_visit(path, NULL, note, &v, NULL), CS_ERR_INPUT, "enough");
@@ -261,6 +261,6 @@ TEST_IN_DIR(visiting_hands_documents_over)
     assert_fails(cs_corpus_visit(put(state, "e.txt", "\n"), NULL, note, &v, NULL), CS_ERR_INPUT,
                  "no documents");
     const char *npy = in_dir(state, "ids.npy");
-    assert_int_equal(cs_npy_write(npy, CS_I32, 1, (int64_t[]){1}, (int32_t[]){0}), CS_OK);
+    OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){1}, (int32_t[]){0}));
     assert_fails(cs_corpus_visit(npy, NULL, note, &v, NULL), CS_ERR_INPUT, "token ids");
 }

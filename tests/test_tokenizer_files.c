@@ -1,6 +1,5 @@
 /* tokenizer.json: what is refused and how it is named, full disks, memory. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -191,13 +190,11 @@ static cs_status use(const char *path)
 TEST_IN_DIR(every_allocation_may_fail)
 {
     json_t *golden = NULL;
-    assert_int_equal(cs_json_read(GOLDEN_TOKENIZERS, &golden), CS_OK);
+    OK(cs_json_read(GOLDEN_TOKENIZERS, &golden));
     static const char *const name[] = {"roberta", "bert-uncased", "word"};
     for (size_t i = 0; i < sizeof name / sizeof name[0]; ++i) {
         const char *path = in_dir(state, "t.json");
-        assert_int_equal(
-            cs_json_write(path, json_object_get(json_object_get(golden, name[i]), "tokenizer")),
-            CS_OK);
+        OK(cs_json_write(path, json_object_get(json_object_get(golden, name[i]), "tokenizer")));
         fail_each_allocation(use, path);
     }
     json_decref(golden);

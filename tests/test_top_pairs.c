@@ -3,17 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
 #include "linalg/top_pairs.h"
-#include "linalg_support.h"
 #include "test.h"
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    float *x = cs_alloc(n * d, sizeof *x);
-    assert_non_null(x);
+    float *x = test_room(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)cs_rng_normal(&rng);
@@ -44,8 +41,7 @@ static int in_order(const void *pa, const void *pb)
 static cs_pair *all_pairs(const float *x, int64_t n, int64_t d, bool cosine, bool self,
                           int64_t *count)
 {
-    cs_pair *p = cs_alloc(n * n, sizeof *p);
-    assert_non_null(p);
+    cs_pair *p = test_room(n * n, sizeof *p);
     int64_t at = 0;
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = self ? i : i + 1; j < n; ++j) {
@@ -86,9 +82,7 @@ TEST(ties_are_in_order)
                 assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
             }
             cs_top_pairs_free(&top);
-            cs_free(all);
         }
-        cs_free(x);
     }
 }
 
@@ -110,16 +104,13 @@ TEST(bounds_lose_nothing)
         }
         cs_top_pairs_free(&top);
     }
-    cs_free(all);
-    cs_free(x);
 }
 
 /* Three values alone, so that every bound ties with pairs that are wanted; rows of five steps. */
 TEST(ties_at_a_bound_are_kept)
 {
     enum { ROWS = 1100, COLS = 600 };
-    float *x = cs_alloc(ROWS * COLS, sizeof *x);
-    assert_non_null(x);
+    float *x = test_room(ROWS * COLS, sizeof *x);
     for (int64_t i = 0; i < ROWS * COLS; ++i) {
         x[i] = i / COLS % 7 == 0 ? 2 : 1;
     }
@@ -142,7 +133,6 @@ TEST(ties_at_a_bound_are_kept)
         }
         cs_top_pairs_free(&top);
     }
-    cs_free(x);
 }
 
 /* Cosines: values within the bound, mean and quantiles of all pairs. */
@@ -183,9 +173,7 @@ TEST(cosines_mean_and_quantiles)
             assert_true(fabs(top.quantile[q] - want) <= fabs(want) * 0x1p-11 + bound);
         }
         cs_top_pairs_free(&top);
-        cs_free(all);
     }
-    cs_free(x);
 }
 
 TEST(same_bits_for_any_threads)
@@ -209,7 +197,6 @@ TEST(same_bits_for_any_threads)
         cs_top_pairs_free(&top);
     }
     cs_top_pairs_free(&first);
-    cs_free(x);
 }
 
 TEST(bad_input_is_named)
@@ -230,7 +217,6 @@ TEST(bad_input_is_named)
     assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_INPUT, "row 40: its squares");
     rows.rows = 3000000000;
     assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_INPUT, "3000000000 rows");
-    cs_free(x);
 }
 
 static cs_status some_pairs(const char *path)

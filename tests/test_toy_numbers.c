@@ -19,7 +19,7 @@ static double next_token_weight(const cs_toy *toy)
 {
     cs_pairs pairs;
     double weight = 0;
-    assert_int_equal(cs_pairs_of(&toy->objective, toy->length, &pairs), CS_OK);
+    OK(cs_pairs_of(&toy->objective, toy->length, &pairs));
     for (int64_t e = 0; e < pairs.events; ++e) {
         weight += pairs.target[e] == pairs.set[e] ? pairs.weight[e] : 0;
     }
@@ -107,9 +107,8 @@ TEST(quoted_values)
     /* The normalised masked entry at s = 4, m = 2, T = 2: 0.144 (printed in LA: 4.62). */
     toy = toy_of("masked:unmasked=2", 3, 4, 2);
     cs_labelled m;
-    assert_int_equal(cs_toy_matrix(&toy, 0, &m), CS_OK);
-    double *row = cs_alloc(m.a.rows, sizeof *row), *col = cs_alloc(m.a.cols, sizeof *col);
-    assert_true(row && col);
+    OK(cs_toy_matrix(&toy, 0, &m));
+    double *row = test_room(m.a.rows, sizeof *row), *col = test_room(m.a.cols, sizeof *col);
     cs_csr_sums(&m.a, row, col);
     for (int64_t i = 0; i < m.a.rows; ++i) {
         for (int64_t e = m.a.ptr[i]; e < m.a.ptr[i + 1]; ++e) {
@@ -117,8 +116,6 @@ TEST(quoted_values)
             assert_true(fabs(entry - sqrt(4.0 / 48) / 2) < 1e-15);
         }
     }
-    cs_free(row);
-    cs_free(col);
     cs_labelled_free(&m);
 }
 
@@ -133,14 +130,14 @@ TEST(any_length_takes_no_memory)
         cs_toy toy = {.classes = 3, .length = s, .tokens = 2};
         cs_toy_spectrum reduced = {0}, closed = {0};
         double rows = 0, cols = 0, nnz = 0;
-        assert_int_equal(cs_objective_parse(specs[i], &toy.objective), CS_OK);
+        OK(cs_objective_parse(specs[i], &toy.objective));
         (void)cs_mem_fail_at(0);
-        assert_int_equal(cs_toy_size(&toy, &rows, &cols, &nnz), CS_OK);
+        OK(cs_toy_size(&toy, &rows, &cols, &nnz));
         assert_int_equal(cs_mem_fail_at(0), 0);
         assert_true(isinf(rows) && isinf(nnz) && cols == 6.0 * (double)s);
-        assert_int_equal(cs_toy_reduce(&toy, &reduced), CS_OK);
+        OK(cs_toy_reduce(&toy, &reduced));
         assert_true(cs_mem_fail_at(0) <= 8); /* the few values alone */
-        assert_int_equal(cs_toy_closed(&toy, &closed), CS_OK);
+        OK(cs_toy_closed(&toy, &closed));
         assert_int_equal(reduced.values, 2);
         assert_true(closed.values == 2 && closed.multiplicity[1] == reduced.multiplicity[1]);
         assert_true(fabs(reduced.sigma[1] / closed.sigma[1] - 1) < 1e-11);

@@ -26,8 +26,8 @@ TEST(heavy_tails_at_128)
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         cs_objective objective;
         cs_tradeoff x;
-        assert_int_equal(cs_objective_parse(known[i].spec, &objective), CS_OK);
-        assert_int_equal(cs_tradeoff_of(&objective, 128, &x), CS_OK);
+        OK(cs_objective_parse(known[i].spec, &objective));
+        OK(cs_tradeoff_of(&objective, 128, &x));
         assert_true(fabs(x.tail - known[i].tail) <= 0.5 * known[i].tail_unit);
         assert_true(fabs(x.next_token_weight - known[i].next) <= 0.5 * known[i].next_unit + 1e-12);
     }
@@ -39,7 +39,7 @@ TEST(frontier_bounds_all_mixtures)
 {
     enum { S = 24 };
     int64_t m[S], count = 0;
-    assert_int_equal(cs_frontier(S, m, &count), CS_OK);
+    OK(cs_frontier(S, m, &count));
     assert_true(count >= 2);
     double x[S], y[S];
     for (int64_t i = 1; i < S; ++i) {

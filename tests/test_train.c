@@ -39,7 +39,7 @@ TEST(test_schedule_corners)
         near(rate(schedule, 0.25, 20, 20), 8.0);
         near(rate(schedule, 0.25, 20, 100), last);
         near(rate(schedule, 0.25, 100, 100), 8.0); /* nothing but warm-up */
-        assert_int_equal(cs_schedule_by_name(cs_schedule_name(schedule), &found), CS_OK);
+        OK(cs_schedule_by_name(cs_schedule_name(schedule), &found));
         assert_int_equal(found, schedule);
     }
     /* halfway down: u = 1/2 */
@@ -65,7 +65,7 @@ TEST(test_schedule_warmup)
 static int64_t at_of(cs_examples *e, int64_t n)
 {
     int64_t at = -1;
-    assert_int_equal(cs_examples_at(e, n, &at), CS_OK);
+    OK(cs_examples_at(e, n, &at));
     return at;
 }
 
@@ -78,8 +78,8 @@ TEST(test_epochs_are_permutations)
     cs_examples e = {0}, again = {0};
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 5, .end_token = 2, .seed = 3};
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &again), CS_OK);
+    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    OK(cs_examples_of(&t.corpus, &wanted, &again));
     /* 16 documents of 3..9 tokens; pieces of one token predict nothing. */
     int64_t pieces = 0, short_ones = 0;
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
@@ -120,9 +120,9 @@ TEST(test_groups_of_like_length)
     cs_examples e = {0}, plain = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    OK(cs_examples_of(&t.corpus, &wanted, &e));
     wanted.group = 0;
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &plain), CS_OK);
+    OK(cs_examples_of(&t.corpus, &wanted, &plain));
     assert_true(e.count > 40);
     e.count -= e.count % 4 == 0; /* epochs that begin inside a batch */
     plain.count = e.count;
@@ -152,7 +152,7 @@ TEST(test_packing)
     cs_examples e = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 7, .pack = true, .end_token = 2};
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
+    OK(cs_examples_of(&t.corpus, &wanted, &e));
     int64_t at = 0, tokens = 0;
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
         for (int64_t i = t.corpus.doc_ptr[d]; !t.corpus.held_out[d] && i < t.corpus.doc_ptr[d + 1];
@@ -184,12 +184,12 @@ static void check_mass(cs_objective_kind kind)
     double mass[64], want[64] = {0}, total = 0;
     const cs_objective *o = &t.options.task.objective;
     const cs_examples_options wanted = {.objective = o, .length = 6};
-    assert_int_equal(cs_examples_of(&t.corpus, &wanted, &e), CS_OK);
-    assert_int_equal(cs_examples_mass(&e, o, t.corpus.vocab, mass), CS_OK);
+    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    OK(cs_examples_mass(&e, o, t.corpus.vocab, mass));
     for (int64_t i = 0; i < e.count; ++i) {
         cs_pairs pairs = {0}, sets = {0};
-        assert_int_equal(cs_pairs_of(o, e.length[i], &pairs), CS_OK);
-        assert_int_equal(cs_pairs_expand(&pairs, 100000, &sets), CS_OK);
+        OK(cs_pairs_of(o, e.length[i], &pairs));
+        OK(cs_pairs_expand(&pairs, 100000, &sets));
         for (int64_t k = 0; k < sets.events; ++k) {
             want[e.token[e.start[i] + sets.target[k]]] += pairs.predicted * sets.weight[k];
             total += pairs.predicted * sets.weight[k];
@@ -229,7 +229,7 @@ TEST(test_specials_first)
         c.word[i] = cs_strdup(spelled[i]);
         assert_non_null(c.word[i]);
     }
-    assert_int_equal(cs_corpus_specials_first(&c), CS_OK);
+    OK(cs_corpus_specials_first(&c));
     static const int32_t want[] = {3, 5, 4, 6, 3, 5};
     static const char *const words[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "a"};
     assert_int_equal(c.vocab, 7);
@@ -239,7 +239,7 @@ TEST(test_specials_first)
     }
     assert_memory_equal(c.token, want, sizeof want);
     cs_tokenizer *t = NULL;
-    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
@@ -326,7 +326,7 @@ TEST_IN_DIR(test_log)
     cs_train_result result = trained(&t);
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", dir);
-    assert_int_equal(cs_table_read_csv(path, &table), CS_OK);
+    OK(cs_table_read_csv(path, &table));
     /* 4, 8 by log_every, 5 and 10 by eval_every, 10 is the last */
     static const char *const step[] = {"4", "5", "8", "10"};
     assert_int_equal(table.rows, 4);
@@ -370,7 +370,7 @@ TEST_IN_DIR(test_first_loss_linear)
         recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
         training t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
         t.model.config.pooling = sum ? 0 : 2;
-        assert_int_equal(cs_model_randomise(&t.model, 7), CS_OK);
+        OK(cs_model_randomise(&t.model, 7));
         t.options.steps = 1;
         double loss = trained(&t).loss;
         if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {

@@ -24,16 +24,16 @@ static void corrupt(void *ctx, const char *stage, int64_t done, int64_t total)
     (void)stage;
     (void)total;
     if (done == p->from) {
-        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, p->before), CS_OK);
+        OK(cs_params_get(params, number, CS_PARAM_VALUE, p->before));
         p->value[0] = INFINITY;
         memcpy(p->value + 1, p->before + 1, 15 * sizeof *p->value);
-        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->value), CS_OK);
+        OK(cs_params_set(params, number, CS_PARAM_VALUE, p->value));
     }
     if (done == p->to) {
         float now[16];
-        assert_int_equal(cs_params_get(params, number, CS_PARAM_VALUE, now), CS_OK);
+        OK(cs_params_get(params, number, CS_PARAM_VALUE, now));
         p->same = memcmp(now, p->value, sizeof now) == 0;
-        assert_int_equal(cs_params_set(params, number, CS_PARAM_VALUE, p->before), CS_OK);
+        OK(cs_params_set(params, number, CS_PARAM_VALUE, p->before));
     }
 }
 
@@ -143,7 +143,7 @@ TEST_IN_DIR(test_infinite_model_is_not_trained)
     value[5] = NAN;
     training t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
-    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
+    OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_INPUT,
                  "parameter final_norm.gain of the model to be trained has the value nan");
     assert_int_equal(entries(state), 0);
@@ -157,7 +157,7 @@ TEST_IN_DIR(test_infinite_value_is_not_saved)
     value[5] = NAN;
     training t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
-    assert_int_equal(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value), CS_OK);
+    OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
     json_t *run = json_object();
     cs_train_state s = {.step = 4};
     assert_fails(cs_train_save(*state, &t.model, t.tokenizer, run, &s), CS_ERR_CONVERGE,

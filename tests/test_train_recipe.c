@@ -19,13 +19,6 @@ enum { BATCH = 3, MICRO = 2, STEPS = 5, WIDTH = 16 };
 
 static const double CLIP = 1.4;
 
-static void ok(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 /* Every number of the recipe away from its default and from what a slip would put there. Of the
  * five norms some are above the clip and some below. */
 static training make(void)
@@ -53,7 +46,7 @@ static training make(void)
 static void start(training *t, cs_trainer *run)
 {
     *run = (cs_trainer){0};
-    ok(cs_trainer_init(&t->model, &t->corpus, t->tokenizer, &t->options, run));
+    OK(cs_trainer_init(&t->model, &t->corpus, t->tokenizer, &t->options, run));
 }
 
 /* --- by hand -----------------------------------------------------------------------------------*/
@@ -76,10 +69,10 @@ static void begin(hand *h, bool held_out)
                                         .seed = o->seed};
     cs_network_options sizes = {
         .form = CS_FORM_SINGLE, .loss = CS_LOSS_CROSS_ENTROPY, .training = !held_out};
-    ok(cs_examples_of(&h->t.corpus, &wanted, &h->examples));
-    ok(cs_task_sizes(&o->task, &h->t.model.config, BATCH, h->examples.longest, &sizes));
-    ok(cs_network_build(&h->t.model, &sizes, &h->network));
-    ok(cs_run_init(&h->network.graph, &h->t.model.params, &h->run));
+    OK(cs_examples_of(&h->t.corpus, &wanted, &h->examples));
+    OK(cs_task_sizes(&o->task, &h->t.model.config, BATCH, h->examples.longest, &sizes));
+    OK(cs_network_build(&h->t.model, &sizes, &h->network));
+    OK(cs_run_init(&h->network.graph, &h->t.model.params, &h->run));
 }
 
 static void end(hand *h)
@@ -97,11 +90,11 @@ static cs_batch batch_of(hand *h, int64_t first, int64_t row, int64_t count, int
     cs_batch batch = {0};
     for (int64_t i = 0; i < count; ++i) {
         int64_t at = 0;
-        ok(cs_examples_at(&h->examples, first + i, &at));
+        OK(cs_examples_at(&h->examples, first + i, &at));
         example[i] = (cs_example){h->examples.token + h->examples.start[at], h->examples.length[at],
                                   row + i, NULL};
     }
-    ok(cs_batch_build(&h->t.options.task, &h->t.model.config, example, count, h->t.options.seed,
+    OK(cs_batch_build(&h->t.options.task, &h->t.model.config, example, count, h->t.options.seed,
                       step, NULL, &batch));
     return batch;
 }
@@ -110,9 +103,9 @@ static double forward(hand *h, const cs_batch *batch, double scale, uint32_t ste
 {
     const cs_run_key key = {h->t.options.seed, step, micro};
     double loss = 0;
-    ok(cs_batch_load(batch, &h->network, scale, NULL, key, h->run));
-    ok(cs_run_forward(h->run));
-    ok(cs_run_sum(h->run, h->network.loss, &loss));
+    OK(cs_batch_load(batch, &h->network, scale, NULL, key, h->run));
+    OK(cs_run_forward(h->run));
+    OK(cs_run_sum(h->run, h->network.loss, &loss));
     return loss;
 }
 
@@ -125,10 +118,10 @@ static double gradient(hand *h, int64_t step)
         batch[m] = batch_of(h, ((step - 1) * MICRO + m) * BATCH, m * BATCH, BATCH, step);
         weight += batch[m].weight_sum;
     }
-    ok(cs_params_zero_grad(&h->t.model.params));
+    OK(cs_params_zero_grad(&h->t.model.params));
     for (int64_t m = 0; m < MICRO; ++m) {
         loss += forward(h, &batch[m], 1 / weight, (uint32_t)step, (uint32_t)m);
-        ok(cs_run_backward(h->run));
+        OK(cs_run_backward(h->run));
         cs_batch_free(&batch[m]);
     }
     return loss;
@@ -138,7 +131,7 @@ static double gradient(hand *h, int64_t step)
 static void get_all(const cs_params *p, cs_param_block what, double *out)
 {
     for (int64_t i = 0; i < p->count; ++i) {
-        ok(cs_params_get64(p, i, what, out + p->param[i].offset));
+        OK(cs_params_get64(p, i, what, out + p->param[i].offset));
     }
 }
 
@@ -148,8 +141,8 @@ static void copy_values(const cs_params *from, cs_params *to)
     for (int64_t i = 0; i < from->count; ++i) {
         double value[4096];
         assert_true(from->param[i].rows * from->param[i].cols <= 4096);
-        ok(cs_params_get64(from, i, CS_PARAM_VALUE, value));
-        ok(cs_params_set64(to, i, CS_PARAM_VALUE, value));
+        OK(cs_params_get64(from, i, CS_PARAM_VALUE, value));
+        OK(cs_params_set64(to, i, CS_PARAM_VALUE, value));
     }
 }
 
@@ -239,7 +232,7 @@ TEST(test_steps_by_hand)
         double loss = gradient(&h, step);
         get_all(mine, CS_PARAM_GRAD, s.grad);
         double norm = sqrt(squares(mine, s.grad));
-        ok(cs_trainer_step(&run, true));
+        OK(cs_trainer_step(&run, true));
         close_to("norm", "all", step, run.norm, norm, 1e-12 * norm);
         close_to("loss", "all", step, run.state.loss, loss, 1e-12 * loss);
         get_all(p, CS_PARAM_VALUE, s.value);
@@ -301,9 +294,9 @@ TEST(test_evaluation_by_hand)
         double loss = 0;
         t.options.eval_batches = k;
         start(&t, &run);
-        ok(cs_trainer_evaluate(&run, &loss));
+        OK(cs_trainer_evaluate(&run, &loss));
         close_to("held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
-        ok(cs_trainer_evaluate(&run, &loss));
+        OK(cs_trainer_evaluate(&run, &loss));
         close_to("second held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
         cs_trainer_free(&run);
     }
@@ -322,13 +315,13 @@ TEST(test_groups_are_shuffled)
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
     cs_examples e = {0};
-    ok(cs_examples_of(&t.corpus, &wanted, &e));
+    OK(cs_examples_of(&t.corpus, &wanted, &e));
     assert_int_equal(e.count, 48);
     int falls = 0, changed = 0;
     int64_t longest[2][12] = {{0}};
     for (int64_t n = 0; n < 96; ++n) {
         int64_t at = 0, *group = &longest[n / 48][n % 48 / 4];
-        ok(cs_examples_at(&e, n, &at));
+        OK(cs_examples_at(&e, n, &at));
         *group = e.length[at] > *group ? e.length[at] : *group;
     }
     for (int g = 0; g < 12; ++g) {
@@ -369,10 +362,10 @@ TEST(test_unwritten_norms)
     for (int i = 0; i < CS_NORMS; ++i) {
         poison[i] = NAN;
     }
-    ok(t.backend->put(t.backend, run.updates.norms, poison, (int64_t)sizeof poison));
+    OK(t.backend->put(t.backend, run.updates.norms, poison, (int64_t)sizeof poison));
     for (; steps < 50; ++steps) {
         bool read = steps % 9 == 8;
-        ok(cs_trainer_step(&run, read));
+        OK(cs_trainer_step(&run, read));
         empty += run.empty;
         if (read) {
             assert_true(isfinite(run.norm) == !run.empty);
@@ -396,7 +389,7 @@ TEST_IN_DIR(test_log_of_empty_steps)
         t.backend->asynchronous = i == 1;
         assert_int_equal(trained(&t).skipped, 0);
         free_training(&t);
-        ok(cs_table_read_csv(in_dir(state, i == 0 ? "now/log.csv" : "later/log.csv"), &log[i]));
+        OK(cs_table_read_csv(in_dir(state, i == 0 ? "now/log.csv" : "later/log.csv"), &log[i]));
         assert_int_equal(log[i].rows, 60);
     }
     for (int64_t row = 0; row < 60; ++row) {
@@ -423,9 +416,9 @@ static void set_gain(training *t, float first)
 {
     float value[WIDTH];
     int64_t number = cs_params_find(&t->model.params, "final_norm.gain");
-    ok(cs_params_get(&t->model.params, number, CS_PARAM_VALUE, value));
+    OK(cs_params_get(&t->model.params, number, CS_PARAM_VALUE, value));
     value[0] = first;
-    ok(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, value));
+    OK(cs_params_set(&t->model.params, number, CS_PARAM_VALUE, value));
 }
 
 /* Nothing asks for numbers in 150 steps: two bad ones early are counted all the same, before 64
@@ -442,11 +435,11 @@ TEST(test_norms_are_read_in_time)
         if (step == 3 || step == 5) {
             set_gain(&t, step == 3 ? INFINITY : 1);
         }
-        ok(cs_trainer_step(&run, false));
+        OK(cs_trainer_step(&run, false));
         assert_int_equal(run.updates.unread, step % CS_NORMS);
         assert_int_equal(run.state.skipped, step < CS_NORMS ? 0 : 2);
     }
-    ok(cs_trainer_step(&run, true));
+    OK(cs_trainer_step(&run, true));
     assert_int_equal(run.state.skipped, 2);
     cs_trainer_free(&run);
     free_training(&t);
@@ -486,7 +479,7 @@ static void stop_after_7(void *ctx, const char *stage, int64_t done, int64_t tot
     (void)total;
     if (done == 6) {
         float value[WIDTH];
-        ok(cs_params_get(&t->model.params, cs_params_find(&t->model.params, "final_norm.gain"),
+        OK(cs_params_get(&t->model.params, cs_params_find(&t->model.params, "final_norm.gain"),
                          CS_PARAM_VALUE, value));
         ((stop *)ctx)->before = value[0];
         set_gain(t, INFINITY);
@@ -516,7 +509,7 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
     json_t *record = NULL;
     const char *dir = in_dir(state, "run");
     assert_int_equal(in_child(train_and_stop, dir, "checkpoint-7 is kept"), CS_ERR_INTERRUPT);
-    ok(cs_train_open(dir, 7, &kept, &record));
+    OK(cs_train_open(dir, 7, &kept, &record));
     json_decref(record);
     assert_int_equal(kept.bad, 1);
     assert_int_equal(kept.skipped, 1);

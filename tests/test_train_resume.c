@@ -75,9 +75,9 @@ static void assert_same_log(const char *a, const char *b)
     cs_table x = {0}, y = {0};
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", a);
-    assert_int_equal(cs_table_read_csv(path, &x), CS_OK);
+    OK(cs_table_read_csv(path, &x));
     (void)snprintf(path, sizeof path, "%s/log.csv", b);
-    assert_int_equal(cs_table_read_csv(path, &y), CS_OK);
+    OK(cs_table_read_csv(path, &y));
     assert_int_equal(x.rows, y.rows);
     assert_true(x.rows > 5);
     for (int64_t i = 0; i < x.rows * x.columns; ++i) {
@@ -167,12 +167,11 @@ TEST_IN_DIR(test_two_are_kept)
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-03"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-9999999999999999999"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-7.old"), 0777), 0);
-    assert_int_equal(
-        cs_file_write(in_dir(state, "run/checkpoint-7.old/config.json"), "{}", (int64_t)2), CS_OK);
+    OK(cs_file_write(in_dir(state, "run/checkpoint-7.old/config.json"), "{}", (int64_t)2));
     t.options.dir = in_dir(state, "run"); /* of in_dir's few places that it gives out in turn */
     (void)trained(&t);
     int64_t last = 0, before = 0;
-    assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
+    OK(cs_train_last(t.options.dir, &last, &before));
     assert_int_equal(last, 12);
     assert_int_equal(before, 9);
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-6")));
@@ -185,7 +184,7 @@ TEST_IN_DIR(test_two_are_kept)
     t = make_training(&r, in_dir(state, "run"));
     t.options.steps = 2;
     (void)trained(&t);
-    assert_int_equal(cs_train_last(t.options.dir, &last, &before), CS_OK);
+    OK(cs_train_last(t.options.dir, &last, &before));
     assert_true(last == 2 && before == -1);
     free_training(&t);
 }
@@ -197,7 +196,7 @@ TEST_IN_DIR(test_torn_removal)
     assert_int_equal(mkdir(in_dir(state, "checkpoint-3"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "checkpoint-3/trainer.json"), 0777), 0);
     assert_fails(cs_train_prune(*state, 0), CS_ERR_IO, "checkpoint-3.old/trainer.json");
-    assert_int_equal(cs_train_last(*state, &last, &before), CS_OK);
+    OK(cs_train_last(*state, &last, &before));
     assert_int_equal(last, -1);
 }
 
@@ -273,15 +272,14 @@ static void other_words(training *t)
     cs_free(t->corpus.word[9]);
     t->corpus.word[9] = cs_strdup("changed");
     cs_tokenizer_free(&t->tokenizer);
-    assert_int_equal(cs_tokenizer_of_corpus(&t->corpus, CS_SPLITTER_WHITESPACE, &t->tokenizer),
-                     CS_OK);
+    OK(cs_tokenizer_of_corpus(&t->corpus, CS_SPLITTER_WHITESPACE, &t->tokenizer));
 }
 static void other_model(training *t)
 {
     cs_model_config config = t->model.config;
     config.inner = 40;
     cs_model_free(&t->model);
-    assert_int_equal(cs_model_init(&config, t->backend, true, &t->model), CS_OK);
+    OK(cs_model_init(&config, t->backend, true, &t->model));
 }
 
 TEST_IN_DIR(test_other_settings)
@@ -304,12 +302,10 @@ TEST_IN_DIR(test_other_settings)
 /* Flips one bit in the middle of a file, or cuts its end. */
 static void damage(const char *path, const char *bytes, int64_t size, bool cut)
 {
-    char *bad = cs_alloc(size, 1);
-    assert_non_null(bad);
+    char *bad = test_room(size, 1);
     memcpy(bad, bytes, (size_t)size);
     bad[size / 2] = (char)(bad[size / 2] ^ (cut ? 0 : 1));
-    assert_int_equal(cs_file_write(path, bad, cut ? size - 2 : size), CS_OK);
-    cs_free(bad);
+    OK(cs_file_write(path, bad, cut ? size - 2 : size));
 }
 
 static void unchanged(training *t)
@@ -341,7 +337,7 @@ TEST_IN_DIR(test_damage)
             assert_int_equal(unlink(path), 0);
             refuse(state, unchanged, CS_ERR_INPUT, "is missing");
         }
-        assert_int_equal(cs_file_write(path, bytes, size), CS_OK);
+        OK(cs_file_write(path, bytes, size));
         cs_free(bytes);
         cs_free(path);
     }
@@ -371,7 +367,7 @@ TEST_IN_DIR(test_full_disk)
     assert_int_equal(on_full_disk(train_there, dir, "checkpoint-4.partial"), CS_ERR_IO);
     assert_int_equal(on_full_disk(train_there, dir, "no checkpoint was written"), CS_ERR_IO);
     int64_t last = 0, before = 0;
-    assert_int_equal(cs_train_last(dir, &last, &before), CS_OK);
+    OK(cs_train_last(dir, &last, &before));
     assert_int_equal(last, -1);
     assert_true(cs_path_exists(in_dir(state, "run/log.csv")));
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-4.partial")));
@@ -417,7 +413,7 @@ TEST_IN_DIR(test_foreign_log)
 {
     cs_log log = {0};
     const char text[] = "time,value\n1,2\n";
-    assert_int_equal(cs_file_write(in_dir(state, "log.csv"), text, (int64_t)strlen(text)), CS_OK);
+    OK(cs_file_write(in_dir(state, "log.csv"), text, (int64_t)strlen(text)));
     assert_fails(cs_log_open(*state, 5, &log), CS_ERR_INPUT, "header");
     cs_log_close(&log);
 }
@@ -426,14 +422,14 @@ TEST_IN_DIR(test_foreign_log)
 TEST_IN_DIR(test_torn_log)
 {
     cs_log log = {0};
-    assert_int_equal(cs_log_open(*state, 0, &log), CS_OK);
+    OK(cs_log_open(*state, 0, &log));
     for (int64_t step = 2; step <= 8; step += 2) {
         cs_log_row row = {.step = step, .loss = 1, .eval_loss = NAN};
-        assert_int_equal(cs_log_add(&log, &row), CS_OK);
+        OK(cs_log_add(&log, &row));
     }
     assert_int_equal(fputs("10,3", log.stream) >= 0, 1);
     cs_log_close(&log);
-    assert_int_equal(cs_log_open(*state, 4, &log), CS_OK);
+    OK(cs_log_open(*state, 4, &log));
     cs_log_close(&log);
     assert_content(in_dir(state, "log.csv"),
                    "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,"

@@ -22,14 +22,14 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     int count = 0;
     (void)snprintf(dir, sizeof dir, "tests/golden/models/%s", class);
     (void)snprintf(path, sizeof path, "%s/reference.npz", dir);
-    must(cs_backend_cpu(1, &backend));
-    must(cs_model_read(dir, backend, false, &model));
-    must(cs_model_kind_read(dir, &model.config, &kind));
+    OK(cs_backend_cpu(1, &backend));
+    OK(cs_model_read(dir, backend, false, &model));
+    OK(cs_model_kind_read(dir, &model.config, &kind));
     assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
     cs_verify_options o = *options;
     o.causal = (kind.attention == CS_ATTENTION_CAUSAL) != o.causal;
-    must(cs_npz_open(path, 0, &reference));
-    must(cs_verify_states(&model, reference, &o, d, &count));
+    OK(cs_npz_open(path, 0, &reference));
+    OK(cs_verify_states(&model, reference, &o, d, &count));
     cs_npz_close(reference);
     cs_model_free(&model);
     cs_backend_free(&backend);
@@ -88,16 +88,16 @@ static cs_status verify_written(void **state, const bad_reference *r)
     cs_model model = {0};
     cs_state_difference d[8];
     int count = 0;
-    must(cs_npz_create(path, false, &w));
-    must(cs_npz_add(w, "input_ids", CS_I32, 2, id_shape, ids));
+    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_add(w, "input_ids", CS_I32, 2, id_shape, ids));
     if (r->mask > 0) {
-        must(cs_npz_add(w, "attention_mask", CS_U8, 2, mask_shape, ones));
+        OK(cs_npz_add(w, "attention_mask", CS_U8, 2, mask_shape, ones));
     }
-    must(cs_npz_add(w, r->states, CS_F32, 3, shape, zero));
-    must(cs_npz_commit(&w));
-    must(cs_backend_cpu(1, &backend));
-    must(cs_model_read("tests/golden/models/gpt2", backend, false, &model));
-    must(cs_npz_open(path, 0, &reference));
+    OK(cs_npz_add(w, r->states, CS_F32, 3, shape, zero));
+    OK(cs_npz_commit(&w));
+    OK(cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/gpt2", backend, false, &model));
+    OK(cs_npz_open(path, 0, &reference));
     cs_status status =
         cs_verify_states(&model, reference, &(cs_verify_options){.causal = true}, d, &count);
     assert_int_equal(count, status == CS_OK);
@@ -129,7 +129,7 @@ TEST_IN_DIR(bad_references)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(verify_written(state, &bad[i].r), CS_ERR_INPUT, bad[i].part);
     }
-    must(verify_written(state, &(bad_reference){-1, 3, 3, 10, "hidden_states_0", 0}));
+    OK(verify_written(state, &(bad_reference){-1, 3, 3, 10, "hidden_states_0", 0}));
 }
 
 static cs_model held;
@@ -146,9 +146,9 @@ static cs_status verify_once(const char *path)
 TEST(allocations)
 {
     cs_backend *backend = NULL;
-    must(cs_backend_cpu(1, &backend));
-    must(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
-    must(cs_npz_open("tests/golden/models/gpt2/reference.npz", 0, &opened));
+    OK(cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
+    OK(cs_npz_open("tests/golden/models/gpt2/reference.npz", 0, &opened));
     fail_each_allocation(verify_once, "");
     cs_npz_close(opened);
     cs_model_free(&held);

@@ -18,8 +18,8 @@ cs_tokenizer *word_tokenizer(void)
     for (int32_t i = 0; i < WORDS; ++i) {
         c.token[i] = i;
     }
-    assert_int_equal(cs_corpus_specials_first(&c), CS_OK);
-    assert_int_equal(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t), CS_OK);
+    OK(cs_corpus_specials_first(&c));
+    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     cs_corpus_free(&c);
     cs_tokenizer_drop_post(t);
     assert_true(cs_tokenizer_id(t, "w0") == 5 && cs_tokenizer_id(t, "w29") == 34);

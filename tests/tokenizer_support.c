@@ -19,16 +19,14 @@ cs_tokenizer *small_bpe(void)
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 290, .min_frequency = 1};
     cs_tokenizer *t = NULL;
-    assert_int_equal(cs_tokenizer_train_bpe(&source, &options, &t), CS_OK);
+    OK(cs_tokenizer_train_bpe(&source, &options, &t));
     return t;
 }
 
 cs_tokenizer *tokenizer_at(const char *path)
 {
     cs_tokenizer *t = NULL;
-    if (cs_tokenizer_read(path, &t) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(cs_tokenizer_read(path, &t));
     return t;
 }
 
@@ -37,7 +35,7 @@ void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bo
 {
     char *text = NULL;
     int64_t size = 0;
-    assert_int_equal(cs_tokenizer_decode(t, ids, count, skip, &text, &size), CS_OK);
+    OK(cs_tokenizer_decode(t, ids, count, skip, &text, &size));
     assert_int_equal(size, strlen(text));
     assert_string_equal(text, want);
     cs_free(text);

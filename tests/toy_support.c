@@ -16,16 +16,14 @@ cs_toy toy_of(const char *spec, int64_t classes, int64_t length, int64_t tokens)
 {
     cs_toy toy = {.classes = classes, .length = length, .tokens = tokens};
     cs_reason_clear();
-    assert_int_equal(cs_objective_parse(spec, &toy.objective), CS_OK);
+    OK(cs_objective_parse(spec, &toy.objective));
     return toy;
 }
 
 cs_toy_spectrum toy_run(toy_road by, const cs_toy *toy)
 {
     cs_toy_spectrum spectrum = {0};
-    if (by(toy, &spectrum) != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
+    OK(by(toy, &spectrum));
     assert_true(strlen(spectrum.source) > 10);
     assert_true(strlen(spectrum.source) < sizeof spectrum.source - 1); /* not cut */
     assert_true(spectrum.residual < 1e-13);

@@ -10,13 +10,6 @@
 
 enum { WORDS = 24, LONGEST = 9, DOCUMENTS = 64 };
 
-static void ok(cs_status status)
-{
-    if (status != CS_OK) {
-        fail_msg("%s", cs_reason());
-    }
-}
-
 static cs_objective objective_of(cs_objective_kind kind)
 {
     cs_objective o = cs_objective_default(kind);
@@ -61,7 +54,7 @@ static cs_corpus corpus_of(const recipe *r)
     for (int64_t d = 0; d < documents && r->distinct; ++d) {
         c.held_out[d] = 0;
     }
-    ok(cs_corpus_specials_first(&c));
+    OK(cs_corpus_specials_first(&c));
     return c;
 }
 
@@ -91,8 +84,8 @@ static cs_model_config config_of(const recipe *r, const training *t)
 training make_training(const recipe *r, const char *dir)
 {
     training t = {.corpus = corpus_of(r), .options = cs_train_defaults()};
-    ok(cs_tokenizer_of_corpus(&t.corpus, CS_SPLITTER_WHITESPACE, &t.tokenizer));
-    ok(cs_backend_cpu(r->threads > 0 ? r->threads : 1, &t.backend));
+    OK(cs_tokenizer_of_corpus(&t.corpus, CS_SPLITTER_WHITESPACE, &t.tokenizer));
+    OK(cs_backend_cpu(r->threads > 0 ? r->threads : 1, &t.backend));
     t.options.task.objective = objective_of(r->kind);
     t.options.loss = r->loss == CS_LOSS_NONE ? CS_LOSS_CROSS_ENTROPY : r->loss;
     t.options.steps = 12;
@@ -106,8 +99,8 @@ training make_training(const recipe *r, const char *dir)
     t.options.seed = 7;
     t.options.dir = dir;
     cs_model_config config = config_of(r, &t);
-    ok(cs_model_init(&config, t.backend, true, &t.model));
-    ok(cs_model_randomise(&t.model, t.options.seed));
+    OK(cs_model_init(&config, t.backend, true, &t.model));
+    OK(cs_model_randomise(&t.model, t.options.seed));
     return t;
 }
 
@@ -122,14 +115,14 @@ void free_training(training *t)
 cs_train_result trained(training *t)
 {
     cs_train_result result = {0};
-    ok(cs_train(&t->model, &t->corpus, t->tokenizer, &t->options, &result));
+    OK(cs_train(&t->model, &t->corpus, t->tokenizer, &t->options, &result));
     return result;
 }
 
 char *bytes_of(const char *path, int64_t *size)
 {
     char *bytes = NULL;
-    ok(cs_file_read(path, 1 << 28, &bytes, size));
+    OK(cs_file_read(path, 1 << 28, &bytes, size));
     return bytes;
 }
 

@@ -195,15 +195,13 @@ TEST(every_allocation_fails)
     assert_true(host > 100 && device > 40);
     for (int64_t n = 1; n <= host; ++n) {
         (void)cs_mem_fail_at(n);
-        assert_int_equal(all_of_it(&w), CS_ERR_MEMORY);
-        expect_reason("out of memory");
+        assert_fails(all_of_it(&w), CS_ERR_MEMORY, "out of memory");
         assert_int_equal(emulate_pieces(), 0);
     }
     (void)cs_mem_fail_at(0);
     for (int n = 0; n < device; ++n) {
         emulate_memory_failure(n);
-        assert_int_equal(all_of_it(&w), CS_ERR_MEMORY);
-        expect_reason("GPU memory: ");
+        assert_fails(all_of_it(&w), CS_ERR_MEMORY, "GPU memory: ");
         assert_int_equal(emulate_pieces(), 0);
     }
     emulate_memory_failure(-1);
@@ -247,15 +245,15 @@ TEST(too_little_memory)
     assert_true(s.floor > 1e-9 * s.sigma[0]);
     cs_svd_free(&s);
     emulate_memory(bytes.gram / 2);
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
-    expect_reason("GPU memory: the Gram matrix of 400 x 230 takes");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY,
+                 "GPU memory: the Gram matrix of 400 x 230 takes");
     o.solver = CS_SOLVER_BLOCK;
     emulate_memory(30000);
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
-    expect_reason("GPU memory: a sparse matrix of 400 x 230");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY,
+                 "GPU memory: a sparse matrix of 400 x 230");
     emulate_memory(cs_gpu_sparse_bytes(400, 230, cs_csr_nnz(&w.a)) + 60000);
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY);
-    expect_reason("a basis for 5 triplets of 400 x 230 takes");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY,
+                 "a basis for 5 triplets of 400 x 230 takes");
     emulate_memory(0);
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
@@ -276,15 +274,15 @@ TEST(solvers_that_do_not_converge)
     OK(cs_svd_world_open(c, &w));
     cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
     emulate_not_converged(3, 231, 0);
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE);
-    expect_reason("cuSOLVER gesvdj did not converge on 400 x 230");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE,
+                 "cuSOLVER gesvdj did not converge on 400 x 230");
     emulate_not_converged(-7, 0, 0);
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE);
-    expect_reason("cuSOLVER gesvd: its parameter 7 is wrong");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE,
+                 "cuSOLVER gesvd: its parameter 7 is wrong");
     emulate_not_converged(0, 0, 2);
     o.dense_limit = 1;
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE);
-    expect_reason("cuSOLVER syevd did not converge on 230 x 230");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_CONVERGE,
+                 "cuSOLVER syevd did not converge on 230 x 230");
     emulate_not_converged(0, 0, 0);
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
@@ -303,8 +301,8 @@ TEST(silently_wrong_values)
             OK(cs_svd_world_open(c, &w));
             cs_svd_options o = {.k = 2, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
             emulate_wrong_values(true);
-            assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE);
-            expect_reason("cuSOLVER is wrong: the squares of its singular values");
+            assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE,
+                         "cuSOLVER is wrong: the squares of its singular values");
             emulate_wrong_values(false);
             cs_svd_world_close(&w);
         }
@@ -316,17 +314,17 @@ TEST(missing_libraries)
 {
     cs_gpu *gpu = NULL;
     emulate_without("libcusolver.so.12 libcusparse.so.12");
-    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("cannot load libcusolver.so.12, libcusparse.so.12: ");
+    assert_fails(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE,
+                 "cannot load libcusolver.so.12, libcusparse.so.12: ");
     emulate_without("libcublas.so.13");
-    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("cannot load libcublas.so.13: ");
+    assert_fails(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE,
+                 "cannot load libcublas.so.13: ");
     emulate_without("cusparseSpMM_preprocess");
-    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("libcusparse.so.12 has no cusparseSpMM");
+    assert_fails(cs_gpu_table_open(cs_cuda_linalg(), 0, &gpu), CS_ERR_DEVICE,
+                 "libcusparse.so.12 has no cusparseSpMM");
     emulate_without("");
-    assert_int_equal(cs_gpu_table_open(cs_cuda_linalg(), 1, &gpu), CS_ERR_DEVICE);
-    expect_reason("no GPU of number 1: there are 1");
+    assert_fails(cs_gpu_table_open(cs_cuda_linalg(), 1, &gpu), CS_ERR_DEVICE,
+                 "no GPU of number 1: there are 1");
     assert_null(gpu);
 }
 
@@ -335,19 +333,17 @@ TEST(foreign_plugins)
     cs_gpu *gpu = NULL;
     cs_gpu_table table = *cs_cuda_linalg();
     table.version += 1;
-    assert_int_equal(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("version");
+    assert_fails(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE, "version");
     table.version -= 1;
     for (int i = 0; i < CS_GPU_SIZES; ++i) {
         table.size[i] += 8;
-        assert_int_equal(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE);
-        expect_reason("built for another program");
+        assert_fails(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE,
+                     "built for another program");
         table.size[i] -= 8;
     }
-    assert_int_equal(cs_gpu_table_open(NULL, 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("version -1");
-    assert_int_equal(cs_gpu_open("/nonexistent.so", 0, &gpu), CS_ERR_DEVICE);
-    expect_reason("/nonexistent.so: no GPU: the plug-in was not built");
+    assert_fails(cs_gpu_table_open(NULL, 0, &gpu), CS_ERR_DEVICE, "version -1");
+    assert_fails(cs_gpu_open("/nonexistent.so", 0, &gpu), CS_ERR_DEVICE,
+                 "/nonexistent.so: no GPU: the plug-in was not built");
     assert_null(gpu);
 }
 
@@ -358,16 +354,13 @@ TEST(what_a_gpu_is_not_for)
     cs_svd s;
     OK(cs_svd_world_open(&small_case, &w));
     cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK, .gpu = gpu};
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
-    expect_reason("solver arpack computes on the CPU");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE, "solver arpack computes on the CPU");
     o.solver = CS_SOLVER_BLOCK;
     cs_linop other = w.op;
     other.data = (cs_linop_data){0};
-    assert_int_equal(cs_svd_compute(&other, &o, &s), CS_ERR_USAGE);
-    expect_reason("a GPU needs the matrix");
+    assert_fails(cs_svd_compute(&other, &o, &s), CS_ERR_USAGE, "a GPU needs the matrix");
     o = (cs_svd_options){.k = 2, .solver = CS_SOLVER_CUSOLVER};
-    assert_int_equal(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE);
-    expect_reason("solver cusolver needs a GPU");
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_USAGE, "solver cusolver needs a GPU");
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
 }
