@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "io/json.h"
 
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length)
@@ -20,6 +21,27 @@ cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length)
     return NULL;
 }
 
+cs_status cs_words_take(cs_words *list, char *text)
+{
+    char **grown = text ? cs_realloc(list->text, list->count + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        cs_free(text);
+        return CS_ERR_MEMORY;
+    }
+    list->text = grown;
+    list->text[list->count++] = text;
+    return CS_OK;
+}
+
+void cs_words_free(cs_words *list)
+{
+    for (int i = 0; i < list->count; ++i) {
+        cs_free(list->text[i]);
+    }
+    cs_free(list->text);
+    *list = (cs_words){0};
+}
+
 void cs_args_free(cs_args **held)
 {
     cs_args *args = *held;
@@ -27,33 +49,28 @@ void cs_args_free(cs_args **held)
         return;
     }
     for (int i = 0; i < args->values; ++i) {
-        for (int j = 0; j < args->value[i].count; ++j) {
-            cs_free(args->value[i].text[j]);
-        }
-        cs_free(args->value[i].text);
+        cs_words_free(&args->value[i].text);
     }
     cs_free(args->value);
-    for (int i = 0; i < args->positionals; ++i) {
-        cs_free(args->positional[i]);
-    }
-    cs_free(args->positional);
-    for (int i = 0; i < args->argc; ++i) {
-        cs_free(args->argv[i]);
-    }
-    cs_free(args->argv);
-    for (int i = 0; i < args->inputs; ++i) {
-        cs_free(args->input[i].path);
-    }
+    cs_words_free(&args->positional);
+    cs_words_free(&args->line);
+    cs_words_free(&args->kept);
     cs_free(args->input);
-    for (int i = 0; i < args->outputs; ++i) {
-        cs_free(args->output[i].path);
-    }
     cs_free(args->output);
     free(args->printed);
-    cs_free(args->result);
     cs_result_free(&args->record);
     cs_free(args);
     *held = NULL;
+}
+
+const char *cs_args_keep(cs_args *args, char *text)
+{
+    return cs_words_take(&args->kept, text) == CS_OK ? text : NULL;
+}
+
+const char *cs_args_join(cs_args *args, const char *dir, const char *file)
+{
+    return cs_args_keep(args, cs_path_join(dir, file));
 }
 
 /* --- accessors -------------------------------------------------------------------------------- */
@@ -156,30 +173,30 @@ double cs_args_real(const cs_args *args, const char *name)
 const char *cs_args_text(const cs_args *args, const char *name)
 {
     const cs_opt_value *v = value_of(args, name);
-    return v->count > 0 ? v->text[v->count - 1] : NULL;
+    return v->text.count > 0 ? v->text.text[v->text.count - 1] : NULL;
 }
 
 int cs_args_count(const cs_args *args, const char *name)
 {
-    return value_of(args, name)->count;
+    return value_of(args, name)->text.count;
 }
 
 const char *cs_args_text_at(const cs_args *args, const char *name, int index)
 {
     const cs_opt_value *v = value_of(args, name);
-    assert(index >= 0 && index < v->count);
-    return v->text[index];
+    assert(index >= 0 && index < v->text.count);
+    return v->text.text[index];
 }
 
 int cs_args_positionals(const cs_args *args)
 {
-    return args->positionals;
+    return args->positional.count;
 }
 
 const char *cs_args_positional(const cs_args *args, int index)
 {
-    assert(index >= 0 && index < args->positionals);
-    return args->positional[index];
+    assert(index >= 0 && index < args->positional.count);
+    return args->positional.text[index];
 }
 
 const cs_command *cs_args_command(const cs_args *args)
@@ -188,6 +205,15 @@ const cs_command *cs_args_command(const cs_args *args)
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
+
+json_t *cs_json_whole(json_t *value, bool whole)
+{
+    if (!whole) {
+        json_decref(value);
+        (void)cs_fail(CS_ERR_MEMORY, "out of memory for the options");
+    }
+    return whole ? value : NULL;
+}
 
 static json_t *value_json(const cs_opt_value *v, const char *text)
 {
@@ -213,31 +239,24 @@ json_t *cs_args_json(const cs_args *args)
             item = json_boolean(v->flag);
         } else if (v->opt->repeated) {
             item = json_array();
-            for (int j = 0; j < v->count; ++j) {
-                ok = ok && json_array_append_new(item, json_string(v->text[j])) == 0;
+            for (int j = 0; j < v->text.count; ++j) {
+                ok = json_array_append_new(item, json_string(v->text.text[j])) == 0 && ok;
             }
         } else {
-            item = v->count > 0 ? value_json(v, v->text[0]) : json_null();
+            item = v->text.count > 0 ? value_json(v, v->text.text[0]) : json_null();
         }
         ok = json_object_set_new(object, v->opt->name, item) == 0 && ok;
     }
-    if (!ok) {
-        json_decref(object);
-        (void)cs_fail(CS_ERR_MEMORY, "out of memory for the options");
-        return NULL;
-    }
-    return object;
+    return cs_json_whole(object, ok);
 }
 
 json_t *cs_args_given_json(const cs_args *args)
 {
     json_t *array = json_array();
-    for (int i = 0; array && i < args->values; ++i) {
-        if (args->value[i].given &&
-            json_array_append_new(array, json_string(args->value[i].opt->name)) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
+    bool ok = array != NULL;
+    for (int i = 0; i < args->values; ++i) {
+        const cs_opt_value *v = &args->value[i];
+        ok = ok && (!v->given || json_array_append_new(array, json_string(v->opt->name)) == 0);
     }
-    return array;
+    return cs_json_whole(array, ok);
 }

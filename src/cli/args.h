@@ -5,26 +5,35 @@
 
 #include "cli/opt.h"
 
+/* Texts that are freed together. */
+typedef struct {
+    int count;
+    char **text;
+} cs_words;
+
+/* Takes the text over; NULL: out of memory. */
+cs_status cs_words_take(cs_words *list, char *text) CS_MUST_CHECK;
+void cs_words_free(cs_words *list);
+
 typedef struct {
     const cs_opt *opt;
-    bool given;  /* by the user: on the command line or in --config */
-    bool flag;   /* FLAG */
-    int count;   /* texts: 0 when unset */
-    char **text; /* count: as given, or the fallback */
+    bool given;    /* by the user: on the command line or in --config */
+    bool flag;     /* FLAG */
+    cs_words text; /* as given, or the fallback; empty when unset */
     int64_t integer;
     double real;
 } cs_opt_value;
 
 typedef struct {
-    char *path;
+    const char *path; /* kept */
     char sha256[65];
     int64_t bytes;
 } cs_opt_input;
 
 /* A file that the run is about to write. */
 typedef struct {
-    char *path;
-    uint64_t inode; /* of what stood there before, and its last change; 0: nothing */
+    const char *path; /* kept */
+    uint64_t inode;   /* of what stood there before, and its last change; 0: nothing */
     struct timespec changed;
 } cs_opt_output;
 
@@ -32,20 +41,19 @@ struct cs_args {
     const cs_command *command;
     int values;
     cs_opt_value *value;
-    int positionals;
-    char **positional;
-    int argc; /* the command line as it was, for the manifest */
-    char **argv;
+    cs_words positional;
+    cs_words line; /* the command line as it was, for the manifest */
+    cs_words kept; /* cs_args_keep */
     int inputs;
     cs_opt_input *input;
     int outputs;
     cs_opt_output *output;
-    char *lock_path; /* of the folder of -o, NULL until something is claimed there */
+    const char *lock_path; /* of the folder of -o, NULL until something is claimed there */
     int lock;
     bool made_folder;
-    cs_result *record; /* what the command fills, NULL until it begins */
-    char *result;      /* name given to cs_output_record */
-    char *printed;     /* what goes to standard output when the run is complete; malloc */
+    cs_result *record;  /* what the command fills, NULL until it begins */
+    const char *result; /* name given to cs_output_record */
+    char *printed;      /* what goes to standard output when the run is complete; malloc */
     size_t printed_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
@@ -57,6 +65,9 @@ struct cs_args {
 
 /* The value of an option by the first `length` bytes of its name, NULL when there is none. */
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
+
+/* The value, or NULL, freed, where something of it is missing: memory is all that can lack. */
+json_t *cs_json_whole(json_t *value, bool whole);
 
 /* Calls visit for each option of the command in the order of its groups, then the common ones. */
 typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);

@@ -113,13 +113,14 @@ static cs_status add_record(json_t *record, int64_t blocks, uint64_t seed, cs_it
 }
 
 typedef struct {
-    json_t *records;  /* finished ones, in order */
-    json_t *inputs;   /* a hash a record, of what it was made from */
-    char input[65];   /* that of the matrix or corpus at hand */
-    size_t next;      /* the next record; below the size: it was kept from an earlier run */
-    size_t wanted;    /* records */
-    char *unfinished; /* DIR/unfinished.json; NULL without -o */
-    json_t *options;  /* of this run: a kept file must have the same */
+    json_t *records;        /* finished ones, in order */
+    json_t *inputs;         /* a hash a record, of what it was made from */
+    char input[65];         /* that of the matrix or corpus at hand */
+    size_t next;            /* the next record; below the size: it was kept from an earlier run */
+    size_t wanted;          /* records */
+    const char *context;    /* of the matrix at hand, "" where it is not known */
+    const char *unfinished; /* DIR/unfinished.json; NULL without -o */
+    json_t *options;        /* of this run: a kept file must have the same */
     int64_t blocks;
     int64_t uncovered; /* tokens of the corpus in no sequence of the matrix at hand */
     uint64_t seed;
@@ -245,8 +246,8 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
     if (status == CS_OK) {
         json_t *record = NULL;
         const bool corpus = cs_args_given(args, "corpus");
-        status = record_of(series, position, corpus ? cs_args_text(args, "context") : "", &c, se,
-                           corpus ? t->uncovered : -1, &record);
+        status =
+            record_of(series, position, t->context, &c, se, corpus ? t->uncovered : -1, &record);
         if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                                 json_array_append_new(t->inputs, json_string(t->input)) != 0))
             status = CS_ERR_MEMORY;
@@ -334,6 +335,8 @@ static cs_status study_corpus(cs_args *args, study *t)
     status = cs_args_build(args, &base);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
     if (status == CS_OK) status = hash_corpus(&corpus, t->input);
+    if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base.context))))
+        status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */
     const bool always_given = cs_context_given(&base.context);
     t->wanted = (size_t)count * (always_given ? 1 : 2);
@@ -349,17 +352,17 @@ static cs_status study_corpus(cs_args *args, study *t)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
-    const char *position = NULL;
+    const char *position = "";
     int64_t bytes = 0;
     bool kept = false;
     cs_status status = cs_output_input(args, path);
     if (status == CS_OK) status = cs_path_sha256(path, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
-    status = cs_stored_position(path, &position);
+    status = cs_args_stored(args, path, "target_position", &position);
+    if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
     if (status == CS_OK) status = cs_matrix_read(path, &a);
-    if (status == CS_OK)
-        status = cs_blame(look_at(args, t, path, position ? position : "", NULL, &a), "%s", path);
+    if (status == CS_OK) status = cs_blame(look_at(args, t, path, position, NULL, &a), "%s", path);
     cs_csr_free(&a);
     return status;
 }
@@ -407,24 +410,16 @@ static cs_status check_mode(const cs_args *args)
                                                 cs_group_moments, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
-    const char *other = features && cs_args_given(args, "compare") ? "compare"
-                        : features && cs_args_given(args, "k")     ? "k"
-                                                                   : NULL;
+    const char *other = features ? cs_args_given_in(args, "compare k") : NULL;
     for (; *group && !other; ++group) {
         other = cs_args_given_of(args, *group);
     }
-    if (!other && cs_args_flag(args, "normalised")) {
-        return cs_fail(CS_ERR_USAGE, "--normalised: volumes and cuts need the counts or "
-                                     "probabilities behind a normalised matrix");
-    }
     if (!other) {
-        return CS_OK;
+        return cs_args_need_counts(args, "volumes and cuts");
     }
-    return features ? cs_fail(CS_ERR_USAGE,
-                              "--%s is for co-occurrence matrices, --pairs for "
-                              "features",
-                              other)
-                    : cs_fail(CS_ERR_USAGE, "--%s is for features: it wants --pairs", other);
+    return cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
+                   features ? "co-occurrence matrices, --pairs for features"
+                            : "features: it wants --pairs");
 }
 
 static cs_status run(cs_args *args)
@@ -446,7 +441,7 @@ static cs_status run(cs_args *args)
                .options = lasting_options(args),
                .seed = cs_args_seed(args),
                .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
-               .unfinished = dir ? cs_path_join(dir, "unfinished.json") : NULL};
+               .unfinished = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
     status = t.records && t.inputs && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
@@ -460,7 +455,6 @@ static cs_status run(cs_args *args)
     json_decref(t.records);
     json_decref(t.inputs);
     json_decref(t.options);
-    cs_free(t.unfinished);
     return status;
 }
 

@@ -70,9 +70,8 @@ static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_opt
 {
     cs_status status = cs_dir_make(dir);
     for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
-        char *path = cs_path_join(dir, cs_cooc_file(i));
+        const char *path = cs_args_join(args, dir, cs_cooc_file(i));
         status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
-        cs_free(path);
     }
     return status ? status
                   : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
@@ -113,13 +112,12 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
 static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
                             const char *dir, cs_cooc *cooc)
 {
-    char *checkpoint = cs_path_join(dir, "checkpoint");
+    const char *checkpoint = cs_args_join(args, dir, "checkpoint");
     cs_status status =
         checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
     if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint)) {
         cs_output_note(args, "%s: --resume goes on from here", checkpoint);
     }
-    cs_free(checkpoint);
     if (status == CS_OK) {
         note_built(args, dir, cooc);
     }
@@ -141,9 +139,8 @@ static cs_status claim_draws(cs_args *args, int64_t draws)
 {
     cs_status status = CS_OK;
     for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
-        char *file = cs_format("draws-%lld/%s", (long long)draws, cs_cooc_file(i));
+        const char *file = cs_args_format(args, "draws-%lld/%s", (long long)draws, cs_cooc_file(i));
         status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
-        cs_free(file);
     }
     return status;
 }
@@ -155,7 +152,8 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     enum { TOP = 16 };
     cs_cooc cooc = {0};
     cs_spectrum spectrum = {0};
-    char *dir = cs_format("%s/draws-%lld", cs_args_text(args, "output"), (long long)options->draws);
+    const char *dir = cs_args_format(args, "%s/draws-%lld", cs_args_text(args, "output"),
+                                     (long long)options->draws);
     cs_status status = dir ? claim_draws(args, options->draws) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make_own(dir);
     if (status == CS_OK) status = build_into(args, corpus, options, dir, &cooc);
@@ -184,7 +182,6 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     }
     cs_spectrum_free(&spectrum);
     cs_cooc_free(&cooc);
-    cs_free(dir);
     return status;
 }
 

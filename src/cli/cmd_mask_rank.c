@@ -25,7 +25,7 @@ typedef struct {
 
 /* A model under way. */
 typedef struct {
-    char *name;
+    const char *name;
     cs_model_text text;
     cs_mask_rank_options options;
     int64_t *layer;
@@ -34,7 +34,6 @@ typedef struct {
 
 static void free_subject(subject *m)
 {
-    cs_free(m->name);
     cs_free(m->layer);
     cs_mask_rank_free(&m->result);
     cs_model_text_free(&m->text);
@@ -42,7 +41,7 @@ static void free_subject(subject *m)
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static cs_status take_options(cs_args *args, study *s)
+static void take_options(cs_args *args, study *s)
 {
     const bool bert = cs_args_flag(args, "bert-masking");
     const double ratio = cs_args_real(args, "mask-ratio"), tau = cs_args_real(args, "tau");
@@ -67,31 +66,23 @@ static cs_status take_options(cs_args *args, study *s)
                                         .centred = cs_args_flag(args, "center"),
                                         .jackknife = cs_args_int(args, "blocks") > 1,
                                         .threads = cs_args_threads(args)}};
-    if (!(ratio > 0 && ratio < 1)) {
-        return cs_fail(CS_ERR_USAGE, "--mask-ratio: %s not in (0, 1)",
-                       cs_args_text(args, "mask-ratio"));
-    }
-    return CS_OK;
 }
 
 /* NAME=MODEL, or MODEL under the last part of its path. */
-static cs_status name_of(const char *argument, char **name, const char **dir)
+static cs_status name_of(cs_args *args, const char *argument, const char **name, const char **dir)
 {
-    const char *equals = strchr(argument, '='), *slash = NULL;
+    const char *equals = strchr(argument, '='), *start = argument;
+    size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
     *dir = equals ? equals + 1 : argument;
-    if (equals) {
-        *name = cs_format("%.*s", (int)(equals - argument), argument);
-    } else {
-        size_t length = strlen(argument);
+    if (!equals) {
         while (length > 1 && argument[length - 1] == '/') {
             --length;
         }
-        for (const char *p = argument; p < argument + length; ++p) {
-            slash = *p == '/' ? p : slash;
-        }
-        const char *start = slash && slash + 1 < argument + length ? slash + 1 : argument;
-        *name = cs_format("%.*s", (int)(argument + length - start), start);
+        const char *slash = memrchr(argument, '/', length);
+        start = slash && slash + 1 < argument + length ? slash + 1 : argument;
+        length -= (size_t)(start - argument);
     }
+    *name = cs_args_format(args, "%.*s", (int)length, start);
     if (*name && ((*name)[0] == '\0' || strchr(*name, ','))) {
         return cs_fail(CS_ERR_USAGE, "%s: want NAME=MODEL, a name without commas", argument);
     }
@@ -156,7 +147,7 @@ static void fit_blocks(const study *s, subject *m)
 static cs_status prepare(study *s, const char *argument, const char *corpus, subject *m)
 {
     const char *dir = NULL;
-    cs_status status = name_of(argument, &m->name, &dir);
+    cs_status status = name_of(s->args, argument, &m->name, &dir);
     m->options = s->options;
     if (status == CS_OK && (status = cs_args_model_open(s->args, dir, &m->text)) == CS_OK &&
         (status = check_kind(s, m)) == CS_OK && (status = choose_layers(s, m)) == CS_OK &&
@@ -365,7 +356,8 @@ static cs_status run(cs_args *args)
         return cs_fail(CS_ERR_USAGE, "mask-rank takes at least one [NAME=]MODEL, and a CORPUS");
     }
     s.models = cs_item_array(cs_output_root(args), "models");
-    cs_status status = take_options(args, &s);
+    cs_status status = CS_OK;
+    take_options(args, &s);
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = study_model(&s, cs_args_positional(args, i), cs_args_positional(args, models));
     }
@@ -376,7 +368,8 @@ static cs_status run(cs_args *args)
 }
 
 static const cs_opt mask_rank_options[] = {
-    CS_REAL("mask-ratio", "P", "0.15", 0, 1, "Share of each piece's tokens that become [MASK]."),
+    CS_REAL("mask-ratio", "P", "0.15", CS_ABOVE_0, CS_BELOW_1,
+            "Share of each piece's tokens that become [MASK]."),
     CS_FLAG("bert-masking",
             "Leave a tenth of these as they are and put random tokens for a tenth, as BERT does "
             "(MAE-LM, Figure 6); they count as real rows."),

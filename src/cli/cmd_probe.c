@@ -356,12 +356,11 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     cs_status status = cs_text_features(&m->model, m->tokenizer, &r->train, o, &train);
     if (status == CS_OK) status = cs_text_features(&m->model, m->tokenizer, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
-        char *name = cs_format("%lld", (long long)o->layer[l]);
+        const char *name = cs_args_format(r->args, "%lld", (long long)o->layer[l]);
         cs_rows a =
             cs_rows_of_f32(r->train.count, d, train + l * r->train.count * d, r->train.path);
         cs_rows b = cs_rows_of_f32(r->test.count, d, test + l * r->test.count * d, r->test.path);
         status = name ? cs_blame(probe_layer(r, name, &a, &b), "layer %s", name) : CS_ERR_MEMORY;
-        cs_free(name);
     }
     cs_free(train);
     cs_free(test);

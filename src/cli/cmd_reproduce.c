@@ -6,21 +6,17 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "io/share.h"
 
-static void announce(void *ctx, const cs_study *study, int64_t step)
-{
-    cs_output_note(ctx, "[%lld/%lld] %s: cospec %s", (long long)step + 1, (long long)study->steps,
-                   study->step[step].name, study->step[step].command);
-}
-
 /* The user's file, or the shared one. */
-static cs_status shared_or(const char *given, const char *shared, char **out)
+static cs_status shared_or(cs_args *args, const char *option, const char *shared, const char **out)
 {
-    if (!given) {
-        return cs_share_path(shared, out);
-    }
-    *out = cs_strdup(given);
+    char *path = NULL;
+    *out = cs_args_text(args, option);
+    cs_status status = *out ? CS_OK : cs_share_path(shared, &path);
+    if (status != CS_OK || *out) return status;
+    *out = cs_args_keep(args, path);
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
@@ -35,17 +31,29 @@ static bool resumes(const char *name)
 typedef struct {
     cs_study study;
     cs_claims claims;
-    char *steps, *template; /* paths */
-    const char *report, *verdicts;
+    const char *steps, *template, *report, *verdicts; /* paths */
+    const cs_args *args;
+    cs_pace pace;
 } job;
+
+static void announce(void *ctx, const cs_study *study, int64_t step)
+{
+    job *j = ctx;
+    char left[CS_PACE_LEFT];
+    const double now = cs_pace_clock();
+    (void)cs_pace_report(&j->pace, step, study->steps, now, 0);
+    cs_pace_left(&j->pace, now, left);
+    cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)step + 1,
+                   (long long)study->steps, left, study->step[step].name,
+                   study->step[step].command);
+}
 
 /* Everything that can be wrong before the first step. */
 static cs_status prepare(cs_args *args, job *j)
 {
     const char *given = cs_args_text(args, "output"), *dir = given ? given : "results";
-    cs_status status = shared_or(cs_args_text(args, "steps"), "plots/reproduce.json", &j->steps);
-    if (status == CS_OK)
-        status = shared_or(cs_args_text(args, "template"), "plots/report.html", &j->template);
+    cs_status status = shared_or(args, "steps", "plots/reproduce.json", &j->steps);
+    if (status == CS_OK) status = shared_or(args, "template", "plots/report.html", &j->template);
     if (status == CS_OK)
         status = cs_study_read(j->steps, dir, cs_args_text(args, "scale"), &j->study);
     if (status == CS_OK) status = cs_blame(cs_claims_read(&j->study, &j->claims), "%s", j->steps);
@@ -71,10 +79,10 @@ static cs_status run(cs_args *args)
         return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
     }
     self[length] = '\0';
-    job j = {0};
+    job j = {.args = args};
     cs_status status = prepare(args, &j);
     if (status == CS_OK)
-        status = cs_study_run(&j.study, self, cs_args_flag(args, "resume"), announce, args);
+        status = cs_study_run(&j.study, self, cs_args_flag(args, "resume"), announce, &j);
     if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
     if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
     if (status == CS_OK) status = cs_report_write(&j.study, &j.claims, j.template, j.report);
@@ -83,8 +91,6 @@ static cs_status run(cs_args *args)
     }
     cs_claims_free(&j.claims);
     cs_study_free(&j.study);
-    cs_free(j.steps);
-    cs_free(j.template);
     return status;
 }
 

@@ -14,52 +14,26 @@
 /* What the repetition decides for itself. */
 static const char own_options[] = "output resume force quiet json csv config dry-run help";
 
-typedef struct {
-    char **word;
-    int count;
-} words;
-
-static void words_free(words *w)
-{
-    for (int i = 0; i < w->count; ++i) {
-        cs_free(w->word[i]);
-    }
-    cs_free(w->word);
-}
-
-/* Steals the text. */
-static cs_status words_add(words *w, char *text)
-{
-    char **grown = text ? cs_realloc(w->word, w->count + 1, sizeof *grown) : NULL;
-    if (!grown) {
-        cs_free(text);
-        return CS_ERR_MEMORY;
-    }
-    w->word = grown;
-    w->word[w->count++] = text;
-    return CS_OK;
-}
-
-static cs_status add_option(words *w, const char *name, const json_t *value)
+static cs_status add_option(cs_words *w, const char *name, const json_t *value)
 {
     if (json_is_boolean(value)) {
-        return words_add(w, cs_format("--%s=%s", name, json_is_true(value) ? "true" : "false"));
+        return cs_words_take(w, cs_format("--%s=%s", name, json_is_true(value) ? "true" : "false"));
     }
     if (json_is_integer(value)) {
-        return words_add(w, cs_format("--%s=%lld", name, (long long)json_integer_value(value)));
+        return cs_words_take(w, cs_format("--%s=%lld", name, (long long)json_integer_value(value)));
     }
     if (json_is_real(value)) {
         char number[CS_REAL_TEXT];
         cs_real_format(json_real_value(value), 17, number);
-        return words_add(w, cs_format("--%s=%s", name, number));
+        return cs_words_take(w, cs_format("--%s=%s", name, number));
     }
     if (json_is_string(value)) {
-        return words_add(w, cs_format("--%s=%s", name, json_string_value(value)));
+        return cs_words_take(w, cs_format("--%s=%s", name, json_string_value(value)));
     }
     return cs_fail(CS_ERR_INPUT, "option \"%s\" has no value", name);
 }
 
-static cs_status add_given(words *w, const json_t *manifest)
+static cs_status add_given(cs_words *w, const json_t *manifest)
 {
     const json_t *options = json_object_get(manifest, "options");
     const json_t *given = json_object_get(manifest, "given");
@@ -82,7 +56,7 @@ static cs_status add_given(words *w, const json_t *manifest)
     return status;
 }
 
-static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
+static cs_status add_own(cs_words *w, const cs_args *args, const json_t *manifest)
 {
     const json_t *options = json_object_get(manifest, "options");
     const char *output = cs_args_text(args, "output");
@@ -91,7 +65,7 @@ static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
         json = json_is_true(json_object_get(options, "json"));
         csv = json_is_true(json_object_get(options, "csv"));
     }
-    cs_status status = output ? words_add(w, cs_format("--output=%s", output)) : CS_OK;
+    cs_status status = output ? cs_words_take(w, cs_format("--output=%s", output)) : CS_OK;
     const struct {
         const char *word;
         bool on;
@@ -100,13 +74,13 @@ static cs_status add_own(words *w, const cs_args *args, const json_t *manifest)
                  {"--force", cs_args_flag(args, "force")},
                  {"--quiet", cs_args_flag(args, "quiet")}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0] && status == CS_OK; ++i) {
-        status = flags[i].on ? words_add(w, cs_strdup(flags[i].word)) : CS_OK;
+        status = flags[i].on ? cs_words_take(w, cs_strdup(flags[i].word)) : CS_OK;
     }
-    if (status == CS_OK) status = words_add(w, cs_strdup("--"));
+    if (status == CS_OK) status = cs_words_take(w, cs_strdup("--"));
     const json_t *positional = json_object_get(manifest, "arguments");
     for (size_t i = 0; i < json_array_size(positional) && status == CS_OK; ++i) {
         const char *text = json_string_value(json_array_get(positional, i));
-        status = text ? words_add(w, cs_strdup(text))
+        status = text ? cs_words_take(w, cs_strdup(text))
                       : cs_fail(CS_ERR_INPUT, "\"arguments\" holds what is not text");
     }
     return status;
@@ -145,7 +119,7 @@ static cs_status run_rerun(cs_args *args)
     const char *path = cs_args_positional(args, 0);
     json_t *manifest = NULL;
     const cs_command *command = NULL;
-    words w = {0};
+    cs_words w = {0};
     bool refuted = false;
     cs_status status = cs_json_read(path, &manifest);
     if (status != CS_OK) return status;
@@ -158,12 +132,12 @@ static cs_status run_rerun(cs_args *args)
     if (status == CS_OK) {
         note_differences(args, manifest);
         args->delegated = true;
-        status = cs_command_execute(command, w.count, w.word, &refuted);
+        status = cs_command_execute(command, w.count, w.text, &refuted);
     }
     if (refuted) {
         cs_output_refuted(args);
     }
-    words_free(&w);
+    cs_words_free(&w);
     json_decref(manifest);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "io/result.h"
 
 typedef struct {
-    const cs_args *args;
+    cs_args *args;
     cs_item *root, *metrics;
 } study;
 
@@ -77,9 +77,11 @@ static cs_status dimensions(study *r, const cs_rows *rows)
     cs_isotropy iso = {0};
     double *x = NULL;
     cs_rows some = {0};
-    char *text = cs_format("two-NN (Facco et al. 2017), %g of the largest ratios discarded, rows "
-                           "that repeat another left out",
-                           discard);
+    const char *text =
+        cs_args_format(r->args,
+                       "two-NN (Facco et al. 2017), %g of the largest ratios discarded, rows that "
+                       "repeat another left out",
+                       discard);
     cs_status status = text ? cs_isotropy_of(rows, false, threads, &iso) : CS_ERR_MEMORY;
     if (status == CS_OK) status = sample(rows, cs_args_int(r->args, "sample"), &x, &some);
     if (status == CS_OK) status = cs_two_nn_of(&some, discard, threads, &near);
@@ -96,7 +98,6 @@ static cs_status dimensions(study *r, const cs_rows *rows)
         cs_output_note(r->args, "%s: %lld of %lld rows repeat another", rows->name,
                        (long long)near.duplicates, (long long)some.rows);
     }
-    cs_free(text);
     cs_free(x);
     return status;
 }

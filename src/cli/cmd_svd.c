@@ -1,6 +1,5 @@
 /* cospec svd: the normalised singular value decomposition of a co-occurrence matrix, with its
  * certificates. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,14 +54,12 @@ static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *
     if (status == CS_OK) status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
     if (status == CS_OK) status = cs_outfile_open(path, &out);
     if (status == CS_OK) {
-        bool ok = fwrite(header, 1, (size_t)size, out.stream) == (size_t)size;
-        for (int64_t j = 0; j < a->cols && ok; ++j) {
-            size_t rows = (size_t)a->rows;
-            ok = fwrite(a->data + j * a->ld, sizeof(double), rows, out.stream) == rows;
-        }
-        status = ok ? cs_outfile_commit(&out)
-                    : cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+        status = cs_outfile_put(&out, header, size);
     }
+    for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
+        status = cs_outfile_put(&out, a->data + j * a->ld, a->rows * (int64_t)sizeof(double));
+    }
+    if (status == CS_OK) status = cs_outfile_commit(&out);
     cs_outfile_abort(&out);
     cs_free(header);
     return status;
@@ -224,12 +221,6 @@ static cs_status rank_after_ones(const cs_args *args, const cs_csr *a, int64_t *
     return status;
 }
 
-/* The file that a path stands for, which is what the manifest hashes. */
-static char *matrix_path(const char *path)
-{
-    return cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
-}
-
 /* --device cuda; auto stays on the CPU. */
 static cs_status open_gpu(const cs_args *args, cs_gpu **out)
 {
@@ -314,13 +305,9 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path,
                              const cs_spectrum_options *options)
 {
-    if (cs_args_given(args, "start")) {
-        return cs_fail(CS_ERR_USAGE, "--start works in one process: leave --mpi out");
-    }
-    if (cs_args_given(args, "after-ones")) {
-        return cs_fail(CS_ERR_USAGE, "--after-ones works in one process: leave --mpi out");
-    }
-    cs_status status = check_choices(args, options);
+    cs_status status =
+        cs_args_refuse(args, "start after-ones", "works in one process: leave --mpi out");
+    status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_output_input(args, path);
 }
@@ -332,13 +319,10 @@ static cs_status run_ranks(cs_args *args)
     cs_shard shard = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
-    char *path = matrix_path(cs_args_positional(args, 0));
+    const char *path = cs_args_matrix_file(args, cs_args_positional(args, 0));
     cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_ranks_join(args, &comm);
-    if (status != CS_OK) {
-        cs_free(path);
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = cs_comm_agree(&comm, begin_ranks(args, &comm, path, &options));
     status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
     if (status == CS_OK) {
@@ -355,7 +339,6 @@ static cs_status run_ranks(cs_args *args)
     status = status ? status : judged(&spectrum);
     cs_spectrum_free(&spectrum);
     cs_shard_free(&shard);
-    cs_free(path);
     return cs_ranks_leave(&comm, status);
 }
 
@@ -364,7 +347,7 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file, 
                               cs_dense *out)
 {
     cs_array x = {0};
-    char *path = cs_path_join(dir, file);
+    const char *path = cs_args_join(args, dir, file);
     cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
     status = status ? status : cs_npy_read(path, 0, &x);
     bool fits = x.ndim == 2 && x.shape[0] == rows && x.shape[1] > 0 &&
@@ -385,7 +368,6 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file, 
         }
     }
     cs_array_free(&x);
-    cs_free(path);
     return status;
 }
 
@@ -430,13 +412,12 @@ static cs_status run_svd(cs_args *args)
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
-    char *path = matrix_path(cs_args_positional(args, 0));
-    cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
+    const char *path = NULL;
+    cs_status status = take_options(args, &options);
     if (status == CS_OK) status = check_choices(args, &options);
     if (status == CS_OK) status = claim_all(args);
     if (status == CS_OK) status = open_gpu(args, &options.gpu);
-    if (status == CS_OK) status = cs_output_input(args, path);
-    if (status == CS_OK) status = cs_matrix_read(path, &a);
+    if (status == CS_OK) status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &a);
     if (status == CS_OK)
         status = cs_args_given(args, "after-ones") ? rank_after_ones(args, &a, &options.k)
                                                    : read_rank(args, &a, &options.k);
@@ -468,7 +449,6 @@ done:
     cs_dense_free(&start_u);
     cs_dense_free(&start_v);
     cs_csr_free(&a);
-    cs_free(path);
     return status;
 }
 

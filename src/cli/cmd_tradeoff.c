@@ -57,7 +57,7 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
 }
 
 /* One row a vertex of the frontier. */
-static cs_status add_frontier(int64_t s, cs_item *points)
+static cs_status add_frontier(cs_args *args, int64_t s, cs_item *points)
 {
     int64_t count = 0, *m = cs_alloc(s, sizeof *m);
     cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
@@ -65,10 +65,9 @@ static cs_status add_frontier(int64_t s, cs_item *points)
         cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
         objective.unmasked_lo = objective.unmasked_hi = m[i];
         cs_tradeoff x;
-        char *name = cs_format("masked:unmasked=%lld", (long long)m[i]);
+        const char *name = cs_args_format(args, "masked:unmasked=%lld", (long long)m[i]);
         status = name ? cs_tradeoff_of(&objective, s, &x) : CS_ERR_MEMORY;
         if (status == CS_OK) add(points, "frontier", name, s, m[i], &x);
-        cs_free(name);
     }
     cs_free(m);
     return status;
@@ -82,7 +81,7 @@ static cs_status run(cs_args *args)
     int64_t s = cs_args_int(args, "length");
     cs_item *points = cs_item_array(cs_output_root(args), "points");
     cs_status status = add_objectives(args, s, points);
-    if (status == CS_OK) status = add_frontier(s, points);
+    if (status == CS_OK) status = add_frontier(args, s, points);
     return status == CS_OK ? cs_output_record(args, "tradeoff", &view) : status;
 }
 

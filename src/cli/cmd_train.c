@@ -135,7 +135,7 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
     if (!cs_args_text(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "train needs --corpus NAME|FILE|DIR");
     }
-    char *path = from ? cs_path_join(from, "tokenizer.json") : NULL;
+    const char *path = from ? cs_args_join(args, from, "tokenizer.json") : NULL;
     cs_status status = path || !from ? CS_OK : CS_ERR_MEMORY;
     if (!from) {
         status = load_own(args, corpus, tokenizer);
@@ -149,7 +149,6 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
     if (status == CS_OK) {
         keep_some(args, corpus);
     }
-    cs_free(path);
     return status;
 }
 

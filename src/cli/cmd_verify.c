@@ -71,19 +71,6 @@ static void names(const char *between, char text[96])
     }
 }
 
-/* Options of a theorem that is apart go with it alone. */
-static cs_status refuse_options(const cs_verify *v, const cs_theorem *t)
-{
-    char *copy = cs_strdup(t->options), *rest = copy;
-    cs_status status = copy ? CS_OK : CS_ERR_MEMORY;
-    for (char *name = strsep(&rest, " "); name && status == CS_OK; name = strsep(&rest, " ")) {
-        if (cs_args_given(v->args, name))
-            status = cs_fail(CS_ERR_USAGE, "--%s goes with verify %s", name, t->id);
-    }
-    cs_free(copy);
-    return status;
-}
-
 static cs_status choose(cs_verify *v)
 {
     const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
@@ -100,14 +87,16 @@ static cs_status choose(cs_verify *v)
         v->chosen[i] = v->all ? !t->apart : strcmp(name, t->id) == 0;
         known = known || v->chosen[i];
     }
+    /* Options of a theorem that is apart go with it alone. */
     for (int i = 0; i < CS_THEOREMS && known && status == CS_OK; ++i) {
-        if (cs_theorem_list[i]->apart && !v->chosen[i])
-            status = refuse_options(v, cs_theorem_list[i]);
+        const cs_theorem *t = cs_theorem_list[i];
+        char why[32];
+        (void)snprintf(why, sizeof why, "goes with verify %s", t->id);
+        if (t->apart && !v->chosen[i]) status = cs_args_refuse(v->args, t->options, why);
     }
     return known ? status : cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of %s", name, text);
 }
 
-/* The one theorem that was named, NULL: all. */
 const cs_theorem *cs_verify_named(const cs_verify *v)
 {
     for (int i = 0; i < CS_THEOREMS && !v->all; ++i) {
@@ -134,18 +123,17 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
 static void take_numbers(cs_verify *v)
 {
     const cs_args *args = v->args;
-    v->input = (cs_theorem_input){
-        .spectrum = &v->solver,
-        .triplets = cs_args_given(args, "triplets") ? cs_args_int(args, "triplets") : 0,
-        .rotations = cs_args_int(args, "rotations"),
-        .features = cs_args_int(args, "features"),
-        .trials = cs_args_int(args, "trials"),
-        .masks = cs_args_int(args, "masks"),
-        .width = cs_args_given(args, "width") ? cs_args_int(args, "width") : 0,
-        .steps = cs_args_int(args, "steps"),
-        .seed = cs_args_seed(args),
-        .threads = cs_args_threads(args),
-        .progress = cs_output_progress(args)};
+    v->input = (cs_theorem_input){.spectrum = &v->solver,
+                                  .triplets = cs_args_int_or(args, "triplets", 0),
+                                  .rotations = cs_args_int(args, "rotations"),
+                                  .features = cs_args_int(args, "features"),
+                                  .trials = cs_args_int(args, "trials"),
+                                  .masks = cs_args_int(args, "masks"),
+                                  .width = cs_args_int_or(args, "width", 0),
+                                  .steps = cs_args_int(args, "steps"),
+                                  .seed = cs_args_seed(args),
+                                  .threads = cs_args_threads(args),
+                                  .progress = cs_output_progress(args)};
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -205,30 +193,15 @@ static cs_status list_theorems(cs_args *args)
     return cs_output_record(args, "theorems", &view);
 }
 
-/* The first of these options that was given is refused: "--classes WHY". */
-cs_status cs_verify_refuse(const cs_args *args, const char *const *name, const char *why)
-{
-    for (int i = 0; name[i]; ++i) {
-        if (cs_args_given(args, name[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s %s", name[i], why);
-        }
-    }
-    return CS_OK;
-}
-
 static cs_status check_options(const cs_args *args)
 {
-    static const char *const of_model[] = {"against",    "split",  "limit", "limit-tokens",
-                                           "max-length", "corpus", NULL};
     cs_status status = CS_OK;
     if (!cs_args_given(args, "model"))
-        status = cs_verify_refuse(args, of_model, "goes with verify 4.3 --model DIR");
-    if (status == CS_OK && cs_args_given(args, "labels") && !cs_args_given(args, "matrix"))
-        status = cs_fail(CS_ERR_USAGE, "--labels goes with --matrix FILE");
-    if (status == CS_OK && cs_args_flag(args, "normalised"))
-        status = cs_fail(CS_ERR_USAGE, "--normalised: the theorems need the counts or "
-                                       "probabilities behind a normalised matrix");
-    return status;
+        status = cs_args_refuse(args, "against split limit limit-tokens max-length corpus",
+                                "goes with verify 4.3 --model DIR");
+    if (status == CS_OK && !cs_args_given(args, "matrix"))
+        status = cs_args_refuse(args, "labels", "goes with --matrix FILE");
+    return status ? status : cs_args_need_counts(args, "the theorems");
 }
 
 static cs_status evaluate(cs_verify *v)

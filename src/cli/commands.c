@@ -3,13 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
@@ -49,13 +49,6 @@ int cs_exit_code(cs_status status)
         return 130;
     }
     return 3;
-}
-
-static double seconds(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands)
@@ -122,7 +115,7 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
 static cs_status run(const cs_command *command, cs_args *args)
 {
     bool kept = false;
-    double start = seconds();
+    double start = cs_pace_clock();
     cs_status status = apply_common(args);
     if (status == CS_OK && cs_args_flag(args, "resume")) status = cs_output_resume(args, &kept);
     if (kept) {
@@ -141,7 +134,7 @@ static cs_status run(const cs_command *command, cs_args *args)
         cs_output_discard(args);
         return status;
     }
-    return finish(args, status, seconds() - start);
+    return finish(args, status, cs_pace_clock() - start);
 }
 
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool *refuted)

@@ -38,9 +38,9 @@ const cs_opt cs_group_features[] = {
     {0},
 };
 
-/* One model's result; name and file are owned. */
+/* One model's result. */
 typedef struct {
-    char *name, *file;
+    const char *name, *file;
     int64_t n, d, pairs, freedom; /* of the standard errors */
     double value[CS_FEATURE_MEASURES], se[CS_FEATURE_MEASURES];
 } model;
@@ -299,9 +299,9 @@ static cs_status take_argument(study *s, int index)
     const char *text = cs_args_positional(s->args, index);
     const char *equals = cs_path_exists(text) ? NULL : strrchr(text, '=');
     model *m = &s->models[index];
-    m->name = equals ? cs_format("%.*s", (int)(equals - text), text) : cs_strdup(text);
-    m->file = cs_strdup(equals ? equals + 1 : text);
-    if (!m->name || !m->file) return CS_ERR_MEMORY;
+    m->name = equals ? cs_args_format(s->args, "%.*s", (int)(equals - text), text) : text;
+    m->file = equals ? equals + 1 : text;
+    if (!m->name) return CS_ERR_MEMORY;
     for (int i = 0; i < index; ++i) {
         if (strcmp(s->models[i].name, m->name) == 0) {
             return cs_fail(CS_ERR_USAGE, "%s is given twice; NAME=FILE tells them apart", m->name);
@@ -385,10 +385,6 @@ cs_status cs_connectivity_features(cs_args *args)
         status = cs_output_csv(args, "similarity.csv", s.list ? &curves : &one_curve);
     if (status == CS_OK)
         status = cs_output_record(args, "features", dry ? NULL : s.list ? &several : &one);
-    for (int i = 0; i < s.count && s.models; ++i) {
-        cs_free(s.models[i].name);
-        cs_free(s.models[i].file);
-    }
     cs_free(s.models);
     return status;
 }

@@ -34,7 +34,7 @@ cs_status cs_output_begin(cs_args *args, const char *path)
     cs_opt_output *grown = cs_realloc(args->output, args->outputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     args->output = grown;
-    cs_opt_output output = {.path = cs_strdup(path)};
+    cs_opt_output output = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!output.path) return CS_ERR_MEMORY;
     look(&output);
     args->output[args->outputs++] = output;
@@ -55,11 +55,10 @@ void cs_output_discard(cs_args *args)
         }
     }
     const char *dir = replaced && !args->started ? cs_args_text(args, "output") : NULL;
-    char *manifest = dir ? cs_path_join(dir, "manifest.json") : NULL;
+    const char *manifest = dir ? cs_args_join(args, dir, "manifest.json") : NULL;
     if (manifest) {
         (void)unlink(manifest);
     }
-    cs_free(manifest);
 }
 
 /* --- the lock --------------------------------------------------------------------------------- */
@@ -99,13 +98,9 @@ static cs_status open_folder(cs_args *args, const char *dir)
     }
     args->made_folder = !cs_path_exists(dir);
     cs_status status = cs_dir_make(dir);
-    char *path = status == CS_OK ? cs_path_join(dir, ".cospec.lock") : NULL;
+    const char *path = status == CS_OK ? cs_args_join(args, dir, ".cospec.lock") : NULL;
     if (status == CS_OK) status = path ? take_lock(dir, path, &args->lock) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        args->lock_path = path;
-        path = NULL;
-    }
-    cs_free(path);
+    args->lock_path = status == CS_OK ? path : NULL;
     return status;
 }
 
@@ -119,7 +114,6 @@ void cs_output_release(cs_args *args)
     if (args->made_folder) {
         (void)rmdir(dir); /* where nothing was written */
     }
-    cs_free(args->lock_path);
     args->lock_path = NULL;
 }
 
@@ -199,9 +193,8 @@ cs_status cs_output_claim(cs_args *args, const char *files)
     cs_status status = claim_folder(args, dir);
     for (const char *p = files; *p && status == CS_OK; p += strspn(p, " ")) {
         size_t length = strcspn(p, " ");
-        char *file = cs_format("%.*s", (int)length, p);
+        const char *file = cs_args_format(args, "%.*s", (int)length, p);
         status = file ? claim_file(args, dir, file) : CS_ERR_MEMORY;
-        cs_free(file);
         p += length;
     }
     return status == CS_OK ? claim_file(args, dir, "manifest.json") : status;
@@ -210,11 +203,7 @@ cs_status cs_output_claim(cs_args *args, const char *files)
 cs_status cs_output_into(cs_args *args, const char *dir)
 {
     cs_opt_value *v = cs_args_find(args, "output", strlen("output"));
-    v->text = cs_calloc(1, sizeof *v->text);
-    if (v->text) {
-        v->text[0] = cs_strdup(dir);
-    }
-    v->count = v->given = v->text && v->text[0];
+    v->given = cs_words_take(&v->text, cs_strdup(dir)) == CS_OK;
     return v->given ? CS_OK : CS_ERR_MEMORY;
 }
 
@@ -231,9 +220,8 @@ cs_status cs_output_path(cs_args *args, const char *file, const char **out)
     }
     cs_status status = claim_folder(args, dir);
     if (status == CS_OK) status = claim_file(args, dir, file);
-    char *path = status == CS_OK ? cs_path_join(dir, file) : NULL;
+    const char *path = status == CS_OK ? cs_args_join(args, dir, file) : NULL;
     if (status == CS_OK) status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
-    cs_free(path);
     if (status == CS_OK && out) {
         *out = args->output[args->outputs - 1].path;
     }

@@ -13,6 +13,7 @@
 #include "cooc/moments.h"
 #include "cooc/store.h"
 #include "io/file.h"
+#include "linalg/matrix_file.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "text/sequences.h"
@@ -223,14 +224,14 @@ static cs_status stored_sidecar(const char *path, json_t **out)
     return status;
 }
 
-cs_status cs_stored_position(const char *path, const char **out)
+cs_status cs_args_stored(cs_args *args, const char *path, const char *term, const char **out)
 {
     json_t *sidecar = NULL;
     cs_status status = stored_sidecar(path, &sidecar);
-    const char *position = json_string_value(json_object_get(sidecar, "target_position"));
-    *out = !position ? NULL : strcmp(position, "given") == 0 ? "given" : "blind";
+    const char *text = json_string_value(json_object_get(sidecar, term));
+    *out = cs_args_format(args, "%s", text ? text : "");
     json_decref(sidecar);
-    return status;
+    return status == CS_OK && !*out ? CS_ERR_MEMORY : status;
 }
 
 cs_status cs_item_stored(cs_item *in, const char *path)
@@ -243,6 +244,18 @@ cs_status cs_item_stored(cs_item *in, const char *path)
     }
     json_decref(sidecar);
     return status;
+}
+
+const char *cs_args_matrix_file(cs_args *args, const char *given)
+{
+    return cs_path_is_dir(given) ? cs_args_join(args, given, "matrix.npz") : given;
+}
+
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_csr *out)
+{
+    *path = cs_args_matrix_file(args, given);
+    cs_status status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
+    return status == CS_OK ? cs_matrix_read(*path, out) : status;
 }
 
 /* One line on stderr: what the mask ratio comes to at length s. */
@@ -380,6 +393,16 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
         *out = options;
     }
     return status;
+}
+
+cs_status cs_args_need_counts(const cs_args *args, const char *what)
+{
+    return cs_args_flag(args, "normalised")
+               ? cs_fail(CS_ERR_USAGE,
+                         "--normalised: %s need the counts or probabilities behind a normalised "
+                         "matrix",
+                         what)
+               : CS_OK;
 }
 
 static cs_status take_certificate(void *to, const char *name)

@@ -72,9 +72,17 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 
 bool cs_args_target_given(const cs_args *args);
 
-/* "given" or "blind" for a directory of cospec cooc; NULL for another matrix, whose rows are not
- * known. */
-cs_status cs_stored_position(const char *path, const char **out) CS_MUST_CHECK;
+/* Reads a matrix as cs_matrix_read, which becomes an input: of a directory its matrix.npz. *path
+ * (NULL: not wanted) is the file. */
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+                         cs_csr *out) CS_MUST_CHECK;
+/* The file alone, NULL: out of memory. */
+const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
+
+/* What the directory of cospec cooc says of itself, "context" or "target_position" (docs/formats.md):
+ * args hold the text, "" for another matrix, whose rows are not known. */
+cs_status cs_args_stored(cs_args *args, const char *path, const char *term,
+                         const char **out) CS_MUST_CHECK;
 
 /* "objective", "context", "target_position" of a directory of cospec cooc, in the form that all
  * results have (docs/formats.md); nothing of another matrix. */
@@ -125,6 +133,9 @@ cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
 /* Everything of the spectrum but `k` and the GPU. CS_ERR_USAGE: a solver that does not compute on
  * --device. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE for --normalised: `what` ("the theorems") needs the counts. */
+cs_status cs_args_need_counts(const cs_args *args, const char *what) CS_MUST_CHECK;
 
 /* cs_group_certify as cs_spectrum_options takes it; `fallback` where it is not given. CS_ERR_USAGE
  * names what is no certificate. */

@@ -32,46 +32,38 @@ static json_t *libraries(void)
                      json_sprintf("%d.%d", nettle_version_major(), nettle_version_minor()));
 }
 
-static json_t *words(int count, char *const *word)
+static json_t *words(const cs_words *list)
 {
     json_t *array = json_array();
-    for (int i = 0; array && i < count; ++i) {
-        /* An argument that is not UTF-8 (a file name may be) cannot stand in JSON. */
-        json_t *text = json_string(word[i]);
-        if (json_array_append_new(array, text ? text : json_string("(not UTF-8)")) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
+    bool ok = array != NULL;
+    for (int i = 0; i < list->count && ok; ++i) {
+        /* An argument that is not UTF-8 (a file name may be) cannot be JSON. */
+        json_t *text = json_string(list->text[i]);
+        ok = json_array_append_new(array, text ? text : json_string("(not UTF-8)")) == 0;
     }
-    return array;
+    return cs_json_whole(array, ok);
 }
 
 /* The command line as a shell would take it. */
 static json_t *command_line(const cs_args *args)
 {
-    json_t *array = words(args->argc, args->argv);
+    json_t *array = words(&args->line);
     bool ok = array && json_array_insert_new(array, 0, json_string(args->command->name)) == 0 &&
               json_array_insert_new(array, 0, json_string("cospec")) == 0;
-    if (!ok) {
-        json_decref(array);
-        array = NULL;
-    }
-    return array;
+    return cs_json_whole(array, ok);
 }
 
 static json_t *inputs(const cs_args *args)
 {
     json_t *array = json_array();
-    for (int i = 0; array && i < args->inputs; ++i) {
+    bool ok = array != NULL;
+    for (int i = 0; i < args->inputs && ok; ++i) {
         const cs_opt_input *in = &args->input[i];
-        json_t *item = json_pack("{s:s, s:s, s:I}", "path", in->path, "sha256", in->sha256, "bytes",
-                                 (json_int_t)in->bytes);
-        if (json_array_append_new(array, item) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
+        ok = json_array_append_new(array, json_pack("{s:s, s:s, s:I}", "path", in->path, "sha256",
+                                                    in->sha256, "bytes", (json_int_t)in->bytes)) ==
+             0;
     }
-    return array;
+    return cs_json_whole(array, ok);
 }
 
 static json_t *start_time(double wall_seconds)
@@ -116,7 +108,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         json_t *value;
     } field[] = {
         {"command", json_string(args->command->name)},
-        {"arguments", words(args->positionals, args->positional)},
+        {"arguments", words(&args->positional)},
         {"options", cs_args_json(args)},
         {"given", cs_args_given_json(args)},
         {"argv", command_line(args)},
@@ -153,10 +145,9 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds)
 
 cs_status cs_output_start(cs_args *args)
 {
-    char *path = cs_path_join(cs_args_text(args, "output"), "manifest.json");
+    const char *path = cs_args_join(args, cs_args_text(args, "output"), "manifest.json");
     cs_status status = path ? write_manifest(args, false, 0.0, path) : CS_ERR_MEMORY;
     args->started = status == CS_OK;
-    cs_free(path);
     return status;
 }
 
@@ -170,7 +161,7 @@ static const char manner[] =
 static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir,
                                  bool *go_on)
 {
-    json_t *now = cs_args_json(args), *position = words(args->positionals, args->positional);
+    json_t *now = cs_args_json(args), *position = words(&args->positional);
     const char *key = NULL;
     json_t *value = NULL;
     cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
@@ -253,10 +244,11 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
     const char *dir = cs_args_text(args, "output");
     json_t *manifest = NULL;
     *kept = false;
-    char *path = cs_path_join(dir, "manifest.json");
-    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || !cs_path_exists(path)) goto done;
-    status = cs_json_read(path, &manifest);
+    const char *path = cs_args_join(args, dir, "manifest.json");
+    if (!path || !cs_path_exists(path)) {
+        return path ? CS_OK : CS_ERR_MEMORY;
+    }
+    cs_status status = cs_json_read(path, &manifest);
     if (status == CS_OK) status = same_run(args, manifest, dir, kept);
     if (status == CS_OK) {
         cs_output_takes_over(args);
@@ -267,8 +259,6 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
         args->refuted = json_integer_value(json_object_get(manifest, "exit_code")) == 1;
         status = name ? cs_output_again(args, name) : CS_OK;
     }
-done:
     json_decref(manifest);
-    cs_free(path);
     return status;
 }

@@ -43,14 +43,9 @@ const cs_opt cs_group_attention[] = {
 /* Remembers DIR/name as an input where it is there. */
 static cs_status remember(cs_args *args, const char *dir, const char *name, bool *there)
 {
-    char *path = cs_path_join(dir, name);
-    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    *there = status == CS_OK && cs_path_exists(path);
-    if (*there) {
-        status = cs_output_input(args, path);
-    }
-    cs_free(path);
-    return status;
+    const char *path = cs_args_join(args, dir, name);
+    *there = path && cs_path_exists(path);
+    return !path ? CS_ERR_MEMORY : *there ? cs_output_input(args, path) : CS_OK;
 }
 
 cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
@@ -64,11 +59,10 @@ cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
     return status;
 }
 
-static cs_status open_tokenizer(cs_model_text *t)
+static cs_status open_tokenizer(cs_args *args, cs_model_text *t)
 {
-    char *path = cs_path_join(t->dir, "tokenizer.json");
+    const char *path = cs_args_join(args, t->dir, "tokenizer.json");
     cs_status status = path ? cs_tokenizer_read(path, &t->tokenizer) : CS_ERR_MEMORY;
-    cs_free(path);
     if (status == CS_OK) {
         cs_model_config_specials(&t->model.config, t->tokenizer);
     }
@@ -92,7 +86,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
         (status = cs_model_read(dir, out->backend, false, &out->model)) == CS_OK &&
         (status = cs_model_kind_read(dir, &out->model.config, &out->kind)) == CS_OK &&
         (status = remember(args, dir, "tokenizer.json", &there)) == CS_OK && there) {
-        status = open_tokenizer(out);
+        status = open_tokenizer(args, out);
     }
     return status;
 }

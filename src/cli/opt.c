@@ -95,12 +95,9 @@ static cs_status check_value(cs_opt_value *v, const char *text)
     char what[72];
     (void)snprintf(what, sizeof what, "--%s", o->name);
     switch (o->kind) {
-    case CS_OPT_INT: {
-        cs_status status =
-            cs_parse_int(text, what, bounded ? (int64_t)o->low : INT64_MIN,
-                         bounded && o->high < 9e18 ? (int64_t)o->high : INT64_MAX, &v->integer);
-        return status;
-    }
+    case CS_OPT_INT:
+        return cs_parse_int(text, what, bounded ? (int64_t)o->low : INT64_MIN,
+                            bounded && o->high < 9e18 ? (int64_t)o->high : INT64_MAX, &v->integer);
     case CS_OPT_SIZE:
         return cs_parse_size(text, what, &v->integer);
     case CS_OPT_REAL:
@@ -125,21 +122,14 @@ static cs_status check_value(cs_opt_value *v, const char *text)
 static cs_status add_value(cs_opt_value *v, const char *text)
 {
     cs_status status = check_value(v, text);
-    if (status != CS_OK) return status;
-    char **grown = cs_realloc(v->text, v->count + 1, sizeof *grown);
-    if (!grown) return CS_ERR_MEMORY;
-    v->text = grown;
-    v->text[v->count] = cs_strdup(text);
-    if (!v->text[v->count]) return CS_ERR_MEMORY;
-    v->count += 1;
-    return CS_OK;
+    return status == CS_OK ? cs_words_take(&v->text, cs_strdup(text)) : status;
 }
 
 static cs_status give_value(cs_opt_value *v, const char *text)
 {
     if (v->given && !v->opt->repeated) {
         return cs_fail(CS_ERR_USAGE, "--%s is given twice ('%s' and '%s')", v->opt->name,
-                       v->text[0], text);
+                       v->text.text[0], text);
     }
     v->given = true;
     return add_value(v, text);
@@ -177,15 +167,6 @@ static cs_status refuse_option(const cs_args *args, const char *name)
     return unknown_option(args, "--", name);
 }
 
-static cs_status add_positional(cs_args *args, const char *text)
-{
-    char **grown = cs_realloc(args->positional, args->positionals + 1, sizeof *grown);
-    if (!grown) return CS_ERR_MEMORY;
-    args->positional = grown;
-    args->positional[args->positionals] = cs_strdup(text);
-    return args->positional[args->positionals++] ? CS_OK : CS_ERR_MEMORY;
-}
-
 /* Takes the option in argv[*i], moving *i over a value that stands apart. */
 static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
 {
@@ -197,10 +178,8 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
         value = name[length] ? name + length + 1 : NULL;
         v = cs_args_find(args, name, length);
         if (!v) {
-            char *copy = cs_format("%.*s", (int)length, name);
-            cs_status status = copy ? refuse_option(args, copy) : CS_ERR_MEMORY;
-            cs_free(copy);
-            return status;
+            const char *copy = cs_args_format(args, "%.*s", (int)length, name);
+            return copy ? refuse_option(args, copy) : CS_ERR_MEMORY;
         }
     } else {
         for (int j = 0; j < args->values && !v; ++j) {
@@ -233,7 +212,7 @@ static cs_status take_words(cs_args *args, int argc, char **argv)
         } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
             status = take_option(args, argc, argv, &i);
         } else {
-            status = add_positional(args, argv[i]);
+            status = cs_words_take(&args->positional, cs_strdup(argv[i]));
         }
         if (status != CS_OK) return status;
     }
@@ -256,13 +235,13 @@ static cs_status check_positionals(const cs_args *args)
         p += word;
         p += strspn(p, " ");
     }
-    if (args->positionals < least) {
+    if (args->positional.count < least) {
         return cs_fail(CS_ERR_USAGE, "an argument is missing: cospec %s %s", args->command->name,
                        pattern);
     }
-    if (args->positionals > most) {
+    if (args->positional.count > most) {
         return cs_fail(CS_ERR_USAGE, "unexpected argument '%s': cospec %s takes %s",
-                       args->positional[most], args->command->name,
+                       args->positional.text[most], args->command->name,
                        most == 0 ? "options only" : pattern);
     }
     return CS_OK;
@@ -352,17 +331,6 @@ static cs_status set_fallbacks(cs_args *args)
     return status;
 }
 
-static cs_status copy_words(cs_args *args, int argc, char **argv)
-{
-    args->argv = cs_calloc(argc, sizeof *args->argv);
-    for (int i = 0; args->argv && i < argc; ++i) {
-        args->argv[i] = cs_strdup(argv[i]);
-        if (!args->argv[i]) return CS_ERR_MEMORY;
-        args->argc += 1;
-    }
-    return args->argv ? CS_OK : CS_ERR_MEMORY;
-}
-
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_args **out)
 {
     cs_status status = CS_OK;
@@ -377,13 +345,15 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
         goto done;
     }
     cs_opt_each(command, enter_option, args);
-    status = copy_words(args, argc, argv);
+    for (int i = 0; i < argc && status == CS_OK; ++i) {
+        status = cs_words_take(&args->line, cs_strdup(argv[i]));
+    }
     if (status == CS_OK) status = take_words(args, argc, argv);
     bool help = status == CS_OK && cs_args_flag(args, "help");
     if (status == CS_OK && !help) status = check_positionals(args);
     cs_opt_value *config = cs_args_find(args, "config", strlen("config"));
-    if (status == CS_OK && !help && config && config->count > 0)
-        status = take_config(args, config->text[0]);
+    if (status == CS_OK && !help && config && config->text.count > 0)
+        status = take_config(args, config->text.text[0]);
     if (status == CS_OK) status = set_fallbacks(args);
     if (status == CS_OK) {
         *out = args;

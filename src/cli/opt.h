@@ -24,8 +24,9 @@ typedef enum {
     CS_OPT_SIZE  /* bytes with K M G */
 } cs_opt_kind;
 
-/* As the least value of a real: all above 0, which messages write as "(0, ". */
+/* As an end of the range of a real: all above 0, all below 1; messages write "(0, " and ", 1)". */
 #define CS_ABOVE_0 0x1p-1074
+#define CS_BELOW_1 (1 - 0x1p-53)
 
 typedef struct {
     const char *name; /* "max-length"; NULL ends a group */
@@ -33,40 +34,29 @@ typedef struct {
     cs_opt_kind kind;
     const char *argument; /* "N" in help; for CS_OPT_CHOICE the choices "token|mask" */
     const char *fallback; /* default as text, NULL: unset */
-    double low, high;     /* INT, REAL: inclusive range; both 0: any. CS_ABOVE_0 */
+    double low, high;     /* INT, REAL: inclusive range; both 0: any. CS_ABOVE_0, CS_BELOW_1 */
     const char *help;     /* one or two sentences */
     bool repeated;        /* may be given several times */
 } cs_opt;
 
-/* Options without a letter that are given once; `fallback` is text, or NULL for none. */
-#define CS_FLAG(name, help)                                                                        \
+/* Options without a letter; `fallback` is text, or NULL for none. */
+#define CS_OPTION(name, kind, argument, fallback, low, high, help, repeated)                       \
     {                                                                                              \
-        name, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, help, false                                        \
+        name, 0, kind, argument, fallback, low, high, help, repeated                               \
     }
+#define CS_FLAG(name, help) CS_OPTION(name, CS_OPT_FLAG, NULL, NULL, 0, 0, help, false)
 #define CS_TEXT(name, argument, fallback, help)                                                    \
-    {                                                                                              \
-        name, 0, CS_OPT_TEXT, argument, fallback, 0, 0, help, false                                \
-    }
+    CS_OPTION(name, CS_OPT_TEXT, argument, fallback, 0, 0, help, false)
 #define CS_TEXTS(name, argument, help) /* may be given several times */                            \
-    {                                                                                              \
-        name, 0, CS_OPT_TEXT, argument, NULL, 0, 0, help, true                                     \
-    }
+    CS_OPTION(name, CS_OPT_TEXT, argument, NULL, 0, 0, help, true)
 #define CS_CHOICE(name, choices, fallback, help)                                                   \
-    {                                                                                              \
-        name, 0, CS_OPT_CHOICE, choices, fallback, 0, 0, help, false                               \
-    }
+    CS_OPTION(name, CS_OPT_CHOICE, choices, fallback, 0, 0, help, false)
 #define CS_SIZE(name, argument, fallback, help)                                                    \
-    {                                                                                              \
-        name, 0, CS_OPT_SIZE, argument, fallback, 0, 0, help, false                                \
-    }
+    CS_OPTION(name, CS_OPT_SIZE, argument, fallback, 0, 0, help, false)
 #define CS_INT(name, argument, fallback, low, high, help)                                          \
-    {                                                                                              \
-        name, 0, CS_OPT_INT, argument, fallback, low, high, help, false                            \
-    }
+    CS_OPTION(name, CS_OPT_INT, argument, fallback, low, high, help, false)
 #define CS_REAL(name, argument, fallback, low, high, help)                                         \
-    {                                                                                              \
-        name, 0, CS_OPT_REAL, argument, fallback, low, high, help, false                           \
-    }
+    CS_OPTION(name, CS_OPT_REAL, argument, fallback, low, high, help, false)
 
 typedef struct cs_args cs_args;
 
@@ -88,7 +78,8 @@ typedef struct {
     bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
     /* What of its table answers the question, on a terminal; --all shows all, files and --csv have
      * all. Columns parted by blanks (NULL: those with something in them, but definitions), values
-     * of the column "metric" (NULL: all; --metric names others), and rows (0: all). */
+     * of the column "metric" (NULL: all; --metric names others), and rows (0: all, below 0: the
+     * last). */
     const char *shown, *metrics;
     int64_t most;
     /* Rows of the record that stand there in place of its table, unless --all or --metric asks for
@@ -113,6 +104,11 @@ const char *cs_args_text_at(const cs_args *args, const char *name, int index);
 int cs_args_positionals(const cs_args *args);
 const char *cs_args_positional(const cs_args *args, int index);
 const cs_command *cs_args_command(const cs_args *args);
+
+/* Takes a text over, which is freed with the command line; NULL: out of memory. */
+const char *cs_args_keep(cs_args *args, char *text) CS_MUST_CHECK;
+#define cs_args_format(args, ...) cs_args_keep(args, cs_format(__VA_ARGS__))
+const char *cs_args_join(cs_args *args, const char *dir, const char *file) CS_MUST_CHECK;
 
 /* Parses argv[0..argc-1] (after the command's name) and --config; CS_ERR_USAGE names the option and
  * value, and suggests the nearest known name. Flags on the command line win over the config file.

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -36,9 +35,7 @@ static void show_progress(void *ctx, const char *stage, int64_t done, int64_t to
     enum { CELLS = 30 };
     static cs_pace pace;
     (void)ctx;
-    struct timespec clock = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &clock);
-    const double now = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+    const double now = cs_pace_clock();
     const bool terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
     bool due = cs_pace_report(&pace, done, total, now, terminal ? 0.1 : 60);
     if (ended) {
@@ -103,13 +100,12 @@ typedef struct {
 static cs_status write_form(cs_args *args, const char *name, const char *suffix, const forms *f)
 {
     const char *path = NULL;
-    char *file = cs_format("%s%s", name, suffix);
+    const char *file = cs_args_format(args, "%s%s", name, suffix);
     cs_status status = file ? cs_output_path(args, file, &path) : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = f->json    ? cs_json_write(path, f->json)
                  : f->table ? cs_table_write_csv(f->table, path)
                             : cs_file_write(path, f->text, f->size);
-    cs_free(file);
     return status;
 }
 
@@ -169,7 +165,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
 {
     cs_table brief = {0}; /* borrows names and cells */
     const int64_t most = cs_args_flag(args, "all") ? 0 : cs_args_command(args)->most;
-    int64_t left_out = 0;
+    int64_t wanted = 0, passed = 0;
     int *from = cs_alloc(table->columns, sizeof *from);
     brief.name = cs_alloc(table->columns, sizeof *brief.name);
     brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
@@ -181,9 +177,13 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
             from[brief.columns++] = c;
         }
     }
+    for (int64_t r = 0; r < table->rows; ++r) {
+        wanted += row_is_shown(args, table, r);
+    }
+    const int64_t first = most < 0 && wanted + most > 0 ? wanted + most : 0;
+    const int64_t end = most > 0 && most < wanted ? most : wanted;
     for (int64_t r = 0; r < table->rows && status == CS_OK; ++r) {
-        if (!row_is_shown(args, table, r) || (most > 0 && brief.rows == most)) {
-            left_out += 1;
+        if (!row_is_shown(args, table, r) || passed++ < first || passed > end) {
             continue;
         }
         for (int c = 0; c < brief.columns; ++c) {
@@ -192,7 +192,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
         brief.rows += 1;
     }
     if (status == CS_OK) status = cs_table_print_text(&brief, out);
-    if (status == CS_OK && left_out > 0 && !metric_given(args)) {
+    if (status == CS_OK && brief.rows < table->rows && !metric_given(args)) {
         cs_output_note(args, "%lld of %lld rows; --all shows every one", (long long)brief.rows,
                        (long long)table->rows);
     }
@@ -276,7 +276,7 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
     cs_table table = {0}, brief = {0};
     const cs_view *other = cs_args_command(args)->brief;
     other = view && !cs_args_flag(args, "all") && !metric_given(args) ? other : NULL;
-    args->result = cs_strdup(name);
+    args->result = cs_args_keep(args, cs_strdup(name));
     cs_status status = args->result ? cs_result_json(args->record, &json) : CS_ERR_MEMORY;
     if (status == CS_OK && view) status = cs_result_table(args->record, view, &table);
     if (status == CS_OK && other) status = cs_result_table(args->record, other, &brief);
@@ -316,8 +316,8 @@ cs_status cs_output_again(cs_args *args, const char *name)
     const char *dir = cs_args_text(args, "output");
     json_t *json = NULL;
     cs_table table = {0};
-    char *json_path = cs_format("%s/%s.json", dir, name);
-    char *csv_path = cs_format("%s/%s.csv", dir, name);
+    const char *json_path = cs_args_format(args, "%s/%s.json", dir, name);
+    const char *csv_path = cs_args_format(args, "%s/%s.csv", dir, name);
     cs_status status = json_path && csv_path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(json_path)) status = cs_json_read(json_path, &json);
     bool has_table = csv_path && cs_path_exists(csv_path);
@@ -334,8 +334,6 @@ cs_status cs_output_again(cs_args *args, const char *name)
             args, &(forms){.json = json, .table = has_table ? &table : NULL, .brief = &table});
     json_decref(json);
     cs_table_free(&table);
-    cs_free(json_path);
-    cs_free(csv_path);
     return status;
 }
 
@@ -374,9 +372,8 @@ cs_status cs_output_input(cs_args *args, const char *path)
     args->input = grown;
     cs_opt_input input = {0};
     cs_status status = cs_path_sha256(path, input.sha256, &input.bytes);
-    if (status == CS_OK) {
-        input.path = cs_strdup(path);
-        status = input.path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !(input.path = cs_args_keep(args, cs_strdup(path)))) {
+        status = CS_ERR_MEMORY;
     }
     if (status == CS_OK) {
         args->input[args->inputs++] = input;

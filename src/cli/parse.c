@@ -48,9 +48,9 @@ cs_status cs_parse_real(const char *text, const char *what, double low, double h
                        text);
     }
     if (value < low || value > high) {
-        return low == CS_ABOVE_0
-                   ? cs_fail(CS_ERR_USAGE, "%s: %s is not in (0, %g]", what, text, high)
-                   : cs_fail(CS_ERR_USAGE, "%s: %s is not in [%g, %g]", what, text, low, high);
+        const bool above = low == CS_ABOVE_0, below = high == CS_BELOW_1;
+        return cs_fail(CS_ERR_USAGE, "%s: %s is not in %c%g, %g%c", what, text, above ? '(' : '[',
+                       above ? 0 : low, high, below ? ')' : ']');
     }
     *out = value;
     return CS_OK;

@@ -26,13 +26,14 @@ const cs_opt cs_group_probe[] = {
            "the folds. Default: 5, or 1 with --few all, where they move the folds alone."),
     CS_INT("folds", "K", "5", 2, 1000000,
            "Stratified folds of the training examples that choose the penalty."),
-    CS_REAL("validation-share", "P", NULL, 0, 1,
+    CS_REAL("validation-share", "P", NULL, CS_ABOVE_0, CS_BELOW_1,
             "Choose it by this share of the training examples, held out once, instead of folds."),
     CS_TEXT("penalties", "LIST", NULL,
             "Penalties to choose from, falling; one alone is taken as it is. Default: "
             "10,1,0.1,0.01,1e-3,1e-4,1e-5."),
     CS_FLAG("balanced", "Weigh examples by n / (classes x examples of their class)."),
-    CS_REAL("tolerance", "X", "1e-6", 0, 1, "Largest norm of the gradient at the end of a fit."),
+    CS_REAL("tolerance", "X", "1e-6", CS_ABOVE_0, 1,
+            "Largest norm of the gradient at the end of a fit."),
     CS_INT("max-iterations", "N", "2000", 1, 1e9, "Most iterations of a fit."),
     {0},
 };
@@ -80,9 +81,7 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
     cs_linear_probe_options *fit = &s->fit;
     s->few = cs_args_text(args, "few");
     s->judge.seed = cs_args_seed(args);
-    s->judge.seeds = cs_args_given(args, "seeds") ? cs_args_int(args, "seeds")
-                     : strcmp(s->few, "all") == 0 ? 1
-                                                  : USUAL_SEEDS;
+    s->judge.seeds = cs_args_int_or(args, "seeds", strcmp(s->few, "all") == 0 ? 1 : USUAL_SEEDS);
     *fit = (cs_linear_probe_options){.folds = cs_args_int(args, "folds"),
                                      .share = cs_args_real_or(args, "validation-share", 0.0),
                                      .balanced = cs_args_flag(args, "balanced"),
@@ -93,14 +92,8 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
     if (cs_args_given(args, "folds") && cs_args_given(args, "validation-share")) {
         return cs_fail(CS_ERR_USAGE, "--folds and --validation-share exclude each other");
     }
-    if (cs_args_given(args, "validation-share") && !(fit->share > 0.0 && fit->share < 1.0)) {
-        return cs_fail(CS_ERR_USAGE, "--validation-share: %g not in (0, 1)", fit->share);
-    }
     if (fit->balanced && cs_args_flag(args, "regression")) {
         return cs_fail(CS_ERR_USAGE, "--balanced weighs classes, --regression has none");
-    }
-    if (!(fit->tolerance > 0.0)) {
-        return cs_fail(CS_ERR_USAGE, "--tolerance: 0 not above 0");
     }
     penalties p = {.penalty = penalty};
     const char *list = cs_args_text(args, "penalties");

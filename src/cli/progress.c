@@ -3,6 +3,7 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
+#include <time.h>
 
 bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period)
 {
@@ -21,18 +22,31 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
     return true;
 }
 
-void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room)
+double cs_pace_clock(void)
 {
-    char left[48] = "";
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT])
+{
+    out[0] = '\0';
     double spent = now - pace->begun, done = (double)(pace->last - pace->first);
     if (pace->total > 0 && done > 0 && spent >= 1) {
         double rest = spent * (double)(pace->total - pace->last) / done;
         double size = rest < 90 ? 1 : rest < 5400 ? 60 : 3600;
-        (void)snprintf(left, sizeof left, ", about %.0f %s left", rest / size,
+        (void)snprintf(out, CS_PACE_LEFT, ", about %.0f %s left", rest / size,
                        size < 2      ? "s"
                        : size < 3600 ? "min"
                                      : "h");
     }
+}
+
+void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room)
+{
+    char left[CS_PACE_LEFT];
+    cs_pace_left(pace, now, left);
     if (pace->total > 0) {
         (void)snprintf(out, room, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
                        stage, left);

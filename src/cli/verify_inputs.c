@@ -94,10 +94,7 @@ static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
 {
     cs_spectrum_options o = v->solver;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
-    o.k = side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS;
-    if (cs_args_given(v->args, "triplets")) {
-        o.k = cs_args_int(v->args, "triplets");
-    }
+    o.k = cs_args_int_or(v->args, "triplets", side <= SMALL_SIDE ? 0 : DEFAULT_TRIPLETS);
     o.moment4 = true;
     o.moment4_budget = cs_args_moment_budget(v->args);
     o.values_only = false;
@@ -211,9 +208,8 @@ static cs_status verify_file(cs_verify *v, const char *path)
 
 cs_status cs_verify_matrix(cs_verify *v, const char *path)
 {
-    static const char *const toy_only[] = {"objective", "classes", "length", "tokens", NULL};
-    cs_status status =
-        cs_verify_refuse(v->args, toy_only, "belongs to the toy model and --matrix replaces it");
+    cs_status status = cs_args_refuse(v->args, "objective classes length tokens",
+                                      "belongs to the toy model and --matrix replaces it");
     if (status == CS_OK && cs_verify_named(v) && !cs_verify_named(v)->run[CS_ON_MATRIX])
         status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
     if (status != CS_OK) return status;
@@ -251,8 +247,6 @@ static cs_theorem_model model_of(const cs_model_text *t)
 
 cs_status cs_verify_model(cs_verify *v)
 {
-    static const char *const others[] = {"matrix", "objective", "classes",  "length",
-                                         "tokens", "labels",    "triplets", NULL};
     cs_args *args = v->args;
     const char *corpus = cs_args_text(args, "corpus"), *against = cs_args_text(args, "against");
     cs_model_text text = {0}, other = {0};
@@ -261,7 +255,9 @@ cs_status cs_verify_model(cs_verify *v)
     if (!cs_verify_named(v) || !cs_verify_named(v)->run[CS_ON_MODEL]) {
         return cs_fail(CS_ERR_USAGE, "--model goes with verify 4.3");
     }
-    cs_status status = cs_verify_refuse(args, others, "has no meaning with --model");
+    cs_status status =
+        cs_args_refuse(args, "matrix objective classes length tokens labels triplets",
+                       "has no meaning with --model");
     if (status == CS_OK && !corpus) status = cs_fail(CS_ERR_USAGE, "--model needs a --corpus");
     if (status == CS_OK) status = masking(args, &o, &given);
     if (status == CS_OK) status = cs_args_model_open(args, cs_args_text(args, "model"), &text);
@@ -273,8 +269,7 @@ cs_status cs_verify_model(cs_verify *v)
         v->input.corpus = &text.corpus;
         v->input.corpus_name = corpus;
         v->input.keep = text.keep;
-        v->input.max_length =
-            cs_args_given(args, "max-length") ? cs_args_int(args, "max-length") : 0;
+        v->input.max_length = cs_args_int_or(args, "max-length", 0);
         v->input.masking = given ? &o : NULL;
     }
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {

@@ -17,6 +17,15 @@ test_connectivity_agrees_with_svd() {
         grep -q '^masked:unmasked=1 blind,blind,1,1,' c/spectrum.csv || fail "spectrum.csv: $(head -3 c/spectrum.csv)"
 }
 
+# The context is named as the store names it, whatever was typed; a matrix from elsewhere has none.
+test_connectivity_names_the_context() {
+    small_corpus c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context closest:2 -o m &&
+        exits 0 "$COSPEC" connectivity m -k 2 --csv && [ "$(sed -n 2p out | cut -d, -f1-3)" = m,given,nearest:2 ] &&
+        exits 0 "$COSPEC" connectivity --corpus c.tsv --context closest:2 --compare ar --jackknife 0 -k 2 --csv &&
+        [ "$(sed -n 2p out | cut -d, -f1-3)" = ar,given,nearest:2 ] &&
+        exits 0 "$COSPEC" connectivity m/matrix.npz -k 2 --csv && [ "$(sed -n 2p out | cut -d, -f1-3)" = m/matrix.npz,, ] || fail "${why:-$(sed -n 2p out)}"
+}
+
 test_cheeger_bounds_hold() {
     built ar m "" && exits 0 "$COSPEC" connectivity m -o c &&
         awk -F, '$4 == "cheeger_lower" { l = $(NF - 3) } $4 == "sweep_cut" { h = $(NF - 3) } $4 == "cheeger_upper" { u = $(NF - 3) }
@@ -154,4 +163,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_names_the_context cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done

@@ -34,6 +34,13 @@ test_closed_form() {
     refuses 2 "exists; --force overwrites it" "$COSPEC" density blocks.mtx -o d
 }
 
+# A terminal shows the large values, which the question is about.
+test_large_values_are_shown() {
+    blocks
+    exits 0 "$COSPEC" density blocks.mtx --bins 50 -o d && says "12 of 51 rows" && [ "$(wc -l < out)" = 13 ] &&
+        near "$(tail -1 out | awk '{ print $1 }')" "$(cell d/density.csv sigma 51)" 1e-5 && near "$(tail -1 out | awk '{ print $1 }')" 1 0.01 || fail "${why:-$(cat out)}"
+}
+
 # A matrix by cospec cooc: the estimates hold the exact sums, whatever the threads.
 test_corpus() {
     small_corpus c.tsv

@@ -109,8 +109,8 @@ test_refusals() {
     trained mlm masked && trained ar ar && trained two diverse-ar || return 1
     refuses 2 "ar: a causal model; mask-rank is of masked and mae-lm models" "$COSPEC" mask-rank ar c.tsv &&
         refuses 2 "two: a two-stream model" "$COSPEC" mask-rank MLM=mlm two c.tsv &&
-        refuses 2 "--mask-ratio: 0 not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 0 &&
-        refuses 2 "--mask-ratio: 1 not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 1 &&
+        refuses 2 "--mask-ratio: 0 is not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 0 &&
+        refuses 2 "--mask-ratio: 1 is not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 1 &&
         refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 0 &&
         refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 1.5 &&
         refuses 2 "at least one [NAME=]MODEL, and a CORPUS" "$COSPEC" mask-rank mlm &&

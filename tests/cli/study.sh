@@ -26,6 +26,15 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps s.json --template bad.html -o r --force && says bad.html:2
 }
 
+# From the second step on, the time that the steps left will take.
+test_time_left_is_said() {
+    printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
+    study s.json "\"slow\": \"train --corpus $PWD/c.txt --objective ar --width 16 --layers 1 --heads 1 --steps 1000000 --time-limit 1.1\", \"t\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
+    printf '<p>{{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && says '[1/2] slow: cospec train' &&
+        grep -q '^\[2/2, about [0-9]* s left\] t: cospec toy' err || fail "${why:-$(cat err)}"
+}
+
 scaled='"scales": ["small", "cpu"], "variables": {"length": ["3", "4"]}'
 steps='"whole": "verify 3.1", "ar": "toy --objective ar --classes 2 --length $length --tokens 2", "ar-3": "toy --objective ar --classes 3 --length $length --tokens 2"'
 where='"value": "multiplicity where=index:1"'
@@ -112,4 +121,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce scales_and_claims names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce time_left_is_said scales_and_claims names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
