@@ -89,7 +89,7 @@ TEST(a_wrong_vector_is_caught)
     cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 6};
     OK(cs_system_of(&a, &o, &system));
     OK(cs_parts_solve(&system, &o, 30, &parts));
-    parts.part[3].v.data[0] += 1e-3;
+    parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
     int64_t bad = 0;
     for (int64_t j = 0; j < s.k; ++j) {

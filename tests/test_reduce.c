@@ -132,7 +132,7 @@ static bool proportional(const cs_dense *d, int64_t i, int64_t j, bool columns)
     return sum_i > 0 && sum_j > 0;
 }
 
-static void check_lumps(const cs_dense *d, const int64_t *lump, int64_t n, bool columns)
+static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool columns)
 {
     int64_t next = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -158,10 +158,10 @@ static void check_lumping(cs_csr *a, double scale)
         }
     }
     OK(cs_lump(a, 0, &l));
-    assert_int_equal(l.rows, a->rows);
-    assert_int_equal(l.cols, a->cols);
-    check_lumps(&d, l.row_lump, a->rows, false);
-    check_lumps(&d, l.col_lump, a->cols, true);
+    assert_int_equal(l.size[CS_LEFT], a->rows);
+    assert_int_equal(l.size[CS_RIGHT], a->cols);
+    check_lumps(&d, l.lump[CS_LEFT], a->rows, false);
+    check_lumps(&d, l.lump[CS_RIGHT], a->cols, true);
     double mass = 0, lumped = 0;
     for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
         mass += a->val[e];
@@ -195,9 +195,9 @@ TEST(large_counts_compare_exactly)
     cs_csr a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
     cs_lumping l = {0};
     OK(cs_lump(&a, 0, &l));
-    assert_int_equal(l.row_lump[0], 0);
-    assert_int_equal(l.row_lump[1], 0);
-    assert_int_equal(l.row_lump[2], 1);
+    assert_int_equal(l.lump[CS_LEFT][0], 0);
+    assert_int_equal(l.lump[CS_LEFT][1], 0);
+    assert_int_equal(l.lump[CS_LEFT][2], 1);
     cs_lumping_free(&l);
     cs_csr_free(&a);
 }
@@ -211,12 +211,12 @@ TEST(no_bucket_boundary_parts_rows)
                                     0.1 * (1 + 1e-9), 0.3, 0.6});
     cs_lumping l = {0};
     OK(cs_lump(&a, 0, &l));
-    assert_int_equal(l.row_lump[1], 0);
-    assert_int_equal(l.row_lump[2], 0);
-    assert_int_equal(l.row_lump[3], 1); /* 1e-9 apart is another distribution */
+    assert_int_equal(l.lump[CS_LEFT][1], 0);
+    assert_int_equal(l.lump[CS_LEFT][2], 0);
+    assert_int_equal(l.lump[CS_LEFT][3], 1); /* 1e-9 apart is another distribution */
     cs_lumping_free(&l);
     OK(cs_lump(&a, 1e-6, &l));
-    assert_int_equal(l.row_lump[3], 0); /* unless the caller says so */
+    assert_int_equal(l.lump[CS_LEFT][3], 0); /* unless the caller says so */
     cs_lumping_free(&l);
     cs_csr_free(&a);
 }
@@ -253,7 +253,7 @@ TEST(bad_matrices_are_refused)
     assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "-4");
     a.val[2] = a.val[3] = 1.7e308;
     assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "row 1");
-    assert_null(l.row_lump);
+    assert_null(l.lump[CS_LEFT]);
     cs_csr_free(&a);
 }
 
@@ -270,7 +270,7 @@ TEST(an_empty_matrix_reduces_to_nothing)
     OK(cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 0);
     assert_int_equal(l.a.cols, 0);
-    assert_int_equal(l.row_lump[0], -1);
+    assert_int_equal(l.lump[CS_LEFT][0], -1);
     cs_lumping_free(&l);
     cs_components_free(&c);
     cs_csr_free(&a);
@@ -293,7 +293,7 @@ TEST(every_failed_allocation_is_reported)
             assert_true(n < 100);
             if (status != CS_OK) {
                 assert_int_equal(status, CS_ERR_MEMORY);
-                assert_null(l.row_lump);
+                assert_null(l.lump[CS_LEFT]);
                 cs_reason_clear();
             }
             cs_components_free(&c);

@@ -27,7 +27,6 @@ void cs_certificate_residual(double tol, cs_spectrum *s);
 /* The spectrum of a matrix that came normalised is taken of 2^-e Abar, whose largest modulus is in
  * [1/2, 1) (spectrum_scale.c); e is 0 for a largest modulus of 0. */
 int cs_scale_exponent(double largest);
-double cs_csr_largest(const cs_csr *a);
 void cs_scale_down(int exponent, cs_csr *a);
 
 /* Everything in *s times its power of 2^s->exponent, which becomes 0. Sums of powers out of the

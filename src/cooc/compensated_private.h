@@ -13,6 +13,15 @@ static inline void cs_add_compensated(double *sum, double *lost, double x)
     *sum = next;
 }
 
+static inline double cs_sum(int64_t n, const double *x)
+{
+    double sum = 0, lost = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        cs_add_compensated(&sum, &lost, x[i]);
+    }
+    return sum + lost;
+}
+
 /* <x, y> to 260 units of rounding of sum |x_i y_i|, whatever n: a plain sum of 10^6 squares makes a
  * unit vector longer by more than the residuals. Runs of 256, the runs compensated. */
 static inline double cs_dot(int64_t n, const double *x, const double *y)

@@ -32,10 +32,11 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+/* 0 of an empty row. */
 static uint64_t pattern_hash(const cs_csr *a, int64_t row)
 {
-    int64_t begin = a->ptr[row];
-    return cs_hash(a->col + begin, (size_t)(a->ptr[row + 1] - begin) * sizeof *a->col, 0).low;
+    int64_t begin = a->ptr[row], n = a->ptr[row + 1] - begin;
+    return n > 0 ? cs_hash(a->col + begin, (size_t)n * sizeof *a->col, 0).low : 0;
 }
 
 enum { HASHED_ROWS = 4096 }; /* of an item */
@@ -56,23 +57,9 @@ static cs_status hash_rows(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* Sums over the rows of a column of their numbers, well mixed: the order of the rows
- * does not matter. */
-static void hash_columns(const cs_csr *a, uint64_t *hash, bool *used)
-{
-    for (int64_t i = 0; i < a->rows; ++i) {
-        uint64_t z = mix((uint64_t)(i + 1) * 0x9e3779b97f4a7c15U);
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            hash[a->col[e]] += z;
-            used[a->col[e]] = true;
-        }
-    }
-}
-
-/* Marks the used items whose hash another one has; *count of them. Chance agreement is harmless:
- * marked items are compared. */
-static cs_status mark_shared(int64_t n, const uint64_t *hash, const bool *used, bool *shared,
-                             int64_t *count)
+/* Marks the items whose hash another one has, *count of them; hash 0: an empty item. Chance
+ * agreement is harmless: marked items are compared. */
+static cs_status mark_shared(int64_t n, const uint64_t *hash, bool *shared, int64_t *count)
 {
     int64_t size = 16;
     while (size < 2 * n) {
@@ -83,7 +70,7 @@ static cs_status mark_shared(int64_t n, const uint64_t *hash, const bool *used, 
     memset(slot, 0xff, (size_t)size * sizeof *slot); /* -1 */
     *count = 0;
     for (int64_t i = 0; i < n; ++i) {
-        if (!used[i]) {
+        if (hash[i] == 0) {
             continue;
         }
         int64_t at = (int64_t)(hash[i] & (uint64_t)(size - 1));
@@ -103,38 +90,36 @@ static cs_status mark_shared(int64_t n, const uint64_t *hash, const bool *used, 
 
 cs_status cs_rows_that_share(const cs_csr *a, bool *shared, int64_t *count)
 {
-    uint64_t *hash = cs_alloc(a->rows, sizeof *hash);
-    bool *used = cs_alloc(a->rows, sizeof *used);
-    hash_job job = {.a = a, .hash = hash};
-    cs_status status = hash && used ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
-        used[i] = a->ptr[i] < a->ptr[i + 1];
-    }
-    status = status ? status
-                    : cs_parallel((a->rows + HASHED_ROWS - 1) / HASHED_ROWS, 0, hash_rows, &job);
-    status = status ? status : mark_shared(a->rows, hash, used, shared, count);
-    cs_free(hash);
-    cs_free(used);
+    hash_job job = {.a = a, .hash = cs_alloc(a->rows, sizeof *job.hash)};
+    cs_status status = job.hash ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_parallel((a->rows + HASHED_ROWS - 1) / HASHED_ROWS, 0, hash_rows, &job);
+    if (status == CS_OK) status = mark_shared(a->rows, job.hash, shared, count);
+    cs_free(job.hash);
     return status;
 }
 
-cs_status cs_number_columns(const cs_csr *a, int64_t *lump, int64_t *count)
+/* The hash of a column is the sum over its rows of their numbers, well mixed: the order of the rows
+ * does not matter. */
+cs_status cs_number_columns(const cs_csr *a, int32_t *number, int64_t *count, bool *alike)
 {
-    uint64_t *hash = cs_calloc(a->cols, sizeof *hash);
-    bool *used = cs_calloc(a->cols, sizeof *used), *shared = cs_calloc(a->cols, sizeof *shared);
-    int64_t number = 0, alike = 0;
-    cs_status status = hash && used && shared ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        hash_columns(a, hash, used);
-        status = mark_shared(a->cols, hash, used, shared, &alike);
+    cs_pool pool = {0};
+    uint64_t *hash = cs_pool_take(&pool, a->cols, sizeof *hash);
+    bool *shared = cs_pool_take(&pool, a->cols, sizeof *shared);
+    int64_t same = 0;
+    for (int64_t i = 0; pool.status == CS_OK && i < a->rows; ++i) {
+        uint64_t z = mix((uint64_t)(i + 1) * 0x9e3779b97f4a7c15U);
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            hash[a->col[e]] += z;
+        }
     }
+    cs_status status = shared ? mark_shared(a->cols, hash, shared, &same) : CS_ERR_MEMORY;
+    *count = 0;
     for (int64_t j = 0; status == CS_OK && j < a->cols; ++j) {
-        lump[j] = used[j] ? number++ : -1;
+        number[j] = hash[j] != 0 ? (int32_t)(*count)++ : -1;
     }
-    *count = alike > 0 ? -1 : number;
-    cs_free(hash);
-    cs_free(used);
-    cs_free(shared);
+    *alike = same > 0;
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -167,17 +152,6 @@ static int compare_keys(const void *x, const void *y)
 static double column_weight(int32_t col)
 {
     return 1.0 + (double)(mix((uint64_t)col + 0x9e3779b97f4a7c15U) >> 11) * 0x1p-53;
-}
-
-/* Compensated, so that a row and its multiple have sums in the same ratio to a few units in the
- * last place, however long they are. */
-static double row_total(const cs_csr *a, int64_t row)
-{
-    double sum = 0, lost = 0;
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        cs_add_compensated(&sum, &lost, a->val[e]);
-    }
-    return sum + lost;
 }
 
 static double row_signature(const cs_csr *a, int64_t row, double total)
@@ -223,7 +197,7 @@ static bool rows_agree(const cs_csr *a, const double *total, int64_t x, int64_t 
 /* Gives every key's row the row that represents it. `leader`: scratch, positions of the lumps
  * opened so far in the order of the keys. */
 static void follow_leaders(const cs_csr *a, const lump_key *key, int64_t n, const double *total,
-                           double tolerance, int64_t *leader, int64_t *represented_by)
+                           double tolerance, int64_t *leader, int32_t *represented_by)
 {
     const double window = tolerance + 32 * 0x1p-52; /* rounding of the two signatures */
     int64_t leaders = 0;
@@ -236,32 +210,34 @@ static void follow_leaders(const cs_csr *a, const lump_key *key, int64_t n, cons
                 break;
             }
             if (rows_agree(a, total, candidate->row, key[i].row, tolerance)) {
-                represented_by[key[i].row] = candidate->row;
+                represented_by[key[i].row] = (int32_t)candidate->row;
                 break;
             }
         }
         if (represented_by[key[i].row] < 0) {
-            represented_by[key[i].row] = key[i].row;
+            represented_by[key[i].row] = (int32_t)key[i].row;
             leader[leaders++] = i;
         }
     }
 }
 
-cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *shared, int64_t *lump,
+cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *shared, int32_t *lump,
                                int64_t *count)
 {
-    cs_status status = CS_ERR_MEMORY;
-    lump_key *key = cs_alloc(a->rows, sizeof *key);
-    double *total = cs_alloc(a->rows, sizeof *total);
-    int64_t *number = cs_alloc(a->rows, sizeof *number); /* leaders, then lump of a leading row */
-    if (!key || !total || !number) {
-        goto done;
-    }
+    cs_status status = CS_OK;
+    cs_pool pool = {0};
+    lump_key *key = cs_pool_take(&pool, a->rows, sizeof *key);
+    double *total = cs_pool_take(&pool, a->rows, sizeof *total);
+    int64_t *number = cs_pool_take(&pool, a->rows, sizeof *number); /* leaders, then lump of a
+                                                                       leading row */
     int64_t n = 0, found = 0;
+    if ((status = pool.status) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
-        lump[i] = a->ptr[i] < a->ptr[i + 1] ? i : -1; /* the row that represents it */
+        lump[i] = a->ptr[i] < a->ptr[i + 1] ? (int32_t)i : -1; /* the row that represents it */
         if (shared[i]) {
-            total[i] = row_total(a, i);
+            /* Compensated: a row and its multiple have sums in the same ratio to a few units in the
+             * last place, however long they are. */
+            total[i] = cs_sum(a->ptr[i + 1] - a->ptr[i], a->val + a->ptr[i]);
             if (!isfinite(total[i])) {
                 status = cs_fail(CS_ERR_INPUT, "row %lld: its sum overflows", (long long)i);
                 goto done;
@@ -271,23 +247,18 @@ cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *sh
     }
     qsort(key, (size_t)n, sizeof *key, compare_keys);
     follow_leaders(a, key, n, total, tolerance, number, lump);
-    for (int64_t i = 0; i < a->rows; ++i) {
-        number[i] = -1;
-    }
-    for (int64_t i = 0; i < a->rows; ++i) { /* by first appearance */
+    memset(number, 0xff, (size_t)a->rows * sizeof *number); /* -1 */
+    for (int64_t i = 0; i < a->rows; ++i) {                 /* by first appearance */
         if (lump[i] >= 0) {
             int64_t leader = lump[i];
             if (number[leader] < 0) {
                 number[leader] = found++;
             }
-            lump[i] = number[leader];
+            lump[i] = (int32_t)number[leader];
         }
     }
     *count = found;
-    status = CS_OK;
 done:
-    cs_free(key);
-    cs_free(total);
-    cs_free(number);
+    cs_pool_free(&pool);
     return status;
 }

@@ -414,7 +414,7 @@ static cs_status describe(cs_ranked *r)
 static cs_status scale(cs_ranked *r)
 {
     enum { NONE = -4096 };
-    double largest = cs_csr_largest(&r->a);
+    double largest = cs_csr_entries_of(&r->a).largest;
     int64_t least = 0;
     int exponent = NONE;
     if (largest > 0) {

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/ranked.h"
+#include "cooc/reduce.h"
 
 enum { STEPS = 300 };
 static const double LEAST = 1 - 1e-9; /* singular value */
@@ -32,17 +33,6 @@ typedef struct {
     bool *reached;
     int64_t left_over; /* components that have not */
 } run;
-
-static cs_status any_negative(cs_ranked *r, bool *out)
-{
-    double count = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(&r->a); ++e) {
-        count += r->a.val[e] < 0;
-    }
-    cs_status status = cs_comm_sum(r->comm, 1, &count);
-    *out = count > 0;
-    return status;
-}
 
 /* out[c] = <x, y> over the columns of component c. */
 static cs_status inner_products(const run *l, const double *x, const double *y, double *out)
@@ -127,28 +117,26 @@ static cs_status run_all(run *l, bool *all)
 
 cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out)
 {
-    bool negative = false;
+    double negative = 0; /* ranks that have such an entry */
+    cs_status status = CS_OK;
     *out = fabs(ldexp(largest, r->exponent) - 1) <= 1 - LEAST;
-    cs_status status = *out ? any_negative(r, &negative) : CS_OK;
-    *out = *out && !negative;
-    if (status != CS_OK || !*out || r->components == 1) return status;
-    run l = {.r = r};
-    double *room = cs_calloc(3 * r->slice + r->held, sizeof *room);
-    double *sums = cs_calloc(3 * r->components, sizeof *sums);
-    l.reached = cs_calloc(r->components, sizeof *l.reached);
-    status = room && sums && l.reached ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        l.now = room;
-        l.before = room + r->slice;
-        l.next = room + 2 * r->slice;
-        l.left = room + 3 * r->slice;
-        l.along = sums;
-        l.square = sums + r->components;
-        l.pivot = sums + 2 * r->components;
-        status = run_all(&l, out);
+    if (*out) {
+        negative = cs_csr_entries_of(&r->a).negative;
+        status = cs_comm_sum(r->comm, 1, &negative);
     }
-    cs_free(room);
-    cs_free(sums);
-    cs_free(l.reached);
+    *out = *out && negative == 0;
+    if (status != CS_OK || !*out || r->components == 1) return status;
+    cs_pool pool = {0};
+    run l = {.r = r,
+             .now = cs_pool_take(&pool, r->slice, sizeof *l.now),
+             .before = cs_pool_take(&pool, r->slice, sizeof *l.before),
+             .next = cs_pool_take(&pool, r->slice, sizeof *l.next),
+             .left = cs_pool_take(&pool, r->held, sizeof *l.left),
+             .along = cs_pool_take(&pool, r->components, sizeof *l.along),
+             .square = cs_pool_take(&pool, r->components, sizeof *l.square),
+             .pivot = cs_pool_take(&pool, r->components, sizeof *l.pivot),
+             .reached = cs_pool_take(&pool, r->components, sizeof *l.reached)};
+    status = pool.status ? pool.status : run_all(&l, out);
+    cs_pool_free(&pool);
     return status;
 }

@@ -7,6 +7,9 @@
  */
 #include "cooc/reduce.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/mem.h"
 
 void cs_components_free(cs_components *components)
@@ -46,9 +49,7 @@ static void join(const cs_csr *a, int32_t *parent, int64_t *row)
 static int64_t label(int32_t *parent, int64_t *number, cs_components *c, int64_t rows, int64_t cols)
 {
     int64_t count = 0;
-    for (int64_t j = 0; j < cols; ++j) {
-        number[j] = -1;
-    }
+    memset(number, 0xff, (size_t)cols * sizeof *number); /* -1 */
     for (int64_t i = 0; i < rows; ++i) {
         if (c->row[i] >= 0) {
             int32_t root = cs_forest_root(parent, (int32_t)c->row[i]);
@@ -75,15 +76,14 @@ static void count_sizes(const int64_t *component, int64_t n, int64_t *size)
 
 cs_status cs_components_of(const cs_csr *a, cs_components *out)
 {
-    cs_status status = CS_ERR_MEMORY;
     cs_components c = {0};
-    int64_t *number = cs_alloc(a->cols, sizeof *number);
-    int32_t *parent = cs_alloc(a->cols, sizeof *parent);
+    cs_pool pool = {0};
+    int64_t *number = cs_pool_take(&pool, a->cols, sizeof *number);
+    int32_t *parent = cs_pool_take(&pool, a->cols, sizeof *parent);
     c.row = cs_alloc(a->rows, sizeof *c.row);
     c.col = cs_alloc(a->cols, sizeof *c.col);
-    if (!number || !parent || !c.row || !c.col) {
-        goto done;
-    }
+    cs_status status = parent && c.row && c.col ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK) goto done;
     for (int64_t j = 0; j < a->cols; ++j) {
         parent[j] = (int32_t)j;
     }
@@ -91,17 +91,14 @@ cs_status cs_components_of(const cs_csr *a, cs_components *out)
     c.count = label(parent, number, &c, a->rows, a->cols);
     c.rows = cs_calloc(c.count, sizeof *c.rows);
     c.cols = cs_calloc(c.count, sizeof *c.cols);
-    if (!c.rows || !c.cols) {
-        goto done;
-    }
+    status = c.rows && c.cols ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK) goto done;
     count_sizes(c.row, a->rows, c.rows);
     count_sizes(c.col, a->cols, c.cols);
     *out = c;
     c = (cs_components){0};
-    status = CS_OK;
 done:
-    cs_free(number);
-    cs_free(parent);
+    cs_pool_free(&pool);
     cs_components_free(&c);
     return status;
 }
@@ -113,4 +110,19 @@ cs_status cs_components_number(const cs_csr *a, int64_t *out)
     if (status == CS_OK) *out = parts.count;
     cs_components_free(&parts);
     return status;
+}
+
+cs_csr_entries cs_csr_entries_of(const cs_csr *a)
+{
+    cs_csr_entries all = {.least = INFINITY};
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        double size = fabs(a->val[e]);
+        if (size > 0) {
+            ++all.count;
+            all.negative |= a->val[e] < 0;
+            all.least = size < all.least ? size : all.least;
+            all.largest = size > all.largest ? size : all.largest;
+        }
+    }
+    return all;
 }

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "linalg/csr.h"
+#include "linalg/space.h"
 
 typedef struct {
     int64_t count;        /* components with at least one nonzero, numbered by their first row */
@@ -42,22 +43,25 @@ static inline int32_t cs_forest_root(int32_t *parent, int32_t x)
 cs_status cs_components_number(const cs_csr *a, int64_t *out) CS_MUST_CHECK;
 
 typedef struct {
-    cs_csr a;          /* the lumped matrix, empty rows and columns dropped */
-    int64_t *row_lump; /* rows of the original: lump, -1 for an empty row */
-    int64_t *col_lump;
-    int64_t rows, cols; /* of the original */
+    cs_csr a;         /* the lumped matrix, empty rows and columns dropped */
+    int32_t *lump[2]; /* of each row and column (cs_side) of the original; -1 for an empty one */
+    int64_t size[2];  /* rows and columns of the original */
 } cs_lumping;
 
 /* Lumps proportional rows, then proportional columns of the result. Two rows are proportional when,
  * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13). When all entries are
  * integers below 2^53 they are compared exactly (equal cross products) whatever the tolerance. The
  * lump of a row is numbered by first appearance. Candidates are found by hashing (lump_rows.c);
- * no pair is lumped without a full comparison. O(nnz + rows log rows); memory of two copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN
- * or infinite entry, a row sum that overflows, or more than 2^31 lumps of rows. CS_ERR_MEMORY. */
+ * no pair is lumped without a full comparison. O(nnz + rows log rows); memory of two
+ * copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN or infinite
+ * entry, a row sum that overflows, or more than 2^31 - 1 rows. CS_ERR_MEMORY. */
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
 void cs_lumping_free(cs_lumping *lumping);
 
-/* *any: false when no two rows and no two columns hold nonzeros in the same places, so that there
- * is nothing to lump, whatever the values; true says nothing. One or two passes over the indices,
- * O(rows + cols) memory. CS_ERR_MEMORY. */
-cs_status cs_lump_may_find(const cs_csr *a, bool *any) CS_MUST_CHECK;
+/* The entries of a matrix but stored zeros. */
+typedef struct {
+    int64_t count;
+    bool negative;         /* one is */
+    double least, largest; /* moduli; infinity and 0 where there is none */
+} cs_csr_entries;
+cs_csr_entries cs_csr_entries_of(const cs_csr *a);

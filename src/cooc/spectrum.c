@@ -86,7 +86,7 @@ static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
     return CS_OK;
 }
 
-static int64_t count_absent(const int64_t *of, int64_t n)
+static int64_t count_absent(const int32_t *of, int64_t n)
 {
     int64_t absent = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -100,7 +100,6 @@ enum { SUMMED = 1 << 17 }; /* entries of an item */
 typedef struct {
     const cs_csr *a;
     double *sum, *lost; /* of each item */
-    int64_t *nonzeros;
 } mass_job;
 
 static cs_status sum_entries(void *ctx, int64_t item, int worker)
@@ -111,34 +110,28 @@ static cs_status sum_entries(void *ctx, int64_t item, int worker)
     double sum = 0, lost = 0;
     for (int64_t e = item * SUMMED; e < (end < nnz ? end : nnz); ++e) {
         cs_add_compensated(&sum, &lost, job->a->val[e]);
-        job->nonzeros[item] += job->a->val[e] != 0;
     }
     job->sum[item] = sum;
     job->lost[item] = lost;
     return CS_OK;
 }
 
-/* Sum and number of the nonzero entries, items added in order. */
-static cs_status sum_matrix(const cs_csr *a, int threads, cs_spectrum *s)
+/* The sum of the entries, items added in order. */
+static cs_status sum_matrix(const cs_csr *a, int threads, double *mass)
 {
     int64_t items = (cs_csr_nnz(a) + SUMMED - 1) / SUMMED;
+    cs_pool pool = {0};
     mass_job job = {.a = a,
-                    .sum = cs_alloc(items, sizeof(double)),
-                    .lost = cs_alloc(items, sizeof(double)),
-                    .nonzeros = cs_calloc(items, sizeof(int64_t))};
-    cs_status status = job.sum && job.lost && job.nonzeros
-                           ? cs_parallel(items, threads, sum_entries, &job)
-                           : CS_ERR_MEMORY;
+                    .sum = cs_pool_take(&pool, items, sizeof(double)),
+                    .lost = cs_pool_take(&pool, items, sizeof(double))};
+    cs_status status = pool.status ? pool.status : cs_parallel(items, threads, sum_entries, &job);
     double lost = 0;
     for (int64_t i = 0; status == CS_OK && i < items; ++i) {
-        cs_add_compensated(&s->mass, &lost, job.sum[i]);
+        cs_add_compensated(mass, &lost, job.sum[i]);
         lost += job.lost[i];
-        s->nnz += job.nonzeros[i];
     }
-    s->mass += lost;
-    cs_free(job.sum);
-    cs_free(job.lost);
-    cs_free(job.nonzeros);
+    *mass += lost;
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -147,8 +140,9 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
 {
     s->rows = a->rows;
     s->cols = a->cols;
-    s->zero_rows = count_absent(system->reduced.row_of, a->rows);
-    s->zero_cols = count_absent(system->reduced.col_of, a->cols);
+    s->zero_rows = count_absent(system->reduced.side[CS_LEFT].of, a->rows);
+    s->zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
+    s->nnz = system->entries.count;
     s->components = system->components;
     s->exponent = system->exponent;
     s->lumped_rows = system->reduced.a.rows;
@@ -178,12 +172,12 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
     describe(a, &system, &s);
     bool keep = vectors_needed(&system, options, wanted);
-    if ((status = sum_matrix(a, options->threads, &s)) != CS_OK ||
+    if ((status = sum_matrix(a, options->threads, &s.mass)) != CS_OK ||
         (status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) {
         goto done;
     }
     s.interrupted = parts.interrupted;
-    if (s.interrupted) { /* what is known by now is brought home */
+    if (s.interrupted) { /* what is known by now is lifted all the same */
         cs_interrupt_hold(true);
     }
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);

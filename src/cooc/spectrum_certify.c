@@ -24,17 +24,6 @@ void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const 
     va_end(args);
 }
 
-static bool any_negative(const cs_csr *a)
-{
-    int64_t nnz = cs_csr_nnz(a);
-    for (int64_t e = 0; e < nnz; ++e) {
-        if (a->val[e] < 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
                                              const cs_spectrum_options *options,
                                              const cs_parts *parts, const cs_spectrum *spectrum)
@@ -43,12 +32,12 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
     facts.complete = spectrum->rank >= 0;
     facts.perron = !options->normalised;
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
-    if (options->normalised && !options->no_reduction && !any_negative(system->abar)) {
+    if (options->normalised && !options->no_reduction && !system->entries.negative) {
         facts.perron = true;
         for (int64_t b = 0; b < system->reduced.count; ++b) {
-            const cs_part *part = &parts->part[b];
-            facts.perron = facts.perron && part->k > 0 &&
-                           fabs(ldexp(part->sigma[0], system->exponent) - 1) <= ONE_TOLERANCE;
+            const cs_svd *svd = &parts->part[b].svd;
+            facts.perron = facts.perron && svd->k > 0 &&
+                           fabs(ldexp(svd->sigma[0], system->exponent) - 1) <= ONE_TOLERANCE;
         }
     }
     return facts;
@@ -227,7 +216,7 @@ static double probe_bound(const cs_spectrum *s)
     return sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + probe_rounding(s));
 }
 
-static void judge_probe(const cs_probe *probe, cs_spectrum *s)
+static void certify_probe(const cs_probe *probe, cs_spectrum *s)
 {
     double bound = probe_bound(s), slack = CS_PROBE_RATIO * CS_PROBE_RATIO * probe_rounding(s);
     cs_cert_state state = probe->value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
@@ -324,7 +313,7 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
         certify_moments(facts, s);
     }
     if (facts->probed) {
-        judge_probe(&facts->probe, s);
+        certify_probe(&facts->probe, s);
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
         cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");

@@ -58,9 +58,11 @@ static void absolute_product(const cs_csr *a, const double *x, double *y)
  * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
 cs_status cs_reduction_bound(const cs_reduction *r, double *top)
 {
-    double *x = cs_alloc(r->a.cols, sizeof *x), *w = cs_alloc(r->a.cols, sizeof *w);
-    double *y = cs_alloc(r->a.rows, sizeof *y), best = INFINITY;
-    cs_status status = x && y && w ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    double *x = cs_pool_take(&pool, r->a.cols, sizeof *x), best = INFINITY;
+    double *w = cs_pool_take(&pool, r->a.cols, sizeof *w);
+    double *y = cs_pool_take(&pool, r->a.rows, sizeof *y);
+    cs_status status = pool.status;
     for (int64_t j = 0; status == CS_OK && j < r->a.cols; ++j) {
         x[j] = 1;
     }
@@ -80,39 +82,25 @@ cs_status cs_reduction_bound(const cs_reduction *r, double *top)
     if (status == CS_OK) {
         *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
     }
-    cs_free(x);
-    cs_free(y);
-    cs_free(w);
+    cs_pool_free(&pool);
     return status;
 }
 
 /* Known vectors of the sampled side, a block of the reduced matrix each. */
 typedef struct {
     cs_density_known known;
-    cs_dense *v;
     double *sigma;
+    cs_pool pool;
 } deflation;
-
-static void deflation_free(deflation *d)
-{
-    for (int64_t b = 0; d->v && b < d->known.blocks; ++b) {
-        cs_dense_free(&d->v[b]);
-    }
-    cs_free(d->v);
-    cs_free(d->sigma);
-    *d = (deflation){0};
-}
 
 static void fill_block(const cs_dense *solved, const double *weight, cs_dense *v)
 {
-    int64_t rows = v->rows, first = weight ? 1 : 0;
-    for (int64_t i = 0; weight && i < rows; ++i) {
+    int64_t first = weight ? 1 : 0;
+    for (int64_t i = 0; weight && i < v->rows; ++i) {
         v->data[i] = sqrt(weight[i]);
     }
-    for (int64_t k = first; k < v->cols; ++k) {
-        memcpy(v->data + k * v->ld, solved->data + (k - first) * solved->ld,
-               (size_t)rows * sizeof *v->data);
-    }
+    cs_dense rest = {v->rows, v->cols - first, v->ld, v->data + first * v->ld};
+    cs_dense_copy(solved, &rest);
 }
 
 static int descending(const void *x, const void *y)
@@ -121,45 +109,35 @@ static int descending(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
-/* columns: the sampled side is that of the columns. */
-static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, bool columns,
-                              deflation *out)
+static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, cs_side sampled,
+                              deflation *d)
 {
-    const double *weight = columns ? r->col_weight : r->row_weight;
-    const int64_t *start = columns ? r->col_start : r->row_start;
-    deflation d = {.known = {.blocks = r->count, .start = start}};
-    d.v = cs_calloc(r->count, sizeof *d.v);
-    cs_status status = d.v ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t b = 0; b < r->count; ++b) {
-        d.known.count += parts->part[b].k + (weight ? 1 : 0);
-    }
-    if (status == CS_OK) {
-        d.sigma = cs_alloc(d.known.count, sizeof *d.sigma);
-        status = d.sigma ? CS_OK : CS_ERR_MEMORY;
-    }
+    const cs_reduction_side *s = &r->side[sampled];
+    cs_dense *v = cs_pool_take(&d->pool, r->count, sizeof *v);
     int64_t n = 0;
-    for (int64_t b = 0; status == CS_OK && b < r->count; ++b) {
-        const cs_part *part = &parts->part[b];
-        status = cs_dense_init(&d.v[b], start[b + 1] - start[b], part->k + (weight ? 1 : 0));
-        if (status == CS_OK) {
-            fill_block(columns ? &part->v : &part->u, weight ? weight + start[b] : NULL, &d.v[b]);
+    d->known = (cs_density_known){.blocks = r->count, .start = s->start, .v = v};
+    for (int64_t b = 0; b < r->count; ++b) {
+        d->known.count += parts->part[b].svd.k + r->known;
+    }
+    d->known.sigma = d->sigma = cs_pool_take(&d->pool, d->known.count, sizeof *d->sigma);
+    for (int64_t b = 0; d->pool.status == CS_OK && b < r->count; ++b) {
+        const cs_svd *svd = &parts->part[b].svd;
+        v[b] = cs_dense_in(&d->pool, cs_block_size(r, sampled, b), svd->k + r->known);
+        if (v[b].data) {
+            fill_block(sampled == CS_LEFT ? &svd->u : &svd->v,
+                       r->known ? s->weight + s->start[b] : NULL, &v[b]);
         }
-        if (weight) {
-            d.sigma[n++] = 1;
+        if (r->known) {
+            d->sigma[n++] = 1;
         }
-        for (int64_t k = 0; k < part->k; ++k) {
-            d.sigma[n++] = part->sigma[k];
+        for (int64_t k = 0; k < svd->k; ++k) {
+            d->sigma[n++] = svd->sigma[k];
         }
     }
-    if (status != CS_OK) {
-        deflation_free(&d);
-        return status;
+    if (d->pool.status == CS_OK) {
+        qsort(d->sigma, (size_t)n, sizeof *d->sigma, descending);
     }
-    qsort(d.sigma, (size_t)n, sizeof *d.sigma, descending);
-    d.known.v = d.v;
-    d.known.sigma = d.sigma;
-    *out = d;
-    return CS_OK;
+    return d->pool.status;
 }
 
 static double fourth(double x)
@@ -199,7 +177,7 @@ static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
 }
 
 /* The estimate on the sampled side. */
-static cs_status estimate(const cs_reduction *r, const deflation *known, bool columns,
+static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side sampled,
                           const cs_spectrum_density_options *o, cs_spectrum_density *d)
 {
     cs_linop_csr_ctx ctx;
@@ -220,7 +198,7 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, bool co
                                         .seed = o->spectrum.seed,
                                         .threads = o->spectrum.threads,
                                         .progress = o->spectrum.progress};
-    cs_linop side = columns ? a : cs_linop_transposed(&a);
+    cs_linop side = sampled == CS_RIGHT ? a : cs_linop_transposed(&a);
     return cs_density_of(&side, &options, &d->density);
 }
 
@@ -245,9 +223,7 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_densi
 {
     d->rows = a->rows;
     d->cols = a->cols;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        d->nnz += a->val[e] != 0;
-    }
+    d->nnz = system->entries.count;
     d->components = system->components;
     d->lumped_rows = system->reduced.a.rows;
     d->lumped_cols = system->reduced.a.cols;
@@ -268,7 +244,7 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     cs_status status = check(a, options);
     if (status != CS_OK || (status = cs_system_of(a, &so, &system)) != CS_OK) return status;
     const cs_reduction *r = &system.reduced;
-    bool columns = r->a.cols <= r->a.rows;
+    cs_side sampled = r->a.cols <= r->a.rows ? CS_RIGHT : CS_LEFT;
     cs_spectrum_density_options scaled = *options;
     scaled.width = ldexp(options->width, -system.exponent);
     describe(a, &system, &d);
@@ -282,11 +258,11 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     d.sum_sigma4_cost = cost.multiply_adds;
     if ((status = cs_parts_solve(&system, &so, so.k, &parts)) != CS_OK ||
         (status = take_top(&system, &parts, &so, &d)) != CS_OK ||
-        (status = deflation_of(r, &parts, columns, &known)) != CS_OK) {
+        (status = deflation_of(r, &parts, sampled, &known)) != CS_OK) {
         goto done;
     }
     cs_parts_free(&parts);
-    if ((status = estimate(r, &known, columns, &scaled, &d)) != CS_OK ||
+    if ((status = estimate(r, &known, sampled, &scaled, &d)) != CS_OK ||
         (status = fill_tails(known.sigma, &d)) != CS_OK) {
         goto done;
     }
@@ -295,7 +271,7 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     d = (cs_spectrum_density){0};
 done:
     cs_spectrum_density_free(&d);
-    deflation_free(&known);
+    cs_pool_free(&known.pool);
     cs_parts_free(&parts);
     cs_system_free(&system);
     return status;

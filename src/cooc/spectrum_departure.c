@@ -2,8 +2,7 @@
  *
  * Method. Vectors of different components have no entry in common; those of one component are
  * gathered and multiplied, COLUMNS by COLUMNS. Where a vector reaches over several components, all
- * are multiplied with all. What rounding may hide of an inner
- * product of n terms, n u, is added.
+ * are multiplied with all. What rounding may hide of an inner product of n terms, n u, is added.
  */
 #include <float.h>
 #include <math.h>
@@ -29,7 +28,7 @@ static cs_status square_departure(const cs_dense *q, double *square)
         cs_dense rest = {q->rows, k - first, q->ld, left.data};
         cs_dense part = {width, k - first, g.ld, g.data};
         status = cs_interrupt_check();
-        status = status ? status : cs_gemm(true, false, 1, &left, &rest, 0, &part);
+        if (status == CS_OK) status = cs_gemm(true, false, 1, &left, &rest, 0, &part);
         for (int64_t j = 0; status == CS_OK && j < part.cols; ++j) {
             for (int64_t i = 0; i < width; ++i) { /* what is not in the square counts twice */
                 double x = part.data[i + j * part.ld] - (i == j);
@@ -41,11 +40,12 @@ static cs_status square_departure(const cs_dense *q, double *square)
     return status;
 }
 
-/* Columns j with block[j] == b, their members' rows only. */
-static cs_status gather(const cs_dense *x, const int64_t *block, int64_t b, const int64_t *list,
-                        int64_t members, cs_dense *out)
+/* Columns j with block[j] == b, the rows of its members only. */
+static cs_status gather(const cs_dense *x, const int64_t *block, int64_t b,
+                        const cs_reduction_side *s, cs_dense *out)
 {
-    int64_t count = 0, at = 0;
+    const int64_t *list = s->list + s->list_start[b];
+    int64_t members = s->list_start[b + 1] - s->list_start[b], count = 0, at = 0;
     for (int64_t j = 0; j < x->cols; ++j) {
         count += block[j] == b;
     }
@@ -59,53 +59,50 @@ static cs_status gather(const cs_dense *x, const int64_t *block, int64_t b, cons
     return status;
 }
 
-/* The component that holds each column of x; -1 when it reaches over several, or is zero. */
-static cs_status blocks_of(const cs_dense *x, const int64_t *list, const int64_t *list_start,
-                           int64_t count, int64_t *block)
+/* The component that holds each column of x; whether all are held by one: false when a column
+ * reaches over several, or is zero. home: scratch, a value a row. */
+static bool blocks_of(const cs_dense *x, const cs_reduction_side *s, int64_t count, int64_t *home,
+                      int64_t *block)
 {
-    int64_t *home = cs_alloc(x->rows, sizeof *home);
-    if (!home) return CS_ERR_MEMORY;
+    bool apart = true;
     memset(home, 0xff, (size_t)x->rows * sizeof *home); /* -1 */
     for (int64_t b = 0; b < count; ++b) {
-        for (int64_t m = list_start[b]; m < list_start[b + 1]; ++m) {
-            home[list[m]] = b;
+        for (int64_t m = s->list_start[b]; m < s->list_start[b + 1]; ++m) {
+            home[s->list[m]] = b;
         }
     }
     for (int64_t j = 0; j < x->cols; ++j) {
         const double *column = x->data + j * x->ld;
-        int64_t found = -1;
-        for (int64_t i = 0; i < x->rows && found >= -1; ++i) {
+        block[j] = -1;
+        for (int64_t i = 0; i < x->rows && block[j] >= -1; ++i) {
             if (column[i] != 0) {
-                found = found == -1 || found == home[i] ? home[i] : -2;
+                block[j] = block[j] == -1 || block[j] == home[i] ? home[i] : -2;
             }
         }
-        block[j] = found < 0 ? -1 : found;
+        apart = apart && block[j] >= 0;
     }
-    cs_free(home);
-    return CS_OK;
+    return apart;
 }
 
 /* ||X^T X - I||_F of one side: vectors of different components have no inner products. */
-static cs_status departure_of(const cs_dense *x, const int64_t *list, const int64_t *list_start,
-                              int64_t count, double *departure)
+static cs_status departure_of(const cs_dense *x, const cs_reduction_side *s, int64_t count,
+                              double *departure)
 {
     double sum = 0, square = 0;
-    bool apart = true;
-    int64_t *block = cs_alloc(x->cols, sizeof *block);
-    cs_status status = block ? blocks_of(x, list, list_start, count, block) : CS_ERR_MEMORY;
-    for (int64_t j = 0; status == CS_OK && j < x->cols; ++j) {
-        apart = apart && block[j] >= 0;
-    }
-    if (status == CS_OK && (count == 1 || !apart)) status = square_departure(x, &sum);
-    for (int64_t b = 0; status == CS_OK && b < count && count > 1 && apart; ++b) {
+    cs_pool pool = {0};
+    int64_t *block = cs_pool_take(&pool, x->cols, sizeof *block);
+    int64_t *home = cs_pool_take(&pool, x->rows, sizeof *home);
+    cs_status status = pool.status;
+    bool apart = status == CS_OK && count > 1 && blocks_of(x, s, count, home, block);
+    if (status == CS_OK && !apart) status = square_departure(x, &sum);
+    for (int64_t b = 0; status == CS_OK && apart && b < count; ++b) {
         cs_dense part = {0};
-        status =
-            gather(x, block, b, list + list_start[b], list_start[b + 1] - list_start[b], &part);
-        status = status ? status : square_departure(&part, &square);
+        status = gather(x, block, b, s, &part);
+        if (status == CS_OK) status = square_departure(&part, &square);
         sum += square;
         cs_dense_free(&part);
     }
-    cs_free(block);
+    cs_pool_free(&pool);
     *departure = sqrt(sum);
     return status;
 }
@@ -113,9 +110,8 @@ static cs_status departure_of(const cs_dense *x, const int64_t *list, const int6
 cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *s, double *departure)
 {
     double left = 0, right = 0;
-    cs_status status = departure_of(&s->u, r->row_list, r->row_list_start, r->count, &left);
-    status =
-        status ? status : departure_of(&s->v, r->col_list, r->col_list_start, r->count, &right);
+    cs_status status = departure_of(&s->u, &r->side[CS_LEFT], r->count, &left);
+    if (status == CS_OK) status = departure_of(&s->v, &r->side[CS_RIGHT], r->count, &right);
     *departure = left >= right || isnan(left) ? left : right;
     return status;
 }

@@ -60,7 +60,15 @@ typedef struct {
 
 static int64_t order_of(const cs_reduction *r, int64_t block, bool augmented)
 {
-    return augmented ? cs_block_rows(r, block) + cs_block_cols(r, block) : cs_block_rank(r, block);
+    int64_t both = cs_block_size(r, CS_LEFT, block) + cs_block_size(r, CS_RIGHT, block);
+    return augmented ? both : cs_block_rank(r, block);
+}
+
+/* The smaller side of a block. */
+static cs_side smaller_side(const cs_reduction *r, int64_t block)
+{
+    bool rows = cs_block_size(r, CS_LEFT, block) <= cs_block_size(r, CS_RIGHT, block);
+    return rows ? CS_LEFT : CS_RIGHT;
 }
 
 /* The smaller side of a block as rows of `line`, whose columns are rows of `other`. */
@@ -97,10 +105,10 @@ static cs_status gram_columns(void *ctx, int64_t item, int worker)
 static cs_status fill_gram(const counting *c, int64_t block, double shift, cs_dense *m)
 {
     const cs_reduction *r = c->r;
-    bool by_rows = cs_block_rows(r, block) <= cs_block_cols(r, block);
-    gram_job job = {.line = by_rows ? &r->a : &r->at,
-                    .other = by_rows ? &r->at : &r->a,
-                    .first = by_rows ? r->row_start[block] : r->col_start[block],
+    cs_side side = smaller_side(r, block);
+    gram_job job = {.line = side == CS_LEFT ? &r->a : &r->at,
+                    .other = side == CS_LEFT ? &r->at : &r->a,
+                    .first = r->side[side].start[block],
                     .shift = shift,
                     .m = m};
     return cs_parallel((m->rows + COLUMNS - 1) / COLUMNS, c->options->threads, gram_columns, &job);
@@ -109,7 +117,8 @@ static cs_status fill_gram(const counting *c, int64_t block, double shift, cs_de
 /* Lower triangle of [0 B; B^T 0] - shift I. */
 static void fill_augmented(const cs_reduction *r, int64_t block, double shift, cs_dense *m)
 {
-    int64_t rows = cs_block_rows(r, block), r0 = r->row_start[block], c0 = r->col_start[block];
+    int64_t rows = cs_block_size(r, CS_LEFT, block);
+    int64_t r0 = r->side[CS_LEFT].start[block], c0 = r->side[CS_RIGHT].start[block];
     for (int64_t j = 0; j < m->rows; ++j) {
         double *column = m->data + j * m->ld;
         memset(column + j, 0, (size_t)(m->rows - j) * sizeof *column);
@@ -141,7 +150,7 @@ static cs_status count_above(counting *c, double tau, tally *out)
         } else if (status == CS_OK) {
             status = fill_gram(c, b, shift, &m);
         }
-        status = status ? status : cs_inertia(&m, &positive, &error);
+        if (status == CS_OK) status = cs_inertia(&m, &positive, &error);
         t.above += positive;
         t.error = fmax(t.error, error + sums);
     }
@@ -216,7 +225,7 @@ static int64_t above_cluster(const counting *c, const cs_spectrum *s, double err
 }
 
 /* More values exceed the first tau than are known: are any missing above the last cluster? */
-static cs_status judge_cluster(counting *c, const tally *below, cs_spectrum *s)
+static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
 {
     cs_certificate *out = &s->cert_inertia;
     double error = fmax(expected_error(c), 2 * below->error);
@@ -264,9 +273,9 @@ static double work_of(const cs_reduction *r, bool augmented)
     double work = 0;
     for (int64_t b = 0; b < r->count; ++b) {
         work += pow((double)order_of(r, b, augmented), 3) / 6;
-        bool by_rows = cs_block_rows(r, b) <= cs_block_cols(r, b);
-        const cs_csr *across = by_rows ? &r->at : &r->a;
-        const int64_t *start = by_rows ? r->col_start : r->row_start;
+        cs_side larger = smaller_side(r, b) == CS_LEFT ? CS_RIGHT : CS_LEFT;
+        const cs_csr *across = larger == CS_RIGHT ? &r->at : &r->a;
+        const int64_t *start = r->side[larger].start;
         for (int64_t i = start[b]; !augmented && i < start[b + 1]; ++i) {
             double n = (double)(across->ptr[i + 1] - across->ptr[i]);
             work += n * (n + 1) / 2;
@@ -291,9 +300,9 @@ static bool fits(counting *c, cs_certificate *out)
         cs_certificate_why(out, CS_CERT_NOT_RUN,
                            "a component of %lld x %lld takes a matrix of order %lld (%.3g GB), "
                            "above the limit of %d",
-                           (long long)cs_block_rows(r, largest),
-                           (long long)cs_block_cols(r, largest), (long long)c->order, bytes / 1e9,
-                           CS_INERTIA_ORDER);
+                           (long long)cs_block_size(r, CS_LEFT, largest),
+                           (long long)cs_block_size(r, CS_RIGHT, largest), (long long)c->order,
+                           bytes / 1e9, CS_INERTIA_ORDER);
         return false;
     }
     if (work > CS_INERTIA_WORK) {
@@ -333,18 +342,18 @@ static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 
 /* --- the certificate -------------------------------------------------------------------------- */
 
-static cs_status judge(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
+static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
     cs_certificate *out = &s->cert_inertia;
     tally t = {0};
     cs_status status = make_room(c);
-    status = status ? status : count_below(c, s, facts->complete, &t);
+    if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
     cs_certificate larger = {0};
     if (status == CS_OK && !isfinite(t.high)) {
         c->augmented = true;
         if (fits(c, &larger)) {
             status = make_room(c);
-            status = status ? status : count_below(c, s, facts->complete, &t);
+            if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
         }
     }
     if (status != CS_OK) return status;
@@ -369,7 +378,7 @@ static cs_status judge(counting *c, const cs_certificate_facts *facts, cs_spectr
                            (long long)s->k, facts->complete ? " as all of them" : "");
         return CS_OK;
     }
-    return judge_cluster(c, &t, s);
+    return count_cluster(c, &t, s);
 }
 
 static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
@@ -395,7 +404,7 @@ static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spec
     status = cs_reduction_bound(r, &c->norm);
     c->slack = r->shared ? 0 : CS_LUMPED * c->norm;
     c->longest = facts->longest;
-    return status ? status : judge(c, facts, s);
+    return status ? status : count_values(c, facts, s);
 }
 
 cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
@@ -431,10 +440,10 @@ double cs_inertia_bytes(double sides, double nnz)
 cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *options,
                                  const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    cs_spectrum_options as_it_stands = *options;
+    cs_spectrum_options as_it_is = *options;
     cs_system system = {0};
-    as_it_stands.normalised = as_it_stands.scaled = true;
-    cs_status status = cs_system_of(abar, &as_it_stands, &system);
+    as_it_is.normalised = as_it_is.scaled = true;
+    cs_status status = cs_system_of(abar, &as_it_is, &system);
     if (status == CS_OK) {
         cs_certificate_facts here = cs_reduction_facts(&system.reduced);
         here.complete = facts->complete;

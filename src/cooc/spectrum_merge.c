@@ -42,17 +42,18 @@ static cs_status rank_triplets(const cs_reduction *r, const cs_parts *parts, dou
 {
     int64_t n = 0;
     for (int64_t b = 0; b < r->count; ++b) {
-        n += parts->part[b].k + 1;
+        n += parts->part[b].svd.k + 1;
     }
     choice *list = cs_alloc(n, sizeof *list);
     if (!list) return CS_ERR_MEMORY;
     n = 0;
     for (int64_t b = 0; b < r->count; ++b) {
-        if (r->row_weight) {
+        const cs_svd *svd = &parts->part[b].svd;
+        if (r->known) {
             list[n++] = (choice){1, b, -1};
         }
-        for (int64_t j = 0; j < parts->part[b].k && parts->part[b].sigma[j] > floor; ++j) {
-            list[n++] = (choice){parts->part[b].sigma[j], b, j};
+        for (int64_t j = 0; j < svd->k && svd->sigma[j] > floor; ++j) {
+            list[n++] = (choice){svd->sigma[j], b, j};
         }
     }
     qsort(list, (size_t)n, sizeof *list, compare_choices);
@@ -61,16 +62,9 @@ static cs_status rank_triplets(const cs_reduction *r, const cs_parts *parts, dou
     return CS_OK;
 }
 
-/* One side of the way back. */
-typedef struct {
-    const int64_t *list, *list_start; /* members of each block */
-    const int64_t *of, *start;
-    const double *lift, *weight;
-} side;
-
-/* column[X * stride], zero before. */
-static void lift_column(const side *s, const choice *c, const cs_dense *vectors, double *column,
-                        int64_t stride)
+/* One side of a triplet in the input's numbering: column[X * stride], zero before. */
+static void lift_column(const cs_reduction_side *s, const choice *c, const cs_dense *vectors,
+                        double *column, int64_t stride)
 {
     const double *reduced = c->index < 0 ? NULL : vectors->data + c->index * vectors->ld;
     for (int64_t m = s->list_start[c->block]; m < s->list_start[c->block + 1]; ++m) {
@@ -80,18 +74,10 @@ static void lift_column(const side *s, const choice *c, const cs_dense *vectors,
     }
 }
 
-static void sides_of(const cs_reduction *r, side *rows, side *cols)
-{
-    *rows =
-        (side){r->row_list, r->row_list_start, r->row_of, r->row_start, r->row_lift, r->row_weight};
-    *cols =
-        (side){r->col_list, r->col_list_start, r->col_of, r->col_start, r->col_lift, r->col_weight};
-}
-
 typedef struct {
     const cs_parts *parts;
     const choice *chosen;
-    side rows, cols;
+    const cs_reduction_side *side;
     cs_spectrum *out;
 } lift_job;
 
@@ -102,8 +88,8 @@ static cs_status lift_triplet(void *ctx, int64_t j, int worker)
     const choice *c = &job->chosen[j];
     const cs_part *part = &job->parts->part[c->block];
     cs_spectrum *out = job->out;
-    lift_column(&job->rows, c, &part->u, out->u.data + j * out->u.ld, 1);
-    lift_column(&job->cols, c, &part->v, out->v.data + j * out->v.ld, 1);
+    lift_column(&job->side[CS_LEFT], c, &part->svd.u, out->u.data + j * out->u.ld, 1);
+    lift_column(&job->side[CS_RIGHT], c, &part->svd.v, out->v.data + j * out->v.ld, 1);
     return CS_OK;
 }
 
@@ -111,10 +97,9 @@ static cs_status lift_triplet(void *ctx, int64_t j, int worker)
 static cs_status lift_all(const cs_system *system, const cs_parts *parts, const choice *chosen,
                           int threads, cs_spectrum *out)
 {
-    lift_job job = {.parts = parts, .chosen = chosen, .out = out};
-    sides_of(&system->reduced, &job.rows, &job.cols);
+    lift_job job = {.parts = parts, .chosen = chosen, .side = system->reduced.side, .out = out};
     cs_status status = cs_dense_init(&out->u, out->rows, out->k);
-    status = status ? status : cs_dense_init(&out->v, out->cols, out->k);
+    if (status == CS_OK) status = cs_dense_init(&out->v, out->cols, out->k);
     return status ? status : cs_parallel(out->k, threads, lift_triplet, &job);
 }
 
@@ -124,42 +109,34 @@ typedef struct {
     int64_t *triplet, *start; /* triplets of layer l: triplet[start[l] .. start[l + 1] - 1] */
 } layering;
 
-static void layering_free(layering *l)
+static cs_status layer_triplets(const choice *chosen, int64_t k, int64_t blocks, cs_pool *pool,
+                                layering *l)
 {
-    cs_free(l->triplet);
-    cs_free(l->start);
-}
-
-static cs_status layer_triplets(const choice *chosen, int64_t k, int64_t blocks, layering *l)
-{
-    int64_t *seen = cs_calloc(blocks, sizeof *seen);
-    l->triplet = cs_alloc(k, sizeof *l->triplet);
-    l->start = cs_calloc(k + 2, sizeof *l->start);
-    cs_status status = seen && l->triplet && l->start ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        int64_t *next = l->start + 1; /* layer l is filled at next[l], which ends as start[l + 1] */
-        for (int64_t j = 0; j < k; ++j) {
-            int64_t layer = seen[chosen[j].block]++;
-            ++next[layer + 1];
-            l->layers = layer + 1 > l->layers ? layer + 1 : l->layers;
-        }
-        for (int64_t i = 0; i < l->layers; ++i) {
-            next[i + 1] += next[i];
-        }
-        memset(seen, 0, (size_t)blocks * sizeof *seen);
-        for (int64_t j = 0; j < k; ++j) {
-            l->triplet[next[seen[chosen[j].block]++]++] = j;
-        }
+    int64_t *seen = cs_pool_take(pool, blocks, sizeof *seen);
+    l->triplet = cs_pool_take(pool, k, sizeof *l->triplet);
+    l->start = cs_pool_take(pool, k + 2, sizeof *l->start);
+    if (pool->status != CS_OK) return pool->status;
+    int64_t *next = l->start + 1; /* layer l is filled at next[l], which ends as start[l + 1] */
+    for (int64_t j = 0; j < k; ++j) {
+        int64_t layer = seen[chosen[j].block]++;
+        ++next[layer + 1];
+        l->layers = layer + 1 > l->layers ? layer + 1 : l->layers;
     }
-    cs_free(seen);
-    return status;
+    for (int64_t i = 0; i < l->layers; ++i) {
+        next[i + 1] += next[i];
+    }
+    memset(seen, 0, (size_t)blocks * sizeof *seen);
+    for (int64_t j = 0; j < k; ++j) {
+        l->triplet[next[seen[chosen[j].block]++]++] = j;
+    }
+    return CS_OK;
 }
 
 typedef struct {
     const cs_parts *parts;
     const choice *chosen;
     const layering *layers;
-    side rows, cols;
+    const cs_reduction_side *side;
     const cs_system *system;
     int threads;
     double *u, *v, *product_u, *product_v; /* panels of layers, row by row */
@@ -193,8 +170,8 @@ static cs_status multiply(const residual_job *job)
 }
 
 /* ||product - sigma x|| over the members of one block, in one column of the panels. */
-static double block_difference(const side *s, int64_t block, double sigma, const double *product,
-                               const double *x)
+static double block_difference(const cs_reduction_side *s, int64_t block, double sigma,
+                               const double *product, const double *x)
 {
     double sum = 0;
     for (int64_t m = s->list_start[block]; m < s->list_start[block + 1]; ++m) {
@@ -212,10 +189,10 @@ static cs_status layer_residuals(void *ctx, int64_t column, int worker)
     const layering *l = job->layers;
     for (int64_t t = l->start[job->first + column]; t < l->start[job->first + column + 1]; ++t) {
         const choice *c = &job->chosen[l->triplet[t]];
-        double left = block_difference(&job->rows, c->block, c->sigma, job->product_u + column,
-                                       job->u + column);
-        double right = block_difference(&job->cols, c->block, c->sigma, job->product_v + column,
-                                        job->v + column);
+        double left = block_difference(&job->side[CS_LEFT], c->block, c->sigma,
+                                       job->product_u + column, job->u + column);
+        double right = block_difference(&job->side[CS_RIGHT], c->block, c->sigma,
+                                        job->product_v + column, job->v + column);
         job->residual[l->triplet[t]] = left >= right || isnan(left) ? left : right;
     }
     return CS_OK;
@@ -232,8 +209,8 @@ static cs_status panel_residuals(residual_job *job, int64_t first, int64_t count
         for (int64_t t = l->start[first + column]; t < l->start[first + column + 1]; ++t) {
             const choice *c = &job->chosen[l->triplet[t]];
             const cs_part *part = &job->parts->part[c->block];
-            lift_column(&job->rows, c, &part->u, job->u + column, PANEL);
-            lift_column(&job->cols, c, &part->v, job->v + column, PANEL);
+            lift_column(&job->side[CS_LEFT], c, &part->svd.u, job->u + column, PANEL);
+            lift_column(&job->side[CS_RIGHT], c, &part->svd.v, job->v + column, PANEL);
         }
     }
     job->first = first;
@@ -245,15 +222,16 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
                                 const choice *chosen, int threads, cs_spectrum *out)
 {
     layering layers = {0};
+    cs_pool pool = {0};
     const cs_csr *abar = system->abar, *tall = cs_system_one_pass(system);
     residual_job job = {.parts = parts,
                         .chosen = chosen,
                         .layers = &layers,
+                        .side = system->reduced.side,
                         .system = system,
                         .threads = threads,
                         .residual = out->residual};
-    sides_of(&system->reduced, &job.rows, &job.cols);
-    cs_status status = layer_triplets(chosen, out->k, parts->count, &layers);
+    cs_status status = layer_triplets(chosen, out->k, parts->count, &pool, &layers);
     const struct {
         double **panel;
         int64_t rows;
@@ -275,7 +253,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     for (int i = 0; i < ROOMS; ++i) {
         cs_free_aligned(*rooms[i].panel);
     }
-    layering_free(&layers);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -285,35 +263,35 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
                       cs_spectrum *out)
 {
     int64_t largest = 0;
-    double top = r->row_weight ? 1 : 0; /* the largest value of all */
+    double top = r->known ? 1 : 0; /* the largest value of all */
     out->floor = 0;
     out->converged = true;
     out->solver = CS_SOLVER_AUTO;
     *complete = true;
     for (int64_t b = 0; b < r->count; ++b) {
-        const cs_part *part = &parts->part[b];
+        const cs_svd *svd = &parts->part[b].svd;
         int64_t size = cs_block_rank(r, b);
-        out->floor = fmax(out->floor, part->floor);
-        top = part->k > 0 ? fmax(top, part->sigma[0]) : top;
-        out->converged = out->converged && part->converged;
-        *complete = *complete && part->complete;
-        if (part->solver != CS_SOLVER_AUTO && size > largest) {
+        out->floor = fmax(out->floor, svd->floor);
+        top = svd->k > 0 ? fmax(top, svd->sigma[0]) : top;
+        out->converged = out->converged && svd->converged;
+        *complete = *complete && parts->part[b].complete;
+        if (svd->solver != CS_SOLVER_AUTO && size > largest) {
             largest = size;
-            out->solver = part->solver;
+            out->solver = svd->solver;
         }
     }
     out->floor = fmax(out->floor, DBL_EPSILON * top);
 }
 
-/* As solvers promise (linalg/svd.h): what came unchecked from one, against tol times the largest value
- * that it gave. Then the largest of all. */
-static void judge_residuals(double tol, const cs_parts *parts, const choice *chosen,
+/* As solvers promise (linalg/svd.h): what came unchecked from one, against tol times the largest
+ * value that it gave. Then the largest of all. */
+static void check_residuals(double tol, const cs_parts *parts, const choice *chosen,
                             cs_spectrum *out)
 {
     for (int64_t j = 0; j < out->k; ++j) {
         const cs_part *part = &parts->part[chosen[j].block];
         out->converged = out->converged && (chosen[j].index < 0 || !part->unchecked ||
-                                            out->residual[j] <= tol * part->sigma[0]);
+                                            out->residual[j] <= tol * part->svd.sigma[0]);
     }
     cs_certificate_residual(tol, out);
 }
@@ -342,7 +320,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     }
     status = take_residuals(system, parts, chosen, options->threads, out);
     if (status == CS_OK) {
-        judge_residuals(system->tol, parts, chosen, out);
+        check_residuals(system->tol, parts, chosen, out);
         status = keep ? lift_all(system, parts, chosen, options->threads, out) : CS_OK;
     }
 done:

@@ -32,71 +32,36 @@ cs_status cs_masses(const cs_csr *a, double *row, double *col)
     return CS_OK;
 }
 
-static double total(const double *mass, int64_t n)
+/* mass / its sum. */
+static void scale_to_one(int64_t n, const double *mass, double *out)
 {
-    double sum = 0, lost = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        cs_add_compensated(&sum, &lost, mass[i]);
+    double sum = cs_sum(n, mass);
+    for (int64_t i = 0; out && i < n; ++i) {
+        out[i] = sum > 0 ? mass[i] / sum : mass[i];
     }
-    return sum + lost;
-}
-
-/* Masses to probabilities. */
-static void scale_to_one(double *mass, int64_t n)
-{
-    double sum = total(mass, n);
-    for (int64_t i = 0; i < n && sum > 0; ++i) {
-        mass[i] /= sum;
-    }
-}
-
-static cs_status copy_pattern(const cs_csr *a, cs_csr *out)
-{
-    int64_t nnz = cs_csr_nnz(a);
-    cs_status status = cs_csr_init(out, a->rows, a->cols, nnz);
-    if (status == CS_OK && nnz > 0) {
-        memcpy(out->ptr, a->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
-        memcpy(out->col, a->col, (size_t)nnz * sizeof *a->col);
-    }
-    return status;
 }
 
 /* cs_normalise of a matrix that was checked. */
 static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
 {
-    cs_status status = CS_OK;
-    cs_csr b = {0};
-    double *row = cs_alloc(a->rows, sizeof *row), *col = cs_alloc(a->cols, sizeof *col);
-    if (!row || !col) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if ((status = cs_masses(a, row, col)) != CS_OK) goto done;
-    if (!isfinite(total(row, a->rows))) {
+    cs_pool pool = {0};
+    double *row = cs_pool_take(&pool, a->rows, sizeof *row);
+    double *col = cs_pool_take(&pool, a->cols, sizeof *col);
+    cs_status status = pool.status ? pool.status : cs_masses(a, row, col);
+    if (status == CS_OK && !isfinite(cs_sum(a->rows, row)))
         status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
-        goto done;
-    }
-    if ((status = copy_pattern(a, &b)) != CS_OK) goto done;
-    for (int64_t i = 0; i < a->rows; ++i) {
+    if (status == CS_OK) status = cs_csr_copy(a, abar);
+    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             double x = a->val[e];
-            b.val[e] = x > 0 ? x / sqrt(row[i]) / sqrt(col[a->col[e]]) : 0;
+            abar->val[e] = x > 0 ? x / sqrt(row[i]) / sqrt(col[a->col[e]]) : 0;
         }
     }
-    if (row_mass) {
-        memcpy(row_mass, row, (size_t)a->rows * sizeof *row);
-        scale_to_one(row_mass, a->rows);
+    if (status == CS_OK) {
+        scale_to_one(a->rows, row, row_mass);
+        scale_to_one(a->cols, col, col_mass);
     }
-    if (col_mass) {
-        memcpy(col_mass, col, (size_t)a->cols * sizeof *col);
-        scale_to_one(col_mass, a->cols);
-    }
-    *abar = b;
-    b = (cs_csr){0};
-done:
-    cs_csr_free(&b);
-    cs_free(row);
-    cs_free(col);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -116,17 +81,6 @@ void cs_system_free(cs_system *system)
     *system = (cs_system){0};
 }
 
-static bool any_nonzero(const cs_csr *a)
-{
-    int64_t nnz = cs_csr_nnz(a);
-    for (int64_t e = 0; e < nnz; ++e) {
-        if (a->val[e] != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static cs_status default_tolerance(cs_system *s)
 {
     const cs_csr *tall = cs_system_one_pass(s);
@@ -139,11 +93,11 @@ static cs_status default_tolerance(cs_system *s)
 
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
 {
-    bool any_scale = options->normalised && !options->scaled;
     cs_system s = {0};
     cs_status status = cs_csr_check(a, !options->normalised);
     if (status != CS_OK) return status;
-    if (!any_nonzero(a)) {
+    s.entries = cs_csr_entries_of(a);
+    if (s.entries.count == 0) {
         return cs_fail(CS_ERR_INPUT, "the matrix (%lld x %lld) has no nonzero entry",
                        (long long)a->rows, (long long)a->cols);
     }
@@ -152,16 +106,16 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);
         status =
             s.row_mass && s.col_mass ? normalise(a, &s.own, s.row_mass, s.col_mass) : CS_ERR_MEMORY;
+    } else if (!options->scaled) {
+        s.exponent = cs_scale_exponent(s.entries.largest);
     }
-    s.exponent = any_scale ? cs_scale_exponent(cs_csr_largest(a)) : 0;
-    if (s.exponent != 0 && (status = copy_pattern(a, &s.own)) == CS_OK) {
-        memcpy(s.own.val, a->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
+    if (s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
         cs_scale_down(s.exponent, &s.own);
+        s.entries = cs_csr_entries_of(&s.own);
     }
-    bool as_it_stands = options->normalised && s.exponent == 0;
-    s.abar = as_it_stands ? a : &s.own;
-    if (status == CS_OK)
-        status = cs_reduce(options->normalised ? s.abar : a, options, &s.components, &s.reduced);
+    bool as_it_is = options->normalised && s.exponent == 0;
+    s.abar = as_it_is ? a : &s.own;
+    if (status == CS_OK) status = cs_reduce(options->normalised ? s.abar : a, options, &s);
     if (status == CS_OK) status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
     s.tol = options->tol;
     if (status == CS_OK && s.tol == 0) status = default_tolerance(&s);
@@ -170,6 +124,6 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         return status;
     }
     *out = s;
-    out->abar = as_it_stands ? a : &out->own; /* `s` goes away */
+    out->abar = as_it_is ? a : &out->own; /* `s` goes away */
     return CS_OK;
 }

@@ -10,28 +10,35 @@
 #include <math.h>
 
 #include "cooc/certificates.h"
+#include "cooc/reduce.h"
 #include "cooc/spectrum_density.h"
 
+/* The rows (CS_LEFT) or the columns (CS_RIGHT) of a reduction. */
+typedef struct {
+    int64_t *start; /* count + 1 */
+    double *weight; /* P_C, P_G scaled to sum 1 in each component: the squares of its sigma = 1
+                       vectors; NULL when these are not known */
+    int32_t *of;    /* of the input's rows: the row here, -1 where it is empty */
+    double *lift;
+    int64_t *list, *list_start; /* rows of the input by component */
+} cs_reduction_side;
+
 /* The matrix after lumping, its rows and columns ordered by component, so that component c is the
- * block of rows row_start[c] .. row_start[c + 1] - 1 and columns col_start[c] .. col_start[c + 1]
- * - 1. A triplet of the reduced matrix is one of Abar: U[X] = row_lift[X] U_reduced[row_of[X]], 0
- * where row_of[X] < 0. */
+ * block of rows side[CS_LEFT].start[c] .. start[c + 1] - 1 and of columns alike. A triplet of the
+ * reduced matrix is one of Abar: U[X] = lift[X] U_reduced[of[X]], 0 where of[X] < 0. */
 typedef struct {
     int64_t count; /* blocks: components, or 1 without reduction */
-    int64_t *row_start, *col_start;
+    cs_reduction_side side[2];
     cs_csr a, at;
-    bool shared;                     /* a and at are Abar and its transpose themselves */
-    double *row_weight, *col_weight; /* P_C, P_G scaled to sum 1 in each component: the squares of
-                                        its sigma = 1 vectors; NULL when these are not known */
-    int64_t *row_of, *col_of;
-    double *row_lift, *col_lift;
-    int64_t *row_list, *row_list_start; /* rows of the input by component */
-    int64_t *col_list, *col_list_start;
+    bool shared; /* a and at are Abar and its transpose themselves */
+    bool known;  /* the sigma = 1 triplet of every block, by the weights */
+    cs_pool pool;
 } cs_reduction;
 
 typedef struct {
     const cs_csr *abar; /* the input itself when it came normalised and in scale, else `own` */
     cs_csr own, abar_t;
+    cs_csr_entries entries;      /* of Abar, where the input came normalised, else of the input */
     double *row_mass, *col_mass; /* NULL when the input came normalised */
     int exponent;                /* Abar is that of 2^-exponent times the input */
     int64_t components;
@@ -58,42 +65,36 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
 /* Row and column sums, compensated. */
 cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
-/* The reduced matrix of A (Abar when normalised), `at` left empty; *components receives their
- * number. */
-cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, int64_t *components,
-                    cs_reduction *out) CS_MUST_CHECK;
+/* Fills `components` and `reduced`, `at` left empty, from A (Abar when normalised), whose entries
+ * are known. */
+cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options,
+                    cs_system *system) CS_MUST_CHECK;
 
 /* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. */
 cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
 void cs_reduction_free(cs_reduction *r);
 
-static inline int64_t cs_block_rows(const cs_reduction *r, int64_t block)
+static inline int64_t cs_block_size(const cs_reduction *r, cs_side side, int64_t block)
 {
-    return r->row_start[block + 1] - r->row_start[block];
-}
-
-static inline int64_t cs_block_cols(const cs_reduction *r, int64_t block)
-{
-    return r->col_start[block + 1] - r->col_start[block];
+    return r->side[side].start[block + 1] - r->side[side].start[block];
 }
 
 /* Most nonzero singular values a block can have. */
 static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
 {
-    int64_t m = cs_block_rows(r, block), n = cs_block_cols(r, block);
+    int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
     return m < n ? m : n;
 }
 
 /* Triplets of one block, without the closed-form one. */
 typedef struct {
-    int64_t k;
-    double *sigma;
-    cs_dense u, v;            /* block rows x k, block columns x k */
-    bool converged, complete; /* complete: every other singular value is below the floor */
-    bool unchecked;           /* its solver left the residuals to the merge */
-    double floor;
-    cs_solver solver; /* CS_SOLVER_AUTO when none had to run */
+    cs_svd svd;     /* solver: CS_SOLVER_AUTO when none had to run */
+    bool complete;  /* every other singular value is below the floor */
+    bool unchecked; /* its solver left the residuals to the merge */
 } cs_part;
+
+/* Cuts them to the values above the floor; `asked` of `most` possible ones were computed. */
+void cs_part_trim(cs_part *part, int64_t asked, int64_t most);
 
 typedef struct {
     int64_t count, wanted;

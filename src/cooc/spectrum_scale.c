@@ -12,15 +12,6 @@
 
 #include "cooc/spectrum_private.h"
 
-double cs_csr_largest(const cs_csr *a)
-{
-    double largest = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        largest = fmax(largest, fabs(a->val[e]));
-    }
-    return largest;
-}
-
 int cs_scale_exponent(double largest)
 {
     int exponent = 0;

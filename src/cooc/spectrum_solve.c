@@ -27,18 +27,10 @@
 
 enum { SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
 
-static void part_free(cs_part *part)
-{
-    cs_free(part->sigma);
-    cs_dense_free(&part->u);
-    cs_dense_free(&part->v);
-    *part = (cs_part){0};
-}
-
 void cs_parts_free(cs_parts *parts)
 {
     for (int64_t b = 0; parts->part && b < parts->count; ++b) {
-        part_free(&parts->part[b]);
+        cs_svd_free(&parts->part[b].svd);
     }
     cs_free(parts->part);
     *parts = (cs_parts){0};
@@ -55,28 +47,29 @@ typedef struct {
  * are among them. */
 static int64_t block_share(const cs_reduction *r, int64_t wanted, int64_t block)
 {
-    int64_t known = r->row_weight ? 1 : 0;
-    int64_t most = cs_block_rank(r, block) - known;
-    int64_t room = known ? wanted - r->count : wanted;
+    int64_t most = cs_block_rank(r, block) - r->known;
+    int64_t room = r->known ? wanted - r->count : wanted;
     return room < 0 ? 0 : room < most ? room : most;
 }
 
-/* sqrt(weight) of a block's rows or columns as one column. */
-static cs_status closed_form(const double *weight, const int64_t *start, int64_t block,
-                             cs_dense *out)
+/* The closed-form vectors of a block, sqrt(weight), as one column each; left empty where they are
+ * not known. */
+static cs_status closed_form(const cs_reduction *r, int64_t block, cs_pool *pool, cs_dense out[2])
 {
-    int64_t n = start[block + 1] - start[block];
-    cs_status status = cs_dense_init(out, n, 1);
-    for (int64_t i = 0; status == CS_OK && i < n; ++i) {
-        out->data[i] = sqrt(weight[start[block] + i]);
+    for (cs_side t = CS_LEFT; r->known && t <= CS_RIGHT; ++t) {
+        const double *weight = r->side[t].weight + r->side[t].start[block];
+        out[t] = cs_dense_in(pool, cs_block_size(r, t, block), 1);
+        for (int64_t i = 0; out[t].data && i < out[t].rows; ++i) {
+            out[t].data[i] = sqrt(weight[i]);
+        }
     }
-    return status;
+    return pool->status;
 }
 
 /* What a dense solver cannot tell from 0 when sigma_1 = 1. */
 static double rounding_floor(const cs_reduction *r, int64_t block)
 {
-    int64_t m = cs_block_rows(r, block), n = cs_block_cols(r, block);
+    int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
     return (double)(m > n ? m : n) * DBL_EPSILON;
 }
 
@@ -137,53 +130,59 @@ static cs_status project_columns(cs_dense *a, const double *x)
     return CS_OK;
 }
 
-/* Cuts the part to the values above its floor; `asked` of `most` possible were computed. */
-static void trim(cs_part *part, int64_t asked, int64_t most)
+void cs_part_trim(cs_part *part, int64_t asked, int64_t most)
 {
-    int64_t computed = part->k;
-    while (part->k > 0 && !(part->sigma[part->k - 1] > part->floor)) {
-        --part->k;
+    cs_svd *svd = &part->svd;
+    int64_t computed = svd->k;
+    while (svd->k > 0 && !(svd->sigma[svd->k - 1] > svd->floor)) {
+        --svd->k;
     }
-    part->u.cols = part->v.cols = part->k;
-    part->complete = part->converged && (part->k < computed || computed < asked || asked >= most);
+    svd->u.cols = svd->v.cols = svd->k;
+    part->complete = svd->converged && (svd->k < computed || computed < asked || asked >= most);
+}
+
+/* Cuts the solved triplets to those above the floor, and takes the closed form out of them. */
+static cs_status finish(const cs_reduction *r, int64_t block, int64_t asked, const cs_dense one[2],
+                        cs_part *part)
+{
+    cs_part_trim(part, asked, cs_block_rank(r, block) - r->known);
+    cs_status status = r->known ? project_columns(&part->svd.u, one[CS_LEFT].data) : CS_OK;
+    return status || !r->known ? status : project_columns(&part->svd.v, one[CS_RIGHT].data);
 }
 
 /* --- small blocks ----------------------------------------------------------------------------- */
 
-static cs_status copy_block(const cs_reduction *r, int64_t block, const cs_dense *u,
-                            const cs_dense *v, cs_dense *out)
+/* A block, less its closed form, as a dense matrix. */
+static void copy_block(const cs_reduction *r, int64_t block, const cs_dense one[2], cs_dense *out)
 {
-    int64_t r0 = r->row_start[block], c0 = r->col_start[block];
-    cs_status status = cs_dense_init(out, cs_block_rows(r, block), cs_block_cols(r, block));
-    if (status != CS_OK) return status;
+    int64_t r0 = r->side[CS_LEFT].start[block], c0 = r->side[CS_RIGHT].start[block];
     for (int64_t i = 0; i < out->rows; ++i) {
         for (int64_t e = r->a.ptr[r0 + i]; e < r->a.ptr[r0 + i + 1]; ++e) {
             out->data[i + (r->a.col[e] - c0) * out->ld] = r->a.val[e];
         }
     }
-    for (int64_t j = 0; u->data && j < out->cols; ++j) {
+    for (int64_t j = 0; r->known && j < out->cols; ++j) {
         for (int64_t i = 0; i < out->rows; ++i) {
-            out->data[i + j * out->ld] -= u->data[i] * v->data[j];
+            out->data[i + j * out->ld] -= one[CS_LEFT].data[i] * one[CS_RIGHT].data[j];
         }
     }
-    return CS_OK;
 }
 
-/* The k leading triplets of a thin SVD into a part of its own. */
+/* The k leading triplets of a thin SVD into one of its own. */
 static cs_status keep_leading(int64_t k, const double *sigma, const cs_dense *u, const cs_dense *vt,
-                              cs_part *part)
+                              cs_svd *out)
 {
-    part->sigma = cs_alloc(k, sizeof *part->sigma);
-    cs_status status = part->sigma ? cs_dense_init(&part->u, u->rows, k) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_dense_init(&part->v, vt->cols, k);
+    out->sigma = cs_alloc(k, sizeof *out->sigma);
+    cs_status status = out->sigma ? cs_dense_init(&out->u, u->rows, k) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dense_init(&out->v, vt->cols, k);
     if (status != CS_OK) return status;
-    part->k = k;
-    memcpy(part->sigma, sigma, (size_t)k * sizeof *sigma);
+    const cs_dense leading = {u->rows, k, u->ld, u->data};
+    out->k = k;
+    memcpy(out->sigma, sigma, (size_t)k * sizeof *sigma);
+    cs_dense_copy(&leading, &out->u);
     for (int64_t j = 0; j < k; ++j) {
-        memcpy(part->u.data + j * part->u.ld, u->data + j * u->ld,
-               (size_t)u->rows * sizeof *u->data);
         for (int64_t i = 0; i < vt->cols; ++i) {
-            part->v.data[i + j * part->v.ld] = vt->data[j + i * vt->ld];
+            out->v.data[i + j * out->v.ld] = vt->data[j + i * vt->ld];
         }
     }
     return CS_OK;
@@ -195,40 +194,27 @@ static cs_status solve_small(void *ctx, int64_t item, int worker)
     batch *job = ctx;
     const cs_reduction *r = &job->system->reduced;
     int64_t block = job->block[item], rank = cs_block_rank(r, block);
-    int64_t asked = block_share(r, job->parts->wanted, block), known = r->row_weight ? 1 : 0;
-    cs_part part = {.converged = true, .solver = CS_SOLVER_LAPACK};
-    cs_dense a = {0}, u = {0}, vt = {0}, u1 = {0}, v1 = {0};
-    double *sigma = cs_alloc(rank, sizeof *sigma);
-    cs_status status = sigma ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && known) {
-        status = closed_form(r->row_weight, r->row_start, block, &u1);
-        if (status == CS_OK) status = closed_form(r->col_weight, r->col_start, block, &v1);
-    }
-    if (status != CS_OK || (status = copy_block(r, block, &u1, &v1, &a)) != CS_OK ||
-        (status = cs_dense_init(&u, a.rows, rank)) != CS_OK ||
-        (status = cs_dense_init(&vt, rank, a.cols)) != CS_OK ||
-        (status = cs_dense_svd(&a, sigma, &u, &vt)) != CS_OK ||
-        (status = keep_leading(asked, sigma, &u, &vt, &part)) != CS_OK) {
-        goto done;
-    }
-    part.floor = rounding_floor(r, block) * (known ? 1 : sigma[0]);
-    trim(&part, asked, rank - known);
-    if (known) {
-        status = project_columns(&part.u, u1.data);
-        status = status ? status : project_columns(&part.v, v1.data);
-    }
+    int64_t asked = block_share(r, job->parts->wanted, block);
+    cs_part *part = &job->parts->part[block];
+    cs_pool pool = {0};
+    cs_dense one[2];
+    cs_dense a =
+        cs_dense_in(&pool, cs_block_size(r, CS_LEFT, block), cs_block_size(r, CS_RIGHT, block));
+    cs_dense u = cs_dense_in(&pool, a.rows, rank), vt = cs_dense_in(&pool, rank, a.cols);
+    double *sigma = cs_pool_take(&pool, rank, sizeof *sigma);
+    cs_status status = closed_form(r, block, &pool, one);
     if (status == CS_OK) {
-        job->parts->part[block] = part;
-        part = (cs_part){0};
+        copy_block(r, block, one, &a);
+        status = cs_dense_svd(&a, sigma, &u, &vt);
     }
-done:
-    part_free(&part);
-    cs_free(sigma);
-    cs_dense_free(&a);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
-    cs_dense_free(&u1);
-    cs_dense_free(&v1);
+    if (status == CS_OK) status = keep_leading(asked, sigma, &u, &vt, &part->svd);
+    if (status == CS_OK) {
+        part->svd.converged = true;
+        part->svd.solver = CS_SOLVER_LAPACK;
+        part->svd.floor = rounding_floor(r, block) * (r->known ? 1 : sigma[0]);
+        status = finish(r, block, asked, one, part);
+    }
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -269,42 +255,35 @@ typedef struct {
     cs_linop_csr_ctx csr;
     cs_linop_deflated_ctx deflated;
     cs_linop sparse, op;
-    cs_dense u1, v1;
+    cs_dense one[2];
+    cs_pool pool;
 } block_operator;
 
 static void block_operator_close(block_operator *b)
 {
     cs_csr_free(&b->a);
     cs_csr_free(&b->at);
-    cs_dense_free(&b->u1);
-    cs_dense_free(&b->v1);
+    cs_pool_free(&b->pool);
 }
 
 static const double ONE = 1; /* the closed-form singular value */
 
+/* Closed by the caller, also after a failure. */
 static cs_status block_operator_open(const cs_reduction *r, int64_t block, int threads,
                                      block_operator *b)
 {
-    int64_t r0 = r->row_start[block], c0 = r->col_start[block];
-    int64_t rows = cs_block_rows(r, block), cols = cs_block_cols(r, block);
+    int64_t r0 = r->side[CS_LEFT].start[block], c0 = r->side[CS_RIGHT].start[block];
+    int64_t rows = cs_block_size(r, CS_LEFT, block), cols = cs_block_size(r, CS_RIGHT, block);
+    bool whole = r->count == 1;
     *b = (block_operator){0};
-    cs_status status = CS_OK;
-    if (r->count > 1) {
-        status = slice(&r->a, r0, rows, c0, cols, &b->a);
-        if (status == CS_OK) status = slice(&r->at, c0, cols, r0, rows, &b->at);
-    }
-    if (status == CS_OK && r->row_weight)
-        status = closed_form(r->row_weight, r->row_start, block, &b->u1);
-    if (status == CS_OK && r->row_weight)
-        status = closed_form(r->col_weight, r->col_start, block, &b->v1);
-    if (status != CS_OK) {
-        block_operator_close(b);
-        return status;
-    }
-    b->sparse = cs_linop_csr(&b->csr, r->count > 1 ? &b->a : &r->a, r->count > 1 ? &b->at : &r->at,
-                             threads);
-    b->op = r->row_weight ? cs_linop_deflated(&b->deflated, &b->sparse, &b->u1, &ONE, &b->v1, true)
-                          : b->sparse;
+    cs_status status = whole ? CS_OK : slice(&r->a, r0, rows, c0, cols, &b->a);
+    if (status == CS_OK && !whole) status = slice(&r->at, c0, cols, r0, rows, &b->at);
+    if (status == CS_OK) status = closed_form(r, block, &b->pool, b->one);
+    if (status != CS_OK) return status;
+    b->sparse = cs_linop_csr(&b->csr, whole ? &r->a : &b->a, whole ? &r->at : &b->at, threads);
+    b->op = r->known ? cs_linop_deflated(&b->deflated, &b->sparse, &b->one[CS_LEFT], &ONE,
+                                         &b->one[CS_RIGHT], true)
+                     : b->sparse;
     return CS_OK;
 }
 
@@ -313,20 +292,14 @@ static cs_status block_operator_open(const cs_reduction *r, int64_t block, int t
 static cs_status start_of(const cs_reduction *r, int64_t block, const cs_spectrum_options *o,
                           cs_dense *out)
 {
-    bool wide = cs_block_rows(r, block) < cs_block_cols(r, block);
+    bool wide = cs_block_size(r, CS_LEFT, block) < cs_block_size(r, CS_RIGHT, block);
     const cs_dense *from = wide ? o->start_u : o->start_v;
-    const int64_t *list = wide ? r->row_list : r->col_list, *of = wide ? r->row_of : r->col_of;
-    const int64_t *list_start = wide ? r->row_list_start : r->col_list_start;
-    const double *lift = wide ? r->row_lift : r->col_lift;
-    int64_t first = wide ? r->row_start[block] : r->col_start[block];
-    if (!from) {
-        return CS_OK;
-    }
-    cs_status status = cs_dense_init(out, cs_block_rank(r, block), from->cols);
-    for (int64_t j = 0; status == CS_OK && j < from->cols; ++j) {
-        for (int64_t m = list_start[block]; m < list_start[block + 1]; ++m) {
-            int64_t x = list[m];
-            out->data[of[x] - first + j * out->ld] += lift[x] * from->data[x + j * from->ld];
+    const cs_reduction_side *s = &r->side[wide ? CS_LEFT : CS_RIGHT];
+    cs_status status = from ? cs_dense_init(out, cs_block_rank(r, block), from->cols) : CS_OK;
+    for (int64_t j = 0; status == CS_OK && from && j < from->cols; ++j) {
+        for (int64_t m = s->list_start[block]; m < s->list_start[block + 1]; ++m) {
+            int64_t x = s->list[m], at = s->of[x] - s->start[block];
+            out->data[at + j * out->ld] += s->lift[x] * from->data[x + j * from->ld];
         }
     }
     return status;
@@ -345,34 +318,15 @@ cs_svd_options cs_spectrum_solver_options(const cs_spectrum_options *o, int64_t 
                             .progress = o->progress};
 }
 
-static void take_svd(cs_svd *svd, cs_part *part)
-{
-    *part = (cs_part){.k = svd->k,
-                      .sigma = svd->sigma,
-                      .u = svd->u,
-                      .v = svd->v,
-                      .converged = svd->converged,
-                      .floor = svd->floor,
-                      .solver = svd->solver};
-    svd->sigma = NULL;
-    svd->u = svd->v = (cs_dense){0};
-    cs_svd_free(svd);
-}
-
 static cs_status solve_large(batch *job, int64_t block)
 {
     const cs_reduction *r = &job->system->reduced;
     int64_t asked = block_share(r, job->parts->wanted, block);
     cs_part *part = &job->parts->part[block];
-    block_operator b;
-    cs_svd svd = {0};
+    block_operator b = {0};
     cs_dense start = {0};
     cs_status status = start_of(r, block, job->options, &start);
-    status = status ? status : block_operator_open(r, block, job->options->threads, &b);
-    if (status != CS_OK) {
-        cs_dense_free(&start);
-        return status;
-    }
+    if (status == CS_OK) status = block_operator_open(r, block, job->options->threads, &b);
     cs_svd_options o = cs_spectrum_solver_options(job->options, asked);
     o.start = start.data ? &start : NULL;
     o.unchecked = r->count == 1; /* all of them will be merged, and checked there */
@@ -381,24 +335,18 @@ static cs_status solve_large(batch *job, int64_t block)
          * saves anything there. */
         o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK;
     }
-    status = cs_svd_compute(&b.op, &o, &svd);
+    if (status == CS_OK) status = cs_svd_compute(&b.op, &o, &part->svd);
     cs_dense_free(&start);
-    if (status == CS_OK && svd.interrupted && !job->options->partial) {
-        cs_svd_free(&svd);
+    if (status == CS_OK && part->svd.interrupted && !job->options->partial) {
         status = cs_interrupt_check();
     }
     if (status == CS_OK) {
-        job->parts->interrupted = svd.interrupted;
-        take_svd(&svd, part);
+        job->parts->interrupted = part->svd.interrupted;
         part->unchecked = o.unchecked;
-        if (r->row_weight) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
-            part->floor = fmax(part->floor, rounding_floor(r, block));
+        if (r->known) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
+            part->svd.floor = fmax(part->svd.floor, rounding_floor(r, block));
         }
-        trim(part, asked, cs_block_rank(r, block) - (r->row_weight ? 1 : 0));
-        if (r->row_weight) {
-            status = project_columns(&part->u, b.u1.data);
-            status = status ? status : project_columns(&part->v, b.v1.data);
-        }
+        status = finish(r, block, asked, b.one, part);
     }
     block_operator_close(&b);
     return status;
@@ -408,9 +356,9 @@ static cs_status solve_large(batch *job, int64_t block)
 
 static bool is_small(const cs_reduction *r, const cs_spectrum_options *o, int64_t block)
 {
-    int64_t cols = cs_block_cols(r, block);
+    int64_t cols = cs_block_size(r, CS_RIGHT, block);
     return !o->no_reduction && cols > 0 && cs_block_rank(r, block) <= SMALL_SIDE &&
-           cs_block_rows(r, block) <= SMALL_ELEMENTS / cols;
+           cs_block_size(r, CS_LEFT, block) <= SMALL_ELEMENTS / cols;
 }
 
 cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
@@ -423,10 +371,9 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
     cs_status status = job.block && parts.part ? CS_OK : CS_ERR_MEMORY;
     int64_t small = 0, large = 0;
     for (int64_t b = 0; status == CS_OK && b < r->count; ++b) {
-        if (block_share(r, wanted, b) ==
-            0) { /* the closed form is all there is, or all that is wanted */
-            parts.part[b].converged = true;
-            parts.part[b].complete = cs_block_rank(r, b) == (r->row_weight ? 1 : 0);
+        if (block_share(r, wanted, b) == 0) { /* the closed form is all there is, or is wanted */
+            parts.part[b].svd.converged = true;
+            parts.part[b].complete = cs_block_rank(r, b) == r->known;
         } else if (is_small(r, options, b)) {
             job.block[small++] = b;
         } else {

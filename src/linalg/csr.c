@@ -45,6 +45,18 @@ void cs_csr_free(cs_csr *a)
     *a = (cs_csr){0};
 }
 
+cs_status cs_csr_copy(const cs_csr *a, cs_csr *out)
+{
+    const int64_t nnz = cs_csr_nnz(a);
+    cs_status status = cs_csr_init(out, a->rows, a->cols, nnz);
+    if (status == CS_OK && nnz > 0) {
+        memcpy(out->ptr, a->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
+        memcpy(out->col, a->col, (size_t)nnz * sizeof *a->col);
+        memcpy(out->val, a->val, (size_t)nnz * sizeof *a->val);
+    }
+    return status;
+}
+
 /* An entry of a row being sorted; `order` makes the sort stable. */
 typedef struct {
     int64_t order;

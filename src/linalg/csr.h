@@ -23,6 +23,7 @@ static inline int64_t cs_csr_nnz(const cs_csr *a)
 /* Room for nnz entries; ptr zeroed. */
 cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz) CS_MUST_CHECK;
 void cs_csr_free(cs_csr *a);
+cs_status cs_csr_copy(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 
 /* From n triplets in any order; repeats are added (in the order given), zeros are kept out. */
 cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int64_t *row,
