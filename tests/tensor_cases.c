@@ -388,8 +388,8 @@ static void pooled(cs_tensor_net *net, const void *setting)
     int v = cs_net_activation(net, "v", keys, 6);
     int vis = cs_net_index(net, keys, s->mask.vis, s->mask.vis_n);
     int lim = cs_net_index(net, rows, s->mask.lim, s->mask.lim_n);
-    cs_net_output(net,
-                  cs_graph_linear_attention(&net->graph, q, k, v, vis, lim, s->heads, s->power));
+    cs_attention_options o = {.vis = vis, .lim = lim, .heads = s->heads, .power = s->power};
+    cs_net_output(net, cs_graph_linear_attention(&net->graph, q, k, v, &o));
 }
 
 static void pooled_views(cs_tensor_net *net)
@@ -398,9 +398,10 @@ static void pooled_views(cs_tensor_net *net)
     int rows = cs_net_rows_now(net, 4, 9, 3, 5);
     int qkv = cs_net_activation(net, "qkv", rows, 9);
     int at = cs_net_index(net, rows, cs_fill_position, 0);
+    cs_attention_options o = {.vis = at, .lim = at, .heads = 1, .power = 2};
     cs_net_output(net, cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, 3),
                                                  cs_graph_cols(g, qkv, 3, 3),
-                                                 cs_graph_cols(g, qkv, 6, 3), at, at, 1, 2));
+                                                 cs_graph_cols(g, qkv, 6, 3), &o));
 }
 
 static void pooled_shared(cs_tensor_net *net)
@@ -410,7 +411,8 @@ static void pooled_shared(cs_tensor_net *net)
     int x = cs_net_activation(net, "x", rows, 6);
     int vis = cs_net_index(net, rows, cs_fill_group, 0),
         lim = cs_net_index(net, rows, cs_fill_group, 0);
-    cs_net_output(net, cs_graph_linear_attention(g, x, x, x, vis, lim, 3, 2));
+    cs_attention_options o = {.vis = vis, .lim = lim, .heads = 3, .power = 2};
+    cs_net_output(net, cs_graph_linear_attention(g, x, x, x, &o));
 }
 
 /* --- losses ----------------------------------------------------------------------------------- */

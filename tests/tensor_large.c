@@ -59,7 +59,8 @@ static void pooled(cs_tensor_net *net)
     int v = cs_net_activation(net, "v", keys, 64);
     int vis = cs_net_index(net, keys, cs_fill_padded_vis, 0);
     int lim = cs_net_index(net, rows, cs_fill_constant, 0);
-    cs_net_output(net, cs_graph_linear_attention(&net->graph, q, k, v, vis, lim, 1, 2));
+    cs_attention_options o = {.vis = vis, .lim = lim, .heads = 1, .power = 2};
+    cs_net_output(net, cs_graph_linear_attention(&net->graph, q, k, v, &o));
 }
 
 static void rows_moved(cs_tensor_net *net)

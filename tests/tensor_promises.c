@@ -18,13 +18,9 @@ static attention_of_case find_attention(const cs_graph *g)
 {
     for (int64_t i = 0; i < g->ops; ++i) {
         const cs_op *op = &g->op[i];
-        if (op->kind == CS_OP_ATTENTION) {
-            return (attention_of_case){op->attention.y, op->attention.vis, op->attention.lim, false,
-                                       op->attention.p > 0};
-        }
-        if (op->kind == CS_OP_LINEAR_ATTENTION) {
-            return (attention_of_case){op->linear_attention.y, op->linear_attention.vis,
-                                       op->linear_attention.lim, true, false};
+        if (op->kind == CS_OP_ATTENTION || op->kind == CS_OP_LINEAR_ATTENTION) {
+            return (attention_of_case){op->attention.y, op->attention.vis, op->attention.lim,
+                                       op->kind == CS_OP_LINEAR_ATTENTION, op->attention.p > 0};
         }
     }
     abort();

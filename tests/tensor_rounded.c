@@ -56,10 +56,8 @@ static cs_status rounded_forward(const cs_run *run, const cs_op *op)
         round_tensor(run, op->layer_norm.y);
         break;
     case CS_OP_ATTENTION:
-        round_tensor(run, op->attention.y);
-        break;
     case CS_OP_LINEAR_ATTENTION:
-        round_tensor(run, op->linear_attention.y);
+        round_tensor(run, op->attention.y);
         break;
     default: /* rows are moved, losses are statistics */
         break;

@@ -202,9 +202,8 @@ static int made_by(const cs_op *op)
     case CS_OP_LAYER_NORM:
         return op->layer_norm.y;
     case CS_OP_ATTENTION:
-        return op->attention.y;
     case CS_OP_LINEAR_ATTENTION:
-        return op->linear_attention.y;
+        return op->attention.y;
     case CS_OP_CROSS_ENTROPY:
     case CS_OP_SPECTRAL_LOSS:
     case CS_OP_SQUARED_ERROR:

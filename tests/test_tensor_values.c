@@ -222,7 +222,7 @@ TEST(test_linear_attention)
     enum { B = 3, L = 7, H = 2, HD = 3, C = H * HD };
     open_case("linear attention, empty rows");
     cs_tensor_forward(&world);
-    const cs_op_linear_attention *o = &op_of(CS_OP_LINEAR_ATTENTION)->linear_attention;
+    const cs_op_attention *o = &op_of(CS_OP_LINEAR_ATTENTION)->attention;
     const int32_t *vis = cs_run_index(world.run, o->vis), *lim = cs_run_index(world.run, o->lim);
     double *q = param_of("q", CS_PARAM_VALUE), *k = param_of("k", CS_PARAM_VALUE);
     double *v = param_of("v", CS_PARAM_VALUE), *y = tensor_of(o->y);

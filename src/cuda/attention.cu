@@ -8,24 +8,7 @@
 #include "cuda/attention.cuh"
 #include "cuda/columns.cuh"
 
-enum { WARPS = 4, BUCKETS_AT_ONCE = 32, TABLE_ROWS = 32 };
-
-/* The work of a warp: row i of all queries (or j of all keys), head h. */
-struct Place {
-    int lane, warp, head;
-    int64_t row, sequence;
-};
-
-static __device__ inline Place place_of(int64_t length)
-{
-    Place p;
-    p.lane = (int)threadIdx.x % WARP;
-    p.warp = (int)threadIdx.x / WARP;
-    p.head = (int)blockIdx.y;
-    p.row = (int64_t)blockIdx.x * WARPS + p.warp;
-    p.sequence = p.row / length;
-    return p;
-}
+enum { BUCKETS_AT_ONCE = 32, TABLE_ROWS = 32 };
 
 template <typename T>
 static __device__ inline float score(const Attention<T> &a, const T *q, const T *k, int64_t i,
@@ -36,7 +19,7 @@ static __device__ inline float score(const Attention<T> &a, const T *q, const T 
         dot += to_float(q[c]) * to_float(k[c]);
     }
     float s = a.scale * dot;
-    return a.table ? s + a.table[bucket_of(a, a.pos_k[j], a.pos_q[i]) * a.ld_table + head] : s;
+    return a.table.x ? s + a.table.row(bucket_of(a, a.pos_k[j], a.pos_q[i]))[head] : s;
 }
 
 /* keep / (1 - p) of query row i and place j in its sequence. */
@@ -55,14 +38,14 @@ static __device__ inline float keep_of(const Attention<T> &a, int64_t i, int64_t
 template <typename T> static __global__ void attention_kernel(Attention<T> a)
 {
     CS_SHARED_BYTES(bytes);
-    Place p = place_of(a.length_q);
-    if (p.row >= (int64_t)a.batch * a.length_q) {
+    const WarpPlace p = warp_place(a, a.length_q);
+    if (p.sequence >= a.batch) {
         return;
     }
     float *acc = reinterpret_cast<float *>(bytes) + p.warp * (a.width + WARP),
           *share = acc + a.width;
-    int64_t first = p.sequence * a.length_k, at = (int64_t)p.head * a.width;
-    const T *q = a.q + p.row * a.ldq + at;
+    int64_t first = p.sequence * a.length_k, at = p.at;
+    const T *q = a.q.row(p.row) + at;
     int32_t lim = a.lim[p.row];
     float most = -INFINITY, sum = 0.0F;
     for (int c = p.lane; c < a.width; c += WARP) {
@@ -71,7 +54,7 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
     for (int j0 = 0; j0 < a.length_k; j0 += WARP) {
         int64_t j = first + j0 + p.lane;
         bool seen = j0 + p.lane < a.length_k && a.vis[j] <= lim;
-        float s = seen ? score(a, q, a.k + j * a.ldk + at, p.row, j, p.head) : -INFINITY;
+        float s = seen ? score(a, q, a.k.row(j) + at, p.row, j, p.head) : -INFINITY;
         float peak = fmaxf(most, warp_max(s));
         if (warp_max(seen ? 1.0F : 0.0F) == 0.0F) {
             continue;
@@ -86,7 +69,7 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
             float x = acc[c] * old;
             for (int jj = 0; jj < count; ++jj) {
                 if (share[jj] != 0.0F) {
-                    x += share[jj] * to_float(a.v[(first + j0 + jj) * a.ldv + at + c]);
+                    x += share[jj] * to_float(a.v.row(first + j0 + jj)[at + c]);
                 }
             }
             acc[c] = x;
@@ -94,10 +77,10 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
-        a.out[p.row * a.ldy + at + c] = from_float<T>(sum != 0.0F ? acc[c] / sum : 0.0F);
+        a.y.row(p.row)[at + c] = from_float<T>(sum != 0.0F ? acc[c] / sum : 0.0F);
     }
     if (p.lane == 0) {
-        a.lse[p.row * a.ld_lse + p.head] = sum != 0.0F ? most + logf(sum) : -INFINITY;
+        a.lse.row(p.row)[p.head] = sum != 0.0F ? most + logf(sum) : -INFINITY;
     }
 }
 
@@ -105,14 +88,14 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
 
 template <typename T> static __global__ void delta_kernel(Attention<T> a)
 {
-    Place p = place_of(a.length_q);
-    if (p.row >= (int64_t)a.batch * a.length_q) {
+    const WarpPlace p = warp_place(a, a.length_q);
+    if (p.sequence >= a.batch) {
         return;
     }
-    int64_t at = p.row * a.ldy + (int64_t)p.head * a.width;
+    const T *dy = a.dy.row(p.row) + p.at, *y = a.y.row(p.row) + p.at;
     float sum = 0.0F;
     for (int c = p.lane; c < a.width; c += WARP) {
-        sum += to_float(a.dy[at + c]) * to_float(a.y[at + c]);
+        sum += to_float(dy[c]) * to_float(y[c]);
     }
     sum = warp_sum(sum);
     if (p.lane == 0) {
@@ -130,9 +113,9 @@ static __device__ inline Pair pair_of(const Attention<T> &a, int64_t i, int64_t 
                                       int head, float delta)
 {
     int64_t at = (int64_t)head * a.width;
-    const T *dy = a.dy + i * a.ldy + at, *v = a.v + j * a.ldv + at;
-    float s = score(a, a.q + i * a.ldq + at, a.k + j * a.ldk + at, i, j, head);
-    float e = expf(s - a.lse[i * a.ld_lse + head]), keep = keep_of(a, i, j - first, head);
+    const T *dy = a.dy.row(i) + at, *v = a.v.row(j) + at;
+    float s = score(a, a.q.row(i) + at, a.k.row(j) + at, i, j, head);
+    float e = expf(s - a.lse.row(i)[head]), keep = keep_of(a, i, j - first, head);
     float dp = 0.0F;
     for (int c = 0; c < a.width; ++c) {
         dp += to_float(dy[c]) * to_float(v[c]);
@@ -144,8 +127,8 @@ static __device__ inline Pair pair_of(const Attention<T> &a, int64_t i, int64_t 
 /* delta as sum_j P P' instead: what y was rounded to does not enter. A warp a row. */
 template <typename T> static __global__ void delta_of_pairs_kernel(Attention<T> a)
 {
-    Place p = place_of(a.length_q);
-    if (p.row >= (int64_t)a.batch * a.length_q) {
+    const WarpPlace p = warp_place(a, a.length_q);
+    if (p.sequence >= a.batch) {
         return;
     }
     int64_t first = p.sequence * a.length_k;
@@ -165,13 +148,13 @@ template <typename T> static __global__ void delta_of_pairs_kernel(Attention<T> 
 template <typename T> static __global__ void query_grad_kernel(Attention<T> a)
 {
     CS_SHARED_BYTES(bytes);
-    Place p = place_of(a.length_q);
-    if (p.row >= (int64_t)a.batch * a.length_q) {
+    const WarpPlace p = warp_place(a, a.length_q);
+    if (p.sequence >= a.batch) {
         return;
     }
     float *acc = reinterpret_cast<float *>(bytes) + p.warp * (a.width + WARP),
           *share = acc + a.width;
-    int64_t first = p.sequence * a.length_k, at = (int64_t)p.head * a.width;
+    int64_t first = p.sequence * a.length_k, at = p.at;
     float delta = a.delta[p.row * a.heads + p.head];
     int32_t lim = a.lim[p.row];
     for (int c = p.lane; c < a.width; c += WARP) {
@@ -186,14 +169,14 @@ template <typename T> static __global__ void query_grad_kernel(Attention<T> a)
         for (int c = p.lane; c < a.width; c += WARP) {
             for (int jj = 0; jj < count; ++jj) {
                 if (share[jj] != 0.0F) {
-                    acc[c] += share[jj] * to_float(a.k[(first + j0 + jj) * a.ldk + at + c]);
+                    acc[c] += share[jj] * to_float(a.k.row(first + j0 + jj)[at + c]);
                 }
             }
         }
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
-        T *to = a.dq + p.row * a.ldq + at + c;
+        T *to = a.dq.row(p.row) + at + c;
         *to = from_float<T>(a.scale * acc[c] + (a.add_q ? to_float(*to) : 0.0F));
     }
 }
@@ -201,14 +184,14 @@ template <typename T> static __global__ void query_grad_kernel(Attention<T> a)
 template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
 {
     CS_SHARED_BYTES(bytes);
-    Place p = place_of(a.length_k);
-    if (p.row >= (int64_t)a.batch * a.length_k) {
+    const WarpPlace p = warp_place(a, a.length_k);
+    if (p.sequence >= a.batch) {
         return;
     }
     float *acc_k = reinterpret_cast<float *>(bytes) + p.warp * (2 * a.width + 2 * WARP);
     float *acc_v = acc_k + a.width, *share_ds = acc_v + a.width, *share_p = share_ds + WARP;
     int64_t first_q = p.sequence * a.length_q, first_k = p.sequence * a.length_k;
-    int64_t at = (int64_t)p.head * a.width;
+    int64_t at = p.at;
     int32_t vis = a.vis[p.row];
     for (int c = p.lane; c < a.width; c += WARP) {
         acc_k[c] = acc_v[c] = 0.0F;
@@ -227,22 +210,22 @@ template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
             for (int ii = 0; ii < count; ++ii) {
                 int64_t row = first_q + i0 + ii;
                 if (share_ds[ii] != 0.0F) {
-                    acc_k[c] += share_ds[ii] * to_float(a.q[row * a.ldq + at + c]);
+                    acc_k[c] += share_ds[ii] * to_float(a.q.row(row)[at + c]);
                 }
                 if (share_p[ii] != 0.0F) {
-                    acc_v[c] += share_p[ii] * to_float(a.dy[row * a.ldy + at + c]);
+                    acc_v[c] += share_p[ii] * to_float(a.dy.row(row)[at + c]);
                 }
             }
         }
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) { /* k' before v': they may be one tensor */
-        if (a.dk) {
-            T *to = a.dk + p.row * a.ldk + at + c;
+        if (a.dk.x) {
+            T *to = a.dk.row(p.row) + at + c;
             *to = from_float<T>(a.scale * acc_k[c] + (a.add_k ? to_float(*to) : 0.0F));
         }
-        if (a.dv) {
-            T *to = a.dv + p.row * a.ldv + at + c;
+        if (a.dv.x) {
+            T *to = a.dv.row(p.row) + at + c;
             *to = from_float<T>(acc_v[c] + (a.add_v ? to_float(*to) : 0.0F));
         }
     }
@@ -289,110 +272,39 @@ static __global__ void table_grad_kernel(Attention<T> a, int32_t buckets, float 
 
 /* --- host ------------------------------------------------------------------------------------- */
 
+/* With the buckets of relative positions, where there are any. */
 template <typename T>
-static cs_status describe(const cs_run *run, const cs_op *op, bool backward, Attention<T> *out)
+static cs_status describe_softmax(const cs_run *run, const cs_op *op, Attention<T> *a)
 {
     const cs_op_attention *o = &op->attention;
     Cuda *c = cuda_of(run);
-    cs_matrix q = c->host->matrix(run, o->q.tensor), k = c->host->matrix(run, o->k.tensor);
-    cs_matrix v = c->host->matrix(run, o->v.tensor), table = c->host->matrix(run, o->table.tensor);
-    cs_matrix y = c->host->matrix(run, o->y), lse = c->host->matrix(run, o->lse);
-    Attention<T> a = {};
-    a.q = static_cast<const T *>(q.x);
-    a.k = static_cast<const T *>(k.x);
-    a.v = static_cast<const T *>(v.x);
-    a.y = static_cast<const T *>(y.x);
-    a.out = static_cast<T *>(y.x);
-    if (backward) {
-        a.dy = static_cast<const T *>(y.grad);
-        a.dq = o->q.grad ? static_cast<T *>(q.grad) : NULL;
-        a.dk = o->k.grad ? static_cast<T *>(k.grad) : NULL;
-        a.dv = o->v.grad ? static_cast<T *>(v.grad) : NULL;
+    cs_matrix table = c->host->matrix(run, o->table.tensor);
+    const Buckets *buckets = NULL;
+    *a = describe<T>(run, op);
+    if (!table.x) {
+        return CS_OK;
     }
-    a.ldq = q.ld;
-    a.ldk = k.ld;
-    a.ldv = v.ld;
-    a.ldy = y.ld;
-    a.ld_lse = lse.ld;
-    a.lse = static_cast<float *>(lse.x);
-    a.vis = c->host->ints(run, o->vis);
-    a.lim = c->host->ints(run, o->lim);
-    a.batch = (int32_t)q.batch;
-    a.heads = (int32_t)o->heads;
-    a.width = (int32_t)(q.cols / o->heads);
-    a.length_q = (int32_t)q.length;
-    a.length_k = (int32_t)k.length;
-    a.scale = (float)o->scale;
-    a.add_q = o->q.add;
-    a.add_k = o->k.add;
-    a.add_v = o->v.add;
-    a.drop = drop_of(run, op, 0, o->p);
-    cs_status status = CS_OK;
-    if (table.x) {
-        const Buckets *buckets = NULL;
-        status = cuda_buckets(c, table.rows, o->max_distance, o->bidirectional, &buckets);
-        if (status == CS_OK) {
-            a.table = static_cast<const float *>(table.x);
-            a.ld_table = table.ld;
-            a.pos_q = c->host->ints(run, o->pos_q);
-            a.pos_k = c->host->ints(run, o->pos_k);
-            a.map = buckets->map;
-            a.reach = (int32_t)buckets->reach;
+    cs_status status = cuda_buckets(c, table.rows, o->max_distance, o->bidirectional, &buckets);
+    if (status != CS_OK) return status;
+    a->table = rows_of<const float>(table);
+    a->pos_q = c->host->ints(run, o->pos_q);
+    a->pos_k = c->host->ints(run, o->pos_k);
+    a->map = buckets->map;
+    a->reach = (int32_t)buckets->reach;
+    return CS_OK;
+}
+
+template <typename T> cs_status attention_forward(const cs_run *run, const cs_op *op)
+{
+    Attention<T> a;
+    cs_status status = describe_softmax(run, op, &a);
+    if (status != CS_OK) return status;
+    if constexpr (sizeof(T) == sizeof(bf16)) {
+        if (half_attention_fits(cuda_of(run), &a, false)) {
+            return half_attention_forward(cuda_of(run), &a);
         }
     }
-    *out = a;
-    return status;
-}
-
-static dim3 warp_grid(int64_t rows, int64_t heads)
-{
-    return dim3((unsigned)ceil_div(rows, WARPS), (unsigned)heads, 1);
-}
-
-static bool takes_half(const Cuda *, const Attention<float> *, bool)
-{
-    return false;
-}
-static bool takes_half(const Cuda *c, const Attention<bf16> *a, bool backward)
-{
-    return half_attention_fits(c, a, backward);
-}
-static cs_status half_forward(const Cuda *, const Attention<float> *)
-{
-    return CS_OK;
-}
-static cs_status half_forward(const Cuda *c, const Attention<bf16> *a)
-{
-    return half_attention_forward(c, a);
-}
-static cs_status half_backward(const Cuda *, const Attention<float> *)
-{
-    return CS_OK;
-}
-static cs_status half_backward(const Cuda *c, const Attention<bf16> *a)
-{
-    return half_attention_backward(c, a);
-}
-
-template <typename T> static cs_status forward(const cs_run *run, const cs_op *op)
-{
-    Cuda *c = cuda_of(run);
-    Attention<T> a;
-    cs_status status = describe(run, op, false, &a);
-    if (status != CS_OK) {
-        return status;
-    }
-    if (takes_half(c, &a, false)) {
-        return half_forward(c, &a);
-    }
-    return launch(c, "attention", attention_kernel<T>,
-                  warp_grid((int64_t)a.batch * a.length_q, a.heads), dim3(WARPS * WARP, 1, 1),
-                  (int64_t)WARPS * (a.width + WARP) * (int64_t)sizeof(float), a);
-}
-
-cs_status attention_forward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? forward<bf16>(run, op) : forward<float>(run, op);
+    return launch_warps(run, "attention", attention_kernel<T>, a, a.length_q, a.width + WARP);
 }
 
 template <typename T>
@@ -403,55 +315,40 @@ static cs_status table_grad(Cuda *c, const Attention<T> *a, const cs_matrix *tab
     dim3 grid((unsigned)parts, (unsigned)a->heads,
               (unsigned)ceil_div(table->rows, BUCKETS_AT_ONCE));
     cs_status status = launch(c, "table gradient", table_grad_kernel<T>, grid,
-                              dim3(WARPS * WARP, 1, 1), 0, *a, (int32_t)table->rows, part);
-    return status == CS_OK
-               ? column_sum_matrix(c, parts, cols, a->heads, part, table->grad, table->ld)
-               : status;
+                              dim3(WARPS * WARP), 0, *a, (int32_t)table->rows, part);
+    return status ? status
+                  : column_sum_matrix(c, parts, cols, a->heads, part, table->grad, table->ld);
 }
 
-template <typename T> static cs_status backward(const cs_run *run, const cs_op *op)
+template <typename T> cs_status attention_backward(const cs_run *run, const cs_op *op)
 {
-    const cs_op_attention *o = &op->attention;
     Cuda *c = cuda_of(run);
     Attention<T> a;
-    cs_matrix table = c->host->matrix(run, o->table.tensor);
-    cs_status status = describe(run, op, true, &a);
-    if (status != CS_OK) {
-        return status;
+    cs_matrix table = c->host->matrix(run, op->attention.table.tensor);
+    cs_status status = describe_softmax(run, op, &a);
+    if (status != CS_OK) return status;
+    int64_t rows = (int64_t)a.batch * a.length_q;
+    int64_t parts = table.x && op->attention.table.grad
+                        ? ceil_div(rows, TABLE_ROWS) * table.rows * a.heads
+                        : 0;
+    status = cuda_scratch(c, rows * a.heads + parts, &a.delta);
+    if (status != CS_OK) return status;
+    bool half = false;
+    if constexpr (sizeof(T) == sizeof(bf16)) {
+        half = half_attention_fits(c, &a, true);
     }
-    int64_t rows = (int64_t)a.batch * a.length_q, keys = (int64_t)a.batch * a.length_k;
-    int64_t parts =
-        table.x && o->table.grad ? ceil_div(rows, TABLE_ROWS) * table.rows * a.heads : 0;
-    void *room = NULL;
-    status = cuda_scratch(c, (rows * a.heads + parts) * (int64_t)sizeof(float), &room);
-    if (status != CS_OK) {
-        return status;
+    status = launch_warps(run, "attention delta",
+                          half ? delta_kernel<T> : delta_of_pairs_kernel<T>, a, a.length_q, 0);
+    if constexpr (sizeof(T) == sizeof(bf16)) {
+        if (status == CS_OK && half) status = half_attention_backward(c, &a);
     }
-    a.delta = static_cast<float *>(room);
-    const dim3 block(WARPS * WARP, 1, 1);
-    const int64_t vector = WARPS * (a.width + WARP) * (int64_t)sizeof(float);
-    const bool half = takes_half(c, &a, true);
-    status = launch(c, "attention delta", half ? delta_kernel<T> : delta_of_pairs_kernel<T>,
-                    warp_grid(rows, a.heads), block, 0, a);
-    if (status == CS_OK && half) {
-        status = half_backward(c, &a);
-    } else {
-        if (status == CS_OK && a.dq) {
-            status = launch(c, "query gradient", query_grad_kernel<T>, warp_grid(rows, a.heads),
-                            block, vector, a);
-        }
-        if (status == CS_OK && (a.dk || a.dv)) {
-            status = launch(c, "key gradient", key_grad_kernel<T>, warp_grid(keys, a.heads), block,
-                            2 * vector, a);
-        }
-    }
-    if (status == CS_OK && parts > 0) {
-        status = table_grad(c, &a, &table, a.delta + rows * a.heads);
-    }
-    return status;
+    if (status == CS_OK && !half && a.dq.x)
+        status = launch_warps(run, "query gradient", query_grad_kernel<T>, a, a.length_q,
+                              a.width + WARP);
+    if (status == CS_OK && !half && (a.dk.x || a.dv.x))
+        status = launch_warps(run, "key gradient", key_grad_kernel<T>, a, a.length_k,
+                              2 * (a.width + WARP));
+    return status || parts == 0 ? status : table_grad(c, &a, &table, a.delta + rows * a.heads);
 }
 
-cs_status attention_backward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? backward<bf16>(run, op) : backward<float>(run, op);
-}
+BY_TYPE(attention)

@@ -1,26 +1,94 @@
-/* What the attention kernels share: one description of the operation for both families, the plain
- * ones (attention.cu: any type and width) and the tiled ones on tensor cores (attention_tiles.cuh).
+/* What the attention kernels share: one description of the operation for all families, the plain
+ * ones of softmax (attention.cu: any type and width) and of linear attention (linear_attention.cu),
+ * and those on tensor cores (attention_tiles.cuh).
  */
 #pragma once
 
 #include "cuda/state.cuh"
 
+enum { WARPS = 4 }; /* of a block of the plain kernels */
+
 template <typename T> struct Attention {
-    const T *q, *k, *v, *y, *dy;
-    T *out, *dq, *dk, *dv; /* NULL: not asked for */
-    int64_t ldq, ldk, ldv, ldy, ld_lse;
-    float *lse;   /* log sum exp, -infinity for a row that sees nothing */
-    float *delta; /* rows of q x heads: sum_c dy y */
+    Rows<const T> q, k, v, dy;
+    Rows<T> y, dq, dk, dv; /* dq, dk, dv: absent where not asked for */
     const int32_t *vis, *lim;
-    const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
-    const float *table;                 /* NULL: no relative positions */
-    int64_t ld_table;
-    int32_t reach;
     int32_t batch, heads, width, length_q, length_k;
-    float scale;
     int32_t add_q, add_k, add_v;
+    /* of softmax */
+    Rows<float> lse;                    /* log sum exp, -infinity for a row that sees nothing */
+    float *delta;                       /* rows of q x heads: sum_c dy y */
+    const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
+    Rows<const float> table;            /* absent: no relative positions */
+    int32_t reach;
+    float scale;
     Drop drop; /* of head 0: purposes of the others follow */
+    /* of linear attention, whose rows of q are keys, and y is as long as the limits */
+    Rows<float> sum;      /* of the queries seen */
+    float *dsum, *factor; /* scratch, rows of y x cols and x 1 */
+    float power;
 };
+
+template <typename T> static Attention<T> describe(const cs_run *run, const cs_op *op)
+{
+    const cs_op_attention *o = &op->attention;
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix q = host->matrix(run, o->q.tensor), k = host->matrix(run, o->k.tensor);
+    cs_matrix v = host->matrix(run, o->v.tensor), y = host->matrix(run, o->y);
+    Attention<T> a = {};
+    a.q = rows_of<const T>(q);
+    a.k = rows_of<const T>(k);
+    a.v = rows_of<const T>(v);
+    a.y = rows_of<T>(y);
+    a.dy = grads_of<const T>(y, true);
+    a.dq = grads_of<T>(q, o->q.grad);
+    a.dk = grads_of<T>(k, o->k.grad);
+    a.dv = grads_of<T>(v, o->v.grad);
+    a.vis = host->ints(run, o->vis);
+    a.lim = host->ints(run, o->lim);
+    a.batch = (int32_t)y.batch;
+    a.heads = (int32_t)o->heads;
+    a.width = (int32_t)(y.cols / o->heads);
+    a.length_q = (int32_t)y.length;
+    a.length_k = (int32_t)k.length;
+    a.add_q = o->q.add;
+    a.add_k = o->k.add;
+    a.add_v = o->v.add;
+    a.lse = rows_of<float>(host->matrix(run, o->lse));
+    a.sum = rows_of<float>(host->matrix(run, o->sum));
+    a.scale = (float)o->scale;
+    a.power = (float)o->power;
+    a.drop = drop_of(run, op, 0, o->p);
+    return a;
+}
+
+/* The work of a warp of the plain kernels: row i of all queries (or j of all keys), head h. */
+struct WarpPlace {
+    int lane, warp, head;
+    int64_t row, sequence, at; /* at: the head's first column */
+};
+
+template <typename T>
+static __device__ inline WarpPlace warp_place(const Attention<T> &a, int64_t length)
+{
+    WarpPlace p;
+    p.lane = (int)threadIdx.x % WARP;
+    p.warp = (int)threadIdx.x / WARP;
+    p.head = (int)blockIdx.y;
+    p.row = (int64_t)blockIdx.x * WARPS + p.warp;
+    p.sequence = p.row / length;
+    p.at = (int64_t)p.head * a.width;
+    return p;
+}
+
+/* A warp for each of `length` rows of a sequence and each head, with `room` floats of its own. */
+template <typename T>
+static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel)(Attention<T>),
+                              const Attention<T> &a, int64_t length, int64_t room)
+{
+    dim3 grid((unsigned)ceil_div(a.batch * length, WARPS), (unsigned)a.heads);
+    return launch(cuda_of(run), what, kernel, grid, dim3(WARPS * WARP),
+                  WARPS * room * (int64_t)sizeof(float), a);
+}
 
 /* Bucket of the key at pos_k seen from pos_q. */
 template <typename T>

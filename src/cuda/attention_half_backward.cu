@@ -19,7 +19,7 @@ static __device__ inline RowSums own_sums(const Half &a, const Place &at)
     for (int half = 0; half < 2; ++half) {
         int row = at.first + at.warp * 16 + at.group + half * 8;
         bool there = row < a.length_q;
-        r.lse[half] = there ? a.lse[(at.q0 + row) * a.ld_lse + at.head] * LOG2_E : 0.0F;
+        r.lse[half] = there ? a.lse.row(at.q0 + row)[at.head] * LOG2_E : 0.0F;
         r.delta[half] = there ? a.delta[(at.q0 + row) * a.heads + at.head] : 0.0F;
     }
     return r;
@@ -53,79 +53,29 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_query_k
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::BACK;
     CS_SHARED_BYTES(bytes);
-    const Place at = place_of(a);
-    int tiles = (a.length_k + KEYS - 1) / KEYS;
-    Room room =
-        room_of(bytes, 2 * SIDE * STRIDE, 4 * KEYS * STRIDE, a.table ? 2 * a.reach + 1 : 0, tiles);
-    const Walk walk = {a.k + at.k0 * a.ldk + at.at,
-                       a.v + at.k0 * a.ldv + at.at,
-                       a.ldk,
-                       a.ldv,
-                       a.length_k,
-                       a.width};
-    const Keys keys = {a.vis + at.k0, a.table ? a.pos_k + at.k0 : NULL, room.bias};
-
-    load_tile<WIDE, SIDE>(room.own, a.q + at.q0 * a.ldq + at.at, a.ldq, at.first, a.length_q,
-                          a.width);
-    load_tile<WIDE, SIDE>(room.own + SIDE * STRIDE, a.dy + at.q0 * a.ldy + at.at, a.ldy, at.first,
-                          a.length_q, a.width);
-    copy_commit();
-    tile_bounds<KEYS>(keys.vis, a.length_k, tiles, room.low, room.high);
-    if (a.table) {
-        load_biases(a, at.head, room.bias);
-    }
-    const Queries queries = own_queries(a, at);
+    const QueryBlock<WIDE, KEYS, 2> b = open_queries<WIDE, KEYS, 2>(a, bytes);
+    const Place &at = b.at;
     const RowSums sums = own_sums(a, at);
     copy_wait<0>();
     __syncthreads();
     uint32_t own_q[WIDE / 16][4], own_dy[WIDE / 16][4];
-    load_own<WIDE>(own_q, room.own, at.warp * 16, at.lane);
-    load_own<WIDE>(own_dy, room.own + SIDE * STRIDE, at.warp * 16, at.lane);
+    load_own<WIDE>(own_q, b.room.own, at.warp * 16, at.lane);
+    load_own<WIDE>(own_dy, b.room.own + SIDE * STRIDE, at.warp * 16, at.lane);
 
     float acc[WIDE / 8][4] = {};
     const Draw draw = draw_of(a, at.head);
-    int tile = next_key_tile(-1, tiles, room.low, queries.lim_high), set = 0;
-    if (tile < tiles) {
-        begin_pair<WIDE, KEYS>(room.walk, walk, tile);
-    }
-    while (tile < tiles) {
-        int next = next_key_tile(tile, tiles, room.low, queries.lim_high);
-        const bf16 *k_tile = room.walk + set * 2 * KEYS * STRIDE;
-        if (next < tiles) {
-            begin_pair<WIDE, KEYS>(room.walk + (1 - set) * 2 * KEYS * STRIDE, walk, next);
-        }
-        wait_pair(next < tiles);
-        float s[KEYS / 8][4] = {}, dp[KEYS / 8][4] = {};
-        times_rows<WIDE, KEYS>(s, own_q, k_tile, at.lane);
+    walk_keys(a, b, own_q, [&](float(*s)[4], int tile, const bf16 *k_tile) {
+        float dp[KEYS / 8][4] = {};
         times_rows<WIDE, KEYS>(dp, own_dy, k_tile + KEYS * STRIDE, at.lane);
-        bool whole = room.high[tile] <= queries.lim_low && (tile + 1) * KEYS <= a.length_k;
-        mask_scores<KEYS>(a, s, keys, queries, tile * KEYS + at.in * 2, whole);
-        uint32_t row = (uint32_t)(at.q0 + at.first + at.warp * 16 + at.group);
-        score_gradients<KEYS>(a, draw, s, dp, sums, row, tile * KEYS);
+        score_gradients<KEYS>(a, draw, s, dp, sums, b.row, tile * KEYS);
         times_cols<WIDE, KEYS>(acc, s, k_tile, at.lane);
-        __syncthreads();
-        tile = next;
-        set = 1 - set;
-    }
-    const Target target = {a.dq + at.q0 * a.ldq + at.at,
-                           a.ldq,
-                           at.first + at.warp * 16,
-                           a.length_q,
-                           a.width,
+    });
+    const Target target = {part_of(a.dq, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
                            a.add_q != 0};
-    write_rows<WIDE>(acc, a.scale, a.scale, room.own + at.warp * 16 * STRIDE, target, at.lane);
+    write_rows<WIDE>(acc, a.scale, a.scale, b.room.own + at.warp * 16 * STRIDE, target, at.lane);
 }
 
 /* --- k' and v': rows are keys ----------------------------------------------------------------- */
-
-/* The next tile of queries one of which sees a key of the block. */
-static __device__ inline int next_query_tile(int t, int tiles, const int32_t *high, int32_t vis_low)
-{
-    do {
-        ++t;
-    } while (t < tiles && high[t] < vis_low);
-    return t;
-}
 
 /* What the kernel of k' and v' needs of a tile of queries, beside q and y'. */
 struct QueryRows {
@@ -151,10 +101,10 @@ static __device__ inline void load_query_rows(const Half &a, const QueryRows &to
     for (int i = (int)threadIdx.x; i < ROWS; i += BLOCK) {
         int64_t row = q0 + first + i;
         bool there = first + i < a.length_q;
-        to.lse[i] = there ? a.lse[row * a.ld_lse + head] * LOG2_E : 0.0F;
+        to.lse[i] = there ? a.lse.row(row)[head] * LOG2_E : 0.0F;
         to.delta[i] = there ? a.delta[row * a.heads + head] : 0.0F;
         to.lim[i] = there ? a.lim[row] : INT32_MIN;
-        to.pos[i] = there && a.table ? a.pos_q[row] : 0;
+        to.pos[i] = there && a.table.x ? a.pos_q[row] : 0;
     }
 }
 
@@ -173,7 +123,7 @@ static __device__ inline OwnKeys own_keys(const Half &a, const Place &at)
         int row = at.first + at.warp * 16 + at.group + half * 8;
         k.there[half] = row < a.length_k;
         k.vis[half] = k.there[half] ? a.vis[at.k0 + row] : INT32_MAX;
-        k.pos[half] = k.there[half] && a.table ? a.pos_k[at.k0 + row] : 0;
+        k.pos[half] = k.there[half] && a.table.x ? a.pos_k[at.k0 + row] : 0;
     }
     return k;
 }
@@ -206,7 +156,7 @@ static __device__ inline void transposed_pairs(const Half &a, const Place &at, c
         for (int i = 0; i < 4; ++i) {
             int query = n * 8 + at.in * 2 + i % 2;
             float x = s[n][i] * factor;
-            if (a.table) {
+            if (a.table.x) {
                 x += bias_at(tile.bias, a.reach, own.pos[i / 2], rows.pos[query]);
             }
             bool seen = tile.whole || (own.there[i / 2] && tile.first + query < a.length_q &&
@@ -260,14 +210,12 @@ static __device__ inline void write_keys(const Half &a, const Place &at, bf16 *o
     constexpr int STRIDE = Shape<WIDE>::STRIDE;
     bf16 *rows = own + at.warp * 16 * STRIDE;
     int first = at.first + at.warp * 16;
-    if (a.dk) { /* before v': they may be one tensor */
-        const Target target = {
-            a.dk + at.k0 * a.ldk + at.at, a.ldk, first, a.length_k, a.width, a.add_k != 0};
+    if (a.dk.x) { /* before v': they may be one tensor */
+        const Target target = {part_of(a.dk, at.k0, at), first, a.length_k, a.width, a.add_k != 0};
         write_rows<WIDE>(acc_k, a.scale, a.scale, rows, target, at.lane);
     }
-    if (a.dv) {
-        const Target target = {
-            a.dv + at.k0 * a.ldv + at.at, a.ldv, first, a.length_k, a.width, a.add_v != 0};
+    if (a.dv.x) {
+        const Target target = {part_of(a.dv, at.k0, at), first, a.length_k, a.width, a.add_v != 0};
         write_rows<WIDE>(acc_v, 1.0F, 1.0F, rows + SIDE * STRIDE, target, at.lane);
     }
 }
@@ -279,22 +227,14 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_ker
     const Place at = place_of(a);
     int tiles = (a.length_q + QUERIES - 1) / QUERIES;
     Room room = room_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
-                        a.table ? 2 * a.reach + 1 : 0, tiles);
+                        a.table.x ? 2 * a.reach + 1 : 0, tiles);
     float *row_sets = reinterpret_cast<float *>(room.high + tiles);
-    const Walk walk = {a.q + at.q0 * a.ldq + at.at,
-                       a.dy + at.q0 * a.ldy + at.at,
-                       a.ldq,
-                       a.ldy,
-                       a.length_q,
-                       a.width};
+    const Walk keys = {part_of(a.k, at.k0, at), part_of(a.v, at.k0, at), a.length_k, a.width};
+    const Walk walk = {part_of(a.q, at.q0, at), part_of(a.dy, at.q0, at), a.length_q, a.width};
 
-    load_tile<WIDE, SIDE>(room.own, a.k + at.k0 * a.ldk + at.at, a.ldk, at.first, a.length_k,
-                          a.width);
-    load_tile<WIDE, SIDE>(room.own + SIDE * STRIDE, a.v + at.k0 * a.ldv + at.at, a.ldv, at.first,
-                          a.length_k, a.width);
-    copy_commit();
+    begin_pair<WIDE, SIDE>(room.own, keys, at.first);
     tile_bounds<QUERIES>(a.lim + at.q0, a.length_q, tiles, room.low, room.high);
-    if (a.table) {
+    if (a.table.x) {
         load_biases(a, at.head, room.bias);
     }
     const OwnKeys own = own_keys(a, at);
@@ -305,34 +245,25 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_ker
 
     float acc_k[WIDE / 8][4] = {}, acc_v[WIDE / 8][4] = {};
     const Draw draw = draw_of(a, at.head);
-    int tile = next_query_tile(-1, tiles, room.high, own.vis_low), set = 0;
-    if (tile < tiles) {
-        begin_pair<WIDE, QUERIES>(room.walk, walk, tile);
-        load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, 0), at.q0, tile * QUERIES,
-                                 at.head);
-    }
-    while (tile < tiles) {
-        int next = next_query_tile(tile, tiles, room.high, own.vis_low);
-        const bf16 *q_tile = room.walk + set * 2 * QUERIES * STRIDE;
-        if (next < tiles) {
-            begin_pair<WIDE, QUERIES>(room.walk + (1 - set) * 2 * QUERIES * STRIDE, walk, next);
-            load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, 1 - set), at.q0,
-                                     next * QUERIES, at.head);
-        }
-        wait_pair(next < tiles);
-        float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {};
-        key_products<WIDE, QUERIES>(s, dp, held, room.own, q_tile, at);
-        bool whole = room.low[tile] >= own.vis_high && at.first + SIDE <= a.length_k &&
-                     (tile + 1) * QUERIES <= a.length_q;
-        const QueryTile pairs = {query_rows<QUERIES>(row_sets, set), room.bias, tile * QUERIES,
-                                 whole};
-        transposed_pairs<QUERIES>(a, at, draw, s, dp, own, pairs);
-        times_cols<WIDE, QUERIES>(acc_v, dp, q_tile + QUERIES * STRIDE, at.lane);
-        times_cols<WIDE, QUERIES>(acc_k, s, q_tile, at.lane);
-        __syncthreads();
-        tile = next;
-        set = 1 - set;
-    }
+    walk_tiles(
+        tiles, [&](int t) { return room.high[t] < own.vis_low; },
+        [&](int t, int set) {
+            begin_pair<WIDE, QUERIES>(room.walk + set * 2 * QUERIES * STRIDE, walk, t * QUERIES);
+            load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, set), at.q0, t * QUERIES,
+                                     at.head);
+        },
+        [&](int t, int set) {
+            const bf16 *q_tile = room.walk + set * 2 * QUERIES * STRIDE;
+            float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {};
+            key_products<WIDE, QUERIES>(s, dp, held, room.own, q_tile, at);
+            bool whole = room.low[t] >= own.vis_high && at.first + SIDE <= a.length_k &&
+                         (t + 1) * QUERIES <= a.length_q;
+            const QueryTile pairs = {query_rows<QUERIES>(row_sets, set), room.bias, t * QUERIES,
+                                     whole};
+            transposed_pairs<QUERIES>(a, at, draw, s, dp, own, pairs);
+            times_cols<WIDE, QUERIES>(acc_v, dp, q_tile + QUERIES * STRIDE, at.lane);
+            times_cols<WIDE, QUERIES>(acc_k, s, q_tile, at.lane);
+        });
     write_keys<WIDE>(a, at, room.own, acc_k, acc_v);
 }
 
@@ -341,12 +272,12 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_ker
 template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
 {
     cs_status status = CS_OK;
-    if (a->dq) {
+    if (a->dq.x) {
         status = launch(c, "query gradient on tensor cores", half_query_kernel<WIDE>,
                         grid_of(a->length_q, a), dim3(BLOCK, 1, 1),
                         backward_bytes<WIDE>(a, a->length_k), *a);
     }
-    if (status == CS_OK && (a->dk || a->dv)) {
+    if (status == CS_OK && (a->dk.x || a->dv.x)) {
         status = launch(c, "key gradient on tensor cores", half_key_kernel<WIDE>,
                         grid_of(a->length_k, a), dim3(BLOCK, 1, 1),
                         backward_bytes<WIDE>(a, a->length_q), *a);

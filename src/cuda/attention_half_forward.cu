@@ -70,7 +70,7 @@ static __device__ inline void finish_rows(const Half &a, const Place &at, Runnin
         factor[half] = r->sum[half] != 0.0F ? a.drop.scale / r->sum[half] : 0.0F;
         int row = at.first + at.warp * 16 + at.group + half * 8;
         if (at.in == 0 && row < a.length_q) {
-            a.lse[(at.q0 + row) * a.ld_lse + at.head] =
+            a.lse.row(at.q0 + row)[at.head] =
                 r->sum[half] != 0.0F ? r->most[half] * LN_2 + logf(r->sum[half]) : -INFINITY;
         }
     }
@@ -80,82 +80,40 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_forward
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::KEYS;
     CS_SHARED_BYTES(bytes);
-    const Place at = place_of(a);
-    int tiles = (a.length_k + KEYS - 1) / KEYS;
-    Room room =
-        room_of(bytes, SIDE * STRIDE, 4 * KEYS * STRIDE, a.table ? 2 * a.reach + 1 : 0, tiles);
-    const Walk walk = {a.k + at.k0 * a.ldk + at.at,
-                       a.v + at.k0 * a.ldv + at.at,
-                       a.ldk,
-                       a.ldv,
-                       a.length_k,
-                       a.width};
-    const Keys keys = {a.vis + at.k0, a.table ? a.pos_k + at.k0 : NULL, room.bias};
-
-    load_tile<WIDE, SIDE>(room.own, a.q + at.q0 * a.ldq + at.at, a.ldq, at.first, a.length_q,
-                          a.width);
-    copy_commit();
-    tile_bounds<KEYS>(keys.vis, a.length_k, tiles, room.low, room.high);
-    if (a.table) {
-        load_biases(a, at.head, room.bias);
-    }
-    const Queries queries = own_queries(a, at);
+    const QueryBlock<WIDE, KEYS, 1> b = open_queries<WIDE, KEYS, 1>(a, bytes);
+    const Place &at = b.at;
     copy_wait<0>();
     __syncthreads();
     uint32_t own[WIDE / 16][4];
-    load_own<WIDE>(own, room.own, at.warp * 16, at.lane);
+    load_own<WIDE>(own, b.room.own, at.warp * 16, at.lane);
 
     float acc[WIDE / 8][4] = {};
     Running running = {{-INFINITY, -INFINITY}, {0.0F, 0.0F}};
     const Draw draw = draw_of(a, at.head);
-    int tile = next_key_tile(-1, tiles, room.low, queries.lim_high), set = 0;
-    if (tile < tiles) {
-        begin_pair<WIDE, KEYS>(room.walk, walk, tile);
-    }
-    while (tile < tiles) {
-        int next = next_key_tile(tile, tiles, room.low, queries.lim_high);
-        const bf16 *k_tile = room.walk + set * 2 * KEYS * STRIDE;
-        if (next < tiles) {
-            begin_pair<WIDE, KEYS>(room.walk + (1 - set) * 2 * KEYS * STRIDE, walk, next);
-        }
-        wait_pair(next < tiles);
-        float s[KEYS / 8][4] = {};
-        times_rows<WIDE, KEYS>(s, own, k_tile, at.lane);
-        bool whole = room.high[tile] <= queries.lim_low && (tile + 1) * KEYS <= a.length_k;
-        mask_scores<KEYS>(a, s, keys, queries, tile * KEYS + at.in * 2, whole);
+    walk_keys(a, b, own, [&](float(*s)[4], int tile, const bf16 *k_tile) {
         exponentials<WIDE, KEYS>(s, acc, &running);
-        uint32_t row = (uint32_t)(at.q0 + at.first + at.warp * 16 + at.group);
         if (a.drop.scale != 1.0F) {
-            drop_scores<KEYS>(draw, s, row, tile * KEYS, at.lane);
+            drop_scores<KEYS>(draw, s, b.row, tile * KEYS, at.lane);
         }
         times_cols<WIDE, KEYS>(acc, s, k_tile + KEYS * STRIDE, at.lane);
-        __syncthreads();
-        tile = next;
-        set = 1 - set;
-    }
+    });
     float factor[2];
     finish_rows(a, at, &running, factor);
-    const Target target = {
-        a.out + at.q0 * a.ldy + at.at, a.ldy, at.first + at.warp * 16, a.length_q, a.width, false};
-    write_rows<WIDE>(acc, factor[0], factor[1], room.own + at.warp * 16 * STRIDE, target, at.lane);
+    const Target target = {part_of(a.y, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
+                           false};
+    write_rows<WIDE>(acc, factor[0], factor[1], b.room.own + at.warp * 16 * STRIDE, target,
+                     at.lane);
 }
 
 /* --- host ------------------------------------------------------------------------------------- */
 
-static bool row_fits(const void *x, int64_t ld)
-{
-    return reinterpret_cast<uintptr_t>(x) % 16 == 0 && ld % 8 == 0;
-}
-
 bool half_attention_fits(const Cuda *c, const Half *a, bool backward)
 {
-    bool fits = a->width % 8 == 0 && a->width <= 128 && row_fits(a->q, a->ldq) &&
-                row_fits(a->k, a->ldk) && row_fits(a->v, a->ldv) && row_fits(a->y, a->ldy) &&
+    bool fits = a->width % 8 == 0 && a->width <= 128 && all_wide(0, a->q, a->k, a->v, a->y) &&
                 a->batch <= 65535;
     if (fits && backward) {
-        fits = row_fits(a->dy, a->ldy) && row_fits(a->dq, a->ldq) && row_fits(a->dk, a->ldk) &&
-               row_fits(a->dv, a->ldv);
-        fits = fits && backward_bytes<128>(a, a->length_k) <= c->shared_limit &&
+        fits = all_wide(0, a->dy, a->dq, a->dk, a->dv) &&
+               backward_bytes<128>(a, a->length_k) <= c->shared_limit &&
                backward_bytes<128>(a, a->length_q) <= c->shared_limit;
     }
     return fits && forward_bytes<128>(a) <= c->shared_limit;

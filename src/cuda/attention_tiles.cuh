@@ -47,6 +47,13 @@ static __device__ inline Place place_of(const Half &a)
     return p;
 }
 
+/* The part of a matrix that belongs to one sequence and head: from its first row and column. */
+template <typename T>
+static __device__ inline Rows<T> part_of(const Rows<T> &m, int64_t first, const Place &p)
+{
+    return {m.row(first) + p.at, m.ld};
+}
+
 /* --- shared memory ---------------------------------------------------------------------------- */
 
 /* Shared memory of a kernel whose block walks `tiles` tiles. */
@@ -77,14 +84,14 @@ static inline int64_t room_bytes(int64_t own_items, int64_t walk_items, int64_t 
 template <int WIDE> static inline int64_t forward_bytes(const Half *a)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::KEYS;
-    return room_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE, a->table ? 2 * a->reach + 1 : 0,
+    return room_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
                       ceil_div(a->length_k, KEYS), 0);
 }
 
 template <int WIDE> static inline int64_t backward_bytes(const Half *a, int64_t walked)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, ROWS = Shape<WIDE>::BACK;
-    return room_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table ? 2 * a->reach + 1 : 0,
+    return room_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
                       ceil_div(walked, ROWS), 2 * 4 * ROWS * 4);
 }
 
@@ -97,7 +104,7 @@ static inline dim3 grid_of(int64_t rows, const Half *a)
 
 /* ROWS rows from `first` of a matrix of `rows` rows whose first `width` columns count. */
 template <int WIDE, int ROWS>
-static __device__ inline void load_tile(bf16 *tile, const bf16 *from, int64_t ld, int first,
+static __device__ inline void load_tile(bf16 *tile, const Rows<const bf16> &from, int first,
                                         int rows, int width)
 {
     constexpr int PIECES = WIDE / 8;
@@ -105,23 +112,23 @@ static __device__ inline void load_tile(bf16 *tile, const bf16 *from, int64_t ld
         int row = i / PIECES, piece = i % PIECES;
         bool there = first + row < rows && piece * 8 < width;
         copy_async(tile + row * Shape<WIDE>::STRIDE + piece * 8,
-                   there ? from + (first + row) * ld + piece * 8 : from, there);
+                   there ? from.row(first + row) + piece * 8 : from.x, there);
     }
 }
 
-/* The two matrices that are walked over, `rows` rows of `width` columns each. */
+/* Two matrices of `rows` rows of `width` columns each: those that are walked over, or the block's
+ * own. */
 struct Walk {
-    const bf16 *x, *y;
-    int64_t ldx, ldy;
+    Rows<const bf16> x, y;
     int rows, width;
 };
 
-/* Begins the copies of tile t of both; to: a set of two tiles. */
+/* Begins the copies of `ROWS` rows of both from `first` on; to: a set of two tiles. */
 template <int WIDE, int ROWS>
-static __device__ inline void begin_pair(bf16 *to, const Walk &w, int t)
+static __device__ inline void begin_pair(bf16 *to, const Walk &w, int first)
 {
-    load_tile<WIDE, ROWS>(to, w.x, w.ldx, t * ROWS, w.rows, w.width);
-    load_tile<WIDE, ROWS>(to + ROWS * Shape<WIDE>::STRIDE, w.y, w.ldy, t * ROWS, w.rows, w.width);
+    load_tile<WIDE, ROWS>(to, w.x, first, w.rows, w.width);
+    load_tile<WIDE, ROWS>(to + ROWS * Shape<WIDE>::STRIDE, w.y, first, w.rows, w.width);
     copy_commit();
 }
 
@@ -185,20 +192,39 @@ static __device__ inline void own_bounds(const int32_t *rank, int first, int row
     *high = most;
 }
 
-/* The next tile with a pair that sees each other. */
-static __device__ inline int next_key_tile(int t, int tiles, const int32_t *low, int32_t lim_high)
+/* Takes the tiles that `skip` leaves, one after the other: begin(tile, set) starts the copies of the
+ * next one into the other set while body(tile, set) works on one that has arrived. */
+template <typename Skip, typename Begin, typename Body>
+static __device__ inline void walk_tiles(int tiles, Skip skip, Begin begin, Body body)
 {
-    do {
-        ++t;
-    } while (t < tiles && low[t] > lim_high);
-    return t;
+    auto after = [&](int t) {
+        do {
+            ++t;
+        } while (t < tiles && skip(t));
+        return t;
+    };
+    int tile = after(-1), set = 0;
+    if (tile < tiles) {
+        begin(tile, 0);
+    }
+    while (tile < tiles) {
+        int next = after(tile);
+        if (next < tiles) {
+            begin(next, 1 - set);
+        }
+        wait_pair(next < tiles);
+        body(tile, set);
+        __syncthreads();
+        tile = next;
+        set = 1 - set;
+    }
 }
 
 /* The biases of a head by distance, in shared memory, times log2 e. */
 static __device__ inline void load_biases(const Half &a, int head, float *bias)
 {
     for (int d = (int)threadIdx.x; d <= 2 * a.reach; d += BLOCK) {
-        bias[d] = a.table[a.map[d] * a.ld_table + head] * LOG2_E;
+        bias[d] = a.table.row(a.map[d])[head] * LOG2_E;
     }
 }
 
@@ -230,7 +256,7 @@ static __device__ inline Queries own_queries(const Half &a, const Place &at)
     for (int half = 0; half < 2; ++half) {
         int row = at.first + at.warp * 16 + at.group + half * 8;
         q.lim[half] = row < a.length_q ? lims[row] : INT32_MIN;
-        q.pos[half] = a.table && row < a.length_q ? a.pos_q[at.q0 + row] : 0;
+        q.pos[half] = a.table.x && row < a.length_q ? a.pos_q[at.q0 + row] : 0;
     }
     return q;
 }
@@ -248,9 +274,9 @@ static __device__ inline void mask_scores(const Half &a, float s[N / 8][4], cons
         for (int i = 0; i < 4; ++i) {
             int key = col + n * 8 + i % 2;
             float x = s[n][i] * factor;
-            if (!whole || a.table) {
+            if (!whole || a.table.x) {
                 bool there = key < a.length_k;
-                if (there && a.table) {
+                if (there && a.table.x) {
                     x += bias_at(keys.bias, a.reach, keys.pos[key], queries.pos[i / 2]);
                 }
                 x = there && (whole || keys.vis[key] <= queries.lim[i / 2]) ? x : -INFINITY;
@@ -383,8 +409,7 @@ static __device__ inline void load_own(uint32_t a[WIDE / 16][4], const bf16 *til
 
 /* Where a warp's 16 x width numbers go: rows first .. of a matrix of `rows` rows. */
 struct Target {
-    bf16 *to;
-    int64_t ld;
+    Rows<bf16> to;
     int first, rows, width;
     bool add;
 };
@@ -407,7 +432,7 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
             float x[2] = {c[n][2 * half] * factor, c[n][2 * half + 1] * factor};
             if (t.add && t.first + row < t.rows && col < t.width) {
                 float old[2];
-                load<bf16, 2>(t.to + (t.first + row) * t.ld + col, old);
+                load<bf16, 2>(t.to.row(t.first + row) + col, old);
                 x[0] += old[0];
                 x[1] += old[1];
             }
@@ -418,9 +443,70 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
     for (int i = lane; i < 16 * PIECES; i += WARP) {
         int row = i / PIECES, piece = i % PIECES;
         if (t.first + row < t.rows && piece * 8 < t.width) {
-            *reinterpret_cast<Pack<bf16, 8> *>(t.to + (t.first + row) * t.ld + piece * 8) =
+            *reinterpret_cast<Pack<bf16, 8> *>(t.to.row(t.first + row) + piece * 8) =
                 *reinterpret_cast<const Pack<bf16, 8> *>(own + row * STRIDE + piece * 8);
         }
     }
     __syncwarp();
+}
+
+/* --- kernels whose rows are queries ----------------------------------------------------------- */
+
+/* What a block works on, which walks over keys: OWN tiles of its queries (q, and y' backward) are on
+ * their way into shared memory. */
+template <int WIDE, int KEYS, int OWN> struct QueryBlock {
+    Place at;
+    int tiles;
+    Room room;
+    Keys keys;
+    Queries queries;
+    uint32_t row; /* the query of a thread's item 0, among all */
+};
+
+template <int WIDE, int KEYS, int OWN>
+static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
+                                                                  unsigned char *bytes)
+{
+    constexpr int STRIDE = Shape<WIDE>::STRIDE;
+    QueryBlock<WIDE, KEYS, OWN> b;
+    b.at = place_of(a);
+    b.tiles = (a.length_k + KEYS - 1) / KEYS;
+    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
+                     a.table.x ? 2 * a.reach + 1 : 0, b.tiles);
+    b.keys = {a.vis + b.at.k0, a.table.x ? a.pos_k + b.at.k0 : NULL, b.room.bias};
+    load_tile<WIDE, SIDE>(b.room.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q,
+                          a.width);
+    if (OWN == 2) {
+        load_tile<WIDE, SIDE>(b.room.own + SIDE * STRIDE, part_of(a.dy, b.at.q0, b.at), b.at.first,
+                              a.length_q, a.width);
+    }
+    copy_commit();
+    tile_bounds<KEYS>(b.keys.vis, a.length_k, b.tiles, b.room.low, b.room.high);
+    if (a.table.x) {
+        load_biases(a, b.at.head, b.room.bias);
+    }
+    b.queries = own_queries(a, b.at);
+    b.row = (uint32_t)(b.at.q0 + b.at.first + b.at.warp * 16 + b.at.group);
+    return b;
+}
+
+/* body(s, tile, k_tile) for each tile of keys that the block sees: masked scores, in exponents of 2,
+ * and the tile's k, which its v follows. */
+template <int WIDE, int KEYS, int OWN, typename Body>
+static __device__ inline void walk_keys(const Half &a, const QueryBlock<WIDE, KEYS, OWN> &b,
+                                        const uint32_t own[WIDE / 16][4], Body body)
+{
+    constexpr int SET = 2 * KEYS * Shape<WIDE>::STRIDE;
+    const Walk walk = {part_of(a.k, b.at.k0, b.at), part_of(a.v, b.at.k0, b.at), a.length_k,
+                       a.width};
+    walk_tiles(
+        b.tiles, [&](int t) { return b.room.low[t] > b.queries.lim_high; },
+        [&](int t, int set) { begin_pair<WIDE, KEYS>(b.room.walk + set * SET, walk, t * KEYS); },
+        [&](int t, int set) {
+            float s[KEYS / 8][4] = {};
+            times_rows<WIDE, KEYS>(s, own, b.room.walk + set * SET, b.at.lane);
+            bool whole = b.room.high[t] <= b.queries.lim_low && (t + 1) * KEYS <= a.length_k;
+            mask_scores<KEYS>(a, s, b.keys, b.queries, t * KEYS + b.at.in * 2, whole);
+            body(s, t, b.room.walk + set * SET);
+        });
 }

@@ -33,9 +33,7 @@ static cs_status cuda_alloc(cs_backend *backend, int64_t bytes, void **out)
     Cuda *c = state(backend);
     Block *block = static_cast<Block *>(c->host->alloc(1, sizeof *block));
     void *room = NULL;
-    if (!block) {
-        return CS_ERR_MEMORY;
-    }
+    if (!block) return CS_ERR_MEMORY;
     cs_status status = cuda_memory(c, bytes, &room);
     if (status != CS_OK) {
         c->host->free(block);
@@ -83,7 +81,7 @@ static void cuda_release(cs_backend *backend, void *p)
     }
 }
 
-cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out)
+cs_status cuda_scratch_bytes(Cuda *c, int64_t bytes, void **out)
 {
     if (bytes > c->scratch_bytes) {
         if (c->capturing) {
@@ -96,9 +94,7 @@ cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out)
         c->scratch = NULL;
         c->scratch_bytes = 0;
         cs_status status = cuda_memory(c, bytes, &c->scratch);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
         c->scratch_bytes = bytes;
     }
     *out = c->scratch;
@@ -125,9 +121,8 @@ static cs_status cuda_put(cs_backend *backend, void *to, const void *from, int64
                                                 piece, cudaMemcpyHostToDevice, c->stream),
                                 "copy to the device");
         }
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cuda_check(c, cudaEventRecord(c->pin_free[slot], c->stream), "record a copy");
-        }
     }
     return status;
 }
@@ -144,9 +139,8 @@ static cs_status cuda_get(cs_backend *backend, void *to, const void *from, int64
                        cudaMemcpyAsync(staging, static_cast<const unsigned char *>(from) + done,
                                        piece, cudaMemcpyDeviceToHost, c->stream),
                        "copy from the device");
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cuda_check(c, cudaStreamSynchronize(c->stream), "wait for the device");
-        }
         if (status == CS_OK) {
             memcpy(static_cast<unsigned char *>(to) + done, staging, piece);
         }
@@ -215,9 +209,7 @@ cs_status cuda_shadow(const cs_run *run, const void *value, const bf16 **out)
     cs_status status = CS_OK;
     if (!shadow) {
         shadow = static_cast<Shadow *>(c->host->alloc(1, sizeof *shadow));
-        if (!shadow) {
-            return CS_ERR_MEMORY;
-        }
+        if (!shadow) return CS_ERR_MEMORY;
         void *copy = NULL;
         status = cuda_memory(c, run->params->items * (int64_t)sizeof(bf16), &copy);
         if (status != CS_OK) {
@@ -313,9 +305,7 @@ static cs_status remember(Cuda *c, const cs_run *run, int what)
 {
     int64_t row_sets = run->graph->row_sets;
     int64_t *sizes = static_cast<int64_t *>(c->host->alloc(2 * row_sets + 1, sizeof *sizes));
-    if (!sizes) {
-        return CS_ERR_MEMORY;
-    }
+    if (!sizes) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < row_sets; ++i) {
         sizes[2 * i] = run->batch[i];
         sizes[2 * i + 1] = run->length[i];
@@ -338,20 +328,15 @@ static cs_status capture(Cuda *c, cs_run *run, Captured *held, cs_status (*walk)
 {
     cs_status status = cuda_check(
         c, cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal), "begin capture");
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     cudaGraph_t graph = NULL;
     c->capturing = true;
     status = walk(run);
     c->capturing = false;
     cudaError_t ended = cudaStreamEndCapture(c->stream, &graph);
-    if (status == CS_OK) {
-        status = cuda_check(c, ended, "end capture");
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cuda_check(c, ended, "end capture");
+    if (status == CS_OK)
         status = cuda_check(c, cudaGraphInstantiate(&held->exec, graph, 0), "instantiate a step");
-    }
     if (graph) {
         (void)cudaGraphDestroy(graph);
     }
@@ -381,6 +366,16 @@ static cs_status cuda_around(cs_backend *backend, cs_run *run, int what,
 
 /* --- open and close --------------------------------------------------------------------------- */
 
+template <typename Item, typename T> static void free_list(Cuda *c, Item *list, T *Item::*memory)
+{
+    while (list) {
+        Item *next = list->next;
+        (void)cudaFree(list->*memory);
+        c->host->free(list);
+        list = next;
+    }
+}
+
 static void cuda_free(cs_backend *backend)
 {
     Cuda *c = state(backend);
@@ -389,21 +384,9 @@ static void cuda_free(cs_backend *backend)
     }
     forget_captured(c);
     gemm_free(c, c->gemm);
-    for (Shadow *s = c->shadows, *next; s; s = next) {
-        next = s->next;
-        (void)cudaFree(s->copy);
-        c->host->free(s);
-    }
-    for (Block *b = c->blocks, *next; b; b = next) {
-        next = b->next;
-        (void)cudaFree(b->memory);
-        c->host->free(b);
-    }
-    for (Buckets *b = c->buckets, *next; b; b = next) {
-        next = b->next;
-        (void)cudaFree(b->map);
-        c->host->free(b);
-    }
+    free_list(c, c->shadows, &Shadow::copy);
+    free_list(c, c->blocks, &Block::memory);
+    free_list(c, c->buckets, &Buckets::map);
     (void)cudaFree(c->scratch);
     for (int i = 0; i < PIN_SLOTS; ++i) {
         if (c->pin_free[i]) {
@@ -434,6 +417,14 @@ static cs_status open_queues(Cuda *c)
     return status;
 }
 
+template <typename T> static void fill_operations(cs_backend *t)
+{
+#define ENTRY(KIND, name, operands)                                                                \
+    t->forward[CS_OP_##KIND] = name##_forward<T>;                                                  \
+    t->backward[CS_OP_##KIND] = name##_backward<T>;
+    CS_EACH_OP(ENTRY)
+}
+
 static void fill_table(Cuda *c)
 {
     cs_backend *t = &c->table;
@@ -447,10 +438,7 @@ static void fill_table(Cuda *c)
     t->put = cuda_put;
     t->get = cuda_get;
     t->zero = cuda_zero;
-#define ENTRY(KIND, name, operands)                                                                \
-    t->forward[CS_OP_##KIND] = name##_forward;                                                     \
-    t->backward[CS_OP_##KIND] = name##_backward;
-    CS_EACH_OP(ENTRY)
+    c->half ? fill_operations<bf16>(t) : fill_operations<float>(t);
     t->norm = norm_of;
     t->adamw = adamw_update;
     t->around = cuda_around;
@@ -462,9 +450,7 @@ static cs_status cuda_open(const cs_plugin_host *host, const cs_plugin_options *
                            cs_backend **out)
 {
     Cuda *c = static_cast<Cuda *>(host->alloc(1, sizeof *c));
-    if (!c) {
-        return CS_ERR_MEMORY;
-    }
+    if (!c) return CS_ERR_MEMORY;
     c->host = host;
     c->fail = host->fail;
     c->half = !options->f32;
@@ -472,12 +458,8 @@ static cs_status cuda_open(const cs_plugin_host *host, const cs_plugin_options *
     fill_table(c);
     char name[256];
     cs_status status = cuda_choose(c, options->device, name, sizeof name);
-    if (status == CS_OK) {
-        status = open_queues(c);
-    }
-    if (status == CS_OK) {
-        status = gemm_open(c, options->own_products != 0, &c->gemm);
-    }
+    if (status == CS_OK) status = open_queues(c);
+    if (status == CS_OK) status = gemm_open(c, options->own_products != 0, &c->gemm);
     if (status != CS_OK) {
         cuda_free(&c->table);
         return status;
@@ -493,12 +475,8 @@ extern "C" const cs_plugin *cs_cuda_plugin(void)
     static cs_plugin plugin;
     plugin.version = CS_PLUGIN_VERSION;
     cs_plugin_sizes(plugin.size);
-#ifdef CS_CUDA_EMULATION
-    plugin.built = "emulation on the CPU";
-#else
-    plugin.needs_driver = 1;
-    plugin.built = "CUDA, sm_90 and PTX of compute_90";
-#endif
+    plugin.needs_driver = PLUGIN_NEEDS_DRIVER;
+    plugin.built = PLUGIN_BUILT;
     plugin.open = cuda_open;
     return &plugin;
 }

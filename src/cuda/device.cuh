@@ -64,16 +64,7 @@ template <typename T> static __device__ inline float rounded(float x)
 
 static constexpr unsigned ALL_LANES = 0xffffffffU;
 
-static __device__ inline float warp_sum(float x)
-{
-#pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) {
-        x += __shfl_xor_sync(ALL_LANES, x, step);
-    }
-    return x;
-}
-
-static __device__ inline double warp_sum(double x)
+template <typename T> static __device__ inline T warp_sum(T x)
 {
 #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) {

@@ -136,47 +136,30 @@ struct Plan {
     size_t workspace;
 };
 
+#define CUBLASLT_FUNCTIONS(X)                                                                      \
+    X(create, cublasLtCreate)                                                                      \
+    X(destroy, cublasLtDestroy)                                                                    \
+    X(multiply, cublasLtMatmul)                                                                    \
+    X(what_create, cublasLtMatmulDescCreate)                                                       \
+    X(what_destroy, cublasLtMatmulDescDestroy)                                                     \
+    X(what_set, cublasLtMatmulDescSetAttribute)                                                    \
+    X(layout_create, cublasLtMatrixLayoutCreate)                                                   \
+    X(layout_destroy, cublasLtMatrixLayoutDestroy)                                                 \
+    X(wish_create, cublasLtMatmulPreferenceCreate)                                                 \
+    X(wish_destroy, cublasLtMatmulPreferenceDestroy)                                               \
+    X(wish_set, cublasLtMatmulPreferenceSetAttribute)                                              \
+    X(heuristic, cublasLtMatmulAlgoGetHeuristic)                                                   \
+    X(text, cublasLtGetStatusString)
+
 struct Gemm {
-    void *library;
     cublasLtHandle_t handle;
     void *workspace;
     int plans;
     Plan *plan; /* MAX_PLANS */
-    decltype(&cublasLtCreate) create;
-    decltype(&cublasLtDestroy) destroy;
-    decltype(&cublasLtMatmul) multiply;
-    decltype(&cublasLtMatmulDescCreate) what_create;
-    decltype(&cublasLtMatmulDescDestroy) what_destroy;
-    decltype(&cublasLtMatmulDescSetAttribute) what_set;
-    decltype(&cublasLtMatrixLayoutCreate) layout_create;
-    decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
-    decltype(&cublasLtMatmulPreferenceCreate) wish_create;
-    decltype(&cublasLtMatmulPreferenceDestroy) wish_destroy;
-    decltype(&cublasLtMatmulPreferenceSetAttribute) wish_set;
-    decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
-    decltype(&cublasLtGetStatusString) text;
+    LIBRARY_FUNCTIONS(CUBLASLT_FUNCTIONS)
 };
 
 /* --- loading ---------------------------------------------------------------------------------- */
-
-static const char *find_all(Gemm *g)
-{
-    const char *missing = NULL;
-    library_find(g->library, "cublasLtCreate", &g->create, &missing);
-    library_find(g->library, "cublasLtDestroy", &g->destroy, &missing);
-    library_find(g->library, "cublasLtMatmul", &g->multiply, &missing);
-    library_find(g->library, "cublasLtMatmulDescCreate", &g->what_create, &missing);
-    library_find(g->library, "cublasLtMatmulDescDestroy", &g->what_destroy, &missing);
-    library_find(g->library, "cublasLtMatmulDescSetAttribute", &g->what_set, &missing);
-    library_find(g->library, "cublasLtMatrixLayoutCreate", &g->layout_create, &missing);
-    library_find(g->library, "cublasLtMatrixLayoutDestroy", &g->layout_destroy, &missing);
-    library_find(g->library, "cublasLtMatmulPreferenceCreate", &g->wish_create, &missing);
-    library_find(g->library, "cublasLtMatmulPreferenceDestroy", &g->wish_destroy, &missing);
-    library_find(g->library, "cublasLtMatmulPreferenceSetAttribute", &g->wish_set, &missing);
-    library_find(g->library, "cublasLtMatmulAlgoGetHeuristic", &g->heuristic, &missing);
-    library_find(g->library, "cublasLtGetStatusString", &g->text, &missing);
-    return missing;
-}
 
 static cs_status check(const Cuda *c, const Gemm *g, cublasStatus_t code, const char *doing)
 {
@@ -192,20 +175,16 @@ cs_status gemm_open(Cuda *c, bool own_only, Gemm **out)
         return CS_OK;
     }
     Gemm *g = static_cast<Gemm *>(c->host->alloc(1, sizeof *g));
-    if (!g) {
-        return CS_ERR_MEMORY;
-    }
+    if (!g) return CS_ERR_MEMORY;
     *out = g;
     g->plan = static_cast<Plan *>(c->host->alloc(MAX_PLANS, sizeof *g->plan));
-    if (!g->plan) {
-        return CS_ERR_MEMORY;
-    }
-    g->library = library_open("libcublasLt.so.13");
-    if (!g->library) {
+    if (!g->plan) return CS_ERR_MEMORY;
+    void *library = library_open("libcublasLt.so.13");
+    if (!library) {
         return c->host->fail(CS_ERR_DEVICE, "no GPU in use: cannot load cuBLASLt: %s",
                              library_error());
     }
-    const char *missing = find_all(g);
+    const char *missing = g->find(library);
     if (missing) {
         return c->host->fail(CS_ERR_DEVICE, "no GPU in use: libcublasLt.so.13 has no %s", missing);
     }

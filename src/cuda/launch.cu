@@ -16,9 +16,7 @@ cs_status cuda_memory(const Device *c, int64_t bytes, void **out)
 {
     size_t free_bytes = 0, all = 0;
     cs_status status = cuda_check(c, cudaMemGetInfo(&free_bytes, &all), "memory query");
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     const double mib = 1024.0 * 1024.0;
     if (bytes < 0 || (uint64_t)bytes > free_bytes) {
         return c->fail(CS_ERR_MEMORY, "GPU memory: %.1f MiB asked, %.1f MiB of %.1f MiB free",
@@ -52,9 +50,7 @@ cs_status cuda_choose(Device *c, int number, char *name, size_t room)
     }
     cudaDeviceProp about;
     cs_status status = cuda_check(c, cudaGetDeviceProperties(&about, number), "device query");
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     if (about.major < 9) {
         return c->fail(CS_ERR_DEVICE,
                        "no GPU in use: %s has compute capability %d.%d, 9.0 is needed", about.name,

@@ -14,6 +14,15 @@
 #define CS_SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
 
+/* What both tables of the plug-in say of it. */
+#ifdef CS_CUDA_EMULATION
+#define PLUGIN_NEEDS_DRIVER 0
+#define PLUGIN_BUILT "emulation on the CPU"
+#else
+#define PLUGIN_NEEDS_DRIVER 1
+#define PLUGIN_BUILT "CUDA, sm_90 and PTX of compute_90"
+#endif
+
 extern "C" {
 #include "base/status.h"
 }
@@ -66,9 +75,7 @@ static inline cs_status launch(const Device *c, const char *name, void (*kernel)
                              name)
                 : c->fail(CS_ERR_USAGE, "CUDA %s: %lld bytes of shared memory, %lld fit", name,
                           (long long)shared, (long long)c->shared_limit);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
 #ifdef CS_CUDA_EMULATION
     emulate_launch(name, grid, block, (size_t)shared, [=]() { kernel(static_cast<P>(args)...); });
@@ -76,4 +83,13 @@ static inline cs_status launch(const Device *c, const char *name, void (*kernel)
     kernel<<<grid, block, (size_t)shared, c->stream>>>(static_cast<P>(args)...);
 #endif
     return cuda_check(c, cudaGetLastError(), name);
+}
+
+/* A thread for each of n items. */
+template <typename... P, typename... A>
+static inline cs_status launch_items(const Device *c, const char *name, void (*kernel)(P...),
+                                     int64_t n, A... args)
+{
+    return launch(c, name, kernel, dim3((unsigned)ceil_div(n, MAX_BLOCK)), dim3(MAX_BLOCK), 0,
+                  args...);
 }

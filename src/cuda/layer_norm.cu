@@ -182,31 +182,17 @@ template <typename T>
 static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Norm<T>), Norm<T> f,
                          bool wide)
 {
-    f.packs = wide ? f.cols / (16 / (int)sizeof(T)) : f.cols;
-    return launch(cuda_of(run), what, kernel, dim3((unsigned)ceil_div(f.rows, WARPS), 1, 1),
-                  dim3(WARPS * WARP, 1, 1), 0, f);
+    f.packs = wide ? f.cols / PACK<T> : f.cols;
+    return launch(cuda_of(run), what, kernel, dim3((unsigned)ceil_div(f.rows, WARPS)),
+                  dim3(WARPS * WARP), 0, f);
 }
 
-/* Gain and bias are one row, whose alignment is that of its start. */
-template <typename T> static bool wide_row(const Rows<const float> &m, int64_t cols)
+template <typename T> cs_status layer_norm_forward(const cs_run *run, const cs_op *op)
 {
-    const int64_t bytes = 64 / (int64_t)sizeof(T);
-    return wide_rows(Rows<const float>{m.x, bytes}, cols, bytes);
-}
-
-template <typename T> static cs_status forward(const cs_run *run, const cs_op *op)
-{
-    constexpr int N = 16 / (int)sizeof(T);
     Norm<T> f = norm_matrices<T>(run, op);
-    bool wide = wide_rows(f.x, f.cols, 16) && wide_rows(f.s, f.cols, 16) &&
-                wide_rows(f.y, f.cols, 16) && wide_rows(f.r, f.cols, 16) &&
-                wide_row<T>(f.gain, f.cols) && wide_row<T>(f.bias, f.cols);
-    return by_rows(run, "layer norm", wide ? norm_kernel<T, N> : norm_kernel<T, 1>, f, wide);
-}
-
-cs_status layer_norm_forward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? forward<bf16>(run, op) : forward<float>(run, op);
+    bool wide = all_wide(f.cols, f.x, f.s, f.y, f.r) && wide_row<T>(f.gain.x, f.cols) &&
+                wide_row<T>(f.bias.x, f.cols);
+    return by_rows(run, "layer norm", wide ? norm_kernel<T, PACK<T>> : norm_kernel<T, 1>, f, wide);
 }
 
 template <typename T>
@@ -214,30 +200,25 @@ static cs_status gain_grads(const cs_run *run, const cs_op_layer_norm *o, const 
 {
     Cuda *c = cuda_of(run);
     int64_t parts = column_parts(b.rows);
-    void *room = NULL;
+    float *part = NULL;
     cs_matrix bias = c->host->matrix(run, o->bias.tensor);
     bool four = wide_rows(b.dy, b.cols, 4 * (int64_t)sizeof(T)) &&
                 wide_rows(b.s, b.cols, 4 * (int64_t)sizeof(T));
-    cs_status status = cuda_scratch(c, 2 * parts * b.cols * (int64_t)sizeof(float), &room);
-    float *part = static_cast<float *>(room);
-    if (status == CS_OK) {
+    cs_status status = cuda_scratch(c, 2 * parts * b.cols, &part);
+    if (status == CS_OK)
         status = launch(c, "gain and bias gradients",
                         four ? gain_grad_kernel<T, 4> : gain_grad_kernel<T, 1>,
                         column_grid(b.rows, b.cols, four ? 4 : 1),
-                        dim3(COLUMN_WIDE, COLUMN_DEEP, 1), 0, b, part);
-    }
-    if (status == CS_OK && o->gain.grad) {
+                        dim3(COLUMN_WIDE, COLUMN_DEEP), 0, b, part);
+    if (status == CS_OK && o->gain.grad)
         status = column_sum(c, parts, b.cols, part, c->host->matrix(run, o->gain.tensor).grad);
-    }
-    if (status == CS_OK && bias.grad && o->bias.grad) {
+    if (status == CS_OK && bias.grad && o->bias.grad)
         status = column_sum(c, parts, b.cols, part + parts * b.cols, bias.grad);
-    }
     return status;
 }
 
-template <typename T> static cs_status backward(const cs_run *run, const cs_op *op)
+template <typename T> cs_status layer_norm_backward(const cs_run *run, const cs_op *op)
 {
-    constexpr int N = 16 / (int)sizeof(T);
     const cs_op_layer_norm *o = &op->layer_norm;
     Norm<T> b = norm_matrices<T>(run, op);
     cs_status status = CS_OK;
@@ -247,14 +228,9 @@ template <typename T> static cs_status backward(const cs_run *run, const cs_op *
     if (status != CS_OK || (!b.dx.x && !b.dr.x)) {
         return status;
     }
-    bool wide = wide_rows(b.s, b.cols, 16) && wide_rows(b.dy, b.cols, 16) &&
-                wide_rows(b.ds, b.cols, 16) && wide_rows(b.dx, b.cols, 16) &&
-                wide_rows(b.dr, b.cols, 16) && wide_row<T>(b.gain, b.cols);
+    bool wide = all_wide(b.cols, b.s, b.dy, b.ds, b.dx, b.dr) && wide_row<T>(b.gain.x, b.cols);
     return by_rows(run, "layer norm gradient",
-                   wide ? norm_grad_kernel<T, N> : norm_grad_kernel<T, 1>, b, wide);
+                   wide ? norm_grad_kernel<T, PACK<T>> : norm_grad_kernel<T, 1>, b, wide);
 }
 
-cs_status layer_norm_backward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? backward<bf16>(run, op) : backward<float>(run, op);
-}
+BY_TYPE(layer_norm)

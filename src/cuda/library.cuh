@@ -20,3 +20,16 @@ static void library_find(void *library, const char *name, F *out, const char **m
     }
     memcpy(out, &symbol, sizeof symbol);
 }
+
+/* Members of a structure for functions of a library, X(member, name) each, and a method that finds
+ * them all: NULL, or the name of one that is missing. */
+#define LIBRARY_MEMBER(member, name) decltype(&name) member;
+#define LIBRARY_FIND(member, name) library_find(library, #name, &member, &missing);
+#define LIBRARY_FUNCTIONS(functions)                                                               \
+    functions(LIBRARY_MEMBER)                                                                      \
+    const char *find(void *library)                                                                \
+    {                                                                                              \
+        const char *missing = NULL;                                                                \
+        functions(LIBRARY_FIND)                                                                    \
+        return missing;                                                                            \
+    }

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/library.cuh"
 #include "cuda/linalg.cuh"
 
 cs_status blas_check(const Gpu *g, cublasStatus_t code, const char *doing)
@@ -114,55 +113,6 @@ static cs_status gpu_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
 
 /* --- libraries -------------------------------------------------------------------------------- */
 
-static const char *find_blas(void *library, Blas *b)
-{
-    const char *missing = NULL;
-    library_find(library, "cublasCreate_v2", &b->create, &missing);
-    library_find(library, "cublasDestroy_v2", &b->destroy, &missing);
-    library_find(library, "cublasSetStream_v2", &b->set_stream, &missing);
-    library_find(library, "cublasDgemm_v2_64", &b->gemm, &missing);
-    library_find(library, "cublasGetStatusString", &b->text, &missing);
-    return missing;
-}
-
-static const char *find_solver(void *library, Solver *s)
-{
-    const char *missing = NULL;
-    library_find(library, "cusolverDnCreate", &s->create, &missing);
-    library_find(library, "cusolverDnDestroy", &s->destroy, &missing);
-    library_find(library, "cusolverDnSetStream", &s->set_stream, &missing);
-    library_find(library, "cusolverDnSetDeterministicMode", &s->set_deterministic, &missing);
-    library_find(library, "cusolverDnCreateParams", &s->params_create, &missing);
-    library_find(library, "cusolverDnDestroyParams", &s->params_destroy, &missing);
-    library_find(library, "cusolverDnXgesvd_bufferSize", &s->gesvd_size, &missing);
-    library_find(library, "cusolverDnXgesvd", &s->gesvd, &missing);
-    library_find(library, "cusolverDnXsyevd_bufferSize", &s->syevd_size, &missing);
-    library_find(library, "cusolverDnXsyevd", &s->syevd, &missing);
-    library_find(library, "cusolverDnCreateGesvdjInfo", &s->jacobi_create, &missing);
-    library_find(library, "cusolverDnDestroyGesvdjInfo", &s->jacobi_destroy, &missing);
-    library_find(library, "cusolverDnDgesvdj_bufferSize", &s->gesvdj_size, &missing);
-    library_find(library, "cusolverDnDgesvdj", &s->gesvdj, &missing);
-    return missing;
-}
-
-static const char *find_sparse(void *library, Sparse *s)
-{
-    const char *missing = NULL;
-    library_find(library, "cusparseCreate", &s->create, &missing);
-    library_find(library, "cusparseDestroy", &s->destroy, &missing);
-    library_find(library, "cusparseSetStream", &s->set_stream, &missing);
-    library_find(library, "cusparseGetErrorString", &s->text, &missing);
-    library_find(library, "cusparseCreateCsr", &s->csr_create, &missing);
-    library_find(library, "cusparseDestroySpMat", &s->csr_destroy, &missing);
-    library_find(library, "cusparseCreateDnMat", &s->dense_create, &missing);
-    library_find(library, "cusparseDnMatSetValues", &s->dense_set, &missing);
-    library_find(library, "cusparseDestroyDnMat", &s->dense_destroy, &missing);
-    library_find(library, "cusparseSpMM_bufferSize", &s->product_size, &missing);
-    library_find(library, "cusparseSpMM_preprocess", &s->product_prepare, &missing);
-    library_find(library, "cusparseSpMM", &s->product, &missing);
-    return missing;
-}
-
 /* All three are asked for, so that one message names all that are missing. The libraries stay
  * loaded: unloading them costs and gains nothing. */
 static cs_status open_libraries(Gpu *g)
@@ -184,8 +134,8 @@ static cs_status open_libraries(Gpu *g)
     if (absent[0]) {
         return g->host->fail(CS_ERR_DEVICE, "no GPU in use: cannot load %s: %s", absent, why);
     }
-    const char *missing[3] = {find_blas(library[0], &g->blas), find_solver(library[1], &g->solver),
-                              find_sparse(library[2], &g->sparse)};
+    const char *missing[3] = {g->blas.find(library[0]), g->solver.find(library[1]),
+                              g->sparse.find(library[2])};
     for (int i = 0; i < 3; ++i) {
         if (missing[i]) {
             return g->host->fail(CS_ERR_DEVICE, "no GPU in use: %s has no %s", name[i], missing[i]);
@@ -261,9 +211,7 @@ static void fill_table(Gpu *g)
 static cs_status gpu_open(const cs_gpu_host *host, int number, cs_gpu **out)
 {
     Gpu *g = static_cast<Gpu *>(host->alloc(1, sizeof *g));
-    if (!g) {
-        return CS_ERR_MEMORY;
-    }
+    if (!g) return CS_ERR_MEMORY;
     g->host = host;
     g->cuda.fail = host->fail;
     fill_table(g);
@@ -290,12 +238,8 @@ extern "C" const cs_gpu_table *cs_cuda_linalg(void)
     static cs_gpu_table table;
     table.version = CS_GPU_VERSION;
     cs_gpu_sizes(table.size);
-#ifdef CS_CUDA_EMULATION
-    table.built = "emulation on the CPU";
-#else
-    table.needs_driver = 1;
-    table.built = "CUDA, sm_90 and PTX of compute_90";
-#endif
+    table.needs_driver = PLUGIN_NEEDS_DRIVER;
+    table.built = PLUGIN_BUILT;
     table.open = gpu_open;
     return &table;
 }

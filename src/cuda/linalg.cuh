@@ -7,54 +7,64 @@
 #include <cusparse.h>
 
 #include "cuda/launch.cuh"
+#include "cuda/library.cuh"
 
 extern "C" {
 #include "linalg/gpu.h"
 }
 
+#define BLAS_FUNCTIONS(X)                                                                          \
+    X(create, cublasCreate_v2)                                                                     \
+    X(destroy, cublasDestroy_v2)                                                                   \
+    X(set_stream, cublasSetStream_v2)                                                              \
+    X(gemm, cublasDgemm_v2_64)                                                                     \
+    X(text, cublasGetStatusString)
+
 struct Blas {
     cublasHandle_t handle;
-    decltype(&cublasCreate_v2) create;
-    decltype(&cublasDestroy_v2) destroy;
-    decltype(&cublasSetStream_v2) set_stream;
-    decltype(&cublasDgemm_v2_64) gemm;
-    decltype(&cublasGetStatusString) text;
+    LIBRARY_FUNCTIONS(BLAS_FUNCTIONS)
 };
+
+#define SOLVER_FUNCTIONS(X)                                                                        \
+    X(create, cusolverDnCreate)                                                                    \
+    X(destroy, cusolverDnDestroy)                                                                  \
+    X(set_stream, cusolverDnSetStream)                                                             \
+    X(set_deterministic, cusolverDnSetDeterministicMode)                                           \
+    X(params_create, cusolverDnCreateParams)                                                       \
+    X(params_destroy, cusolverDnDestroyParams)                                                     \
+    X(gesvd_size, cusolverDnXgesvd_bufferSize)                                                     \
+    X(gesvd, cusolverDnXgesvd)                                                                     \
+    X(syevd_size, cusolverDnXsyevd_bufferSize)                                                     \
+    X(syevd, cusolverDnXsyevd)                                                                     \
+    X(jacobi_create, cusolverDnCreateGesvdjInfo)                                                   \
+    X(jacobi_destroy, cusolverDnDestroyGesvdjInfo)                                                 \
+    X(gesvdj_size, cusolverDnDgesvdj_bufferSize)                                                   \
+    X(gesvdj, cusolverDnDgesvdj)
 
 struct Solver {
     cusolverDnHandle_t handle;
     cusolverDnParams_t params;
     gesvdjInfo_t jacobi;
-    decltype(&cusolverDnCreate) create;
-    decltype(&cusolverDnDestroy) destroy;
-    decltype(&cusolverDnSetStream) set_stream;
-    decltype(&cusolverDnSetDeterministicMode) set_deterministic;
-    decltype(&cusolverDnCreateParams) params_create;
-    decltype(&cusolverDnDestroyParams) params_destroy;
-    decltype(&cusolverDnXgesvd_bufferSize) gesvd_size;
-    decltype(&cusolverDnXgesvd) gesvd;
-    decltype(&cusolverDnXsyevd_bufferSize) syevd_size;
-    decltype(&cusolverDnXsyevd) syevd;
-    decltype(&cusolverDnCreateGesvdjInfo) jacobi_create;
-    decltype(&cusolverDnDestroyGesvdjInfo) jacobi_destroy;
-    decltype(&cusolverDnDgesvdj_bufferSize) gesvdj_size;
-    decltype(&cusolverDnDgesvdj) gesvdj;
+    LIBRARY_FUNCTIONS(SOLVER_FUNCTIONS)
 };
+
+#define SPARSE_FUNCTIONS(X)                                                                        \
+    X(create, cusparseCreate)                                                                      \
+    X(destroy, cusparseDestroy)                                                                    \
+    X(set_stream, cusparseSetStream)                                                               \
+    X(text, cusparseGetErrorString)                                                                \
+    X(csr_create, cusparseCreateCsr)                                                               \
+    X(csr_destroy, cusparseDestroySpMat)                                                           \
+    X(dense_create, cusparseCreateDnMat)                                                           \
+    X(dense_set, cusparseDnMatSetValues)                                                           \
+    X(dense_destroy, cusparseDestroyDnMat)                                                         \
+    X(product_size, cusparseSpMM_bufferSize)                                                       \
+    X(product_prepare, cusparseSpMM_preprocess)                                                    \
+    X(product, cusparseSpMM)
 
 struct Sparse {
     cusparseHandle_t handle;
-    decltype(&cusparseCreate) create;
-    decltype(&cusparseDestroy) destroy;
-    decltype(&cusparseSetStream) set_stream;
-    decltype(&cusparseGetErrorString) text;
-    decltype(&cusparseCreateCsr) csr_create;
-    decltype(&cusparseDestroySpMat) csr_destroy;
-    decltype(&cusparseCreateDnMat) dense_create;
-    decltype(&cusparseDnMatSetValues) dense_set;
-    decltype(&cusparseDestroyDnMat) dense_destroy;
-    decltype(&cusparseSpMM_bufferSize) product_size;
-    decltype(&cusparseSpMM_preprocess) product_prepare;
-    decltype(&cusparseSpMM) product;
+    LIBRARY_FUNCTIONS(SPARSE_FUNCTIONS)
 };
 
 struct Gpu {

@@ -332,9 +332,7 @@ cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_
     p.n = a->cols;
     cs_status status = check_room(g, method, a);
     status = status ? status : spread_open(g, a, &s);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = gpu_room(g, p.m * p.n, &p.a);
     status = status ? status : gpu_room(g, p.n, &p.s);
     status = status ? status : gpu_room(g, p.m * p.n, &p.u);
@@ -370,9 +368,7 @@ cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis
     p.m = p.n = n;
     cs_status status = check_room(g, CS_GPU_SYEVD, a);
     status = status ? status : spread_open(g, a, &s);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     status = gpu_room(g, n * n, &p.a);
     status = status ? status : gpu_room(g, n, &p.s);
     status = status ? status : gpu_room(g, most * n, &chunk);

@@ -82,9 +82,7 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
 {
     const Gpu *g = space_of(s)->g;
     cs_panel *p = static_cast<cs_panel *>(g->host->alloc(1, sizeof *p));
-    if (!p) {
-        return CS_ERR_MEMORY;
-    }
+    if (!p) return CS_ERR_MEMORY;
     p->g = g;
     p->side = side;
     p->rows = side == CS_LEFT ? s->rows : s->cols;
@@ -453,13 +451,9 @@ cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
 {
     Gpu *g = gpu_of(gpu);
     cs_status status = check_room(g, a);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     Space *s = static_cast<Space *>(g->host->alloc(1, sizeof *s));
-    if (!s) {
-        return CS_ERR_MEMORY;
-    }
+    if (!s) return CS_ERR_MEMORY;
     s->g = g;
     cs_space space;
     memset(&space, 0, sizeof space);

@@ -56,10 +56,9 @@ cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, Spars
     size_t bytes = 0;
     cs_status status = narrow ? put_indices<int64_t, int32_t>(g, a->rows + 1, a->ptr, &m->ptr)
                               : put_indices<int64_t, int64_t>(g, a->rows + 1, a->ptr, &m->ptr);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = narrow ? put_indices<int32_t, int32_t>(g, nnz, a->col, &m->col)
                         : put_indices<int32_t, int64_t>(g, nnz, a->col, &m->col);
-    }
     status = status ? status : gpu_room(g, nnz, &m->val);
     status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
     status =

@@ -87,10 +87,11 @@ template <typename T, int N> static __global__ void cross_entropy_kernel(Loss<T>
     }
 }
 
-template <typename T, int N> static __global__ void cross_entropy_grad_kernel(Loss<T> f)
+template <typename T, int N>
+static __global__ void cross_entropy_grad_kernel(int64_t rows, int64_t packs, Loss<T> f)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= f.rows || pack >= f.cols / N) {
+    if (row >= rows || pack >= packs) {
         return;
     }
     int32_t goal = f.target[row];
@@ -123,10 +124,11 @@ template <typename T> static __global__ void spectral_kernel(Loss<T> f)
     }
 }
 
-template <typename T> static __global__ void spectral_grad_kernel(Loss<T> f)
+template <typename T>
+static __global__ void spectral_grad_kernel(int64_t rows, int64_t cols, Loss<T> f)
 {
     int64_t row = TILE_ROW, col = TILE_PACK;
-    if (row >= f.rows || col >= f.cols) {
+    if (row >= rows || col >= cols) {
         return;
     }
     int32_t goal = f.target[row];
@@ -153,10 +155,11 @@ template <typename T> static __global__ void squared_kernel(Loss<T> f)
     }
 }
 
-template <typename T> static __global__ void squared_grad_kernel(Loss<T> f)
+template <typename T>
+static __global__ void squared_grad_kernel(int64_t rows, int64_t cols, Loss<T> f)
 {
     int64_t row = TILE_ROW, col = TILE_PACK;
-    if (row >= f.rows || col >= f.cols) {
+    if (row >= rows || col >= cols) {
         return;
     }
     T *z = f.z.row(row) + col;
@@ -189,60 +192,55 @@ template <typename T> static Loss<T> loss_of(const cs_run *run, const cs_op *op)
 
 /* A block a row. */
 template <typename T>
-static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Loss<T>), Loss<T> f)
+static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Loss<T>),
+                         const Loss<T> &f)
 {
-    return launch(cuda_of(run), what, kernel, dim3((unsigned)f.rows, 1, 1), dim3(LOSS_BLOCK, 1, 1),
-                  0, f);
+    return launch(cuda_of(run), what, kernel, dim3((unsigned)f.rows), dim3(LOSS_BLOCK), 0, f);
 }
 
-/* A thread for `pack` items of a row. */
-template <typename T>
-static cs_status by_items(const cs_run *run, const char *what, void (*kernel)(Loss<T>), Loss<T> f,
-                          int pack)
+template <typename T> cs_status cross_entropy_forward(const cs_run *run, const cs_op *op)
 {
-    Tiling t = tile(f.rows, f.cols / pack);
-    return launch(cuda_of(run), what, kernel, t.grid, t.block, 0, f);
-}
-
-template <typename T> static cs_status cross_entropy(const cs_run *run, const cs_op *op, bool back)
-{
-    constexpr int N = 16 / (int)sizeof(T);
     Loss<T> f = loss_of<T>(run, op);
-    bool wide = wide_rows(f.z, f.cols, 16);
-    if (back) {
-        return by_items(run, "cross-entropy gradient",
-                        wide ? cross_entropy_grad_kernel<T, N> : cross_entropy_grad_kernel<T, 1>, f,
-                        wide ? N : 1);
-    }
     return by_rows(run, "cross-entropy",
-                   wide ? cross_entropy_kernel<T, N> : cross_entropy_kernel<T, 1>, f);
+                   all_wide(f.cols, f.z) ? cross_entropy_kernel<T, PACK<T>>
+                                         : cross_entropy_kernel<T, 1>,
+                   f);
 }
 
-template <typename T> static cs_status spectral_loss(const cs_run *run, const cs_op *op, bool back)
+template <typename T> cs_status cross_entropy_backward(const cs_run *run, const cs_op *op)
 {
     Loss<T> f = loss_of<T>(run, op);
-    return back ? by_items(run, "spectral loss gradient", spectral_grad_kernel<T>, f, 1)
-                : by_rows(run, "spectral loss", spectral_kernel<T>, f);
+    bool wide = all_wide(f.cols, f.z);
+    return launch_packs(cuda_of(run), "cross-entropy gradient", wide ? PACK<T> : 1,
+                        wide ? cross_entropy_grad_kernel<T, PACK<T>>
+                             : cross_entropy_grad_kernel<T, 1>,
+                        f.rows, f.cols, f);
 }
 
-template <typename T> static cs_status squared_error(const cs_run *run, const cs_op *op, bool back)
+template <typename T> cs_status spectral_loss_forward(const cs_run *run, const cs_op *op)
+{
+    return by_rows(run, "spectral loss", spectral_kernel<T>, loss_of<T>(run, op));
+}
+
+template <typename T> cs_status spectral_loss_backward(const cs_run *run, const cs_op *op)
 {
     Loss<T> f = loss_of<T>(run, op);
-    return back ? by_items(run, "squared error gradient", squared_grad_kernel<T>, f, 1)
-                : by_rows(run, "squared error", squared_kernel<T>, f);
+    return launch_packs(cuda_of(run), "spectral loss gradient", 1, spectral_grad_kernel<T>, f.rows,
+                        f.cols, f);
 }
 
-#define LOSS(name)                                                                                 \
-    cs_status name##_forward(const cs_run *run, const cs_op *op)                                   \
-    {                                                                                              \
-        return cuda_of(run)->half ? name<bf16>(run, op, false) : name<float>(run, op, false);      \
-    }                                                                                              \
-    cs_status name##_backward(const cs_run *run, const cs_op *op)                                  \
-    {                                                                                              \
-        return !op->loss.z.grad     ? CS_OK                                                        \
-               : cuda_of(run)->half ? name<bf16>(run, op, true)                                    \
-                                    : name<float>(run, op, true);                                  \
-    }
-LOSS(cross_entropy)
-LOSS(spectral_loss)
-LOSS(squared_error)
+template <typename T> cs_status squared_error_forward(const cs_run *run, const cs_op *op)
+{
+    return by_rows(run, "squared error", squared_kernel<T>, loss_of<T>(run, op));
+}
+
+template <typename T> cs_status squared_error_backward(const cs_run *run, const cs_op *op)
+{
+    Loss<T> f = loss_of<T>(run, op);
+    return launch_packs(cuda_of(run), "squared error gradient", 1, squared_grad_kernel<T>, f.rows,
+                        f.cols, f);
+}
+
+BY_TYPE(cross_entropy)
+BY_TYPE(spectral_loss)
+BY_TYPE(squared_error)

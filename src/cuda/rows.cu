@@ -25,8 +25,8 @@ static __device__ inline int32_t at_place(const Sorted &s, int64_t place)
 }
 
 template <typename In, typename Out>
-static __global__ void scatter_pieces(Sorted s, int64_t cols, const In *from, int64_t ld_from,
-                                      Out *to, int64_t ld_to, float *part)
+static __global__ void scatter_pieces(Sorted s, int64_t cols, Rows<const In> from, Rows<Out> to,
+                                      float *part)
 {
     __shared__ int32_t index[PIECE], row[PIECE];
     int64_t first = (int64_t)blockIdx.x * PIECE,
@@ -44,7 +44,7 @@ static __global__ void scatter_pieces(Sorted s, int64_t cols, const In *from, in
     int32_t after = at_place(s, first + PIECE);
     float sum = 0.0F;
     for (int p = 0; p < PIECE && index[p] != INT32_MAX; ++p) {
-        sum += to_float(from[(int64_t)row[p] * ld_from + col]);
+        sum += to_float(from.row(row[p])[col]);
         int32_t next = p + 1 < PIECE ? index[p + 1] : after;
         if (p + 1 < PIECE && next == index[p]) {
             continue;
@@ -53,7 +53,7 @@ static __global__ void scatter_pieces(Sorted s, int64_t cols, const In *from, in
         if (from_before || goes_on) {
             part[((int64_t)blockIdx.x * 2 + (from_before ? 0 : 1)) * cols + col] = sum;
         } else {
-            Out *out = to + (int64_t)index[p] * ld_to + col;
+            Out *out = to.row(index[p]) + col;
             *out = from_float<Out>(to_float(*out) + sum);
         }
         sum = 0.0F;
@@ -62,8 +62,7 @@ static __global__ void scatter_pieces(Sorted s, int64_t cols, const In *from, in
 
 /* For the stretch that begins in piece blockIdx.x and goes on after it. */
 template <typename Out>
-static __global__ void scatter_join(Sorted s, int64_t cols, Out *to, int64_t ld_to,
-                                    const float *part)
+static __global__ void scatter_join(Sorted s, int64_t cols, Rows<Out> to, const float *part)
 {
     __shared__ float room[JOIN_DEEP][JOIN_WIDE];
     int64_t piece = blockIdx.x, pieces = gridDim.x;
@@ -95,33 +94,28 @@ static __global__ void scatter_join(Sorted s, int64_t cols, Out *to, int64_t ld_
         for (int deep = 0; deep < JOIN_DEEP; ++deep) {
             total += room[deep][threadIdx.x];
         }
-        Out *out = to + (int64_t)index * ld_to + col;
+        Out *out = to.row(index) + col;
         *out = from_float<Out>(to_float(*out) + total);
     }
 }
 
 /* to[index[r]] += from[r] */
 template <typename In, typename Out>
-static cs_status scatter(const cs_run *run, int index, const cs_matrix *from, Out *to,
-                         int64_t ld_to)
+static cs_status scatter(const cs_run *run, int index, const cs_matrix &from, Rows<Out> to)
 {
     Cuda *c = cuda_of(run);
-    Sorted s = {c->host->ints(run, index), c->host->order(run, index), from->rows};
-    int64_t pieces = ceil_div(from->rows, PIECE), cols = from->cols;
-    void *part = NULL;
-    cs_status status = cuda_scratch(c, pieces * 2 * cols * (int64_t)sizeof(float), &part);
-    if (status == CS_OK) {
+    Sorted s = {c->host->ints(run, index), c->host->order(run, index), from.rows};
+    int64_t pieces = ceil_div(from.rows, PIECE), cols = from.cols;
+    float *part = NULL;
+    cs_status status = cuda_scratch(c, pieces * 2 * cols, &part);
+    if (status == CS_OK)
         status = launch(c, "scatter", scatter_pieces<In, Out>,
-                        dim3((unsigned)pieces, (unsigned)ceil_div(cols, PIECE_COLS), 1),
-                        dim3(PIECE_COLS, 1, 1), 0, s, cols, static_cast<const In *>(from->grad),
-                        from->ld, to, ld_to, static_cast<float *>(part));
-    }
-    if (status == CS_OK && pieces > 1) {
+                        dim3((unsigned)pieces, (unsigned)ceil_div(cols, PIECE_COLS)),
+                        dim3(PIECE_COLS), 0, s, cols, grads_of<const In>(from, true), to, part);
+    if (status == CS_OK && pieces > 1)
         status = launch(c, "scatter, long stretches", scatter_join<Out>,
-                        dim3((unsigned)pieces, (unsigned)ceil_div(cols, JOIN_WIDE), 1),
-                        dim3(JOIN_WIDE, JOIN_DEEP, 1), 0, s, cols, to, ld_to,
-                        static_cast<const float *>(part));
-    }
+                        dim3((unsigned)pieces, (unsigned)ceil_div(cols, JOIN_WIDE)),
+                        dim3(JOIN_WIDE, JOIN_DEEP), 0, s, cols, to, part);
     return status;
 }
 
@@ -154,39 +148,40 @@ static __global__ void sum_kernel(int64_t rows, int64_t packs, Sum<T> f)
 }
 
 template <typename T>
-static cs_status add_rows(Cuda *c, const char *what, int64_t rows, int64_t cols, const Sum<T> &f)
+static cs_status add_rows(Cuda *c, const char *what, const cs_matrix &y, const Sum<T> &f)
 {
-    constexpr int N = 16 / (int)sizeof(T);
-    bool wide = wide_rows(f.a, cols, 16) && wide_rows(f.b, cols, 16) && wide_rows(f.y, cols, 16);
-    int64_t packs = wide ? cols / N : cols;
-    Tiling t = tile(rows, packs);
-    return launch(c, what, wide ? sum_kernel<T, N> : sum_kernel<T, 1>, t.grid, t.block, 0, rows,
-                  packs, f);
+    bool wide = all_wide(y.cols, f.a, f.b, f.y);
+    return launch_packs(c, what, wide ? PACK<T> : 1,
+                        wide ? sum_kernel<T, PACK<T>> : sum_kernel<T, 1>, y.rows, y.cols, f);
 }
 
-/* The gradient of y dropped to that of x, over it or added to it. */
+/* The gradient of y, dropped, over that of the operand or added to it. */
 template <typename T>
-static cs_status pass(Cuda *c, const cs_matrix *y, const cs_matrix *x, const Drop &d, bool add)
+static cs_status pass(const cs_run *run, const cs_op *op, int y, const cs_operand &x, double p)
 {
-    Rows<T> to = grads_of<T>(*x, true), none = {};
-    return add_rows<T>(c, "pass a gradient on", y->rows, y->cols,
-                       {add ? to : none, grads_of<T>(*y, true), to, d});
+    Cuda *c = cuda_of(run);
+    cs_matrix from = c->host->matrix(run, y);
+    Rows<T> to = grads_of<T>(c->host->matrix(run, x.tensor), x.grad), none = {};
+    return to.x ? add_rows<T>(c, "pass a gradient on", from,
+                              {x.add ? to : none, grads_of<T>(from, true), to,
+                               drop_of(run, op, 0, p)})
+                : CS_OK;
 }
 
 /* --- embed ------------------------------------------------------------------------------------ */
 
 template <typename T> struct Embed {
-    int64_t rows, packs;
     Rows<T> x, y; /* x absent: zero */
-    int tables;
-    Rows<const float> table[CS_EMBED_TABLES];
-    const int32_t *index[CS_EMBED_TABLES];
+    int tables = 0;
+    Rows<const float> table[CS_EMBED_TABLES] = {};
+    const int32_t *index[CS_EMBED_TABLES] = {};
 };
 
-template <typename T, int N> static __global__ void embed_kernel(Embed<T> f)
+template <typename T, int N>
+static __global__ void embed_kernel(int64_t rows, int64_t packs, Embed<T> f)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
-    if (row >= f.rows || pack >= f.packs) {
+    if (row >= rows || pack >= packs) {
         return;
     }
     float sum[N] = {};
@@ -207,53 +202,36 @@ template <typename T, int N> static __global__ void embed_kernel(Embed<T> f)
     store<T, N>(f.y.row(row) + pack * N, sum);
 }
 
-template <typename T> static cs_status embed(const cs_run *run, const cs_op_embed *o)
-{
-    constexpr int N = 16 / (int)sizeof(T);
-    Cuda *c = cuda_of(run);
-    cs_matrix y = c->host->matrix(run, o->y);
-    Embed<T> f = {};
-    f.x = rows_of<T>(c->host->matrix(run, o->x.tensor));
-    f.y = rows_of<T>(y);
-    bool wide = wide_rows(f.x, y.cols, 16) && wide_rows(f.y, y.cols, 16);
-    for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE; ++t) {
-        f.table[t] = rows_of<const float>(c->host->matrix(run, o->table[t].tensor));
-        f.index[t] = c->host->ints(run, o->index[t]);
-        wide = wide && wide_rows(f.table[t], y.cols, 4 * N);
-        ++f.tables;
-    }
-    f.rows = y.rows;
-    f.packs = wide ? y.cols / N : y.cols;
-    Tiling t = tile(f.rows, f.packs);
-    return launch(c, "embed", wide ? embed_kernel<T, N> : embed_kernel<T, 1>, t.grid, t.block, 0,
-                  f);
-}
-
-cs_status embed_forward(const cs_run *run, const cs_op *op)
-{
-    return cuda_of(run)->half ? embed<bf16>(run, &op->embed) : embed<float>(run, &op->embed);
-}
-
-cs_status embed_backward(const cs_run *run, const cs_op *op)
+template <typename T> cs_status embed_forward(const cs_run *run, const cs_op *op)
 {
     const cs_op_embed *o = &op->embed;
-    Cuda *c = cuda_of(run);
-    cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
-    cs_status status = CS_OK;
-    if (o->x.tensor != CS_NONE && o->x.grad) {
-        Drop d = drop_of(run, op, 0, 0.0);
-        status = c->half ? pass<bf16>(c, &y, &x, d, o->x.add) : pass<float>(c, &y, &x, d, o->x.add);
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix y = host->matrix(run, o->y);
+    Embed<T> f = {rows_of<T>(host->matrix(run, o->x.tensor)), rows_of<T>(y)};
+    bool wide = all_wide(y.cols, f.x, f.y);
+    for (; f.tables < CS_EMBED_TABLES && o->table[f.tables].tensor != CS_NONE; ++f.tables) {
+        Rows<const float> *table = &f.table[f.tables];
+        *table = rows_of<const float>(host->matrix(run, o->table[f.tables].tensor));
+        f.index[f.tables] = host->ints(run, o->index[f.tables]);
+        wide = wide && wide_rows(*table, y.cols, PACK<T> * (int64_t)sizeof(float));
     }
+    return launch_packs(cuda_of(run), "embed", wide ? PACK<T> : 1,
+                        wide ? embed_kernel<T, PACK<T>> : embed_kernel<T, 1>, y.rows, y.cols, f);
+}
+
+template <typename T> cs_status embed_backward(const cs_run *run, const cs_op *op)
+{
+    const cs_op_embed *o = &op->embed;
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_status status = pass<T>(run, op, o->y, o->x, 0.0);
     for (int t = 0; t < CS_EMBED_TABLES && o->table[t].tensor != CS_NONE && status == CS_OK; ++t) {
-        if (o->table[t].grad) {
-            cs_matrix m = c->host->matrix(run, o->table[t].tensor);
-            float *to = static_cast<float *>(m.grad);
-            status = c->half ? scatter<bf16, float>(run, o->index[t], &y, to, m.ld)
-                             : scatter<float, float>(run, o->index[t], &y, to, m.ld);
-        }
+        Rows<float> to = grads_of<float>(host->matrix(run, o->table[t].tensor), o->table[t].grad);
+        status = to.x ? scatter<T>(run, o->index[t], host->matrix(run, o->y), to) : CS_OK;
     }
     return status;
 }
+
+BY_TYPE(embed)
 
 /* --- gather ----------------------------------------------------------------------------------- */
 
@@ -273,82 +251,50 @@ static __global__ void gather_kernel(int64_t rows, int64_t packs, Rows<T> x, Row
     store<T, N>(y.row(row) + pack * N, item);
 }
 
-template <typename T>
-static cs_status gather(Cuda *c, const cs_matrix *x, const cs_matrix *y, const int32_t *index)
+template <typename T> cs_status gather_forward(const cs_run *run, const cs_op *op)
 {
-    constexpr int N = 16 / (int)sizeof(T);
-    Rows<T> from = rows_of<T>(*x), to = rows_of<T>(*y);
-    bool wide = wide_rows(from, y->cols, 16) && wide_rows(to, y->cols, 16);
-    int64_t packs = wide ? y->cols / N : y->cols;
-    Tiling t = tile(y->rows, packs);
-    return launch(c, "gather", wide ? gather_kernel<T, N> : gather_kernel<T, 1>, t.grid, t.block, 0,
-                  y->rows, packs, from, to, index);
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix y = host->matrix(run, op->gather.y);
+    Rows<T> from = rows_of<T>(host->matrix(run, op->gather.x.tensor)), to = rows_of<T>(y);
+    bool wide = all_wide(y.cols, from, to);
+    return launch_packs(cuda_of(run), "gather", wide ? PACK<T> : 1,
+                        wide ? gather_kernel<T, PACK<T>> : gather_kernel<T, 1>, y.rows, y.cols,
+                        from, to, host->ints(run, op->gather.index));
 }
 
-cs_status gather_forward(const cs_run *run, const cs_op *op)
-{
-    const cs_op_gather *o = &op->gather;
-    Cuda *c = cuda_of(run);
-    cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
-    const int32_t *index = c->host->ints(run, o->index);
-    return c->half ? gather<bf16>(c, &x, &y, index) : gather<float>(c, &x, &y, index);
-}
-
-cs_status gather_backward(const cs_run *run, const cs_op *op)
+template <typename T> cs_status gather_backward(const cs_run *run, const cs_op *op)
 {
     const cs_op_gather *o = &op->gather;
     Cuda *c = cuda_of(run);
     cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
     cs_status status = CS_OK;
-    size_t size = c->half ? sizeof(bf16) : sizeof(float);
-    if (!o->x.grad) {
-        return CS_OK;
-    }
-    if (!o->x.add) {
+    if (!o->x.add)
         status = cuda_check(c,
-                            cudaMemset2DAsync(x.grad, (size_t)x.ld * size, 0, (size_t)x.cols * size,
-                                              (size_t)x.rows, c->stream),
+                            cudaMemset2DAsync(x.grad, (size_t)x.ld * sizeof(T), 0,
+                                              (size_t)x.cols * sizeof(T), (size_t)x.rows,
+                                              c->stream),
                             "zero a gradient");
-    }
-    if (status == CS_OK) {
-        status = c->half
-                     ? scatter<bf16, bf16>(run, o->index, &y, static_cast<bf16 *>(x.grad), x.ld)
-                     : scatter<float, float>(run, o->index, &y, static_cast<float *>(x.grad), x.ld);
-    }
-    return status;
+    return status ? status : scatter<T>(run, o->index, y, grads_of<T>(x, true));
 }
+
+BY_TYPE(gather)
 
 /* --- add -------------------------------------------------------------------------------------- */
 
-template <typename T> static cs_status add(const cs_run *run, const cs_op *op)
+template <typename T> cs_status add_forward(const cs_run *run, const cs_op *op)
 {
-    Cuda *c = cuda_of(run);
-    cs_matrix y = c->host->matrix(run, op->add.y);
-    return add_rows<T>(c, "add", y.rows, y.cols,
-                       {rows_of<T>(c->host->matrix(run, op->add.a.tensor)),
-                        rows_of<T>(c->host->matrix(run, op->add.b.tensor)), rows_of<T>(y),
+    const cs_plugin_host *host = cuda_of(run)->host;
+    cs_matrix y = host->matrix(run, op->add.y);
+    return add_rows<T>(cuda_of(run), "add", y,
+                       {rows_of<T>(host->matrix(run, op->add.a.tensor)),
+                        rows_of<T>(host->matrix(run, op->add.b.tensor)), rows_of<T>(y),
                         drop_of(run, op, 0, op->add.p)});
 }
 
-cs_status add_forward(const cs_run *run, const cs_op *op)
+template <typename T> cs_status add_backward(const cs_run *run, const cs_op *op)
 {
-    return cuda_of(run)->half ? add<bf16>(run, op) : add<float>(run, op);
+    cs_status status = pass<T>(run, op, op->add.y, op->add.a, 0.0);
+    return status ? status : pass<T>(run, op, op->add.y, op->add.b, op->add.p);
 }
 
-cs_status add_backward(const cs_run *run, const cs_op *op)
-{
-    const cs_op_add *o = &op->add;
-    Cuda *c = cuda_of(run);
-    cs_matrix a = c->host->matrix(run, o->a.tensor), b = c->host->matrix(run, o->b.tensor);
-    cs_matrix y = c->host->matrix(run, o->y);
-    cs_status status = CS_OK;
-    if (o->a.tensor != CS_NONE && o->a.grad) {
-        Drop d = drop_of(run, op, 0, 0.0);
-        status = c->half ? pass<bf16>(c, &y, &a, d, o->a.add) : pass<float>(c, &y, &a, d, o->a.add);
-    }
-    if (status == CS_OK && o->b.grad) {
-        Drop d = drop_of(run, op, 0, o->p);
-        status = c->half ? pass<bf16>(c, &y, &b, d, o->b.add) : pass<float>(c, &y, &b, d, o->b.add);
-    }
-    return status;
-}
+BY_TYPE(add)

@@ -73,7 +73,14 @@ static inline Cuda *cuda_of(const cs_run *run)
 }
 
 /* Room for the operation at hand: valid until the next call. Grows only outside of capture. */
-cs_status cuda_scratch(Cuda *c, int64_t bytes, void **out);
+cs_status cuda_scratch_bytes(Cuda *c, int64_t bytes, void **out);
+template <typename T> static inline cs_status cuda_scratch(Cuda *c, int64_t count, T **out)
+{
+    void *room = NULL;
+    cs_status status = cuda_scratch_bytes(c, count * (int64_t)sizeof(T), &room);
+    *out = static_cast<T *>(room);
+    return status;
+}
 
 /* The bf16 copy of parameters that start at `value`, up to date; NULL in float mode. */
 cs_status cuda_shadow(const cs_run *run, const void *value, const bf16 **out);
@@ -84,11 +91,6 @@ void cuda_mark_stale(Cuda *c, const void *from, int64_t bytes);
 /* Device table of cs_relative_bucket for clamped distances, computed on the host. */
 cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidirectional,
                        const Buckets **out);
-
-static inline bool is_half(const cs_run *run, int tensor)
-{
-    return cuda_of(run)->half && run->graph->tensor[tensor].space == CS_SPACE_ACTIVATION;
-}
 
 static inline Drop drop_of(const cs_run *run, const cs_op *op, int64_t head, double p)
 {
@@ -125,30 +127,34 @@ template <typename T> static inline bool wide_rows(const Rows<T> &m, int64_t col
     return !m.x || (reinterpret_cast<uintptr_t>(m.x) % (uintptr_t)bytes == 0 &&
                     m.ld * size % bytes == 0 && cols * size % bytes == 0);
 }
-
-/* May rows of items of `size` bytes at x, `ld` apart, be read `bytes` at a time? */
-static inline bool aligned(const void *x, int64_t ld, int64_t cols, int64_t size, int64_t bytes)
+template <typename... M> static inline bool all_wide(int64_t cols, const M &...m)
 {
-    return reinterpret_cast<uintptr_t>(x) % (uintptr_t)bytes == 0 && ld * size % bytes == 0 &&
-           cols * size % bytes == 0;
+    return (wide_rows(m, cols, 16) && ...);
+}
+template <typename T> static constexpr int PACK = 16 / (int)sizeof(T); /* items of 16 bytes */
+/* The same of one row of parameters beside rows of T, PACK<T> of them at a time. */
+template <typename T> static inline bool wide_row(const float *x, int64_t cols)
+{
+    return wide_rows(Rows<const float>{x, 0}, cols, PACK<T> * (int64_t)sizeof(float));
 }
 
 /* --- launching -------------------------------------------------------------------------------- */
 
-/* Rows x packs laid over a grid: block.x packs by block.y rows, rows along grid.x. */
-struct Tiling {
-    dim3 grid, block;
-};
-static inline Tiling tile(int64_t rows, int64_t packs)
+/* A thread for each pack of n items: kernel(rows, packs, args) with block.x packs by block.y rows,
+ * rows along grid.x. */
+template <typename... P, typename... A>
+static inline cs_status launch_packs(const Device *c, const char *name, int n,
+                                     void (*kernel)(int64_t, int64_t, P...), int64_t rows,
+                                     int64_t cols, A... args)
 {
+    int64_t packs = cols / n;
     unsigned across = 1;
     while (across < MAX_BLOCK && across < packs) {
         across *= 2;
     }
     unsigned down = MAX_BLOCK / across;
-    Tiling t = {dim3((unsigned)ceil_div(rows, down), (unsigned)ceil_div(packs, across), 1),
-                dim3(across, down, 1)};
-    return t;
+    dim3 grid((unsigned)ceil_div(rows, down), (unsigned)ceil_div(packs, across));
+    return launch(c, name, kernel, grid, dim3(across, down), 0, rows, packs, args...);
 }
 
 /* In a kernel: the row and the first column of its pack. */
@@ -161,14 +167,17 @@ static inline Tiling tile(int64_t rows, int64_t packs)
 struct Product {
     bool transpose_a, transpose_b;
     int64_t m, n, k;
-    const void *a, *b;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
     void *d;
-    int64_t lda, ldb, ldd;
-    bool half_in, half_out; /* type of a and b; of d */
-    bool add;               /* beta 1 */
-    const bf16 *bias;       /* m items added to each column, by cuBLASLt; NULL: none */
-    bf16 *before;           /* with it: act is GELU (tanh), the value before it goes here */
-    int64_t ld_before;
+    int64_t ldd;
+    bool half_in, half_out;  /* type of a and b; of d */
+    bool add = false;        /* beta 1 */
+    const bf16 *bias = NULL; /* m items added to each column, by cuBLASLt; NULL: none */
+    bf16 *before = NULL;     /* with it: act is GELU (tanh), the value before it goes here */
+    int64_t ld_before = 0;
 };
 
 cs_status gemm_open(Cuda *c, bool own, Gemm **out);
@@ -177,10 +186,16 @@ cs_status gemm_run(Cuda *c, const Product *product);
 /* Can the bias (and GELU) of this product be left to cuBLASLt? */
 bool gemm_fuses(Cuda *c, const Product *product);
 
+/* Of an operation for activations of type T: templates of its file, which makes both by BY_TYPE. */
 #define OP_FUNCTIONS(KIND, name, operands)                                                         \
-    cs_status name##_forward(const cs_run *run, const cs_op *op);                                  \
-    cs_status name##_backward(const cs_run *run, const cs_op *op);
+    template <typename T> cs_status name##_forward(const cs_run *run, const cs_op *op);            \
+    template <typename T> cs_status name##_backward(const cs_run *run, const cs_op *op);
 CS_EACH_OP(OP_FUNCTIONS)
+#define BY_TYPE(name)                                                                              \
+    template cs_status name##_forward<float>(const cs_run *run, const cs_op *op);                  \
+    template cs_status name##_forward<bf16>(const cs_run *run, const cs_op *op);                   \
+    template cs_status name##_backward<float>(const cs_run *run, const cs_op *op);                 \
+    template cs_status name##_backward<bf16>(const cs_run *run, const cs_op *op);
 
 cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out);
 cs_status adamw_update(cs_backend *backend, const cs_update *update);

@@ -35,19 +35,15 @@ static __global__ void norm_finish(int parts, const double *part, double *out)
 cs_status norm_of(cs_backend *backend, int64_t n, const void *x, double *out)
 {
     Cuda *c = static_cast<Cuda *>(backend->state);
-    void *part = NULL;
+    double *part = NULL;
     int64_t most = NORM_BLOCKS, wanted = ceil_div(n, MAX_BLOCK);
     int blocks = (int)(wanted < most ? wanted : most);
-    cs_status status = cuda_scratch(c, NORM_BLOCKS * (int64_t)sizeof(double), &part);
-    if (status == CS_OK) {
-        status = launch(c, "norm", norm_stage, dim3((unsigned)blocks, 1, 1), dim3(MAX_BLOCK, 1, 1),
-                        0, n, static_cast<const float *>(x), static_cast<double *>(part));
-    }
-    if (status == CS_OK) {
-        status = launch(c, "norm", norm_finish, dim3(1, 1, 1), dim3(MAX_BLOCK, 1, 1), 0, blocks,
-                        static_cast<const double *>(part), out);
-    }
-    return status;
+    cs_status status = cuda_scratch(c, NORM_BLOCKS, &part);
+    if (status == CS_OK)
+        status = launch(c, "norm", norm_stage, dim3((unsigned)blocks), dim3(MAX_BLOCK), 0, n,
+                        static_cast<const float *>(x), part);
+    return status ? status
+                  : launch(c, "norm", norm_finish, dim3(1), dim3(MAX_BLOCK), 0, blocks, part, out);
 }
 
 static __global__ void adamw_kernel(int64_t n, float *value, const float *grad, float *m, float *v,
@@ -81,10 +77,9 @@ cs_status adamw_update(cs_backend *backend, const cs_update *u)
     float *value = static_cast<float *>(u->value);
     Shadow *shadow = cuda_find_shadow(c, value);
     bf16 *copy = shadow && !shadow->stale ? shadow->copy + (value - shadow->value) : NULL;
-    return launch(c, "AdamW", adamw_kernel, dim3((unsigned)ceil_div(u->n, MAX_BLOCK), 1, 1),
-                  dim3(MAX_BLOCK, 1, 1), 0, u->n, value, static_cast<const float *>(u->grad),
-                  static_cast<float *>(u->m), static_cast<float *>(u->v), u->decay, u->norm,
-                  u->hyper, copy);
+    return launch_items(c, "AdamW", adamw_kernel, u->n, u->n, value,
+                        static_cast<const float *>(u->grad), static_cast<float *>(u->m),
+                        static_cast<float *>(u->v), u->decay, u->norm, u->hyper, copy);
 }
 
 static __global__ void round_kernel(int64_t n, const float *from, bf16 *to)
@@ -97,7 +92,5 @@ static __global__ void round_kernel(int64_t n, const float *from, bf16 *to)
 
 cs_status round_to_half(Cuda *c, int64_t n, const float *from, bf16 *to)
 {
-    return launch(c, "rounding of parameters", round_kernel,
-                  dim3((unsigned)ceil_div(n, MAX_BLOCK), 1, 1), dim3(MAX_BLOCK, 1, 1), 0, n, from,
-                  to);
+    return launch_items(c, "rounding of parameters", round_kernel, n, n, from, to);
 }

@@ -366,8 +366,8 @@ double cs_network_flops(const cs_network *network)
             const cs_tensor *k = &g->tensor[op->attention.k.tensor];
             sum += 4.0 * (double)q->rows * (double)g->row_set[k->row_set].length * (double)q->cols;
         } else if (op->kind == CS_OP_LINEAR_ATTENTION) { /* sum of q, dots with k, sum of v */
-            const cs_tensor *k = &g->tensor[op->linear_attention.k.tensor];
-            const cs_tensor *y = &g->tensor[op->linear_attention.y];
+            const cs_tensor *k = &g->tensor[op->attention.k.tensor];
+            const cs_tensor *y = &g->tensor[op->attention.y];
             sum += 5.0 * (double)y->rows * (double)g->row_set[k->row_set].length * (double)y->cols;
         }
     }

@@ -17,9 +17,11 @@ int cs_emit_linear_form(cs_emitter *e)
     net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
     net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
     int qkv = cs_emit_linear(e, x, "layer.0.", "attention.qkv", CS_ACT_NONE);
-    int pooled = cs_graph_linear_attention(
-        g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
-        cs_graph_cols(g, qkv, 2 * d, d), net->vis, net->query_lim, c->heads, c->pooling);
+    cs_attention_options o = {
+        .vis = net->vis, .lim = net->query_lim, .heads = c->heads, .power = c->pooling};
+    int pooled =
+        cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
+                                  cs_graph_cols(g, qkv, 2 * d, d), &o);
     if (e->options->keep_hidden) { /* what there is of layers: tokens, then rows */
         cs_emit_hidden(e, 0, x);
         cs_emit_hidden(e, 1, pooled);

@@ -54,7 +54,7 @@ struct cs_backend {
     cs_status (*get)(cs_backend *backend, void *to, const void *from, int64_t bytes);
     cs_status (*zero)(cs_backend *backend, void *memory, int64_t bytes);
 
-    /* Operations, by kind. */
+    /* Operations, by kind. backward is called where some operand wants a gradient. */
     cs_status (*forward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
     cs_status (*backward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
 

@@ -417,7 +417,7 @@ cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
 {
     attention t;
     cs_status status = open_attention(run, op, true, &t);
-    if (status != CS_OK || (!t.q.grad && !t.k.grad && !t.v.grad && !t.table.grad)) return status;
+    if (status != CS_OK) return status;
     const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
     status = cs_parallel(items, t.cpu->threads, attend_back, &t);
     for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {

@@ -121,9 +121,6 @@ static cs_status weight_gradient(linear *t)
 cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op)
 {
     linear t = linear_of(run, &op->linear);
-    if (!t.x.grad && !t.w.grad && !t.b.grad) {
-        return CS_OK;
-    }
     const int64_t chunks = cs_cpu_chunks(t.y.rows);
     bool start = t.act != CS_ACT_NONE || t.b.grad;
     cs_status status = CS_OK;

@@ -93,7 +93,7 @@ static void entropy_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
 {
-    return op->loss.z.grad ? by_rows(run, op, entropy_back_row) : CS_OK;
+    return by_rows(run, op, entropy_back_row);
 }
 
 /* --- spectral loss ---------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static void spectral_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
 {
-    return op->loss.z.grad ? by_rows(run, op, spectral_back_row) : CS_OK;
+    return by_rows(run, op, spectral_back_row);
 }
 
 /* --- squared error ---------------------------------------------------------------------------- */
@@ -162,5 +162,5 @@ static void square_back_row(const loss_job *t, int64_t r, float *scratch)
 
 cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op)
 {
-    return op->loss.z.grad ? by_rows(run, op, square_back_row) : CS_OK;
+    return by_rows(run, op, square_back_row);
 }

@@ -110,9 +110,6 @@ cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
 {
     norm_job t = norm_of(run, op);
     const int64_t n = t.y.cols;
-    if (!t.x.grad && !t.r.grad && !t.gain.grad && !t.bias.grad) {
-        return CS_OK;
-    }
     cs_status status = cs_cpu_local(t.cpu, 2 * n);
     if (status == CS_OK) status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
     if (status != CS_OK) return status;

@@ -14,13 +14,13 @@
 
 typedef struct {
     const cs_run *run;
-    const cs_op_linear_attention *o;
+    const cs_op_attention *o;
     cs_cpu *cpu;
     cs_cpu_matrix q, k, v, sum, y;
     int64_t width;
 } pooled;
 
-static cs_status open_pooled(const cs_run *run, const cs_op_linear_attention *o, pooled *t)
+static cs_status open_pooled(const cs_run *run, const cs_op_attention *o, pooled *t)
 {
     *t = (pooled){.run = run,
                   .o = o,
@@ -93,7 +93,7 @@ static cs_status pool(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_linear_attention(const cs_run *run, const cs_op *op)
 {
     pooled t;
-    cs_status status = open_pooled(run, &op->linear_attention, &t);
+    cs_status status = open_pooled(run, &op->attention, &t);
     return status == CS_OK ? cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool, &t) : status;
 }
 
@@ -157,8 +157,6 @@ static cs_status pool_back(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_linear_attention_back(const cs_run *run, const cs_op *op)
 {
     pooled t;
-    cs_status status = open_pooled(run, &op->linear_attention, &t);
-    return status == CS_OK && (t.q.grad || t.k.grad || t.v.grad)
-               ? cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool_back, &t)
-               : status;
+    cs_status status = open_pooled(run, &op->attention, &t);
+    return status ? status : cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool_back, &t);
 }

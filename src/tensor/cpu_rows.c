@@ -157,9 +157,6 @@ static cs_status clear_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
 {
     rows_job t = gather_of(run, &op->gather);
-    if (!t.x.grad) {
-        return CS_OK;
-    }
     cs_status status =
         t.x.add ? CS_OK : cs_parallel(cs_cpu_chunks(t.x.rows), t.cpu->threads, clear_chunk, &t);
     return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, scatter_table, &t)

@@ -259,6 +259,29 @@ static int append(cs_graph *graph, const cs_op *op, int result)
     return result;
 }
 
+typedef struct {
+    const cs_graph *graph;
+    bool wants;
+} question;
+
+static void ask(void *ctx, cs_operand *operand)
+{
+    question *q = ctx;
+    q->wants = q->wants || at(q->graph, operand->tensor)->wants_grad;
+}
+
+/* Makes the output, which wants a gradient where an operand does, and appends; y: its field in op. */
+static int append_output(cs_graph *graph, cs_op *op, int *y, int row_set, int64_t cols,
+                         const char *name)
+{
+    question q = {.graph = graph};
+    if (graph->status == CS_OK) {
+        cs_op_operands(op, ask, &q);
+    }
+    *y = new_activation(graph, row_set, cols, name, q.wants);
+    return append(graph, op, *y);
+}
+
 int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act)
 {
     if (!activation(graph, "linear", x, CS_NONE, -1) ||
@@ -268,22 +291,18 @@ int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act)
     }
     int row_set = at(graph, x)->row_set;
     int64_t out = at(graph, w)->rows;
-    bool wants = wants_grad(graph, x) || wants_grad(graph, w) || wants_grad(graph, b);
     cs_op op = {.kind = CS_OP_LINEAR,
                 .linear = {.x = operand(x), .w = operand(w), .b = operand(b), .act = act}};
     op.linear.z = act != CS_ACT_NONE && graph->training
                       ? new_activation(graph, row_set, out, "linear z", false)
                       : CS_NONE;
-    op.linear.y = new_activation(graph, row_set, out, "linear", wants);
-    return append(graph, &op, op.linear.y);
+    return append_output(graph, &op, &op.linear.y, row_set, out, "linear");
 }
 
 int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *table,
                    const int *index)
 {
     cs_op op = {.kind = CS_OP_EMBED, .embed = {.x = operand(x)}};
-    bool wants =
-        graph->status == CS_OK && x != CS_NONE && is_tensor(graph, x) && wants_grad(graph, x);
     int64_t cols = -1;
     if (graph->status == CS_OK && (tables < 1 || tables > CS_EMBED_TABLES)) {
         return fail(graph, CS_ERR_USAGE, "embed: %d tables", tables);
@@ -301,7 +320,6 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
                 return CS_NONE;
             }
             cols = at(graph, table[t])->cols;
-            wants = wants || wants_grad(graph, table[t]);
             op.embed.table[t] = operand(table[t]);
             op.embed.index[t] = index[t];
         }
@@ -309,8 +327,7 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
     if (x != CS_NONE && !activation(graph, "embed", x, row_set, cols)) {
         return CS_NONE;
     }
-    op.embed.y = new_activation(graph, row_set, cols, "embed", wants);
-    return append(graph, &op, op.embed.y);
+    return append_output(graph, &op, &op.embed.y, row_set, cols, "embed");
 }
 
 int cs_graph_gather(cs_graph *graph, int x, int row_set, int index)
@@ -320,9 +337,7 @@ int cs_graph_gather(cs_graph *graph, int x, int row_set, int index)
         return CS_NONE;
     }
     cs_op op = {.kind = CS_OP_GATHER, .gather = {.x = operand(x), .index = index}};
-    op.gather.y =
-        new_activation(graph, row_set, at(graph, x)->cols, "gather", wants_grad(graph, x));
-    return append(graph, &op, op.gather.y);
+    return append_output(graph, &op, &op.gather.y, row_set, at(graph, x)->cols, "gather");
 }
 
 int cs_graph_add(cs_graph *graph, int a, int b, double p)
@@ -333,9 +348,8 @@ int cs_graph_add(cs_graph *graph, int a, int b, double p)
     }
     cs_op op = {.kind = CS_OP_ADD,
                 .add = {.a = operand(a), .b = operand(b), .p = graph->training ? p : 0}};
-    op.add.y = new_activation(graph, at(graph, b)->row_set, at(graph, b)->cols, "add",
-                              wants_grad(graph, a) || wants_grad(graph, b));
-    return append(graph, &op, op.add.y);
+    const cs_tensor *like = at(graph, b);
+    return append_output(graph, &op, &op.add.y, like->row_set, like->cols, "add");
 }
 
 int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int bias, double eps,
@@ -354,7 +368,6 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int b
     int row_set = at(graph, x)->row_set;
     int64_t cols = at(graph, x)->cols;
     bool through = wants_grad(graph, x) || wants_grad(graph, r);
-    bool wants = through || wants_grad(graph, gain) || wants_grad(graph, bias);
     cs_op op = {.kind = CS_OP_LAYER_NORM,
                 .layer_norm = {.x = operand(x),
                                .r = operand(r),
@@ -368,34 +381,52 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int b
     }
     op.layer_norm.mean = new_statistic(graph, row_set, 1, "mean");
     op.layer_norm.rstd = new_statistic(graph, row_set, 1, "rstd");
-    op.layer_norm.y = new_activation(graph, row_set, cols, "layer norm", wants);
     if (sum) {
         *sum = r != CS_NONE ? op.layer_norm.s : x;
     }
-    return append(graph, &op, op.layer_norm.y);
+    return append_output(graph, &op, &op.layer_norm.y, row_set, cols, "layer norm");
 }
 
-/* vis by keys, lim by rows of the output; equal batches. */
-static bool masks(cs_graph *graph, const char *what, int keys, int rows, int vis, int lim)
+/* What both kinds of attention take: k and v of equal rows, vis by these, lim by `rows` of the
+ * output, equal batches, heads that divide the width. */
+static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int v, int rows,
+                           const cs_attention_options *o)
 {
-    if (!takes(graph, what, vis, CS_SPACE_INDEX, keys, -1, 1) ||
-        !takes(graph, what, lim, CS_SPACE_INDEX, rows, -1, 1)) {
+    int keys = at(graph, k)->row_set;
+    int64_t cols = at(graph, q)->cols;
+    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
+        !takes(graph, what, o->vis, CS_SPACE_INDEX, keys, -1, 1) ||
+        !takes(graph, what, o->lim, CS_SPACE_INDEX, rows, -1, 1)) {
         return false;
     }
     if (graph->row_set[keys].batch != graph->row_set[rows].batch) {
         (void)fail(graph, CS_ERR_USAGE, "%s: batches of %lld and %lld sequences", what,
                    (long long)graph->row_set[keys].batch, (long long)graph->row_set[rows].batch);
+    } else if (o->heads < 1 || cols % o->heads != 0) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
+                   (long long)o->heads, (long long)cols);
     }
     return graph->status == CS_OK;
 }
 
-static bool heads_fit(cs_graph *graph, const char *what, int64_t heads, int64_t cols)
+static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attention_options *o)
 {
-    if (heads < 1 || cols % heads != 0) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
-                   (long long)heads, (long long)cols);
-    }
-    return graph->status == CS_OK;
+    bool table = kind == CS_OP_ATTENTION && o->table != CS_NONE;
+    return (cs_op){.kind = kind,
+                   .attention = {.q = operand(q),
+                                 .k = operand(k),
+                                 .v = operand(v),
+                                 .table = operand(table ? o->table : CS_NONE),
+                                 .vis = o->vis,
+                                 .lim = o->lim,
+                                 .pos_q = table ? o->pos_q : CS_NONE,
+                                 .pos_k = table ? o->pos_k : CS_NONE,
+                                 .lse = CS_NONE,
+                                 .sum = CS_NONE,
+                                 .heads = o->heads,
+                                 .max_distance = o->max_distance,
+                                 .bidirectional = o->bidirectional,
+                                 .power = o->power}};
 }
 
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
@@ -406,9 +437,7 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
     }
     int rows = at(graph, q)->row_set, keys = at(graph, k)->row_set;
     int64_t cols = at(graph, q)->cols;
-    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
-        !masks(graph, what, keys, rows, o->vis, o->lim) ||
-        !heads_fit(graph, what, o->heads, cols) || !dropout(graph, what, o->p)) {
+    if (!attention_fits(graph, what, q, k, v, rows, o) || !dropout(graph, what, o->p)) {
         return CS_NONE;
     }
     if (o->table != CS_NONE &&
@@ -417,58 +446,32 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
          !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) {
         return CS_NONE;
     }
-    bool wants = wants_grad(graph, q) || wants_grad(graph, k) || wants_grad(graph, v) ||
-                 wants_grad(graph, o->table);
-    cs_op op = {.kind = CS_OP_ATTENTION,
-                .attention = {.q = operand(q),
-                              .k = operand(k),
-                              .v = operand(v),
-                              .table = operand(o->table),
-                              .vis = o->vis,
-                              .lim = o->lim,
-                              .pos_q = o->table != CS_NONE ? o->pos_q : CS_NONE,
-                              .pos_k = o->table != CS_NONE ? o->pos_k : CS_NONE,
-                              .heads = o->heads,
-                              .max_distance = o->max_distance,
-                              .bidirectional = o->bidirectional,
-                              .scale = o->scale,
-                              .p = graph->training ? o->p : 0}};
-    if (o->scale == 0) {
-        int64_t width = cols / o->heads;
-        op.attention.scale = 1 / sqrt((double)width);
-    }
+    int64_t width = cols / o->heads;
+    cs_op op = attention_of(CS_OP_ATTENTION, q, k, v, o);
+    op.attention.scale = o->scale == 0 ? 1 / sqrt((double)width) : o->scale;
+    op.attention.p = graph->training ? o->p : 0;
     op.attention.lse = new_statistic(graph, rows, o->heads, "lse");
-    op.attention.y = new_activation(graph, rows, cols, "attention", wants);
-    return append(graph, &op, op.attention.y);
+    return append_output(graph, &op, &op.attention.y, rows, cols, what);
 }
 
-int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, int vis, int lim, int64_t heads,
-                              double power)
+int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
 {
     const char *what = "linear attention";
-    if (!activation(graph, what, q, CS_NONE, -1)) {
+    if (!activation(graph, what, q, CS_NONE, -1) ||
+        !activation(graph, what, k, at(graph, q)->row_set, -1)) {
         return CS_NONE;
     }
-    int keys = at(graph, q)->row_set;
-    int64_t cols = at(graph, q)->cols;
-    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
-        !is_tensor(graph, lim) || !masks(graph, what, keys, at(graph, lim)->row_set, vis, lim) ||
-        !heads_fit(graph, what, heads, cols)) {
-        return fail(graph, CS_ERR_USAGE, "%s: no tensor %d of limits", what, lim);
+    if (!is_tensor(graph, o->lim)) {
+        return fail(graph, CS_ERR_USAGE, "%s: no tensor %d of limits", what, o->lim);
     }
-    int rows = at(graph, lim)->row_set;
-    bool wants = wants_grad(graph, q) || wants_grad(graph, k) || wants_grad(graph, v);
-    cs_op op = {.kind = CS_OP_LINEAR_ATTENTION,
-                .linear_attention = {.q = operand(q),
-                                     .k = operand(k),
-                                     .v = operand(v),
-                                     .vis = vis,
-                                     .lim = lim,
-                                     .heads = heads,
-                                     .power = power}};
-    op.linear_attention.sum = new_statistic(graph, rows, cols, "sum of queries");
-    op.linear_attention.y = new_activation(graph, rows, cols, what, wants);
-    return append(graph, &op, op.linear_attention.y);
+    int rows = at(graph, o->lim)->row_set;
+    int64_t cols = at(graph, q)->cols;
+    if (!attention_fits(graph, what, q, k, v, rows, o)) {
+        return CS_NONE;
+    }
+    cs_op op = attention_of(CS_OP_LINEAR_ATTENTION, q, k, v, o);
+    op.attention.sum = new_statistic(graph, rows, cols, "sum of queries");
+    return append_output(graph, &op, &op.attention.y, rows, cols, what);
 }
 
 /* Of logits: an activation that no view shares, whose gradient replaces it. */

@@ -71,7 +71,7 @@ typedef struct {
     X(ADD, add, 2)                                                                                 \
     X(LAYER_NORM, layer_norm, 4)                                                                   \
     X(ATTENTION, attention, 4)                                                                     \
-    X(LINEAR_ATTENTION, linear_attention, 3)                                                       \
+    X(LINEAR_ATTENTION, linear_attention, 4)                                                       \
     X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
     X(SPECTRAL_LOSS, spectral_loss, 1)                                                             \
     X(SQUARED_ERROR, squared_error, 1)
@@ -144,24 +144,19 @@ typedef struct {
 typedef struct {
     cs_operand q, k, v, table;
     int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table */
-    int lse, y;
+    int lse, sum, y;            /* CS_NONE: not of this operation */
     int64_t heads;
     int64_t max_distance;
     bool bidirectional; /* of the buckets */
     double scale, p;
+    double power; /* of linear attention, below */
 } cs_op_attention;
 
-/* Q K^T V pooled over its rows, of the set of keys that a row sees (theory: Theorem 4.3). For each
- * head, S(i) = {j : vis[j] <= lim[i]}, n = |S(i)|:
+/* Linear attention: Q K^T V pooled over its rows, of the set of keys that a row sees (theory: Theorem
+ * 4.3). For each head, S(i) = {j : vis[j] <= lim[i]}, n = |S(i)|:
  *   y[i] = n^-power sum_{u in S(i)} sum_{v in S(i)} (q[u].k[v]) v[v],     0 for n = 0.
  * q, k, v: Rk x H hd; y: Ry x H hd. power 0: sum; 2: mean. `sum` is kept: sum of the q[u] seen
- * (statistic, Ry x H hd). */
-typedef struct {
-    cs_operand q, k, v;
-    int vis, lim, sum, y;
-    int64_t heads;
-    double power;
-} cs_op_linear_attention;
+ * (statistic, Ry x H hd). Its fields are among those above. */
 
 /* The losses by rows, over the first `classes` columns of z; 0 for a negative target. weight: input
  * R x 1. (Reported losses divide by the weights; the weights of a step sum to 1.) `lse`, `loss`:
@@ -190,7 +185,6 @@ typedef struct {
         cs_op_add add;
         cs_op_layer_norm layer_norm;
         cs_op_attention attention;
-        cs_op_linear_attention linear_attention;
         cs_op_loss loss;
         cs_operand operand[1 + CS_EMBED_TABLES]; /* as many as CS_EACH_OP says */
     };
@@ -255,10 +249,11 @@ typedef struct {
     bool bidirectional;
     double scale; /* 0: 1 / sqrt(hd) */
     double p;
+    double power; /* linear attention, which has the masks and heads beside it */
 } cs_attention_options;
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *options);
-int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, int vis, int lim, int64_t heads,
-                              double power);
+int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v,
+                              const cs_attention_options *options);
 /* Losses return the tensor of row losses. */
 int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight);
 int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,

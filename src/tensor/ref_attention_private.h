@@ -23,27 +23,29 @@ static inline void ref_axpy(int64_t n, cs_real a, const cs_real *x, cs_real *y)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* What forward and backward read. */
+/* What forward and backward of both kinds read; x NULL or NULL where it is not of the kind. */
 typedef struct {
     const cs_op_attention *o;
-    ref_matrix q, k, v, table, lse, y;
+    ref_matrix q, k, v, table, lse, sum, y;
     const int32_t *vis, *lim, *pos_q, *pos_k;
     int64_t width; /* of a head */
 } ref_attention_view;
 
 static ref_attention_view ref_attention_of(const cs_run *run, const cs_op_attention *o)
 {
-    ref_attention_view t = {.o = o, .q = ref_of(run, o->q.tensor), .k = ref_of(run, o->k.tensor)};
-    t.v = ref_of(run, o->v.tensor);
-    t.table = ref_of(run, o->table.tensor);
-    t.lse = ref_of(run, o->lse);
-    t.y = ref_of(run, o->y);
-    t.vis = cs_run_ints(run, o->vis);
-    t.lim = cs_run_ints(run, o->lim);
-    t.pos_q = t.table.x ? cs_run_ints(run, o->pos_q) : NULL;
-    t.pos_k = t.table.x ? cs_run_ints(run, o->pos_k) : NULL;
-    t.width = t.q.cols / o->heads;
-    return t;
+    return (ref_attention_view){.o = o,
+                                .q = ref_of(run, o->q.tensor),
+                                .k = ref_of(run, o->k.tensor),
+                                .v = ref_of(run, o->v.tensor),
+                                .table = ref_of(run, o->table.tensor),
+                                .lse = ref_of(run, o->lse),
+                                .sum = ref_of(run, o->sum),
+                                .y = ref_of(run, o->y),
+                                .vis = cs_run_ints(run, o->vis),
+                                .lim = cs_run_ints(run, o->lim),
+                                .pos_q = cs_run_ints(run, o->pos_q),
+                                .pos_k = cs_run_ints(run, o->pos_k),
+                                .width = ref_of(run, o->y).cols / o->heads};
 }
 
 /* Item of the table (and of its gradient) that query row i and key row j share in head h. */
@@ -153,27 +155,8 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
 
 /* --- linear attention ------------------------------------------------------------------------- */
 
-typedef struct {
-    const cs_op_linear_attention *o;
-    ref_matrix q, k, v, sum, y;
-    const int32_t *vis, *lim;
-    int64_t width;
-} ref_pooled_view;
-
-static ref_pooled_view ref_pooled_of(const cs_run *run, const cs_op_linear_attention *o)
-{
-    ref_pooled_view t = {.o = o, .q = ref_of(run, o->q.tensor), .k = ref_of(run, o->k.tensor)};
-    t.v = ref_of(run, o->v.tensor);
-    t.sum = ref_of(run, o->sum);
-    t.y = ref_of(run, o->y);
-    t.vis = cs_run_ints(run, o->vis);
-    t.lim = cs_run_ints(run, o->lim);
-    t.width = t.q.cols / o->heads;
-    return t;
-}
-
 /* n^-power of the n keys that row i sees; 0 for none. */
-static cs_real ref_pooled_factor(const ref_pooled_view *t, int64_t i, int64_t first)
+static cs_real ref_pooled_factor(const ref_attention_view *t, int64_t i, int64_t first)
 {
     int64_t n = 0;
     for (int64_t j = first; j < first + t->k.length; ++j) {
@@ -186,7 +169,7 @@ static cs_real ref_pooled_factor(const ref_pooled_view *t, int64_t i, int64_t fi
  * double sum of the definition with its inner sum taken first. */
 static cs_status ref_linear_attention(const cs_run *run, const cs_op *op)
 {
-    ref_pooled_view t = ref_pooled_of(run, &op->linear_attention);
+    ref_attention_view t = ref_attention_of(run, &op->attention);
     for (int64_t h = 0; h < t.o->heads; ++h) {
         for (int64_t i = 0; i < t.y.rows; ++i) {
             int64_t first = i / t.y.length * t.k.length, at = h * t.width;
@@ -214,7 +197,7 @@ static cs_status ref_linear_attention(const cs_run *run, const cs_op *op)
  * k'[j] += e_j Q[i], v'[j] += f (Q[i] . k[j]) y'[i], over the keys j that row i sees. */
 static cs_status ref_linear_attention_back(const cs_run *run, const cs_op *op)
 {
-    ref_pooled_view t = ref_pooled_of(run, &op->linear_attention);
+    ref_attention_view t = ref_attention_of(run, &op->attention);
     cs_real *dq = ref_operand(run, t.o->q).grad, *dk = ref_operand(run, t.o->k).grad;
     cs_real *dv = ref_operand(run, t.o->v).grad;
     for (int64_t h = 0; h < t.o->heads; ++h) {

@@ -164,7 +164,7 @@ static cs_status ref_gather_back(const cs_run *run, const cs_op *op)
     const cs_op_gather *o = &op->gather;
     ref_matrix x = ref_operand(run, o->x), y = ref_of(run, o->y);
     const int32_t *index = cs_run_ints(run, o->index);
-    for (int64_t r = 0; x.grad && r < y.rows; ++r) {
+    for (int64_t r = 0; r < y.rows; ++r) {
         for (int64_t c = 0; index[r] >= 0 && c < y.cols; ++c) {
             x.grad[index[r] * x.ld + c] += y.grad[r * y.ld + c];
         }

@@ -40,7 +40,7 @@ static cs_status ref_cross_entropy_back(const cs_run *run, const cs_op *op)
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix lse = ref_of(run, o->lse);
     const int32_t *target = cs_run_ints(run, o->target);
-    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+    for (int64_t r = 0; r < z.rows; ++r) {
         for (int64_t c = 0; c < z.cols; ++c) {
             cs_real dz = 0;
             if (target[r] >= 0 && c < o->classes) {
@@ -81,7 +81,7 @@ static cs_status ref_spectral_loss_back(const cs_run *run, const cs_op *op)
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix mass = ref_of(run, o->goal);
     const int32_t *target = cs_run_ints(run, o->target);
-    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+    for (int64_t r = 0; r < z.rows; ++r) {
         for (int64_t c = 0; c < z.cols; ++c) {
             cs_real dz = 0;
             if (target[r] >= 0 && c < o->classes) {
@@ -118,7 +118,7 @@ static cs_status ref_squared_error_back(const cs_run *run, const cs_op *op)
     const cs_op_loss *o = &op->loss;
     ref_matrix z = ref_of(run, o->z.tensor), weight = ref_of(run, o->weight);
     ref_matrix goal = ref_of(run, o->goal);
-    for (int64_t r = 0; o->z.grad && r < z.rows; ++r) {
+    for (int64_t r = 0; r < z.rows; ++r) {
         for (int64_t c = 0; c < z.cols; ++c) {
             cs_real e = z.x[r * z.ld + c] - goal.x[r * goal.ld + c];
             z.grad[r * z.ld + c] = 2 * weight.x[r * weight.ld] * e;

@@ -113,7 +113,8 @@ static void pooled_wide(cs_tensor_net *net)
     int v = cs_net_activation(net, "v", keys, 80);
     int vis = cs_net_index(net, keys, cs_fill_group, 0);
     int lim = cs_net_index(net, rows, cs_fill_group, 0);
-    cs_net_output(net, cs_graph_linear_attention(&net->graph, q, k, v, vis, lim, 2, 2));
+    cs_attention_options o = {.vis = vis, .lim = lim, .heads = 2, .power = 2};
+    cs_net_output(net, cs_graph_linear_attention(&net->graph, q, k, v, &o));
 }
 
 const cs_tensor_case cs_cuda_cases[] = {
