@@ -124,17 +124,17 @@ TEST(the_probe_sees_what_is_left)
     v.data[0] = 1;
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);
-    double value = 0, failure = 1;
-    OK(cs_svd_probe(&op, &v, 1, 0, &value, &failure));
-    assert_true(fabs(value - 0.9) < 1e-12);
-    assert_true(failure == 0);
+    cs_probe probe;
+    OK(cs_svd_probe(&op, &v, 0, 1, 0, &probe));
+    assert_true(fabs(probe.value - 0.9) < 1e-12);
+    assert_true(probe.failure == 0);
     for (int64_t i = 1; i < N; ++i) {
         d.val[i] = 0.8 * (double)(N - i) / (N - 1);
     }
     for (uint64_t seed = 1; seed <= 10; ++seed) {
-        OK(cs_svd_probe(&op, &v, seed, 0, &value, &failure));
-        assert_true(value <= 0.8 + 1e-14 && value > 0.8 / 1.01);
-        assert_true(failure > 0 && failure <= 1e-6);
+        OK(cs_svd_probe(&op, &v, 0, seed, 0, &probe));
+        assert_true(probe.value <= 0.8 + 1e-14 && probe.value > 0.8 / 1.01);
+        assert_true(probe.failure > 0 && probe.failure <= 1e-6);
     }
     cs_dense_free(&v);
     cs_csr_free(&d);

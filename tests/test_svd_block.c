@@ -256,7 +256,7 @@ TEST(rank_deficient_and_flat)
 TEST(the_probe_catches_a_missed_copy)
 {
     enum { N = 800, COPIES = 20 };
-    double value[N], seen, failure;
+    double value[N];
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
@@ -267,20 +267,20 @@ TEST(the_probe_catches_a_missed_copy)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, COPIES);
     for (uint64_t seed = 0; seed < 4; ++seed) {
-        OK(cs_svd_probe(&f.op, &s.v, seed, 2, &seen, &failure));
-        assert_true(seen < 0.7 && seen > 0.7 * (N - COPIES) / N / 1.01);
-        assert_true(failure < 1e-6);
+        cs_probe probe;
+        OK(cs_svd_probe(&f.op, &s.v, 0, seed, 2, &probe));
+        assert_true(probe.value < 0.7 && probe.value > 0.7 * (N - COPIES) / N / 1.01);
+        assert_true(probe.failure < 1e-6);
         cs_dense but_one = s.v;
         but_one.cols -= 1;
-        OK(cs_svd_probe(&f.op, &but_one, seed, 2, &seen, &failure));
-        assert_true(fabs(seen - 1) < 1e-9);
+        OK(cs_svd_probe(&f.op, &but_one, 0, seed, 2, &probe));
+        assert_true(fabs(probe.value - 1) < 1e-9);
         /* With its bound it ends early, and no less surely. */
-        cs_probe probe;
-        OK(cs_svd_probe_above(&f.op, &s.v, 1, seed, 2, &probe));
+        OK(cs_svd_probe(&f.op, &s.v, 1, seed, 2, &probe));
         assert_true(probe.value < 0.7 && probe.value > 0.5);
         assert_true(probe.reach > 0.7 * (N - COPIES) / N && probe.reach <= 1.01);
         assert_true(probe.failure > 0 && probe.failure <= 1e-6);
-        OK(cs_svd_probe_above(&f.op, &but_one, 0.9, seed, 2, &probe));
+        OK(cs_svd_probe(&f.op, &but_one, 0.9, seed, 2, &probe));
         assert_true(fabs(probe.value - 1) < 1e-9 && probe.reach >= 1.01 * (1 - 1e-9));
     }
     cs_svd_free(&s);
@@ -374,7 +374,8 @@ TEST(memory_budget)
 
 TEST(every_allocation_may_fail)
 {
-    double value[40], seen, failure;
+    double value[40];
+    cs_probe probe;
     for (int j = 0; j < 40; ++j) {
         value[j] = pow(10, -0.25 * j);
     }
@@ -396,12 +397,11 @@ TEST(every_allocation_may_fail)
     (void)cs_mem_fail_at(0);
     OK(cs_dense_orthonormalise(&start));
     (void)cs_mem_fail_at(0);
-    OK(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure));
+    OK(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe));
     count = cs_mem_fail_at(0);
     for (int64_t n = 1; n <= count; ++n) {
         (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_probe(&f.op, &start, 1, 1, &seen, &failure), CS_ERR_MEMORY,
-                     "out of memory");
+        assert_fails(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe), CS_ERR_MEMORY, "out of memory");
     }
     (void)cs_mem_fail_at(0);
     cs_dense_free(&start);

@@ -159,7 +159,8 @@ static cs_status random_noted(cs_space *s, uint64_t seed, uint64_t index, cs_pan
 TEST(the_probe_draws_blocks_of_its_own)
 {
     enum { N = 400, COPIES = 40 };
-    double value[N], seen, failure;
+    double value[N];
+    cs_probe probe;
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
@@ -176,8 +177,8 @@ TEST(the_probe_draws_blocks_of_its_own)
     OK(cs_svd_block_space(&space, &o, &s));
     int solver = drawn.count;
     assert_true(solver >= COPIES / B);
-    OK(cs_svd_probe_space(&space, &s.v, drawn.seed, &seen, &failure));
-    assert_true(drawn.count > solver && seen < 0.7);
+    OK(cs_svd_probe_space(&space, &s.v, 0, drawn.seed, &probe));
+    assert_true(drawn.count > solver && probe.value < 0.7);
     for (int i = solver; i < drawn.count; ++i) {
         for (int j = 0; j < solver; ++j) {
             assert_true(drawn.index[i] != drawn.index[j]);

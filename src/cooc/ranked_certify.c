@@ -166,9 +166,9 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
     if (status == CS_OK && facts->probed) {
         r->deflated = false;
         status = cs_ranked_space_open(r, &space);
-        status = status ? status
-                        : cs_svd_probe_space(&space.space, &s->v, o->seed, &facts->probe.value,
-                                             &s->probe_failure);
+        status =
+            status ? status : cs_svd_probe_space(&space.space, &s->v, 0, o->seed, &facts->probe);
+        s->probe_failure = status == CS_OK ? facts->probe.failure : 1;
         cs_space_cpu_free(&space.here);
         facts->probe.reach = CS_PROBE_RATIO * facts->probe.value;
     }

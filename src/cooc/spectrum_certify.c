@@ -232,8 +232,8 @@ static cs_status run_probe(const cs_system *system, const cs_spectrum_options *o
     cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
     bool wide = abar.rows < abar.cols;
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    cs_status status = cs_svd_probe_above(&tall, wide ? &s->u : &s->v, probe_bound(s),
-                                          options->seed, options->threads, out);
+    cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, probe_bound(s), options->seed,
+                                    options->threads, out);
     s->probe_failure = status == CS_OK ? out->failure : s->probe_failure;
     return status;
 }

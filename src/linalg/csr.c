@@ -4,7 +4,7 @@
  * it is not ascending already; transposition by counting (Gustavson 1978).
  * Limits: column indices are int32, so at most 2^31 - 1 columns (and rows, to transpose).
  */
-#include "linalg/csr.h"
+#include "linalg/csr_private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -226,29 +226,13 @@ typedef struct {
     int64_t *next; /* parts x cols: counts, then the place of the next entry */
 } transposition;
 
-static int64_t part_start(const transposition *t, int64_t part)
-{
-    int64_t nnz = cs_csr_nnz(t->a),
-            target = nnz / t->parts * part + nnz % t->parts * part / t->parts;
-    int64_t low = 0, high = t->a->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (t->a->ptr[middle] < target) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return part == t->parts ? t->a->rows : low;
-}
-
 static cs_status count_part(void *ctx, int64_t part, int worker)
 {
     (void)worker;
     const transposition *t = ctx;
     int64_t *count = t->next + part * t->a->cols;
-    int64_t end = t->a->ptr[part_start(t, part + 1)];
-    for (int64_t p = t->a->ptr[part_start(t, part)]; p < end; ++p) {
+    int64_t end = t->a->ptr[cs_csr_chunk_end(t->a, part, t->parts)];
+    for (int64_t p = t->a->ptr[cs_csr_chunk_start(t->a, part, t->parts)]; p < end; ++p) {
         count[t->a->col[p]] += 1;
     }
     return CS_OK;
@@ -258,8 +242,8 @@ static cs_status place_part(void *ctx, int64_t part, int worker)
 {
     (void)worker;
     const transposition *t = ctx;
-    int64_t *next = t->next + part * t->a->cols, end = part_start(t, part + 1);
-    for (int64_t i = part_start(t, part); i < end; ++i) {
+    int64_t *next = t->next + part * t->a->cols, end = cs_csr_chunk_end(t->a, part, t->parts);
+    for (int64_t i = cs_csr_chunk_start(t->a, part, t->parts); i < end; ++i) {
         for (int64_t p = t->a->ptr[i]; p < t->a->ptr[i + 1]; ++p) {
             int64_t q = next[t->a->col[p]]++;
             t->b->col[q] = (int32_t)i;

@@ -1,10 +1,10 @@
 /* Sparse matrix times a block of vectors.
  *
- * Method: columns of X are taken in tiles of 8, 4, 2 or 1; a tile is packed with its columns
- * interleaved, so that a nonzero of A costs one contiguous read of X (a cache line for a tile of
- * 8); rows are dealt to threads in chunks of about equal work. Each entry of Y is summed in the
- * order of its row by one thread, so the bits depend neither on threads nor on chunks, nor on the
- * tile a column falls in, except that a tile of one column sums each row in four interleaved
+ * Method: columns of X are taken in tiles of 8 (the last of 2, 4 or 6), packed as panels with their
+ * columns interleaved, so that a nonzero of A costs one contiguous read of X, a cache line; rows are
+ * dealt to threads in chunks of about equal work. Each entry of Y is summed in the order of its row
+ * by one thread, so the bits depend neither on threads nor on chunks, nor on the tile a column
+ * falls in, except that a column left over by itself sums each row in four interleaved
  * parts, to hide the latency of the addition. Long rows are summed in runs of 256, which bounds the
  * error of a row of n nonzeros by (256 + n / 256) eps instead of n eps: residuals of matrices with
  * a million entries a column are not limited by their own rounding.
@@ -26,7 +26,6 @@ enum {
     AHEAD = CS_CSR_AHEAD
 };
 
-typedef double v2 __attribute__((vector_size(16), aligned(8), may_alias));
 typedef cs_v4 v4;
 typedef cs_v8 v8;
 
@@ -34,35 +33,10 @@ typedef struct {
     const cs_csr *a;
     const cs_dense *x;
     cs_dense *y;
-    double *packed; /* cols x width, a row of the tile contiguous */
+    double *packed; /* cols x TILE, a row of the tile contiguous */
     int64_t first;  /* column of X and Y the tile begins with */
     int64_t width, chunks;
 } product;
-
-#define ROWS_OF_WIDTH(name, vector, width)                                                         \
-    CS_CLONES static void name(const cs_csr *a, const double *restrict x, double *restrict y,      \
-                               int64_t ld, int64_t begin, int64_t end)                             \
-    {                                                                                              \
-        const int32_t *restrict col = a->col;                                                      \
-        const double *restrict val = a->val;                                                       \
-        for (int64_t i = begin; i < end; ++i) {                                                    \
-            vector sum = {0};                                                                      \
-            for (int64_t p = a->ptr[i], stop = a->ptr[i + 1]; p < stop;) {                         \
-                int64_t pause = stop - p > RUN ? p + RUN : stop;                                   \
-                vector part = {0};                                                                 \
-                for (; p < pause; ++p) {                                                           \
-                    part += val[p] * *(const vector *)(x + (int64_t)col[p] * (width));             \
-                }                                                                                  \
-                sum += part;                                                                       \
-            }                                                                                      \
-            for (int64_t j = 0; j < (width); ++j) {                                                \
-                y[i + j * ld] = sum[j];                                                            \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-ROWS_OF_WIDTH(rows_of_2, v2, 2)
-ROWS_OF_WIDTH(rows_of_4, v4, 4)
 
 /* One row of A times a tile of eight, whose lines are asked for AHEAD nonzeros before their turn,
  * those of the rows after it too (x may be larger than the second cache). */
@@ -87,13 +61,12 @@ static inline __attribute__((always_inline)) v8 row_of_8(const cs_csr *a, const 
     return sum;
 }
 
-CS_CLONES static void rows_of_8(const cs_csr *a, const double *restrict x, double *restrict y,
-                                int64_t ld, int64_t begin, int64_t end)
+CS_CLONES static void rows_of_tile(const product *t, double *restrict y, int64_t begin, int64_t end)
 {
-    const int64_t last = cs_csr_nnz(a) - 1;
+    const int64_t last = cs_csr_nnz(t->a) - 1, ld = t->y->ld, width = t->width;
     for (int64_t i = begin; i < end; ++i) {
-        v8 sum = row_of_8(a, x, i, last);
-        for (int64_t j = 0; j < TILE; ++j) {
+        v8 sum = row_of_8(t->a, t->packed, i, last);
+        for (int64_t j = 0; j < width; ++j) {
             y[i + j * ld] = j < 4 ? sum.low[j] : sum.high[j - 4];
         }
     }
@@ -142,17 +115,9 @@ static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
     int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
     int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
     double *y = t->y->data + t->first * t->y->ld;
-    switch (t->width) {
-    case 8:
-        rows_of_8(t->a, t->packed, y, t->y->ld, begin, end);
-        break;
-    case 4:
-        rows_of_4(t->a, t->packed, y, t->y->ld, begin, end);
-        break;
-    case 2:
-        rows_of_2(t->a, t->packed, y, t->y->ld, begin, end);
-        break;
-    default:
+    if (t->width > 1) {
+        rows_of_tile(t, y, begin, end);
+    } else {
         rows_of_1(t->a, t->x->data + t->first * t->x->ld, y, begin, end);
     }
     return CS_OK;
@@ -162,13 +127,13 @@ static cs_status pack_chunk(void *ctx, int64_t chunk, int worker)
 {
     (void)worker;
     const product *t = ctx;
-    int64_t cols = t->a->cols, width = t->width;
+    int64_t cols = t->a->cols;
     int64_t begin = cols / t->chunks * chunk + cols % t->chunks * chunk / t->chunks;
     int64_t end = cols / t->chunks * (chunk + 1) + cols % t->chunks * (chunk + 1) / t->chunks;
     const double *x = t->x->data + t->first * t->x->ld;
     for (int64_t i = begin; i < end; ++i) {
-        for (int64_t j = 0; j < width; ++j) {
-            t->packed[i * width + j] = x[i + j * t->x->ld];
+        for (int64_t j = 0; j < TILE; ++j) {
+            t->packed[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
         }
     }
     return CS_OK;
@@ -214,7 +179,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < CS_CSR_SERIAL_BELOW;
     cs_status status = CS_OK;
     for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
-        t.width = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        t.width = left >= TILE ? TILE : left >= 2 ? left / 2 * 2 : 1;
         status = multiply_tile(&t, serial, threads);
         t.first += t.width;
     }

@@ -1,4 +1,4 @@
-/* What the products of a sparse matrix share (csr_apply.c, csr_normal.c): vectors of a panel's row,
+/* What the transpose and the products of a sparse matrix share: vectors of a panel's row,
  * chunks of rows of about equal work, clones for several instruction sets. */
 #pragma once
 

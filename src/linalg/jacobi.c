@@ -1,8 +1,9 @@
 /* Gauss rules, bounds and modified measures of a Jacobi matrix.
  *
  * Method. Nodes are eigenvalues and weights the squared first components of the eigenvectors (Golub
- * and Welsch, Math. Comp. 23, 1969), by the implicit QL iteration, of which only the first row of
- * the vectors is kept. A node is prescribed at x by the last diagonal entry of the matrix grown by
+ * and Welsch, Math. Comp. 23, 1969), by ARPACK's dstqrb: LAPACK's implicit QL and QR iteration with
+ * the last row of the vectors alone, hence O(q^2); it is given the matrix turned end for end. A node
+ * is prescribed at x by the last diagonal entry of the matrix grown by
  * one: J's elimination at x has pivots d_i, and x + beta_{q-1}^2 / d_{q-1} makes the next one zero
  * (Golub, SIAM Rev. 15, 1973). The measure lambda^2 mu has the rule's nodes with weights w theta^2,
  * right to degree 2 q - 3; Lanczos on that diagonal matrix, orthogonalised in full, gives its
@@ -15,86 +16,53 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-enum { QL_LIMIT = 60 };
+#include "linalg/dense.h"
+
 static const double FAR = 100;       /* times the norm: a prescribed entry beyond is not used */
 static const double AT_NODE = 1e-12; /* times the norm */
 static const double NOTHING = 1e-15; /* times the norm: the discrete measure has no more nodes */
 
-/* Implicit QL with Wilkinson's shift on the tridiagonal (d, e), n values each, e[n - 1] unused; z,
- * the first row of the identity, becomes that of the eigenvectors. */
-static bool ql_first_row(int64_t n, double *d, double *e, double *z)
+/* Of ARPACK (no header declares it): the symmetric tridiagonal matrix of diagonal d and n - 1
+ * entries e beside it; d becomes its eigenvalues, ascending, z the last row of their vectors. work:
+ * max(1, 2 n - 2). */
+void dstqrb_(const int *n, double *d, double *e, double *z, double *work, int *info);
+
+/* End for end. */
+static void turn(int64_t n, double *x)
 {
-    int64_t m;
-    e[n - 1] = 0;
-    for (int64_t l = 0; l < n; ++l) {
-        for (int turn = 0;; ++turn) {
-            for (m = l; m < n - 1; ++m) {
-                if (fabs(e[m]) <= DBL_EPSILON * (fabs(d[m]) + fabs(d[m + 1])) + DBL_MIN) {
-                    break;
-                }
-            }
-            if (m == l) {
-                break;
-            }
-            if (turn == QL_LIMIT) {
-                return false;
-            }
-            double g = (d[l + 1] - d[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, p = 0;
-            g = d[m] - d[l] + e[l] / (g + copysign(r, g));
-            int64_t i = m - 1;
-            for (; i >= l; --i) {
-                double f = s * e[i], b = c * e[i];
-                r = hypot(f, g);
-                e[i + 1] = r;
-                if (r == 0) { /* the matrix falls in two */
-                    d[i + 1] -= p;
-                    e[m] = 0;
-                    break;
-                }
-                s = f / r;
-                c = g / r;
-                g = d[i + 1] - p;
-                r = (d[i] - g) * s + 2 * c * b;
-                p = s * r;
-                d[i + 1] = g + p;
-                g = c * r - b;
-                double next = z[i + 1];
-                z[i + 1] = s * z[i] + c * next;
-                z[i] = c * z[i] - s * next;
-            }
-            if (r == 0 && i >= l) {
-                continue;
-            }
-            d[l] -= p;
-            e[l] = g;
-            e[m] = 0;
-        }
+    for (int64_t i = 0; i < n / 2; ++i) {
+        double last = x[n - 1 - i];
+        x[n - 1 - i] = x[i];
+        x[i] = last;
     }
-    return true;
 }
 
-/* Nodes ascending with weights, of the matrix (d, e); z becomes the weights. */
-static cs_status rule_of(int64_t n, double mass, double *d, double *e, double *z)
+/* Nodes ascending with weights: d becomes the nodes, z the weights. work: 2 n more. */
+static cs_status rule_of(int64_t order, double mass, double *d, double *e, double *z, double *work)
 {
-    memset(z, 0, (size_t)n * sizeof *z);
-    z[0] = 1;
-    if (!ql_first_row(n, d, e, z)) {
+    int n = 0, info = 0;
+    bool finite = true; /* dstqrb would not notice */
+    cs_status status = cs_blas_int(order, "order of a quadrature rule", &n);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < n; ++i) {
+        finite = finite && isfinite(d[i]) && (i + 1 == n || isfinite(e[i]));
+    }
+    turn(n, d);
+    turn(n - 1, e);
+    if (finite) {
+        dstqrb_(&n, d, e, z, work, &info);
+    }
+    if (!finite || info != 0) {
         return cs_fail(CS_ERR_CONVERGE,
                        "the quadrature rule of order %lld did not converge: is a value of the "
                        "matrix not finite?",
-                       (long long)n);
+                       (long long)order);
     }
-    for (int64_t i = 0; i < n; ++i) { /* insertion: QL leaves them nearly in order */
-        double node = d[i], weight = mass * z[i] * z[i];
-        int64_t k = i;
-        for (; k > 0 && d[k - 1] > node; --k) {
-            d[k] = d[k - 1];
-            z[k] = z[k - 1];
-        }
-        d[k] = node;
-        z[k] = weight;
+    for (int64_t i = 0; i < n; ++i) {
+        z[i] *= mass * z[i];
     }
     return CS_OK;
 }
@@ -106,7 +74,7 @@ cs_status cs_jacobi_rule(const cs_jacobi *j, double *room, double *node, double 
     }
     memcpy(node, j->alpha, (size_t)j->order * sizeof *node);
     memcpy(room, j->beta, (size_t)j->order * sizeof *room);
-    return rule_of(j->order, j->mass, node, room, weight);
+    return rule_of(j->order, j->mass, node, room, weight, room + j->order);
 }
 
 static double norm_of(const cs_jacobi *j)
@@ -150,7 +118,7 @@ cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *lo
     } else {
         d[q] = last;
     }
-    cs_status status = rule_of(n, j->mass, d, e, w);
+    cs_status status = rule_of(n, j->mass, d, e, w, w + q + 1);
     if (status != CS_OK) return status;
     int64_t above = n, from; /* first node beyond x, first node not before it */
     while (above > 0 && d[above - 1] > x + AT_NODE * norm) {

@@ -26,11 +26,11 @@ typedef struct {
 /* What the functions below need of a caller's room, in doubles. */
 static inline int64_t cs_jacobi_room(int64_t order)
 {
-    return 3 * (order + 1) + order * (order + 1);
+    return 5 * (order + 1) + order * (order + 1);
 }
 
 /* The Gauss rule: q nodes ascending and their weights, exact for degree 2 q - 1. O(q^2).
- * CS_ERR_CONVERGE: the QL iteration stopped (a matrix that is not finite). */
+ * CS_ERR_CONVERGE: the iteration stopped, or the matrix is not finite. */
 cs_status cs_jacobi_rule(const cs_jacobi *j, double *room, double *node,
                          double *weight) CS_MUST_CHECK;
 

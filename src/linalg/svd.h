@@ -107,29 +107,14 @@ cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd 
 cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options,
                           cs_svd *out) CS_MUST_CHECK;
 
-/* The block solver and the probe on any space (rows >= cols); vectors as the space's get gives
- * them. Values below the floor stay in, and no residuals are taken. */
+/* The block solver on any space (rows >= cols); vectors as the space's get gives them. Values below
+ * the floor stay in, and no residuals are taken. */
 struct cs_space; /* linalg/space.h */
 cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *options,
                              cs_svd *out) CS_MUST_CHECK;
-cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, uint64_t seed,
-                             double *value, double *failure) CS_MUST_CHECK;
 
 /* What the probe distinguishes: a missed value from the largest one seen. */
 #define CS_PROBE_RATIO 1.01
-
-/* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)
- * from a random block of uniform direction, V the known right vectors (cols x p, orthonormal); a:
- * rows >= cols. *value = the square root of its largest Ritz value. *failure bounds the probability
- * that a singular value above 1.01 x is there but *value <= x, for any x: with s the largest value
- * left out, b columns and q steps in n dimensions,
- *
- *   P <= I_{1 / (1 + M^2)}(b / 2, (n - 1) / 2),  M = sinh((2 q - 1) atanh(sqrt(eps))),
- *
- * eps = 1 - 1 / 1.01^2; see svd_block_probe.c. q is the least that brings this below 1e-6; 0 when
- * the space ended before. 2 q b operator columns, cols (p + q b) doubles. */
-cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
-                       double *value, double *failure) CS_MUST_CHECK;
 
 typedef struct {
     double value; /* square root of the largest Ritz value */
@@ -137,9 +122,21 @@ typedef struct {
     double failure;
 } cs_probe;
 
-/* The same question for one x = bound: it ends as soon as the value is so far below the bound that
- * a singular value above 1.01 bound is there with probability `failure` at most, that of all q
- * steps or 1e-6; reach is then at most 1.01 bound. After all q steps reach = 1.01 value. bound 0:
- * all steps. */
-cs_status cs_svd_probe_above(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
-                             int threads, cs_probe *out) CS_MUST_CHECK;
+/* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)
+ * from a random block of uniform direction, V the known right vectors (cols x p, orthonormal); a:
+ * rows >= cols. failure bounds the probability that a singular value above 1.01 x is there but
+ * value <= x, for any x: with s the largest value left out, b columns and q steps in n dimensions,
+ *
+ *   P <= I_{1 / (1 + M^2)}(b / 2, (n - 1) / 2),  M = sinh((2 q - 1) atanh(sqrt(eps))),
+ *
+ * eps = 1 - 1 / 1.01^2; see svd_block_probe.c. q is the least that brings this below 1e-6; 0 when
+ * the space ended before. 2 q b operator columns, cols (p + q b) doubles.
+ * bound 0: all q steps, after which reach = 1.01 value. Else the question is asked for x = bound
+ * alone: it ends as soon as the value is so far below the bound that a singular value above
+ * 1.01 bound is there with probability `failure` at most, that of all q steps or 1e-6; reach is then
+ * at most 1.01 bound. */
+cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
+                       int threads, cs_probe *out) CS_MUST_CHECK;
+/* The same on any space. */
+cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, double bound, uint64_t seed,
+                             cs_probe *out) CS_MUST_CHECK;

@@ -138,7 +138,7 @@ static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, 
     return CS_OK;
 }
 
-static cs_status probe_space(cs_space *space, const cs_dense *v, double bound, uint64_t seed,
+cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, uint64_t seed,
                              cs_probe *out)
 {
     int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B;
@@ -146,6 +146,7 @@ static cs_status probe_space(cs_space *space, const cs_dense *v, double bound, u
     cs_ritz ritz = {0};
     int blas = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on its threads */
+    *out = (cs_probe){0};
     cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
@@ -157,33 +158,13 @@ static cs_status probe_space(cs_space *space, const cs_dense *v, double bound, u
     return status;
 }
 
-cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, uint64_t seed, double *value,
-                             double *failure)
-{
-    cs_probe probe = {0};
-    cs_status status = probe_space(space, v, 0, seed, &probe);
-    *value = probe.value;
-    *failure = probe.failure;
-    return status;
-}
-
-cs_status cs_svd_probe_above(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
-                             int threads, cs_probe *out)
+cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
+                       int threads, cs_probe *out)
 {
     cs_space space = {0};
     *out = (cs_probe){0};
     cs_status status = cs_space_cpu(a, threads, &space);
-    status = status ? status : probe_space(&space, v, bound, seed, out);
+    status = status ? status : cs_svd_probe_space(&space, v, bound, seed, out);
     cs_space_cpu_free(&space);
-    return status;
-}
-
-cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, uint64_t seed, int threads,
-                       double *value, double *failure)
-{
-    cs_probe probe = {0};
-    cs_status status = cs_svd_probe_above(a, v, 0, seed, threads, &probe);
-    *value = probe.value;
-    *failure = probe.failure;
     return status;
 }
