@@ -30,10 +30,13 @@ static cs_csr sparse(int64_t rows, int64_t cols, const double *row_major)
     return a;
 }
 
-/* min over all subsets of nodes of cut / min(vol, 2 - vol), by brute force. */
-static double true_conductance(int64_t rows, int64_t cols, const double *a)
+/* min over all subsets of nodes of cut / min(vol, 2 - vol), by brute force; *found: whether one has
+ * the volume and the ratio reported. */
+static double true_conductance(int64_t rows, int64_t cols, const double *a, const cs_cut *reported,
+                               bool *found)
 {
     double total = 0.0, best = INFINITY;
+    *found = false;
     for (int64_t p = 0; p < rows * cols; ++p) {
         total += a[p];
     }
@@ -50,6 +53,8 @@ static double true_conductance(int64_t rows, int64_t cols, const double *a)
         double smaller = fmin(volume, 2.0 - volume);
         if (smaller > 1e-12) {
             best = fmin(best, cut / smaller);
+            *found = *found || (fabs(smaller - reported->sweep_volume) < 1e-12 &&
+                                fabs(cut / smaller - reported->sweep) < 1e-11);
         }
     }
     return best;
@@ -76,25 +81,13 @@ TEST(sweep_lies_between_the_true_minimum_and_cheeger)
         cs_csr m = sparse(rows, cols, a);
         cs_cut cut;
         cs_connectivity_options options = {0};
-        uint8_t side_row[5], side_col[5];
-        OK(cs_cut_of(&m, &options, &cut, side_row, side_col));
-        double h = true_conductance(rows, cols, a);
+        bool found;
+        OK(cs_cut_of(&m, &options, &cut));
+        double h = true_conductance(rows, cols, a, &cut, &found);
         assert_true(cut.lower <= h + 1e-11);
         assert_true(h <= cut.sweep + 1e-11);
         assert_true(cut.sweep <= cut.upper + 1e-11);
-
-        /* The marked side has the volume and the cut that are reported. */
-        double total = 0.0, volume = 0.0, crossing = 0.0;
-        for (int64_t i = 0; i < rows; ++i) {
-            for (int64_t j = 0; j < cols; ++j) {
-                double x = a[i * cols + j];
-                total += x;
-                volume += (side_row[i] + side_col[j]) * x;
-                crossing += side_row[i] != side_col[j] ? x : 0.0;
-            }
-        }
-        assert_true(fabs(volume / total - cut.sweep_volume) < 1e-12);
-        assert_true(fabs(crossing / total / cut.sweep_volume - cut.sweep) < 1e-11);
+        assert_true(found);
         cs_csr_free(&m);
     }
 }
@@ -140,7 +133,7 @@ TEST(two_components_report_the_heavier)
     assert_true(fabs(c.gap - 0.5) < 1e-12);
     cs_connectivity_free(&c);
     cs_cut cut;
-    assert_int_equal(cs_cut_of(&m, &options, &cut, NULL, NULL), CS_ERR_INPUT);
+    assert_int_equal(cs_cut_of(&m, &options, &cut), CS_ERR_INPUT);
     cs_reason_clear();
     cs_csr_free(&m);
 }
@@ -161,7 +154,7 @@ TEST(a_cut_without_its_second_triplet_is_refused)
     }
     cs_connectivity_options options = {.solver = CS_SOLVER_ARPACK, .max_iterations = 1};
     cs_cut cut = {0};
-    assert_fails(cs_cut_of(&a, &options, &cut, NULL, NULL), CS_ERR_CONVERGE, "did not converge");
+    assert_fails(cs_cut_of(&a, &options, &cut), CS_ERR_CONVERGE, "did not converge");
     assert_int_equal(cut.rows, 0);
     cs_reason_clear();
     cs_connectivity c = {0};
@@ -169,7 +162,7 @@ TEST(a_cut_without_its_second_triplet_is_refused)
     assert_null(c.spectrum.sigma);
     cs_reason_clear();
     options = (cs_connectivity_options){0};
-    OK(cs_cut_of(&a, &options, &cut, NULL, NULL));
+    OK(cs_cut_of(&a, &options, &cut));
     assert_true(fabs(cut.sigma2 - cos(acos(-1) / N)) < 1e-12);
     cs_csr_free(&a);
 }

@@ -63,16 +63,13 @@ static double gram_residual(const cs_dense *gv, const cs_dense *v, const double 
 static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spectrum *out)
 {
     int64_t n = narrow->cols;
-    cs_dense gram = {0}, v = {0}, gv = {0};
-    double *lambda = cs_alloc(n, sizeof *lambda);
-    cs_status status = lambda ? cs_dense_init(&gram, n, n) : CS_ERR_MEMORY;
-    status = status == CS_OK ? cs_dense_init(&v, n, n) : status;
-    status = status == CS_OK ? cs_dense_init(&gv, n, n) : status;
-    if (status == CS_OK) {
-        add_outer_products(narrow, &gram);
-        add_outer_products(narrow, &v);
-        status = cs_dense_eigh(&v, lambda, false);
-    }
+    cs_pool pool = {0};
+    cs_dense gram = cs_dense_in(&pool, n, n), gv = cs_dense_in(&pool, n, n);
+    double *lambda = cs_pool_take(&pool, n, sizeof *lambda);
+    if (gram.data) add_outer_products(narrow, &gram);
+    cs_dense v = cs_dense_copy_in(&pool, &gram);
+    cs_status status = pool.status;
+    status = status == CS_OK ? cs_dense_eigh(&v, lambda, false) : status;
     status = status == CS_OK ? cs_gemm(false, false, 1, &gram, &v, 0, &gv) : status;
     double floor = 4 * (double)n * DBL_EPSILON; /* of lambda; lambda_1 = 1 */
     if (status == CS_OK) {
@@ -89,10 +86,7 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spe
                        "side, %" PRId64 " of %" PRId64 "; sigma below %.1g is lost",
                        n, narrow->rows, values->floor);
     }
-    cs_free(lambda);
-    cs_dense_free(&gram);
-    cs_dense_free(&v);
-    cs_dense_free(&gv);
+    cs_pool_free(&pool);
     return status;
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 } content;
 
 typedef struct {
+    cs_pool pool; /* of all arrays */
     const cs_toy *toy;
     cs_pairs pairs;        /* explicit sets */
     int64_t *target_base;  /* s: first column of the target position, -1 if never predicted */
@@ -34,11 +35,6 @@ typedef struct {
     int64_t rows;
 } builder;
 
-static int64_t offset_of(const cs_toy *toy, int64_t class, int64_t digit)
-{
-    return toy->literal ? (class + 1) * (digit + 1) - 1 : class * toy->tokens + digit;
-}
-
 /* Order of contents of m positions by their offsets, last position first; 0 iff equal. */
 typedef struct {
     const cs_toy *toy;
@@ -49,8 +45,8 @@ static int compare_tokens(const content *a, const content *b, const content_orde
 {
     int64_t x = a->tuple, y = b->tuple, tokens = order->toy->tokens;
     for (int64_t i = 0; i < order->m; ++i, x /= tokens, y /= tokens) {
-        int64_t p = offset_of(order->toy, a->class, x % tokens);
-        int64_t q = offset_of(order->toy, b->class, y % tokens);
+        int64_t p = cs_toy_offset(order->toy, a->class, x % tokens);
+        int64_t q = cs_toy_offset(order->toy, b->class, y % tokens);
         if (p != q) {
             return p < q ? -1 : 1;
         }
@@ -65,15 +61,6 @@ static int compare_contents(const void *x, const void *y, void *order)
     return by_tokens != 0 ? by_tokens : (a->class > b->class) - (a->class < b->class);
 }
 
-static int64_t power(int64_t base, int64_t exponent)
-{
-    int64_t p = 1;
-    for (int64_t i = 0; base > 1 && i < exponent; ++i) {
-        p *= base;
-    }
-    return p;
-}
-
 /* Writes the entries of one row at one target position: `classes` contents share the row. */
 static void add_entries(builder *b, const content *run, int64_t classes, int64_t target,
                         double weight)
@@ -82,12 +69,12 @@ static void add_entries(builder *b, const content *run, int64_t classes, int64_t
     int64_t nnz = b->a.ptr[b->rows + 1], base = b->target_base[target];
     for (int64_t c = 0; c < classes; ++c) {
         for (int64_t d = 0; d < toy->tokens; ++d) {
-            b->sum[offset_of(toy, run[c].class, d)] += weight;
+            b->sum[cs_toy_offset(toy, run[c].class, d)] += weight;
         }
     }
     /* One class: its offsets ascend already; several: scan the position. */
-    int64_t first = classes == 1 ? offset_of(toy, run[0].class, 0) : 0;
-    int64_t last = classes == 1 ? offset_of(toy, run[0].class, toy->tokens - 1)
+    int64_t first = classes == 1 ? cs_toy_offset(toy, run[0].class, 0) : 0;
+    int64_t last = classes == 1 ? cs_toy_offset(toy, run[0].class, toy->tokens - 1)
                                 : toy->classes * toy->tokens - 1;
     int64_t step = classes == 1 && toy->literal ? run[0].class + 1 : 1;
     for (int64_t o = first; o <= last; o += step) {
@@ -105,7 +92,7 @@ static void add_entries(builder *b, const content *run, int64_t classes, int64_t
 static void add_row(builder *b, const content *run, int64_t classes, int64_t m, int64_t first,
                     int64_t last)
 {
-    double share = 1 / ((double)b->toy->classes * (double)power(b->toy->tokens, m));
+    double share = 1 / ((double)b->toy->classes * (double)cs_toy_power(b->toy->tokens, m));
     double mass = 0;
     b->a.ptr[b->rows + 1] = b->a.ptr[b->rows];
     for (int64_t e = first; e < last; ++e) {
@@ -129,7 +116,7 @@ static void add_set(builder *b, int64_t first, int64_t last)
     const cs_toy *toy = b->toy;
     int64_t set = b->pairs.set[first];
     int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
-    int64_t tuples = power(toy->tokens, m), count = 0;
+    int64_t tuples = cs_toy_power(toy->tokens, m), count = 0;
     content_order order = {.toy = toy, .m = m};
     for (int64_t y = 0; y < toy->classes; ++y) {
         for (int64_t tuple = 0; tuple < tuples; ++tuple) {
@@ -154,13 +141,13 @@ static cs_status number_columns(builder *b, int64_t *cols)
 {
     const cs_toy *toy = b->toy;
     int64_t width = toy->classes * toy->tokens, base = 0;
-    b->target_base = cs_alloc(toy->length, sizeof *b->target_base);
-    b->offset_index = cs_calloc(width, sizeof *b->offset_index);
-    b->sum = cs_calloc(width, sizeof *b->sum);
-    if (!b->target_base || !b->offset_index || !b->sum) return CS_ERR_MEMORY;
+    b->target_base = cs_pool_take(&b->pool, toy->length, sizeof *b->target_base);
+    b->offset_index = cs_pool_take(&b->pool, width, sizeof *b->offset_index);
+    b->sum = cs_pool_take(&b->pool, width, sizeof *b->sum);
+    if (!b->sum) return CS_ERR_MEMORY;
     for (int64_t y = 0; y < toy->classes; ++y) {
         for (int64_t d = 0; d < toy->tokens; ++d) {
-            b->offset_index[offset_of(toy, y, d)] = 1;
+            b->offset_index[cs_toy_offset(toy, y, d)] = 1;
         }
     }
     for (int64_t o = 0; o < width; ++o) {
@@ -183,30 +170,27 @@ static cs_status number_columns(builder *b, int64_t *cols)
 }
 
 /* Mass of each column by class: P(k) / (r T) for each of the T tokens of a class. */
-static cs_status label_columns(const builder *b, int64_t cols, cs_csr *out)
+static cs_status label_columns(builder *b, int64_t cols, cs_csr *out)
 {
     const cs_toy *toy = b->toy;
     int64_t n = cols / b->offsets * toy->classes * toy->tokens, at = 0;
-    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    double *val = cs_alloc(n, sizeof *val), *p = cs_calloc(toy->length, sizeof *p);
-    cs_status status = row && col && val && p ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t e = 0; status == CS_OK && e < b->pairs.events; ++e) {
+    int64_t *row = cs_pool_take(&b->pool, n, sizeof *row);
+    int64_t *col = cs_pool_take(&b->pool, n, sizeof *col);
+    double *val = cs_pool_take(&b->pool, n, sizeof *val);
+    double *p = cs_pool_take(&b->pool, toy->length, sizeof *p);
+    if (!p) return CS_ERR_MEMORY;
+    for (int64_t e = 0; e < b->pairs.events; ++e) {
         p[b->pairs.target[e]] += b->pairs.weight[e];
     }
-    for (int64_t k = 0; status == CS_OK && k < toy->length; ++k) {
+    for (int64_t k = 0; k < toy->length; ++k) {
         for (int64_t i = 0; b->target_base[k] >= 0 && i < toy->classes * toy->tokens; ++i) {
             int64_t y = i / toy->tokens;
-            row[at] = b->target_base[k] + b->offset_index[offset_of(toy, y, i % toy->tokens)];
+            row[at] = b->target_base[k] + b->offset_index[cs_toy_offset(toy, y, i % toy->tokens)];
             col[at] = y;
             val[at++] = p[k] / ((double)toy->classes * (double)toy->tokens);
         }
     }
-    if (status == CS_OK) status = cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
-    cs_free(row);
-    cs_free(col);
-    cs_free(val);
-    cs_free(p);
-    return status;
+    return cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
 }
 
 /* Room for the matrix, its row labels and the contents of the largest set, all bounded by the
@@ -218,13 +202,13 @@ static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
         int64_t set = b->pairs.set[e];
         if (b->toy->given || e == 0 || set != b->pairs.set[e - 1]) {
             int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
-            int64_t count = b->toy->classes * power(b->toy->tokens, m);
+            int64_t count = b->toy->classes * cs_toy_power(b->toy->tokens, m);
             most = count > most ? count : most;
             contents += count;
         }
     }
-    b->list = cs_alloc(most, sizeof *b->list);
-    cs_status status = b->list ? CS_OK : CS_ERR_MEMORY;
+    b->list = cs_pool_take(&b->pool, most, sizeof *b->list);
+    cs_status status = b->pool.status;
     if (status == CS_OK) status = cs_csr_init(&b->a, (int64_t)rows, cols, (int64_t)nnz);
     if (status == CS_OK)
         status = cs_csr_init(&b->row_label, (int64_t)rows, b->toy->classes, contents);
@@ -276,10 +260,7 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
     if (status == CS_OK) status = build(&b, rows, nnz, out);
     cs_pairs_free(&pairs);
     cs_pairs_free(&b.pairs);
-    cs_free(b.target_base);
-    cs_free(b.offset_index);
-    cs_free(b.list);
-    cs_free(b.sum);
+    cs_pool_free(&b.pool);
     cs_csr_free(&b.a);
     cs_csr_free(&b.row_label);
     return status;

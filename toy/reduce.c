@@ -44,24 +44,18 @@ static bool is_empty(const cs_pairs *pairs, int64_t set)
 
 /* Marginals of explicit pairs: P(S) by the set's number, P(k), and P(empty, k). */
 typedef struct {
+    cs_pool pool;
     double *set, *target, *empty;
     int64_t sets;
 } marginals;
 
-static void free_marginals(marginals *m)
-{
-    cs_free(m->set);
-    cs_free(m->target);
-    cs_free(m->empty);
-}
-
 static cs_status sum_marginals(const cs_pairs *pairs, marginals *m)
 {
     m->sets = pairs->form == CS_PAIRS_PREFIX ? pairs->length : pairs->sets;
-    m->set = cs_calloc(m->sets, sizeof *m->set);
-    m->target = cs_calloc(pairs->length, sizeof *m->target);
-    m->empty = cs_calloc(pairs->length, sizeof *m->empty);
-    if (!m->set || !m->target || !m->empty) return CS_ERR_MEMORY;
+    m->set = cs_pool_take(&m->pool, m->sets, sizeof *m->set);
+    m->target = cs_pool_take(&m->pool, pairs->length, sizeof *m->target);
+    m->empty = cs_pool_take(&m->pool, pairs->length, sizeof *m->empty);
+    if (!m->empty) return CS_ERR_MEMORY;
     for (int64_t e = 0; e < pairs->events; ++e) {
         m->set[pairs->set[e]] += pairs->weight[e];
         m->target[pairs->target[e]] += pairs->weight[e];
@@ -76,9 +70,10 @@ static cs_status sum_marginals(const cs_pairs *pairs, marginals *m)
 static cs_status position_matrix(const cs_pairs *pairs, const marginals *m, bool drop_empty,
                                  cs_csr *b)
 {
-    int64_t *col = cs_alloc(pairs->events, sizeof *col);
-    double *val = cs_alloc(pairs->events, sizeof *val);
-    cs_status status = col && val ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    int64_t *col = cs_pool_take(&pool, pairs->events, sizeof *col);
+    double *val = cs_pool_take(&pool, pairs->events, sizeof *val);
+    cs_status status = pool.status;
     for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
         int64_t set = pairs->set[e], k = pairs->target[e];
         bool dropped = drop_empty && is_empty(pairs, set);
@@ -88,8 +83,7 @@ static cs_status position_matrix(const cs_pairs *pairs, const marginals *m, bool
     if (status == CS_OK)
         status =
             cs_csr_from_triplets(m->sets, pairs->length, pairs->events, pairs->set, col, val, b);
-    cs_free(col);
-    cs_free(val);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -153,7 +147,7 @@ static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
                    "position reduction: dense SVD of the components of B, %" PRId64
                    " sets x %" PRId64 " positions%s",
                    m.sets, pairs->length, coupled ? ", with and without its empty row" : "");
-    free_marginals(&m);
+    cs_pool_free(&m.pool);
     return status;
 }
 
@@ -212,7 +206,7 @@ static cs_status reduce_given_explicit(reduction *r, const cs_pairs *pairs)
             cs_toy_values_add_ones(&r->values, r->toy, m.empty[k] / m.target[k], 1);
         }
     }
-    free_marginals(&m);
+    cs_pool_free(&m.pool);
     return status;
 }
 

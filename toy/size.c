@@ -52,6 +52,20 @@ cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
     return masked;
 }
 
+int64_t cs_toy_offset(const cs_toy *toy, int64_t class, int64_t digit)
+{
+    return toy->literal ? (class + 1) * (digit + 1) - 1 : class * toy->tokens + digit;
+}
+
+int64_t cs_toy_power(int64_t base, int64_t exponent)
+{
+    int64_t p = 1;
+    for (int64_t i = 0; base > 1 && i < exponent; ++i) {
+        p *= base;
+    }
+    return p;
+}
+
 cs_status cs_toy_check(const cs_toy *toy)
 {
     const struct {

@@ -22,14 +22,10 @@ void cs_toy_spectrum_free(cs_toy_spectrum *spectrum)
 
 void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity)
 {
-    if (multiplicity > 0 && values->n == values->room) {
-        int64_t room = 2 * values->room + 4;
-        cs_toy_value *longer = cs_realloc(values->value, room, sizeof *longer);
-        values->failed = values->failed || !longer;
-        values->value = longer ? longer : values->value;
-        values->room = longer ? room : values->room;
-    }
-    if (multiplicity > 0 && values->n < values->room) {
+    if (multiplicity > 0 && values->status == CS_OK)
+        values->status =
+            cs_reserve(&values->value, &values->room, values->n + 1, sizeof *values->value);
+    if (multiplicity > 0 && values->status == CS_OK) {
         values->value[values->n++] = (cs_toy_value){sigma, multiplicity};
     }
 }
@@ -52,7 +48,7 @@ cs_status cs_toy_values_group(cs_toy_values *values, cs_toy_spectrum *out)
 {
     cs_toy_spectrum local = {.residual = values->residual};
     const cs_toy_value *sorted = values->value;
-    if (values->failed) return CS_ERR_MEMORY;
+    if (values->status != CS_OK) return values->status;
     local.sigma = cs_alloc(values->n, sizeof *local.sigma);
     local.multiplicity = cs_alloc(values->n, sizeof *local.multiplicity);
     if (!local.sigma || !local.multiplicity) {
@@ -103,16 +99,12 @@ static double worst_column(const cs_dense *x, const cs_dense *y, bool y_by_rows,
 cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t multiplicity)
 {
     int64_t p = a->rows < a->cols ? a->rows : a->cols;
-    cs_dense u = {0}, vt = {0}, copy = {0}, av = {0}, atu = {0};
-    double *sigma = cs_alloc(p, sizeof *sigma);
-    cs_status status = sigma ? cs_dense_init(&u, a->rows, p) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_dense_init(&vt, p, a->cols);
-    if (status == CS_OK) status = cs_dense_init(&copy, a->rows, a->cols);
-    if (status == CS_OK) status = cs_dense_init(&av, a->rows, p);
-    if (status == CS_OK) status = cs_dense_init(&atu, a->cols, p);
-    for (int64_t j = 0; status == CS_OK && j < a->cols; ++j) {
-        memcpy(copy.data + j * copy.ld, a->data + j * a->ld, (size_t)a->rows * sizeof *a->data);
-    }
+    cs_pool pool = {0};
+    cs_dense u = cs_dense_in(&pool, a->rows, p), vt = cs_dense_in(&pool, p, a->cols);
+    cs_dense av = cs_dense_in(&pool, a->rows, p), atu = cs_dense_in(&pool, a->cols, p);
+    cs_dense copy = cs_dense_copy_in(&pool, a);
+    double *sigma = cs_pool_take(&pool, p, sizeof *sigma);
+    cs_status status = pool.status;
     if (status == CS_OK) status = cs_dense_svd(a, sigma, &u, &vt);
     if (status == CS_OK) status = cs_gemm(false, true, 1, &copy, &vt, 0, &av);
     if (status == CS_OK) status = cs_gemm(true, false, 1, &copy, &u, 0, &atu);
@@ -127,11 +119,6 @@ cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t mult
     for (int64_t j = 0; status == CS_OK && j < p; ++j) {
         cs_toy_values_add(values, sigma[j], multiplicity);
     }
-    cs_free(sigma);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
-    cs_dense_free(&copy);
-    cs_dense_free(&av);
-    cs_dense_free(&atu);
+    cs_pool_free(&pool);
     return status;
 }

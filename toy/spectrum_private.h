@@ -4,8 +4,8 @@
 #include "linalg/dense.h"
 #include "toy/toy.h"
 
-/* Values in any order, with multiplicities; all zero: none. A failure to find room is told by
- * cs_toy_values_group. */
+/* Values in any order, with multiplicities; all zero: none. cs_toy_values_group returns a failure to
+ * find room. */
 typedef struct {
     double sigma;
     int64_t multiplicity;
@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     int64_t n, room;
     cs_toy_value *value; /* free it with cs_free */
-    bool failed;
+    cs_status status;
     double floor, residual; /* largest of the solvers that ran */
 } cs_toy_values;
 

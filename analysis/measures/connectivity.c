@@ -33,12 +33,12 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
     return change;
 }
 
-/* Walks the order of the nodes of the bipartite graph (rows first, then columns) and keeps the best
- * prefix; returns its length. */
-static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s,
-                     const cs_scored *order, uint8_t *in_row, uint8_t *in_col, cs_cut *out)
+/* Goes through the nodes of the bipartite graph (rows first, then columns) in their order and keeps
+ * the best prefix. in_row, in_col: zeros. */
+static void sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const cs_scored *order,
+                  uint8_t *in_row, uint8_t *in_col, cs_cut *out)
 {
-    int64_t nodes = a->rows + a->cols, best = 0;
+    int64_t nodes = a->rows + a->cols;
     double cut = 0.0, volume = 0.0;
     out->sweep = INFINITY;
     for (int64_t step = 0; step + 1 < nodes; ++step) {
@@ -52,37 +52,17 @@ static int64_t sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s,
         if (small > 0.0 && cut / small < out->sweep) {
             out->sweep = fmax(cut, 0.0) / small;
             out->sweep_volume = small;
-            best =
-                volume <= 1.0 ? step + 1 : -(step + 1); /* negative: the smaller side is the rest */
         }
     }
-    return best;
 }
 
-/* Marks the nodes of the smaller side of the best prefix. */
-static void mark_side(const cs_csr *a, const cs_scored *order, int64_t best, uint8_t *side_row,
-                      uint8_t *side_col)
-{
-    int64_t nodes = a->rows + a->cols;
-    int64_t from = best > 0 ? 0 : -best, to = best > 0 ? best : nodes;
-    memset(side_row, 0, (size_t)a->rows);
-    memset(side_col, 0, (size_t)a->cols);
-    for (int64_t step = from; step < to; ++step) {
-        int64_t node = order[step].index;
-        bool row = node < a->rows;
-        (row ? side_row : side_col)[row ? node : node - a->rows] = 1;
-    }
-}
-
-cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
-                    uint8_t *side_row, uint8_t *side_col)
+cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out)
 {
     cs_status status;
     cs_cut cut = {.rows = a->rows, .cols = a->cols};
     cs_spectrum spectrum = {0};
     cs_csr at = {0};
-    cs_scored *order = NULL;
-    uint8_t *row = NULL, *col = NULL;
+    cs_pool pool = {0};
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     cs_spectrum_options so = *options;
     so.k = smaller < 2 ? smaller : 2;
@@ -101,14 +81,10 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
         goto done;
     }
     int64_t nodes = a->rows + a->cols;
-    order = cs_alloc(nodes, sizeof *order);
-    row = cs_calloc(a->rows, 1);
-    col = cs_calloc(a->cols, 1);
-    if (!order || !row || !col) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if ((status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
+    cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
+    uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
+    status = pool.status;
+    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
     bool second = spectrum.k >= 2;
     cut.sigma2 = second ? spectrum.sigma[1] : 0.0;
     cut.residual = second ? spectrum.residual[1] : 0.0;
@@ -124,13 +100,10 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
             a->rows + j};
     }
     qsort(order, (size_t)nodes, sizeof *order, cs_scored_compare);
-    int64_t best = sweep(a, &at, &spectrum, order, row, col, &cut);
-    mark_side(a, order, best, side_row ? side_row : row, side_col ? side_col : col);
+    sweep(a, &at, &spectrum, order, row, col, &cut);
     *out = cut;
 done:
-    cs_free(order);
-    cs_free(row);
-    cs_free(col);
+    cs_pool_free(&pool);
     cs_csr_free(&at);
     cs_spectrum_free(&spectrum);
     return status;
@@ -139,13 +112,12 @@ done:
 /* The heaviest component as a matrix of its own. */
 static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *out, double *share)
 {
-    cs_status status = CS_ERR_MEMORY;
-    double *mass = cs_calloc(parts->count, sizeof *mass);
-    int64_t *row = cs_alloc(a->rows, sizeof *row);
-    int32_t *col_map = cs_alloc(a->cols, sizeof *col_map);
-    if (!mass || !row || !col_map) {
-        goto done;
-    }
+    cs_pool pool = {0};
+    double *mass = cs_pool_take(&pool, parts->count, sizeof *mass);
+    int64_t *row = cs_pool_take(&pool, a->rows, sizeof *row);
+    int32_t *col_map = cs_pool_take(&pool, a->cols, sizeof *col_map);
+    cs_status status = pool.status;
+    if (status != CS_OK) goto done;
     double total = 0.0;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
@@ -170,9 +142,7 @@ static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *o
     *share = mass[top] / total;
     status = cs_csr_select(a, rows, row, col_map, cols, out);
 done:
-    cs_free(mass);
-    cs_free(row);
-    cs_free(col_map);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -199,7 +169,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     so.certify = options->certify ? options->certify : CS_CERTIFY_USUAL;
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
         (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||
-        (status = cs_cut_of(&part, options, &result.cut, NULL, NULL)) != CS_OK) {
+        (status = cs_cut_of(&part, options, &result.cut)) != CS_OK) {
         goto done;
     }
     result.gap = !result.spectrum.converged        ? NAN

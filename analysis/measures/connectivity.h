@@ -49,11 +49,11 @@ void cs_connectivity_free(cs_connectivity *c);
 cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
                              cs_connectivity *out) CS_MUST_CHECK;
 
-/* The sweep cut of a connected matrix (exactly one component; CS_ERR_INPUT otherwise). `side_row`,
- * `side_col` (either NULL) receive 1 for nodes on the smaller side. CS_ERR_CONVERGE when the second
- * triplet did not converge: without it neither the bounds nor the order of the sweep are known. */
-cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out,
-                    uint8_t *side_row, uint8_t *side_col) CS_MUST_CHECK;
+/* The sweep cut of a connected matrix (exactly one component; CS_ERR_INPUT otherwise).
+ * CS_ERR_CONVERGE when the second triplet did not converge: without it neither the bounds nor the
+ * order of the sweep are known. */
+cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options,
+                    cs_cut *out) CS_MUST_CHECK;
 
 /* --- as a list of numbers with names, which a jackknife can measure --- */
 

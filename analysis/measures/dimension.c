@@ -7,6 +7,7 @@
 #include <cblas.h>
 
 #include "base/mem.h"
+#include "base/scored.h"
 #include "base/threads.h"
 #include "linalg/dense.h"
 #include "linalg/gram.h"
@@ -33,21 +34,16 @@ double cs_spectral_decay(int64_t count, const double *lambda, int64_t first, int
 
 /* --- two-NN ----------------------------------------------------------------------------------- */
 
-static int ascending(const void *pa, const void *pb)
-{
-    const double *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_nn *out)
 {
     if (!(discard >= 0.0 && discard < 1.0)) {
         return cs_fail(CS_ERR_USAGE, "discarded share %g not in [0, 1)", discard);
     }
     const int64_t n = rows->rows;
-    double *first = cs_alloc(n, sizeof *first), *second = cs_alloc(n, sizeof *second);
-    cs_status status =
-        first && second ? cs_nearest_two(rows, threads, first, second) : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    double *first = cs_pool_take(&pool, n, sizeof *first);
+    double *second = cs_pool_take(&pool, n, sizeof *second);
+    cs_status status = second ? cs_nearest_two(rows, threads, first, second) : CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
     int64_t kept = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -57,7 +53,7 @@ cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_
     }
     int64_t used = (int64_t)floor((1.0 - discard) * (double)kept);
     used -= used == kept && kept > 0; /* F = 1 at the last */
-    qsort(first, (size_t)kept, sizeof *first, ascending);
+    qsort(first, (size_t)kept, sizeof *first, cs_ascending);
     double xx = 0.0, xy = 0.0;
     for (int64_t i = 0; i < used; ++i) {
         double x = log(first[i]), y = -log1p(-(double)(i + 1) / (double)kept);
@@ -67,8 +63,7 @@ cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_
     double dimension = xx > 0.0 ? xy / xx : NAN; /* all ratios are 1: no scale */
     *out = (cs_two_nn){.dimension = dimension, .used = used, .duplicates = n - kept};
 done:
-    cs_free(first);
-    cs_free(second);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -90,15 +85,13 @@ static cs_status partition_chunk(void *ctx, int64_t item, int worker)
     const int64_t d = p->rows->cols, first = item * CHUNK, left = p->rows->rows - first;
     const int64_t count = left < CHUNK ? left : CHUNK;
     double *part = p->part + item * p->stride, *unit = part + 2 * d;
-    cs_dense x = {0}, y = {0};
+    cs_pool pool = {0};
+    cs_dense x = cs_dense_in(&pool, d, count), y = cs_dense_in(&pool, d, count); /* columns: rows */
     (void)worker;
-    cs_status status = cs_dense_init(&x, d, count); /* a column a row */
-    if (status != CS_OK || (status = cs_dense_init(&y, d, count)) != CS_OK ||
-        (status = cs_rows_read_f64(p->rows, first, count, x.data)) != CS_OK ||
-        (status = cs_gemm(true, false, 1.0 / p->scale, p->vectors, &x, 0.0, &y)) != CS_OK) {
-        goto done;
-    }
-    for (int64_t i = 0; i < count; ++i) {
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cs_rows_read_f64(p->rows, first, count, x.data);
+    if (status == CS_OK) status = cs_gemm(true, false, 1.0 / p->scale, p->vectors, &x, 0.0, &y);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         double square = 0.0;
         for (int64_t j = 0; j < d; ++j) {
             double z = y.data[i * d + j], v = x.data[i * d + j];
@@ -111,9 +104,7 @@ static cs_status partition_chunk(void *ctx, int64_t item, int worker)
         }
         unit[d] += square > 0.0;
     }
-done:
-    cs_dense_free(&x);
-    cs_dense_free(&y);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -145,13 +136,14 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     const cs_gram_options options = {.wide = true, .threads = threads};
     cs_gram g = {0};
     cs_dense vectors = {0};
+    cs_pool pool = {0};
     partition p = {.rows = rows, .scale = 1.0, .stride = 3 * d + 1};
     int64_t counted;
     int before = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on them; chunks are the parallel items */
-    double *values = cs_alloc(d, sizeof *values);
-    p.part = cs_calloc(chunks * p.stride, sizeof *p.part);
-    cs_status status = values && p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
+    double *values = cs_pool_take(&pool, d, sizeof *values);
+    p.part = cs_pool_take(&pool, chunks * p.stride, sizeof *p.part);
+    cs_status status = p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_gram_add(&g, rows, NULL, &options)) != CS_OK ||
         (status = cs_gram_total(&g, 0, 1, -1, false, &vectors, &counted)) != CS_OK ||
         (status = cs_dense_eigh(&vectors, values, false)) != CS_OK) {
@@ -167,8 +159,7 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     }
 done:
     openblas_set_num_threads(before);
-    cs_free(values);
-    cs_free(p.part);
+    cs_pool_free(&pool);
     cs_dense_free(&vectors);
     cs_gram_free(&g);
     return status;

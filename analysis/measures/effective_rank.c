@@ -313,12 +313,10 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     const int64_t blocks = g->groups;
     const bool jackknife = options->jackknife && blocks > 1;
     cs_effective_rank r = {.rows = g->total, .cols = g->cols, .blocks = blocks};
-    int64_t *at = cs_alloc(blocks, sizeof *at);
-    problem *p = cs_calloc(2 * blocks + 1, sizeof *p);
-    if (!at || !p) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
+    cs_pool pool = {0};
+    int64_t *at = cs_pool_take(&pool, blocks, sizeof *at);
+    problem *p = cs_pool_take(&pool, 2 * blocks + 1, sizeof *p);
+    if ((status = pool.status) != CS_OK) goto done;
     int64_t curve = 1 + (jackknife ? blocks : 0);
     r.points = curve_blocks(g, options->every_block, at);
     p[0] = (problem){.count = blocks, .without = -1};
@@ -345,8 +343,7 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     *out = r;
     r = (cs_effective_rank){0};
 done:
-    cs_free(at);
-    cs_free(p);
+    cs_pool_free(&pool);
     cs_effective_rank_free(&r);
     return status;
 }

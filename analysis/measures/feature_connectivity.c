@@ -23,6 +23,7 @@ static const double most_square = 0x1p124;
 typedef struct {
     const cs_feature_options *options;
     const char *name;
+    cs_pool pool; /* of all below */
     int64_t n, d, blocks;
     int64_t *row;   /* n, rising: the rows taken */
     int32_t *block; /* n */
@@ -44,7 +45,7 @@ static bool takes_part(const cs_feature_options *o, int64_t row)
     return !o->group || o->group[row] >= 0;
 }
 
-/* Selection sampling (Knuth, TAOCP 2, Algorithm 3.4.2S): rising, every set equally likely. */
+/* Rising, every set equally likely. */
 static cs_status choose_rows(study *s, int64_t rows)
 {
     const cs_feature_options *o = s->options;
@@ -57,16 +58,13 @@ static cs_status choose_rows(study *s, int64_t rows)
         return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " row%s: %s", s->name, wanted,
                        wanted == 1 ? "" : "s", wanted < 2 ? "no pairs" : "more than 2^31 - 1");
     }
-    s->row = cs_alloc(wanted, sizeof *s->row);
-    s->block = cs_alloc(wanted, sizeof *s->block);
-    if (!s->row || !s->block) return CS_ERR_MEMORY;
+    s->row = cs_pool_take(&s->pool, wanted, sizeof *s->row);
+    s->block = cs_pool_take(&s->pool, wanted, sizeof *s->block);
+    if (!s->block) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FEATURES, 0);
-    for (int64_t i = 0; i < rows && s->n < wanted; ++i) {
-        if (takes_part(o, i)) {
-            if (cs_rng_below(&rng, there) < wanted - s->n) {
-                s->row[s->n++] = i;
-            }
-            --there;
+    for (int64_t i = 0; i < rows; ++i) {
+        if (takes_part(o, i) && cs_rng_selects(&rng, &there, &wanted)) {
+            s->row[s->n++] = i;
         }
     }
     return CS_OK;
@@ -81,7 +79,7 @@ static cs_status number_groups(study *s, int64_t *groups)
         s->block[i] = group ? group[s->row[i]] : (int32_t)i;
         last = s->block[i] > last ? s->block[i] : last;
     }
-    int32_t *number = cs_calloc((int64_t)last + 1, sizeof *number);
+    int32_t *number = cs_pool_take(&s->pool, (int64_t)last + 1, sizeof *number);
     if (!number) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->n; ++i) {
         number[s->block[i]] = 1;
@@ -94,7 +92,6 @@ static cs_status number_groups(study *s, int64_t *groups)
     for (int64_t i = 0; i < s->n; ++i) {
         s->block[i] = number[s->block[i]];
     }
-    cs_free(number);
     return CS_OK;
 }
 
@@ -103,33 +100,29 @@ static cs_status number_groups(study *s, int64_t *groups)
 static cs_status deal(study *s, int64_t groups)
 {
     const int64_t wanted = s->options->blocks < groups ? s->options->blocks : groups;
-    int32_t *order = cs_alloc(groups, sizeof *order), *of = cs_alloc(groups, sizeof *of);
-    int64_t *size = cs_calloc(groups, sizeof *size), before = 0, last = -1;
-    cs_status status = order && of && size ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t g = 0; g < groups && status == CS_OK; ++g) {
+    int32_t *order = cs_pool_take(&s->pool, groups, sizeof *order);
+    int32_t *of = cs_pool_take(&s->pool, groups, sizeof *of);
+    int64_t *size = cs_pool_take(&s->pool, groups, sizeof *size), before = 0, last = -1;
+    if (!size) return CS_ERR_MEMORY;
+    for (int64_t g = 0; g < groups; ++g) {
         order[g] = (int32_t)g;
     }
-    for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
+    for (int64_t i = 0; i < s->n; ++i) {
         size[s->block[i]] += 1;
     }
-    if (status == CS_OK) {
-        cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_FEATURES, 1);
-        cs_rng_shuffle(&rng, groups, order);
-        for (int64_t g = 0; g < groups; ++g) {
-            const int64_t count = size[order[g]], to = (2 * before + count) * wanted / (2 * s->n);
-            s->blocks += to != last;
-            last = to;
-            of[order[g]] = (int32_t)(s->blocks - 1);
-            before += count;
-        }
-        for (int64_t i = 0; i < s->n; ++i) {
-            s->block[i] = of[s->block[i]];
-        }
+    cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_FEATURES, 1);
+    cs_rng_shuffle(&rng, groups, order);
+    for (int64_t g = 0; g < groups; ++g) {
+        const int64_t count = size[order[g]], to = (2 * before + count) * wanted / (2 * s->n);
+        s->blocks += to != last;
+        last = to;
+        of[order[g]] = (int32_t)(s->blocks - 1);
+        before += count;
     }
-    cs_free(order);
-    cs_free(of);
-    cs_free(size);
-    return status;
+    for (int64_t i = 0; i < s->n; ++i) {
+        s->block[i] = of[s->block[i]];
+    }
+    return CS_OK;
 }
 
 static cs_status set_blocks(study *s)
@@ -154,11 +147,6 @@ static cs_status check_row(const study *s, int64_t i)
     double square = 0.0;
     for (int64_t k = 0; k < s->d; ++k) {
         square += x[k] * x[k];
-        if (!isfinite(x[k])) {
-            return cs_fail(CS_ERR_INPUT,
-                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
-                           s->name, s->row[i], k, x[k]);
-        }
     }
     return square <= most_square
                ? CS_OK
@@ -173,13 +161,13 @@ static cs_status read_rows(study *s, const cs_rows *rows)
     if (s->d > 0 && s->n > INT64_MAX / 16 / s->d) {
         return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers", s->name, s->n, s->d);
     }
-    s->x = cs_alloc(s->n * s->d, sizeof *s->x);
-    s->y = cs_alloc(s->n * s->d, sizeof *s->y);
-    s->mean = cs_calloc(s->d, sizeof *s->mean);
-    cs_status status = s->x && s->y && s->mean ? CS_OK : CS_ERR_MEMORY;
+    s->x = cs_pool_take(&s->pool, s->n * s->d, sizeof *s->x);
+    s->y = cs_pool_take(&s->pool, s->n * s->d, sizeof *s->y);
+    s->mean = cs_pool_take(&s->pool, s->d, sizeof *s->mean);
+    cs_status status = s->pool.status;
     for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
         if ((status = cs_interrupt_check()) == CS_OK &&
-            (status = cs_rows_read_f64(rows, s->row[i], 1, s->x + i * s->d)) == CS_OK) {
+            (status = cs_rows_read_finite(rows, s->row[i], 1, s->x + i * s->d)) == CS_OK) {
             status = check_row(s, i);
         }
     }
@@ -296,7 +284,7 @@ static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
 {
     enum { M = CS_FEATURE_MEASURES };
     const int64_t blocks = s->blocks;
-    double *left_out = cs_alloc(blocks * M, sizeof *left_out);
+    double *left_out = cs_pool_take(&s->pool, blocks * M, sizeof *left_out);
     cs_status status = left_out ? CS_OK : CS_ERR_MEMORY;
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
         cs_progress_report(s->options->progress, "blocks", b, blocks);
@@ -305,7 +293,6 @@ static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
     for (int j = 0; j < M && status == CS_OK; ++j) {
         se[j] = cs_jackknife_error(blocks, left_out + j, M);
     }
-    cs_free(left_out);
     return status;
 }
 
@@ -395,10 +382,6 @@ cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_optio
     c = (cs_feature_connectivity){0};
 done:
     cs_feature_connectivity_free(&c);
-    cs_free(s.row);
-    cs_free(s.block);
-    cs_free(s.x);
-    cs_free(s.y);
-    cs_free(s.mean);
+    cs_pool_free(&s.pool);
     return status;
 }

@@ -128,7 +128,7 @@ static cs_status answer_some(void *ctx, int64_t item, int worker)
     double *x = a->scratch + worker * (p->features + p->outputs), *score = x + p->features;
     for (int64_t i = first; i < a->s->count && i < first + ROWS_AT_ONCE; ++i) {
         const int64_t row = cs_probe_row(a->s, i);
-        cs_status status = cs_probe_read_row(a->s->x, row, x);
+        cs_status status = cs_rows_read_finite(a->s->x, row, 1, x);
         if (status != CS_OK) return status;
         scores_of(p, x, score);
         if (a->loss) {
@@ -245,7 +245,7 @@ static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *h
 {
     cs_linear_probe p = {0};
     cs_probe_problem q = {0};
-    double *x = NULL, *loss = cs_alloc(held->count, sizeof *loss);
+    double *x = NULL, *loss = cs_pool_take(&q.pool, held->count, sizeof *loss);
     cs_status status = loss ? cs_probe_pose(train, o->threads, &p, &q) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_probe_start(&q, &x);
     for (int64_t i = 0; i < o->penalties && status == CS_OK; ++i) {
@@ -265,8 +265,6 @@ static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *h
             total[o->penalties + i] += !isnan(loss[r]);
         }
     }
-    cs_free(x);
-    cs_free(loss);
     cs_probe_problem_free(&q);
     cs_linear_probe_free(&p);
     return status;
@@ -277,9 +275,11 @@ static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_
                                 cs_linear_probe *p)
 {
     const int64_t folds = o->share > 0.0 ? 1 : o->folds < s->count ? o->folds : s->count;
-    int64_t *fold = cs_alloc(s->count, sizeof *fold), *row = cs_alloc(s->count, sizeof *row);
-    double *total = cs_calloc(2 * o->penalties, sizeof *total);
-    cs_status status = fold && row && total ? deal_folds(s, o, folds, fold) : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    int64_t *fold = cs_pool_take(&pool, s->count, sizeof *fold);
+    int64_t *row = cs_pool_take(&pool, s->count, sizeof *row);
+    double *total = cs_pool_take(&pool, 2 * o->penalties, sizeof *total);
+    cs_status status = total ? deal_folds(s, o, folds, fold) : CS_ERR_MEMORY;
     for (int64_t f = 0; f < folds && status == CS_OK; ++f) {
         cs_probe_sample held = *s, train = *s;
         held.count = part_rows(s, fold, f, row);
@@ -299,9 +299,7 @@ static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_
         p->step[i].held_out = total[i] / total[o->penalties + i];
         p->chosen = p->step[i].held_out < p->step[p->chosen].held_out ? i : p->chosen;
     }
-    cs_free(fold);
-    cs_free(row);
-    cs_free(total);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -356,7 +354,6 @@ static cs_status fit_chosen(const cs_probe_sample *s, const cs_linear_probe_opti
             measure_margins(&q, x, p);
         }
     }
-    cs_free(x);
     cs_probe_problem_free(&q);
     return status;
 }
@@ -370,13 +367,11 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
     cs_linear_probe p = {0};
     cs_status status = resolve(options, &o);
     if (status == CS_OK) status = check_labels(x, count, row, y, classes);
-    if (status == CS_OK) {
-        p.step = cs_calloc(o.penalties, sizeof *p.step);
-        status = p.step ? CS_OK : CS_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < o.penalties && status == CS_OK; ++i) {
+    p.steps = status == CS_OK ? o.penalties : 0;
+    p.step = cs_pool_take(&p.pool, p.steps, sizeof *p.step);
+    if (status == CS_OK) status = p.pool.status;
+    for (int64_t i = 0; i < p.steps && status == CS_OK; ++i) {
         p.step[i] = (cs_linear_probe_step){o.penalty[i], NAN, 0};
-        p.steps = o.penalties;
     }
     if (status == CS_OK && o.penalties > 1 && can_fit(&s)) status = choose_penalty(&s, &o, &p);
     if (status == CS_OK) status = fit_chosen(&s, &o, &p);
@@ -390,11 +385,6 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
 
 void cs_linear_probe_free(cs_linear_probe *p)
 {
-    cs_free(p->mean);
-    cs_free(p->scale);
-    cs_free(p->weight);
-    cs_free(p->intercept);
-    cs_free(p->class_of);
-    cs_free(p->step);
+    cs_pool_free(&p->pool);
     memset(p, 0, sizeof *p);
 }

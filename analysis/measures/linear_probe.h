@@ -29,6 +29,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "io/rows.h"
@@ -53,6 +54,7 @@ typedef struct {
 } cs_linear_probe_step;
 
 typedef struct {
+    cs_pool pool;              /* of all below */
     int64_t features, outputs; /* outputs: classes that training has; regression: 1 */
     int64_t classes;           /* as given; 0: regression */
     int64_t rows;              /* trained on */

@@ -12,7 +12,6 @@
 #include "analysis/measures/linear_probe_private.h"
 
 #include <cblas.h>
-#include <inttypes.h>
 #include <lapacke.h>
 #include <lbfgs.h>
 #include <math.h>
@@ -137,15 +136,13 @@ static cs_status make_normal_equations(cs_probe_problem *q)
     const cs_gram_options options = {.wide = true, .threads = q->threads};
     cs_rows rows = cs_rows_of_f64(q->n, q->p, q->z, "standardised features");
     cs_gram g = {0};
-    cs_dense total = {0};
     int64_t n = 0;
     cs_status status = cs_gram_init(q->p, 1, &options, &g);
     if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK)
-        status = cs_gram_total(&g, 0, 1, -1, false, &total, &n);
-    for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) {
-        total.data[j] /= (double)n;
+        status = cs_gram_total(&g, 0, 1, -1, false, &q->gram, &n);
+    for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) { /* without gaps */
+        q->gram.data[j] /= (double)n;
     }
-    q->gram = total.data; /* all q->p x q->p, without gaps */
     for (int64_t i = 0; i < q->n && status == CS_OK; ++i) {
         for (int64_t j = 0; j < q->p; ++j) {
             q->right[j] += q->z[i * q->p + j] * q->target[i] / (double)q->n;
@@ -164,25 +161,20 @@ static cs_status prepare(cs_probe_problem *q)
     if (status != CS_OK) return status;
     q->threads = workers;
     q->runs = q->n < CS_PROBE_RUNS ? q->n : CS_PROBE_RUNS;
-    q->partial = cs_alloc(q->runs * (variables(q) + 1), sizeof *q->partial);
-    q->score = cs_alloc((int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
-    if (!q->partial || !q->score) return CS_ERR_MEMORY;
+    q->partial = cs_pool_take(&q->pool, q->runs * (variables(q) + 1), sizeof *q->partial);
+    q->score = cs_pool_take(&q->pool, (int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
+    q->gradient = cs_pool_take(&q->pool, variables(q), sizeof *q->gradient);
     if (q->regression) {
-        q->right = cs_calloc(q->p, sizeof *q->right);
-        status = q->right ? make_normal_equations(q) : CS_ERR_MEMORY;
+        q->right = cs_pool_take(&q->pool, q->p, sizeof *q->right);
+        q->factor = cs_pool_take(&q->pool, q->p * q->p, sizeof *q->factor);
     }
-    return status;
+    return q->regression && q->pool.status == CS_OK ? make_normal_equations(q) : q->pool.status;
 }
 
 void cs_probe_problem_free(cs_probe_problem *q)
 {
-    cs_free(q->z);
-    cs_free(q->target);
-    cs_free(q->weight);
-    cs_free(q->partial);
-    cs_free(q->score);
-    cs_free(q->gram);
-    cs_free(q->right);
+    cs_dense_free(&q->gram);
+    cs_pool_free(&q->pool);
     memset(q, 0, sizeof *q);
 }
 
@@ -200,25 +192,12 @@ static void centre_bias(const cs_probe_problem *q, double *bias)
     }
 }
 
-cs_status cs_probe_read_row(const cs_rows *x, int64_t row, double *out)
-{
-    cs_status status = cs_rows_read_f64(x, row, 1, out);
-    for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
-        if (!isfinite(out[j])) {
-            return cs_fail(CS_ERR_INPUT,
-                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
-                           x->name ? x->name : "features", row, j, out[j]);
-        }
-    }
-    return status;
-}
-
 cs_status cs_linear_probe_check(const cs_rows *x)
 {
     double *row = cs_alloc(x->cols, sizeof *row);
     cs_status status = row ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < x->rows && status == CS_OK; ++i) {
-        status = cs_probe_read_row(x, i, row);
+        status = cs_rows_read_finite(x, i, 1, row);
     }
     cs_free(row);
     return status;
@@ -227,9 +206,8 @@ cs_status cs_linear_probe_check(const cs_rows *x)
 /* The classes that the sample has, their weights, the targets as outputs. */
 static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
 {
-    int64_t *number = cs_calloc(s->classes, sizeof *number);
-    cs_status status = number ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) return status;
+    int64_t *number = cs_pool_take(&q->pool, s->classes, sizeof *number);
+    if (!number) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->count; ++i) {
         number[(int64_t)s->y[cs_probe_row(s, i)]] += 1;
     }
@@ -237,27 +215,24 @@ static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_p
         p->outputs += number[c] > 0;
     }
     if (p->outputs < 2) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "all %lld training rows are of class %lld: a probe needs "
-                         "two classes",
-                         (long long)s->count, (long long)s->y[cs_probe_row(s, 0)]);
-    } else {
-        p->class_of = cs_alloc(p->outputs, sizeof *p->class_of);
-        q->weight = cs_alloc(p->outputs, sizeof *q->weight);
-        status = p->class_of && q->weight ? CS_OK : CS_ERR_MEMORY;
+        return cs_fail(CS_ERR_INPUT,
+                       "all %lld training rows are of class %lld: a probe needs two classes",
+                       (long long)s->count, (long long)s->y[cs_probe_row(s, 0)]);
     }
-    for (int64_t c = 0, k = 0; c < s->classes && status == CS_OK; ++c) {
+    p->class_of = cs_pool_take(&p->pool, p->outputs, sizeof *p->class_of);
+    q->weight = cs_pool_take(&q->pool, p->outputs, sizeof *q->weight);
+    if (!p->class_of || !q->weight) return CS_ERR_MEMORY;
+    for (int64_t c = 0, k = 0; c < s->classes; ++c) {
         if (number[c] > 0) {
             p->class_of[k] = c;
             q->weight[k] = s->balanced ? (double)s->count / (double)(p->outputs * number[c]) : 1.0;
             number[c] = k++; /* from here on: its output */
         }
     }
-    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+    for (int64_t i = 0; i < s->count; ++i) {
         q->target[i] = (double)number[(int64_t)s->y[cs_probe_row(s, i)]];
     }
-    cs_free(number);
-    return status;
+    return CS_OK;
 }
 
 static cs_status take_values(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
@@ -283,21 +258,21 @@ static cs_status take_values(const cs_probe_sample *s, cs_linear_probe *p, cs_pr
     p->outputs = 1;
     p->value_mean = mean;
     p->value_scale = most * sqrt(square);
-    q->weight = cs_calloc(1, sizeof *q->weight);
+    q->weight = cs_pool_take(&q->pool, 1, sizeof *q->weight);
     for (int64_t i = 0; i < s->count; ++i) {
         q->target[i] = (s->y[cs_probe_row(s, i)] - mean) / p->value_scale;
     }
-    return q->weight ? CS_OK : CS_ERR_MEMORY;
+    return q->pool.status;
 }
 
-/* Mean and 1 / sd of each column: two passes over rows in their order. */
-static cs_status measure_columns(const cs_probe_sample *s, double *x, cs_linear_probe *p)
+/* Mean and 1 / sd of each column: two passes over rows in their order. x, most (zeros): of d. */
+static cs_status measure_columns(const cs_probe_sample *s, double *x, double *most,
+                                 cs_linear_probe *p)
 {
     const int64_t d = p->features;
-    double *most = cs_calloc(d, sizeof *most);
-    cs_status status = most ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = CS_OK;
     for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
-        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {
             p->mean[j] += x[j];
             most[j] = fmax(most[j], fabs(x[j]));
@@ -307,7 +282,7 @@ static cs_status measure_columns(const cs_probe_sample *s, double *x, cs_linear_
         p->mean[j] /= (double)s->count;
     }
     for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
-        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {
             double dev = most[j] > 0.0 ? (x[j] - p->mean[j]) / most[j] : 0.0;
             p->scale[j] += dev * dev / (double)s->count;
@@ -318,32 +293,29 @@ static cs_status measure_columns(const cs_probe_sample *s, double *x, cs_linear_
         p->scale[j] = sd > FLAT && isfinite(1.0 / (sd * most[j])) ? 1.0 / (sd * most[j]) : 0.0;
         p->constant += p->scale[j] == 0.0;
     }
-    cs_free(most);
     return status;
 }
 
 static cs_status take_features(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
 {
-    double *x = cs_alloc(p->features, sizeof *x);
-    cs_status status = x ? measure_columns(s, x, p) : CS_ERR_MEMORY;
+    double *x = cs_pool_take(&q->pool, p->features, sizeof *x);
+    double *most = cs_pool_take(&q->pool, p->features, sizeof *most);
+    cs_status status = most ? measure_columns(s, x, most, p) : CS_ERR_MEMORY;
     q->p = p->features - p->constant;
     if (status == CS_OK && q->p == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld features varies over the %lld rows",
                          s->x->name ? s->x->name : "features", (long long)p->features,
                          (long long)s->count);
-    if (status == CS_OK) {
-        q->z = cs_alloc(q->n * q->p, sizeof *q->z);
-        status = q->z ? CS_OK : CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && !(q->z = cs_pool_take(&q->pool, q->n * q->p, sizeof *q->z)))
+        status = CS_ERR_MEMORY;
     for (int64_t i = 0, at = 0; i < s->count && status == CS_OK; ++i) {
-        status = cs_probe_read_row(s->x, cs_probe_row(s, i), x);
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
         for (int64_t j = 0; j < p->features && status == CS_OK; ++j) {
             if (p->scale[j] != 0.0) {
                 q->z[at++] = (x[j] - p->mean[j]) * p->scale[j];
             }
         }
     }
-    cs_free(x);
     return status;
 }
 
@@ -358,24 +330,25 @@ cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *
     q->n = s->count;
     q->regression = s->classes == 0;
     q->threads = threads;
-    p->mean = cs_calloc(d, sizeof *p->mean);
-    p->scale = cs_calloc(d, sizeof *p->scale);
-    q->target = cs_alloc(s->count, sizeof *q->target);
-    cs_status status = p->mean && p->scale && q->target ? CS_OK : CS_ERR_MEMORY;
+    p->mean = cs_pool_take(&p->pool, d, sizeof *p->mean);
+    p->scale = cs_pool_take(&p->pool, d, sizeof *p->scale);
+    q->target = cs_pool_take(&q->pool, s->count, sizeof *q->target);
+    cs_status status = p->scale && q->target ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = q->regression ? take_values(s, p, q) : take_classes(s, p, q);
     q->k = p->outputs;
     if (status == CS_OK && (status = take_features(s, p, q)) == CS_OK) {
-        p->weight = cs_calloc(d * p->outputs, sizeof *p->weight);
-        p->intercept = cs_calloc(p->outputs, sizeof *p->intercept);
-        status = p->weight && p->intercept ? prepare(q) : CS_ERR_MEMORY;
+        p->weight = cs_pool_take(&p->pool, d * p->outputs, sizeof *p->weight);
+        p->intercept = cs_pool_take(&p->pool, p->outputs, sizeof *p->intercept);
+        status = p->intercept ? prepare(q) : CS_ERR_MEMORY;
     }
     return status;
 }
 
-cs_status cs_probe_start(const cs_probe_problem *q, double **out)
+cs_status cs_probe_start(cs_probe_problem *q, double **out)
 {
-    double *x = cs_calloc(q->p * q->k + q->k, sizeof *x), *bias = x ? x + q->p * q->k : NULL;
+    double *x = cs_pool_take(&q->pool, variables(q), sizeof *x);
     if (!x) return CS_ERR_MEMORY;
+    double *bias = x + q->p * q->k;
     for (int64_t i = 0; i < q->n && !q->regression; ++i) {
         bias[(int64_t)q->target[i]] += q->weight[(int64_t)q->target[i]];
     }
@@ -431,8 +404,9 @@ static int on_progress(void *ctx, const lbfgsfloatval_t *x, const lbfgsfloatval_
 }
 
 /* x is of lbfgs_malloc: the library wants room and alignment of its own. */
-static cs_status search_from(search *s, lbfgsfloatval_t *x, double *g, cs_probe_fit *fit)
+static cs_status search_from(search *s, lbfgsfloatval_t *x, cs_probe_fit *fit)
 {
+    double *g = s->q->gradient;
     const int n = (int)variables(s->q);
     lbfgs_parameter_t parameters;
     lbfgs_parameter_init(&parameters);
@@ -461,25 +435,18 @@ static cs_status minimise_classes(cs_probe_problem *q, double tolerance, int64_t
 {
     const int64_t all = variables(q);
     search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations};
-    double *g = cs_alloc(all, sizeof *g);
-    lbfgsfloatval_t *at = g ? lbfgs_malloc((int)all) : NULL;
-    cs_status status = at ? CS_OK : CS_ERR_MEMORY;
-    if (g && !at) {
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
+    lbfgsfloatval_t *at = lbfgs_malloc((int)all);
+    if (!at) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
     }
-    if (status == CS_OK) {
-        memcpy(at, x, (size_t)all * sizeof *at);
-        status = search_from(&s, at, g, fit);
-        fit->iterations = s.iterations;
-    }
+    memcpy(at, x, (size_t)all * sizeof *at);
+    cs_status status = search_from(&s, at, fit);
+    fit->iterations = s.iterations;
     if (status == CS_OK) {
         memcpy(x, at, (size_t)all * sizeof *at);
         centre_bias(q, x + q->p * q->k);
     }
-    if (at) {
-        lbfgs_free(at);
-    }
-    cs_free(g);
+    lbfgs_free(at);
     return status;
 }
 
@@ -491,25 +458,23 @@ static cs_status minimise_values(cs_probe_problem *q, double tolerance, double *
                                  cs_probe_fit *fit)
 {
     const int p = (int)q->p;
-    double *a = cs_alloc(q->p * q->p, sizeof *a), *g = cs_alloc(q->p + 1, sizeof *g);
-    cs_status status = a && g ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
-    memcpy(a, q->gram, (size_t)(q->p * q->p) * sizeof *a);
+    double *a = q->factor, *g = q->gradient;
+    memcpy(a, q->gram.data, (size_t)(q->p * q->p) * sizeof *a);
     for (int64_t j = 0; j < q->p; ++j) {
         a[j * q->p + j] += q->penalty;
     }
     if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', p, a, p) != 0) {
-        status = cs_fail(CS_ERR_CONVERGE,
-                         "penalty %g is below the rounding of Z^T Z: the ridge has no Cholesky "
-                         "factor",
-                         q->penalty);
-        goto done;
+        return cs_fail(CS_ERR_CONVERGE,
+                       "penalty %g is below the rounding of Z^T Z: the ridge has no Cholesky "
+                       "factor",
+                       q->penalty);
     }
     memcpy(x, q->right, (size_t)q->p * sizeof *x);
     x[p] = 0.0; /* v and the columns of Z have mean 0 */
     (void)LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', p, 1, a, p, x, p);
     for (int step = 0; step <= REFINEMENTS; ++step) {
-        if ((status = cs_probe_evaluate(q, x, &fit->loss, g)) != CS_OK) goto done;
+        cs_status status = cs_probe_evaluate(q, x, &fit->loss, g);
+        if (status != CS_OK) return status;
         fit->gradient = norm(q->p + 1, g);
         fit->iterations = step;
         fit->converged = fit->gradient <= tolerance;
@@ -522,10 +487,7 @@ static cs_status minimise_values(cs_probe_problem *q, double tolerance, double *
         }
         x[p] -= g[p];
     }
-done:
-    cs_free(a);
-    cs_free(g);
-    return status;
+    return CS_OK;
 }
 
 cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_iterations,

@@ -6,10 +6,12 @@
 #include "analysis/measures/linear_probe.h"
 #include "base/status.h"
 #include "io/rows.h"
+#include "linalg/dense.h"
 
 enum { CS_PROBE_RUNS = 16, CS_PROBE_BLOCK = 256 };
 
 typedef struct {
+    cs_pool pool;    /* of all but gram */
     int64_t n, p, k; /* rows, features that vary, outputs */
     bool regression; /* k = 1 */
     double *z;       /* n x p, row-major */
@@ -19,13 +21,15 @@ typedef struct {
     int threads;
     /* Room for evaluations, and of a closed form its equations. */
     int64_t runs;
-    double *partial; /* runs x (p k + k + 1): gradient of W, of b, loss */
-    double *score;   /* a worker: CS_PROBE_BLOCK x k */
-    double *gram;    /* regression: Z^T Z / n, p x p */
-    double *right;   /* regression: Z^T v / n, p */
+    double *partial;  /* runs x (p k + k + 1): gradient of W, of b, loss */
+    double *score;    /* a worker: CS_PROBE_BLOCK x k */
+    double *gradient; /* p k + k */
+    cs_dense gram;    /* regression: Z^T Z / n, p x p */
+    double *right;    /* regression: Z^T v / n, p */
+    double *factor;   /* regression: p x p, the Cholesky factor of gram + penalty I */
 } cs_probe_problem;
 
-void cs_probe_problem_free(cs_probe_problem *q); /* z, target, weight too */
+void cs_probe_problem_free(cs_probe_problem *q);
 
 /* f at x = (W row-major p x k, b) and its gradient (p k + k). */
 cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f,
@@ -56,17 +60,14 @@ static inline int64_t cs_probe_row(const cs_probe_sample *s, int64_t i)
     return s->row ? s->row[i] : i;
 }
 
-/* One row, finite: else CS_ERR_INPUT names row and column. */
-cs_status cs_probe_read_row(const cs_rows *x, int64_t row, double *out) CS_MUST_CHECK;
-
 /* The problem of a sample, prepared; *p receives what turns rows into it, and room for weights.
  * Free both after any outcome. */
 cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *p,
                         cs_probe_problem *q) CS_MUST_CHECK;
 
 /* W = 0, b = logarithms of the classes' weighted shares, less their mean: the minimum at an
- * infinite penalty. Fresh memory. */
-cs_status cs_probe_start(const cs_probe_problem *q, double **out) CS_MUST_CHECK;
+ * infinite penalty. In the problem's memory. */
+cs_status cs_probe_start(cs_probe_problem *q, double **out) CS_MUST_CHECK;
 
 /* The solution x as weights of all features. */
 void cs_probe_spread(const cs_probe_problem *q, const double *x, cs_linear_probe *p);

@@ -34,6 +34,7 @@ const char *cs_contain_definition(cs_contain_measure measure)
 
 /* Eigenvectors of a sum of blocks by falling eigenvalue. */
 typedef struct {
+    cs_pool pool;           /* of all but gram */
     cs_dense gram, vectors; /* d x d */
     double *lambda, trace;
 } space;
@@ -41,8 +42,7 @@ typedef struct {
 static void free_space(space *s)
 {
     cs_dense_free(&s->gram);
-    cs_dense_free(&s->vectors);
-    cs_free(s->lambda);
+    cs_pool_free(&s->pool);
 }
 
 static cs_status space_of(const cs_gram *g, int64_t without, bool centred, space *out)
@@ -50,23 +50,19 @@ static cs_status space_of(const cs_gram *g, int64_t without, bool centred, space
     const int64_t d = g->cols;
     int64_t n = 0;
     cs_status status = cs_gram_total(g, 0, g->groups, without, centred, &out->gram, &n);
-    double *ascending = cs_alloc(d, sizeof *ascending);
-    out->lambda = cs_alloc(d, sizeof *out->lambda);
-    if (status == CS_OK && (!ascending || !out->lambda)) status = CS_ERR_MEMORY;
-    cs_dense turned = {0};
-    if (status == CS_OK && (status = cs_dense_init(&turned, d, d)) == CS_OK &&
-        (status = cs_dense_init(&out->vectors, d, d)) == CS_OK) {
-        memcpy(turned.data, out->gram.data, (size_t)(d * d) * sizeof(double));
-        status = cs_dense_eigh(&turned, ascending, false);
-    }
+    if (status != CS_OK) return status;
+    double *ascending = cs_pool_take(&out->pool, d, sizeof *ascending);
+    cs_dense turned = cs_dense_copy_in(&out->pool, &out->gram);
+    out->lambda = cs_pool_take(&out->pool, d, sizeof *out->lambda);
+    out->vectors = cs_dense_in(&out->pool, d, d);
+    status = out->pool.status;
+    if (status == CS_OK) status = cs_dense_eigh(&turned, ascending, false);
     for (int64_t k = 0; status == CS_OK && k < d; ++k) {
         out->lambda[k] = fmax(ascending[d - 1 - k], 0);
         out->trace += out->gram.data[k + k * d];
         memcpy(out->vectors.data + k * d, turned.data + (d - 1 - k) * d,
                (size_t)d * sizeof(double));
     }
-    cs_free(ascending);
-    cs_dense_free(&turned);
     return status;
 }
 

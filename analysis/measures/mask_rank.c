@@ -124,8 +124,7 @@ static cs_status add_parts(cs_mask_rank_sums *s, const cs_hidden_block *rows, pa
     return status;
 }
 
-/* As many of a piece's real rows as it has [MASK]s, by selection sampling (Knuth, TAOCP 2, 3.4.2,
- * Algorithm S). */
+/* As many of a piece's real rows as it has [MASK]s. */
 static void sample_piece(cs_mask_rank_sums *s, const cs_hidden_row *about, int64_t first,
                          int64_t end)
 {
@@ -139,15 +138,10 @@ static void sample_piece(cs_mask_rank_sums *s, const cs_hidden_row *about, int64
     wanted = wanted < left ? wanted : left;
     uint64_t index = (uint64_t)about[first].document << PIECE_BITS | (uint64_t)about[first].piece;
     cs_rng rng = cs_rng_at(s->options.hidden.mask_seed, CS_STREAM_SAMPLE, index);
-    for (int64_t i = first; i < end && wanted > 0; ++i) {
-        if (real[i] < 0) {
-            continue;
-        }
-        if (cs_rng_below(&rng, left) < wanted) {
+    for (int64_t i = first; i < end; ++i) {
+        if (real[i] >= 0 && cs_rng_selects(&rng, &left, &wanted)) {
             sample[i] = real[i];
-            --wanted;
         }
-        --left;
     }
 }
 
@@ -235,20 +229,14 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
                        cs_mask_set_name(cs_mask_rank_without(r)));
     }
     bool jackknife = with->left_out && without->left_out;
-    double *difference = jackknife ? cs_alloc(r->blocks, sizeof *difference) : NULL;
-    if (jackknife && !difference) return CS_ERR_MEMORY;
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
         l->gap[m] = with->value[m] - without->value[m];
-        for (int64_t b = 0; b < r->blocks && jackknife; ++b) {
-            int64_t i = b * CS_RANK_MEASURES + m;
-            difference[b] = with->left_out[i] - without->left_out[i];
-        }
         l->gap_se[m] = jackknife && m != CS_RANK_NUMERICAL
-                           ? cs_jackknife_error(r->blocks, difference, 1)
+                           ? cs_jackknife_difference(r->blocks, with->left_out + m,
+                                                     without->left_out + m, CS_RANK_MEASURES)
                            : NAN;
     }
     l->gap_se[CS_RANK_TAU] = l->gap_se[CS_RANK_TAU_CORRECTED] = l->gap_se[CS_RANK_TAU_INTERPOLATED];
-    cs_free(difference);
     return CS_OK;
 }
 

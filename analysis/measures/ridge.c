@@ -14,6 +14,7 @@ enum { PENALTIES = 17 };
 static const double FLOOR = 1e-12;
 
 typedef struct {
+    cs_pool pool; /* of all below */
     int64_t n;
     cs_dense z;     /* n x features, then Z Q */
     cs_dense q;     /* eigenvectors */
@@ -25,21 +26,8 @@ typedef struct {
 
 void cs_ridge_free(cs_ridge *ridge)
 {
-    cs_free(ridge->mean);
-    cs_free(ridge->scale);
-    cs_free(ridge->intercept);
-    cs_dense_free(&ridge->weight);
+    cs_pool_free(&ridge->pool);
     memset(ridge, 0, sizeof *ridge);
-}
-
-static void work_free(work *w)
-{
-    cs_dense_free(&w->z);
-    cs_dense_free(&w->q);
-    cs_dense_free(&w->c);
-    cs_free(w->w);
-    cs_free(w->label);
-    cs_free(w->fitted);
 }
 
 /* Rows with features into w->z, standardised; class shares into the intercept. */
@@ -56,9 +44,9 @@ static cs_status standardise(const cs_dense *x, const int32_t *label, cs_ridge *
         return cs_fail(CS_ERR_INPUT, "%lld training rows have features, at least 2 are needed",
                        (long long)w->n);
     }
-    cs_status status = cs_dense_init(&w->z, w->n, r->features);
-    w->label = cs_alloc(w->n, sizeof *w->label);
-    if (status != CS_OK || !w->label) return CS_ERR_MEMORY;
+    w->z = cs_dense_in(&w->pool, w->n, r->features);
+    w->label = cs_pool_take(&w->pool, w->n, sizeof *w->label);
+    if (!w->label) return CS_ERR_MEMORY;
     for (int64_t i = 0, k = 0; i < x->rows; ++i) {
         if (!isnan(x->data[i])) {
             r->intercept[label[i]] += 1 / (double)w->n;
@@ -91,21 +79,16 @@ static cs_status standardise(const cs_dense *x, const int32_t *label, cs_ridge *
 /* Q, w, Z Q in z, and c. */
 static cs_status decompose(const cs_ridge *r, work *w)
 {
-    cs_dense zq = {0};
-    cs_status status = cs_dense_init(&w->q, r->features, r->features);
-    w->w = cs_alloc(r->features, sizeof *w->w);
-    w->fitted = cs_alloc(r->classes, sizeof *w->fitted);
-    if (status == CS_OK && (!w->w || !w->fitted)) status = CS_ERR_MEMORY;
+    cs_dense zq = cs_dense_in(&w->pool, w->n, r->features);
+    w->q = cs_dense_in(&w->pool, r->features, r->features);
+    w->c = cs_dense_in(&w->pool, r->features, r->classes);
+    w->w = cs_pool_take(&w->pool, r->features, sizeof *w->w);
+    w->fitted = cs_pool_take(&w->pool, r->classes, sizeof *w->fitted);
+    cs_status status = w->pool.status;
     if (status == CS_OK) status = cs_gemm(true, false, 1, &w->z, &w->z, 0, &w->q);
     if (status == CS_OK) status = cs_dense_eigh(&w->q, w->w, false);
-    if (status == CS_OK) status = cs_dense_init(&zq, w->n, r->features);
     if (status == CS_OK) status = cs_gemm(false, false, 1, &w->z, &w->q, 0, &zq);
-    if (status == CS_OK) status = cs_dense_init(&w->c, r->features, r->classes);
-    if (status != CS_OK) {
-        cs_dense_free(&zq);
-        return status;
-    }
-    cs_dense_free(&w->z);
+    if (status != CS_OK) return status;
     w->z = zq;
     for (int64_t j = 0; j < r->features; ++j) {
         const double *z = w->z.data + j * w->z.ld;
@@ -166,15 +149,14 @@ cs_status cs_ridge_fit(const cs_dense *x, const int32_t *label, int64_t classes,
 {
     cs_ridge r = {.features = x->cols, .classes = classes, .loo = INFINITY};
     work w = {0};
-    cs_status status = cs_dense_init(&r.weight, r.features, classes);
-    r.mean = cs_calloc(r.features, sizeof *r.mean);
-    r.scale = cs_calloc(r.features, sizeof *r.scale);
-    r.intercept = cs_calloc(classes, sizeof *r.intercept);
-    if (status == CS_OK && (!r.mean || !r.scale || !r.intercept)) status = CS_ERR_MEMORY;
+    r.weight = cs_dense_in(&r.pool, r.features, classes);
+    r.mean = cs_pool_take(&r.pool, r.features, sizeof *r.mean);
+    r.scale = cs_pool_take(&r.pool, r.features, sizeof *r.scale);
+    r.intercept = cs_pool_take(&r.pool, classes, sizeof *r.intercept);
+    cs_status status = r.pool.status;
     if (status == CS_OK) status = standardise(x, label, &r, &w);
     if (status == CS_OK) status = decompose(&r, &w);
-    if (status != CS_OK) goto done;
-    for (int i = PENALTIES - 1; i >= 0; --i) {
+    for (int i = PENALTIES - 1; i >= 0 && status == CS_OK; --i) {
         double penalty = (double)w.n * pow(10, -6 + 0.5 * i);
         double loo = leave_one_out(&r, &w, penalty);
         if (loo < r.loo || i == PENALTIES - 1) {
@@ -182,9 +164,8 @@ cs_status cs_ridge_fit(const cs_dense *x, const int32_t *label, int64_t classes,
             r.penalty = penalty;
         }
     }
-    status = solve(&r, &w);
-done:
-    work_free(&w);
+    if (status == CS_OK) status = solve(&r, &w);
+    cs_pool_free(&w.pool);
     if (status != CS_OK) {
         cs_ridge_free(&r);
         return status;

@@ -12,10 +12,12 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "linalg/dense.h"
 
 typedef struct {
+    cs_pool pool; /* of all below */
     int64_t features, classes;
     double *mean, *scale; /* features: z = (x - mean) * scale */
     double *intercept;    /* classes */

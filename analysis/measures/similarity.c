@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include <cblas.h>
 
@@ -24,17 +23,9 @@ static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
 {
     const int64_t n = a->rows, p = a->cols, d = p + b->cols;
     for (int64_t i = 0; i < n; ++i) {
-        cs_status status = cs_rows_read_f64(a, i, 1, x + i * d);
-        if (status == CS_OK) status = cs_rows_read_f64(b, i, 1, x + i * d + p);
+        cs_status status = cs_rows_read_finite(a, i, 1, x + i * d);
+        if (status == CS_OK) status = cs_rows_read_finite(b, i, 1, x + i * d + p);
         if (status != CS_OK) return status;
-        for (int64_t j = 0; j < d; ++j) {
-            if (!isfinite(x[i * d + j])) {
-                const cs_rows *side = j < p ? a : b;
-                return cs_fail(
-                    CS_ERR_INPUT, "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
-                    side->name ? side->name : "matrix", i, j < p ? j : j - p, x[i * d + j]);
-            }
-        }
     }
     double *mean = cs_calloc(d, sizeof *mean);
     if (!mean) return CS_ERR_MEMORY;
@@ -106,69 +97,68 @@ static void unbiased_hsic(const double *x, int64_t n, int64_t p, int64_t q, cons
 /* |A^T B|_*. */
 static cs_status nuclear_norm(const cs_dense *g, int64_t p, int64_t q, double *out)
 {
-    cs_dense c = {0};
     const int64_t r = p < q ? p : q;
-    double *sigma = cs_alloc(r, sizeof *sigma);
-    cs_status status = sigma ? cs_dense_init(&c, p, q) : CS_ERR_MEMORY;
-    for (int64_t j = 0; j < q && status == CS_OK; ++j) {
-        memcpy(c.data + j * c.ld, g->data + (p + j) * g->ld, (size_t)p * sizeof *c.data);
-    }
+    cs_pool pool = {0};
+    cs_dense c = cs_dense_copy_in(&pool, &(cs_dense){p, q, g->ld, g->data + p * g->ld});
+    double *sigma = cs_pool_take(&pool, r, sizeof *sigma);
+    cs_status status = pool.status;
     if (status == CS_OK) status = cs_dense_svd(&c, sigma, NULL, NULL);
     *out = 0.0;
     for (int64_t k = 0; k < r && status == CS_OK; ++k) {
         *out += sigma[k];
     }
-    cs_dense_free(&c);
-    cs_free(sigma);
+    cs_pool_free(&pool);
     return status;
 }
 
-/* The first k principal components of one side (columns from..from+cols-1): n x k scores, whose
- * span is that of the left singular vectors; their share of the squared norm; how many there are
- * above rounding. */
-static cs_status components(const double *x, int64_t n, int64_t d, const cs_dense *g, int64_t from,
-                            int64_t cols, int64_t *k, cs_dense *out, double *share)
+/* Columns from..from+cols-1 of the rows x (n x d), whose Gram matrix is g. */
+typedef struct {
+    const double *x;
+    int64_t n, d, from, cols;
+    const cs_dense *g;
+} side;
+
+/* Its first *k principal components: n x k scores, whose span is that of the left singular vectors;
+ * their share of the squared norm; how many there are above rounding. */
+static cs_status components(const side *s, cs_pool *pool, int64_t *k, cs_dense *out, double *share)
 {
-    cs_dense v = {0};
-    double *lambda = cs_alloc(cols, sizeof *lambda), total = 0.0, kept = 0.0;
-    cs_status status = lambda ? cs_dense_init(&v, cols, cols) : CS_ERR_MEMORY;
-    for (int64_t j = 0; j < cols && status == CS_OK; ++j) {
-        memcpy(v.data + j * v.ld, g->data + from + (from + j) * g->ld,
-               (size_t)cols * sizeof *v.data);
-    }
-    if (status != CS_OK || (status = cs_dense_eigh(&v, lambda, false)) != CS_OK) goto done;
+    const int64_t cols = s->cols;
+    const cs_dense own = {cols, cols, s->g->ld, s->g->data + s->from * (s->g->ld + 1)};
+    cs_dense v = cs_dense_copy_in(pool, &own);
+    double *lambda = cs_pool_take(pool, cols, sizeof *lambda), total = 0.0, kept = 0.0;
+    cs_status status = pool->status;
+    if (status == CS_OK) status = cs_dense_eigh(&v, lambda, false);
+    if (status != CS_OK) return status;
     int64_t rank = 0;
     for (int64_t j = 0; j < cols; ++j) {
         total += lambda[j];
         rank += lambda[j] > 1e-12 * lambda[cols - 1];
     }
     *k = rank < *k ? rank : *k;
-    if ((status = cs_dense_init(out, n, *k)) != CS_OK) goto done;
-    for (int64_t c = 0; c < *k; ++c) {
+    *out = cs_dense_in(pool, s->n, *k);
+    for (int64_t c = 0; c < *k && out->data; ++c) {
         const double *axis = v.data + (cols - 1 - c) * v.ld;
         kept += lambda[cols - 1 - c];
-        for (int64_t i = 0; i < n; ++i) {
+        for (int64_t i = 0; i < s->n; ++i) {
             double sum = 0.0;
             for (int64_t j = 0; j < cols; ++j) {
-                sum += x[i * d + from + j] * axis[j];
+                sum += s->x[i * s->d + s->from + j] * axis[j];
             }
             out->data[i + c * out->ld] = sum / sqrt(lambda[cols - 1 - c]);
         }
     }
     *share = kept / total;
-done:
-    cs_dense_free(&v);
-    cs_free(lambda);
-    return status;
+    return pool->status;
 }
 
-static cs_status fill_angles(const double *x, int64_t n, int64_t p, int64_t q, const cs_dense *g,
-                             int64_t wanted, cs_similarity *out)
+static cs_status fill_angles(const side *first, const side *second, int64_t wanted,
+                             cs_similarity *out)
 {
+    cs_pool pool = {0};
     cs_dense a = {0}, b = {0};
     int64_t ka = wanted, kb = wanted;
-    cs_status status = components(x, n, p + q, g, 0, p, &ka, &a, &out->share_a);
-    if (status == CS_OK) status = components(x, n, p + q, g, p, q, &kb, &b, &out->share_b);
+    cs_status status = components(first, &pool, &ka, &a, &out->share_a);
+    if (status == CS_OK) status = components(second, &pool, &kb, &b, &out->share_b);
     out->angles = ka < kb ? ka : kb;
     out->angle = cs_alloc(out->angles, sizeof *out->angle);
     if (status == CS_OK)
@@ -177,8 +167,7 @@ static cs_status fill_angles(const double *x, int64_t n, int64_t p, int64_t q, c
         double c = cos(out->angle[k]);
         out->mean_squared_cosine += c * c / (double)out->angles;
     }
-    cs_dense_free(&a);
-    cs_dense_free(&b);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -230,7 +219,8 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
     if (status != CS_OK) return status;
     out->procrustes_similarity = fmin(nuclear / sqrt(own_a * own_b), 1.0);
     out->procrustes = 2.0 - 2.0 * out->procrustes_similarity;
-    return fill_angles(x, n, p, q, total, options->angles, out);
+    return fill_angles(&(side){x, n, p + q, 0, p, total}, &(side){x, n, p + q, p, q, total},
+                       options->angles, out);
 }
 
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,

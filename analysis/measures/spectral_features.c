@@ -12,6 +12,7 @@
 #include "cooc/store.h"
 
 typedef struct {
+    cs_pool pool; /* of the table, known, total and first */
     const cs_spectral_source *source;
     const double *table; /* columns or rows x features */
     const int64_t *document;
@@ -19,7 +20,7 @@ typedef struct {
     double *known, *total; /* documents: mass of known and of all contexts (tokens) */
     const cs_context_plan *plan;
     const cs_sequences *sequences;
-    const int64_t *first; /* corpus documents + 1: sequences of a document */
+    int64_t *first; /* corpus documents + 1: sequences of a document */
 } feature_work;
 
 typedef struct {
@@ -29,10 +30,11 @@ typedef struct {
 } visit_state;
 
 /* vectors[i, j] * scale[j] / sqrt(mass[i]), row by row; rows of no mass are 0. */
-static cs_status table_of(const cs_dense *vectors, const double *mass, const double *sigma,
-                          int64_t features, double **out)
+static cs_status take_table(feature_work *w, const cs_dense *vectors, const double *mass,
+                            const double *sigma)
 {
-    double *table = cs_calloc(vectors->rows * features, sizeof *table);
+    const int64_t features = w->source->features;
+    double *table = cs_pool_take(&w->pool, vectors->rows * features, sizeof *table);
     if (!table) return CS_ERR_MEMORY;
     for (int64_t j = 0; j < features; ++j) {
         double scale = sigma ? 1 / sigma[j] : 1;
@@ -43,7 +45,7 @@ static cs_status table_of(const cs_dense *vectors, const double *mass, const dou
             }
         }
     }
-    *out = table;
+    w->table = table;
     return CS_OK;
 }
 
@@ -113,9 +115,9 @@ static cs_status context_item(void *ctx, int64_t item, int worker)
 static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
                      int64_t *featureless)
 {
-    w->known = cs_calloc(documents, sizeof *w->known);
-    w->total = cs_calloc(documents, sizeof *w->total);
-    cs_status status = w->known && w->total ? CS_OK : CS_ERR_MEMORY;
+    w->known = cs_pool_take(&w->pool, documents, sizeof *w->known);
+    w->total = cs_pool_take(&w->pool, documents, sizeof *w->total);
+    cs_status status = w->pool.status;
     if (status == CS_OK) status = cs_dense_init(w->out, documents, w->source->features);
     if (status == CS_OK) status = cs_parallel(documents, w->source->threads, item, w);
     double known = 0, total = 0;
@@ -129,8 +131,6 @@ static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double
     if (featureless) {
         *featureless = without;
     }
-    cs_free(w->known);
-    cs_free(w->total);
     if (status != CS_OK) {
         cs_dense_free(w->out);
     }
@@ -141,28 +141,25 @@ cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t d
                                      const int64_t *document, cs_dense *out, double *unknown)
 {
     const cs_spectrum *s = source->spectrum;
-    double *table = NULL;
-    cs_status status = table_of(&s->v, s->col_mass, s->sigma, source->features, &table);
-    if (status == CS_OK) {
-        feature_work work = {.source = source, .table = table, .document = document, .out = out};
-        status = run(&work, documents, token_item, unknown, NULL);
-    }
-    cs_free(table);
+    feature_work work = {.source = source, .document = document, .out = out};
+    cs_status status = take_table(&work, &s->v, s->col_mass, s->sigma);
+    if (status == CS_OK) status = run(&work, documents, token_item, unknown, NULL);
+    cs_pool_free(&work.pool);
     return status;
 }
 
 /* first[d] .. first[d + 1] - 1: the sequences of document d; sequences come in document order. */
-static cs_status by_document(const cs_corpus *corpus, const cs_sequences *s, int64_t **out)
+static cs_status by_document(feature_work *w)
 {
-    int64_t *first = cs_calloc(corpus->documents + 1, sizeof *first);
-    if (!first) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < s->count; ++i) {
-        ++first[s->document[i] + 1];
+    const int64_t documents = w->source->corpus->documents;
+    w->first = cs_pool_take(&w->pool, documents + 1, sizeof *w->first);
+    if (!w->first) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < w->sequences->count; ++i) {
+        ++w->first[w->sequences->document[i] + 1];
     }
-    for (int64_t d = 0; d < corpus->documents; ++d) {
-        first[d + 1] += first[d];
+    for (int64_t d = 0; d < documents; ++d) {
+        w->first[d + 1] += w->first[d];
     }
-    *out = first;
     return CS_OK;
 }
 
@@ -175,27 +172,19 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     options.split = split;
     cs_sequences sequences = {0};
     cs_context_plan *plan = NULL;
-    double *table = NULL;
-    int64_t *first = NULL, skipped = 0; /* too short for the objective: such documents are NaN */
+    int64_t skipped = 0; /* too short for the objective: such documents are NaN */
+    feature_work work = {
+        .source = source, .document = document, .out = out, .sequences = &sequences};
     cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, &skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(&options);
         status = cs_context_prepare(&sequences, &context, &plan);
     }
-    if (status == CS_OK) status = by_document(source->corpus, &sequences, &first);
-    if (status == CS_OK) status = table_of(&s->u, s->row_mass, NULL, source->features, &table);
-    if (status == CS_OK) {
-        feature_work work = {.source = source,
-                             .table = table,
-                             .document = document,
-                             .out = out,
-                             .plan = plan,
-                             .sequences = &sequences,
-                             .first = first};
-        status = run(&work, documents, context_item, unknown, featureless);
-    }
-    cs_free(table);
-    cs_free(first);
+    work.plan = plan;
+    if (status == CS_OK) status = by_document(&work);
+    if (status == CS_OK) status = take_table(&work, &s->u, s->row_mass, NULL);
+    if (status == CS_OK) status = run(&work, documents, context_item, unknown, featureless);
+    cs_pool_free(&work.pool);
     cs_context_plan_free(&plan);
     cs_sequences_free(&sequences);
     return status;

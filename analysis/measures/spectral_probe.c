@@ -14,20 +14,11 @@ typedef struct {
     int32_t *label;
 } documents;
 
-static void documents_free(documents *d)
+static cs_status documents_of(const cs_corpus *corpus, bool held_out, cs_pool *pool, documents *out)
 {
-    cs_free(d->document);
-    cs_free(d->label);
-}
-
-static cs_status documents_of(const cs_corpus *corpus, bool held_out, documents *out)
-{
-    documents d = {.document = cs_alloc(corpus->documents, sizeof *d.document),
-                   .label = cs_alloc(corpus->documents, sizeof *d.label)};
-    if (!d.document || !d.label) {
-        documents_free(&d);
-        return CS_ERR_MEMORY;
-    }
+    documents d = {.document = cs_pool_take(pool, corpus->documents, sizeof *d.document),
+                   .label = cs_pool_take(pool, corpus->documents, sizeof *d.label)};
+    if (!d.document || !d.label) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus->documents; ++i) {
         bool test = corpus->held_out && corpus->held_out[i];
         if (test == held_out && corpus->label && corpus->label[i] >= 0 &&
@@ -37,7 +28,6 @@ static cs_status documents_of(const cs_corpus *corpus, bool held_out, documents 
         }
     }
     if (d.count == 0) {
-        documents_free(&d);
         return cs_fail(CS_ERR_INPUT, "corpus %s has no labelled documents in its %s split",
                        corpus->name ? corpus->name : "given", held_out ? "test" : "training");
     }
@@ -77,10 +67,12 @@ static cs_status naive_bayes(const cs_corpus *corpus, const documents *train, co
                              cs_spectral_probe_score *out)
 {
     const int64_t classes = corpus->labels, vocab = corpus->vocab;
-    double *log_p = cs_calloc(classes * vocab, sizeof *log_p);
-    double *prior = cs_calloc(classes, sizeof *prior), *total = cs_calloc(classes, sizeof *total);
+    cs_pool pool = {0};
+    double *log_p = cs_pool_take(&pool, classes * vocab, sizeof *log_p);
+    double *prior = cs_pool_take(&pool, classes, sizeof *prior);
+    double *total = cs_pool_take(&pool, classes, sizeof *total);
     int64_t right = 0;
-    cs_status status = log_p && prior && total ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = pool.status;
     if (status != CS_OK) goto done;
     for (int64_t i = 0; i < train->count; ++i) {
         int64_t d = train->document[i], c = train->label[i];
@@ -111,9 +103,7 @@ static cs_status naive_bayes(const cs_corpus *corpus, const documents *train, co
     }
     *out = score_of(right, test->count);
 done:
-    cs_free(log_p);
-    cs_free(prior);
-    cs_free(total);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -190,13 +180,14 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
                             const cs_cooc *cooc, const cs_spectrum *spectrum, int64_t features,
                             int threads, cs_spectral_probe_result *out)
 {
+    cs_pool pool = {0};
     documents train = {0}, test = {0};
     cs_spectral_probe_result r = {.features = features > 0 ? features : spectrum->k,
                                   .classes = corpus->labels};
     cs_spectral_source source = {corpus, options, cooc, spectrum, r.features, threads};
     cs_status status = check(corpus, options, cooc, spectrum, features);
-    if (status == CS_OK) status = documents_of(corpus, false, &train);
-    if (status == CS_OK) status = documents_of(corpus, true, &test);
+    if (status == CS_OK) status = documents_of(corpus, false, &pool, &train);
+    if (status == CS_OK) status = documents_of(corpus, true, &pool, &test);
     if (status == CS_OK) {
         r.train_documents = train.count;
         r.test_documents = test.count;
@@ -205,8 +196,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
     if (status == CS_OK) status = naive_bayes(corpus, &train, &test, &r.bayes);
     if (status == CS_OK) status = by_features(&source, false, &train, &test, &r);
     if (status == CS_OK) status = by_features(&source, true, &train, &test, &r);
-    documents_free(&train);
-    documents_free(&test);
+    cs_pool_free(&pool);
     if (status == CS_OK) {
         *out = r;
     }

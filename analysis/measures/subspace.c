@@ -2,19 +2,8 @@
 #include "analysis/measures/subspace.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
-
-static cs_status orthonormal_copy(const cs_dense *a, cs_dense *out)
-{
-    cs_status status = cs_dense_init(out, a->rows, a->cols);
-    if (status != CS_OK) return status;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        memcpy(out->data + j * out->ld, a->data + j * a->ld, (size_t)a->rows * sizeof(double));
-    }
-    return cs_dense_orthonormalise(out);
-}
 
 cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angle)
 {
@@ -27,33 +16,25 @@ cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angl
     }
     const cs_dense *wide = a->cols >= b->cols ? a : b, *narrow = a->cols >= b->cols ? b : a;
     int64_t p = wide->cols, q = narrow->cols;
-    cs_dense q1 = {0}, q2 = {0}, c = {0}, copy = {0};
-    double *cosine = cs_alloc(q, sizeof *cosine), *sine = cs_alloc(q, sizeof *sine);
-    cs_status status = cosine && sine ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = orthonormal_copy(wide, &q1)) != CS_OK ||
-        (status = orthonormal_copy(narrow, &q2)) != CS_OK ||
-        (status = cs_dense_init(&c, p, q)) != CS_OK ||
-        (status = cs_dense_init(&copy, p, q)) != CS_OK ||
-        (status = cs_gemm(true, false, 1.0, &q1, &q2, 0.0, &c)) != CS_OK) {
-        goto done;
-    }
-    memcpy(copy.data, c.data, (size_t)(p * q) * sizeof(double));
-    if ((status = cs_dense_svd(&copy, cosine, NULL, NULL)) != CS_OK ||
-        (status = cs_gemm(false, false, -1.0, &q1, &c, 1.0, &q2)) != CS_OK ||
-        (status = cs_dense_svd(&q2, sine, NULL, NULL)) != CS_OK) {
-        goto done;
-    }
-    for (int64_t i = 0; i < q;
-         ++i) { /* cosines descend, sines descend: pair largest cosine with smallest sine */
+    cs_pool pool = {0};
+    cs_dense q1 = cs_dense_copy_in(&pool, wide), q2 = cs_dense_copy_in(&pool, narrow);
+    cs_dense c = cs_dense_in(&pool, p, q);
+    double *cosine = cs_pool_take(&pool, q, sizeof *cosine);
+    double *sine = cs_pool_take(&pool, q, sizeof *sine);
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cs_dense_orthonormalise(&q1);
+    if (status == CS_OK) status = cs_dense_orthonormalise(&q2);
+    if (status == CS_OK) status = cs_gemm(true, false, 1.0, &q1, &q2, 0.0, &c);
+    cs_dense copy = cs_dense_copy_in(&pool, &c);
+    if (status == CS_OK) status = pool.status;
+    if (status == CS_OK) status = cs_dense_svd(&copy, cosine, NULL, NULL);
+    if (status == CS_OK) status = cs_gemm(false, false, -1.0, &q1, &c, 1.0, &q2);
+    if (status == CS_OK) status = cs_dense_svd(&q2, sine, NULL, NULL);
+    /* Cosines descend, sines descend: the largest cosine goes with the smallest sine. */
+    for (int64_t i = 0; i < q && status == CS_OK; ++i) {
         double s = fmin(sine[q - 1 - i], 1.0), x = fmin(cosine[i], 1.0);
         angle[i] = s * s < 0.5 ? asin(s) : acos(x);
     }
-done:
-    cs_free(cosine);
-    cs_free(sine);
-    cs_dense_free(&q1);
-    cs_dense_free(&q2);
-    cs_dense_free(&c);
-    cs_dense_free(&copy);
+    cs_pool_free(&pool);
     return status;
 }

@@ -32,16 +32,11 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
     const cs_effective_rank *low = &first->rank[CS_SET_MASK_ONLY];
     const cs_effective_rank *high = &last->rank[CS_SET_MASK_ONLY];
     const int m = effective ? CS_RANK_TAU_INTERPOLATED : CS_RANK_NUMERICAL;
-    double error = effective ? NAN : 0, *difference = NULL;
+    double error = effective ? NAN : 0;
     if (effective && low->left_out && high->left_out && r->blocks > 1) {
-        if (!(difference = cs_alloc(r->blocks, sizeof *difference))) return CS_ERR_MEMORY;
-        for (int64_t b = 0; b < r->blocks; ++b) {
-            int64_t i = b * CS_RANK_MEASURES + m;
-            difference[b] = high->left_out[i] - low->left_out[i];
-        }
-        error =
-            cs_student_width(0.95, r->blocks - 1) * cs_jackknife_error(r->blocks, difference, 1);
-        cs_free(difference);
+        error = cs_student_width(0.95, r->blocks - 1) *
+                cs_jackknife_difference(r->blocks, high->left_out + m, low->left_out + m,
+                                        CS_RANK_MEASURES);
     }
     cs_statement *s = cs_statements_add(
         out, effective ? "2.1-effective" : "2.1", CS_PRINTED, CS_RELATION_LESS,
@@ -68,16 +63,13 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
 static cs_status table_ranks(const cs_model *model, const char *name, int64_t first, int64_t rows,
                              double *numerical, double *effective)
 {
-    const cs_params *params = &model->params;
-    const int64_t number = cs_params_find(params, name), d = model->config.width;
-    const cs_param *p = &params->param[number];
-    const int64_t side = rows < d ? rows : d;
+    const int64_t d = model->config.width, side = rows < d ? rows : d;
     cs_pool pool = {0};
-    double *value = cs_pool_take(&pool, p->rows * p->cols, sizeof *value);
+    double *value = NULL;
     double *sigma = cs_pool_take(&pool, side, sizeof *sigma);
     cs_dense a = cs_dense_in(&pool, rows, d);
     cs_status status = pool.status;
-    if (status == CS_OK) status = cs_params_get64(params, number, CS_PARAM_VALUE, value);
+    if (status == CS_OK) status = cs_params_read(&model->params, name, &pool, NULL, &value);
     for (int64_t i = 0; i < rows * d && status == CS_OK; ++i) {
         a.data[i / d + i % d * a.ld] = value[first * d + i];
     }

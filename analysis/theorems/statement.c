@@ -16,8 +16,6 @@
 #include "base/mem.h"
 #include "io/json.h"
 
-enum { FIRST_ROOM = 16 };
-
 const char *cs_verdict_name(cs_verdict verdict)
 {
     static const char *const name[] = {
@@ -77,21 +75,6 @@ cs_status cs_statements_status(const cs_statements *list)
     return list->status;
 }
 
-/* Room for one more. */
-static bool reserve(cs_statements *list)
-{
-    if (list->count == list->room) {
-        int64_t room = list->room > 0 ? 2 * list->room : FIRST_ROOM;
-        cs_statement *item = cs_realloc(list->item, room, sizeof *item);
-        if (!item) {
-            return false;
-        }
-        list->item = item;
-        list->room = room;
-    }
-    return true;
-}
-
 cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statement_form form,
                                 cs_relation relation, const char *text, const char *input)
 {
@@ -106,7 +89,8 @@ cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statemen
     (void)snprintf(s.id, sizeof s.id, "%s", id);
     s.text = cs_strdup(text);
     s.input = cs_strdup(input ? input : "");
-    if (!s.text || !s.input || !reserve(list)) {
+    if (!s.text || !s.input ||
+        cs_reserve(&list->item, &list->room, list->count + 1, sizeof *list->item) != CS_OK) {
         statement_free(&s);
         list->status = CS_ERR_MEMORY;
         return NULL;
@@ -246,18 +230,12 @@ void cs_statement_counterexample(cs_statement *s, const char *format, ...)
     }
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    char *text = cs_format_list(format, args);
     va_end(args);
-    assert(length >= 0);
-    char *text = cs_alloc((int64_t)length + 1, 1);
-    if (!taken(s, text != NULL)) {
-        return;
+    if (taken(s, text != NULL)) {
+        cs_free(s->counterexample);
+        s->counterexample = text;
     }
-    va_start(args, format);
-    (void)vsnprintf(text, (size_t)length + 1, format, args);
-    va_end(args);
-    cs_free(s->counterexample);
-    s->counterexample = text;
 }
 
 static void record(const cs_statement *s, cs_item *in)

@@ -86,12 +86,9 @@ static cs_status two_norm(const cs_dense *a, double *out)
 {
     cs_pool pool = {0};
     double *sigma = cs_pool_take(&pool, a->rows < a->cols ? a->rows : a->cols, sizeof *sigma);
-    cs_dense copy = cs_dense_in(&pool, a->rows, a->cols);
+    cs_dense copy = cs_dense_copy_in(&pool, a);
     cs_status status = pool.status;
-    if (status == CS_OK) {
-        cs_dense_copy(a, &copy);
-        status = cs_dense_svd(&copy, sigma, NULL, NULL);
-    }
+    if (status == CS_OK) status = cs_dense_svd(&copy, sigma, NULL, NULL);
     if (status == CS_OK) {
         *out = sigma[0];
     }

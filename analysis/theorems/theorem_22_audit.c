@@ -12,6 +12,7 @@
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/scored.h"
 
 enum { DEFAULT_TRIALS = 2000, MOST_ROWS = 8, MOST_MASKS = 4, MOST_WIDTH = 6, LAYERS = 50 };
 
@@ -106,12 +107,6 @@ static void pick(const cs_22_sides *s, cs_22_bound which, double *lhs, double *r
     *error = which == CS_22_PRINTED ? s->printed_error : s->error;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound which,
                        const char *input, int64_t *worst, cs_statements *out)
 {
@@ -138,7 +133,7 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
         }
         contracting += sides[i].contraction < 1;
     }
-    qsort(loose, (size_t)finite, sizeof *loose, ascending);
+    qsort(loose, (size_t)finite, sizeof *loose, cs_ascending);
     const cs_22_sides *w = &sides[*worst];
     pick(w, which, &lhs, &rhs, &error);
     cs_statement *s = cs_statements_add(out, which == CS_22_CUBIC ? "2.2-cubic" : "2.2",

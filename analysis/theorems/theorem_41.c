@@ -234,3 +234,150 @@ cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const
     cs_41_curve_free(&c);
     return status == CS_OK ? cs_statements_status(out) : status;
 }
+
+/* --- the toy model, and an example --------------------------------------------------------------
+ */
+
+/* From which t on the probe is perfect on the toy model.
+ *
+ *   E(t) = 0 for every rotation  iff  t >= r (s-1)  for AR without an empty prefix
+ *                                iff  t >= r        for a mask with s rho > 1
+ *
+ * Measured: the least t0 such that E = 0 for the returned vectors and all rotations tried, the
+ * component basis among them, at every t >= t0. Below the number of components that basis leaves
+ * one without a feature, so t0 cannot be overlooked.
+ */
+static cs_status perfect_from(const cs_toy *toy, const cs_41_curve *c, const char *input,
+                              cs_statements *out)
+{
+    /* One class is never mistaken for another. */
+    const bool plain = !toy->literal && !toy->given && toy->classes > 1;
+    const bool ar =
+        toy->objective.kind == CS_OBJ_AR && toy->objective.empty_prefix == CS_PREFIX_NONE;
+    int64_t low = 0, high = 0;
+    cs_status status = CS_OK;
+    if (toy->objective.kind == CS_OBJ_MASKED) {
+        status = cs_objective_unmasked(&toy->objective, toy->length, &low, &high);
+    }
+    const bool mask = high > 0 && toy->length - high > 1;
+    if (status != CS_OK || !plain || !(ar || mask) || c->t_max < toy->classes) return status;
+    int64_t from = c->t_max + 1;
+    while (from > 1 && c->worst[from - 2] == 0) {
+        --from;
+    }
+    double claimed = (double)toy->classes * (ar ? (double)(toy->length - 1) : 1);
+    cs_statement *s = cs_statements_claim(
+        out, &(cs_claim){"4.1-perfect", CS_CORRECTED, CS_RELATION_EQUAL,
+                         ar ? "E(t) = 0 for every rotation iff t >= r (s-1) (AR)"
+                            : "E(t) = 0 for every rotation iff t >= r (mask with s rho > 1)",
+                         input, (double)from, claimed, 0});
+    cs_statement_int(s, "rotations", c->rotations.rotations);
+    cs_statement_counterexample(s, "E = 0 from t = %lld on", (long long)from);
+    return CS_OK;
+}
+
+cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *options,
+                            cs_statements *out, cs_item *rows)
+{
+    cs_labelled m = {0};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c = {0};
+    cs_spectrum_options so = {
+        .seed = options->seed, .threads = options->threads, .progress = options->progress};
+    if (options->spectrum) {
+        so = *options->spectrum;
+    }
+    so.k = 0; /* every t */
+    so.normalised = so.values_only = false;
+    so.moment4 = true; /* for the tail, should the solver stop early */
+    char *input = cs_toy_describe(toy);
+    cs_status status = input ? cs_toy_matrix(toy, limit, &m) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_spectrum_of(&m.a, &so, &spectrum);
+    if (status == CS_OK) status = cs_41_curve_of(&m, &spectrum, options, &c);
+    if (status == CS_OK) cs_41_statements(&c, &spectrum, input, out, rows);
+    if (status == CS_OK && c.full && c.t_max == spectrum.k)
+        status = perfect_from(toy, &c, input, out);
+    cs_41_curve_free(&c);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+    cs_free(input);
+    return status == CS_OK ? cs_statements_status(out) : status;
+}
+
+/* Why the least squares must weigh a context by P_C.
+ *
+ *   A = (98  0)   y = 0        contexts of one column share their features; P_C, of 200:
+ *       ( 1  0)       1        98, 1, 1 and 100
+ *       ( 1  0)       1
+ *       ( 0 100)      1
+ *
+ * Two components, sigma_1 = sigma_2 = 1, so U_2 tells the columns apart and no more: t = 2, tail 0,
+ * sigma_3 = 0. In the first column class 0 has the mass and class 1 the contexts. Weighed alike the
+ * guess there is 1, E = 98/200; weighed by P_C it is 0, E = 2/200.
+ * alpha~ = (100/200) (1 - 0.98^2 - 0.02^2) = 0.0196 and the bound is 2 alpha~ = 0.0392 in both
+ * cases.
+ */
+cs_status cs_theorem_41_unweighted(const cs_theorem_input *options, cs_statements *out)
+{
+    static const double mass[] = {98, 1, 1, 100};
+    static const int32_t column[] = {0, 0, 0, 1}, label[] = {0, 1, 1, 1};
+    enum { ROWS = sizeof mass / sizeof *mass, CLASSES = 2 };
+    cs_labelled m = {.labels = CLASSES};
+    cs_spectrum spectrum = {0};
+    cs_41_curve c = {0};
+    cs_theorem_input o = *options;
+    o.triplets = 0;
+    const cs_spectrum_options so = {.seed = o.seed, .threads = o.threads};
+    cs_status status = cs_csr_init(&m.a, ROWS, CLASSES, ROWS);
+    if (status == CS_OK) status = cs_csr_init(&m.row_label, ROWS, CLASSES, ROWS);
+    for (int i = 0; status == CS_OK && i < ROWS; ++i) {
+        m.a.col[i] = column[i];
+        m.row_label.col[i] = label[i];
+        m.a.val[i] = m.row_label.val[i] = mass[i];
+        m.a.ptr[i + 1] = m.row_label.ptr[i + 1] = i + 1;
+    }
+    if (status == CS_OK) status = cs_spectrum_of(&m.a, &so, &spectrum);
+    if (status == CS_OK) status = cs_41_curve_of(&m, &spectrum, &o, &c);
+    const int64_t first = out->count;
+    if (status == CS_OK) {
+        cs_41_weighting(&c, &spectrum, "example: A = (98 0; 1 0; 1 0; 0 100), labels 0, 1, 1, 1",
+                        out);
+        cs_statements_mark(out, first);
+        status = cs_statements_status(out);
+    }
+    cs_41_curve_free(&c);
+    cs_spectrum_free(&spectrum);
+    cs_labelled_free(&m);
+    return status;
+}
+
+static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    return cs_theorem_41_toy(in->toy, CS_THEOREM_TOY_ENTRIES, in, &report->statements,
+                             report->rows);
+}
+
+static cs_status on_matrix(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    return cs_theorem_41(in->matrix, in->leading, in->name, in, &report->statements, report->rows);
+}
+
+static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    return cs_theorem_41_unweighted(in, &report->statements);
+}
+
+const cs_theorem cs_entry_41 = {
+    .id = "4.1",
+    .about = "Theorem 4.1 is about a matrix with labels",
+    .printed = "E <= c_1 sum_{j>t} sigma_j^4 + c_2 alpha, c_1 and c_2 not given",
+    .corrected = "E <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~",
+    .labels = true,
+    .run = {[CS_ON_TOY] = on_toy, [CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
+    .file = "theorem41_curve.csv",
+    .key = "~theorem41",
+    .view = {"~theorem41[]",
+             "input t sigma sigma_next tail_sigma4 tail_error error error_rotation_mean "
+             "error_rotation_worst bound_sharp bound_alpha_tilde bound_alpha bound_gap trivial "
+             "alpha alpha_tilde p_max error_documents bound_documents error_soft bound_soft "
+             "label_noise error_unweighted"}};

@@ -26,6 +26,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "analysis/theorems/theorem_41_private.h"
 
@@ -35,15 +36,20 @@ typedef struct {
 } bound;
 
 typedef bound (*bound_fn)(const cs_41_curve *c, int64_t t);
-typedef double (*error_fn)(const cs_41_curve *c, int64_t t);
 
 typedef struct {
     const char *id;
     cs_statement_form form;
     const char *text;
-    error_fn lhs;
+    size_t lhs; /* where a cs_41_curve has its values by t */
     bound_fn rhs;
 } claim;
+
+static double lhs_of(const cs_41_curve *c, const claim *k, int64_t t)
+{
+    double *const *at = (const void *)((const char *)c + k->lhs);
+    return (*at)[t];
+}
 
 /* 2 p_max tail + factor alpha~: value and error. */
 static bound tail_form(const cs_41_curve *c, int64_t t, double p_max, double factor, double alpha)
@@ -90,41 +96,15 @@ static bound gap_form(const cs_41_curve *c, int64_t t)
     return (bound){rhs, error};
 }
 
-static double worst_error(const cs_41_curve *c, int64_t t)
-{
-    return c->worst[t];
-}
-
-static double document_excess(const cs_41_curve *c, int64_t t)
-{
-    return c->excess[t];
-}
-
-static double soft_error(const cs_41_curve *c, int64_t t)
-{
-    return c->soft[t];
-}
-
-static double unweighted_error(const cs_41_curve *c, int64_t t)
-{
-    return c->unweighted[t];
-}
-
 /* FAIL before INCONCLUSIVE, undecided before attained, before what holds. */
 static int severity(const cs_statement *s)
 {
-    switch (s->verdict) {
-    case CS_FAIL:
-        return 4;
-    case CS_PASS:
-        return 1;
-    case CS_VACUOUS:
-        return 0;
-    case CS_INCONCLUSIVE:
-    case CS_UNSPECIFIED:
-        break;
-    }
-    return s->attained ? 2 : 3;
+    static const int of[] = {[CS_VACUOUS] = 0,
+                             [CS_PASS] = 1,
+                             [CS_INCONCLUSIVE] = 3,
+                             [CS_UNSPECIFIED] = 3,
+                             [CS_FAIL] = 4};
+    return of[s->verdict] - s->attained;
 }
 
 /* The error of E is the rounding of a sum of masses; E = 0 is exact, no right side is negative. */
@@ -194,7 +174,7 @@ static void judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const
     s->trivial = 1 - c->labels.p_max;
     for (int64_t t = 0; t < c->t_max; ++t) {
         bound b = k->rhs(c, t);
-        double lhs = k->lhs(c, t);
+        double lhs = lhs_of(c, k, t);
         cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
         ++n.number[s->verdict];
         int now = 2 * severity(s) + (lhs > 0);
@@ -207,7 +187,7 @@ static void judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const
         n.informative = n.informative < 0 && b.rhs < s->trivial ? t : n.informative;
     }
     bound b = k->rhs(c, n.at);
-    double lhs = k->lhs(c, n.at);
+    double lhs = lhs_of(c, k, n.at);
     cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
     assume(c, spectrum, s);
     describe(c, &n, s);
@@ -321,14 +301,14 @@ static void fill(const cs_41_curve *c, const cs_spectrum *spectrum, const char *
 static const claim alike = {
     "4.1-unweighted", CS_PRINTED,
     "the sharp bound if the least squares weighs every context alike (the paper names no weights)",
-    unweighted_error, sharp};
+    offsetof(cs_41_curve, unweighted), sharp};
 
 void cs_41_weighting(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
                      cs_statements *out)
 {
     static const claim by_mass = {"4.1-unweighted", CS_CORRECTED,
                                   "the sharp bound if the least squares weighs a context by P_C",
-                                  worst_error, sharp};
+                                  offsetof(cs_41_curve, worst), sharp};
     if (c->unweighted) judge_claim(c, spectrum, &alike, input, out);
     judge_claim(c, spectrum, &by_mass, input, out);
 }
@@ -339,24 +319,24 @@ void cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const c
     static const claim claims[] = {
         {"4.1", CS_CORRECTED,
          "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 8 alpha for every t (c_1 = 2 p_max, c_2 = 8)",
-         worst_error, paper},
+         offsetof(cs_41_curve, worst), paper},
         {"4.1-tilde", CS_CORRECTED, "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 4 alpha~ for every t",
-         worst_error, tilde},
+         offsetof(cs_41_curve, worst), tilde},
         {"4.1-sharp", CS_CORRECTED,
          "E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ for every t",
-         worst_error, sharp},
-        {"4.1-gap", CS_CORRECTED, "E(t) <= 2 alpha~ / (1 - sigma_{t+1}^2) for every t", worst_error,
-         gap_form},
+         offsetof(cs_41_curve, worst), sharp},
+        {"4.1-gap", CS_CORRECTED, "E(t) <= 2 alpha~ / (1 - sigma_{t+1}^2) for every t",
+         offsetof(cs_41_curve, worst), gap_form},
     };
     static const claim noisy[] = {
         {"4.1-documents", CS_CORRECTED,
          "E_doc(t) - label noise <= sharp bound: guesses for y(X) against the documents' own "
          "labels",
-         document_excess, sharp},
+         offsetof(cs_41_curve, excess), sharp},
         {"4.1-soft", CS_CORRECTED,
          "E_soft(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ with soft labels "
          "pi(X) throughout",
-         soft_error, soft_sharp},
+         offsetof(cs_41_curve, soft), soft_sharp},
     };
     unspecified(c, spectrum, true,
                 "E(t) <= c_1 sum_{j>t} sigma_j^4 + c_2 alpha, sigma_j the singular value, c_1 and "

@@ -35,9 +35,9 @@ cs_status cs_42_fits(const cs_toy *toy, bool *fits)
 void cs_42_case_free(cs_42_case *c)
 {
     cs_free(c->input);
-    cs_toy_spectrum_free(&c->enumerated);
-    cs_toy_spectrum_free(&c->reduced);
-    cs_toy_spectrum_free(&c->closed);
+    for (int i = 0; i < CS_42_METHODS; ++i) {
+        cs_toy_spectrum_free(&c->by[i]);
+    }
     memset(c, 0, sizeof *c);
 }
 
@@ -60,14 +60,14 @@ static cs_status all_methods(cs_42_case *c)
     c->rounding = DBL_EPSILON * (64 + (double)c->toy.length);
     if (status == CS_OK && fits) {
         status = cs_toy_size(&c->toy, &rows, &cols, &nnz);
-        if (status == CS_OK) status = cs_toy_enumerate(&c->toy, 0, &c->enumerated);
-        c->has_enumerated = status == CS_OK;
+        if (status == CS_OK) status = cs_toy_enumerate(&c->toy, 0, &c->by[CS_42_ENUMERATE]);
+        c->has[CS_42_ENUMERATE] = status == CS_OK;
         c->rounding += DBL_EPSILON * (rows + cols);
     }
     if (status == CS_OK && !c->toy.literal)
-        status = optional(cs_toy_reduce(&c->toy, &c->reduced), &c->has_reduced);
+        status = optional(cs_toy_reduce(&c->toy, &c->by[CS_42_REDUCE]), &c->has[CS_42_REDUCE]);
     if (status == CS_OK && !c->toy.literal)
-        status = optional(cs_toy_closed(&c->toy, &c->closed), &c->has_closed);
+        status = optional(cs_toy_closed(&c->toy, &c->by[CS_42_CLOSED]), &c->has[CS_42_CLOSED]);
     return status;
 }
 
@@ -78,11 +78,11 @@ cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
     out->input = cs_toy_describe(toy);
     cs_status status = out->input ? cs_toy_check(toy) : CS_ERR_MEMORY;
     if (status == CS_OK) status = all_methods(out);
-    out->best = out->has_enumerated ? &out->enumerated
-                : out->has_reduced  ? &out->reduced
-                                    : &out->closed;
-    out->method = out->has_enumerated ? "enumerate" : out->has_reduced ? "reduce" : "closed";
-    if (status == CS_OK && !out->has_enumerated && !out->has_reduced && !out->has_closed)
+    while (out->method < CS_42_CLOSED && !out->has[out->method]) {
+        ++out->method;
+    }
+    out->best = &out->by[out->method];
+    if (status == CS_OK && !out->has[out->method])
         status =
             cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other method", out->input);
     if (status != CS_OK) {
@@ -91,9 +91,12 @@ cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
     return status;
 }
 
-static void record_one(const cs_42_case *c, const char *objective, const cs_toy_spectrum *s,
-                       const char *method, cs_item *spectra)
+static const char *const method_name[] = {"enumerate", "reduce", "closed"};
+
+static void record_one(const cs_42_case *c, const char *objective, cs_42_method method,
+                       cs_item *spectra)
 {
+    const cs_toy_spectrum *s = &c->by[method]; /* without values where there is none */
     for (int64_t i = 0; i < s->values; ++i) {
         cs_item *row = cs_item_object(spectra, NULL);
         cs_item_int(row, "classes", c->toy.classes);
@@ -103,7 +106,7 @@ static void record_one(const cs_42_case *c, const char *objective, const cs_toy_
         cs_item_text(row, "empty_prefix", cs_prefix_name(c->toy.objective.empty_prefix));
         cs_item_text(row, "target_position", c->toy.given ? "given" : "blind");
         cs_item_text(row, "token_sets", c->toy.literal ? "literal" : "disjoint");
-        cs_item_text(row, "method", method);
+        cs_item_text(row, "method", method_name[method]);
         cs_item_real(row, "sigma", s->sigma[i]);
         cs_item_int(row, "multiplicity", s->multiplicity[i]);
         cs_item_real(row, "residual", s->residual);
@@ -114,9 +117,9 @@ cs_status cs_42_record(const cs_42_case *c, cs_item *spectra)
 {
     char *objective = cs_objective_describe(&c->toy.objective);
     if (!objective) return CS_ERR_MEMORY;
-    if (c->has_enumerated) record_one(c, objective, &c->enumerated, "enumerate", spectra);
-    if (c->has_reduced) record_one(c, objective, &c->reduced, "reduce", spectra);
-    if (c->has_closed) record_one(c, objective, &c->closed, "closed", spectra);
+    for (int i = 0; i < CS_42_METHODS; ++i) {
+        record_one(c, objective, (cs_42_method)i, spectra);
+    }
     cs_free(objective);
     return CS_OK;
 }
@@ -187,6 +190,96 @@ void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form for
     cs_42_unspecify(c->best, s);
 }
 
+/* --- sigma'_j < sigma_j for r < j <= rs when s rho > 1 -------------------------------------------
+ *
+ * Both sides are read off the computed spectra at the j in range with the least room. The printed
+ * range needs rs ones of AR. Without an empty prefix it has r (s-1), with a shared one r (s-1) + 1:
+ * after these sigma_j = 0 while sigma'_j > 0, and the inequality is the other way round.
+ *
+ * The prefix convention changes AR alone: a mask that leaves m >= 1 tokens has no empty X.
+ */
+
+cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
+                                  double to)
+{
+    const cs_toy_spectrum *both[] = {a, b};
+    cs_42_difference least = {cs_42_sigma(a, from + 1), cs_42_sigma(b, from + 1), from + 1};
+    /* b_j - a_j changes only where a group of equal values ends. */
+    for (int i = 0; i < 2; ++i) {
+        double before = 0;
+        for (int64_t v = 0; v < both[i]->values; ++v) {
+            before += (double)both[i]->multiplicity[v];
+            if (before > from && before < to) {
+                const double x = cs_42_sigma(a, before + 1), y = cs_42_sigma(b, before + 1);
+                if (y - x < least.b - least.a) {
+                    least = (cs_42_difference){x, y, before + 1};
+                }
+            }
+        }
+    }
+    return least;
+}
+
+typedef struct {
+    cs_statement_form form;
+    const char *text, *id;
+    const cs_42_case *low, *high; /* low_j < high_j */
+    double from, to;
+} comparison;
+
+static void compare(const comparison *k, const char *input, double masked_tokens,
+                    cs_statements *out)
+{
+    const cs_42_difference d = cs_42_least_room(k->low->best, k->high->best, k->from, k->to);
+    const double error =
+        k->low->best->residual + k->low->rounding + k->high->best->residual + k->high->rounding;
+    cs_statement *s = cs_statements_add(out, k->id, k->form, CS_RELATION_LESS, k->text, input);
+    cs_statement_judge(s, d.a, d.b, error);
+    cs_statement_assume(s, "s rho > 1 (value: masked tokens)", masked_tokens > 1, masked_tokens);
+    cs_statement_real(s, "j", d.index);
+    cs_statement_counterexample(s, "%s: at j = %.15g %.12g is not below %.12g", input, d.index, d.a,
+                                d.b);
+}
+
+/* As printed; up to `ones`, the true number of ones of AR (ones_text: in symbols), and the reverse
+ * after. Nothing at s rho = 1, which the theorem leaves out. */
+static cs_status strict(const cs_42_case *ar, const cs_42_case *masked, double ones,
+                        const char *ones_text, cs_statements *out)
+{
+    const char *prefix = cs_prefix_name(ar->toy.objective.empty_prefix);
+    const double r = (double)ar->toy.classes, rs = r * (double)ar->toy.length;
+    const double masked_tokens =
+        (double)masked->toy.length - (double)masked->toy.objective.unmasked_lo;
+    if (masked_tokens <= 1) {
+        return CS_OK;
+    }
+    char id[40], reverse[40];
+    (void)snprintf(id, sizeof id, "4.2-strict-%s", prefix);
+    (void)snprintf(reverse, sizeof reverse, "4.2-strict-%s-after", prefix);
+    char *range = cs_format("sigma'_j < sigma_j for r < j <= %s, where AR's ones end", ones_text);
+    char *input = cs_format("%s; AR: empty prefix %s", masked->input, prefix);
+    cs_status status = range && input ? CS_OK : CS_ERR_MEMORY;
+    const comparison part[] = {
+        {CS_PRINTED,
+         "sigma'_j < sigma_j for r < j <= rs when s rho > 1 (lhs masked, rhs AR, at the j with the "
+         "least room)",
+         id, masked, ar, r, rs},
+        {CS_CORRECTED, range, id, masked, ar, r, ones},
+        {CS_CORRECTED,
+         "the reverse where AR's ones have ended: sigma_j < sigma'_j up to j = rs (lhs AR, rhs "
+         "masked)",
+         reverse, ar, masked, ones, rs},
+    };
+    for (size_t i = 0; status == CS_OK && i < sizeof part / sizeof *part; ++i) {
+        if (part[i].from < part[i].to) {
+            compare(&part[i], input, masked_tokens, out);
+        }
+    }
+    cs_free(range);
+    cs_free(input);
+    return status;
+}
+
 /* rs ones, under the three readings of the first position, and what they are beside `masked`. */
 static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_statements *out,
                                 cs_item *spectra)
@@ -215,7 +308,7 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
                              "AR: sigma_j = 1 for j <= rs (lhs: number of ones)", r * s, out);
             cs_42_state_ones(&c, reading[i].id, CS_CORRECTED, reading[i].text, reading[i].ones,
                              out);
-            status = cs_42_strict(&c, masked, reading[i].ones, reading[i].ones_text, out);
+            status = strict(&c, masked, reading[i].ones, reading[i].ones_text, out);
         }
         if (status == CS_OK) status = cs_42_record(&c, spectra);
         cs_42_case_free(&c);
@@ -236,7 +329,7 @@ static void state_formula(const cs_42_case *c, int64_t m, const char *id, cs_sta
         cs_statements_claim(out, &(cs_claim){id, form, CS_RELATION_EQUAL, text, c->input, d.a, d.b,
                                              c->best->residual + c->rounding});
     cs_statement_real(statement, "j", d.index);
-    cs_statement_detail(statement, "method", json_string(c->method));
+    cs_statement_detail(statement, "method", json_string(method_name[c->method]));
     cs_42_unspecify(c->best, statement);
 }
 

@@ -12,15 +12,17 @@ typedef struct {
 } entry;
 
 /* A claim that two methods give one spectrum. */
-static cs_status agree(const cs_42_case *c, const char *name, const char *method,
-                       const cs_toy_spectrum *a, const cs_toy_spectrum *b, cs_statements *out)
+static cs_status agree(const cs_42_case *c, const char *name, cs_42_method second,
+                       cs_42_method first, cs_statements *out)
 {
+    static const char *const word[] = {"enumeration", "reduction", "closed form"};
+    const cs_toy_spectrum *a = &c->by[first], *b = &c->by[second];
     char id[40];
-    (void)snprintf(id, sizeof id, "4.2-%s-%s", name, method);
+    (void)snprintf(id, sizeof id, "4.2-%s-%s", name,
+                   second == CS_42_CLOSED ? "closed" : "reduction");
     cs_42_difference d = cs_42_compare(a, b);
     char *text = cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)",
-                           name, b == &c->closed ? "closed form" : method,
-                           a == &c->enumerated ? "enumeration" : "reduction");
+                           name, word[second], word[first]);
     if (!text) return CS_ERR_MEMORY;
     cs_statement *s =
         cs_statements_claim(out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
@@ -37,10 +39,10 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
     model.given = model.literal = false;
     cs_42_case c = {0};
     cs_status status = cs_42_case_of(&model, &c);
-    if (status == CS_OK && c.has_enumerated && c.has_reduced)
-        status = agree(&c, e->name, "reduction", &c.enumerated, &c.reduced, out);
-    if (status == CS_OK && c.has_closed && c.method[0] != 'c')
-        status = agree(&c, e->name, "closed", c.best, &c.closed, out);
+    if (status == CS_OK && c.has[CS_42_ENUMERATE] && c.has[CS_42_REDUCE])
+        status = agree(&c, e->name, CS_42_REDUCE, CS_42_ENUMERATE, out);
+    if (status == CS_OK && c.has[CS_42_CLOSED] && c.method != CS_42_CLOSED)
+        status = agree(&c, e->name, CS_42_CLOSED, c.method, out);
     if (status == CS_OK) status = cs_42_record(&c, spectra);
     cs_42_case_free(&c);
     return status;

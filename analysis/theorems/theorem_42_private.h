@@ -11,14 +11,16 @@
 /* Columns up to which its dense SVD is done. */
 #define CS_42_COLUMNS 1500
 
+typedef enum { CS_42_ENUMERATE, CS_42_REDUCE, CS_42_CLOSED, CS_42_METHODS } cs_42_method;
+
 typedef struct {
     cs_toy toy;
     char *input; /* "r=3 s=4 T=2 masked unmasked=2, ..." */
-    bool has_enumerated, has_reduced, has_closed;
-    cs_toy_spectrum enumerated, reduced, closed;
+    bool has[CS_42_METHODS];
+    cs_toy_spectrum by[CS_42_METHODS];
     double rounding;             /* bound on the rounding of entries and marginals */
-    const cs_toy_spectrum *best; /* enumerated, else reduced, else closed */
-    const char *method;          /* of best */
+    cs_42_method method;         /* the first that it has */
+    const cs_toy_spectrum *best; /* by it */
 } cs_42_case;
 
 /* CS_ERR_USAGE when no method gives this spectrum. */
@@ -52,12 +54,6 @@ void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form for
 
 /* What a formula says against what a formula says: nothing is learned. */
 void cs_42_unspecify(const cs_toy_spectrum *s, cs_statement *statement);
-
-/* sigma'_j (masked) < sigma_j (ar) for r < j <= rs, as printed; up to `ones`, the true number of
- * ones of AR (ones_text: in symbols), and the reverse after. Nothing at s rho = 1, which the theorem
- * leaves out. */
-cs_status cs_42_strict(const cs_42_case *ar, const cs_42_case *masked, double ones,
-                       const char *ones_text, cs_statements *out) CS_MUST_CHECK;
 
 /* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
 cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_CHECK;

@@ -172,17 +172,14 @@ static bound sharpened(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
 
 static cs_status add_ratio(cs_43_walk *w, double two, double three)
 {
-    if (w->ratios == w->room) {
-        int64_t room = w->room > 0 ? 2 * w->room : 1024;
-        for (int p = 0; p < FORMS; ++p) {
-            double *more = cs_realloc(w->ratio[p], room, sizeof *more);
-            if (!more) return CS_ERR_MEMORY;
-            w->ratio[p] = more;
-        }
-        w->room = room;
+    const double both[FORMS] = {two, three};
+    for (int p = 0; p < FORMS; ++p) {
+        cs_status status =
+            cs_reserve(&w->ratio[p], &w->room[p], w->ratios + 1, sizeof *w->ratio[p]);
+        if (status != CS_OK) return status;
+        w->ratio[p][w->ratios] = both[p];
     }
-    w->ratio[0][w->ratios] = two;
-    w->ratio[1][w->ratios++] = three;
+    w->ratios += 1;
     return CS_OK;
 }
 

@@ -23,28 +23,6 @@ void cs_43_model_free(cs_43_model *m)
     memset(m, 0, sizeof *m);
 }
 
-static cs_status read_matrix(const cs_params *params, const char *name, cs_pool *pool,
-                             int64_t *rows, double **out)
-{
-    int64_t number = cs_params_find(params, name);
-    if (number < 0) {
-        return cs_fail(CS_ERR_INPUT, "the model has no parameter %s", name);
-    }
-    const cs_param *p = &params->param[number];
-    double *x = cs_pool_take(pool, p->rows * p->cols, sizeof *x);
-    cs_status status = x ? cs_params_get64(params, number, CS_PARAM_VALUE, x) : CS_ERR_MEMORY;
-    for (int64_t i = 0; status == CS_OK && i < p->rows * p->cols; ++i) {
-        if (!isfinite(x[i])) {
-            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %s", name,
-                             (long long)(i / p->cols), (long long)(i % p->cols),
-                             isnan(x[i]) ? "not a number" : "infinite");
-        }
-    }
-    *rows = p->rows;
-    *out = x;
-    return status;
-}
-
 void cs_43_apply(const cs_43_model *m, const double *f, double *z)
 {
     enum { CHUNK = 256 }; /* rows whose sums stay near */
@@ -98,15 +76,16 @@ cs_status cs_43_model_measure(cs_43_model *m)
 static cs_status take(const cs_model *model, cs_43_model *m)
 {
     const cs_params *params = &model->params;
+    const cs_param *positions = NULL;
     double *output = NULL;
-    int64_t rows = 0;
     m->w = cs_dense_in(&m->pool, m->vocab, m->width);
-    cs_status status = read_matrix(params, "embed.token", &m->pool, &rows, &m->token);
+    cs_status status = cs_params_read(params, "embed.token", &m->pool, NULL, &m->token);
     if (status == CS_OK && model->config.positions > 0)
-        status = read_matrix(params, "embed.position", &m->pool, &m->positions, &m->position);
+        status = cs_params_read(params, "embed.position", &m->pool, &positions, &m->position);
     if (status == CS_OK)
-        status = read_matrix(params, "layer.0.attention.qkv.weight", &m->pool, &rows, &m->qkv);
-    if (status == CS_OK) status = read_matrix(params, "output.weight", &m->pool, &rows, &output);
+        status = cs_params_read(params, "layer.0.attention.qkv.weight", &m->pool, NULL, &m->qkv);
+    if (status == CS_OK) status = cs_params_read(params, "output.weight", &m->pool, NULL, &output);
+    m->positions = positions ? positions->rows : 0;
     for (int64_t y = 0; status == CS_OK && y < m->vocab; ++y) {
         for (int64_t j = 0; j < m->width; ++j) {
             m->w.data[y + j * m->w.ld] = output[y * m->width + j];

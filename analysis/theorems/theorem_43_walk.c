@@ -12,6 +12,7 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/scored.h"
 #include "base/threads.h"
 #include "plan/ratio.h"
 
@@ -243,12 +244,11 @@ static int64_t load_sets(cs_43_walk *w, const cs_43_place *at)
         w->choice[i] = (int32_t)i;
     }
     do {
-        if (!all) { /* selection sampling: ascending, each set equally likely */
-            int64_t wanted = more, got = 0;
+        if (!all) { /* ascending, each set equally likely */
+            int64_t left = rest, wanted = more, got = 0;
             for (int64_t i = 0; i < rest; ++i) {
-                if (cs_rng_below(&rng, rest - i) < wanted) {
+                if (cs_rng_selects(&rng, &left, &wanted)) {
                     w->choice[got++] = (int32_t)i;
-                    --wanted;
                 }
             }
         }
@@ -316,12 +316,6 @@ static cs_status sequence(cs_43_walk *w, int64_t i, int64_t n)
     return status;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static cs_status visit(cs_43_walk *w)
 {
     cs_status status = CS_OK;
@@ -339,7 +333,7 @@ static cs_status visit(cs_43_walk *w)
         status = status == CS_OK ? cs_interrupt_check() : status;
     }
     for (int p = 0; p < FORMS && status == CS_OK && w->ratios > 0; ++p) {
-        qsort(w->ratio[p], (size_t)w->ratios, sizeof *w->ratio[p], by_value);
+        qsort(w->ratio[p], (size_t)w->ratios, sizeof *w->ratio[p], cs_ascending);
         cs_43_form *f = &w->a->form[p];
         f->tight_least = w->ratio[p][0];
         f->tight_median = w->ratio[p][w->ratios / 2];

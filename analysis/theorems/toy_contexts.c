@@ -37,23 +37,9 @@ void cs_toy_contexts_free(cs_toy_contexts *c)
 
 /* --- tokens ------------------------------------------------------------------------------------*/
 
-static int64_t offset_of(const cs_toy *toy, int64_t class, int64_t digit)
-{
-    return toy->literal ? (class + 1) * (digit + 1) - 1 : class * toy->tokens + digit;
-}
-
 static int32_t token_of(const cs_toy *toy, int64_t position, int64_t class, int64_t digit)
 {
-    return (int32_t)(position * toy->classes * toy->tokens + offset_of(toy, class, digit));
-}
-
-static int64_t power(int64_t base, int64_t exponent)
-{
-    int64_t p = 1;
-    for (int64_t i = 0; base > 1 && i < exponent; ++i) {
-        p *= base;
-    }
-    return p;
+    return (int32_t)(position * toy->classes * toy->tokens + cs_toy_offset(toy, class, digit));
 }
 
 double cs_toy_sequences(const cs_toy *toy)
@@ -63,7 +49,7 @@ double cs_toy_sequences(const cs_toy *toy)
 
 void cs_toy_sequence(const cs_toy *toy, int64_t number, int32_t *token)
 {
-    int64_t class = number / power(toy->tokens, toy->length);
+    int64_t class = number / cs_toy_power(toy->tokens, toy->length);
     for (int64_t k = 0; k < toy->length; ++k, number /= toy->tokens) {
         token[k] = token_of(toy, k, class, number % toy->tokens);
     }
@@ -94,7 +80,7 @@ static int compare(const void *x, const void *y, void *size)
 
 static int64_t fill_contents(builder *b, const int32_t *position, int64_t m)
 {
-    int64_t tuples = power(b->toy->tokens, m), size = m + 1, count = 0;
+    int64_t tuples = cs_toy_power(b->toy->tokens, m), size = m + 1, count = 0;
     for (int64_t y = 0; y < b->toy->classes; ++y) {
         for (int64_t tuple = 0; tuple < tuples; ++tuple, ++count) {
             int32_t *content = b->content + count * size;
@@ -120,7 +106,7 @@ static void add_event(builder *b, const int32_t *run, int64_t classes, int64_t s
     }
     for (int64_t c = 0; c < classes; ++c) {
         for (int64_t d = 0; d < toy->tokens; ++d) {
-            b->chance[offset_of(toy, run[c * size], d)] +=
+            b->chance[cs_toy_offset(toy, run[c * size], d)] +=
                 1.0 / ((double)classes * (double)toy->tokens);
         }
     }
@@ -141,7 +127,7 @@ static void add_set(builder *b, int64_t first, int64_t last)
     int64_t set = b->pairs.set[first], at = b->pairs.set_ptr[set];
     int64_t m = b->pairs.set_ptr[set + 1] - at, size = m + 1;
     int64_t count = fill_contents(b, b->pairs.set_pos + at, m);
-    double share = 1.0 / ((double)toy->classes * (double)power(toy->tokens, m));
+    double share = 1.0 / ((double)toy->classes * (double)cs_toy_power(toy->tokens, m));
     for (int64_t i = 0, next; i < count; i = next) {
         const int32_t *run = b->content + i * size;
         next = i + 1;
@@ -169,7 +155,7 @@ static cs_status make_room(builder *b, double nnz)
     for (int64_t e = 0; e < b->pairs.events; ++e) {
         int64_t set = b->pairs.set[e];
         int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
-        int64_t count = toy->classes * power(toy->tokens, m);
+        int64_t count = toy->classes * cs_toy_power(toy->tokens, m);
         if (e == 0 || set != b->pairs.set[e - 1]) {
             rows += count;
             tokens += count * m;

@@ -287,49 +287,37 @@ typedef struct {
     int64_t *fit, *held;
 } split;
 
-static void free_split(split *s)
+/* Free both lists after any outcome. */
+static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *s)
 {
-    cs_free(s->fit);
-    cs_free(s->held);
-    *s = (split){0};
-}
-
-static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *out)
-{
-    split s = {0};
     int64_t count = 0, next = 0;
     double *value = NULL;
     cs_labelled_text drawn = {.classes = task->train.text.classes,
                               .class_name = task->train.text.class_name};
-    cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &s.fit);
+    cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &s->fit);
     if (status == CS_OK && !(value = cs_alloc(count, sizeof *value))) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        value[i] = task->train.text.value[s.fit[i]];
+        value[i] = task->train.text.value[s->fit[i]];
     }
     if (status == CS_OK) {
         drawn.count = count;
         drawn.value = value;
-        status = cs_few_shot("10%", &drawn, seed, &s.helds, &s.held);
+        status = cs_few_shot("10%", &drawn, seed, &s->helds, &s->held);
     }
     for (int64_t i = 0; i < count && status == CS_OK; ++i) { /* both rise */
-        if (next < s.helds && s.held[next] == i) {
-            s.held[next++] = s.fit[i];
+        if (next < s->helds && s->held[next] == i) {
+            s->held[next++] = s->fit[i];
         } else {
-            s.fit[s.fits++] = s.fit[i];
+            s->fit[s->fits++] = s->fit[i];
         }
     }
-    if (status == CS_OK && s.fits == 0)
+    if (status == CS_OK && s->fits == 0)
         status = cs_fail(CS_ERR_INPUT,
                          "%lld examples leave none to train on beside those that a "
                          "learning rate is chosen by",
                          (long long)count);
     cs_free(value);
-    if (status != CS_OK) {
-        free_split(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return status;
 }
 
 /* Errors are better when smaller, scores when larger. */
@@ -385,7 +373,8 @@ static cs_status choose_rate(const cs_finetune_task *task, const cs_finetune_pla
         }
     }
     out->chosen = plan->rate[best];
-    free_split(&s);
+    cs_free(s.fit);
+    cs_free(s.held);
     return status;
 }
 

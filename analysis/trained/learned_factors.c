@@ -65,13 +65,6 @@ static cs_dense head(const cs_dense *a, int64_t cols)
     return (cs_dense){.rows = a->rows, .cols = cols, .ld = a->ld, .data = a->data};
 }
 
-static cs_dense copy(cs_pool *pool, const cs_dense *a)
-{
-    cs_dense out = cs_dense_in(pool, a->rows, a->cols);
-    if (out.data) cs_dense_copy(a, &out);
-    return out;
-}
-
 /* --- M = F W'^T between orthonormal bases ------------------------------------------------------*/
 
 typedef struct {
@@ -99,8 +92,8 @@ static cs_status product_of(const cs_31_problem *p, const cs_dense *f, const cs_
     double *sigma = cs_pool_take(pool, d, sizeof *sigma);
     m->f = cs_31_scaled(pool, f, p->root_row);
     m->w = cs_31_scaled(pool, w, p->root_col);
-    m->qf = copy(pool, &m->f);
-    m->qw = copy(pool, &m->w);
+    m->qf = cs_dense_copy_in(pool, &m->f);
+    m->qw = cs_dense_copy_in(pool, &m->w);
     m->left = cs_dense_in(pool, f->rows, d);
     m->right = cs_dense_in(pool, w->rows, d);
     cs_status status = pool->status;
@@ -160,7 +153,7 @@ static cs_status distance(const cs_learned_target *target, const product *m, cs_
     int64_t d = out->width < s->k ? out->width : s->k;
     const cs_dense u = head(&s->u, d), v = head(&s->v, d);
     cs_pool pool = {0};
-    cs_dense left = copy(&pool, &u), rest = cs_dense_in(&pool, u.rows, v.rows);
+    cs_dense left = cs_dense_copy_in(&pool, &u), rest = cs_dense_in(&pool, u.rows, v.rows);
     cs_status status = pool.status;
     for (int64_t j = 0; status == CS_OK && j < d; ++j) {
         for (int64_t i = 0; i < left.rows; ++i) {
@@ -248,27 +241,4 @@ cs_status cs_learned_of(const cs_learned_target *target, const cs_dense *f, cons
     }
     *out = local;
     return CS_OK;
-}
-
-cs_status cs_learned_optimum(const cs_learned_target *target, int64_t width, double factor,
-                             cs_dense *f, cs_dense *w)
-{
-    const cs_spectrum *s = &target->spectrum;
-    const cs_31_problem *p = &target->problem;
-    cs_status status = cs_dense_init(f, p->a.rows, width);
-    if (status == CS_OK) status = cs_dense_init(w, p->a.cols, width);
-    for (int64_t j = 0; status == CS_OK && j < width && j < s->k; ++j) {
-        for (int64_t i = 0; i < f->rows; ++i) {
-            f->data[i + j * f->ld] = s->u.data[i + j * s->u.ld] / p->root_row[i];
-        }
-        for (int64_t i = 0; i < w->rows; ++i) {
-            w->data[i + j * w->ld] =
-                factor / 2 * s->sigma[j] * s->v.data[i + j * s->v.ld] / p->root_col[i];
-        }
-    }
-    if (status != CS_OK) {
-        cs_dense_free(f);
-        cs_dense_free(w);
-    }
-    return status;
 }

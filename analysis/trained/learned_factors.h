@@ -86,11 +86,6 @@ void cs_learned_free(cs_learned *learned);
 cs_status cs_learned_of(const cs_learned_target *target, const cs_dense *f, const cs_dense *w,
                         double factor, int threads, cs_learned *out) CS_MUST_CHECK;
 
-/* f = U_d / sqrt(P_C), W = (b/2) V_d Sigma_d / sqrt(P_G): what the loss should find, up to an
- * invertible d x d matrix. */
-cs_status cs_learned_optimum(const cs_learned_target *target, int64_t width, double factor,
-                             cs_dense *f, cs_dense *w) CS_MUST_CHECK;
-
 /* The least L_2 with d columns of F in the span of a set of features, for linear attention with
  * pooling power p. uniform: n^(1-p) [token in X] (reached by uniform attention whose values span
  * the constant); any: n^-p [two tokens in X], a lower bound for every choice of parameters. Both

@@ -184,12 +184,12 @@ static cs_status find_layer(const cs_rival *rival, const cs_judge *judge, const 
 
 /* Its predictions, a seed a row of test->count, of as many seeds as both have. */
 static cs_status read_rival(const cs_rival *rival, const cs_judge *judge, const char *layer,
-                            int64_t *seeds, double **out)
+                            cs_pool *pool, int64_t *seeds, double **out)
 {
     const cs_table *t = &rival->table;
     const int64_t theirs = t->columns - FIRST_SEED, n = judge->test->count;
     *seeds = theirs < judge->seeds ? theirs : judge->seeds;
-    double *made = cs_alloc(*seeds * n, sizeof *made);
+    double *made = cs_pool_take(pool, *seeds * n, sizeof *made);
     int64_t first = 0, count = 0;
     cs_status status = made ? find_layer(rival, judge, layer, &first, &count) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
@@ -208,20 +208,18 @@ static cs_status read_rival(const cs_rival *rival, const cs_judge *judge, const 
             status = target_of(rival, judge, cell[FIRST_SEED + r], first + i, &made[r * count + i]);
         }
     }
-    if (status != CS_OK) {
-        cs_free(made);
-        return status;
-    }
     *out = made;
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge, const char *layer)
 {
     int64_t seeds = 0;
     double *prediction = NULL;
-    cs_status status = rival->file ? read_rival(rival, judge, layer, &seeds, &prediction) : CS_OK;
-    cs_free(prediction);
+    cs_pool pool = {0};
+    cs_status status =
+        rival->file ? read_rival(rival, judge, layer, &pool, &seeds, &prediction) : CS_OK;
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -236,7 +234,7 @@ const char cs_mcnemar_definition[] =
 
 void cs_comparison_free(cs_comparison *comparison)
 {
-    cs_free(comparison->mcnemar);
+    cs_pool_free(&comparison->pool);
     *comparison = (cs_comparison){0};
 }
 
@@ -263,20 +261,19 @@ cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *l
     const int64_t n = judge->test->count;
     const bool classes = judge->train->classes > 0;
     cs_comparison c = {0};
-    double *other = NULL, *scratch = NULL;
-    cs_status status = read_rival(rival, judge, layer, &c.seeds, &other);
-    if (status == CS_OK) {
-        scratch = cs_alloc(2 * c.seeds, sizeof *scratch);
-        c.mcnemar = classes ? cs_alloc(c.seeds, sizeof *c.mcnemar) : NULL;
-        status = scratch && (c.mcnemar || !classes) ? CS_OK : CS_ERR_MEMORY;
-    }
+    double *other = NULL;
+    cs_pool pool = {0};
+    cs_status status = read_rival(rival, judge, layer, &pool, &c.seeds, &other);
+    double *scratch = cs_pool_take(&pool, 2 * c.seeds, sizeof *scratch);
+    c.mcnemar = classes ? cs_pool_take(&c.pool, c.seeds, sizeof *c.mcnemar) : NULL;
+    if (status == CS_OK) status = pool.status;
+    if (status == CS_OK) status = c.pool.status;
     if (status == CS_OK) status = differences(judge, prediction, other, scratch, &c);
     for (int64_t r = 0; r < c.seeds && classes && status == CS_OK; ++r) {
         status =
             cs_mcnemar(n, judge->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
     }
-    cs_free(scratch);
-    cs_free(other);
+    cs_pool_free(&pool);
     if (status != CS_OK) {
         cs_comparison_free(&c);
         return status;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "io/result.h"
 #include "io/table.h"
 #include "stats/metrics.h"
@@ -74,6 +75,7 @@ cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge,
 /* This run less the other, the k-th seed of one with the k-th of the other as far as both have
  * them. */
 typedef struct {
+    cs_pool pool; /* of mcnemar */
     int64_t seeds;
     cs_seed_score difference[CS_METRICS]; /* judge->metrics, of differences seed by seed */
     cs_mcnemar_result *mcnemar;           /* seeds; NULL: values, not classes */

@@ -29,7 +29,7 @@ static cs_status probe_seed(const cs_probe_study *s, int64_t seed, const cs_rows
 static cs_status sum_up(int64_t seeds, cs_probe_layer *l)
 {
     cs_seed_summary penalties = {0};
-    double *penalty = cs_alloc(seeds, sizeof *penalty);
+    double *penalty = cs_pool_take(&l->pool, seeds, sizeof *penalty);
     if (!penalty) return CS_ERR_MEMORY;
     for (int64_t r = 0; r < seeds; ++r) {
         const cs_linear_probe *p = &l->probe[r];
@@ -40,7 +40,6 @@ static cs_status sum_up(int64_t seeds, cs_probe_layer *l)
     }
     cs_status status = cs_seed_summary_of(seeds, penalty, &penalties);
     l->penalty = penalties.median;
-    cs_free(penalty);
     return status;
 }
 
@@ -49,10 +48,10 @@ cs_status cs_probe_layer_of(const cs_probe_study *s, const char *layer, const cs
 {
     const int64_t seeds = s->judge.seeds, cells = seeds * s->judge.test->count;
     cs_probe_layer l = {.layer = layer, .features = train->cols};
-    l.probe = cs_calloc(seeds, sizeof *l.probe);
-    l.prediction = cs_alloc(cells, sizeof *l.prediction);
-    l.baseline = cs_alloc(cells, sizeof *l.baseline);
-    cs_status status = l.probe && l.prediction && l.baseline ? CS_OK : CS_ERR_MEMORY;
+    l.probe = cs_pool_take(&l.pool, seeds, sizeof *l.probe);
+    l.prediction = cs_pool_take(&l.pool, cells, sizeof *l.prediction);
+    l.baseline = cs_pool_take(&l.pool, cells, sizeof *l.baseline);
+    cs_status status = l.pool.status;
     for (int64_t r = 0; r < seeds && status == CS_OK; ++r) {
         status = probe_seed(s, r, train, test, &l);
     }
@@ -70,8 +69,6 @@ void cs_probe_layer_free(const cs_probe_study *s, cs_probe_layer *l)
     for (int64_t r = 0; r < s->judge.seeds && l->probe; ++r) {
         cs_linear_probe_free(&l->probe[r]);
     }
-    cs_free(l->probe);
-    cs_free(l->prediction);
-    cs_free(l->baseline);
+    cs_pool_free(&l->pool);
     *l = (cs_probe_layer){0};
 }

@@ -14,6 +14,7 @@ typedef struct {
 
 /* One layer. Owns all but its name. */
 typedef struct {
+    cs_pool pool;
     const char *layer; /* "last", "3"; "-": a matrix */
     int64_t features;
     cs_linear_probe *probe;        /* a seed */

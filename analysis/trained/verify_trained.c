@@ -83,18 +83,17 @@ static cs_status train(const cs_trained *t, cs_model_config *config, const cs_tr
 static cs_status read_rows(const cs_params *params, const char *name, int64_t rows,
                            const int32_t *row, cs_dense *out)
 {
-    int64_t number = cs_params_find(params, name);
-    int64_t cols = params->param[number].cols;
-    double *all = cs_alloc(params->param[number].rows * cols, sizeof *all);
-    cs_status status = all ? cs_params_get64(params, number, CS_PARAM_VALUE, all) : CS_ERR_MEMORY;
-    if (status == CS_OK && (status = cs_dense_init(out, rows, cols)) == CS_OK) {
-        for (int64_t i = 0; i < rows; ++i) {
-            for (int64_t j = 0; j < cols; ++j) {
-                out->data[i + j * out->ld] = all[(row ? row[i] : i) * cols + j];
-            }
+    cs_pool pool = {0};
+    const cs_param *p = NULL;
+    double *all = NULL;
+    cs_status status = cs_params_read(params, name, &pool, &p, &all);
+    if (status == CS_OK) status = cs_dense_init(out, rows, p->cols);
+    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
+        for (int64_t j = 0; j < p->cols; ++j) {
+            out->data[i + j * out->ld] = all[(row ? row[i] : i) * p->cols + j];
         }
     }
-    cs_free(all);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -296,20 +295,20 @@ typedef struct {
     double *loss, *weight; /* FRESH */
 } sums;
 
-static cs_status measure_batch(const cs_trained *t, const cs_model *model, const cs_task *task,
-                               const int32_t *token, int64_t first, int64_t count, cs_pass *pass,
-                               sums *out)
+/* The CHUNK sequences from `first` on. */
+static cs_status measure_batch(const cs_trained *t, const cs_task *task, const int32_t *token,
+                               int64_t first, cs_pass *pass, sums *out)
 {
     cs_example example[CHUNK];
     cs_batch *batch = &pass->batch;
     int64_t s = t->toy->length;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < CHUNK; ++i) {
         example[i] = (cs_example){.token = token + (first + i) * s, .length = s, .row = first + i};
     }
     cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
-    cs_status status =
-        cs_batch_build(task, &model->config, example, count, t->options->seed, 0, NULL, batch);
+    cs_status status = cs_batch_build(task, &pass->model->config, example, CHUNK, t->options->seed,
+                                      0, NULL, batch);
     double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
     if (status == CS_OK && !loss) status = CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_pass_forward(pass, 1.0, (cs_run_key){0})) == CS_OK)
@@ -347,27 +346,25 @@ static cs_status measure(const cs_trained *t, cs_model *model, const cs_task *ta
     cs_pass pass = {0};
     cs_network_options wanted = {.form = cs_form_of(task, &model->config),
                                  .loss = CS_LOSS_CROSS_ENTROPY};
-    int32_t *token = cs_alloc(FRESH * s, sizeof *token);
-    sums x = {cs_calloc(FRESH, sizeof *x.loss), cs_calloc(FRESH, sizeof *x.weight)};
-    cs_status status = token && x.loss && x.weight ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK &&
-        (status = cs_task_sizes(task, &model->config, CHUNK, s, &wanted)) == CS_OK) {
-        status = cs_pass_open(model, &wanted, &pass);
-    }
+    cs_pool pool = {0};
+    int32_t *token = cs_pool_take(&pool, FRESH * s, sizeof *token);
+    sums x = {cs_pool_take(&pool, FRESH, sizeof *x.loss),
+              cs_pool_take(&pool, FRESH, sizeof *x.weight)};
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cs_task_sizes(task, &model->config, CHUNK, s, &wanted);
+    if (status == CS_OK) status = cs_pass_open(model, &wanted, &pass);
     for (int64_t i = 0; status == CS_OK && i < FRESH; ++i) { /* the corpus has the numbers below */
         cs_rng rng = cs_rng_at(t->options->seed, CS_STREAM_TOY, (uint64_t)(INT32_MAX + i));
         cs_toy_sequence_draw(t->toy, &rng, token + i * s);
     }
     for (int64_t first = 0; status == CS_OK && first < FRESH; first += CHUNK) {
-        status = measure_batch(t, model, task, token, first, CHUNK, &pass, &x);
+        status = measure_batch(t, task, token, first, &pass, &x);
     }
     if (status == CS_OK) {
         ratio(&x, FRESH, out);
     }
     cs_pass_close(&pass);
-    cs_free(token);
-    cs_free(x.loss);
-    cs_free(x.weight);
+    cs_pool_free(&pool);
     return status;
 }
 

@@ -176,18 +176,23 @@ char *cs_strdup(const char *text)
     return copy;
 }
 
+char *cs_format_list(const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    char *text = length < 0 ? NULL : cs_alloc((int64_t)length + 1, 1);
+    if (text) (void)vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
 char *cs_format(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    char *text = cs_format_list(format, args);
     va_end(args);
-    char *text = length < 0 ? NULL : cs_alloc((int64_t)length + 1, 1);
-    if (text) {
-        va_start(args, format);
-        (void)vsnprintf(text, (size_t)length + 1, format, args);
-        va_end(args);
-    }
     return text;
 }
 

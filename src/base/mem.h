@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ char *cs_strdup(const char *text) CS_MUST_CHECK;
 
 /* Formats into fresh memory, NULL on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
+char *cs_format_list(const char *format, va_list args) CS_PRINTF(1, 0) CS_MUST_CHECK;
 
 /* Asks for large pages for the first `bytes` of an allocation, where they span two or more: random
  * accesses would miss the translation buffer each time, and filling would fault every 4 KiB. A

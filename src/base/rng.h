@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum {
@@ -46,6 +47,15 @@ double cs_rng_uniform(cs_rng *rng);
 
 /* Uniform integer in 0..n-1, unbiased; n >= 1. */
 int64_t cs_rng_below(cs_rng *rng, int64_t n);
+
+/* Whether the next of *left items is one of the *wanted that are drawn, both counted down: asked of
+ * each item in turn, every set is equally likely (Knuth, TAOCP 2, 3.4.2, Algorithm S). */
+static inline bool cs_rng_selects(cs_rng *rng, int64_t *left, int64_t *wanted)
+{
+    const bool selected = cs_rng_below(rng, (*left)--) < *wanted;
+    *wanted -= selected;
+    return selected;
+}
 
 /* Standard normal (Box-Muller). */
 double cs_rng_normal(cs_rng *rng);

@@ -1,4 +1,4 @@
-/* Things listed by a value: the largest first, equal ones by number. */
+/* Things listed by a value: the largest first, equal ones by number; and plain values, for qsort. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,6 @@ typedef struct {
     int64_t index;
 } cs_scored;
 
-/* For qsort. */
 static inline int cs_scored_compare(const void *pa, const void *pb)
 {
     const cs_scored *a = (const cs_scored *)pa, *b = (const cs_scored *)pb;
@@ -16,4 +15,11 @@ static inline int cs_scored_compare(const void *pa, const void *pb)
         return a->value > b->value ? -1 : 1;
     }
     return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Doubles that are not NaN, the smallest first. */
+static inline int cs_ascending(const void *pa, const void *pb)
+{
+    const double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
 }

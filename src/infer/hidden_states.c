@@ -35,6 +35,7 @@ typedef struct {
 } piece;
 
 typedef struct {
+    cs_pool pool; /* of the window and the document under way */
     cs_model *model;
     const cs_corpus *corpus;
     cs_hidden_options options;
@@ -184,14 +185,11 @@ static void describe(const walk *w, const piece *p)
     cs_hidden_row *row = w->about + p->first;
     cs_rng rng = cs_rng_at(o->mask_seed, CS_STREAM_REPLACE, number_of(p));
     cs_rng show = cs_rng_at(o->mask_seed, CS_STREAM_SHOWN, number_of(p));
-    int64_t left = masked_of(o, p->tokens),
-            whole = o->around.befores + p->tokens + o->around.afters;
-    for (int64_t i = 0; i < whole; ++i) {
+    int64_t tokens = p->tokens, left = masked_of(o, tokens);
+    for (int64_t i = 0; i < o->around.befores + p->tokens + o->around.afters; ++i) {
         int64_t t = i - o->around.befores;
         bool text = t >= 0 && t < p->tokens;
-        /* Selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S). */
-        bool masked = text && left > 0 && cs_rng_below(&rng, p->tokens - t) < left;
-        left -= masked;
+        bool masked = text && cs_rng_selects(&rng, &tokens, &left);
         if (masked && o->drop_masked) {
             continue;
         }
@@ -425,37 +423,20 @@ static cs_status allocate(walk *w)
         w->room -= o->batch;
     }
     w->row_room = w->room * length;
-    w->piece = cs_alloc(w->room, sizeof *w->piece);
-    w->order = cs_alloc(w->room, sizeof *w->order);
-    w->about = cs_alloc(w->row_room + 1, sizeof *w->about);
-    w->scratch = cs_alloc(o->batch * length * d, sizeof *w->scratch);
-    w->rank = cs_alloc(length, sizeof *w->rank);
-    w->state = cs_calloc(o->layers, sizeof *w->state);
-    w->pooled = cs_calloc(o->layers, sizeof *w->pooled);
-    w->sum = cs_alloc(o->layers * d, sizeof *w->sum);
-    bool ok = w->piece && w->order && w->about && w->scratch && w->rank && w->state && w->pooled &&
-              w->sum;
-    for (int64_t l = 0; ok && l < o->layers; ++l) {
-        w->state[l] = cs_alloc((pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
-        w->pooled[l] = pooled ? cs_alloc(w->room * d, sizeof **w->pooled) : NULL;
-        ok = w->state[l] && (w->pooled[l] || !pooled);
+    w->piece = cs_pool_take(&w->pool, w->room, sizeof *w->piece);
+    w->order = cs_pool_take(&w->pool, w->room, sizeof *w->order);
+    w->about = cs_pool_take(&w->pool, w->row_room + 1, sizeof *w->about);
+    w->scratch = cs_pool_take(&w->pool, o->batch * length * d, sizeof *w->scratch);
+    w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
+    w->state = cs_pool_take(&w->pool, o->layers, sizeof *w->state);
+    w->pooled = cs_pool_take(&w->pool, o->layers, sizeof *w->pooled);
+    w->sum = cs_pool_take(&w->pool, o->layers * d, sizeof *w->sum);
+    for (int64_t l = 0; w->sum && l < o->layers; ++l) {
+        w->state[l] =
+            cs_pool_take(&w->pool, (pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
+        w->pooled[l] = cs_pool_take(&w->pool, pooled ? w->room * d : 0, sizeof **w->pooled);
     }
-    return ok ? CS_OK : CS_ERR_MEMORY;
-}
-
-static void release(walk *w)
-{
-    for (int64_t l = 0; l < w->options.layers; ++l) {
-        cs_free(w->state ? w->state[l] : NULL);
-        cs_free(w->pooled ? w->pooled[l] : NULL);
-    }
-    void *memory[] = {w->piece, w->order, w->about,  w->scratch,
-                      w->rank,  w->state, w->pooled, w->sum};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
-        cs_free(memory[i]);
-    }
-    cs_pass_close(&w->pass);
-    cs_sequences_free(&w->sequences);
+    return w->pool.status;
 }
 
 cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
@@ -477,6 +458,8 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
         (status = allocate(&w)) == CS_OK) {
         status = walk_windows(&w, visit, ctx);
     }
-    release(&w);
+    cs_pool_free(&w.pool);
+    cs_pass_close(&w.pass);
+    cs_sequences_free(&w.sequences);
     return status;
 }

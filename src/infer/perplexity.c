@@ -76,6 +76,7 @@ void cs_perplexity_free(cs_perplexity *p)
 }
 
 typedef struct {
+    cs_pool pool; /* of all arrays below */
     cs_model *model;
     const cs_corpus *corpus;
     cs_perplexity_options options;
@@ -154,7 +155,7 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* The jobs of a piece: one, or one a predicted token (all, or some by selection sampling: each then
+/* The jobs of a piece: one, or one for each predicted token (all, or some that are drawn: each then
  * has the weight left / wanted). */
 static void add_jobs(walk *w, int64_t sequence)
 {
@@ -183,9 +184,8 @@ static void add_jobs(walk *w, int64_t sequence)
     const int32_t draws = o->content ? (int32_t)cs_content_draws(o->content) : 1;
     job.weight = (double)left / (double)wanted / draws;
     cs_rng rng = cs_rng_at(o->seed, CS_STREAM_PLAN, (uint64_t)sequence);
-    for (int64_t t = first; t < job.n; ++t, --left) {
-        if (cs_rng_below(&rng, left) < wanted) {
-            --wanted;
+    for (int64_t t = first; t < job.n; ++t) {
+        if (cs_rng_selects(&rng, &left, &wanted)) {
             job.target = (int32_t)t;
             cs_ask_measure(o, &w->model->config, &job);
             for (job.draw = 0; job.draw < draws; ++job.draw) {
@@ -380,17 +380,16 @@ static cs_status prepare(walk *w)
     w->room =
         PIECES_AT_ONCE * (each ? length : 1) * (o->content ? cs_content_draws(o->content) : 1);
     cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
-    w->job = cs_alloc(w->room, sizeof *w->job);
-    w->order = cs_alloc(w->room, sizeof *w->order);
-    w->loss = cs_alloc(sizes.predictions, sizeof *w->loss);
-    w->sum = cs_calloc(o->blocks * length, sizeof *w->sum);
-    w->weight = cs_calloc(o->blocks * length, sizeof *w->weight);
-    w->bytes = cs_calloc(o->blocks, sizeof *w->bytes);
-    w->tokens_at = cs_calloc(length, sizeof *w->tokens_at);
-    w->reference = o->reference ? cs_calloc(o->blocks * length, sizeof *w->reference) : NULL;
-    bool ok = w->job && w->order && w->loss && w->sum && w->weight && w->bytes && w->tokens_at &&
-              (w->reference || !o->reference);
-    return status == CS_OK && !ok ? CS_ERR_MEMORY : status;
+    w->job = cs_pool_take(&w->pool, w->room, sizeof *w->job);
+    w->order = cs_pool_take(&w->pool, w->room, sizeof *w->order);
+    w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);
+    w->sum = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->sum);
+    w->weight = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->weight);
+    w->bytes = cs_pool_take(&w->pool, o->blocks, sizeof *w->bytes);
+    w->tokens_at = cs_pool_take(&w->pool, length, sizeof *w->tokens_at);
+    if (o->reference)
+        w->reference = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->reference);
+    return status == CS_OK ? w->pool.status : status;
 }
 
 cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
@@ -409,10 +408,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                      : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece of %d tokens or more",
                                2 - (int)w.options.from_nothing);
     }
-    void *memory[] = {w.job, w.order, w.loss, w.sum, w.weight, w.reference, w.bytes, w.tokens_at};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
-        cs_free(memory[i]);
-    }
+    cs_pool_free(&w.pool);
     cs_pass_close(&w.pass);
     cs_sequences_free(&w.sequences);
     return status;

@@ -30,13 +30,8 @@ static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *
                          "%s: example %lld, \"%.60s\", has no token, and the tokenizer no unknown "
                          "one",
                          texts->path, (long long)i, text);
-    if (status == CS_OK && corpus->tokens + count > *room) {
-        int64_t wanted = 2 * (corpus->tokens + count);
-        int32_t *token = cs_realloc(corpus->token, wanted, sizeof *token);
-        status = token ? CS_OK : CS_ERR_MEMORY;
-        corpus->token = token ? token : corpus->token;
-        *room = token ? wanted : *room;
-    }
+    if (status == CS_OK)
+        status = cs_reserve(&corpus->token, room, corpus->tokens + count, sizeof *corpus->token);
     if (status == CS_OK) {
         memcpy(corpus->token + corpus->tokens, id, (size_t)count * sizeof *id);
         corpus->tokens += count;

@@ -11,6 +11,7 @@
 #include "model/pass.h"
 
 typedef struct {
+    cs_pool pool; /* of all arrays below */
     cs_model *model;
     cs_npz *reference;
     const cs_verify_options *options;
@@ -74,9 +75,9 @@ static cs_status take_ids(check *c, const cs_array *ids)
         return cs_fail(CS_ERR_INPUT, "input_ids: sequences of %lld in a model of %lld positions",
                        (long long)c->s, (long long)positions);
     }
-    c->id = cs_alloc(ids->size, sizeof *c->id);
-    c->real = cs_alloc(ids->size, 1);
-    cs_status status = c->id && c->real ? CS_OK : CS_ERR_MEMORY;
+    c->id = cs_pool_take(&c->pool, ids->size, sizeof *c->id);
+    c->real = cs_pool_take(&c->pool, ids->size, 1);
+    cs_status status = c->pool.status;
     for (int64_t i = 0; status == CS_OK && i < ids->size; ++i) {
         int64_t id = 0;
         status = cs_array_i64(ids, i, &id);
@@ -123,16 +124,15 @@ static cs_status want_layers(check *c)
 {
     char name[NAME];
     bool any = false;
-    c->ours = cs_calloc(layers(c), sizeof(float *));
-    if (!c->ours) return CS_ERR_MEMORY;
-    for (int64_t l = 0; l < layers(c); ++l) {
+    c->ours = cs_pool_take(&c->pool, layers(c), sizeof(float *));
+    for (int64_t l = 0; c->ours && l < layers(c); ++l) {
         name_of(c, l, name);
         if (cs_npz_has(c->reference, name)) {
             any = true;
-            c->ours[l] = cs_alloc(c->n * c->s * columns(c, l), sizeof(float));
-            if (!c->ours[l]) return CS_ERR_MEMORY;
+            c->ours[l] = cs_pool_take(&c->pool, c->n * c->s * columns(c, l), sizeof(float));
         }
     }
+    if (c->pool.status != CS_OK) return c->pool.status;
     return any ? CS_OK : cs_fail(CS_ERR_INPUT, "the reference has no hidden_states_L, no logits");
 }
 
@@ -317,11 +317,6 @@ cs_status cs_verify_states(cs_model *model, cs_npz *reference, const cs_verify_o
         }
     }
 done:
-    for (int64_t l = 0; c.ours && l < layers(&c); ++l) {
-        cs_free(c.ours[l]);
-    }
-    cs_free(c.ours);
-    cs_free(c.id);
-    cs_free(c.real);
+    cs_pool_free(&c.pool);
     return status;
 }

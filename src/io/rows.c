@@ -6,6 +6,7 @@
 #include "io/rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -355,6 +356,19 @@ cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count, do
         }
     } else {
         status = read_store(rows, first, count, (cs_real_target){true, out});
+    }
+    return status;
+}
+
+cs_status cs_rows_read_finite(const cs_rows *rows, int64_t first, int64_t count, double *out)
+{
+    cs_status status = cs_rows_read_f64(rows, first, count, out);
+    for (int64_t i = 0; i < count * rows->cols && status == CS_OK; ++i) {
+        if (!isfinite(out[i])) {
+            status = cs_fail(
+                CS_ERR_INPUT, "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
+                rows->name ? rows->name : "matrix", first + i / rows->cols, i % rows->cols, out[i]);
+        }
     }
     return status;
 }

@@ -56,6 +56,10 @@ cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count,
                            float *out) CS_MUST_CHECK;
 cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count,
                            double *out) CS_MUST_CHECK;
+/* The same of finite numbers: else CS_ERR_INPUT names the row and column of the first that is not.
+ */
+cs_status cs_rows_read_finite(const cs_rows *rows, int64_t first, int64_t count,
+                              double *out) CS_MUST_CHECK;
 
 /* "float16", "bfloat16", "float32", "float64", "integer". */
 const char *cs_rows_type_name(cs_rows_type type);

@@ -143,6 +143,13 @@ void cs_dense_copy(const cs_dense *from, cs_dense *to)
     }
 }
 
+cs_dense cs_dense_copy_in(cs_pool *pool, const cs_dense *a)
+{
+    cs_dense out = cs_dense_in(pool, a->rows, a->cols);
+    if (out.data) cs_dense_copy(a, &out);
+    return out;
+}
+
 double cs_dense_squares(const cs_dense *a)
 {
     double sum = 0;

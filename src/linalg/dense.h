@@ -23,6 +23,9 @@ cs_dense cs_dense_in(cs_pool *pool, int64_t rows, int64_t cols);
 /* to := from, of its size. */
 void cs_dense_copy(const cs_dense *from, cs_dense *to);
 
+/* A copy in a pool's memory. */
+cs_dense cs_dense_copy_in(cs_pool *pool, const cs_dense *a);
+
 /* ||A||_F^2, summed column by column. */
 double cs_dense_squares(const cs_dense *a);
 

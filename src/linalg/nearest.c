@@ -39,18 +39,13 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
     memset(panel, 0, (size_t)(s->d * CS_TILE) * sizeof *panel);
     for (int64_t i = 0; i < least(CS_TILE, s->n - p * CS_TILE); ++i) {
         const int64_t row = p * CS_TILE + i;
-        cs_status status = cs_rows_read_f64(s->rows, row, 1, x);
+        cs_status status = cs_rows_read_finite(s->rows, row, 1, x);
+        if (status != CS_OK) return status;
         double square = 0.0;
-        for (int64_t k = 0; k < s->d && status == CS_OK; ++k) {
-            if (!isfinite(x[k])) {
-                return cs_fail(CS_ERR_INPUT,
-                               "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite",
-                               s->rows->name ? s->rows->name : "matrix", row, k, x[k]);
-            }
+        for (int64_t k = 0; k < s->d; ++k) {
             panel[k * CS_TILE + i] = x[k];
             square += x[k] * x[k];
         }
-        if (status != CS_OK) return status;
         s->square[row] = square;
     }
     return CS_OK;

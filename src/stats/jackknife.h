@@ -12,3 +12,8 @@
  * number does not exist leaves no error to speak of. Blocks that hold nothing are the caller's to
  * leave out. */
 double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
+
+/* The same of theta[b stride] less `less`[b stride] (NULL: 0): of a difference of two numbers that
+ * leave the same blocks out. */
+double cs_jackknife_difference(int64_t count, const double *theta, const double *less,
+                               int64_t stride);

@@ -74,6 +74,7 @@ cs_status cs_metric_by_name(const char *name, cs_metric *out)
 
 /* The examples whose block is not `without`; block NULL: all. With their scratch. */
 typedef struct {
+    cs_pool pool; /* of the scratch */
     int64_t count, classes;
     const double *truth, *predicted;
     const int32_t *block;
@@ -253,19 +254,12 @@ static cs_status check_values(const char *what, int64_t count, const double *x, 
     return CS_OK;
 }
 
-static void selection_free(selection *s)
-{
-    cs_free(s->confusion);
-    cs_free(s->a);
-    cs_free(s->b);
-    cs_free(s->order);
-}
-
-/* Checks the examples and takes the scratch that the metric needs. */
+/* Checks the examples and takes the scratch that the metric needs; its pool is the caller's to free
+ * after any outcome. */
 static cs_status selection_of(cs_metric metric, int64_t count, const double *truth,
                               const double *predicted, int64_t classes, selection *out)
 {
-    selection s = {.count = count, .classes = classes, .truth = truth, .predicted = predicted};
+    *out = (selection){.count = count, .classes = classes, .truth = truth, .predicted = predicted};
     cs_status status = check_metric(metric, count, classes);
     if (status != CS_OK || (status = check_values("truth", count, truth, classes)) != CS_OK ||
         (status = check_values("prediction", count, predicted, classes)) != CS_OK) {
@@ -273,20 +267,13 @@ static cs_status selection_of(cs_metric metric, int64_t count, const double *tru
     }
     if (classes > 0) {
         int64_t cells = classes < INT32_MAX ? classes * classes : -1;
-        s.confusion = cs_alloc(cells, sizeof *s.confusion);
-        status = s.confusion ? CS_OK : CS_ERR_MEMORY;
+        out->confusion = cs_pool_take(&out->pool, cells, sizeof *out->confusion);
     } else {
-        s.a = cs_alloc(count, sizeof *s.a);
-        s.b = cs_alloc(count, sizeof *s.b);
-        s.order = cs_alloc(count, sizeof *s.order);
-        status = s.a && s.b && s.order ? CS_OK : CS_ERR_MEMORY;
+        out->a = cs_pool_take(&out->pool, count, sizeof *out->a);
+        out->b = cs_pool_take(&out->pool, count, sizeof *out->b);
+        out->order = cs_pool_take(&out->pool, count, sizeof *out->order);
     }
-    if (status != CS_OK) {
-        selection_free(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return out->pool.status;
 }
 
 cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
@@ -296,25 +283,23 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
     cs_status status = selection_of(metric, count, truth, predicted, classes, &s);
     if (status == CS_OK) {
         *out = score(metric, &s);
-        selection_free(&s);
     }
+    cs_pool_free(&s.pool);
     return status;
 }
 
 /* --- jackknife -------------------------------------------------------------------------------- */
 
 /* The block of each example: a permutation of them, dealt round. */
-static cs_status deal_blocks(int64_t count, int64_t blocks, uint64_t seed, int32_t **out)
+static cs_status deal_blocks(cs_pool *pool, int64_t count, int64_t blocks, uint64_t seed,
+                             int32_t **out)
 {
     if (count > INT32_MAX) {
         return cs_fail(CS_ERR_USAGE, "%lld examples: at most %d", (long long)count, INT32_MAX);
     }
-    int32_t *order = cs_alloc(count, sizeof *order), *block = cs_alloc(count, sizeof *block);
-    if (!order || !block) {
-        cs_free(order);
-        cs_free(block);
-        return CS_ERR_MEMORY;
-    }
+    int32_t *order = cs_pool_take(pool, count, sizeof *order);
+    int32_t *block = cs_pool_take(pool, count, sizeof *block);
+    if (!block) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < count; ++i) {
         order[i] = (int32_t)i;
     }
@@ -323,7 +308,6 @@ static cs_status deal_blocks(int64_t count, int64_t blocks, uint64_t seed, int32
     for (int64_t i = 0; i < count; ++i) {
         block[order[i]] = (int32_t)(i % blocks);
     }
-    cs_free(order);
     *out = block;
     return CS_OK;
 }
@@ -342,8 +326,9 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
         return CS_OK;
     }
     int32_t *block = NULL;
-    double *left_out = cs_alloc(wanted, sizeof *left_out);
-    cs_status status = left_out ? deal_blocks(count, wanted, seed, &block) : CS_ERR_MEMORY;
+    double *left_out = cs_pool_take(&s->pool, wanted, sizeof *left_out);
+    cs_status status =
+        left_out ? deal_blocks(&s->pool, count, wanted, seed, &block) : CS_ERR_MEMORY;
     for (int64_t b = 0; b < wanted && status == CS_OK; ++b) {
         s->block = block;
         s->without = b;
@@ -357,9 +342,6 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
     if (status == CS_OK) {
         *se = cs_jackknife_error(wanted, left_out, 1);
     }
-    s->block = NULL;
-    cs_free(left_out);
-    cs_free(block);
     return status;
 }
 
@@ -369,10 +351,8 @@ cs_status cs_metric_error(cs_metric metric, int64_t count, const double *truth,
 {
     selection s = {0};
     cs_status status = selection_of(metric, count, truth, predicted, classes, &s);
-    if (status == CS_OK) {
-        status = error_of(metric, &s, NULL, blocks, seed, se);
-        selection_free(&s);
-    }
+    if (status == CS_OK) status = error_of(metric, &s, NULL, blocks, seed, se);
+    cs_pool_free(&s.pool);
     return status;
 }
 
@@ -387,8 +367,8 @@ cs_status cs_metric_difference(cs_metric metric, int64_t count, const double *tr
         *difference = score(metric, &sa) - score(metric, &sb);
         status = error_of(metric, &sa, &sb, 0, seed, se);
     }
-    selection_free(&sa);
-    selection_free(&sb);
+    cs_pool_free(&sa.pool);
+    cs_pool_free(&sb.pool);
     return status;
 }
 
@@ -425,12 +405,6 @@ cs_status cs_mcnemar(int64_t count, const double *truth, const double *a, const 
     return CS_OK;
 }
 
-static int by_size(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary *out)
 {
     if (count < 1) {
@@ -441,7 +415,7 @@ cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary
     double *sorted = cs_alloc(count, sizeof *sorted);
     if (!sorted) return CS_ERR_MEMORY;
     memcpy(sorted, value, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, by_size);
+    qsort(sorted, (size_t)count, sizeof *sorted, cs_ascending);
     int64_t r = 1;
     while (2 * (r + 1) <= count + 1 &&
            1.0 - 2.0 * binomial_below(count, r + 1) >= COVERAGE_PERCENT / 100.0) {

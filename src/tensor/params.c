@@ -1,6 +1,7 @@
 /* One block a kind: a step then updates all parameters in one pass. */
 #include "tensor/params.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -191,6 +192,30 @@ cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what
 }
 
 /* --- a step ----------------------------------------------------------------------------------- */
+
+cs_status cs_params_read(const cs_params *params, const char *name, cs_pool *pool,
+                         const cs_param **param, double **out)
+{
+    const int64_t number = cs_params_find(params, name);
+    if (number < 0) {
+        return cs_fail(CS_ERR_INPUT, "the model has no parameter %s", name);
+    }
+    const cs_param *p = &params->param[number];
+    double *x = cs_pool_take(pool, p->rows * p->cols, sizeof *x);
+    cs_status status = x ? cs_params_get64(params, number, CS_PARAM_VALUE, x) : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < p->rows * p->cols; ++i) {
+        if (!isfinite(x[i])) {
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %s", name,
+                             (long long)(i / p->cols), (long long)(i % p->cols),
+                             isnan(x[i]) ? "not a number" : "infinite");
+        }
+    }
+    if (param) {
+        *param = p;
+    }
+    *out = x;
+    return status;
+}
 
 cs_status cs_params_zero_grad(cs_params *params)
 {

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "tensor/backend.h"
 
@@ -45,6 +46,11 @@ cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_bloc
                           double *out) CS_MUST_CHECK;
 cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what,
                           const double *in) CS_MUST_CHECK;
+
+/* The values of the parameter of a name, row-major in a pool's memory; *param (may be NULL): its
+ * sizes. CS_ERR_INPUT: there is none, or a value is not finite, with its place. */
+cs_status cs_params_read(const cs_params *params, const char *name, cs_pool *pool,
+                         const cs_param **param, double **out) CS_MUST_CHECK;
 
 /* Start of a step: gradients to zero. */
 cs_status cs_params_zero_grad(cs_params *params) CS_MUST_CHECK;
