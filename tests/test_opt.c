@@ -6,9 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/measures/connectivity.h"
+#include "analysis/measures/effective_rank.h"
+#include "analysis/measures/feature_connectivity.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/status.h"
+#include "cli/commands.h"
 #include "cli/opt.h"
 #include "cli/sweep.h"
 #include "test.h"
@@ -246,6 +250,41 @@ TEST(nearest_names)
     assert_string_equal(cs_nearest_name("tyo", names), "toy");
     assert_null(cs_nearest_name("spectrum", names));
     assert_null(cs_nearest_name("", names));
+}
+
+static void assert_declared(const cs_command *c, const char *name)
+{
+    if (!cs_listed(c->metrics, name) && !cs_listed(c->more_metrics, name)) {
+        fail_msg("%s: --metric %s would be refused", c->name, name);
+    }
+}
+
+/* --metric is looked at before the work: commands declare what their libraries measure. */
+TEST(metrics_are_declared)
+{
+    for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+        assert_declared(&cs_cmd_rank, cs_rank_name((cs_rank_measure)m));
+        assert_declared(&cs_cmd_mask_rank, cs_rank_name((cs_rank_measure)m));
+    }
+    for (int m = 0; m < CS_CONNECTIVITY_METRICS; ++m) {
+        assert_declared(&cs_cmd_connectivity, cs_connectivity_metric[m].name);
+    }
+    for (int m = 0; m < CS_FEATURE_MEASURES; ++m) {
+        assert_declared(&cs_cmd_connectivity, cs_feature_name(m));
+    }
+    char x[] = "x.npy", option[] = "--metric", near[] = "rank_tua", good[] = "rankme";
+    char *words[] = {x, option, near};
+    cs_args *args = NULL;
+    assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "--metric: unknown metric 'rank_tua' (rank_tau,"));
+    assert_non_null(strstr(cs_reason(), "did you mean rank_tau?"));
+    cs_reason_clear();
+    assert_int_equal(cs_args_parse(&cs_cmd_train, 3, words, &args), CS_ERR_USAGE);
+    assert_non_null(strstr(cs_reason(), "--metric has no meaning for 'train'"));
+    cs_reason_clear();
+    words[2] = good;
+    assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_OK);
+    cs_args_free(&args);
 }
 
 TEST(sweeps_are_products)

@@ -6,24 +6,6 @@
 
 enum { NAME_MAX_LENGTH = 64 };
 
-cs_status cs_name_number(const char *what, const char *name, const char *const *first,
-                         size_t stride, size_t count, void *out)
-{
-    char known[256] = "";
-    for (size_t i = 0, used = 0; i < count; ++i) {
-        const char *one = *(const char *const *)(const void *)((const char *)first + i * stride);
-        if (strcmp(name, one) == 0) {
-            const int number = (int)i;
-            memcpy(out, &number, sizeof number);
-            return CS_OK;
-        }
-        used += used < sizeof known ? (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-                                                       i > 0 ? ", " : "", one)
-                                    : 0;
-    }
-    return cs_fail(CS_ERR_USAGE, "unknown %s '%.100s' (%s)", what, name, known);
-}
-
 static int minimum(int a, int b)
 {
     return a < b ? a : b;
@@ -53,21 +35,53 @@ static int edit_distance(const char *a, const char *b)
     return row[m % 3][n];
 }
 
+/* The nearest of the names considered so far; begins as zeros. */
+typedef struct {
+    const char *name;
+    int distance;
+} nearest;
+
+static void consider(const char *text, const char *name, nearest *best)
+{
+    const size_t length = strlen(text);
+    /* A word someone is still typing is near as well. */
+    const int distance =
+        length >= 3 && strncmp(text, name, length) == 0 ? 1 : edit_distance(text, name);
+    if (distance <= (length < 4   ? 1
+                     : length < 9 ? 2
+                                  : 3) &&
+        (!best->name || distance < best->distance)) {
+        *best = (nearest){name, distance};
+    }
+}
+
 const char *cs_nearest_name(const char *text, const char *const *names)
 {
-    const char *best = NULL;
-    int best_distance = NAME_MAX_LENGTH;
+    nearest best = {0};
     for (; *names; ++names) {
-        int distance = edit_distance(text, *names);
-        /* A word someone is still typing is near as well. */
-        if (strlen(text) >= 3 && strncmp(text, *names, strlen(text)) == 0) {
-            distance = 1;
-        }
-        if (distance < best_distance) {
-            best_distance = distance;
-            best = *names;
-        }
+        consider(text, *names, &best);
     }
-    int length = (int)strlen(text);
-    return best_distance <= (length < 4 ? 1 : length < 9 ? 2 : 3) ? best : NULL;
+    return best.name;
+}
+
+cs_status cs_name_number(const char *what, const char *name, const char *const *first,
+                         size_t stride, size_t count, void *out)
+{
+    char known[256] = "";
+    nearest best = {0};
+    for (size_t i = 0, used = 0; i < count; ++i) {
+        const char *one = *(const char *const *)(const void *)((const char *)first + i * stride);
+        if (strcmp(name, one) == 0) {
+            const int number = (int)i;
+            memcpy(out, &number, sizeof number);
+            return CS_OK;
+        }
+        consider(name, one, &best);
+        used += used < sizeof known ? (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                                       i > 0 ? ", " : "", one)
+                                    : 0;
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown %s '%.100s' (%s)%s%s%s", what, name, known,
+                   best.name ? "; did you mean " : "", best.name ? best.name : "",
+                   best.name ? "?" : "");
 }

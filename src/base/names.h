@@ -7,7 +7,7 @@
 
 /* The number of `name` among `count` names, the first at `first`, `stride` bytes between two (so a
  * table of structs will do), into *out, an int or enumeration. CS_ERR_USAGE "unknown WHAT 'NAME'
- * (A, B, ...)". */
+ * (A, B, ...); did you mean B?". */
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
                          size_t stride, size_t count, void *out) CS_MUST_CHECK;
 

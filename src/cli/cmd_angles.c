@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/store.h"
 #include "io/result.h"
@@ -115,7 +116,9 @@ static cs_status run(cs_args *args)
     double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
     cs_status status = angle ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_output_input(args, first)) != CS_OK ||
+    if (status != CS_OK || (status = cs_want(args, CS_ERR_INPUT, first, CS_IS_STORE)) != CS_OK ||
+        (status = cs_want(args, CS_ERR_INPUT, second, CS_IS_STORE)) != CS_OK ||
+        (status = cs_output_input(args, first)) != CS_OK ||
         (status = cs_output_input(args, second)) != CS_OK ||
         (status = cs_cooc_read(first, &a)) != CS_OK ||
         (status = cs_cooc_read(second, &b)) != CS_OK ||

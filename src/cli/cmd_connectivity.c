@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
@@ -355,7 +356,8 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     const char *position = "";
     int64_t bytes = 0;
     bool kept = false;
-    cs_status status = cs_output_input(args, path);
+    cs_status status = cs_want(args, CS_ERR_INPUT, path, CS_IS_MATRIX);
+    if (status == CS_OK) status = cs_output_input(args, path);
     if (status == CS_OK) status = cs_path_sha256(path, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
@@ -498,6 +500,12 @@ const cs_command cs_cmd_connectivity = {
                                       cs_group_moments, NULL},
     .shown = "series target_position metric surrogate truth value se",
     .metrics = "components,gap,sum_sigma4,top_mean,mean,tau_b",
+    .more_metrics =
+        "rows,cols,nnz,giant_mass,sigma2,cheeger_lower,sweep_cut,sweep_volume,cheeger_upper,"
+        "sum_sigma2,sum_sigma4_error,sum_sigma4_low,sum_sigma4_high,sum_sigma4_samples,"
+        "largest_residual,top_least,quantile_0.001,quantile_0.01,quantile_0.05,quantile_0.25,"
+        "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
+        "cannot_tell",
     .examples = "# two objectives on a file of your own, windows of 3\n"
                 "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
                 "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"

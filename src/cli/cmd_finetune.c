@@ -338,6 +338,7 @@ static cs_status encode(cs_args *args, session *s)
 static cs_status prepare(cs_args *args, session *s)
 {
     cs_status status = take_options(args, s);
+    if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK)
         status = cs_output_claim(args, "finetune.json finetune.csv predictions.csv runs");
     if (status == CS_OK && (status = open_model(args, s)) == CS_OK &&

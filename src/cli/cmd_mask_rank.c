@@ -439,5 +439,6 @@ const cs_command cs_cmd_mask_rank = {
     .gpu = true,
     .shown = "model layer states metric with without value se n",
     .metrics = "rank_tau,rank_tau_corrected",
+    .more_metrics = "entropy_rank,participation_ratio," CS_MORE_RANKS,
     .brief = &gaps,
 };

@@ -395,4 +395,6 @@ const cs_command cs_cmd_perplexity = {
     .without = "dry-run resume",
     .gpu = true,
     .shown = "model ask metric value low high n",
+    .metrics = "perplexity,nll,bits_per_byte,pseudo_perplexity,pseudo_nll,pseudo_bits_per_byte,"
+               "unigram_nll,unigram_difference",
 };

@@ -7,6 +7,7 @@
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -407,24 +408,38 @@ static cs_status report(run *r)
     return status;
 }
 
-static cs_status check_arguments(const cs_args *args, bool model)
+/* Texts, where one of the arguments is a model or text. */
+static cs_status check_arguments(const cs_args *args, bool *model)
 {
+    static const char *const labels[] = {"labels", "test-labels"};
     const int given = cs_args_positionals(args);
-    if (given >= 2 && given <= (model ? 3 : 2)) {
-        return CS_OK;
+    const char *first = given > 0 ? cs_args_positional(args, 0) : "";
+    const bool folder = cs_path_is_dir(first);
+    *model = folder || given == 3;
+    for (int i = 0; i < given; ++i) {
+        const cs_is is = cs_what_is(cs_args_positional(args, i));
+        *model = *model || is == CS_IS_MODEL || is == CS_IS_CORPUS;
     }
-    return given == 3
-               ? cs_fail(CS_ERR_USAGE, "%s: no directory of a model", cs_args_positional(args, 0))
-               : cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL TRAIN");
+    if (given < 2 || given > 3) {
+        return cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL TRAIN");
+    }
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && !folder && status == CS_OK; ++i) {
+        const char *path = cs_args_text(args, labels[i]);
+        status = path ? cs_want_labels(labels[i], path) : CS_OK;
+    }
+    if (status != CS_OK || !*model) return status;
+    return cs_want(args, folder ? CS_ERR_INPUT : CS_ERR_USAGE, first, CS_IS_MODEL);
 }
 
 static cs_status run_probe(cs_args *args)
 {
-    const bool model = cs_args_positionals(args) > 0 && cs_path_is_dir(cs_args_positional(args, 0));
+    bool model = false;
     run r = {.args = args, .root = cs_output_root(args)};
     r.study.judge.train = &r.train;
     r.study.judge.test = &r.test;
-    cs_status status = check_arguments(args, model);
+    cs_status status = check_arguments(args, &model);
+    if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
     if (status == CS_OK) status = cs_args_against(args, &r.rival);
     if (status == CS_OK) status = open_tables(&r);

@@ -323,4 +323,5 @@ const cs_command cs_cmd_rank = {
     .without = "seed device",
     .shown = "matrix metric value se n d",
     .metrics = "rank_tau,rank_tau_corrected,entropy_rank,participation_ratio",
+    .more_metrics = CS_MORE_RANKS,
 };

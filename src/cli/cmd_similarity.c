@@ -167,4 +167,6 @@ const cs_command cs_cmd_similarity = {
     .run = run,
     .files = "similarity.json similarity.csv",
     .without = "seed device dry-run",
+    .metrics = "cka,cka_unbiased,procrustes,procrustes_similarity,mean_squared_cosine,"
+               "intrinsic_dimension,mean_cosine,partition_isotropy",
 };

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/tail_report.h"
@@ -307,6 +308,8 @@ static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *pat
 {
     cs_status status =
         cs_args_refuse(args, "start after-ones", "works in one process: leave --mpi out");
+    if (status == CS_OK)
+        status = cs_want(args, CS_ERR_INPUT, cs_args_positional(args, 0), CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_output_input(args, path);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/plugin.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/moments.h"
 #include "cooc/store.h"
@@ -253,8 +254,9 @@ const char *cs_args_matrix_file(cs_args *args, const char *given)
 
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_csr *out)
 {
+    cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    cs_status status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
     return status == CS_OK ? cs_matrix_read(*path, out) : status;
 }
 

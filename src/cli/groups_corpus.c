@@ -130,10 +130,8 @@ static cs_status open_source(cs_args *args, const char *source)
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
     char *prepared = NULL;
     cs_status status = CS_OK;
-    const cs_is is = cs_what_is(source);
-    if (is == CS_IS_MODEL || is == CS_IS_MATRIX) {
-        return cs_mistaken(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
-    }
+    status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    if (status != CS_OK) return status;
     if (!named && !cs_path_exists(source)) {
         return cs_corpus_unknown(source);
     }

@@ -2,14 +2,25 @@
 #pragma once
 
 #include "cli/opt.h"
-#include "text/corpus.h"
 
-typedef enum { CS_IS_UNKNOWN, CS_IS_CORPUS, CS_IS_MATRIX, CS_IS_MODEL } cs_is;
+typedef enum {
+    CS_IS_UNKNOWN,
+    CS_IS_ABSENT,
+    CS_IS_FOLDER, /* none of those below */
+    CS_IS_CORPUS, /* by its name, or a file of text */
+    CS_IS_MATRIX, /* a file */
+    CS_IS_STORE,  /* a folder that `cospec cooc` wrote */
+    CS_IS_MODEL   /* a folder with a model */
+} cs_is;
 
-/* What a command-line argument names: a corpus (by its name, or a file of text), a folder that
- * `cospec cooc` wrote, a folder with a model. */
+/* What a command-line argument names. */
 cs_is cs_what_is(const char *path);
 
-/* Fails with `code`: "PATH: no directory of a model", adding what the path is instead, and which
- * other argument is what was wanted. */
-cs_status cs_mistaken(const cs_args *args, cs_status code, const char *path, cs_is wanted);
+/* CS_OK where the path may name what is wanted (a corpus or matrix: where nothing says otherwise).
+ * Else fails with `code`: "PATH: no directory of a model", adding what the path is instead; with
+ * CS_ERR_USAGE where another argument is what was wanted, which it names. */
+cs_status cs_want(const cs_args *args, cs_status code, const char *path,
+                  cs_is wanted) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE where the file of labels is a matrix of features. */
+cs_status cs_want_labels(const char *option, const char *path) CS_MUST_CHECK;

@@ -74,11 +74,8 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     static const char *const parts[] = {"config.json", "model.safetensors",
                                         "model.safetensors.index.json"};
     bool there = false;
-    cs_status status = CS_OK;
+    cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
     out->dir = dir;
-    if (!cs_path_is_dir(dir)) {
-        return cs_mistaken(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
-    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
         status = remember(args, dir, parts[i], &there);
     }

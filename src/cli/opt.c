@@ -51,7 +51,8 @@ bool cs_listed(const char *list, const char *name)
 
 bool cs_command_without(const cs_command *command, const char *option)
 {
-    return cs_listed(command->without, option);
+    return cs_listed(command->without, option) ||
+           (!command->metrics && strcmp(option, "metric") == 0);
 }
 
 void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
@@ -247,6 +248,29 @@ static cs_status check_positionals(const cs_args *args)
     return CS_OK;
 }
 
+/* A name that no row of the result can have is known before the work. */
+static cs_status check_metrics(const cs_args *args)
+{
+    enum { MOST = 64 };
+    const cs_command *c = args->command;
+    const char *name[MOST], *more = c->more_metrics;
+    const int given = cs_command_without(c, "metric") ? 0 : cs_args_count(args, "metric");
+    char *known = given ? cs_format("%s%s%s", c->metrics, more ? "," : "", more ? more : "") : NULL;
+    cs_status status = given && !known ? CS_ERR_MEMORY : CS_OK;
+    size_t names = 0;
+    for (char *rest = known; rest && names < MOST;) {
+        name[names++] = strsep(&rest, ",");
+    }
+    for (int i = 0; i < given && status == CS_OK; ++i) {
+        int number = 0;
+        status = cs_blame(cs_name_number("metric", cs_args_text_at(args, "metric", i), name,
+                                         sizeof *name, names, &number),
+                          "--metric");
+    }
+    cs_free(known);
+    return status;
+}
+
 /* --- the config file -------------------------------------------------------------------------- */
 
 static cs_status give_json(cs_opt_value *v, const json_t *value)
@@ -355,6 +379,7 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
     if (status == CS_OK && !help && config && config->text.count > 0)
         status = take_config(args, config->text.text[0]);
     if (status == CS_OK) status = set_fallbacks(args);
+    if (status == CS_OK) status = check_metrics(args);
     if (status == CS_OK) {
         *out = args;
         args = NULL;

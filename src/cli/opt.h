@@ -78,9 +78,10 @@ typedef struct {
     bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
     /* What of its table answers the question, on a terminal; --all shows all, files and --csv have
      * all. Columns parted by blanks (NULL: those with something in them, but definitions), values
-     * of the column "metric" (NULL: all; --metric names others), and rows (0: all, below 0: the
-     * last). */
+     * of the column "metric" (NULL: it has none, and the command no --metric), and rows (0: all,
+     * below 0: the last). */
     const char *shown, *metrics;
+    const char *more_metrics; /* values that are there too, which --metric may name */
     int64_t most;
     /* Rows of the record that stand there in place of its table, unless --all or --metric asks for
      * that; NULL: it stands for itself. */

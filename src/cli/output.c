@@ -121,7 +121,7 @@ static bool column_is_shown(const cs_args *args, const cs_table *table, int colu
            (!empty && (shown ? cs_listed(shown, name) : strcmp(name, "definition") != 0));
 }
 
-/* Commands that print something else instead of rows have no --metric. */
+/* Those without have another --metric, or none. */
 static bool metric_given(const cs_args *args)
 {
     return !cs_command_without(cs_args_command(args), "metric") && cs_args_given(args, "metric");
@@ -143,8 +143,8 @@ static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row
     return cs_args_flag(args, "all") || metric < 0 || !metrics || cs_listed(metrics, name);
 }
 
-/* A metric that no row has. */
-static cs_status check_metrics(const cs_args *args, const cs_table *table)
+/* Metrics that this result has no rows of. */
+static void note_metrics(const cs_args *args, const cs_table *table)
 {
     int metric = cs_table_column(table, "metric");
     for (int i = 0; metric_given(args) && i < cs_args_count(args, "metric"); ++i) {
@@ -154,10 +154,9 @@ static cs_status check_metrics(const cs_args *args, const cs_table *table)
             found = strcmp(table->cell[r * table->columns + metric], name) == 0;
         }
         if (!found) {
-            return cs_fail(CS_ERR_USAGE, "--metric %s: the result has no such metric", name);
+            cs_output_note(args, "--metric %s: the result has no such metric", name);
         }
     }
-    return CS_OK;
 }
 
 /* What of the table answers the question. */
@@ -170,7 +169,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     brief.name = cs_alloc(table->columns, sizeof *brief.name);
     brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
     cs_status status = from && brief.name && brief.cell ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = check_metrics(args, table);
+    note_metrics(args, table);
     for (int c = 0; c < table->columns && status == CS_OK; ++c) {
         if (column_is_shown(args, table, c)) {
             brief.name[brief.columns] = table->name[c];

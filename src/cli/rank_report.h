@@ -6,6 +6,10 @@
 #include "cli/opt.h"
 #include "io/result.h"
 
+/* Those of a command's metrics that cs_command.metrics does not show. */
+#define CS_MORE_RANKS                                                                              \
+    "rank_tau_interpolated,entropy_rank_squared,rankme,stable_rank,numerical_rank,decay_exponent"
+
 /* item["metrics"]: name, definition, value and se of every measure. */
 void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram *g,
                    const cs_effective_rank *r);

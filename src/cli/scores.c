@@ -55,6 +55,12 @@ cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *
     return status;
 }
 
+cs_status cs_args_metrics_check(const cs_args *args)
+{
+    cs_metric_list list;
+    return cs_args_metrics(args, cs_args_flag(args, "regression") ? 0 : 2, &list);
+}
+
 cs_status cs_args_against(cs_args *args, cs_rival *out)
 {
     const char *file = cs_args_text(args, "against");

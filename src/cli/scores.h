@@ -12,6 +12,9 @@ extern const cs_opt cs_group_against[];
  * names one that is unknown, twice there or not of the task. */
 cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *out) CS_MUST_CHECK;
 
+/* The same before anything is read. */
+cs_status cs_args_metrics_check(const cs_args *args) CS_MUST_CHECK;
+
 /* The run of --against, whose file becomes an input; zeros without it. */
 cs_status cs_args_against(cs_args *args, cs_rival *out) CS_MUST_CHECK;
 

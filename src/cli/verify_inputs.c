@@ -6,6 +6,7 @@
 
 #include "analysis/theorems/row_labels.h"
 #include "cli/groups.h"
+#include "cli/mistaken.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/sweep.h"
@@ -212,6 +213,9 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
                                       "belongs to the toy model and --matrix replaces it");
     if (status == CS_OK && cs_verify_named(v) && !cs_verify_named(v)->run[CS_ON_MATRIX])
         status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
+    if (status == CS_OK)
+        status =
+            cs_want(v->args, CS_ERR_INPUT, path, cs_path_is_dir(path) ? CS_IS_STORE : CS_IS_MATRIX);
     if (status != CS_OK) return status;
     if (!cs_path_is_dir(path)) {
         return verify_file(v, path);

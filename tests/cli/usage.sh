@@ -92,10 +92,39 @@ test_mistaken() {
     mkdir model && echo '{}' > model/config.json
     refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages); did you mean wordnet?" \
         "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
-        refuses 3 "wordnet: no directory of a model but a corpus, and model is a model: the order is MODEL CORPUS" "$COSPEC" features wordnet model -o f &&
+        refuses 2 "wordnet: no directory of a model but a corpus, and model is a model: the order is MODEL CORPUS" "$COSPEC" features wordnet model -o f &&
+        refuses 3 "wordnet: no directory of a model but a corpus" "$COSPEC" features wordnet wordnet -o f &&
         refuses 3 "model: no corpus but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
         refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which stands beside it" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
-        refuses 2 "the figure comes first, then its tables" "$COSPEC" plot toy/toy.csv toy-spectra -o p
+        refuses 2 "the figure comes first, then its tables" "$COSPEC" plot toy/toy.csv toy-spectra -o p || return 1
+    # probe: the model behind its texts, labels in the place of features; both would have been read
+    printf 'a\tb c\nd\te f\n' > l.tsv
+    f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)' && f32 0 1 | npy y.npy '<f4' '(2,)'
+    for words in "l.tsv model l.tsv" "l.tsv model" "x.npy model"; do
+        # shellcheck disable=SC2086
+        refuses 2 "no directory of a model but a" "$COSPEC" probe $words && says "and model is a model: the order is TRAIN|MODEL TEST|TRAIN [TEST]" || return 1
+    done
+    refuses 2 "--labels x.npy: a matrix of 2 columns, and labels are one a row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
+        refuses 2 "--test-labels x.npy: a matrix of 2 columns" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels x.npy || return 1
+    # what is no matrix is named as it was given, not by the files looked for in it
+    mkdir other
+    refuses 3 "other: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a folder without model or matrix" "$COSPEC" svd other &&
+        refuses 3 "model: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a model" "$COSPEC" density model &&
+        refuses 3 "other: no matrix" "$COSPEC" connectivity other && refuses 3 "other: no folder that cospec cooc wrote" "$COSPEC" verify 4.1 --matrix other &&
+        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" inspect x.npy &&
+        refuses 3 "gone: no folder that cospec cooc wrote: there is no such file" "$COSPEC" inspect gone &&
+        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" angles x.npy x.npy
+}
+
+# A mistyped metric is told before the work; one that this result has no rows of costs no result.
+test_metrics() {
+    f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)'
+    refuses 2 "--metric: unknown metric 'rank_tua' (rank_tau," "$COSPEC" rank gone.npy --metric rank_tua && says "did you mean rank_tau?" || return 1
+    refuses 2 "--metric has no meaning for 'train'" "$COSPEC" train --corpus gone.txt --objective ar --metric typo -o t || return 1
+    refuses 2 "--metric: unknown metric 'acuracy'" "$COSPEC" probe gone.npy gone.npy --metric acuracy && says "did you mean accuracy?" || return 1
+    refuses 2 "did you mean matthews?" "$COSPEC" finetune gone gone gone --metric mathews || return 1
+    refuses 2 "--metric pearson is for regression" "$COSPEC" finetune gone gone gone --metric pearson || return 1
+    exits 0 "$COSPEC" similarity x.npy x.npy --metric mean_cosine -o s && says "--metric mean_cosine: the result has no such metric" && [ -s s/similarity.csv ]
 }
 
 test_missing_config() { refuses 3 "nowhere.json" "$COSPEC" toy --config nowhere.json; }
@@ -121,6 +150,6 @@ test_probe_looks_again() {
 }
 
 for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
-    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken missing_config config; do
+    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken metrics missing_config config; do
     check $t
 done
