@@ -33,7 +33,7 @@ typedef struct {
 /* A file that the run is about to write. */
 typedef struct {
     const char *path; /* kept */
-    uint64_t inode;   /* of what stood there before, and its last change; 0: nothing */
+    uint64_t inode;   /* of what was there before, and its last change; 0: nothing */
     struct timespec changed;
 } cs_opt_output;
 
@@ -59,7 +59,7 @@ struct cs_args {
     bool refuted;
     bool unfinished; /* stopped before its end: --resume goes on */
     bool resumes;    /* DIR holds an earlier run of the same, whose files are this one's too */
-    bool started;    /* a manifest stands already, and stays when the run fails */
+    bool started;    /* a manifest is written already, and stays when the run fails */
     bool delegated;  /* another command ran in its place and wrote the manifest */
 };
 

@@ -479,7 +479,7 @@ const cs_command cs_cmd_connectivity = {
         "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite graph, "
         "the leading singular values, sum sigma^2 and sum sigma^4, and for the "
         "heaviest component the Cheeger bounds (1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2) with "
-        "the sweep cut. Sum sigma^4 is exact where its cost, told first, is within "
+        "the sweep cut. Sum sigma^4 is exact where its cost, printed first, is within "
         "--moment-budget; else sum_sigma4_samples is above 0, sum_sigma4_error is the standard "
         "error of the estimate, and sum_sigma4_low and sum_sigma4_high are its 95% interval.\n\n"
         "With --corpus, several objectives are compared on the same documents and contexts, target "

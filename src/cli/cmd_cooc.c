@@ -315,7 +315,7 @@ static cs_status note_sampling(const cs_args *args, const cs_corpus *corpus,
     return status;
 }
 
-/* What comes before the corpus. Under --mpi rank 0 alone looks at the files. */
+/* What comes before the corpus. Under --mpi rank 0 alone reads and claims files. */
 static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_options *options,
                        int64_t lists)
 {
@@ -384,7 +384,7 @@ static cs_status run_cooc(cs_args *args)
     }
     int64_t uncovered = 0;
     status = status ? status : cs_args_note_uncovered(args, &corpus, &options, &uncovered);
-    if (options.comm && !comm.agreed) { /* one tells of a corpus that does not fit */
+    if (options.comm && !comm.agreed) { /* one rank reports a corpus that does not fit */
         status = cs_comm_agree(&comm, status);
     }
     if (status == CS_OK) {

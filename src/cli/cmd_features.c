@@ -14,7 +14,6 @@ enum { ROW_COLUMNS = 5, MASKED = 1, SPECIAL = 2 };
 typedef struct {
     cs_model_text text;
     cs_hidden_options options;
-    int64_t *layer;
     cs_npy_stream **file; /* options.layers */
     cs_npy_stream *rows, *labels;
     int64_t count;
@@ -30,20 +29,13 @@ static cs_status take_options(const cs_args *args, run *r)
                      : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
     o->raw = cs_args_is(args, "final-norm", "no");
     o->split = cs_args_is(args, "long", "split");
-    o->max_length = cs_args_int_or(args, "max-length", 0);
-    o->batch = cs_args_int(args, "batch");
     o->mask_ratio = cs_args_real(args, "mask-ratio");
     o->mask_seed = (uint64_t)cs_args_int(args, "mask-seed");
     o->drop_masked = cs_args_flag(args, "drop-masked");
     o->keep = r->text.keep;
-    o->progress = cs_output_progress(args);
-    cs_status status =
-        cs_args_layers(args, "layers", r->text.model.config.layers, &o->layers, &r->layer);
-    o->layer = r->layer;
-    if (status == CS_OK) status = cs_args_attention(args, &r->text, &o->masks);
-    if (status == CS_OK && o->drop_masked && !(o->mask_ratio > 0))
-        status = cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio");
-    return status == CS_OK ? cs_args_around(args, &r->text, &o->around) : status;
+    return o->drop_masked && !(o->mask_ratio > 0)
+               ? cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio")
+               : cs_args_hidden(args, &r->text, "layers", o);
 }
 
 /* --- files --- */
@@ -70,7 +62,7 @@ static cs_status open_files(cs_args *args, run *r)
     r->file = cs_calloc(r->options.layers, sizeof(cs_npy_stream *));
     if (!r->file) return CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
-        char *name = layer_file(r->layer[l]);
+        char *name = layer_file(r->options.layer[l]);
         status = name ? open_file(args, name, half ? CS_F16 : CS_F32, r->text.model.config.width,
                                   &r->file[l])
                       : CS_ERR_MEMORY;
@@ -101,7 +93,6 @@ static void release(run *r)
     cs_npy_stream_abort(&r->rows);
     cs_npy_stream_abort(&r->labels);
     cs_free(r->file);
-    cs_free(r->layer);
     cs_model_text_free(&r->text);
 }
 
@@ -142,7 +133,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_int(root, "documents", r->text.documents);
     cs_item_int(root, "rows", r->count);
     cs_item_int(root, "width", r->text.model.config.width);
-    cs_item_ints(root, "layers", o->layers, r->layer);
+    cs_item_ints(root, "layers", o->layers, o->layer);
     cs_item *labels = cs_item_array(root, "labels");
     for (int64_t c = 0; c < r->text.corpus.labels; ++c) {
         cs_item_text(labels, NULL, r->text.corpus.label_name[c]);
@@ -168,7 +159,7 @@ static cs_status write_states(cs_args *args, run *r, cs_item *root)
     describe(args, r, root);
     cs_item *files = cs_item_array(root, "~files");
     for (int64_t l = 0; l < r->options.layers; ++l) {
-        cs_item_take(files, NULL, layer_file(r->layer[l]));
+        cs_item_take(files, NULL, layer_file(r->options.layer[l]));
     }
     return CS_OK;
 }
@@ -228,7 +219,7 @@ const cs_command cs_cmd_features = {
         "DIR receives layer-L.npy (rows x width) for each layer, rows.npy (rows x 5: document, "
         "piece of the document, position in the piece, token id, 1 if masked + 2 if special) and, "
         "of labelled corpora, labels.npy (a class number a row; features.json has their names). "
-        "Rows stand in the order of the corpus. Files are written as the states come; memory does "
+        "Rows are in the order of the corpus. Files are written as the states come; memory does "
         "not grow with them.",
     .positional = "MODEL CORPUS",
     .groups = (const cs_opt *const[]){features_options, cs_group_model_text, cs_group_attention,

@@ -16,7 +16,7 @@ typedef struct {
     const cs_finetune_task *task;
     const cs_finetune_study *study;
     cs_judge judge;
-    double *prediction, *constant; /* as the judge takes them; constant of one seed */
+    double *prediction, *constant; /* as cs_judge_score takes them; constant of one seed */
     double *scratch;
 } report;
 
@@ -255,8 +255,7 @@ static cs_status open_model(cs_args *args, session *s)
     cs_status status = cs_args_model_open(args, dir, from);
     if (status == CS_OK && from->model.config.arch == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_USAGE, "%s: architecture linear has no encoder to fine-tune", dir);
-    if (status == CS_OK && !from->tokenizer)
-        status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", dir);
+    if (status == CS_OK) status = cs_model_text_has_tokenizer(from);
     if (status == CS_OK && cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)
         status = cs_fail(CS_ERR_INPUT, "%s: the tokenizer has %lld tokens, the model %lld", dir,
                          (long long)cs_tokenizer_vocab(from->tokenizer),
@@ -388,7 +387,7 @@ static const cs_opt finetune_options[] = {
               "plans, else first."),
     CS_CHOICE("special", "auto|yes|no", "auto",
               "Put the tokenizer's special tokens around a text. auto: for masked models that "
-              "cospec train did not make; elsewhere a begin token stands before it with --pooling "
+              "cospec train did not make; elsewhere a begin token comes before it with --pooling "
               "first, and an end token parts a pair."),
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a text or pair; longer ones are cut at the end, the longer of a pair "
@@ -434,7 +433,7 @@ const cs_command cs_cmd_finetune = {
         "documents of TRAIN that are held out are it.\n\n"
         "A fresh head is put on the encoder (of two-stream models the content stream, of MAE-LM's "
         "the encoder) and everything is trained, once for every seed. A metric's value is the "
-        "median over seeds. Two sources of error are told apart: low and high are the order "
+        "median over seeds. Two sources of error are kept apart: low and high are the order "
         "statistics that cover the median over seeds with the coverage stated (five seeds: least "
         "and largest, 0.9375); se is the standard error of one run's score over other test "
         "examples (delete-block jackknife, the median of the seeds' errors). constant is the score "

@@ -155,7 +155,7 @@ static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, i
     return status;
 }
 
-/* What of the vectors makes up the embedding: [first, end). The ones, which tell components apart
+/* What of the vectors makes up the embedding: [first, end). The ones, which distinguish components
  * and nothing else, are not in it. */
 typedef struct {
     int64_t first, end;
@@ -237,7 +237,7 @@ static cs_status check_lists(const cs_args *args)
 }
 
 /* --neighbours: how many vectors lie up to the last of --dimensions behind those left out. Of a
- * matrix taken as it stands the ones are seen when they are there. */
+ * matrix that is not normalised here the ones are seen when they are there. */
 static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k)
 {
     const int64_t side = a->rows < a->cols ? a->rows : a->cols, skip = cs_args_int(args, "skip");
@@ -282,7 +282,7 @@ static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_s
     return status == CS_OK ? cs_spectrum_require(out) : status;
 }
 
-/* What of the spectrum --neighbours looks at. */
+/* The part of the spectrum that --neighbours uses. */
 static cs_status neighbour_span(const cs_args *args, const cs_spectrum *s, span *out)
 {
     const int64_t ones = cs_spectrum_ones(s), skip = cs_args_int(args, "skip");
@@ -363,9 +363,10 @@ static const cs_opt inspect_options[] = {
 const cs_command cs_cmd_inspect = {
     .name = "inspect",
     .summary = "Rows, singular vectors and nearest neighbours of a built matrix",
-    .description = "Shows what stands behind the numbers of a matrix of cospec cooc. Without "
-                   "options: the rows of largest mass. Vectors have unit length; `share` is an "
-                   "entry's part of the squared length.",
+    .description =
+        "Shows the rows, vectors and words behind the numbers of a matrix of cospec cooc. Without "
+        "options: the rows of largest mass. Vectors have unit length; `share` is an "
+        "entry's part of the squared length.",
     .positional = "DIR",
     .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
     .examples = "# what does the second singular vector separate?\n"

@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/judge.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/rank_report.h"
+#include "cli/verdicts.h"
 #include "io/json.h"
 
 static const double BERT_SHARE = 0.1;
@@ -28,13 +28,11 @@ typedef struct {
     const char *name;
     cs_model_text text;
     cs_mask_rank_options options;
-    int64_t *layer;
     cs_mask_rank result;
 } subject;
 
 static void free_subject(subject *m)
 {
-    cs_free(m->layer);
     cs_mask_rank_free(&m->result);
     cs_model_text_free(&m->text);
 }
@@ -52,10 +50,7 @@ static void take_options(cs_args *args, study *s)
                                           .mask_keep = bert ? BERT_SHARE : 0,
                                           .mask_random = bert ? BERT_SHARE : 0,
                                           .split = cs_args_is(args, "long", "split"),
-                                          .raw = cs_args_is(args, "final-norm", "no"),
-                                          .max_length = cs_args_int_or(args, "max-length", 0),
-                                          .batch = cs_args_int(args, "batch"),
-                                          .progress = cs_output_progress(args)},
+                                          .raw = cs_args_is(args, "final-norm", "no")},
                                .blocks = cs_args_int(args, "blocks"),
                                .gram = {.wide = true,
                                         .normalise = cs_args_flag(args, "row-norm"),
@@ -116,15 +111,6 @@ static cs_status check_kind(const study *s, const subject *m)
     return CS_OK;
 }
 
-static cs_status choose_layers(const study *s, subject *m)
-{
-    cs_hidden_options *o = &m->options.hidden;
-    cs_status status =
-        cs_args_layers(s->args, "layers", m->text.model.config.layers, &o->layers, &m->layer);
-    o->layer = m->layer;
-    return status;
-}
-
 static cs_status check_memory(const subject *m)
 {
     double bytes = cs_mask_rank_bytes(m->text.model.config.width, &m->options);
@@ -149,15 +135,14 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
     const char *dir = NULL;
     cs_status status = name_of(s->args, argument, &m->name, &dir);
     m->options = s->options;
+    cs_hidden_options *o = &m->options.hidden;
     if (status == CS_OK && (status = cs_args_model_open(s->args, dir, &m->text)) == CS_OK &&
-        (status = check_kind(s, m)) == CS_OK && (status = choose_layers(s, m)) == CS_OK &&
+        (status = check_kind(s, m)) == CS_OK &&
+        (status = cs_args_hidden(s->args, &m->text, "layers", o)) == CS_OK &&
         (status = cs_args_model_corpus(s->args, corpus, &m->text)) == CS_OK) {
         fit_blocks(s, m);
         status = check_memory(m);
     }
-    cs_hidden_options *o = &m->options.hidden;
-    if (status == CS_OK) status = cs_args_attention(s->args, &m->text, &o->masks);
-    if (status == CS_OK) status = cs_args_around(s->args, &m->text, &o->around);
     o->keep = m->text.keep;
     m->options.encoder_only = m->text.kind.kind == CS_KIND_MAE;
     if (m->options.encoder_only) {
@@ -362,7 +347,7 @@ static cs_status run(cs_args *args)
         status = study_model(&s, cs_args_positional(args, i), cs_args_positional(args, models));
     }
     if (status == CS_OK) status = report(&s);
-    if (status == CS_OK) status = cs_judge_statements(args, &s.statements);
+    if (status == CS_OK) status = cs_verdicts_report(args, &s.statements);
     cs_statements_free(&s.statements);
     return status;
 }

@@ -214,7 +214,7 @@ static void add_lengths(const cs_perplexity *p, cs_item *list)
     }
 }
 
-/* At the top a pseudo-perplexity stands alone of its three. */
+/* At the top a pseudo-perplexity is the only one of its three. */
 static void add_numbers(const run *r, const answer *a, const number v[NUMBERS], bool top,
                         cs_item *item)
 {
@@ -258,7 +258,7 @@ static void add_result(const run *r, const answer *a, cs_item *results)
     add_numbers(r, a, v, false, item);
 }
 
-/* The numbers of the first way stand at the top too. */
+/* The numbers of the first way are at the top too. */
 static void add_top(const run *r, cs_item *root)
 {
     const answer *a = &r->answer[0];

@@ -48,7 +48,7 @@ static cs_status check_filters(const cs_args *args, const cs_table *table, const
     return CS_OK;
 }
 
-/* The column that tells the series apart: --series, else `series`. */
+/* The column that names the series: --series, else `series`. */
 static const char *series_column(const cs_args *args)
 {
     const char *given = cs_args_text(args, "series");
@@ -70,8 +70,9 @@ static cs_status append_rows(const cs_args *args, const cs_table *from, const ch
         if ((status = cs_table_row(to)) != CS_OK) {
             break;
         }
-        char *series = cs_strdup(label || own < 0 ? (label ? label : "")
-                                                  : from->cell[r * from->columns + own]);
+        char *series = cs_strdup(label     ? label
+                                 : own < 0 ? ""
+                                           : from->cell[r * from->columns + own]);
         for (char *p = series; p && *p; ++p) { /* gnuplot splits even quoted fields at commas */
             if (*p == ',') {
                 *p = ' ';
@@ -89,19 +90,15 @@ static cs_status append_rows(const cs_args *args, const cs_table *from, const ch
 }
 
 /* "series,<columns of from>" as a header for the joined table. */
-static cs_status header_like(const cs_table *from, cs_table *out)
+static cs_status header_like(cs_args *args, const cs_table *from, cs_table *out)
 {
-    char *names = cs_strdup("series");
+    const char *names = "series";
     for (int c = 0; names && c < from->columns; ++c) {
         if (strcmp(from->name[c], "series") != 0) {
-            char *longer = cs_format("%s,%s", names, from->name[c]);
-            cs_free(names);
-            names = longer;
+            names = cs_args_format(args, "%s,%s", names, from->name[c]);
         }
     }
-    cs_status status = names ? cs_table_init(out, names) : CS_ERR_MEMORY;
-    cs_free(names);
-    return status;
+    return names ? cs_table_init(out, names) : CS_ERR_MEMORY;
 }
 
 static cs_status same_columns(const cs_table *joined, const cs_table *next, const char *path)
@@ -115,20 +112,18 @@ static cs_status same_columns(const cs_table *joined, const cs_table *next, cons
     return CS_OK;
 }
 
-/* A result stands as JSON and as CSV; a figure takes the table. */
-static cs_status wants_csv(const char *path)
+/* A result is there as JSON and as CSV; a figure takes the table. */
+static cs_status wants_csv(cs_args *args, const char *path)
 {
     if (!cs_has_suffix(path, ".json")) {
         return CS_OK;
     }
-    char *csv = cs_format("%.*s.csv", (int)(strlen(path) - strlen(".json")), path);
+    const char *csv = cs_args_format(args, "%.*s.csv", (int)(strlen(path) - 5), path);
     if (!csv) return CS_ERR_MEMORY;
-    cs_status status =
-        cs_fail(CS_ERR_USAGE, "%s: figures are drawn from tables%s%s%s", path,
-                cs_path_exists(csv) ? ": give " : " (.csv)", cs_path_exists(csv) ? csv : "",
-                cs_path_exists(csv) ? ", which stands beside it" : "");
-    cs_free(csv);
-    return status;
+    const bool there = cs_path_exists(csv);
+    return cs_fail(CS_ERR_USAGE, "%s: figures are drawn from tables%s%s%s", path,
+                   there ? ": give " : " (.csv)", there ? csv : "",
+                   there ? ", which stands beside it" : "");
 }
 
 /* Adds one table under its label; the first one decides the columns. */
@@ -136,12 +131,13 @@ static cs_status add_input(cs_args *args, const char *path, const char *label, c
 {
     cs_table table = {0};
     cs_status status;
-    if ((status = cs_output_input(args, path)) != CS_OK || (status = wants_csv(path)) != CS_OK ||
+    if ((status = cs_output_input(args, path)) != CS_OK ||
+        (status = wants_csv(args, path)) != CS_OK ||
         (status = cs_table_read_csv(path, &table)) != CS_OK ||
         (status = check_filters(args, &table, path)) != CS_OK) {
         goto done;
     }
-    status = out->columns == 0 ? header_like(&table, out) : same_columns(out, &table, path);
+    status = out->columns == 0 ? header_like(args, &table, out) : same_columns(out, &table, path);
     if (status == CS_OK) status = append_rows(args, &table, label, out);
 done:
     cs_table_free(&table);
@@ -154,20 +150,17 @@ static cs_status join_inputs(cs_args *args, cs_table *out)
     cs_status status = CS_OK;
     for (int i = 1; i < cs_args_positionals(args) && status == CS_OK; ++i) {
         const char *argument = cs_args_positional(args, i);
-        const char *equals = strrchr(argument, '=');
-        if (!equals) {
-            status = add_input(args, argument, NULL, out);
-            continue;
+        const char *equals = strrchr(argument, '='), *label = NULL;
+        if (equals && !(label = cs_args_format(args, "%.*s", (int)(equals - argument), argument))) {
+            return CS_ERR_MEMORY;
         }
-        char *label = cs_format("%.*s", (int)(equals - argument), argument);
-        status = label ? add_input(args, equals + 1, label, out) : CS_ERR_MEMORY;
-        cs_free(label);
+        status = add_input(args, equals ? equals + 1 : argument, label, out);
     }
     return status;
 }
 
 /* "array S[2] = [\"ar\", \"masked\"]": the series in order of appearance. */
-static cs_status series_array(const cs_table *table, char **out)
+static cs_status series_array(cs_args *args, const cs_table *table, const char **out)
 {
     const char *seen[MOST_SERIES];
     int count = 0;
@@ -185,16 +178,13 @@ static cs_status series_array(const cs_table *table, char **out)
             seen[count++] = name;
         }
     }
-    char *text = cs_format("array S[%d]\n", count);
+    const char *text = cs_args_format(args, "array S[%d]\n", count);
     for (int i = 0; text && i < count; ++i) {
         if (strpbrk(seen[i], "\"\\\n`")) {
-            cs_free(text);
             return cs_fail(CS_ERR_INPUT, "series name %s holds a quote, backslash or line break",
                            seen[i]);
         }
-        char *longer = cs_format("%sS[%d] = \"%s\"\n", text, i + 1, seen[i]);
-        cs_free(text);
-        text = longer;
+        text = cs_args_format(args, "%sS[%d] = \"%s\"\n", text, i + 1, seen[i]);
     }
     *out = text;
     return text ? CS_OK : CS_ERR_MEMORY;
@@ -219,49 +209,41 @@ static cs_status check_figure(const char *name)
 }
 
 /* Reads plots/<name>.gp from the shared files. */
-static cs_status read_script(const char *name, char **out)
+static cs_status read_script(cs_args *args, const char *name, const char **out)
 {
-    char *path = NULL;
+    char *path = NULL, *text = NULL;
     int64_t size = 0;
-    char *relative = cs_format("plots/%s.gp", name);
+    const char *relative = cs_args_format(args, "plots/%s.gp", name);
     cs_status status = relative ? cs_share_path(relative, &path) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_file_read_text(path, SCRIPT_LIMIT, out, &size);
-    cs_free(relative);
+    if (status == CS_OK) status = cs_file_read_text(path, SCRIPT_LIMIT, &text, &size);
+    if (status == CS_OK && !(*out = cs_args_keep(args, text))) status = CS_ERR_MEMORY;
     cs_free(path);
     return status;
 }
 
 /* The self-contained script of one figure. */
-static cs_status write_script(const char *dir, const char *figure, const cs_table *table)
+static cs_status write_script(cs_args *args, const char *figure, const cs_table *table)
 {
-    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
-    cs_status status;
-    if ((status = read_script("style", &style)) != CS_OK ||
-        (status = read_script(figure, &body)) != CS_OK ||
-        (status = series_array(table, &series)) != CS_OK) {
-        goto done;
-    }
-    text = cs_format(
+    const char *style = NULL, *body = NULL, *series = NULL;
+    cs_status status = read_script(args, "style", &style);
+    if (status == CS_OK) status = read_script(args, figure, &body);
+    if (status == CS_OK) status = series_array(args, table, &series);
+    if (status != CS_OK) return status;
+    const char *text = cs_args_format(
+        args,
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
         "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n%s\n%s\n%s",
         figure, figure, figure, figure, series, style, body);
-    char *file = cs_format("%s.gp", figure);
-    path = file ? cs_path_join(dir, file) : NULL;
-    cs_free(file);
-    status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
-done:
-    cs_free(style);
-    cs_free(body);
-    cs_free(series);
-    cs_free(text);
-    cs_free(path);
-    return status;
+    const char *path = cs_args_format(args, "%s/%s.gp", cs_args_text(args, "output"), figure);
+    return text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
 }
 
 /* Runs gnuplot in `dir` for one format. */
-static cs_status draw(const char *dir, const char *figure, const char *format)
+static cs_status draw(cs_args *args, const char *figure, const char *format)
 {
-    char *set = cs_format("format='%s'", format), *script = cs_format("%s.gp", figure);
+    const char *dir = cs_args_text(args, "output");
+    const char *set = cs_args_format(args, "format='%s'", format);
+    const char *script = cs_args_format(args, "%s.gp", figure);
     const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
     int code = 0;
     cs_status status =
@@ -273,21 +255,18 @@ static cs_status draw(const char *dir, const char *figure, const char *format)
                          "of the figure?",
                          dir, figure);
     }
-    cs_free(set);
-    cs_free(script);
     return status;
 }
 
 static const char *const formats[] = {"svg", "png", "pdf"};
 
-/* What stands beside the table: the script and the drawings. */
+/* The files beside the table: the script and the drawings. */
 static cs_status begin_files(cs_args *args, const char *figure)
 {
     cs_status status = CS_OK;
     for (size_t i = 0; i <= sizeof formats / sizeof *formats && status == CS_OK; ++i) {
-        char *file = cs_format("%s.%s", figure, i > 0 ? formats[i - 1] : "gp");
+        const char *file = cs_args_format(args, "%s.%s", figure, i > 0 ? formats[i - 1] : "gp");
         status = file ? cs_output_path(args, file, NULL) : CS_ERR_MEMORY;
-        cs_free(file);
     }
     return status;
 }
@@ -298,31 +277,26 @@ static cs_status run(cs_args *args)
         return cs_fail(CS_ERR_USAGE,
                        "plot wants FIGURE, at least one [LABEL=]FILE.csv, and -o DIR");
     }
-    const char *figure = cs_args_positional(args, 0), *dir = cs_args_text(args, "output");
+    const char *figure = cs_args_positional(args, 0), *path = NULL;
     cs_table table = {0};
-    const char *path = NULL;
-    char *csv = cs_format("%s.csv", figure);
+    const char *csv = cs_args_format(args, "%s.csv", figure);
     cs_status status = csv ? check_figure(figure) : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_output_claim(args, csv)) != CS_OK ||
-        (status = cs_output_path(args, csv, &path)) != CS_OK ||
-        (status = begin_files(args, figure)) != CS_OK ||
-        (status = join_inputs(args, &table)) != CS_OK ||
-        (status = cs_table_write_csv(&table, path)) != CS_OK ||
-        (status = write_script(dir, figure, &table)) != CS_OK) {
-        goto done;
-    }
+    if (status == CS_OK) status = cs_output_claim(args, csv);
+    if (status == CS_OK) status = cs_output_path(args, csv, &path);
+    if (status == CS_OK) status = begin_files(args, figure);
+    if (status == CS_OK) status = join_inputs(args, &table);
+    if (status == CS_OK) status = cs_table_write_csv(&table, path);
+    if (status == CS_OK) status = write_script(args, figure, &table);
     for (size_t i = 0; i < sizeof formats / sizeof *formats && status == CS_OK; ++i) {
-        status = draw(dir, figure, formats[i]);
+        status = draw(args, figure, formats[i]);
     }
-done:
     cs_table_free(&table);
-    cs_free(csv);
     return status;
 }
 
 static const cs_opt plot_options[] = {
     CS_TEXT("series", "COLUMN", NULL,
-            "The column that tells the series apart where files have no LABEL. Default: series."),
+            "The column that names the series where files have no LABEL. Default: series."),
     CS_TEXTS("where", "COLUMN:VALUE", "Draw only the rows with this value."),
     {0},
 };

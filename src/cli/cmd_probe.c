@@ -20,7 +20,7 @@
 /* --- the report of a layer -------------------------------------------------------------------- */
 
 /* `probe` is what predicts: "linear" is the layer's, the baseline and the difference have their
- * own. Fits are told of the first alone. */
+ * own. Only the first has rows about its fits. */
 #define COLUMNS                                                                                    \
     "model=/features layer=^layer|^^layer few=^few|^^few probe=^~probe metric=name definition "    \
     "value se low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage "      \
@@ -142,7 +142,7 @@ static cs_status open_tables(run *r)
                                 : CS_OK;
 }
 
-/* What stands before the layers. */
+/* What comes before the layers. */
 static void begin_result(run *r, int64_t layers)
 {
     const int last = cs_args_positionals(r->args) - 1;
@@ -165,7 +165,7 @@ static cs_status check_few(const run *r)
     return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
 
-/* One class alone leaves nothing to tell: often the first lines of what is sorted by class. */
+/* One class alone leaves nothing to predict: often the first lines of what is sorted by class. */
 static cs_status want_classes(const run *r)
 {
     const cs_labelled_text *t = &r->train;
@@ -335,21 +335,6 @@ static cs_status read_texts(run *r)
     return status == CS_OK ? cs_args_labelled(args, test, limit, &r->train, &r->test) : status;
 }
 
-static cs_status take_hidden(const run *r, cs_model_text *m, int64_t **layer, cs_hidden_options *o)
-{
-    *o = (cs_hidden_options){.pooling =
-                                 (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling")),
-                             .max_length = cs_args_int_or(r->args, "max-length", 0),
-                             .batch = cs_args_int(r->args, "batch"),
-                             .progress = cs_output_progress(r->args)};
-    cs_status status = cs_args_layers(r->args, "layer", m->model.config.layers, &o->layers, layer);
-    o->layer = *layer;
-    if (status == CS_OK) status = cs_args_attention(r->args, m, &o->masks);
-    if (status == CS_OK && !m->tokenizer)
-        status = cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", m->dir);
-    return status == CS_OK ? cs_args_around(r->args, m, &o->around) : status;
-}
-
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
     const int64_t d = cs_text_features_width(&m->model, &r->train);
@@ -371,22 +356,22 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
 static cs_status probe_texts(run *r)
 {
     cs_model_text m = {0};
-    cs_hidden_options o = {0};
-    int64_t *layer = NULL;
+    cs_hidden_options o = {.pooling =
+                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = read_texts(r);
     if (status == CS_OK) status = read_metrics(r);
     if (status == CS_OK) status = check_few(r);
     if (status == CS_OK) status = cs_args_model_open(r->args, dir, &m);
     if (status == CS_OK) status = cs_model_text_has_states(&m);
-    if (status == CS_OK) status = take_hidden(r, &m, &layer, &o);
+    if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
+    if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && dry(r)) {
         estimate(r, r->train.count, cs_text_features_width(&m.model, &r->train), o.layers);
     } else if (status == CS_OK) {
         begin_result(r, o.layers);
         status = probe_states(r, &m, &o);
     }
-    cs_free(layer);
     cs_model_text_free(&m);
     return status;
 }
@@ -464,7 +449,8 @@ const cs_command cs_cmd_probe = {
         "(u, v, |u - v|, u * v). A corpus known by name is its training side as TRAIN and its test "
         "side as TEST (NAME:train, NAME:test: as it says); without TEST the documents of TRAIN "
         "that are held out are it.\n\n"
-        "Classes are told by multinomial logistic regression on features standardised over the "
+        "Classes are predicted by multinomial logistic regression on features standardised over "
+        "the "
         "training examples (those that are constant are left out):\n\n"
         "  mean_i w_i [-log softmax(W z_i + b)_(y_i)] + (penalty / 2) |W|^2\n\n"
         "by L-BFGS; numbers by ridge regression in closed form. The penalty is the one of least "
@@ -475,7 +461,7 @@ const cs_command cs_cmd_probe = {
         "standard error of one probe (delete-block jackknife over test examples, the median of the "
         "seeds' errors), low and high are "
         "order statistics over seeds that cover the median with the chance coverage. Beside each "
-        "score stands that of the majority class, or of the mean.\n\n"
+        "score is that of the majority class, or of the mean.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example.",

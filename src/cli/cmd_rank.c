@@ -282,7 +282,7 @@ static const cs_opt rank_options[] = {
         "Type in which products of rows are summed. float is twice as fast; eigenvalues below "
         "9.7e-6 of their sum then count as 0."),
     CS_REAL("tolerance", "X", NULL, 0, 1,
-            "Singular values above X sigma_1 count in numerical_rank. Default: what can be told "
+            "Singular values above X sigma_1 count in numerical_rank. Default: what differs "
             "from 0."),
     CS_REAL("rankme-eps", "E", "1e-7", 0, 1, "eps of RankMe."),
     CS_INT("blocks", "B", "20", 1, 10000,

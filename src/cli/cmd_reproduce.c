@@ -101,7 +101,7 @@ static const cs_opt study_options[] = {
             "plots/reproduce.json."),
     CS_TEXT("scale", "NAME", NULL,
             "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
-            "no claim can be told), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
+            "no claim can be decided), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html."),
     {0},

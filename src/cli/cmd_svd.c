@@ -244,7 +244,7 @@ static cs_status claim_all(cs_args *args)
 }
 
 /* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
-static cs_status judged(const cs_spectrum *s)
+static cs_status verdict_of(const cs_spectrum *s)
 {
     return s->converged
                ? cs_spectrum_require(s)
@@ -339,7 +339,7 @@ static cs_status run_ranks(cs_args *args)
         cs_ranks_note(args, &comm);
         status = comm.rank == 0 ? print_spectrum(args, &options, &spectrum) : CS_OK;
     }
-    status = status ? status : judged(&spectrum);
+    status = status ? status : verdict_of(&spectrum);
     cs_spectrum_free(&spectrum);
     cs_shard_free(&shard);
     return cs_ranks_leave(&comm, status);
@@ -445,7 +445,7 @@ static cs_status run_svd(cs_args *args)
         note_choices(args, &spectrum);
         status = print_spectrum(args, &options, &spectrum);
     }
-    status = status ? status : judged(&spectrum);
+    status = status ? status : verdict_of(&spectrum);
 done:
     cs_gpu_close(&options.gpu);
     cs_spectrum_free(&spectrum);
@@ -475,7 +475,8 @@ const cs_command cs_cmd_svd = {
         "by the block solver; residuals and certificates are the CPU's all the same. --dry-run "
         "then says how much of its memory each way takes.\n\n"
         "Tails sum_{j>t} sigma_j^4 (the right side of Theorem 4.1) for t = 0..K need no more "
-        "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, told "
+        "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, "
+        "printed "
         "first, is within --moment-budget, else an estimate with an interval, in tail.csv and in "
         "the result. Without any triplet: cospec density.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "

@@ -152,33 +152,33 @@ typedef struct {
     int64_t room;
 } decoder;
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* The ids of a line, separated by blanks; a CR at its end is passed over. */
 static cs_status read_ids(decoder *d, const char *line, int64_t size, int64_t *count)
 {
     const char *at = line, *end = line + size;
     *count = 0;
     for (;;) {
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
+        while (at < end && is_blank(*at)) {
             at += 1;
         }
         if (at == end) {
             return CS_OK;
         }
         const char *start = at;
-        while (at < end && *at != ' ' && *at != '\t' && *at != '\r') {
+        while (at < end && !is_blank(*at)) {
             at += 1;
-        }
-        if (*count == d->room) {
-            int64_t room = d->room > 0 ? 2 * d->room : 256;
-            int32_t *id = cs_realloc(d->id, room, sizeof *id);
-            if (!id) return CS_ERR_MEMORY;
-            d->id = id;
-            d->room = room;
         }
         char word[24];
         int64_t id = 0, length = at - start;
         (void)snprintf(word, sizeof word, "%.*s", (int)(length < 23 ? length : 23), start);
-        cs_status status = cs_int_parse(word, &id);
+        cs_status status = cs_reserve(&d->id, &d->room, *count + 1, sizeof *d->id);
+        if (status != CS_OK) return status;
+        status = cs_int_parse(word, &id);
         if (status != CS_OK || id < INT32_MIN || id > INT32_MAX) {
             cs_reason_clear();
             return cs_fail(CS_ERR_INPUT, "\"%s\" at index %lld is no token id", word,
@@ -223,13 +223,7 @@ static cs_status run_lines(cs_args *args, const char *result, line_fn fn, void *
         status = j.text ? each_line(args, &j, fn, ctx)
                         : cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
     }
-    if (j.text) {
-        bool bad = ferror(j.text) != 0;
-        bad = fclose(j.text) != 0 || bad;
-        if (bad && status == CS_OK) { /* memory is all that such a stream can lack */
-            status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
-        }
-    }
+    if (j.text) status = cs_memory_close(j.text, status);
     if (status == CS_OK)
         status = cs_output_text(args, result, json, j.printed, (int64_t)j.printed_size);
     json_decref(json);
@@ -512,7 +506,7 @@ const cs_command cs_cmd_tokenize = {
         "word list (docs/formats.md). train writes DIR/tokenizer.json. encode prints the ids of "
         "each line of FILE or of standard input, decode the text of each line of ids; with "
         "byte-level BPE decoding what was encoded gives every byte back, but for the space that "
-        "add-prefix-space puts before a text. stats tells how a tokenizer fits a corpus; words "
+        "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; words "
         "are runs of non-space there.",
     .positional = "train|encode|decode|stats [TOKENIZER] [FILE]",
     .groups = tokenize_groups,

@@ -156,8 +156,8 @@ static cs_status do_point(study *s, const cs_toy *toy)
     return status;
 }
 
-/* A point of a sweep that does not exist (more unmasked tokens than positions) is told and left
- * out. */
+/* A point of a sweep that does not exist (more unmasked tokens than positions) is reported and
+ * left out. */
 static cs_status skip_point(study *s, const cs_sweep *sweep, int64_t number)
 {
     char place[CS_SWEEP_AXES * (CS_SWEEP_TEXT + 16)] = "";

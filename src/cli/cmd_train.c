@@ -74,7 +74,7 @@ static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **token
     return status;
 }
 
-/* Encoded by the tokenizer that stands beside a model. */
+/* Encoded by the tokenizer in the folder of a model. */
 static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
                          cs_tokenizer **tokenizer)
 {
@@ -344,7 +344,7 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
     return cs_output_record(args, "train", NULL);
 }
 
-/* The manifest stands from the first step on, whatever ends the run: its checkpoints are of these
+/* The manifest is there from the first step on, whatever ends the run: its checkpoints are of these
  * options. Files of a finished run are begun now, so that a failure removes what it wrote of them.
  */
 static cs_status begin_files(void *ctx)
@@ -415,8 +415,8 @@ const cs_command cs_cmd_train = {
         "writes the same bytes as a run that was left alone, on one machine and any --threads. "
         "Under --schedule constant --steps may be raised.\n\n"
         "A step whose gradient is not finite is skipped and counted; --bad-limit of them in a row "
-        "end the run with 4, and the last good checkpoint stands.\n\n"
-        "--dry-run times some steps and tells parameters, memory and operations.",
+        "end the run with 4, and the last good checkpoint is kept.\n\n"
+        "--dry-run times some steps and prints parameters, memory and operations.",
     .groups = train_groups,
     .examples =
         "# a small GPT on verses of one's own, then the same with two tokens ahead\n"

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/judge.h"
 #include "cli/output.h"
+#include "cli/verdicts.h"
 #include "cli/verify_inputs.h"
 #include "io/result.h"
 
@@ -231,7 +231,7 @@ static cs_status run_verify(cs_args *args)
     take_numbers(&v);
     status = evaluate(&v);
     if (status == CS_OK) status = show(&v);
-    if (status == CS_OK) status = cs_judge_statements(args, &v.report.statements);
+    if (status == CS_OK) status = cs_verdicts_report(args, &v.report.statements);
     cs_statements_free(&v.report.statements);
     return status;
 }
@@ -253,7 +253,7 @@ const cs_command cs_cmd_verify = {
         "  UNSPECIFIED   the paper leaves a constant open, or both sides are formulas,\n"
         "                so that nothing can fail\n"
         "\n"
-        "Without --objective, 3.1 and 4.1 look at masked and at autoregressive pretraining. The "
+        "Without --objective, 3.1 and 4.1 evaluate masked and autoregressive pretraining. The "
         "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions masked. "
         "Options of the toy model take sweeps A:B:STEP.\n"
         "\n"
@@ -269,7 +269,7 @@ const cs_command cs_cmd_verify = {
         "f^(X_<k))|| <= ||W|| eta (1 - ((k-1)/N)^p) = Delta_k for mean-pooled attention, p = 2 for "
         "Q K^T V and 3 for the paper's expansion. N is the number of unmasked tokens that the "
         "model was trained with, or that of --unmasked or --mask-ratio. Fixed examples on which "
-        "the printed statements fail stand beside it.\n"
+        "the printed statements fail are listed with it.\n"
         "\n"
         "trained trains small models on the toy model's sequences (not part of all; some seconds) "
         "and holds them against the theory: linear attention under the spectral loss with factors "
@@ -287,7 +287,7 @@ const cs_command cs_cmd_verify = {
         "\n"
         "Exit code 1: a corrected statement failed (a false printed one is a finding, not an "
         "error); 4: one is inconclusive, unless it is a bound whose two sides agree to eight "
-        "digits: rounding cannot tell equality from either side, and the statement says "
+        "digits: rounding cannot separate equality from either side, and the statement says "
         "\"attained\".",
 
     .positional = "[2.2|3.1|4.1|4.2|4.3|trained|all]",

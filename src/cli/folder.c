@@ -1,11 +1,11 @@
 /* The folder of -o: who may write there, and which files.
  *
- * One run at a time, by a lock file that goes with the run. A file that stands there already is
+ * One run at a time, by a lock file that goes with the run. A file that is there already is
  * another's, and refused, unless --force or --resume says otherwise; manifest.json of an earlier
  * run of this program gives way without. Nothing is written through a symbolic link below DIR; DIR
  * itself may be one.
  *
- * A file written by a run is told from one that stood there before by inode and time of change (a
+ * A file written by a run is distinguished from one that was there before by inode and time of change (a
  * removed file's inode may be given out again). Limits: what a killed program leaves stays, and
  * --force overwrites it; file systems without flock(2) have no lock. */
 #include <errno.h>

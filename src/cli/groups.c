@@ -1,4 +1,4 @@
-/* Option groups and the library structs they stand for. The library checks the values again in its
+/* Option groups and the library structs that they become. The library checks the values again in its
  * own terms; what is checked here is what only the command line knows: options that an objective or
  * a command would ignore. */
 #include "cli/groups.h"
@@ -19,7 +19,7 @@
 #include "plan/spec.h"
 #include "text/sequences.h"
 
-/* Parameters of objectives as options, by their kind: choices stand with --objective, numbers in a
+/* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
  * group of their own, which a command takes with or without sweeps. */
 #define TEXT_OPTION(name, argument, help) CS_TEXT(name, argument, NULL, help),
 #define PLAN_CHOICE(name, argument, fallback, help) CS_CHOICE(name, argument, fallback, help),
@@ -88,8 +88,8 @@ const cs_opt cs_group_cooc[] = {
            "Cut documents into pieces of at most L tokens; 0: whole documents."),
     CS_INT("stride", "N", "0", 0, 1e9,
            "Slide windows of L tokens by N instead of cutting. Only full windows count (a "
-           "shorter document is one sequence): up to N-1 tokens at a document's end stand in "
-           "none, and how many is told."),
+           "shorter document is one sequence): up to N-1 tokens at a document's end are in "
+           "none, and how many is printed."),
     CS_CHOICE("weight", "token|document", "token",
               "Sequences count by their number of predicted tokens (the expected one; plans that "
               "predict nothing count as 0 tokens), or equally."),
@@ -141,7 +141,7 @@ const cs_opt cs_group_certify[] = {
 
 /* --- objective --- */
 
-/* The value of an option at the sweep's point, or as it stands; NULL where it is not given. */
+/* The value of an option at the sweep's point, or as it was given; NULL where it is not given. */
 static const char *value_of(const cs_args *args, const cs_sweep *sweep, int64_t point,
                             const char *option, char at_point[CS_SWEEP_TEXT])
 {

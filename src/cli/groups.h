@@ -50,10 +50,10 @@ extern const cs_opt cs_group_solver[];
 /* --moment-budget: what the exact sum of sigma^4 may cost. */
 extern const cs_opt cs_group_moments[];
 
-/* --certify, for commands that look at the certificates (cs_spectrum_require). */
+/* --certify, for commands that check the certificates (cs_spectrum_require). */
 extern const cs_opt cs_group_certify[];
 
-/* The objective at one sweep point (sweep NULL: the options as they stand). `file` must be zeroed;
+/* The objective at one sweep point (sweep NULL: the options as they were given). `file` must be zeroed;
  * it is read when the objective is `file`, and borrowed by *out. Options that the objective does
  * not take are CS_ERR_USAGE naming the objectives that do. */
 cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,

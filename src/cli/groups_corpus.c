@@ -109,7 +109,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
     return cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options->vocab_size);
 }
 
-/* A named corpus is prepared on first use; what was done is told. */
+/* A named corpus is prepared on first use; what was done is printed. */
 static cs_status ensure_prepared(const cs_args *args, const char *name, char **path)
 {
     char *note = NULL;

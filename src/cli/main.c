@@ -33,7 +33,7 @@ static void set_signals(void)
 }
 
 /* OpenBLAS makes its threads while it is loaded, before main(); when it cannot, it sends SIGINT to
- * this very process. Until main() can tell that signal from a user's, it waits. */
+ * this very process. Until main() can distinguish that signal from a user's, it waits. */
 static void hold_interrupt(void)
 {
     sigset_t set;
@@ -124,12 +124,12 @@ int main(int argc, char **argv)
         (void)cs_fail(CS_ERR_IO, "standard output: %s",
                       errno ? strerror(errno) : "cannot be written");
     }
-    bool told = cs_reason()[0] != '\0'; /* of several ranks one tells */
-    if (told) {
+    bool failed = cs_reason()[0] != '\0'; /* of several ranks one has a reason */
+    if (failed) {
         (void)fprintf(stderr, "cospec%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "",
                       cs_reason());
     }
-    if (told && code == 2) {
+    if (failed && code == 2) {
         const cs_command *known = NULL;
         bool found = argc > 1 && cs_command_by_name(argv[1], &known) == CS_OK;
         (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "",

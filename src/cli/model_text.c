@@ -181,10 +181,16 @@ cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around 
     return CS_OK;
 }
 
-cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, int64_t *count,
-                         int64_t **layer)
+cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
 {
-    const char *text = cs_args_text(args, option);
+    return t->tokenizer
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", t->dir);
+}
+
+static cs_status layers_of(const char *text, const char *option, int64_t last, int64_t *count,
+                           int64_t **layer)
+{
     if (strcmp(text, "all") != 0 && strcmp(text, "last") != 0) {
         char what[64];
         (void)snprintf(what, sizeof what, "--%s", option);
@@ -200,12 +206,26 @@ cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, 
     return list ? CS_OK : CS_ERR_MEMORY;
 }
 
+cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
+                         cs_hidden_options *o)
+{
+    o->max_length = cs_args_int_or(args, "max-length", 0);
+    o->batch = cs_args_int(args, "batch");
+    o->progress = cs_output_progress(args);
+    cs_status status = layers_of(cs_args_text(args, layers), layers, t->model.config.layers,
+                                 &o->layers, &t->layer);
+    o->layer = t->layer;
+    if (status == CS_OK) status = cs_args_attention(args, t, &o->masks);
+    return status == CS_OK ? cs_args_around(args, t, &o->around) : status;
+}
+
 void cs_model_text_free(cs_model_text *t)
 {
     cs_model_free(&t->model);
     cs_tokenizer_free(&t->tokenizer);
     cs_corpus_free(&t->corpus);
     cs_free(t->keep);
+    cs_free(t->layer);
     cs_backend_free(&t->backend);
     cs_model_kind_free(&t->kind);
     cs_plan_file_free(&t->plans);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/opt.h"
+#include "infer/hidden_states.h"
 #include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
@@ -19,6 +20,7 @@ typedef struct {
     cs_model model;
     cs_tokenizer *tokenizer; /* NULL: DIR has none */
     cs_model_kind kind;
+    int64_t *layer; /* set by cs_args_hidden */
     /* set by cs_args_attention, where it is by plans */
     cs_objective objective;
     cs_plan_file plans;
@@ -58,8 +60,12 @@ cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text 
  * for masked models that were not trained by this program, which uses none. */
 cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out) CS_MUST_CHECK;
 
-/* A list of layers, "all" (0..last) or "last", in fresh memory. */
-cs_status cs_args_layers(const cs_args *args, const char *option, int64_t last, int64_t *count,
-                         int64_t **layer) CS_MUST_CHECK;
+/* What the options common to commands of hidden states say: layers (a list, "all" or "last", by the
+ * option of this name), what rows see, special tokens, --max-length, --batch. *o borrows from `t`. */
+cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
+                         cs_hidden_options *o) CS_MUST_CHECK;
+
+/* CS_ERR_INPUT where the model has no tokenizer.json. */
+cs_status cs_model_text_has_tokenizer(const cs_model_text *t) CS_MUST_CHECK;
 
 void cs_model_text_free(cs_model_text *t);

@@ -71,7 +71,7 @@ void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* A choice that ends in ":N" stands for any number of four digits at most in its place. */
+/* A choice that ends in ":N" is for any number of four digits at most in its place. */
 static bool in_choices(const char *choices, const char *text)
 {
     size_t length = strlen(text);
@@ -168,7 +168,7 @@ static cs_status refuse_option(const cs_args *args, const char *name)
     return unknown_option(args, "--", name);
 }
 
-/* Takes the option in argv[*i], moving *i over a value that stands apart. */
+/* Takes the option in argv[*i], moving *i over a value in a word of its own. */
 static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
 {
     const char *word = argv[*i], *value = NULL;

@@ -83,12 +83,12 @@ typedef struct {
     const char *shown, *metrics;
     const char *more_metrics; /* values that are there too, which --metric may name */
     int64_t most;
-    /* Rows of the record that stand there in place of its table, unless --all or --metric asks for
-     * that; NULL: it stands for itself. */
+    /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
+     * that; NULL: the table. */
     const cs_view *brief;
 } cs_command;
 
-/* Whether a name stands in a list of names parted by blanks or commas; NULL: an empty one. */
+/* Whether a name is in a list of names parted by blanks or commas; NULL: an empty one. */
 bool cs_listed(const char *list, const char *name);
 
 /* Whether the command refuses this common option (cs_command.without). */
@@ -157,7 +157,7 @@ cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char
                         void *to) CS_MUST_CHECK;
 
 /* Generators from the same tables, of a NULL-terminated list of commands. A description is
- * paragraphs parted by blank lines; a line that starts with two spaces is set as it stands. */
+ * paragraphs parted by blank lines; a line that starts with two spaces is set verbatim. */
 typedef void cs_opt_writer(const cs_command *const *commands, FILE *out);
 cs_opt_writer cs_opt_help;       /* of the first command alone */
 cs_opt_writer cs_opt_overview;   /* the program's own help */

@@ -10,12 +10,27 @@
 
 enum { WIDTH = 80, OPTION_INDENT = 30 };
 
+/* What a character becomes in a language; NULL: itself. */
+typedef const char *const escapes[128];
+static escapes in_roff = {['\\'] = "\\e",  ['-'] = "\\-",    ['^'] = "\\(ha",
+                          ['~'] = "\\(ti", ['\''] = "\\(aq", ['`'] = "\\(ga"};
+static escapes in_cell = {['|'] = "\\|", ['<'] = "\\<", ['\n'] = " "};
+static escapes in_code = {['|'] = "\\|"}, in_words = {['|'] = " "};
+
+static void put(FILE *out, escapes escape, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; ++i) {
+        const char *other = (text[i] & 0x80) == 0 ? escape[(int)text[i]] : NULL;
+        (void)fputs(other ? other : (char[]){text[i], '\0'}, out);
+    }
+}
+
 static bool chooses(const cs_opt *o)
 {
     return o->kind == CS_OPT_CHOICE || o->kind == CS_OPT_NAME;
 }
 
-/* The argument as the texts show it: a long list of choices is NAME, and stands in the help. */
+/* The argument as the texts show it: a long list of choices is NAME, and is listed in the help. */
 static const char *shown_argument(const cs_opt *o)
 {
     enum { LONGEST = 40 };
@@ -29,12 +44,13 @@ static void option_help(const cs_opt *o, char *text, size_t size)
     if (!chooses(o) || shown_argument(o) == o->argument || used < 0 || (size_t)used >= size) {
         return;
     }
-    used += snprintf(text + used, size - (size_t)used, " One of ");
-    for (const char *p = o->argument; *p && (size_t)used + 3 < size; ++p) {
-        used +=
-            snprintf(text + used, size - (size_t)used, "%s", *p == '|' ? ", " : (char[]){*p, 0});
+    const char *between = " One of ";
+    for (const char *p = o->argument; *p && (size_t)used < size; p += *p == '|', between = ", ") {
+        const size_t choice = strcspn(p, "|");
+        used += snprintf(text + used, size - (size_t)used, "%s%.*s%s", between, (int)choice, p,
+                         p[choice] ? "" : ".");
+        p += choice;
     }
-    (void)snprintf(text + used, size - (size_t)used, ".");
 }
 
 /* "-k, --rank N" */
@@ -76,7 +92,7 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
     (void)fputc('\n', out);
 }
 
-/* The first block of a description at or after `text`: a paragraph, or lines set as they stand.
+/* The first block of a description at or after `text`: a paragraph, or lines set verbatim.
  * NULL at the end. */
 static const char *block_of(const char *text, size_t *length, bool *verbatim)
 {
@@ -96,19 +112,26 @@ static const char *block_of(const char *text, size_t *length, bool *verbatim)
     return text;
 }
 
-static void print_description(FILE *out, const char *text)
+static void put_description(FILE *out, const char *text,
+                            void (*write)(FILE *out, const char *block, size_t length,
+                                          bool verbatim))
 {
     size_t length = 0;
     bool verbatim = false;
     while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
-        if (verbatim) {
-            (void)fprintf(out, "%.*s\n", (int)length, text);
-        } else {
-            wrap(out, text, length, 0, 0);
-        }
-        (void)fputc('\n', out);
+        write(out, text, length, verbatim);
         text += length;
     }
+}
+
+static void print_block(FILE *out, const char *text, size_t length, bool verbatim)
+{
+    if (verbatim) {
+        (void)fprintf(out, "%.*s\n", (int)length, text);
+    } else {
+        wrap(out, text, length, 0, 0);
+    }
+    (void)fputc('\n', out);
 }
 
 typedef struct {
@@ -151,7 +174,7 @@ void cs_opt_help(const cs_command *const *one, FILE *out)
     wrap(out, command->summary, strlen(command->summary), column, column);
     (void)fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
                   command->positional ? " " : "", command->positional ? command->positional : "");
-    print_description(out, command->description);
+    put_description(out, command->description, print_block);
     help_list list = {.out = out};
     cs_opt_each(command, print_option, &list);
     if (command->examples) {
@@ -194,28 +217,11 @@ enum { EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0] };
  */
 static void roff(FILE *out, const char *text, size_t length)
 {
-    bool start = true;
-    for (size_t i = 0; i < length; ++i) {
-        char c = text[i];
-        if (start && (c == '.' || c == '\'')) {
-            (void)fputs("\\&", out);
-        }
-        if (c == '\\') {
-            (void)fputs("\\e", out);
-        } else if (c == '-') {
-            (void)fputs("\\-", out);
-        } else if (c == '^') {
-            (void)fputs("\\(ha", out);
-        } else if (c == '~') {
-            (void)fputs("\\(ti", out);
-        } else if (c == '\'') {
-            (void)fputs("\\(aq", out);
-        } else if (c == '`') {
-            (void)fputs("\\(ga", out);
-        } else {
-            (void)fputc(c, out);
-        }
-        start = c == '\n';
+    for (const char *end = text + length; text < end;) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text)), *next = stop ? stop + 1 : end;
+        (void)fputs(*text == '.' || *text == '\'' ? "\\&" : "", out);
+        put(out, in_roff, text, (size_t)(next - text));
+        text = next;
     }
 }
 
@@ -224,16 +230,11 @@ static void roff_text(FILE *out, const char *text)
     roff(out, text, strlen(text));
 }
 
-static void roff_description(FILE *out, const char *text)
+static void roff_block(FILE *out, const char *text, size_t length, bool verbatim)
 {
-    size_t length = 0;
-    bool verbatim = false;
-    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
-        (void)fputs(verbatim ? ".PP\n.nf\n" : ".PP\n", out);
-        roff(out, text, length);
-        (void)fputs(verbatim ? "\n.fi\n" : "\n", out);
-        text += length;
-    }
+    (void)fputs(verbatim ? ".PP\n.nf\n" : ".PP\n", out);
+    roff(out, text, length);
+    (void)fputs(verbatim ? "\n.fi\n" : "\n", out);
 }
 
 static void roff_option(FILE *out, const cs_opt *o)
@@ -280,7 +281,7 @@ static void roff_command(FILE *out, const cs_command *c)
     (void)fputs(" [options]\"\n", out);
     roff_text(out, c->summary);
     (void)fputs(".\n", out);
-    roff_description(out, c->description);
+    put_description(out, c->description, roff_block);
     cs_opt_each(c, roff_own_option, out);
     if (c->examples) {
         (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
@@ -296,11 +297,13 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
                   "cospec \\- spectral theory of self\\-supervised pretraining\n.SH SYNOPSIS\n"
                   ".B cospec\n.I COMMAND\n[options]\n.SH DESCRIPTION\n",
                   CS_VERSION);
-    roff_description(
-        out, "Builds co-occurrence matrices of conditional texts and target tokens under any "
-             "pretraining objective, on a toy model or a corpus, computes their normalised "
-             "singular value decomposition with certificates, and audits the theorems that speak "
-             "about it.\n\nData go to standard output, everything else to standard error.");
+    put_description(
+        out,
+        "Builds co-occurrence matrices of conditional texts and target tokens under any "
+        "pretraining objective, on a toy model or a corpus, computes their normalised "
+        "singular value decomposition with certificates, and audits the theorems that speak "
+        "about it.\n\nData go to standard output, everything else to standard error.",
+        roff_block);
     (void)fputs(".SH COMMANDS\n", out);
     for (const cs_command *const *c = commands; *c; ++c) {
         roff_command(out, *c);
@@ -344,9 +347,7 @@ static void completion_choices(void *ctx, const cs_opt *o, bool common)
     (void)fprintf(out, "--%s) words=", o->name);
     if (o->kind == CS_OPT_CHOICE || o->kind == CS_OPT_NAME) {
         (void)fputc('"', out);
-        for (const char *p = o->argument; *p; ++p) {
-            (void)fputc(*p == '|' ? ' ' : *p, out);
-        }
+        put(out, in_words, o->argument, strlen(o->argument));
         (void)fputs("\" files=0 ;;\n", out);
     } else {
         (void)fprintf(out, " files=%d ;;\n",
@@ -415,14 +416,11 @@ void cs_opt_completion(const cs_command *const *commands, FILE *out)
 
 /* --- markdown --------------------------------------------------------------------------------- */
 
+/* NULL: an empty one. */
 static void markdown_cell(FILE *out, const char *text)
 {
-    for (; *text; ++text) {
-        if (*text == '|' || *text == '<') {
-            (void)fputc('\\', out);
-        }
-        (void)fputc(*text == '\n' ? ' ' : *text, out);
-    }
+    put(out, in_cell, text, text ? strlen(text) : 0);
+    (void)fputs(" |", out);
 }
 
 static void markdown_option(FILE *out, const cs_opt *o)
@@ -431,14 +429,12 @@ static void markdown_option(FILE *out, const cs_opt *o)
     option_form(o, form, sizeof form);
     option_help(o, text, sizeof text);
     (void)fputs("| `", out);
-    for (const char *p = form; *p; ++p) {
-        (void)fputs(*p == '|' ? "\\|" : (char[]){*p, '\0'}, out);
-    }
+    put(out, in_code, form, strlen(form));
     (void)fputs("` | ", out);
     markdown_cell(out, text);
-    (void)fputs(" | ", out);
-    markdown_cell(out, o->fallback ? o->fallback : "");
-    (void)fputs(" |\n", out);
+    (void)fputc(' ', out);
+    markdown_cell(out, o->fallback);
+    (void)fputc('\n', out);
 }
 
 typedef struct {
@@ -457,18 +453,17 @@ static void markdown_own_option(void *ctx, const cs_opt *o, bool common)
     }
 }
 
+static void markdown_block(FILE *out, const char *text, size_t length, bool verbatim)
+{
+    (void)fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
+}
+
 static void markdown_command(FILE *out, const cs_command *c)
 {
     (void)fprintf(out, "## cospec %s\n\n%s.\n\n```\ncospec %s%s%s [options]\n```\n\n", c->name,
                   c->summary, c->name, c->positional ? " " : "",
                   c->positional ? c->positional : "");
-    const char *text = c->description;
-    size_t length = 0;
-    bool verbatim = false;
-    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
-        (void)fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
-        text += length;
-    }
+    put_description(out, c->description, markdown_block);
     markdown_list list = {.out = out};
     cs_opt_each(c, markdown_own_option, &list);
     if (c->without) {
@@ -497,8 +492,7 @@ static void markdown_objectives(FILE *out)
         (void)fprintf(out, "| `%s` |", row->name);
         for (size_t i = 0; i < sizeof cell / sizeof *cell; ++i) {
             (void)fputc(' ', out);
-            markdown_cell(out, cell[i] ? cell[i] : "");
-            (void)fputs(" |", out);
+            markdown_cell(out, cell[i]);
         }
         (void)fputc('\n', out);
     }

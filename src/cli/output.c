@@ -19,7 +19,7 @@
 
 /* --- standard error --------------------------------------------------------------------------- */
 
-static bool bar_shown; /* a progress line stands unfinished on the terminal */
+static bool bar_shown; /* a progress line is unfinished on the terminal */
 
 static void clear_bar(void)
 {
@@ -93,7 +93,7 @@ void cs_output_warning(const cs_args *args, cs_item *warnings, char *text)
 typedef struct {
     json_t *json;
     const cs_table *table, *brief; /* brief: what aligned text is a selection of */
-    const char *text;              /* as it stands, `size` bytes */
+    const char *text;              /* verbatim, `size` bytes */
     int64_t size;
 } forms;
 
@@ -109,7 +109,7 @@ static cs_status write_form(cs_args *args, const char *name, const char *suffix,
     return status;
 }
 
-/* Definitions are sentences, the same in many rows; a column of nothing tells nothing. */
+/* Definitions are sentences, the same in many rows; an empty column says nothing. */
 static bool column_is_shown(const cs_args *args, const cs_table *table, int column)
 {
     const char *shown = cs_args_command(args)->shown, *name = table->name[column];
@@ -201,8 +201,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     return status;
 }
 
-/* Closes a memory stream; memory is all that one can lack. */
-static cs_status close_memory(FILE *out, cs_status status)
+cs_status cs_memory_close(FILE *out, cs_status status)
 {
     bool bad = ferror(out) != 0;
     bad = fclose(out) != 0 || bad;
@@ -231,7 +230,7 @@ static cs_status set_printed(cs_args *args, const forms *f)
     } else {
         status = f->table ? print_brief(args, f->brief, out) : cs_json_print(out, f->json);
     }
-    return close_memory(out, status);
+    return cs_memory_close(out, status);
 }
 
 cs_status cs_output_print(cs_args *args)

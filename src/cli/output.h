@@ -1,7 +1,7 @@
 /* What a command leaves behind: data on stdout, files in -o DIR, manifest.json, progress on stderr.
  *
  * A run is all or nothing: files first, then the manifest, then standard output. A run that fails
- * before its manifest stands prints nothing and removes the files it wrote; one that failed under
+ * before its manifest is written prints nothing and removes the files it wrote; one that failed under
  * --force or --resume also removes the manifest of the run whose files it had begun to replace. A
  * result that did not converge is a result.
  */
@@ -41,22 +41,26 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
 /* Another table of the record, as DIR/<file>; nothing without -o. */
 cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view) CS_MUST_CHECK;
 
-/* The same for a result that is text as it stands, `size` bytes with their line ends: printed
+/* The same for a result that is text, `size` bytes with their line ends: printed
  * unless --json asks for `json` (NULL: it has none). With -o DIR writes DIR/<name>.txt, and
  * <name>.json when there is one. There is no CSV. For commands without --resume. */
 cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,
                          int64_t size) CS_MUST_CHECK;
 
+/* Closes a memory stream of text to be printed: CS_ERR_MEMORY, all that one can lack, in place of
+ * `status`. */
+cs_status cs_memory_close(FILE *out, cs_status status) CS_MUST_CHECK;
+
 /* Before the work: the files of -o DIR that the run may write (names parted by blanks), and the
  * manifest. CS_ERR_USAGE when one exists and neither --force nor --resume is given, or when a
- * symbolic link stands in its place. Makes DIR and locks it (not under --dry-run): CS_ERR_IO when
+ * symbolic link is in its place. Makes DIR and locks it (not under --dry-run): CS_ERR_IO when
  * another run has. Does nothing without -o. Those of cs_command.files are claimed already. */
 cs_status cs_output_claim(cs_args *args, const char *files) CS_MUST_CHECK;
 
 /* Writes into `dir` as if -o had named it. */
 cs_status cs_output_into(cs_args *args, const char *dir) CS_MUST_CHECK;
 
-/* Under --resume: what stands in DIR is of an earlier run of this command, though no manifest says
+/* Under --resume: what is in DIR is of an earlier run of this command, though no manifest says
  * so; its files are this run's too. */
 void cs_output_takes_over(cs_args *args);
 

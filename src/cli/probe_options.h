@@ -7,6 +7,6 @@
 /* Labels, metrics, seeds and fits; what goes with a model and texts. */
 extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
 
-/* Everything of the first group that can be told before anything is read: few, seed, seeds and fit
- * of *s, whose penalties stand in *penalty (fresh memory, NULL: the usual ones). */
+/* Everything of the first group that is known before anything is read: few, seed, seeds and fit
+ * of *s, whose penalties are in *penalty (fresh memory, NULL: the usual ones). */
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* What is told of long work: how far it is, and how long it will take at the pace of its stage. */
+/* What is reported of long work: how far it is, and how long it will take at the pace of its stage. */
 #pragma once
 
 #include <stdbool.h>

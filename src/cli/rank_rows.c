@@ -19,7 +19,7 @@ const cs_opt cs_group_rank_rows[] = {
     CS_TEXT("groups", "FILE.npy", NULL,
             "Group of each row (its document): n integers, or n rows of which the first column "
             "counts, such as rows.npy of cospec features. Blocks hold whole groups. Default: rows "
-            "as they stand."),
+            "in their order."),
     CS_TEXT("drop-rows", "FILE", NULL,
             "Rows to leave out: their numbers from 0 (FILE.npy of integers, or a text of one a "
             "line), or n booleans in FILE.npy, true for a row to drop."),

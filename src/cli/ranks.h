@@ -1,5 +1,5 @@
 /* --mpi: a command over the processes that mpirun has started. Every rank runs the command; rank 0
- * alone writes, prints and speaks. A failure that all ranks know of ends them in good order with
+ * alone writes and prints. A failure that all ranks know of ends them in good order with
  * the exit code that one process would have given; a failure of one rank alone ends the others at
  * once.
  */

@@ -47,7 +47,7 @@ static bool wants_matrix(const cs_verify *v)
     return wants;
 }
 
-/* One sweep point. Without --objective theorems about a matrix look at both of the paper's. */
+/* One sweep point. Without --objective theorems about a matrix take both of the paper's. */
 static cs_status toy_point(cs_verify *v, const cs_sweep *sweep, int64_t point, cs_plan_file *file)
 {
     cs_toy toy;

@@ -16,7 +16,7 @@ typedef struct {
     cs_item *root, *rows[CS_THEOREMS]; /* rows: NULL until the theorem has a table */
 } cs_verify;
 
-/* Theorem number i on the input as it stands, where it was chosen and takes it. */
+/* Theorem number i on the present input, where it was chosen and takes it. */
 cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on) CS_MUST_CHECK;
 
 /* The one theorem that was named, NULL: all. */

@@ -1,11 +1,11 @@
 /* Verdicts and the exit code: one rule for every command that states theorems. */
-#include "cli/judge.h"
+#include "cli/verdicts.h"
 
 #include <math.h>
 
 #include "cli/output.h"
 
-cs_status cs_judge_statements(cs_args *args, const cs_statements *list)
+cs_status cs_verdicts_report(cs_args *args, const cs_statements *list)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         const cs_statement *s = &list->item[i];

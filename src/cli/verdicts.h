@@ -8,4 +8,4 @@
  * (cs_output_refuted); else one that could not be decided is CS_ERR_CONVERGE (exit code 4), whose
  * reason names it, its input, margin and error. One that is attained is noted on stderr and does
  * neither. Printed statements never count. */
-cs_status cs_judge_statements(cs_args *args, const cs_statements *list) CS_MUST_CHECK;
+cs_status cs_verdicts_report(cs_args *args, const cs_statements *list) CS_MUST_CHECK;
