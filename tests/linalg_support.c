@@ -64,3 +64,40 @@ double orthonormality(const cs_dense *u)
     cs_dense_free(&gram);
     return worst;
 }
+
+cs_csr diagonal_matrix(int64_t n, const double *value)
+{
+    cs_csr a = {0};
+    OK(cs_csr_init(&a, n, n, n));
+    for (int64_t i = 0; i < n; ++i) {
+        a.ptr[i + 1] = i + 1;
+        a.col[i] = (int32_t)i;
+        a.val[i] = value[i];
+    }
+    return a;
+}
+
+cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
+{
+    int64_t *row = test_room(n, sizeof *row), *col = test_room(n, sizeof *col);
+    for (int64_t j = 0; j < n; ++j) {
+        row[j] = 7 * j % rows;
+        col[j] = 11 * j % cols;
+    }
+    cs_csr a;
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &a));
+    return a;
+}
+
+void operator_of(csr_operator *o, cs_csr a, int threads)
+{
+    o->a = a;
+    OK(cs_csr_transpose(&o->a, &o->at));
+    o->op = cs_linop_csr(&o->ctx, &o->a, &o->at, threads);
+}
+
+void operator_free(csr_operator *o)
+{
+    cs_csr_free(&o->a);
+    cs_csr_free(&o->at);
+}

@@ -5,6 +5,7 @@
 
 #include "linalg/csr.h"
 #include "linalg/dense.h"
+#include "linalg/linop.h"
 #include "test.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b);
@@ -17,3 +18,19 @@ void fill_normal(cs_dense *a, uint64_t index);
 
 /* About density * rows * cols standard normal entries, at least one; a function of `index`. */
 cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index);
+
+cs_csr diagonal_matrix(int64_t n, const double *value);
+
+/* rows x cols with value[j] at (7 j mod rows, 11 j mod cols), j < n: 7 and 11 must not divide. */
+cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value);
+
+/* A sparse matrix as an operator, with what it needs alive; it stays where it is. */
+typedef struct {
+    cs_csr a, at;
+    cs_linop_csr_ctx ctx;
+    cs_linop op;
+} csr_operator;
+
+/* Takes `a` over. */
+void operator_of(csr_operator *o, cs_csr a, int threads);
+void operator_free(csr_operator *o);

@@ -238,3 +238,16 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     cs_plan_free(&plan);
     cs_pairs_free(&pairs);
 }
+
+void plan_compare_variants(cs_objective o, int64_t shortest, const double largest[2])
+{
+    for (int variant = 0; variant < 6; ++variant) {
+        o.event_weight = (cs_event_weight)(variant % 2);
+        o.empty_prefix = (cs_empty_prefix)(variant / 2);
+        const int64_t least = o.empty_prefix == CS_PREFIX_NONE ? 2 : 1;
+        for (int64_t s = shortest > 0 ? shortest : least; s <= 6; ++s) {
+            plan_compare_with_enumeration(&o, s);
+        }
+        plan_compare_with_samples(&o, 6, largest[variant % 2], (uint64_t)variant);
+    }
+}

@@ -44,3 +44,7 @@ void plan_assert_same_table(const double a[PLAN_CELLS], const double b[PLAN_CELL
 void plan_compare_with_enumeration(const cs_objective *objective, int64_t s);
 void plan_compare_with_samples(const cs_objective *objective, int64_t s, double largest,
                                uint64_t seed);
+
+/* Both for every event weight and empty prefix, lengths up to 6 (from `shortest`, 0: the least there
+ * is); the largest weight of a draw by event weight, by token and by mask. */
+void plan_compare_variants(cs_objective objective, int64_t shortest, const double largest[2]);

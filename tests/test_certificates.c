@@ -9,6 +9,7 @@
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
+#include "linalg_support.h"
 #include "spectrum_support.h"
 #include "test.h"
 
@@ -112,13 +113,11 @@ TEST(a_wrong_vector_is_caught)
 TEST(the_probe_sees_what_is_left)
 {
     enum { N = 1000 };
-    cs_csr d = {0};
-    OK(cs_csr_init(&d, N, N, N));
+    double entry[N];
     for (int64_t i = 0; i < N; ++i) {
-        d.col[i] = (int32_t)i;
-        d.val[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
-        d.ptr[i + 1] = i + 1;
+        entry[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
     }
+    cs_csr d = diagonal_matrix(N, entry);
     cs_dense v = {0};
     OK(cs_dense_init(&v, N, 1));
     v.data[0] = 1;

@@ -119,36 +119,13 @@ TEST(a_measure_times_its_square)
 
 /* --- densities -------------------------------------------------------------------------------- */
 
-typedef struct {
-    cs_csr a, at;
-    cs_linop_csr_ctx ctx;
-    cs_linop op;
-} matrix;
-
-/* Takes a over. */
-static void matrix_open(cs_csr a, int threads, matrix *m)
-{
-    m->a = a;
-    OK(cs_csr_transpose(&m->a, &m->at));
-    m->op = cs_linop_csr(&m->ctx, &m->a, &m->at, threads);
-}
-
-static void matrix_close(matrix *m)
-{
-    cs_csr_free(&m->a);
-    cs_csr_free(&m->at);
-}
-
 static cs_csr diagonal(int64_t n, double (*value)(int64_t i))
 {
-    cs_csr a = {0};
-    OK(cs_csr_init(&a, n, n, n));
+    double *entry = test_room(n, sizeof *entry);
     for (int64_t i = 0; i < n; ++i) {
-        a.ptr[i + 1] = i + 1;
-        a.col[i] = (int32_t)i;
-        a.val[i] = value(i);
+        entry[i] = value(i);
     }
-    return a;
+    return diagonal_matrix(n, entry);
 }
 
 static double half(int64_t i)
@@ -185,8 +162,8 @@ static cs_density_options options_of(int64_t samples, int64_t degree, uint64_t s
 /* A multiple of the identity: one value, no variance, no quadrature error. */
 TEST(the_identity_is_exact)
 {
-    matrix m;
-    matrix_open(diagonal(200, half), 1, &m);
+    csr_operator m;
+    operator_of(&m, diagonal(200, half), 1);
     cs_density_options o = options_of(3, 4, 1);
     cs_density d;
     OK(cs_density_of(&m.op, &o, &d));
@@ -203,7 +180,7 @@ TEST(the_identity_is_exact)
         assert_true(holds(&d.density[i], truth, 1e-9 * (1 + truth)));
     }
     cs_density_free(&d);
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 /* Hypercube of dimension 8, edges over 8: sigma = |8 - 2 k| / 8 with multiplicity C(8, k): five
@@ -223,8 +200,8 @@ TEST(a_hypercube_ends_in_five_steps)
         }
         a.ptr[i + 1] = at;
     }
-    matrix m;
-    matrix_open(a, 1, &m);
+    csr_operator m;
+    operator_of(&m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
     cs_density d, e;
@@ -242,7 +219,7 @@ TEST(a_hypercube_ends_in_five_steps)
     assert_true(holds(&d.rest2, N / 8.0, 0)); /* ||A||_F^2 */
     cs_density_free(&d);
     cs_density_free(&e);
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 /* A bipartite cycle of n + n nodes, sigma = |cos(pi j / n)|: the smoothed density's quadrature
@@ -260,8 +237,8 @@ TEST(the_density_is_within_its_quadrature_bound)
         a.col[2 * i + 1] = (int32_t)(i < next ? next : i);
         a.val[2 * i] = a.val[2 * i + 1] = 0.5;
     }
-    matrix m;
-    matrix_open(a, 1, &m);
+    csr_operator m;
+    operator_of(&m, a, 1);
     cs_density whole;
     double last = 1;
     for (int64_t q = 10; q <= 30; q += 5) {
@@ -291,11 +268,11 @@ TEST(the_density_is_within_its_quadrature_bound)
         cs_density_free(&d);
         cs_density_free(&whole);
     }
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 /* Values of a random matrix of norm at most 1. */
-static void random_problem(matrix *m, double *sigma)
+static void random_problem(csr_operator *m, double *sigma)
 {
     enum { ROWS = 90, COLS = 60 };
     cs_csr a = random_sparse(ROWS, COLS, 0.15, 7);
@@ -309,7 +286,7 @@ static void random_problem(matrix *m, double *sigma)
     for (int64_t k = COLS - 1; k >= 0; --k) {
         sigma[k] /= sigma[0] * (1 + 1e-12);
     }
-    matrix_open(a, 1, m);
+    operator_of(m, a, 1);
 }
 
 /* 400 seeds. Sums have no quadrature error: Student's interval, which covers in 95% of all cases if
@@ -320,7 +297,7 @@ TEST(intervals_cover_as_often_as_they_say)
 {
     enum { SEEDS = 400, COLS = 60, LEAST = 342 };
     double sigma[COLS], sum2 = 0, sum4 = 0;
-    matrix m;
+    csr_operator m;
     random_problem(&m, sigma);
     int covered2 = 0, covered4 = 0;
     int above[POINT_COUNT] = {0}, fourth[POINT_COUNT] = {0}, density[POINT_COUNT] = {0};
@@ -355,7 +332,7 @@ TEST(intervals_cover_as_often_as_they_say)
         assert_in_range(fourth[i], LEAST, SEEDS);
         assert_in_range(density[i], LEAST, SEEDS);
     }
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 /* diag(1 x 10, 0.2 + ...): ten copies known, in two blocks that leave the rest alone. */
@@ -367,8 +344,8 @@ static double ten_ones(int64_t i)
 TEST(known_copies_are_taken_out)
 {
     enum { N = 100 };
-    matrix m;
-    matrix_open(diagonal(N, ten_ones), 1, &m);
+    csr_operator m;
+    operator_of(&m, diagonal(N, ten_ones), 1);
     cs_dense v[2] = {0};
     double ones[10], sum4 = 0;
     const int64_t start[] = {0, 4, 40};
@@ -417,15 +394,15 @@ TEST(known_copies_are_taken_out)
     assert_int_equal(d.ended, 4);
     cs_density_free(&d);
     cs_dense_free(&v[0]);
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 TEST(threads_do_not_change_bits)
 {
     cs_density one = {0}, other = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        matrix m;
-        matrix_open(random_sparse(3000, 2000, 0.02, 5), threads, &m);
+        csr_operator m;
+        operator_of(&m, random_sparse(3000, 2000, 0.02, 5), threads);
         cs_density_options o = options_of(11, 10, 9);
         o.top = 100;
         o.threads = threads;
@@ -438,7 +415,7 @@ TEST(threads_do_not_change_bits)
             assert_memory_equal(one.fourth_below, other.fourth_below, bytes);
             cs_density_free(&other);
         }
-        matrix_close(&m);
+        operator_free(&m);
     }
     cs_density_free(&one);
 }
@@ -450,8 +427,8 @@ static double too_large(int64_t i)
 
 TEST(bad_options_are_named)
 {
-    matrix m;
-    matrix_open(diagonal(5, half), 1, &m);
+    csr_operator m;
+    operator_of(&m, diagonal(5, half), 1);
     double negative = -0.5;
     cs_density d;
     const struct {
@@ -469,17 +446,17 @@ TEST(bad_options_are_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_fails(cs_density_of(&m.op, &cases[i].o, &d), CS_ERR_USAGE, cases[i].reason);
     }
-    matrix_close(&m);
-    matrix_open(diagonal(5, too_large), 1, &m);
+    operator_free(&m);
+    operator_of(&m, diagonal(5, too_large), 1);
     cs_density_options o = options_of(2, 4, 1);
     assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_INPUT, "not finite");
-    matrix_close(&m);
+    operator_free(&m);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
-    matrix m;
-    matrix_open(random_sparse(40, 30, 0.2, 3), 1, &m);
+    csr_operator m;
+    operator_of(&m, random_sparse(40, 30, 0.2, 3), 1);
     cs_status status = CS_ERR_MEMORY;
     for (int64_t n = 1; status != CS_OK; ++n) {
         cs_density_options o = options_of(3, 5, 1);
@@ -494,5 +471,5 @@ TEST(every_failed_allocation_is_reported)
         cs_reason_clear();
         cs_density_free(&d);
     }
-    matrix_close(&m);
+    operator_free(&m);
 }

@@ -12,14 +12,7 @@
 TEST(events_are_those_of_all_plans)
 {
     cs_objective o = plan_objective("diffusion");
-    for (int variant = 0; variant < 6; ++variant) {
-        o.event_weight = (cs_event_weight)(variant % 2);
-        o.empty_prefix = (cs_empty_prefix)(variant / 2);
-        for (int64_t s = o.empty_prefix == CS_PREFIX_NONE ? 2 : 1; s <= 6; ++s) {
-            plan_compare_with_enumeration(&o, s);
-        }
-        plan_compare_with_samples(&o, 6, variant % 2 ? 1 : 7, (uint64_t)variant);
-    }
+    plan_compare_variants(o, 0, (const double[]){7, 1});
 }
 
 /* The n masked tokens of a plan weigh s + 1 together: 1 / t in the mean over the ratios t that give

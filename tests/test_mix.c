@@ -30,14 +30,7 @@ TEST(events_are_those_of_all_plans)
     for (int i = 0; i < 5; ++i) {
         cs_plan_file file;
         cs_objective o = mix(specs[i], &file);
-        for (int variant = 0; variant < 6; ++variant) {
-            o.event_weight = (cs_event_weight)(variant % 2);
-            o.empty_prefix = (cs_empty_prefix)(variant / 2);
-            for (int64_t s = 2; s <= 6; ++s) {
-                plan_compare_with_enumeration(&o, s);
-            }
-            plan_compare_with_samples(&o, 6, 7, (uint64_t)variant);
-        }
+        plan_compare_variants(o, 2, (const double[]){7, 7});
         cs_plan_file_free(&file);
     }
 }

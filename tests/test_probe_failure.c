@@ -8,6 +8,7 @@
 #include "linalg/csr.h"
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
+#include "linalg_support.h"
 #include "test.h"
 
 static double chi_square(cs_rng *rng, int64_t degrees)
@@ -79,17 +80,14 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
 static cs_csr hiding(int64_t n, int64_t steps, double ratio, int spread, uint64_t seed)
 {
     const double pi = acos(-1), c = 1 / (ratio * ratio);
-    cs_csr a = {0};
+    double *entry = test_room(n, sizeof *entry);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 9);
-    OK(cs_csr_init(&a, n, n, n));
     for (int64_t i = 0; i < n; ++i) {
         double y = cos(pi * (double)(i % steps) / (double)(2 * steps - 1));
         double square = spread ? c * cs_rng_uniform(&rng) : c * (1 - y * y);
-        a.ptr[i + 1] = i + 1;
-        a.col[i] = (int32_t)i;
-        a.val[i] = i == n - 1 ? 1 : sqrt(square);
+        entry[i] = i == n - 1 ? 1 : sqrt(square);
     }
-    return a;
+    return diagonal_matrix(n, entry);
 }
 
 /* The largest Ritz value of `columns` normal columns and `steps` steps with diag(square), written

@@ -12,6 +12,7 @@
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
+#include "linalg_support.h"
 #include "spectrum_support.h"
 #include "test.h"
 
@@ -127,13 +128,11 @@ TEST(powers_of_two_change_no_bit)
  * must not take small squares for rounding. */
 TEST(copies_are_found_at_any_size)
 {
-    cs_csr a = {0};
-    OK(cs_csr_init(&a, 64, 64, 64));
-    for (int64_t i = 0; i < 64; ++i) {
-        a.col[i] = (int32_t)i;
-        a.val[i] = i < 12 ? 3 : 3.0 / (double)i;
-        a.ptr[i + 1] = i + 1;
+    double entry[64];
+    for (int i = 0; i < 64; ++i) {
+        entry[i] = i < 12 ? 3 : 3.0 / i;
     }
+    cs_csr a = diagonal_matrix(64, entry);
     check(&a, (cs_spectrum_options){.k = 10, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
     /* ARPACK draws new starts from numbers that go on from run to run: no bits to compare. */
     cs_spectrum_options o = {
@@ -151,23 +150,11 @@ TEST(copies_are_found_at_any_size)
     cs_csr_free(&a);
 }
 
-static cs_csr diagonal(int64_t n, const double *d)
-{
-    cs_csr a = {0};
-    OK(cs_csr_init(&a, n, n, n));
-    for (int64_t i = 0; i < n; ++i) {
-        a.col[i] = (int32_t)i;
-        a.val[i] = d[i];
-        a.ptr[i + 1] = i + 1;
-    }
-    return a;
-}
-
 /* Values below eps, all of them small: none is zero. */
 TEST(small_values_are_values)
 {
     const double d[] = {3e-17, 2e-17, 1e-17};
-    cs_csr a = diagonal(3, d);
+    cs_csr a = diagonal_matrix(3, d);
     for (int whole = 0; whole < 2; ++whole) {
         cs_spectrum s =
             spectrum_of(&a, (cs_spectrum_options){.normalised = true, .no_reduction = whole});
@@ -188,7 +175,7 @@ TEST(a_missed_copy_is_seen_at_any_size)
 {
     for (int e = -300; e <= 300; e += 50) {
         double x = pow(10, e), d[] = {3 * x, 3 * x, 3 * x, x};
-        cs_csr a = diagonal(4, d);
+        cs_csr a = diagonal_matrix(4, d);
         cs_spectrum s = spectrum_of(
             &a, (cs_spectrum_options){.k = 1,
                                       .normalised = true,
@@ -263,7 +250,7 @@ TEST(densities_scale_too)
 TEST(every_failed_allocation_is_reported)
 {
     const double d[] = {3e-100, 2e-100, 1e-100};
-    cs_csr a = diagonal(3, d);
+    cs_csr a = diagonal_matrix(3, d);
     cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
     cs_status status = CS_ERR_MEMORY;
     for (int64_t n = 1; status != CS_OK; ++n) {

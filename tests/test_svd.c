@@ -11,25 +11,6 @@
 #include "linalg_support.h"
 #include "test.h"
 
-/* A sparse matrix as an operator, with what it needs alive. */
-typedef struct {
-    cs_csr a, at;
-    cs_linop_csr_ctx ctx;
-    cs_linop op;
-} fixture;
-
-static void fixture_make(fixture *f)
-{
-    OK(cs_csr_transpose(&f->a, &f->at));
-    f->op = cs_linop_csr(&f->ctx, &f->a, &f->at, 1);
-}
-
-static void fixture_free(fixture *f)
-{
-    cs_csr_free(&f->a);
-    cs_csr_free(&f->at);
-}
-
 /* Triplets gathered one by one. */
 typedef struct {
     int64_t n, row[200000], col[200000];
@@ -46,11 +27,11 @@ static void put(int64_t row, int64_t col, double val)
     held.val[held.n++] = val;
 }
 
-static void made_of_held(fixture *f, int64_t rows, int64_t cols)
+static void made_of_held(csr_operator *f, int64_t rows, int64_t cols)
 {
     OK(cs_csr_from_triplets(rows, cols, held.n, held.row, held.col, held.val, &f->a));
     held.n = 0;
-    fixture_make(f);
+    operator_of(f, f->a, 1);
 }
 
 static int descending(const void *a, const void *b)
@@ -97,14 +78,14 @@ TEST(cycle)
         want[i] = fabs(2 * cos(2 * M_PI * i / N));
     }
     qsort(want, N, sizeof *want, descending);
-    fixture f;
+    csr_operator f;
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, 296, want); /* the last four are zero */
     agrees(&f.op, CS_SOLVER_ARPACK, 12, want);
     agrees(&f.op, CS_SOLVER_BLOCK, 12, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 100, want);
     agrees(&f.op, CS_SOLVER_BLOCK, 100, want);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Adjacency of the d-cube: |d - 2 i| with multiplicity C(d, i). */
@@ -119,14 +100,14 @@ TEST(hypercube)
         want[x] = abs(D - 2 * __builtin_popcount((unsigned)x));
     }
     qsort(want, N, sizeof *want, descending);
-    fixture f;
+    csr_operator f;
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 20, want); /* 9 twice, 7 in eighteen copies */
     agrees(&f.op, CS_SOLVER_BLOCK, 20, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 92, want); /* 5 in 72 copies */
     agrees(&f.op, CS_SOLVER_BLOCK, 92, want);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* 64 equal blocks of 6 x 4 ones: sigma = sqrt(24) 64 times, rank 64. Both orientations. */
@@ -140,7 +121,7 @@ TEST(equal_blocks_give_every_copy)
         }
         want[b] = sqrt(24);
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, 6 * BLOCKS, 4 * BLOCKS);
     cs_linop t = cs_linop_transposed(&f.op);
     agrees(&f.op, CS_SOLVER_LAPACK, BLOCKS, want);
@@ -159,7 +140,7 @@ TEST(equal_blocks_give_every_copy)
         assert_true(s.converged);
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Values 1, 1 - 1e-9, 1 - 2e-9, ... and a bulk: a cluster far below any gap a Krylov method sees.
@@ -173,7 +154,7 @@ TEST(cluster)
         put((j * 7) % N, (j * 11) % N,
             want[j]); /* a permuted diagonal: 7 and 11 do not divide 400 */
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE, want);
     agrees(&f.op, CS_SOLVER_BLOCK, CLOSE, want);
@@ -182,7 +163,7 @@ TEST(cluster)
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE / 2, want);
     agrees(&f.op, CS_SOLVER_BLOCK, CLOSE / 2, want);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Scale: ARPACK's stopping rule must not depend on it. */
@@ -195,12 +176,12 @@ TEST(scale_does_not_matter)
             want[j] = scale[s] / (j + 1);
             put(j, 59 - j, want[j]);
         }
-        fixture f;
+        csr_operator f;
         made_of_held(&f, 60, 60);
         agrees(&f.op, CS_SOLVER_ARPACK, 10, want);
         agrees(&f.op, CS_SOLVER_BLOCK, 10, want);
         agrees(&f.op, CS_SOLVER_LAPACK, 60, want);
-        fixture_free(&f);
+        operator_free(&f);
     }
 }
 
@@ -214,7 +195,7 @@ TEST(lauchli)
         put(0, j, 1);
         put(j + 1, j, mu);
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, N + 1, N);
     cs_svd_options o = {.k = N, .solver = CS_SOLVER_LAPACK};
     cs_svd s;
@@ -237,7 +218,7 @@ TEST(lauchli)
     assert_int_equal(s.k, 1);
     assert_true(s.floor > mu && fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* The Gram path agrees with the dense one above its floor. */
@@ -247,7 +228,7 @@ TEST(gram_agrees_with_dense)
     for (int e = 0; e < 3000; ++e) {
         put(cs_rng_below(&rng, 150), cs_rng_below(&rng, 90), cs_rng_uniform(&rng));
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, 150, 90);
     cs_linop t = cs_linop_transposed(&f.op);
     cs_svd_options o = {.k = 60, .solver = CS_SOLVER_LAPACK, .tol = 1e-10};
@@ -268,35 +249,35 @@ TEST(gram_agrees_with_dense)
         cs_svd_free(&gram);
     }
     cs_svd_free(&dense);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(small_shapes)
 {
-    fixture f;
+    csr_operator f;
     put(0, 0, -3);
     made_of_held(&f, 1, 1);
     agrees(&f.op, CS_SOLVER_LAPACK, 1, (const double[]){3});
-    fixture_free(&f);
+    operator_free(&f);
     put(0, 1, 3);
     put(0, 4, 4);
     made_of_held(&f, 1, 6);
     cs_linop t = cs_linop_transposed(&f.op);
     agrees(&f.op, CS_SOLVER_LAPACK, 1, (const double[]){5});
     agrees(&t, CS_SOLVER_LAPACK, 1, (const double[]){5});
-    fixture_free(&f);
+    operator_free(&f);
     put(0, 0, 2);
     put(1, 1, 1);
     made_of_held(&f, 2, 3);
     agrees(&f.op, CS_SOLVER_ARPACK, 1,
            (const double[]){2}); /* n = 2, k = 1: the least ARPACK takes */
     agrees(&f.op, CS_SOLVER_BLOCK, 1, (const double[]){2});
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(zero_matrix_has_no_triplets)
 {
-    fixture f;
+    csr_operator f;
     made_of_held(&f, 40, 30);
     for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 4, .solver = solver};
@@ -308,7 +289,7 @@ TEST(zero_matrix_has_no_triplets)
         assert_int_equal(s.v.rows, 30);
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* A flat spectrum and one restart: a partial result, said to be one. */
@@ -318,7 +299,7 @@ TEST(partial_result)
     for (int j = 0; j < N; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, N, N);
     cs_svd_options o = {.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1};
     cs_svd s;
@@ -327,7 +308,7 @@ TEST(partial_result)
     assert_true(s.k < 10);
     assert_true(s.iterations >= 1 && s.applications > 0);
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Same seed, same bits; another seed, the same values. */
@@ -337,7 +318,7 @@ TEST(seed_fixes_the_bits)
     for (int e = 0; e < 20000; ++e) {
         put(cs_rng_below(&rng, 500), cs_rng_below(&rng, 400), cs_rng_uniform(&rng));
     }
-    fixture f;
+    csr_operator f;
     made_of_held(&f, 500, 400);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_ARPACK, .seed = 1};
     cs_svd first, again, other;
@@ -354,7 +335,7 @@ TEST(seed_fixes_the_bits)
     cs_svd_free(&first);
     cs_svd_free(&again);
     cs_svd_free(&other);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* diag(3, 1), u = v = e_1 turned by a small angle: both one-sided residuals by hand; then different
@@ -363,7 +344,7 @@ TEST(residual_is_two_sided)
 {
     put(0, 0, 3);
     put(1, 1, 1);
-    fixture f;
+    csr_operator f;
     made_of_held(&f, 2, 2);
     double u[] = {1, 0, 0, 1}, v[] = {0.6, 0.8, 0, 1}, sigma[] = {3, 1}, residual[2];
     cs_dense du = {.rows = 2, .cols = 2, .ld = 2, .data = u};
@@ -379,12 +360,12 @@ TEST(residual_is_two_sided)
     assert_true(isnan(residual[0]));
     assert_fails(cs_svd_residuals(&f.op, 3, sigma, &du, &dv, residual), CS_ERR_USAGE,
                  "residuals of 3 triplets of 2 x 2");
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(auto_chooses_by_size)
 {
-    fixture f;
+    csr_operator f;
     for (int j = 0; j < 200; ++j) {
         put(j, j, 200 - j);
     }
@@ -403,7 +384,7 @@ TEST(auto_chooses_by_size)
     assert_int_equal(s.solver, CS_SOLVER_LAPACK); /* by the Gram matrix */
     assert_int_equal(s.k, 51);
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 static cs_status gives_nan(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
@@ -428,7 +409,7 @@ static cs_status gives_up(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 
 TEST(bad_requests_are_named)
 {
-    fixture f;
+    csr_operator f;
     put(0, 0, 1);
     made_of_held(&f, 8, 5);
     cs_svd s;
@@ -467,12 +448,12 @@ TEST(bad_requests_are_named)
         assert_int_equal(solver, i);
     }
     assert_fails(cs_solver_by_name("slepc", &solver), CS_ERR_USAGE, "unknown solver 'slepc'");
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
 {
-    fixture f;
+    csr_operator f;
     for (int b = 0; b < 40; ++b) {
         put(2 * b, b, 1); /* one value 40 times: ARPACK's merging is on the path */
         put(2 * b + 1, b, 1);
@@ -506,7 +487,7 @@ TEST(every_allocation_may_fail)
         }
         (void)cs_mem_fail_at(0);
     }
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 static void count_reports(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -522,7 +503,7 @@ static void count_reports(void *ctx, const char *stage, int64_t done, int64_t to
 /* Last: the flag cannot be taken back. */
 TEST(interrupt_stops_the_iteration)
 {
-    fixture f;
+    csr_operator f;
     for (int j = 0; j < 1000; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }
@@ -533,5 +514,5 @@ TEST(interrupt_stops_the_iteration)
     cs_svd s;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INTERRUPT, "interrupted");
     assert_in_range(reports, 25, 26);
-    fixture_free(&f);
+    operator_free(&f);
 }

@@ -14,42 +14,6 @@
 
 enum { B = CS_PANEL };
 
-typedef struct {
-    cs_csr a, at;
-    cs_linop_csr_ctx ctx;
-    cs_linop op;
-} fixture;
-
-static void fixture_of(fixture *f, cs_csr a)
-{
-    f->a = a;
-    OK(cs_csr_transpose(&f->a, &f->at));
-    f->op = cs_linop_csr(&f->ctx, &f->a, &f->at, 0);
-}
-
-static void fixture_free(fixture *f)
-{
-    cs_csr_free(&f->a);
-    cs_csr_free(&f->at);
-}
-
-/* rows x cols with value[j] at (7 j mod rows, 11 j mod cols): 7 and 11 must not divide. */
-static cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
-{
-    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    assert_non_null(row);
-    assert_non_null(col);
-    for (int64_t j = 0; j < n; ++j) {
-        row[j] = 7 * j % rows;
-        col[j] = 11 * j % cols;
-    }
-    cs_csr a;
-    OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &a));
-    cs_free(row);
-    cs_free(col);
-    return a;
-}
-
 static void check_triplets(const cs_svd *s, double tol)
 {
     assert_true(s->converged && !s->interrupted);
@@ -64,8 +28,8 @@ static void check_triplets(const cs_svd *s, double tol)
 
 TEST(threads_do_not_change_bits)
 {
-    fixture f;
-    fixture_of(&f, random_sparse(9000, 4000, 0.001, 4));
+    csr_operator f;
+    operator_of(&f, random_sparse(9000, 4000, 0.001, 4), 0);
     cs_svd first = {0};
     for (int threads = 1; threads <= 5; ++threads) {
         f.ctx.threads = threads;
@@ -87,14 +51,14 @@ TEST(threads_do_not_change_bits)
     }
     cs_threads_set(0);
     cs_svd_free(&first);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* An operator that has no panel products: the same values. */
 TEST(panel_products_are_optional)
 {
-    fixture f;
-    fixture_of(&f, random_sparse(150, 320, 0.05, 5));
+    csr_operator f;
+    operator_of(&f, random_sparse(150, 320, 0.05, 5), 0);
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
@@ -108,7 +72,7 @@ TEST(panel_products_are_optional)
     }
     cs_svd_free(&with);
     cs_svd_free(&without);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* 10^0 .. 10^-12: the Gram form would lose the lower half, so that Golub-Kahan must have run. Each
@@ -120,8 +84,8 @@ TEST(small_values_by_golub_kahan)
     for (int j = 0; j < N; ++j) {
         value[j] = pow(10, -0.2 * j);
     }
-    fixture f;
-    fixture_of(&f, scattered(240, 130, N, value));
+    csr_operator f;
+    operator_of(&f, scattered(240, 130, N, value), 0);
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
         cs_svd_options o = {.k = N, .solver = CS_SOLVER_BLOCK};
@@ -142,7 +106,7 @@ TEST(small_values_by_golub_kahan)
         assert_true(s.floor > 1e-8);
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Lauchli's matrix: sqrt(n + mu^2), then mu n - 1 times, mu = 1e-10. */
@@ -161,8 +125,8 @@ TEST(lauchli_is_not_lost)
     }
     cs_csr a;
     OK(cs_csr_from_triplets(N + 1, N, 2 * (int64_t)N, row, col, val, &a));
-    fixture f;
-    fixture_of(&f, a);
+    csr_operator f;
+    operator_of(&f, a, 0);
     for (int64_t k = 5; k <= N; k += 25) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
         cs_svd s;
@@ -175,7 +139,7 @@ TEST(lauchli_is_not_lost)
         }
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Every triplet, of square, tall, wide and rank-deficient matrices, against the dense solver. */
@@ -185,8 +149,8 @@ TEST(all_triplets_of_small_matrices)
                                        {17, 16}, {30, 70}, {64, 64}};
     for (size_t t = 0; t < sizeof shape / sizeof *shape; ++t) {
         int64_t m = shape[t][0], n = shape[t][1], p = m < n ? m : n;
-        fixture f;
-        fixture_of(&f, random_sparse(m, n, 0.5, 40 + t));
+        csr_operator f;
+        operator_of(&f, random_sparse(m, n, 0.5, 40 + t), 0);
         cs_svd_options o = {.k = p, .solver = CS_SOLVER_LAPACK};
         cs_svd want, got;
         OK(cs_svd_compute(&f.op, &o, &want));
@@ -201,7 +165,7 @@ TEST(all_triplets_of_small_matrices)
             cs_svd_free(&got);
         }
         cs_svd_free(&want);
-        fixture_free(&f);
+        operator_free(&f);
     }
 }
 
@@ -209,12 +173,12 @@ TEST(all_triplets_of_small_matrices)
 TEST(rank_deficient_and_flat)
 {
     double value[600];
-    fixture f;
+    csr_operator f;
     cs_svd s;
     for (int j = 0; j < 3; ++j) {
         value[j] = 3 - j;
     }
-    fixture_of(&f, scattered(50, 40, 3, value));
+    operator_of(&f, scattered(50, 40, 3, value), 0);
     for (int64_t k = 3; k <= 40; k += 37) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
         OK(cs_svd_compute(&f.op, &o, &s));
@@ -222,11 +186,11 @@ TEST(rank_deficient_and_flat)
         check_triplets(&s, 1e-12);
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
     for (int j = 0; j < 600; ++j) {
         value[j] = 1;
     }
-    fixture_of(&f, scattered(610, 601, 600, value));
+    operator_of(&f, scattered(610, 601, 600, value), 0);
     for (int64_t k = 10; k <= 100; k += 90) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
         OK(cs_svd_compute(&f.op, &o, &s));
@@ -235,11 +199,11 @@ TEST(rank_deficient_and_flat)
         assert_true(fabs(s.sigma[k - 1] - 1) < 1e-13);
         cs_svd_free(&s);
     }
-    fixture_free(&f);
+    operator_free(&f);
     for (int j = 0; j < 600; ++j) {
         value[j] = j < 5 ? 2 - 0.1 * j : j < 45 ? 1 : 0.9 * (600 - j) / 600;
     }
-    fixture_of(&f, scattered(610, 601, 600, value));
+    operator_of(&f, scattered(610, 601, 600, value), 0);
     cs_svd_options o = {.k = 50, .solver = CS_SOLVER_BLOCK};
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, 50);
@@ -247,7 +211,7 @@ TEST(rank_deficient_and_flat)
     for (int j = 0; j < 50; ++j) {
         assert_true(fabs(s.sigma[j] - value[j]) < 1e-12);
     }
-    fixture_free(&f);
+    operator_free(&f);
     cs_svd_free(&s);
 }
 
@@ -260,8 +224,8 @@ TEST(the_probe_catches_a_missed_copy)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    fixture f;
-    fixture_of(&f, scattered(810, 801, N, value));
+    csr_operator f;
+    operator_of(&f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
     cs_svd s;
     OK(cs_svd_compute(&f.op, &o, &s));
@@ -284,7 +248,7 @@ TEST(the_probe_catches_a_missed_copy)
         assert_true(fabs(probe.value - 1) < 1e-9 && probe.reach >= 1.01 * (1 - 1e-9));
     }
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(extreme_scales)
@@ -295,8 +259,8 @@ TEST(extreme_scales)
         for (int j = 0; j < 90; ++j) {
             value[j] = scale[t] / (1 + 0.1 * j);
         }
-        fixture f;
-        fixture_of(&f, scattered(101, 90, 90, value));
+        csr_operator f;
+        operator_of(&f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
         cs_svd s;
         OK(cs_svd_compute(&f.op, &o, &s));
@@ -306,15 +270,15 @@ TEST(extreme_scales)
             assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
         }
         cs_svd_free(&s);
-        fixture_free(&f);
+        operator_free(&f);
     }
 }
 
 /* From the vectors themselves, blurred: the same values in fewer steps. */
 TEST(warm_start)
 {
-    fixture f;
-    fixture_of(&f, random_sparse(3000, 2000, 0.003, 6));
+    csr_operator f;
+    operator_of(&f, random_sparse(3000, 2000, 0.003, 6), 0);
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
@@ -343,14 +307,14 @@ TEST(warm_start)
                  "start vectors are 1999 x 6, not 2000");
     cs_dense_free(&noise);
     cs_svd_free(&cold);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* A small budget restarts more often and finds the same; one too small is refused. */
 TEST(memory_budget)
 {
-    fixture f;
-    fixture_of(&f, random_sparse(3000, 2000, 0.003, 7));
+    csr_operator f;
+    operator_of(&f, random_sparse(3000, 2000, 0.003, 7), 0);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd large, small;
     OK(cs_svd_compute(&f.op, &o, &large));
@@ -369,7 +333,7 @@ TEST(memory_budget)
     assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE,
                  "memory limit of -1 bytes is negative");
     cs_svd_free(&large);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
@@ -379,8 +343,8 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < 40; ++j) {
         value[j] = pow(10, -0.25 * j);
     }
-    fixture f;
-    fixture_of(&f, scattered(50, 45, 40, value)); /* Golub-Kahan is on the path */
+    csr_operator f;
+    operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
     cs_dense start;
     OK(cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
@@ -405,7 +369,7 @@ TEST(every_allocation_may_fail)
     }
     (void)cs_mem_fail_at(0);
     cs_dense_free(&start);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* A slowly falling spectrum: what had converged when it was stopped is right, and said to be
@@ -442,8 +406,8 @@ TEST(partial_results)
     for (int j = 0; j < N; ++j) {
         value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
     }
-    fixture f;
-    fixture_of(&f, scattered(2003, N + 1, N, value));
+    csr_operator f;
+    operator_of(&f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
     cs_svd s;
     OK(cs_svd_compute(&f.op, &o, &s));
@@ -462,5 +426,5 @@ TEST(partial_results)
     assert_true(s.k >= 10);
     cs_svd_free(&s);
     assert_string_equal(cs_reason(), "");
-    fixture_free(&f);
+    operator_free(&f);
 }

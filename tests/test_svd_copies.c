@@ -10,30 +10,10 @@
 #include "linalg_support.h"
 #include "test.h"
 
-typedef struct {
-    cs_csr a, at;
-    cs_linop_csr_ctx ctx;
-    cs_linop op;
-} fixture;
-
-/* One value in each column but the last, at (7 j mod rows, 11 j mod cols): 7 and 11 must not
- * divide. */
-static void fixture_of(fixture *f, int64_t rows, int64_t cols, const double *value)
+/* One value in each column but the last. */
+static void scatter(csr_operator *f, int64_t rows, int64_t cols, const double *value)
 {
-    int64_t n = cols - 1, *row = test_room(n, sizeof *row), *col = test_room(n, sizeof *col);
-    for (int64_t j = 0; j < n; ++j) {
-        row[j] = 7 * j % rows;
-        col[j] = 11 * j % cols;
-    }
-    OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &f->a));
-    OK(cs_csr_transpose(&f->a, &f->at));
-    f->op = cs_linop_csr(&f->ctx, &f->a, &f->at, 0);
-}
-
-static void fixture_free(fixture *f)
-{
-    cs_csr_free(&f->a);
-    cs_csr_free(&f->at);
+    operator_of(f, scattered(rows, cols, cols - 1, value), 0);
 }
 
 /* The k largest of `value`, which descends, each within the residual that was asked for. */
@@ -58,8 +38,8 @@ TEST(all_copies_whatever_the_threads)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    fixture f;
-    fixture_of(&f, N + 10, N + 1, value);
+    csr_operator f;
+    scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
@@ -81,7 +61,7 @@ TEST(all_copies_whatever_the_threads)
     OK(cs_svd_compute(&f.op, &o, &s));
     check(&s, COPIES, value, 1e-10);
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 /* Copies under larger copies, the step between them small and large, and near ones between. */
@@ -97,14 +77,14 @@ TEST(copies_at_every_level)
                        : j < 95 ? level[t][1] * (1 - 1e-5)
                                 : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
         }
-        fixture f;
-        fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+        csr_operator f;
+        scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
         cs_svd s;
         OK(cs_svd_compute(&f.op, &o, &s));
         check(&s, WANTED, value, 1e-12);
         cs_svd_free(&s);
-        fixture_free(&f);
+        operator_free(&f);
     }
 }
 
@@ -116,15 +96,15 @@ TEST(copies_of_a_small_value)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
     }
-    fixture f;
-    fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+    csr_operator f;
+    scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
     cs_svd s;
     OK(cs_svd_compute(&f.op, &o, &s));
     check(&s, WANTED, value, 1e-12);
     assert_true(s.floor < 1e-12);
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
@@ -134,8 +114,8 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
     }
-    fixture f;
-    fixture_of(&f, LENGTH + 10, LENGTH + 1, value);
+    csr_operator f;
+    scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
     cs_svd s;
     (void)cs_mem_fail_at(0);
@@ -148,7 +128,7 @@ TEST(every_allocation_may_fail)
         assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
     }
     (void)cs_mem_fail_at(0);
-    fixture_free(&f);
+    operator_free(&f);
 }
 
 static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -168,8 +148,8 @@ TEST(what_was_found_is_kept)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    fixture f;
-    fixture_of(&f, N + 10, N + 1, value);
+    csr_operator f;
+    scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;
     cs_progress progress = {stop_among_copies, &done};
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
@@ -184,5 +164,5 @@ TEST(what_was_found_is_kept)
         assert_true(s.residual[j] <= 1e-10);
     }
     cs_svd_free(&s);
-    fixture_free(&f);
+    operator_free(&f);
 }

@@ -6,26 +6,10 @@
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
+#include "linalg_support.h"
 #include "test.h"
 
 enum { B = CS_BLOCK };
-
-typedef struct {
-    cs_csr a;
-    cs_linop_csr_ctx ctx;
-    cs_linop op;
-} diagonal;
-
-static void diagonal_of(diagonal *d, int64_t n, const double *value)
-{
-    OK(cs_csr_init(&d->a, n, n, n));
-    for (int64_t i = 0; i < n; ++i) {
-        d->a.ptr[i + 1] = i + 1;
-        d->a.col[i] = (int32_t)i;
-        d->a.val[i] = value[i];
-    }
-    d->op = cs_linop_csr(&d->ctx, &d->a, &d->a, 0);
-}
 
 /* 20 values within 1e-9 of each other, whose differences a tolerance of 1e-7 does not resolve: to
  * the process they are copies, of which a block sees eight. */
@@ -38,8 +22,8 @@ TEST(near_copies_are_copies)
                    : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
                                     : 0.2 * (N - j) / N;
     }
-    diagonal d;
-    diagonal_of(&d, N, value);
+    csr_operator d;
+    operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
     cs_svd s;
     OK(cs_svd_compute(&d.op, &o, &s));
@@ -49,7 +33,7 @@ TEST(near_copies_are_copies)
         assert_true(fabs(s.sigma[j] - value[j]) <= 1e-7);
     }
     cs_svd_free(&s);
-    cs_csr_free(&d.a);
+    operator_free(&d);
 }
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
@@ -66,8 +50,8 @@ TEST(a_start_in_a_wrong_subspace)
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;
     }
-    diagonal d;
-    diagonal_of(&d, N, value);
+    csr_operator d;
+    operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
     cs_svd s;
     OK(cs_svd_compute(&d.op, &o, &s));
@@ -77,7 +61,7 @@ TEST(a_start_in_a_wrong_subspace)
         assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12);
     }
     cs_svd_free(&s);
-    cs_csr_free(&d.a);
+    operator_free(&d);
     cs_dense_free(&start);
 }
 
@@ -92,8 +76,8 @@ TEST(what_is_projected_is_orthogonal)
     for (int j = 0; j < N; ++j) {
         value[j] = 1;
     }
-    diagonal d;
-    diagonal_of(&d, N, value);
+    csr_operator d;
+    operator_of(&d, diagonal_matrix(N, value), 0);
     cs_space space = {0};
     cs_basis v = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
@@ -137,7 +121,7 @@ TEST(what_is_projected_is_orthogonal)
     space.destroy(w);
     cs_basis_free(&v);
     cs_space_cpu_free(&space);
-    cs_csr_free(&d.a);
+    operator_free(&d);
 }
 
 /* The numbers of the random blocks drawn, as the space is asked for them. */
@@ -164,8 +148,8 @@ TEST(the_probe_draws_blocks_of_its_own)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    diagonal d;
-    diagonal_of(&d, N, value);
+    csr_operator d;
+    operator_of(&d, diagonal_matrix(N, value), 0);
     cs_space space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));
     drawn.random = space.random;
@@ -186,5 +170,5 @@ TEST(the_probe_draws_blocks_of_its_own)
     }
     cs_svd_free(&s);
     cs_space_cpu_free(&space);
-    cs_csr_free(&d.a);
+    operator_free(&d);
 }
