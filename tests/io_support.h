@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "test.h"
@@ -37,3 +38,11 @@ bool comma_locale(void **state);
 /* Calls fn with the 1st, 2nd, ... allocation failing, until it succeeds; each failure must be
  * CS_ERR_MEMORY with a reason. */
 void fail_each_allocation(cs_status (*fn)(const char *path), const char *path);
+
+/* The BF16 of a float, rounded towards zero. */
+static inline uint16_t bf16_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}

@@ -193,8 +193,9 @@ static cs_status build_batch(const json_t *what, const cs_task *task, const cs_m
         json_decref(one);
     }
     if (status == CS_OK) {
-        status = cs_batch_build(task, config, example, count, (uint64_t)integer(what, "seed"),
-                                integer(what, "step"), NULL, out);
+        status = cs_batch_build(&(cs_batch_order){task, config, (uint64_t)integer(what, "seed"),
+                                                  integer(what, "step"), NULL},
+                                example, count, out);
     }
     for (int64_t r = 0; token && r < count; ++r) {
         cs_free(token[r]);

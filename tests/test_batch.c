@@ -9,7 +9,7 @@ static cs_batch build(const cs_task *task, const cs_model_config *config, int64_
 {
     cs_example example = {batch_text, s, 0, NULL};
     cs_batch batch;
-    OK(cs_batch_build(task, config, &example, 1, 5, step, NULL, &batch));
+    OK(cs_batch_build(&(cs_batch_order){task, config, 5, step, NULL}, &example, 1, &batch));
     return batch;
 }
 

@@ -142,7 +142,8 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
     c->draws = 0;
     for (int64_t step = 0; step < steps; ++step) {
         cs_batch batch;
-        OK(cs_batch_build(task, config, example, SEQUENCES, 11, step, NULL, &batch));
+        OK(cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
+                          &batch));
         take_events(&batch, config, most, (uint64_t)step, c);
         cs_batch_free(&batch);
     }

@@ -88,10 +88,10 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
         const cs_example other[] = {{batch_text + 3, 14, 4, NULL}};
         cs_network_options most = {0};
         cs_batch x, y, padded;
-        OK(cs_batch_build(&task, &config, both, 2, 1, 9, NULL, &x));
-        OK(cs_batch_build(&task, &config, other, 1, 1, 9, NULL, &y));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, both, 2, &x));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, other, 1, &y));
         OK(cs_task_sizes(&task, &config, 5, 20, &most));
-        OK(cs_batch_build(&task, &config, both, 2, 1, 9, &most, &padded));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, &most}, both, 2, &padded));
         expect_same_sequence(&x, 1, &y, 0);
         expect_same_sequence(&x, 0, &padded, 0);
         expect_same_sequence(&x, 1, &padded, 1);
@@ -126,7 +126,8 @@ TEST(no_two_rows_draw_alike)
         int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
         cs_example example = {batch_text, 20, row, NULL};
         cs_batch b;
-        OK(cs_batch_build(&task, &config, &example, 1, (uint64_t)(n % 2), step, NULL, &b));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
+                          &example, 1, &b));
         seen[n] = 0;
         for (int64_t r = 0; r < b.events; ++r) {
             seen[n] |= UINT64_C(1) << b.place[r];
@@ -158,9 +159,11 @@ TEST(sizes_hold_any_batch)
                 const cs_example example[] = {{batch_text, longest, 0, NULL},
                                               {batch_text, 1 + step % longest, 1, NULL}};
                 cs_batch b;
-                OK(cs_batch_build(&task, &config, example, 2, 3, step, &most, &b));
+                OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example, 2,
+                                  &b));
                 cs_batch_free(&b);
-                OK(cs_batch_build(&task, &config, example, 2, 3, step, NULL, &b));
+                OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, NULL}, example, 2,
+                                  &b));
                 reached.length = larger(reached.length, b.length);
                 reached.queries = larger(reached.queries, b.queries);
                 reached.decoder_length = larger(reached.decoder_length, b.decoder_length);
@@ -186,7 +189,7 @@ TEST(short_sequences_predict_nothing)
         const cs_example example[] = {
             {batch_text, 0, 0, NULL}, {batch_text, 1, 1, NULL}, {batch_text, 12, 2, NULL}};
         cs_batch b;
-        OK(cs_batch_build(&task, &config, example, 2, 1, 0, NULL, &b));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
         bool one = plan_exists(&task.objective, 1);
         assert_int_equal(b.skipped, one ? 1 : 2);
         assert_int_equal(b.tokens, one);
@@ -199,10 +202,10 @@ TEST(short_sequences_predict_nothing)
             assert_string_equal(cs_reason(), "");
         }
         cs_batch_free(&b);
-        OK(cs_batch_build(&task, &config, example, 3, 1, 0, NULL, &b));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 3, &b));
         assert_int_equal(b.tokens, 12 + one);
         cs_batch_free(&b);
-        OK(cs_batch_build(&task, &config, NULL, 0, 1, 0, NULL, &b));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, NULL, 0, &b));
         assert_int_equal(b.batch, 1);
         cs_batch_free(&b);
     }
@@ -217,7 +220,8 @@ static void expect_refusal(const cs_task *task, const cs_model_config *config, c
     cs_batch b;
     assert_fails(cs_task_check(task, config), CS_ERR_USAGE, part);
     assert_fails(cs_task_sizes(task, config, 1, 8, &sizes), CS_ERR_USAGE, part);
-    assert_fails(cs_batch_build(task, config, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE, part);
+    assert_fails(cs_batch_build(&(cs_batch_order){task, config, 0, 0, NULL}, &example, 1, &b),
+                 CS_ERR_USAGE, part);
 }
 
 TEST(tasks_that_cannot_be_are_refused)
@@ -273,7 +277,8 @@ TEST(tasks_that_cannot_be_are_refused)
     task.objective.unmasked_lo = -3;
     cs_batch b;
     cs_example example = {batch_text, 8, 0, NULL};
-    assert_int_equal(cs_batch_build(&task, &single, &example, 1, 0, 0, NULL, &b), CS_ERR_USAGE);
+    assert_int_equal(cs_batch_build(&(cs_batch_order){&task, &single, 0, 0, NULL}, &example, 1, &b),
+                     CS_ERR_USAGE);
     cs_reason_clear();
 }
 
@@ -297,26 +302,27 @@ TEST(bad_examples_are_named)
     cs_example example[] = {{batch_text, 3, 0, NULL}, {text, 4, 12, NULL}};
     cs_batch b;
     text[2] = VOCAB;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT,
-                 "row 12: token 40 at place 2 not in 0..39");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
+                 CS_ERR_INPUT, "row 12: token 40 at place 2 not in 0..39");
     text[2] = -1;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_INPUT,
-                 "row 12: token -1 at place 2");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
+                 CS_ERR_INPUT, "row 12: token -1 at place 2");
     text[2] = 7;
     example[1].row = 1 << 20;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
-                 "row 1048576");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
+                 CS_ERR_USAGE, "row 1048576");
     example[1].row = -1;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
-                 "row -1");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
+                 CS_ERR_USAGE, "row -1");
     example[1].row = 1;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, -1, NULL, &b), CS_ERR_USAGE,
-                 "step -1");
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, INT64_C(1) << 43, NULL, &b),
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, -1, NULL}, example, 2, &b),
+                 CS_ERR_USAGE, "step -1");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, INT64_C(1) << 43, NULL},
+                                example, 2, &b),
                  CS_ERR_USAGE, "step 8796093022208");
     config.positions = 3;
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b), CS_ERR_USAGE,
-                 "row 1: length 4 exceeds the 3 positions");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
+                 CS_ERR_USAGE, "row 1: length 4 exceeds the 3 positions");
     cs_network_options most = {0};
     assert_fails(cs_task_sizes(&task, &config, 2, 4, &most), CS_ERR_USAGE,
                  "length 4 exceeds the 3 positions");
@@ -325,11 +331,11 @@ TEST(bad_examples_are_named)
     assert_fails(cs_task_sizes(&task, &config, INT64_C(1) << 40, INT64_C(1) << 40, &most),
                  CS_ERR_USAGE, "1099511627776 sequences");
     OK(cs_task_sizes(&task, &config, 2, 3, &most));
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE,
-                 "4 rows where 3 fit");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, &most}, example, 2, &b),
+                 CS_ERR_USAGE, "4 rows where 3 fit");
     OK(cs_task_sizes(&task, &config, 1, 4, &most));
-    assert_fails(cs_batch_build(&task, &config, example, 2, 0, 0, &most, &b), CS_ERR_USAGE,
-                 "2 sequences where 1 fit");
+    assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, &most}, example, 2, &b),
+                 CS_ERR_USAGE, "2 sequences where 1 fit");
 }
 
 TEST(every_failed_allocation_is_reported)
@@ -343,7 +349,7 @@ TEST(every_failed_allocation_is_reported)
         (void)cs_mem_fail_at(0);
         for (int64_t at = 1; status != CS_OK; ++at) {
             (void)cs_mem_fail_at(at);
-            status = cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b);
+            status = cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b);
             (void)cs_mem_fail_at(0);
             if (status != CS_OK) {
                 assert_int_equal(status, CS_ERR_MEMORY);

@@ -126,7 +126,8 @@ typedef struct {
 
 static void build(const probe *p, const rig *r, const cs_example *example, cs_batch *out)
 {
-    OK(cs_batch_build(p->task, p->config, example, 2, SEED, p->step, &r->sizes, out));
+    OK(cs_batch_build(&(cs_batch_order){p->task, p->config, SEED, p->step, &r->sizes}, example, 2,
+                      out));
 }
 
 static bool same_row(const double *x, const double *y, int64_t row, int64_t cols)
@@ -309,10 +310,10 @@ TEST(batches_load_into_networks_of_their_form)
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL}};
     cs_run_key key = {0};
     cs_batch b;
-    OK(cs_batch_build(&other, &config, example, 1, 0, 0, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE, "form");
     cs_batch_free(&b);
-    OK(cs_batch_build(&task, &config, example, 1, 0, 0, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE,
                  "9 rows where at most");
     cs_batch_free(&b);
@@ -332,7 +333,7 @@ TEST(weights_are_scaled)
     const cs_example example[] = {{batch_text, FIRST, 0, NULL}, {batch_text, 1, 0, NULL}};
     double loss[2], none;
     cs_batch b;
-    OK(cs_batch_build(&task, &config, example, 2, 0, 0, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
     for (int i = 0; i < 2; ++i) {
         OK(cs_batch_load(&b, &r.net, i ? 1 / b.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
         OK(cs_run_forward(r.run));
@@ -342,7 +343,7 @@ TEST(weights_are_scaled)
     assert_true(loss[1] * b.weight_sum > loss[0] * (1 - 1e-12));
     assert_true(loss[1] * b.weight_sum < loss[0] * (1 + 1e-12));
     cs_batch_free(&b);
-    OK(cs_batch_build(&task, &config, example + 1, 1, 0, 0, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example + 1, 1, &b));
     OK(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run));
     OK(cs_run_forward(r.run));
     OK(cs_run_sum(r.run, r.net.loss, &none));
@@ -368,7 +369,7 @@ TEST(the_spectral_loss_wants_masses)
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
     const cs_example example = {batch_text, FIRST, 0, NULL};
     cs_batch b;
-    OK(cs_batch_build(&task, &config, &example, 1, 0, 0, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "masses");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */

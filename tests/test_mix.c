@@ -92,7 +92,7 @@ TEST(networks_read_what_parts_have_in_common)
         assert_int_equal(cs_objective_reads(&task.objective), cases[i].reads);
         for (int64_t step = 0; step < 20; ++step) {
             cs_batch b;
-            OK(cs_batch_build(&task, &config, &example, 1, 5, step, NULL, &b));
+            OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
             assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
             assert_true(b.weight_sum >= 0);
             cs_batch_free(&b);

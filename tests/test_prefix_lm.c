@@ -42,7 +42,7 @@ TEST(a_network_reads_it_in_one_stream)
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {batch_text, 6, 0, NULL};
         cs_batch b;
-        OK(cs_batch_build(&task, &config, &example, 1, 5, step, NULL, &b));
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.events >= 1 && b.events <= 5);
         for (int64_t r = 0; r < b.events; ++r) {

@@ -47,7 +47,8 @@ static cs_batch batch_of(const training *t, int64_t step)
     const int64_t n = t->corpus.doc_ptr[1];
     const cs_example example = {t->corpus.token, n, 0, t->corpus.real};
     cs_batch b = {0};
-    OK(cs_batch_build(&t->options.task, &t->model.config, &example, 1, 5, step, NULL, &b));
+    OK(cs_batch_build(&(cs_batch_order){&t->options.task, &t->model.config, 5, step, NULL},
+                      &example, 1, &b));
     return b;
 }
 
@@ -145,7 +146,8 @@ TEST(what_does_not_fit)
     cs_train_result result;
     cs_batch batch = {0};
     const cs_example ids = {t.corpus.token, 3, 0, NULL};
-    assert_fails(cs_batch_build(&t.options.task, &t.model.config, &ids, 1, 5, 1, NULL, &batch),
+    assert_fails(cs_batch_build(&(cs_batch_order){&t.options.task, &t.model.config, 5, 1, NULL},
+                                &ids, 1, &batch),
                  CS_ERR_USAGE, "ids for a model of real rows");
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &p, &perplexity), CS_ERR_USAGE,
                  "0 real values");

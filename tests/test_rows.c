@@ -64,7 +64,7 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
         y[i] = item(i / D, i % D);
         x[i] = (float)y[i];
         h[i] = half(y[i]);
-        b[i] = cs_bf16_encode(x[i]);
+        b[i] = bf16_of(x[i]);
         whole[i] = (int16_t)(y[i] * 8.0);
     }
     const int64_t shape[2] = {N, D}, deep[3] = {7, 10, D};

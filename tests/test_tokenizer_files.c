@@ -173,7 +173,7 @@ static cs_status use(const char *path)
     char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) {
-        status = cs_tokenizer_encode(t, text, (int64_t)strlen(text), true, &ids, &count);
+        status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     }
     if (status == CS_OK) {
         status = cs_tokenizer_decode(t, ids, count, true, &back, &size);

@@ -94,8 +94,9 @@ static cs_batch batch_of(hand *h, int64_t first, int64_t row, int64_t count, int
         example[i] = (cs_example){h->examples.token + h->examples.start[at], h->examples.length[at],
                                   row + i, NULL};
     }
-    OK(cs_batch_build(&h->t.options.task, &h->t.model.config, example, count, h->t.options.seed,
-                      step, NULL, &batch));
+    OK(cs_batch_build(
+        &(cs_batch_order){&h->t.options.task, &h->t.model.config, h->t.options.seed, step, NULL},
+        example, count, &batch));
     return batch;
 }
 

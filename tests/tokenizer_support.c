@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "test.h"
+#include "text/encoder.h"
 #include "tokenizer_support.h"
 
 cs_status english(void *from, cs_text_take take, void *to)
@@ -39,4 +40,19 @@ void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bo
     assert_int_equal(size, strlen(text));
     assert_string_equal(text, want);
     cs_free(text);
+}
+
+cs_status encode_once(const cs_tokenizer *t, const char *text, int64_t size, bool add_special,
+                      int32_t **ids, int64_t *count)
+{
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    cs_status status = cs_encoder_encode(&e, text, size, add_special);
+    if (status == CS_OK) {
+        *ids = e.id;
+        *count = e.count;
+        e.id = NULL;
+    }
+    cs_encoder_free(&e);
+    return status;
 }

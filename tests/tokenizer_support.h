@@ -20,3 +20,7 @@ cs_tokenizer *tokenizer_at(const char *path);
 /* Asserts the text of ids. */
 void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bool skip,
                     const char *want);
+
+/* The ids of one text, in fresh memory. */
+cs_status encode_once(const cs_tokenizer *t, const char *text, int64_t size, bool add_special,
+                      int32_t **ids, int64_t *count);

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -421,14 +421,12 @@ static void last_message(const char *folder, char *buffer, size_t room)
 static cs_status run_step(cs_step *step, const char *program, const char *folder,
                           const char *record, bool resume)
 {
-    struct timespec from, to;
-    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    const double from = cs_seconds();
     int exit_code = 0;
     cs_status status = spawn_step(program, step, folder, resume, &exit_code);
-    (void)clock_gettime(CLOCK_MONOTONIC, &to);
     if (status != CS_OK) return status;
     step->exit_code = exit_code;
-    step->seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    step->seconds = cs_seconds() - from;
     if (is_outcome(exit_code)) {
         return write_record(record, step);
     }

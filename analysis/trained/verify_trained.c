@@ -307,8 +307,9 @@ static cs_status measure_batch(const cs_trained *t, const cs_task *task, const i
     }
     cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
-    cs_status status = cs_batch_build(task, &pass->model->config, example, CHUNK, t->options->seed,
-                                      0, NULL, batch);
+    cs_status status =
+        cs_batch_build(&(cs_batch_order){task, &pass->model->config, t->options->seed, 0, NULL},
+                       example, CHUNK, batch);
     double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
     if (status == CS_OK && !loss) status = CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_pass_forward(pass, 1.0, (cs_run_key){0})) == CS_OK)

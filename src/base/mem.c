@@ -208,21 +208,31 @@ int64_t cs_mem_fail_at(int64_t n)
     return count;
 }
 
+/* Of /proc/self/statm: in all (0) or resident (1), in bytes; 0 if unknown. */
+static int64_t own_bytes(int column)
+{
+    long long pages[2] = {0, 0};
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f) {
+        (void)!fscanf(f, "%lld %lld", &pages[0], &pages[1]);
+        (void)fclose(f);
+    }
+    return (int64_t)pages[column] * sysconf(_SC_PAGESIZE);
+}
+
+int64_t cs_mem_resident(void)
+{
+    return own_bytes(1);
+}
+
 /* What the limit on the address space leaves, INT64_MAX without one. */
 static int64_t address_space_left(void)
 {
     struct rlimit limit;
-    long long pages = 0;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return INT64_MAX;
     }
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (f) {
-        char line[128];
-        pages = fgets(line, sizeof line, f) ? strtoll(line, NULL, 10) : 0;
-        (void)fclose(f);
-    }
-    int64_t left = (int64_t)limit.rlim_cur - (int64_t)pages * sysconf(_SC_PAGESIZE);
+    int64_t left = (int64_t)limit.rlim_cur - own_bytes(0);
     return left > 0 ? left : 1;
 }
 

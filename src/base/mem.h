@@ -70,6 +70,9 @@ int64_t cs_mem_fail_at(int64_t n);
  * that the process may take (RLIMIT_AS); 0 if unknown. */
 int64_t cs_mem_available(void);
 
+/* Bytes of memory that this process has resident; 0 if unknown. */
+int64_t cs_mem_resident(void);
+
 /* Before memory is taken by sizes that only a header claims: CS_ERR_MEMORY where `bytes` are more
  * than is available, "<text> 32 GB, more than the 20.1 GB of free memory; <advice>". The text ends
  * in "takes" or "take"; advice may be NULL. */

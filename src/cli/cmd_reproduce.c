@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -40,7 +41,7 @@ static void announce(void *ctx, const cs_study *study, int64_t step)
 {
     job *j = ctx;
     char left[CS_PACE_LEFT];
-    const double now = cs_pace_clock();
+    const double now = cs_seconds();
     (void)cs_pace_report(&j->pace, step, study->steps, now, 0);
     cs_pace_left(&j->pace, now, left);
     cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)step + 1,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
@@ -115,7 +116,7 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
 static cs_status run(const cs_command *command, cs_args *args)
 {
     bool kept = false;
-    double start = cs_pace_clock();
+    double start = cs_seconds();
     cs_status status = apply_common(args);
     if (status == CS_OK && cs_args_flag(args, "resume")) status = cs_output_resume(args, &kept);
     if (kept) {
@@ -134,7 +135,7 @@ static cs_status run(const cs_command *command, cs_args *args)
         cs_output_discard(args);
         return status;
     }
-    return finish(args, status, cs_pace_clock() - start);
+    return finish(args, status, cs_seconds() - start);
 }
 
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool *refuted)

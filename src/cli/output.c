@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
@@ -35,7 +36,7 @@ static void show_progress(void *ctx, const char *stage, int64_t done, int64_t to
     enum { CELLS = 30 };
     static cs_pace pace;
     (void)ctx;
-    const double now = cs_pace_clock();
+    const double now = cs_seconds();
     const bool terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
     bool due = cs_pace_report(&pace, done, total, now, terminal ? 0.1 : 60);
     if (ended) {

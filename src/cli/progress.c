@@ -3,7 +3,6 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 
 bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period)
 {
@@ -20,13 +19,6 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
     }
     pace->shown = now;
     return true;
-}
-
-double cs_pace_clock(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT])

@@ -15,9 +15,6 @@ typedef struct {
  * where the total changes or the count falls back. */
 bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period);
 
-/* Seconds of a clock that only goes forward. */
-double cs_pace_clock(void);
-
 /* ", about 3 min left", "" while nothing is known of it. */
 enum { CS_PACE_LEFT = 48 };
 void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT]);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/ints.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_private.h"
 
@@ -43,19 +44,14 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
     return facts;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void certify_components(const cs_spectrum_options *options,
                                const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    int64_t wanted = options->k > 0 ? options->k : least(s->rows, s->cols), ones = 0;
+    int64_t wanted = options->k > 0 ? options->k : cs_least(s->rows, s->cols), ones = 0;
     for (int64_t j = 0; j < s->k; ++j) {
         ones += fabs(ldexp(s->sigma[j], s->exponent) - 1) <= ONE_TOLERANCE;
     }
-    int64_t known = least(wanted, s->components);
+    int64_t known = cs_least(wanted, s->components);
     cs_cert_state state = ones == known  ? CS_CERT_PASSED
                           : ones < known ? CS_CERT_FAILED
                                          : CS_CERT_INCONCLUSIVE;

@@ -53,15 +53,3 @@ static inline uint16_t cs_f16_encode(float x)
     memcpy(&bits, &lifted, sizeof bits);
     return (uint16_t)(sign | (bits - 0x3f000000));
 }
-
-/* To the nearest, ties to the even; beyond the largest finite value by half a step or more:
- * infinity. A NaN stays one (quiet), even where the upper half of its payload is 0. */
-static inline uint16_t cs_bf16_encode(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7fffffff) > 0x7f800000) {
-        return (uint16_t)(bits >> 16 | 0x40);
-    }
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}

@@ -101,12 +101,8 @@ static cs_item *add(cs_item *in, const char *key, kind what)
     }
     assert((in->kind == OBJECT && key && !child_of(in, key, strlen(key))) ||
            (in->kind == ARRAY && !key));
-    if (in->count == in->room) {
-        int64_t room = in->room + in->room / 2 + 8;
-        cs_item **grown = cs_realloc(in->child, room, sizeof *grown);
-        if (!grown) return failed(in);
-        in->child = grown;
-        in->room = room;
+    if (cs_reserve(&in->child, &in->room, in->count + 1, sizeof *in->child) != CS_OK) {
+        return failed(in);
     }
     cs_item *item = cs_calloc(1, sizeof *item);
     char *name = item && key ? cs_strdup(key) : NULL;

@@ -59,22 +59,12 @@ const char *cs_rows_type_name(cs_rows_type type)
 
 cs_rows cs_rows_of_f32(int64_t rows, int64_t cols, const float *data, const char *name)
 {
-    return (cs_rows){.rows = rows,
-                     .cols = cols,
-                     .dimensions = 2,
-                     .type = CS_ROWS_F32,
-                     .name = name,
-                     .f32 = data};
+    return (cs_rows){rows, cols, CS_ROWS_F32, name, .f32 = data, .dimensions = 2};
 }
 
 cs_rows cs_rows_of_f64(int64_t rows, int64_t cols, const double *data, const char *name)
 {
-    return (cs_rows){.rows = rows,
-                     .cols = cols,
-                     .dimensions = 2,
-                     .type = CS_ROWS_F64,
-                     .name = name,
-                     .f64 = data};
+    return (cs_rows){rows, cols, CS_ROWS_F64, name, .f64 = data, .dimensions = 2};
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -179,6 +169,16 @@ static void list_name(name_list *list, const char *name, int64_t length)
     }
 }
 
+/* No member or tensor of that name, or none named where there is not one alone. */
+static cs_status not_chosen(const char *path, const char *what, const char *name,
+                            const name_list *list)
+{
+    return name ? cs_fail(CS_ERR_INPUT, "%s: has no %s '%s'; it has %s", path, what, name,
+                          list->count > 0 ? list->text : "none")
+                : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " %ss%s%s; name one, %s:NAME", path,
+                          list->count, what, list->count > 0 ? ": " : "", list->text, path);
+}
+
 static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
 {
     cs_npz *npz = NULL;
@@ -197,12 +197,8 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
             }
         }
     }
-    if (name ? !cs_npz_has(npz, name) : list.count != 1) {
-        status = name ? cs_fail(CS_ERR_INPUT, "%s: has no member '%s'; it has %s", path, name,
-                                list.count > 0 ? list.text : "none")
-                      : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " members%s%s; name one, %s:NAME",
-                                path, list.count, list.count > 0 ? ": " : "", list.text, path);
-    }
+    if (name ? !cs_npz_has(npz, name) : list.count != 1)
+        status = not_chosen(path, "member", name, &list);
     if (status == CS_OK) status = cs_npz_read(npz, name ? name : only, &s->array);
     cs_npz_close(npz);
     if (status != CS_OK) return status;
@@ -228,10 +224,7 @@ static cs_status open_tensor(const char *path, const char *name, cs_rows_store *
                : count == 1 ? cs_safetensors_at(s->tensors, 0)
                             : NULL;
     if (!s->entry) {
-        return name ? cs_fail(CS_ERR_INPUT, "%s: has no tensor '%s'; it has %s", path, name,
-                              count > 0 ? list.text : "none")
-                    : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " tensors%s%s; name one, %s:NAME",
-                              path, count, count > 0 ? ": " : "", list.text, path);
+        return not_chosen(path, "tensor", name, &list);
     }
     s->kind = s->entry->dtype;
     s->item_size = cs_dtype_size(s->kind);
@@ -317,47 +310,35 @@ static cs_status read_store(const cs_rows *rows, int64_t first, int64_t count, c
     return status;
 }
 
-static cs_status check_range(const cs_rows *rows, int64_t first, int64_t count)
+static cs_status read_rows(const cs_rows *rows, int64_t first, int64_t count, cs_real_target to)
 {
+    const int64_t at = first * rows->cols, items = count * rows->cols;
+    const void *memory = rows->f32   ? (const void *)(rows->f32 + at)
+                         : rows->f64 ? (const void *)(rows->f64 + at)
+                                     : NULL;
     if (first < 0 || count < 0 || first > rows->rows - count) {
         return cs_fail(CS_ERR_USAGE, "%s: rows %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
                        rows->name ? rows->name : "matrix", first, first + count - 1, rows->rows);
+    }
+    if (!memory) {
+        return read_store(rows, first, count, to);
+    }
+    if (to.wide == !rows->f32) {
+        memcpy(to.items, memory, (size_t)items * (to.wide ? sizeof(double) : sizeof(float)));
+    } else {
+        cs_items_decode(rows->f32 ? CS_F32 : CS_F64, items, memory, 0, 1, to);
     }
     return CS_OK;
 }
 
 cs_status cs_rows_read_f32(const cs_rows *rows, int64_t first, int64_t count, float *out)
 {
-    cs_status status = check_range(rows, first, count);
-    if (status != CS_OK) return status;
-    const int64_t at = first * rows->cols, items = count * rows->cols;
-    if (rows->f32) {
-        memcpy(out, rows->f32 + at, (size_t)items * sizeof *out);
-    } else if (rows->f64) {
-        for (int64_t i = 0; i < items; ++i) {
-            out[i] = (float)rows->f64[at + i];
-        }
-    } else {
-        status = read_store(rows, first, count, (cs_real_target){false, out});
-    }
-    return status;
+    return read_rows(rows, first, count, (cs_real_target){false, out});
 }
 
 cs_status cs_rows_read_f64(const cs_rows *rows, int64_t first, int64_t count, double *out)
 {
-    cs_status status = check_range(rows, first, count);
-    if (status != CS_OK) return status;
-    const int64_t at = first * rows->cols, items = count * rows->cols;
-    if (rows->f64) {
-        memcpy(out, rows->f64 + at, (size_t)items * sizeof *out);
-    } else if (rows->f32) {
-        for (int64_t i = 0; i < items; ++i) {
-            out[i] = (double)rows->f32[at + i];
-        }
-    } else {
-        status = read_store(rows, first, count, (cs_real_target){true, out});
-    }
-    return status;
+    return read_rows(rows, first, count, (cs_real_target){true, out});
 }
 
 cs_status cs_rows_read_finite(const cs_rows *rows, int64_t first, int64_t count, double *out)

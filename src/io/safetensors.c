@@ -52,12 +52,20 @@ static cs_status header_length(const cs_safetensors_file *file, int64_t size, in
     return CS_OK;
 }
 
-/* Opens s->file[number], whose path is set, and appends its tensors. */
-static cs_status open_file(cs_safetensors *s, int number)
+/* Opens the next file, whose path it takes over, and appends its tensors. */
+static cs_status add_file(cs_safetensors *s, char *path)
 {
-    cs_safetensors_file *file = &s->file[number];
     int64_t size = 0, length = 0;
-    cs_status status = cs_file_open(file->path, &file->fd, &size);
+    cs_status status =
+        path ? cs_reserve(&s->file, &s->file_room, s->files + 1, sizeof *s->file) : CS_ERR_MEMORY;
+    if (status != CS_OK) {
+        cs_free(path);
+        return status;
+    }
+    const int number = s->files++;
+    cs_safetensors_file *file = &s->file[number];
+    *file = (cs_safetensors_file){.path = path, .fd = -1};
+    status = cs_file_open(file->path, &file->fd, &size);
     if (status == CS_OK) status = header_length(file, size, &length);
     if (status != CS_OK) return status;
     file->data = LENGTH_SIZE + length;
@@ -69,23 +77,6 @@ static cs_status open_file(cs_safetensors *s, int number)
     if (status == CS_OK) status = cs_safetensors_header_parse(s, number, text, length);
     cs_free(text);
     return status;
-}
-
-static cs_safetensors *make(int files)
-{
-    cs_safetensors *s = cs_calloc(1, sizeof *s);
-    if (s) {
-        s->file = cs_calloc(files, sizeof *s->file);
-        s->files = s->file ? files : 0;
-    }
-    for (int i = 0; s && i < s->files; ++i) {
-        s->file[i].fd = -1;
-    }
-    if (s && !s->file) {
-        cs_free(s);
-        s = NULL;
-    }
-    return s;
 }
 
 void cs_safetensors_free(cs_safetensors *s)
@@ -114,23 +105,33 @@ static int by_name(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
-cs_status cs_safetensors_open(const char *path, cs_safetensors **out)
+/* The end of opening: consumes s. */
+static cs_status opened(cs_status status, cs_safetensors *s, cs_safetensors **out)
 {
-    cs_safetensors *s = make(1);
-    if (!s) return CS_ERR_MEMORY;
-    s->file[0].path = cs_strdup(path);
-    cs_status status = s->file[0].path ? open_file(s, 0) : CS_ERR_MEMORY;
-    if (status != CS_OK) {
+    if (status == CS_OK) {
+        *out = s;
+    } else {
         cs_safetensors_free(s);
-        return status;
     }
-    qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
-    *out = s;
-    return CS_OK;
+    return status;
 }
 
-/* Numbers the shards of a weight map in the order in which it names them: {"FILE": 0, ...}. */
-static cs_status number_shards(json_t *map, json_t *shards)
+cs_status cs_safetensors_open(const char *path, cs_safetensors **out)
+{
+    cs_safetensors *s = cs_calloc(1, sizeof *s);
+    cs_status status = s ? add_file(s, cs_strdup(path)) : CS_ERR_MEMORY;
+    if (status == CS_OK) qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
+    return opened(status, s, out);
+}
+
+/* Its name in the weight map. */
+static const char *name_of(const cs_safetensors *s, int file)
+{
+    return strrchr(s->file[file].path, '/') + 1;
+}
+
+/* Opens the shards of a weight map, in the order in which it names them. */
+static cs_status add_shards(const char *directory, json_t *map, cs_safetensors *s)
 {
     const char *tensor;
     json_t *value;
@@ -140,6 +141,7 @@ static cs_status number_shards(json_t *map, json_t *shards)
     json_object_foreach(map, tensor, value)
     {
         const char *file = json_string_value(value);
+        int i = 0;
         if (!file) {
             return cs_fail(CS_ERR_INPUT, "weight_map: \"%s\" is not the name of a file", tensor);
         }
@@ -148,17 +150,17 @@ static cs_status number_shards(json_t *map, json_t *shards)
                            "weight_map: \"%s\" lies in \"%s\", not a file of this directory",
                            tensor, file);
         }
-        if (!json_object_get(shards, file)) {
-            json_int_t number = (json_int_t)json_object_size(shards);
-            cs_status status = cs_json_set(shards, file, json_integer(number));
-            if (status != CS_OK) return status;
+        while (i < s->files && strcmp(name_of(s, i), file) != 0) {
+            ++i;
         }
+        cs_status status = i < s->files ? CS_OK : add_file(s, cs_format("%s/%s", directory, file));
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
 
-/* Every tensor of the shards stands where the map says, once, and the map names no other. */
-static cs_status check_map(const cs_safetensors *s, json_t *map, json_t *shards)
+/* Every tensor of the shards is where the map says, once, and the map names no other. */
+static cs_status check_map(const cs_safetensors *s, json_t *map)
 {
     for (int64_t i = 0; i < s->count; ++i) {
         const cs_safetensors_entry *e = &s->entry[i];
@@ -167,7 +169,7 @@ static cs_status check_map(const cs_safetensors *s, json_t *map, json_t *shards)
                            s->file[e[-1].file].path, s->file[e->file].path);
         }
         const char *said = json_string_value(json_object_get(map, e->name));
-        if (!said || json_integer_value(json_object_get(shards, said)) != e->file) {
+        if (!said || strcmp(said, name_of(s, e->file)) != 0) {
             return cs_fail(CS_ERR_INPUT, "tensor \"%s\" stands in %s, weight_map says %s", e->name,
                            s->file[e->file].path, said ? said : "nothing");
         }
@@ -184,74 +186,38 @@ static cs_status check_map(const cs_safetensors *s, json_t *map, json_t *shards)
     return CS_OK;
 }
 
-static cs_status open_shards(const char *directory, json_t *map, json_t *shards,
-                             cs_safetensors **out)
-{
-    cs_safetensors *s = make((int)json_object_size(shards));
-    if (!s) return CS_ERR_MEMORY;
-    const char *name;
-    json_t *number;
-    cs_status status = CS_OK;
-    json_object_foreach(shards, name, number)
-    {
-        int i = (int)json_integer_value(number);
-        s->file[i].path = cs_path_join(directory, name);
-        status = s->file[i].path ? open_file(s, i) : CS_ERR_MEMORY;
-        if (status != CS_OK) goto done;
-    }
-    qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
-    status = check_map(s, map, shards);
-    if (status == CS_OK) {
-        *out = s;
-        s = NULL;
-    }
-done:
-    cs_safetensors_free(s);
-    return status;
-}
-
 /* The form with an index. */
 static cs_status open_index(const char *directory, const char *index, cs_safetensors **out)
 {
-    json_t *content = NULL, *shards = NULL;
-    cs_status status = cs_json_read(index, &content);
-    if (status != CS_OK) return status;
+    json_t *content = NULL;
+    cs_safetensors *s = cs_calloc(1, sizeof *s);
+    cs_status status = s ? cs_json_read(index, &content) : CS_ERR_MEMORY;
     json_t *map = json_object_get(content, "weight_map");
-    if (!json_is_object(map)) {
-        status = cs_fail(CS_ERR_INPUT, "%s: \"weight_map\" is absent or not an object", index);
-        goto done;
+    if (status == CS_OK && !json_is_object(map))
+        status = cs_fail(CS_ERR_INPUT, "\"weight_map\" is absent or not an object");
+    if (status == CS_OK) status = add_shards(directory, map, s);
+    if (status == CS_OK) {
+        qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
+        status = check_map(s, map);
     }
-    shards = json_object();
-    if (!shards) {
-        status = cs_fail(CS_ERR_MEMORY, "%s: out of memory", index);
-        goto done;
-    }
-    status = number_shards(map, shards);
-    status = status == CS_OK ? open_shards(directory, map, shards, out) : status;
-    status = cs_blame(status, "%s", index);
-done:
-    json_decref(shards);
     json_decref(content);
-    return status;
+    return opened(cs_blame(status, "%s", index), s, out);
 }
 
 cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
 {
-    cs_status status = CS_ERR_MEMORY;
-    char *index = NULL, *single = cs_path_join(directory, "model.safetensors");
-    if (!single || !(index = cs_path_join(directory, "model.safetensors.index.json"))) {
-        goto done;
-    }
-    if (cs_path_exists(single)) {
+    char *single = cs_path_join(directory, "model.safetensors"),
+         *index = cs_path_join(directory, "model.safetensors.index.json");
+    cs_status status = single && index ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(single)) {
         status = cs_safetensors_open(single, out);
-    } else if (cs_path_exists(index)) {
+    } else if (status == CS_OK && cs_path_exists(index)) {
         status = open_index(directory, index, out);
-    } else {
+    } else if (status == CS_OK) {
         status = cs_fail(CS_ERR_INPUT,
                          "%s: holds neither model.safetensors nor model.safetensors.index.json",
                          directory);
     }
-done:
     cs_free(single);
     cs_free(index);
     return status;
@@ -272,15 +238,6 @@ const cs_safetensors_entry *cs_safetensors_find(const cs_safetensors *s, const c
 {
     const cs_safetensors_entry key = {.name = name};
     return bsearch(&key, s->entry, (size_t)s->count, sizeof key, by_name);
-}
-
-const char *cs_safetensors_metadata(const cs_safetensors *s, const char *key)
-{
-    const char *text = NULL;
-    for (int i = 0; i < s->files && !text; ++i) {
-        text = json_string_value(json_object_get(s->file[i].metadata, key));
-    }
-    return text;
 }
 
 static cs_status check_range(const cs_safetensors_entry *e, int64_t first, int64_t count)

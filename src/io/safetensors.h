@@ -61,9 +61,6 @@ const cs_safetensors_entry *cs_safetensors_at(const cs_safetensors *s, int64_t i
 /* NULL when there is no tensor of that name. O(log count). */
 const cs_safetensors_entry *cs_safetensors_find(const cs_safetensors *s, const char *name);
 
-/* Text of a metadata key (of the first shard that has it), NULL when absent. */
-const char *cs_safetensors_metadata(const cs_safetensors *s, const char *key);
-
 /* Items first..first+count-1 in row-major order, as they are stored. CS_ERR_USAGE names a range
  * outside the tensor. Threads may read from one object at once. */
 cs_status cs_safetensors_read(const cs_safetensors *s, const cs_safetensors_entry *entry,

@@ -22,6 +22,7 @@ typedef struct {
 struct cs_safetensors {
     cs_safetensors_file *file;
     int files;
+    int64_t file_room;
     cs_safetensors_entry *entry; /* names are its own */
     int64_t count, room;
 };

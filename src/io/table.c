@@ -92,16 +92,20 @@ int cs_table_column(const cs_table *table, const char *name)
     return -1;
 }
 
-cs_status cs_table_text(cs_table *table, const char *column, const char *text)
+cs_status cs_table_put(cs_table *table, int column, const char *text)
 {
-    int c = cs_table_column(table, column);
-    assert(c >= 0 && table->rows > 0);
+    assert(column >= 0 && table->rows > 0);
     char *copy = cs_strdup(text);
     if (!copy) return CS_ERR_MEMORY;
-    char **cell = &table->cell[(table->rows - 1) * table->columns + c];
+    char **cell = &table->cell[(table->rows - 1) * table->columns + column];
     cs_free(*cell);
     *cell = copy;
     return CS_OK;
+}
+
+cs_status cs_table_text(cs_table *table, const char *column, const char *text)
+{
+    return cs_table_put(table, cs_table_column(table, column), text);
 }
 
 cs_status cs_table_real(cs_table *table, const char *column, double x)

@@ -25,7 +25,10 @@ void cs_table_free(cs_table *table);
 /* Starts a row of empty cells. Amortised O(columns). */
 cs_status cs_table_row(cs_table *table) CS_MUST_CHECK;
 
-/* Fill a cell of the current row by column name; an unknown name is a bug (assert). */
+/* Fills a cell of the current row. */
+cs_status cs_table_put(cs_table *table, int column, const char *text) CS_MUST_CHECK;
+
+/* The same by column name; an unknown name is a bug (assert). */
 cs_status cs_table_text(cs_table *table, const char *column, const char *text) CS_MUST_CHECK;
 cs_status cs_table_real(cs_table *table, const char *column,
                         double x) CS_MUST_CHECK; /* NaN: empty; inf: inf */

@@ -4,7 +4,6 @@
  * anything else is an error at its line, because guessing moves columns silently. */
 #include "io/table.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,7 +16,8 @@ typedef struct {
     char *at, *end; /* unread text */
     int64_t line;   /* of `at`, from 1 */
     char **field;   /* of the current record; point into the text */
-    int fields, room;
+    int fields;     /* no more than bytes: READ_LIMIT */
+    int64_t room;
 } reader;
 
 /* Reads a quoted field: *at stands after the opening quote, and behind the closing one afterwards.
@@ -55,22 +55,6 @@ static cs_status read_plain(reader *r, char **out)
     return CS_OK;
 }
 
-static cs_status push_field(reader *r, char *field)
-{
-    if (r->fields == r->room) {
-        if (r->room > INT_MAX / 4) {
-            return cs_fail(CS_ERR_INPUT, "%s:%lld: too many fields", r->path, (long long)r->line);
-        }
-        int room = 2 * r->room + 16;
-        char **grown = cs_realloc(r->field, room, sizeof *grown);
-        if (!grown) return CS_ERR_MEMORY;
-        r->field = grown;
-        r->room = room;
-    }
-    r->field[r->fields++] = field;
-    return CS_OK;
-}
-
 /* Reads one record, up to and with its line end; *at < *end on entry. */
 static cs_status read_record(reader *r)
 {
@@ -80,8 +64,10 @@ static cs_status read_record(reader *r)
         bool quoted = r->at < r->end && *r->at == '"';
         r->at += quoted;
         cs_status status = quoted ? read_quoted(r, &field) : read_plain(r, &field);
-        if (status == CS_OK) status = push_field(r, field);
+        if (status == CS_OK)
+            status = cs_reserve(&r->field, &r->room, r->fields + 1, sizeof *r->field);
         if (status != CS_OK) return status;
+        r->field[r->fields++] = field;
         char c = (char)(r->at < r->end ? *r->at : '\n');
         if (c == '\r' && r->at + 1 < r->end && r->at[1] == '\n') {
             *r->at++ = '\0';
@@ -118,15 +104,6 @@ static cs_status read_header(reader *r, cs_table *t)
     return CS_OK;
 }
 
-static cs_status set_cell(char **cell, const char *text)
-{
-    char *copy = cs_strdup(text);
-    if (!copy) return CS_ERR_MEMORY;
-    cs_free(*cell);
-    *cell = copy;
-    return CS_OK;
-}
-
 static cs_status read_rows(reader *r, cs_table *t)
 {
     while (r->at < r->end) {
@@ -137,7 +114,7 @@ static cs_status read_rows(reader *r, cs_table *t)
                              (long long)line, r->fields, t->columns);
         if (status == CS_OK) status = cs_table_row(t);
         for (int c = 0; c < t->columns && status == CS_OK; ++c) {
-            status = set_cell(&t->cell[(t->rows - 1) * t->columns + c], r->field[c]);
+            status = cs_table_put(t, c, r->field[c]);
         }
         if (status != CS_OK) return status;
     }

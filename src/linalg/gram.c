@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
@@ -26,11 +27,6 @@ enum {
     WIDEST_BLOCK = 12,      /* panels of a block of the result */
     PIECE = 16,             /* rows packed before the next panel: lines follow each other */
 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t ceiling(int64_t a, int64_t b)
 {
@@ -187,13 +183,13 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
     memset(sums, 0, (size_t)(a->panels * CS_TILE * a->item));
     memset(square, 0, (size_t)((int64_t)STEPS * CS_TILE_LANES * a->item));
     for (int64_t k = 0; k < count; k += PIECE) {
-        const int64_t rows = least(PIECE, count - k);
+        const int64_t rows = cs_least(PIECE, count - k);
         char *lanes = square + k * CS_TILE_LANES * a->item;
         for (int64_t p = 0; p < a->panels; ++p) {
             const char *x = values + (k * d + p * CS_TILE) * a->item;
             char *to = packed + p * panel + k * CS_TILE * a->item;
             char *sum = sums + p * CS_TILE * a->item;
-            const int64_t cols = least(CS_TILE, d - p * CS_TILE);
+            const int64_t cols = cs_least(CS_TILE, d - p * CS_TILE);
             if (a->g->wide) {
                 a->kernels->pack_wide(rows, cols, (const double *)x, d, (double *)to, (double *)sum,
                                       (double *)lanes);
@@ -220,7 +216,7 @@ static const char *in_place(const adder *a, int64_t from, int64_t count)
 static cs_status pack_run(void *ctx, int64_t run, int worker)
 {
     const adder *a = ctx;
-    const int64_t from = a->first + run * STEPS, count = least(STEPS, a->count - run * STEPS);
+    const int64_t from = a->first + run * STEPS, count = cs_least(STEPS, a->count - run * STEPS);
     char *scratch = a->scratch + worker * a->scratch_bytes;
     char *square = scratch + (int64_t)STEPS * a->rows->cols * a->item;
     char *packed = a->packed + run * a->panels * STEPS * CS_TILE * a->item;
@@ -259,8 +255,8 @@ static void add_tile(const adder *a, int64_t i0, int64_t j0, const char *tile)
         a->kernels->widen((const float *)tile, block + i0 * d + j0, d);
         return;
     }
-    for (int64_t i = i0; i < least(i0 + CS_TILE, d); ++i) {
-        for (int64_t j = i0 == j0 ? i : j0; j < least(j0 + CS_TILE, d); ++j) {
+    for (int64_t i = i0; i < cs_least(i0 + CS_TILE, d); ++i) {
+        for (int64_t j = i0 == j0 ? i : j0; j < cs_least(j0 + CS_TILE, d); ++j) {
             const int64_t at = (i - i0) * CS_TILE + j - j0;
             block[i * d + j] +=
                 a->g->wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
@@ -273,11 +269,11 @@ static void multiply_slab(const adder *a, int64_t ib, int64_t jb, int64_t run, i
                           char *tiles)
 {
     const int64_t w = a->block_panels, panel = (int64_t)STEPS * CS_TILE * a->item;
-    const int64_t i_end = least(w, a->panels - ib * w), j_end = least(w, a->panels - jb * w);
+    const int64_t i_end = cs_least(w, a->panels - ib * w), j_end = cs_least(w, a->panels - jb * w);
     memset(tiles, 0, (size_t)a->tile_bytes);
     for (; run < end; ++run) {
         const char *base = a->packed + run * a->panels * panel;
-        int64_t steps = least(STEPS, a->count - run * STEPS);
+        int64_t steps = cs_least(STEPS, a->count - run * STEPS);
         for (int64_t j = 0; j < j_end; ++j) {
             for (int64_t i = 0; i < (ib == jb ? j + 1 : i_end); ++i) {
                 const char *left = base + (ib * w + i) * panel,
@@ -316,7 +312,7 @@ static cs_status multiply_block(void *ctx, int64_t item, int worker)
     char *tiles = a->tiles + worker * a->tile_bytes;
     const int64_t runs = ceiling(a->count, STEPS);
     for (int64_t run = 0; run < runs; run += SLAB) {
-        multiply_slab(a, ib, jb, run, least(run + SLAB, runs), tiles);
+        multiply_slab(a, ib, jb, run, cs_least(run + SLAB, runs), tiles);
     }
     return CS_OK;
 }
@@ -369,7 +365,7 @@ static cs_status find_origin(adder *a, int64_t rows)
         return CS_OK;
     }
     a->first = 0;
-    a->count = least(STEPS, rows);
+    a->count = cs_least(STEPS, rows);
     cs_status status = pack_run(a, 0, 0);
     if (status != CS_OK) return status;
     for (int64_t j = 0; j < g->cols; ++j) {
@@ -423,8 +419,8 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
     int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : WIDEST_BLOCK / 6;
     int64_t run_bytes = panels * STEPS * CS_TILE * item;
     int64_t runs = CHUNK_BYTES / (run_bytes * SLAB) * SLAB;
-    runs = runs < SLAB ? SLAB : least(runs, MOST_ROWS / STEPS);
-    runs = least(runs, ceiling(rows->rows, STEPS));
+    runs = runs < SLAB ? SLAB : cs_least(runs, MOST_ROWS / STEPS);
+    runs = cs_least(runs, ceiling(rows->rows, STEPS));
     *a = (adder){.g = g,
                  .rows = rows,
                  .kernels = cs_tile_kernels_here(),
@@ -458,7 +454,7 @@ static cs_status add_groups(adder *a, const int64_t *start, const cs_gram_option
     for (a->group = 0; a->group < g->groups && status == CS_OK; ++a->group) {
         a->first = start[a->group];
         while (a->first < start[a->group + 1] && status == CS_OK) {
-            a->count = least(a->chunk_rows, start[a->group + 1] - a->first);
+            a->count = cs_least(a->chunk_rows, start[a->group + 1] - a->first);
             status = add_chunk(a, threads);
             a->first += a->count;
             cs_progress_report(options->progress, "rows", a->first, start[g->groups]);
@@ -490,7 +486,7 @@ cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
         status = sort_rows(g, rows, group, start, order);
     } else {
         for (int64_t i = 0; i <= g->groups; ++i) {
-            start[i] = i * (rows->rows / g->groups) + least(i, rows->rows % g->groups);
+            start[i] = i * (rows->rows / g->groups) + cs_least(i, rows->rows % g->groups);
         }
     }
     if (status == CS_OK) status = adder_init(g, rows, threads, &a);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
@@ -27,17 +28,12 @@ typedef struct {
     int64_t row[KEPT];
 } candidates;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static cs_status pack_rows(void *ctx, int64_t p, int worker)
 {
     const searcher *s = ctx;
     double *x = s->tiles + worker * s->scratch, *panel = s->packed + p * s->d * CS_TILE;
     memset(panel, 0, (size_t)(s->d * CS_TILE) * sizeof *panel);
-    for (int64_t i = 0; i < least(CS_TILE, s->n - p * CS_TILE); ++i) {
+    for (int64_t i = 0; i < cs_least(CS_TILE, s->n - p * CS_TILE); ++i) {
         const int64_t row = p * CS_TILE + i;
         cs_status status = cs_rows_read_finite(s->rows, row, 1, x);
         if (status != CS_OK) return status;
@@ -100,17 +96,17 @@ static cs_status search_panel(void *ctx, int64_t p, int worker)
             c[i].row[k] = -1;
         }
     }
-    const int64_t count = least(CS_TILE, s->n - p * CS_TILE);
+    const int64_t count = cs_least(CS_TILE, s->n - p * CS_TILE);
     for (int64_t q = 0; q < s->panels; ++q) {
         memset(tile, 0, sizeof(double[CS_TILE * CS_TILE]));
         for (int64_t k = 0; k < s->d; k += CS_TILE_STEPS) {
-            s->kernels->product_wide(least(CS_TILE_STEPS, s->d - k),
+            s->kernels->product_wide(cs_least(CS_TILE_STEPS, s->d - k),
                                      s->packed + (p * s->d + k) * CS_TILE,
                                      s->packed + (q * s->d + k) * CS_TILE, tile);
         }
         for (int64_t i = 0; i < count; ++i) {
             const int64_t row = p * CS_TILE + i;
-            for (int64_t j = 0; j < least(CS_TILE, s->n - q * CS_TILE); ++j) {
+            for (int64_t j = 0; j < cs_least(CS_TILE, s->n - q * CS_TILE); ++j) {
                 const int64_t other = q * CS_TILE + j;
                 if (other != row) {
                     offer(&c[i], s->square[row] + s->square[other] - 2.0 * tile[i * CS_TILE + j],

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
@@ -28,11 +29,6 @@ enum {
     LEAST_ROOM = 1 << 14, /* pairs kept beyond K before a cut */
     SORTED_PARTS = 8,
 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* What a worker holds. */
 typedef struct {
@@ -140,7 +136,7 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
 {
     const finder *f = ctx;
     (void)worker;
-    const int64_t d = f->d, count = least(CS_TILE, f->n - p * CS_TILE);
+    const int64_t d = f->d, count = cs_least(CS_TILE, f->n - p * CS_TILE);
     float *panel = f->packed + p * d * CS_TILE, *x = cs_alloc(d, sizeof *x);
     if (!x) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
@@ -218,9 +214,9 @@ static void keep(finder *f, worker_state *w, float value, int64_t i, int64_t j)
 /* A tile on the diagonal or at the edge: entry by entry. */
 static void look_through_part(finder *f, worker_state *w, int64_t p, int64_t q, const float *tile)
 {
-    for (int64_t i = 0; i < least(CS_TILE, f->n - p * CS_TILE); ++i) {
+    for (int64_t i = 0; i < cs_least(CS_TILE, f->n - p * CS_TILE); ++i) {
         int64_t from = p < q ? 0 : f->options->self ? i : i + 1;
-        for (int64_t j = from; j < least(CS_TILE, f->n - q * CS_TILE); ++j) {
+        for (int64_t j = from; j < cs_least(CS_TILE, f->n - q * CS_TILE); ++j) {
             const float x = tile[i * CS_TILE + j];
             ++w->bins[cs_tile_key(x) >> KEY_SHIFT];
             keep(f, w, x, p * CS_TILE + i, q * CS_TILE + j);
@@ -257,14 +253,14 @@ static cs_status search_block(void *ctx, int64_t item, int worker)
     jb -= jb * (jb + 1) / 2 > item;
     const int64_t ib = item - jb * (jb + 1) / 2;
     const int64_t p0 = ib * PANELS, q0 = jb * PANELS;
-    const int64_t ps = least(PANELS, f->panels - p0), qs = least(PANELS, f->panels - q0);
+    const int64_t ps = cs_least(PANELS, f->panels - p0), qs = cs_least(PANELS, f->panels - q0);
     uint32_t known = atomic_load(&f->bound);
     w->bound = known > w->bound ? known : w->bound;
     memset(w->tiles, 0, BLOCK_ITEMS * sizeof *w->tiles);
     for (int64_t k = 0; k < f->d; k += CS_TILE_STEPS) {
         for (int64_t q = 0; q < qs; ++q) {
             for (int64_t p = 0; p < (ib == jb ? q + 1 : ps); ++p) {
-                f->kernels->product(least(CS_TILE_STEPS, f->d - k),
+                f->kernels->product(cs_least(CS_TILE_STEPS, f->d - k),
                                     f->packed + ((p0 + p) * f->d + k) * CS_TILE,
                                     f->packed + ((q0 + q) * f->d + k) * CS_TILE,
                                     w->tiles + (p * PANELS + q) * CS_TILE * CS_TILE);
@@ -341,7 +337,7 @@ static cs_status sort_part(void *ctx, int64_t item, int worker)
     const sorter *s = ctx;
     (void)worker;
     const int64_t from = item * s->part;
-    qsort(s->pair + from, (size_t)least(s->part, s->count - from), sizeof *s->pair, in_order);
+    qsort(s->pair + from, (size_t)cs_least(s->part, s->count - from), sizeof *s->pair, in_order);
     return CS_OK;
 }
 
@@ -359,7 +355,7 @@ static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
         memcpy(pair + at, f->state[t].kept, (size_t)f->state[t].count * sizeof *pair);
         at += f->state[t].count;
     }
-    out->count = least(f->wanted, all);
+    out->count = cs_least(f->wanted, all);
     sorter s = {pair, out->count, out->count / SORTED_PARTS + 1};
     int64_t size = all, parts = 0;
     for (int64_t end = out->count; end > 0; end = (end - 1) / s.part * s.part, ++parts) {
@@ -420,9 +416,9 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
                   .d = d,
                   .panels = panels,
                   .blocks = (panels + PANELS - 1) / PANELS,
-                  .wanted = least(options->count, total)};
+                  .wanted = cs_least(options->count, total)};
     f->room = f->wanted + (f->wanted > LEAST_ROOM ? f->wanted : LEAST_ROOM);
-    f->room = least(f->room, total);
+    f->room = cs_least(f->room, total);
     f->packed = cs_alloc_aligned(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
     f->sum = cs_calloc(panels * d, sizeof *f->sum);
     f->square = cs_calloc(panels, sizeof *f->square);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/ints.h"
+
 cs_status cs_pass_open(cs_model *model, const cs_network_options *sizes, cs_pass *out)
 {
     out->model = model;
@@ -19,19 +21,14 @@ void cs_pass_close(cs_pass *pass)
     memset(pass, 0, sizeof *pass);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 cs_status cs_pass_begin(cs_pass *pass, int64_t batch, int64_t length, int64_t predictions)
 {
     cs_network_options now = pass->sizes;
     if (!pass->fixed) {
         now.batch = batch;
         now.length = length;
-        now.queries = least(length, now.queries);
-        now.decoder_length = least(length, now.decoder_length);
+        now.queries = cs_least(length, now.queries);
+        now.decoder_length = cs_least(length, now.decoder_length);
         now.predictions = predictions;
     }
     return cs_batch_shape(&now, &pass->model->config, &pass->batch);

@@ -11,6 +11,7 @@
  * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
  * BLOCK_ROWS x BLOCK_STEPS floats a worker.
  */
+#include "base/ints.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 
@@ -26,11 +27,6 @@ enum {
     SLACK = 16, /* a kernel's pack may write past the end */
 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t ceiling(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -39,7 +35,7 @@ static int64_t ceiling(int64_t a, int64_t b)
 /* Part `i` of n items in `parts` parts whose sizes differ by at most one. */
 static int64_t part_start(int64_t n, int64_t parts, int64_t i)
 {
-    return i * (n / parts) + least(i, n % parts);
+    return i * (n / parts) + cs_least(i, n % parts);
 }
 
 /* --- packed operands -------------------------------------------------------------------------- */
@@ -93,7 +89,7 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
         return;
     }
     for (int64_t j = 0; j < n; j += kernels->cols) {
-        kernels->pack_along(least(n - j, kernels->cols), k, b + j * ldb, ldb, kernels->cols,
+        kernels->pack_along(cs_least(n - j, kernels->cols), k, b + j * ldb, ldb, kernels->cols,
                             out + j * k);
     }
 }
@@ -129,7 +125,7 @@ void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *pr
 {
     cs_cpu_small p = *product;
     for (int64_t left = p.n; left > 0; left -= kernels->cols) {
-        p.n = least(left, kernels->cols);
+        p.n = cs_least(left, kernels->cols);
         strip(kernels, &p);
         p.b += p.b_panel;
         p.c += kernels->cols;
@@ -164,7 +160,7 @@ static cs_status pack_panel(void *ctx, int64_t item, int worker)
     int64_t cols = t->cpu->kernels->cols, j = item * cols, k0, steps;
     for (int64_t s = 0; s < t->step_blocks; ++s) {
         step_block(t, s, &k0, &steps);
-        t->cpu->kernels->pack_along(least(t->cols - j, cols), steps,
+        t->cpu->kernels->pack_along(cs_least(t->cols - j, cols), steps,
                                     p->b + (t->col + j) * p->ldb + t->k0 + k0, p->ldb, cols,
                                     t->cpu->shared + k0 * t->wide + j * steps);
     }
@@ -191,8 +187,8 @@ static cs_status block(void *ctx, int64_t item, int worker)
     const job *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const cs_cpu_product *p = t->p;
-    int64_t row = item / t->col_blocks * t->row_block, rows = least(p->m - row, t->row_block);
-    int64_t from = item % t->col_blocks * t->col_block, to = least(t->cols, from + t->col_block);
+    int64_t row = item / t->col_blocks * t->row_block, rows = cs_least(p->m - row, t->row_block);
+    int64_t from = item % t->col_blocks * t->col_block, to = cs_least(t->cols, from + t->col_block);
     float *packed = cs_cpu_local_of(t->cpu, worker);
     if (t->before) {
         p->before(p->ctx, row, rows);
@@ -205,7 +201,7 @@ static cs_status block(void *ctx, int64_t item, int worker)
         cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
         for (int64_t j = from; j < to; j += kernels->cols) {
             cs_cpu_small part = {.m = rows,
-                                 .n = least(to - j, kernels->cols),
+                                 .n = cs_least(to - j, kernels->cols),
                                  .k = steps,
                                  .a = packed,
                                  .b = t->cpu->shared + k0 * t->wide + j * steps,
@@ -226,7 +222,7 @@ static cs_status before_only(void *ctx, int64_t item, int worker)
     (void)worker;
     const job *t = ctx;
     int64_t row = item * t->row_block;
-    t->p->before(t->p->ctx, row, least(t->p->m - row, t->row_block));
+    t->p->before(t->p->ctx, row, cs_least(t->p->m - row, t->row_block));
     return CS_OK;
 }
 
@@ -240,7 +236,7 @@ static void choose_blocks(job *t)
         t->row_blocks = ceiling(t->p->m, t->row_block);
         t->col_blocks = ceiling(t->cols, t->col_block);
         int64_t blocks = t->row_blocks * t->col_blocks;
-        int64_t work = least(t->row_block, t->p->m) * least(t->col_block, t->cols) * t->k;
+        int64_t work = cs_least(t->row_block, t->p->m) * cs_least(t->col_block, t->cols) * t->k;
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
             break;
         }
@@ -284,13 +280,13 @@ cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
     job t = {.cpu = cpu, .p = product};
     cs_status status = CS_OK;
     /* as deep as fits beside all columns, or beside BLOCK_COLS of them */
-    const int64_t wide = least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
-    const int64_t step_part = least(MOST_PACKED / wide, product->k);
+    const int64_t wide = cs_least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
+    const int64_t step_part = cs_least(MOST_PACKED / wide, product->k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
     for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {
-        t.cols = least(product->n - t.col, col_part);
+        t.cols = cs_least(product->n - t.col, col_part);
         for (t.k0 = 0; t.k0 < product->k && status == CS_OK; t.k0 += step_part) {
-            t.k = least(product->k - t.k0, step_part);
+            t.k = cs_least(product->k - t.k0, step_part);
             status = one_part(&t);
         }
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/pair_queue_private.h"
 
 /* --- bytes as characters --- */
 
@@ -40,31 +41,17 @@ int cs_char_byte(int32_t c)
 
 /* --- merges --- */
 
-static uint64_t pair_hash(int32_t left, int32_t right)
-{
-    uint64_t x = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    x *= 0x9E3779B97F4A7C15U; /* Fibonacci hashing: the high bits are mixed */
-    return x ^ x >> 32;
-}
-
 static uint64_t probe(const cs_bpe *bpe, int32_t left, int32_t right)
 {
-    uint64_t mask = (uint64_t)bpe->slots - 1, s = pair_hash(left, right) & mask;
-    for (; bpe->slot[s] != 0; s = (s + 1) & mask) {
-        const cs_merge *m = &bpe->merge[bpe->slot[s] - 1];
-        if (m->left == left && m->right == right) {
-            break;
-        }
-    }
-    return s;
+    return cs_pair_slot(bpe->slot, bpe->slots, bpe->merge, sizeof *bpe->merge, left, right);
 }
 
-int32_t cs_bpe_rank(const cs_bpe *bpe, int32_t left, int32_t right)
+static int32_t rank_of(const cs_bpe *bpe, int32_t left, int32_t right)
 {
     return bpe->slot[probe(bpe, left, right)] - 1;
 }
 
-cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_merge *merge,
+cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_bpe_merge *merge,
                       int64_t merges, int64_t *twice)
 {
     *bpe = (cs_bpe){.merges = merges, .slots = 16};
@@ -124,53 +111,23 @@ void cs_bpe_scratch_free(cs_bpe_scratch *s)
     memset(s, 0, sizeof *s);
 }
 
-static void push(cs_bpe_scratch *s, uint64_t x)
-{
-    int64_t i = s->heap_size++;
-    while (i > 0 && s->heap[(i - 1) / 2] > x) {
-        s->heap[i] = s->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    s->heap[i] = x;
-}
-
-static uint64_t pop(cs_bpe_scratch *s)
-{
-    uint64_t top = s->heap[0], x = s->heap[--s->heap_size];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= s->heap_size) {
-            break;
-        }
-        child += child + 1 < s->heap_size && s->heap[child + 1] < s->heap[child];
-        if (s->heap[child] >= x) {
-            break;
-        }
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = x;
-    return top;
-}
-
 /* Pushes the merge of the token at `position` with the one after it, if there is one. */
 static void consider(const cs_bpe *bpe, cs_bpe_scratch *s, int32_t position)
 {
     int32_t next = position < 0 ? -1 : s->next[position];
-    int32_t rank = next < 0 ? -1 : cs_bpe_rank(bpe, s->token[position], s->token[next]);
+    int32_t rank = next < 0 ? -1 : rank_of(bpe, s->token[position], s->token[next]);
     if (rank >= 0) {
-        push(s, (uint64_t)rank << 32 | (uint32_t)position);
+        cs_queue_push(s->heap, &s->heap_size, (cs_queued){(uint64_t)rank, (uint64_t)position});
     }
 }
 
 static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
 {
     while (s->heap_size > 0) {
-        uint64_t top = pop(s);
-        int32_t at = (int32_t)(top & UINT32_MAX), rank = (int32_t)(top >> 32);
+        const cs_queued top = cs_queue_pop(s->heap, &s->heap_size);
+        const int32_t at = (int32_t)top.then;
         int32_t next = s->token[at] < 0 ? -1 : s->next[at];
-        const cs_merge *m = &bpe->merge[rank];
+        const cs_bpe_merge *m = &bpe->merge[top.first];
         if (next < 0 || s->token[at] != m->left || s->token[next] != m->right) {
             continue; /* joined with something else since */
         }

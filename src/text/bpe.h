@@ -8,11 +8,11 @@
 /* One merge: `left` and `right` become `token`. Its rank is its place in the list. */
 typedef struct {
     int32_t left, right, token;
-} cs_merge;
+} cs_bpe_merge;
 
 typedef struct {
     int32_t byte_token[256];
-    cs_merge *merge; /* merges, by rank */
+    cs_bpe_merge *merge; /* merges, by rank */
     int64_t merges;
     int32_t *slot; /* open addressing over (left, right): rank + 1, 0 when free */
     int64_t slots; /* a power of two above 2 * merges */
@@ -20,19 +20,16 @@ typedef struct {
 
 /* Copies the merges; free after any outcome. *twice: the rank of a merge whose pair another has
  * already, -1 when all are distinct (it is not an error here). Cost O(merges). */
-cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_merge *merge,
+cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_bpe_merge *merge,
                       int64_t merges, int64_t *twice) CS_MUST_CHECK;
 void cs_bpe_free(cs_bpe *bpe);
-
-/* The rank of the merge of a pair, -1 when there is none. */
-int32_t cs_bpe_rank(const cs_bpe *bpe, int32_t left, int32_t right);
 
 /* Memory of cs_bpe_apply, kept between calls. Zero-initialise. */
 typedef struct {
     int32_t *token; /* the result, `count` long */
     int64_t count;
     int32_t *next, *previous;
-    uint64_t *heap; /* rank << 32 | position */
+    struct cs_queued *heap; /* rank, position */
     int64_t heap_size, room;
 } cs_bpe_scratch;
 

@@ -33,21 +33,9 @@ static cs_status reserve(void *array, int64_t *room, int64_t wanted, size_t size
 
 /* --- pairs --- */
 
-static uint64_t hash_of(int32_t left, int32_t right)
-{
-    uint64_t x = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    x *= 0x9E3779B97F4A7C15U;
-    return x ^ x >> 32;
-}
-
 static uint64_t probe(const cs_pair_table *t, int32_t left, int32_t right)
 {
-    uint64_t mask = (uint64_t)t->slots - 1, s = hash_of(left, right) & mask;
-    while (t->slot[s] != 0 &&
-           (t->pair[t->slot[s] - 1].left != left || t->pair[t->slot[s] - 1].right != right)) {
-        s = (s + 1) & mask;
-    }
-    return s;
+    return cs_pair_slot(t->slot, t->slots, t->pair, sizeof *t->pair, left, right);
 }
 
 /* At most half of the slots are taken. */
@@ -137,28 +125,16 @@ int32_t cs_pair_table_next_piece(cs_pair_table *t, int32_t pair)
 
 /* --- queue --- */
 
-/* Whether entry a comes before entry b. */
-static bool before(const cs_pair_table *t, cs_pair_entry a, cs_pair_entry b)
+/* The largest count first, ties by smaller ids. */
+static cs_status push(cs_pair_table *t, int32_t number)
 {
-    const cs_bpe_pair *x = &t->pair[a.pair], *y = &t->pair[b.pair];
-    if (a.count != b.count) {
-        return a.count > b.count;
-    }
-    return x->left != y->left ? x->left < y->left : x->right < y->right;
-}
-
-static cs_status push(cs_pair_table *t, int32_t pair)
-{
-    cs_pair_entry entry = {t->pair[pair].count, pair};
+    const cs_bpe_pair *pair = &t->pair[number];
     cs_status status = reserve(&t->heap, &t->heap_room, t->heap_size + 1, sizeof *t->heap);
-    if (status != CS_OK || entry.count <= 0) return status;
-    int64_t i = t->heap_size++;
-    while (i > 0 && before(t, entry, t->heap[(i - 1) / 2])) {
-        t->heap[i] = t->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
+    if (status == CS_OK && pair->count > 0) {
+        const uint64_t ids = (uint64_t)(uint32_t)pair->left << 32 | (uint32_t)pair->right;
+        cs_queue_push(t->heap, &t->heap_size, (cs_queued){~(uint64_t)pair->count, ids});
     }
-    t->heap[i] = entry;
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_pair_table_queue(cs_pair_table *t)
@@ -172,38 +148,19 @@ cs_status cs_pair_table_queue(cs_pair_table *t)
     return status;
 }
 
-static cs_pair_entry pop(cs_pair_table *t)
-{
-    cs_pair_entry top = t->heap[0], last = t->heap[--t->heap_size];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= t->heap_size) {
-            break;
-        }
-        child += child + 1 < t->heap_size && before(t, t->heap[child + 1], t->heap[child]);
-        if (!before(t, t->heap[child], last)) {
-            break;
-        }
-        t->heap[i] = t->heap[child];
-        i = child;
-    }
-    t->heap[i] = last;
-    return top;
-}
-
 cs_status cs_pair_table_top(cs_pair_table *t, int32_t *pair)
 {
     cs_status status = CS_OK;
     while (t->heap_size > 0 && status == CS_OK) {
-        cs_pair_entry top = pop(t);
-        if (top.count == t->pair[top.pair].count) {
-            *pair = top.pair;
+        const cs_queued top = cs_queue_pop(t->heap, &t->heap_size);
+        const int64_t count = (int64_t)~top.first;
+        *pair = t->slot[probe(t, (int32_t)(top.then >> 32), (int32_t)(top.then & UINT32_MAX))] - 1;
+        if (count == t->pair[*pair].count) {
             return CS_OK;
         }
         /* A larger count has an entry of its own. */
-        if (t->pair[top.pair].count < top.count) {
-            status = push(t, top.pair);
+        if (t->pair[*pair].count < count) {
+            status = push(t, *pair);
         }
     }
     *pair = -1;

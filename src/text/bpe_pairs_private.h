@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "text/pair_queue_private.h"
 
 typedef struct {
     int32_t left, right;
@@ -20,11 +21,6 @@ typedef struct {
 } cs_pair_place;
 
 typedef struct {
-    int64_t count;
-    int32_t pair;
-} cs_pair_entry;
-
-typedef struct {
     cs_bpe_pair *pair; /* by first appearance */
     int64_t pairs, pair_room;
     int32_t *slot; /* open addressing: pair + 1, 0 when free */
@@ -34,7 +30,7 @@ typedef struct {
     int32_t free_place; /* list of places given back, -1 when empty */
     int32_t *gained;    /* pairs that gained occurrences since the last queueing */
     int64_t gains, gain_room;
-    cs_pair_entry *heap; /* largest count first, ties by smaller ids */
+    cs_queued *heap;
     int64_t heap_size, heap_room;
 } cs_pair_table;
 

@@ -27,10 +27,11 @@ typedef struct {
     cs_word_table pieces; /* distinct pieces and their counts */
     char *spaced;         /* a document with a blank before it */
     int64_t spaced_room;
+    int32_t byte_token[256];
     int32_t *token;  /* the pieces as tokens, end to end in the places of their bytes */
     int32_t *length; /* pieces: tokens left */
     cs_pair_table pairs;
-    cs_merge *merge;
+    cs_bpe_merge *merge;
     int64_t merges, merge_room;
     char *spelling; /* of two tokens joined */
     int64_t spelling_room;
@@ -76,7 +77,7 @@ static cs_status resolve(const cs_bpe_options *options, cs_bpe_options *out)
 
 static cs_status check_special(const trainer *r, const char *name)
 {
-    cs_status status = cs_utf8_check_text(name, (int64_t)strlen(name));
+    cs_status status = cs_utf8_check(NULL, name, (int64_t)strlen(name));
     if (status != CS_OK) {
         cs_reason_clear();
     }
@@ -142,15 +143,14 @@ static cs_status count_pieces(void *to, const char *text, int64_t size)
 static cs_status start_pieces(trainer *r)
 {
     const cs_word_table *p = &r->pieces;
-    int32_t byte_token[256];
     r->token = cs_alloc(p->text_size, sizeof *r->token);
     r->length = cs_alloc(p->words, sizeof *r->length);
     if (!r->token || !r->length) return CS_ERR_MEMORY;
     for (int b = 0; b < 256; ++b) {
-        byte_token[b] = cs_byte_token(r->made, b);
+        r->byte_token[b] = cs_byte_token(r->made, b);
     }
     for (int64_t i = 0; i < p->text_size; ++i) {
-        r->token[i] = byte_token[(uint8_t)p->text[i]];
+        r->token[i] = r->byte_token[(uint8_t)p->text[i]];
     }
     for (int64_t w = 0; w < p->words; ++w) {
         int64_t first = p->start[w], end = p->start[w + 1];
@@ -192,7 +192,7 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
     return status;
 }
 
-static cs_status add_merge(trainer *r, const cs_merge *merge)
+static cs_status add_merge(trainer *r, const cs_bpe_merge *merge)
 {
     cs_status status = cs_reserve(&r->merge, &r->merge_room, r->merges + 1, sizeof *r->merge);
     if (status == CS_OK) {
@@ -202,7 +202,7 @@ static cs_status add_merge(trainer *r, const cs_merge *merge)
 }
 
 /* Merges one piece in place from the left, with the changes of the pairs beside each occurrence. */
-static cs_status merge_piece(trainer *r, int32_t piece, const cs_merge *m)
+static cs_status merge_piece(trainer *r, int32_t piece, const cs_bpe_merge *m)
 {
     int32_t *token = r->token + r->pieces.start[piece];
     int32_t length = r->length[piece], to = 0;
@@ -231,7 +231,7 @@ static cs_status merge_piece(trainer *r, int32_t piece, const cs_merge *m)
 }
 
 /* Merges a pair wherever it stands. */
-static cs_status apply_merge(trainer *r, int32_t pair, const cs_merge *m)
+static cs_status apply_merge(trainer *r, int32_t pair, const cs_bpe_merge *m)
 {
     cs_status status = CS_OK;
     for (;;) {
@@ -257,7 +257,7 @@ static cs_status merge_pairs(trainer *r)
         if (status != CS_OK || pair < 0 || r->pairs.pair[pair].count < r->options.min_frequency) {
             break;
         }
-        cs_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
+        cs_bpe_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
         status = product_of(r, m.left, m.right, &m.token, &special);
         if (status == CS_OK && !special) status = add_merge(r, &m);
         if (status == CS_OK && !special) status = apply_merge(r, pair, &m);
@@ -275,16 +275,12 @@ static cs_status merge_pairs(trainer *r)
 static cs_status assemble(trainer *r)
 {
     cs_tokenizer *t = r->made;
-    int32_t byte_token[256];
     int64_t twice = -1;
-    for (int b = 0; b < 256; ++b) {
-        byte_token[b] = cs_byte_token(t, b);
-    }
     t->model = CS_TOKENS_BPE;
     t->decoder = CS_DECODE_BYTES;
     t->add_prefix_space = r->options.add_prefix_space;
     cs_status status = cs_tokenizer_texts(t);
-    if (status == CS_OK) status = cs_bpe_init(&t->bpe, byte_token, r->merge, r->merges, &twice);
+    if (status == CS_OK) status = cs_bpe_init(&t->bpe, r->byte_token, r->merge, r->merges, &twice);
     int32_t before = cs_tokenizer_id(t, "<s>");
     int32_t after = cs_tokenizer_id(t, "</s>");
     if (status == CS_OK && before >= 0 && after >= 0 && before < r->options.specials &&

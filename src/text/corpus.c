@@ -158,6 +158,16 @@ void cs_text_list_free(char **text, int64_t count)
     cs_free(text);
 }
 
+cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus)
+{
+    corpus->doc_ptr = cs_calloc(documents + 1, sizeof *corpus->doc_ptr);
+    corpus->token = cs_alloc(tokens, sizeof *corpus->token);
+    corpus->label = cs_alloc(documents, sizeof *corpus->label);
+    corpus->held_out = cs_alloc(documents, sizeof *corpus->held_out);
+    return corpus->doc_ptr && corpus->token && corpus->label && corpus->held_out ? CS_OK
+                                                                                 : CS_ERR_MEMORY;
+}
+
 void cs_corpus_free(cs_corpus *corpus)
 {
     cs_text_list_free(corpus->label_name, corpus->labels);
@@ -215,17 +225,11 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     }
     cs_status status = copy_frame(corpus, &made);
     if (status != CS_OK) goto done;
-    made.doc_ptr = cs_calloc(made.documents + 1, sizeof *made.doc_ptr);
-    made.token = cs_alloc(made.tokens, sizeof *made.token);
-    made.label = cs_alloc(made.documents, sizeof *made.label);
-    made.held_out = cs_alloc(made.documents, sizeof *made.held_out);
+    status = cs_corpus_allocate(made.documents, made.tokens, &made);
     made.real_width = corpus->real_width;
     made.real = corpus->real ? cs_alloc(made.tokens * made.real_width, sizeof *made.real) : NULL;
-    if (!made.doc_ptr || !made.token || !made.label || !made.held_out ||
-        (corpus->real && !made.real)) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
+    if (status == CS_OK && corpus->real && !made.real) status = CS_ERR_MEMORY;
+    if (status != CS_OK) goto done;
     int64_t to = 0, at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
         if (keep[d]) {

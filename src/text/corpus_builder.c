@@ -68,34 +68,28 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
     cs_encoder_free(&b->encoder);
     cs_word_table_free(&b->words);
     cs_word_table_free(&b->labels);
-    cs_free(b->token);
-    cs_free(b->doc_ptr);
-    cs_free(b->label);
-    cs_free(b->held_out);
+    cs_corpus_free(&b->made);
     cs_text_rules_free(&b->rules);
     memset(b, 0, sizeof *b);
 }
 
 static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
 {
-    return cs_reserve(&b->token, &b->token_room, b->tokens + more, sizeof *b->token);
+    cs_corpus *c = &b->made;
+    return cs_reserve(&c->token, &b->token_room, c->tokens + more, sizeof *c->token);
 }
 
-static cs_status grow_documents(cs_corpus_builder *b)
+static cs_status reserve_document(cs_corpus_builder *b)
 {
-    int64_t room = b->doc_room > 0 ? b->doc_room + b->doc_room / 2 : 1 << 8;
-    int64_t *doc_ptr = cs_realloc(b->doc_ptr, room + 1, sizeof *doc_ptr);
-    if (!doc_ptr) return CS_ERR_MEMORY;
-    b->doc_ptr = doc_ptr;
-    int32_t *label = cs_realloc(b->label, room, sizeof *label);
-    if (!label) return CS_ERR_MEMORY;
-    b->label = label;
-    uint8_t *held_out = cs_realloc(b->held_out, room, sizeof *held_out);
-    if (!held_out) return CS_ERR_MEMORY;
-    b->held_out = held_out;
-    b->doc_ptr[0] = 0;
-    b->doc_room = room;
-    return CS_OK;
+    cs_corpus *c = &b->made;
+    const int64_t n = c->documents + 1;
+    cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
+    if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
+    if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
+    if (status == CS_OK) {
+        c->doc_ptr[0] = 0;
+    }
+    return status;
 }
 
 /* Appends the document's tokens and counts their words. */
@@ -112,7 +106,7 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
             status = cs_word_table_find(&b->words, b->splitter.token, b->splitter.size, &word);
         if (status != CS_OK) return status;
         b->words.count[word] += 1;
-        b->token[b->tokens++] = word;
+        b->made.token[b->made.tokens++] = word;
     }
 }
 
@@ -122,9 +116,9 @@ static cs_status encode(cs_corpus_builder *b, const cs_document *document)
     cs_status status = cs_encoder_encode(&b->encoder, document->text, document->size, false);
     if (status == CS_OK) status = reserve_tokens(b, b->encoder.count);
     if (status == CS_OK && b->encoder.count > 0) {
-        memcpy(b->token + b->tokens, b->encoder.id,
+        memcpy(b->made.token + b->made.tokens, b->encoder.id,
                (size_t)b->encoder.count * sizeof *b->encoder.id);
-        b->tokens += b->encoder.count;
+        b->made.tokens += b->encoder.count;
     }
     return status;
 }
@@ -137,7 +131,7 @@ static bool held_out(const cs_corpus_builder *b, const cs_document *document)
     if (document->key_size > 0) {
         return cs_corpus_holds_out(&b->options, document->key, document->key_size);
     }
-    int64_t number = b->documents + b->dropped;
+    int64_t number = b->made.documents + b->made.dropped_documents;
     return cs_corpus_holds_out(&b->options, &number, sizeof number);
 }
 
@@ -145,19 +139,19 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
 {
     if (b->options.take) {
         bool out = held_out(b, document);
-        b->documents += 1;
+        b->made.documents += 1;
         return b->options.take(b->options.to, document, out, &b->enough);
     }
-    cs_status status = b->documents == b->doc_room ? grow_documents(b) : CS_OK;
-    int64_t first = b->tokens;
+    cs_status status = reserve_document(b);
+    int64_t first = b->made.tokens;
     if (status == CS_OK) status = b->options.encoder ? encode(b, document) : tokenize(b, document);
     if (status != CS_OK) return status;
-    if (b->tokens - first < b->options.min_tokens) {
-        for (int64_t i = first; i < b->tokens && !b->options.encoder; ++i) {
-            b->words.count[b->token[i]] -= 1;
+    if (b->made.tokens - first < b->options.min_tokens) {
+        for (int64_t i = first; i < b->made.tokens && !b->options.encoder; ++i) {
+            b->words.count[b->made.token[i]] -= 1;
         }
-        b->tokens = first;
-        b->dropped += 1;
+        b->made.tokens = first;
+        b->made.dropped_documents += 1;
         return CS_OK;
     }
     int32_t label = -1;
@@ -166,10 +160,10 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
         if (status != CS_OK) return status;
         b->labels.count[label] += 1;
     }
-    b->label[b->documents] = label;
-    b->held_out[b->documents] = held_out(b, document);
-    b->documents += 1;
-    b->doc_ptr[b->documents] = b->tokens;
+    b->made.label[b->made.documents] = label;
+    b->made.held_out[b->made.documents] = held_out(b, document);
+    b->made.documents += 1;
+    b->made.doc_ptr[b->made.documents] = b->made.tokens;
     return CS_OK;
 }
 
@@ -185,8 +179,9 @@ static cs_status word_texts(const cs_word_table *table, const int32_t *ranked, i
 }
 
 /* Ids 1.. by rank; words past the vocabulary, and a literal <unk> in the text, become 0. */
-static cs_status rank_words(const cs_corpus_builder *b, cs_corpus *out)
+static cs_status rank_words(cs_corpus_builder *b)
 {
+    cs_corpus *out = &b->made;
     int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0, kept = 0;
     cs_status status = cs_word_table_rank(&b->words, false, &ranked, &count);
@@ -206,9 +201,9 @@ static cs_status rank_words(const cs_corpus_builder *b, cs_corpus *out)
             id[ranked[kept - 1]] = (int32_t)kept;
         }
     }
-    for (int64_t i = 0; i < b->tokens; ++i) {
-        b->token[i] = id[b->token[i]];
-        out->unknown_tokens += b->token[i] == 0;
+    for (int64_t i = 0; i < b->made.tokens; ++i) {
+        b->made.token[i] = id[b->made.token[i]];
+        out->unknown_tokens += b->made.token[i] == 0;
     }
     out->word = cs_calloc(kept + 1, sizeof *out->word);
     if (!out->word) {
@@ -242,8 +237,9 @@ cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corp
     return CS_OK;
 }
 
-static cs_status rank_labels(const cs_corpus_builder *b, cs_corpus *out)
+static cs_status rank_labels(cs_corpus_builder *b)
 {
+    cs_corpus *out = &b->made;
     int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0;
     cs_status status = cs_word_table_rank(&b->labels, true, &ranked, &count);
@@ -258,8 +254,8 @@ static cs_status rank_labels(const cs_corpus_builder *b, cs_corpus *out)
     for (int64_t i = 0; i < count; ++i) {
         id[ranked[i]] = (int32_t)i;
     }
-    for (int64_t d = 0; d < b->documents; ++d) {
-        b->label[d] = b->label[d] < 0 ? -1 : id[b->label[d]];
+    for (int64_t d = 0; d < b->made.documents; ++d) {
+        b->made.label[d] = b->made.label[d] < 0 ? -1 : id[b->made.label[d]];
     }
     status = word_texts(&b->labels, ranked, count, 0, out->label_name);
 done:
@@ -281,48 +277,33 @@ static void trim(void **p, int64_t count, size_t size)
 
 cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
 {
-    if (b->documents == 0) {
+    cs_corpus *c = &b->made;
+    if (c->documents == 0) {
         return b->rules.documents > 0
                    ? cs_fail(CS_ERR_INPUT, "no documents: all %lld are left out, being no UTF-8",
                              (long long)b->rules.documents)
-               : b->dropped == 0
+               : c->dropped_documents == 0
                    ? cs_fail(CS_ERR_INPUT, "no documents (empty)")
                    : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
-                             (long long)b->dropped, (long long)b->options.min_tokens);
+                             (long long)c->dropped_documents, (long long)b->options.min_tokens);
     }
-    cs_corpus made = {.invalid_bytes = b->rules.bytes, .invalid_documents = b->rules.documents};
+    c->invalid_bytes = b->rules.bytes;
+    c->invalid_documents = b->rules.documents;
     if (b->options.take) {
-        *out = made;
+        *out = (cs_corpus){.invalid_bytes = c->invalid_bytes,
+                           .invalid_documents = c->invalid_documents};
         return CS_OK;
     }
-    cs_status status = b->options.encoder ? CS_OK : rank_words(b, &made);
-    if (status == CS_OK) status = rank_labels(b, &made);
-    if (status != CS_OK) {
-        cs_corpus_free(&made);
-        return status;
-    }
-    trim((void **)&b->token, b->tokens, sizeof *b->token);
-    trim((void **)&b->doc_ptr, b->documents + 1, sizeof *b->doc_ptr);
-    trim((void **)&b->label, b->documents, sizeof *b->label);
-    trim((void **)&b->held_out, b->documents, sizeof *b->held_out);
-    made.documents = b->documents;
-    made.tokens = b->tokens;
-    made.dropped_documents = b->dropped;
-    made.token = b->token;
-    made.doc_ptr = b->doc_ptr;
-    made.label = b->label;
-    made.held_out = b->held_out;
-    b->token = NULL;
-    b->doc_ptr = NULL;
-    b->label = NULL;
-    b->held_out = NULL;
-    if (b->options.encoder) {
-        status = cs_corpus_take_vocabulary(b->options.encoder, &made);
-        if (status != CS_OK) {
-            cs_corpus_free(&made);
-            return status;
-        }
-    }
-    *out = made;
+    cs_status status = b->options.encoder ? CS_OK : rank_words(b);
+    if (status == CS_OK) status = rank_labels(b);
+    if (status == CS_OK && b->options.encoder)
+        status = cs_corpus_take_vocabulary(b->options.encoder, c);
+    if (status != CS_OK) return status;
+    trim((void **)&c->token, c->tokens, sizeof *c->token);
+    trim((void **)&c->doc_ptr, c->documents + 1, sizeof *c->doc_ptr);
+    trim((void **)&c->label, c->documents, sizeof *c->label);
+    trim((void **)&c->held_out, c->documents, sizeof *c->held_out);
+    *out = *c;
+    *c = (cs_corpus){0};
     return CS_OK;
 }

@@ -15,13 +15,10 @@ typedef struct {
     cs_splitter splitter;
     cs_encoder encoder; /* when the options name a tokenizer */
     cs_word_table words, labels;
-    int32_t *token; /* words by first appearance; with an encoder, ids */
-    int64_t tokens, token_room;
-    int64_t *doc_ptr; /* doc_room + 1 */
-    int32_t *label;   /* labels by first appearance, -1 */
-    uint8_t *held_out;
-    int64_t documents, doc_room;
-    int64_t dropped;     /* documents shorter than min_tokens */
+    /* Grows; until the end words and labels are numbered by first appearance, but the ids of an
+     * encoder are what they are. */
+    cs_corpus made;
+    int64_t token_room, ptr_room, label_room, held_room;
     bool enough;         /* the rest is not wanted */
     cs_text_rules rules; /* what was met by the readers of text */
 } cs_corpus_builder;

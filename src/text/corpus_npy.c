@@ -45,15 +45,6 @@ static cs_status read_row(const char *path, const cs_array *array, int64_t r, in
     return CS_OK;
 }
 
-static cs_status allocate(cs_corpus *out, int64_t rows, int64_t items)
-{
-    out->doc_ptr = cs_calloc(rows + 1, sizeof *out->doc_ptr);
-    out->token = cs_alloc(items, sizeof *out->token);
-    out->label = cs_alloc(rows, sizeof *out->label);
-    out->held_out = cs_alloc(rows, sizeof *out->held_out);
-    return out->doc_ptr && out->token && out->label && out->held_out ? CS_OK : CS_ERR_MEMORY;
-}
-
 /* Where the largest id stands, -1 before the first. */
 typedef struct {
     int64_t id, row, column;
@@ -104,7 +95,7 @@ static cs_status read_rows(const char *path, const cs_array *array,
     int64_t rows = array->ndim == 2 ? array->shape[0] : 1;
     int64_t columns = array->shape[array->ndim - 1];
     largest_id largest = {-1, 0, 0};
-    cs_status status = allocate(out, rows, array->size);
+    cs_status status = cs_corpus_allocate(rows, array->size, out);
     for (int64_t r = 0; status == CS_OK && r < rows; ++r) {
         int64_t length = 0;
         int32_t *token = out->token + out->tokens;

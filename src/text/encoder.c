@@ -247,7 +247,7 @@ cs_status cs_encoder_encode(cs_encoder *e, const char *text, int64_t size, bool 
 {
     const cs_tokenizer *t = e->tokenizer;
     e->count = 0;
-    cs_status status = cs_utf8_check_text(text, size);
+    cs_status status = cs_utf8_check(NULL, text, size);
     if (status == CS_OK && add_special) status = append(e, t->around, t->befores);
     if (status == CS_OK) status = encode_between(e, 0, text, size);
     if (status == CS_OK && add_special) status = append(e, t->around + t->befores, t->afters);

@@ -36,8 +36,10 @@ typedef struct {
 /* Borrows the tokenizer; allocates nothing. */
 void cs_encoder_init(cs_encoder *encoder, const cs_tokenizer *tokenizer);
 
-/* The ids of a text in encoder->id; see cs_tokenizer_encode. Cost: linear, millions of tokens a
- * second on one core; memory: the ids and at most 2^20 pieces. */
+/* The ids of `size` bytes of UTF-8 (NUL allowed) in encoder->id. add_special: with the tokens that
+ * the post-processor puts around a text (<s> ... </s>). Cost: linear, millions of tokens a second on
+ * one core; memory: the ids and at most 2^20 pieces. CS_ERR_INPUT names the byte that is not UTF-8.
+ */
 cs_status cs_encoder_encode(cs_encoder *encoder, const char *text, int64_t size,
                             bool add_special) CS_MUST_CHECK;
 void cs_encoder_free(cs_encoder *encoder);

@@ -8,7 +8,6 @@
  */
 #include "text/corpus.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -196,19 +195,20 @@ static cs_status find_record(const char *name, record *out)
     return status;
 }
 
-/* Compares a file just made with its record; *note receives the finding. */
+/* Compares a file just made from packages, or (NULL) made before, with its record; *note receives
+ * the finding. */
 static cs_status check(const char *file, const char *path, const char *packages,
                        const record *recorded, char **note)
 {
-    assert(packages && recorded->packages); /* a run and a record without failure have them */
+    const char *how = packages ? "from " : "already", *from = packages ? packages : "";
     char sha256[65];
     cs_status status = cs_sha256_file(file, sha256);
     if (status != CS_OK) return status;
     if (strcmp(sha256, recorded->sha256) == 0) {
-        *note = cs_format("%s: prepared from %s, SHA-256 as recorded", path, packages);
-    } else if (strcmp(packages, recorded->packages) != 0) {
-        *note = cs_format("%s: prepared from %s; SHA-256 %s differs from the one recorded for %s",
-                          path, packages, sha256, recorded->packages);
+        *note = cs_format("%s: prepared %s%s, SHA-256 as recorded", path, how, from);
+    } else if (!packages || strcmp(packages, recorded->packages) != 0) {
+        *note = cs_format("%s: prepared %s%s; SHA-256 %s differs from the one recorded for %s",
+                          path, how, from, sha256, recorded->packages);
     } else {
         return cs_fail(CS_ERR_INPUT, "%s: SHA-256 %s, but %s was recorded for %s", path, sha256,
                        recorded->sha256, packages);
@@ -217,17 +217,16 @@ static cs_status check(const char *file, const char *path, const char *packages,
 }
 
 /* Makes the file beside its place under a name of this process, then moves it there. */
-static cs_status make(const cs_corpus_source *source, const char *path, char **note)
+static cs_status make(const cs_corpus_source *source, const char *path, const record *recorded,
+                      char **note)
 {
     char *relative = cs_format("data/%s", source->script), *script = NULL, *packages = NULL;
     char *partial = cs_format("%s.%ld", path, (long)getpid());
-    record recorded = {0};
     cs_status status = relative && partial ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_share_path(relative, &script);
-    if (status == CS_OK) status = find_record(source->name, &recorded);
     if (status != CS_OK) goto done;
     status = cs_blame(run_script(script, partial, &packages), "cannot prepare %s", source->name);
-    if (status == CS_OK) status = check(partial, path, packages, &recorded, note);
+    if (status == CS_OK) status = check(partial, path, packages, recorded, note);
     if (status == CS_OK && rename(partial, path) != 0)
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
 done:
@@ -238,26 +237,6 @@ done:
     cs_free(script);
     cs_free(partial);
     cs_free(packages);
-    cs_free(recorded.packages);
-    return status;
-}
-
-/* Says whether a file prepared before is the recorded one. */
-static cs_status recheck(const char *name, const char *path, char **note)
-{
-    char sha256[65];
-    record recorded = {0};
-    cs_status status = find_record(name, &recorded);
-    if (status == CS_OK) status = cs_sha256_file(path, sha256);
-    if (status == CS_OK) {
-        *note = strcmp(sha256, recorded.sha256) == 0
-                    ? cs_format("%s: prepared already, SHA-256 as recorded", path)
-                    : cs_format("%s: prepared already; SHA-256 %s differs from the one recorded "
-                                "for %s",
-                                path, sha256, recorded.packages);
-        status = *note ? CS_OK : CS_ERR_MEMORY;
-    }
-    cs_free(recorded.packages);
     return status;
 }
 
@@ -276,19 +255,21 @@ cs_status cs_corpus_prepare(const char *name, bool force, char **note)
 {
     const cs_corpus_source *source = NULL;
     char *path = NULL, *said = NULL;
+    record recorded = {0};
     cs_status status = find_source(name, &source);
     if (status == CS_OK) status = cs_corpus_prepared_path(name, &path);
     if (status != CS_OK) return status;
-    if (!force && cs_path_exists(path)) {
-        status = recheck(name, path, &said);
-    } else {
-        status = make_parent(path);
-        if (status == CS_OK) status = make(source, path, &said);
-    }
+    const bool there = !force && cs_path_exists(path);
+    status = there ? CS_OK : make_parent(path);
+    if (status == CS_OK) status = find_record(name, &recorded);
+    if (status == CS_OK)
+        status = there ? check(path, path, NULL, &recorded, &said)
+                       : make(source, path, &recorded, &said);
     if (status == CS_OK && note) {
         *note = said;
         said = NULL;
     }
+    cs_free(recorded.packages);
     cs_free(said);
     cs_free(path);
     return status;

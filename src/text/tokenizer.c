@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/encoder.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
 #include "text/utf8_private.h"
@@ -206,27 +205,6 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role)
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id)
 {
     return t->special[id] != 0;
-}
-
-/* --- encoding one text --- */
-
-cs_status cs_tokenizer_encode(const cs_tokenizer *t, const char *text, int64_t size,
-                              bool add_special, int32_t **ids, int64_t *count)
-{
-    cs_encoder encoder;
-    cs_encoder_init(&encoder, t);
-    cs_status status = cs_encoder_encode(&encoder, text, size, add_special);
-    if (status == CS_OK && !encoder.id) {
-        encoder.id = cs_alloc(0, sizeof *encoder.id);
-        status = encoder.id ? CS_OK : CS_ERR_MEMORY;
-    }
-    if (status == CS_OK) {
-        *ids = encoder.id;
-        *count = encoder.count;
-        encoder.id = NULL;
-    }
-    cs_encoder_free(&encoder);
-    return status;
 }
 
 /* --- decoding --- */

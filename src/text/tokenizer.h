@@ -51,12 +51,6 @@ cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path) CS_MUST_CH
 cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length,
                                     const char *path) CS_MUST_CHECK;
 
-/* The ids of `size` bytes of UTF-8 (NUL allowed), in fresh memory. add_special: with the tokens
- * that the post-processor puts around a text (<s> ... </s>). Many texts: use text/encoder.h, which
- * keeps its memory. CS_ERR_INPUT names the byte that is not UTF-8. */
-cs_status cs_tokenizer_encode(const cs_tokenizer *t, const char *text, int64_t size,
-                              bool add_special, int32_t **ids, int64_t *count) CS_MUST_CHECK;
-
 /* The text of ids, in fresh memory with a NUL after its *size bytes. skip_special leaves special
  * tokens out. Bytes that are no UTF-8 (a sequence of ids may end inside a character) become U+FFFD,
  * one for each longest part that begins a character. CS_ERR_INPUT names an id out of range and its

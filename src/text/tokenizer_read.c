@@ -241,7 +241,8 @@ static cs_status id_of(const cs_tokenizer *t, size_t index, const char *token, s
 }
 
 /* "a b" or ["a", "b"] */
-static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t index, cs_merge *out)
+static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t index,
+                            cs_bpe_merge *out)
 {
     const char *left = json_string_value(json_array_get(item, 0));
     const char *right = json_string_value(json_array_get(item, 1)), *text = json_string_value(item);
@@ -290,7 +291,7 @@ static cs_status read_merges(const json_t *model, cs_tokenizer *t)
     if (!json_is_array(list) || merges >= INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "model.merges: wanted a list");
     }
-    cs_merge *merge = cs_alloc(merges, sizeof *merge);
+    cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
     cs_status status = merge ? take_bytes(t, byte_token) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < merges && status == CS_OK; ++i) {
         status = take_merge(t, json_array_get(list, (size_t)i), (size_t)i, &merge[i]);

@@ -107,7 +107,7 @@ static json_t *merges_json(const cs_tokenizer *t)
 {
     json_t *merges = json_array();
     for (int64_t i = 0; merges && i < t->bpe.merges; ++i) {
-        const cs_merge *m = &t->bpe.merge[i];
+        const cs_bpe_merge *m = &t->bpe.merge[i];
         (void)json_array_append_new(merges, json_sprintf("%s %s", cs_tokenizer_token(t, m->left),
                                                          cs_tokenizer_token(t, m->right)));
     }

@@ -68,13 +68,6 @@ static int64_t first_bad(const uint8_t *bytes, int64_t size, bool nul_too)
     return size;
 }
 
-static cs_status check(const char *name, const char *text, int64_t size)
-{
-    const uint8_t *bytes = (const uint8_t *)text;
-    const int64_t at = first_bad(bytes, size, !name);
-    return at < size ? refuse(name, bytes, at, size) : CS_OK;
-}
-
 int64_t cs_utf8_rest(const char *text, int64_t size)
 {
     return size - first_bad((const uint8_t *)text, size, false);
@@ -82,12 +75,9 @@ int64_t cs_utf8_rest(const char *text, int64_t size)
 
 cs_status cs_utf8_check(const char *name, const char *text, int64_t size)
 {
-    return check(name, text, size);
-}
-
-cs_status cs_utf8_check_text(const char *text, int64_t size)
-{
-    return check(NULL, text, size);
+    const uint8_t *bytes = (const uint8_t *)text;
+    const int64_t at = first_bad(bytes, size, !name);
+    return at < size ? refuse(name, bytes, at, size) : CS_OK;
 }
 
 int64_t cs_utf8_bad_part(const uint8_t *bytes, int64_t size)

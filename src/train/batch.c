@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/offsets.h"
@@ -22,11 +23,11 @@ typedef struct {
 } rows_taken;
 
 typedef struct {
-    const cs_task *task;
+    const cs_batch_order *order;
+    const cs_task *task; /* of the order, as config */
     const cs_model_config *config;
     const cs_example *example;
-    int64_t count, step;
-    uint64_t seed;
+    int64_t count;
     cs_plan *plan;      /* count; length 0: too short. offset-ar: only the length is set */
     cs_offsets offsets; /* offset-ar */
     int32_t *scratch;   /* longest + 2: rows of groups (linear) */
@@ -39,8 +40,8 @@ typedef struct {
 
 static cs_rng draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
 {
-    uint64_t index = (uint64_t)draft->step << ROW_BITS | (uint64_t)draft->example[b].row;
-    return cs_rng_at(draft->seed, stream, index);
+    uint64_t index = (uint64_t)draft->order->step << ROW_BITS | (uint64_t)draft->example[b].row;
+    return cs_rng_at(draft->order->seed, stream, index);
 }
 
 /* Whether the plan of sequence b predicts place i (positive weight). */
@@ -400,29 +401,25 @@ static cs_status draw_plans(cs_draft *draft)
     return status;
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Padding of the largest rows, at least one of each kind that the form has; or of pad_to. */
-static cs_status lay_out(cs_draft *draft, const cs_network_options *pad_to)
+static cs_status lay_out(cs_draft *draft)
 {
+    const cs_network_options *pad_to = draft->order->pad_to;
     cs_batch *batch = draft->batch;
     const int64_t tokens = batch->tokens, skipped = batch->skipped;
-    cs_network_options o = {.form = batch->form, .batch = most(draft->count, 1), .length = 1};
+    cs_network_options o = {.form = batch->form, .batch = cs_most(draft->count, 1), .length = 1};
     o.queries = o.form == CS_FORM_TWO_STREAM || o.form == CS_FORM_LINEAR;
     o.decoder_length = o.form == CS_FORM_MAE;
     for (int64_t b = 0; b < draft->count; ++b) {
         if (draft->plan[b].length > 0) {
             rows_taken rows = FORM[o.form].rows(draft, b);
-            o.length = most(o.length, rows.length);
-            o.queries = most(o.queries, rows.queries);
-            o.decoder_length = most(o.decoder_length, rows.decoder_length);
+            o.length = cs_most(o.length, rows.length);
+            o.queries = cs_most(o.queries, rows.queries);
+            o.decoder_length = cs_most(o.decoder_length, rows.decoder_length);
             o.predictions += rows.predictions;
         }
     }
-    o.predictions = most(o.predictions, 1);
+    o.predictions = cs_most(o.predictions, 1);
     int64_t *have[] = {&o.batch, &o.length, &o.queries, &o.decoder_length, &o.predictions};
     const char *name[] = {"sequences", "rows", "query rows", "decoder rows", "loss rows"};
     for (int i = 0; i < 5 && pad_to; ++i) {
@@ -440,23 +437,24 @@ static cs_status lay_out(cs_draft *draft, const cs_network_options *pad_to)
     return status;
 }
 
-cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
-                         const cs_example *example, int64_t count, uint64_t seed, int64_t step,
-                         const cs_network_options *pad_to, cs_batch *out)
+cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example, int64_t count,
+                         cs_batch *out)
 {
+    const cs_task *task = order->task;
+    const cs_model_config *config = order->config;
+    const int64_t step = order->step;
     cs_batch batch = {.form = cs_form_of(task, config)};
-    cs_draft draft = {.task = task,
+    cs_draft draft = {.order = order,
+                      .task = task,
                       .config = config,
                       .example = example,
                       .count = count,
-                      .seed = seed,
-                      .step = step,
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
     if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))
         status = cs_fail(CS_ERR_USAGE, "step %" PRId64 " not in 0..2^%d - 1", step, STEP_BITS);
     if (status != CS_OK || (status = draw_plans(&draft)) != CS_OK ||
-        (status = lay_out(&draft, pad_to)) != CS_OK) {
+        (status = lay_out(&draft)) != CS_OK) {
         goto done;
     }
     draft.specials = cs_task_specials(config, draft.special);

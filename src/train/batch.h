@@ -65,13 +65,20 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config) CS_M
 cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int64_t batch,
                         int64_t length, cs_network_options *out) CS_MUST_CHECK;
 
+/* What a batch is drawn for. pad_to: sizes of cs_task_sizes, for a device that replays one shape;
+ * NULL: the largest of the batch. `step` below 2^43. */
+typedef struct {
+    const cs_task *task;
+    const cs_model_config *config;
+    uint64_t seed;
+    int64_t step;
+    const cs_network_options *pad_to;
+} cs_batch_order;
+
 /* Draws plans and builds. An example too short for the objective, or whose plan predicts nothing,
- * has no loss rows; there is at least one row of each kind, padding if need be. pad_to: sizes of
- * cs_task_sizes, for a device that replays one shape; NULL: the largest of the batch. `step` below
- * 2^43, rows of examples below 2^20. O(tokens) time and memory but for the drawing of offsets
- * (plan/offsets.h).
+ * has no loss rows; there is at least one row of each kind, padding if need be. Rows of examples
+ * are below 2^20. O(tokens) time and memory but for the drawing of offsets (plan/offsets.h).
  * CS_ERR_USAGE as cs_task_check; a length beyond the model's positions; more than pad_to holds; a
  * step or row out of range. CS_ERR_INPUT names a token out of range. CS_ERR_MEMORY. */
-cs_status cs_batch_build(const cs_task *task, const cs_model_config *config,
-                         const cs_example *example, int64_t count, uint64_t seed, int64_t step,
-                         const cs_network_options *pad_to, cs_batch *out) CS_MUST_CHECK;
+cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example, int64_t count,
+                         cs_batch *out) CS_MUST_CHECK;

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <inttypes.h>
 
+#include "base/ints.h"
 #include "plan/ratio.h"
 #include "train/batch_private.h"
 
@@ -139,17 +140,12 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
 
 /* --- sizes --- */
 
-static int64_t at_least(int64_t x, int64_t least)
-{
-    return x < least ? least : x;
-}
-
 /* The most tokens that a plan of at most `length` positions predicts, and that the encoder of an mae
  * form reads; 0 where the objective does not exist at such lengths. */
 static int64_t most_predicted(const cs_task *task, int64_t length)
 {
     int64_t lo, hi;
-    return cs_objective_given(&task->objective, length, &lo, &hi) ? at_least(length - lo, 0) : 0;
+    return cs_objective_given(&task->objective, length, &lo, &hi) ? cs_most(length - lo, 0) : 0;
 }
 
 static int64_t most_encoded(const cs_task *task, int64_t length)
@@ -184,17 +180,17 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     int64_t predicted = most_predicted(task, length);
     out->form = form;
     out->batch = batch;
-    out->length = form == CS_FORM_MAE ? at_least(most_encoded(task, length), 1) : length;
+    out->length = form == CS_FORM_MAE ? cs_most(most_encoded(task, length), 1) : length;
     out->queries = 0;
     out->decoder_length = 0;
     if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {
         /* Linear: no more groups are predicted than tokens; one group when masks predict. */
         bool one = form == CS_FORM_LINEAR && cs_task_masks(task);
-        out->queries = one ? 1 : at_least(predicted, 1);
+        out->queries = one ? 1 : cs_most(predicted, 1);
     } else if (form == CS_FORM_MAE) {
-        out->decoder_length = decoder == CS_DECODER_CROSS ? at_least(predicted, 1) : length;
+        out->decoder_length = decoder == CS_DECODER_CROSS ? cs_most(predicted, 1) : length;
         predicted = decoder == CS_DECODER_CAUSAL_CROSS ? length : predicted;
     }
-    out->predictions = batch * at_least(predicted, 1);
+    out->predictions = batch * cs_most(predicted, 1);
     return CS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/pairs.h"
@@ -53,7 +54,7 @@ static void add(cs_examples *e, lengths *l, int64_t start, int64_t length)
     }
     e->start[e->count] = start;
     e->length[e->count++] = (int32_t)length;
-    e->longest = length > e->longest ? length : e->longest;
+    e->longest = cs_most(e->longest, length);
 }
 
 /* Pieces of single documents. */
@@ -99,8 +100,7 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
     }
     cs_status status = allocate(e, tokens / options->length + 1);
     for (int64_t at = 0; at < tokens && status == CS_OK; at += options->length) {
-        int64_t rest = tokens - at;
-        add(e, l, at, rest < options->length ? rest : options->length);
+        add(e, l, at, cs_least(tokens - at, options->length));
     }
     e->token = e->joined;
     return status;
@@ -175,8 +175,7 @@ static cs_status sort_windows(cs_examples *e, int64_t epoch, cs_rng *rng)
     cs_status status = CS_OK;
     int64_t first = (e->group - epoch * e->count % e->group) % e->group;
     for (int64_t at = first; at < e->count && status == CS_OK; at += WINDOW * e->group) {
-        int64_t rest = e->count - at;
-        status = sort_window(e, at, rest < WINDOW * e->group ? rest : WINDOW * e->group, rng);
+        status = sort_window(e, at, cs_least(e->count - at, WINDOW * e->group), rng);
     }
     return status;
 }

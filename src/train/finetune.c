@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -132,7 +133,7 @@ static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t
     int64_t longest = 1;
     for (int64_t b = 0; b < count; ++b) {
         int64_t n = m->texts->start[text[b] + 1] - m->texts->start[text[b]];
-        longest = n > longest ? n : longest;
+        longest = cs_most(longest, n);
         *tokens += n;
     }
     cs_status status = cs_pass_begin(&m->pass, count, longest, count);
@@ -179,7 +180,7 @@ static cs_status log_step(session *s, double loss, double rate)
     }
     cs_log_row row = {.step = step,
                       .tokens = s->result.tokens,
-                      .memory = cs_log_memory(),
+                      .memory = cs_mem_resident(),
                       .skipped = s->result.skipped,
                       .loss = loss,
                       .learning_rate = rate,
@@ -221,7 +222,7 @@ static cs_status epoch(session *s, int64_t number)
     cs_rng_shuffle(&rng, s->count, s->order);
     s->sum = 0;
     for (int64_t at = 0; at < s->count && status == CS_OK; at += s->o->batch) {
-        int64_t rest = s->count - at, n = rest < s->o->batch ? rest : s->o->batch;
+        const int64_t n = cs_least(s->count - at, s->o->batch);
         for (int64_t b = 0; b < n; ++b) {
             int64_t i = s->order[at + b];
             s->batch[b] = s->index ? s->index[i] : i;
@@ -350,9 +351,8 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
         cs_sort_by_length(n, item);
     }
     for (int64_t at = 0; at < n && status == CS_OK; at += options->batch) {
-        int64_t rest = n - at;
-        status = predict_batch(&m, item + at, rest < options->batch ? rest : options->batch, text,
-                               z, predicted, &sum);
+        status = predict_batch(&m, item + at, cs_least(n - at, options->batch), text, z, predicted,
+                               &sum);
         cs_progress_report(options->progress, "texts predicted", at, n);
     }
     machine_free(&m);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -64,25 +63,6 @@ cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
     log.since = cs_seconds();
     *out = log;
     return CS_OK;
-}
-
-int64_t cs_log_memory(void)
-{
-    char line[128] = "";
-    FILE *f = fopen("/proc/self/statm", "re"); /* pages in all, pages resident, ... */
-    bool read = f && fgets(line, sizeof line, f);
-    if (f) {
-        (void)fclose(f);
-    }
-    char *resident = read ? strchr(line, ' ') : NULL;
-    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
-}
-
-double cs_seconds(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 cs_status cs_log_add(cs_log *log, const cs_log_row *row)

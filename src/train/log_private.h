@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 typedef struct {
@@ -31,8 +32,6 @@ typedef struct {
     int64_t tokens;
 } cs_log;
 
-double cs_seconds(void); /* of a clock that only goes forward */
-
 /* Opens DIR/log.csv with the rows up to `step` (0: none) and nothing behind them. CS_ERR_INPUT when
  * the file there is not such a log. */
 cs_status cs_log_open(const char *dir, int64_t step, cs_log *out) CS_MUST_CHECK;
@@ -41,8 +40,5 @@ cs_status cs_log_add(cs_log *log, const cs_log_row *row) CS_MUST_CHECK;
 
 /* Rows so far are on the disk when this returns. */
 cs_status cs_log_sync(cs_log *log) CS_MUST_CHECK;
-
-/* Memory resident now, 0 if unknown. */
-int64_t cs_log_memory(void);
 
 void cs_log_close(cs_log *log); /* accepts a zeroed object */

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "train/log_private.h"
 #include "train/trainer_private.h"
@@ -173,8 +174,9 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, int64_t first
                          .length = examples->length[at],
                          .row = row + i};
     }
-    return cs_batch_build(&t->options.task, &t->model->config, t->example, count, t->options.seed,
-                          step, pass->fixed ? &pass->sizes : NULL, out);
+    return cs_batch_build(&(cs_batch_order){&t->options.task, &t->model->config, t->options.seed,
+                                            step, pass->fixed ? &pass->sizes : NULL},
+                          t->example, count, out);
 }
 
 static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
@@ -267,13 +269,12 @@ static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double 
 
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out)
 {
-    int64_t batch = t->options.batch, most = batch * t->options.eval_batches;
-    int64_t count = t->held.count < most ? t->held.count : most;
+    const int64_t batch = t->options.batch;
+    const int64_t count = cs_least(t->held.count, batch * t->options.eval_batches);
     double loss = 0.0, weight = 0.0;
     cs_status status = CS_OK;
     for (int64_t at = 0; at < count && status == CS_OK; at += batch) {
-        int64_t rest = count - at;
-        status = eval_batch(t, at, rest < batch ? rest : batch, &loss, &weight);
+        status = eval_batch(t, at, cs_least(count - at, batch), &loss, &weight);
     }
     *out = weight > 0.0 ? loss / weight : NAN;
     return status;

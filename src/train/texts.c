@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "text/encoder.h"
 
@@ -52,9 +53,8 @@ static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, b
 static void cut(int64_t room, int64_t *a, int64_t *b)
 {
     int64_t *shorter = *a > *b ? b : a, *longer = *a > *b ? a : b;
-    int64_t half = room / 2;
-    *shorter = *shorter < half ? *shorter : half;
-    *longer = *longer < room - *shorter ? *longer : room - *shorter;
+    *shorter = cs_least(*shorter, room / 2);
+    *longer = cs_least(*longer, room - *shorter);
 }
 
 /* Ids of a text behind the first `from`. */
@@ -100,8 +100,7 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
         }
     }
     out->start[i + 1] = at;
-    int64_t length = at - out->start[i];
-    out->longest = length > out->longest ? length : out->longest;
+    out->longest = cs_most(out->longest, at - out->start[i]);
     return CS_OK;
 }
 

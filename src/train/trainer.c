@@ -246,7 +246,7 @@ static cs_status log_step(session *s)
     int64_t step = t->state.step;
     cs_log_row row = {.step = step,
                       .tokens = t->state.tokens,
-                      .memory = cs_log_memory(),
+                      .memory = cs_mem_resident(),
                       .skipped = t->state.skipped,
                       .loss = t->state.loss,
                       .empty = t->empty,
