@@ -63,28 +63,40 @@ cs_status cs_assembler_end_row(cs_assembler *a) CS_MUST_CHECK;
 /* Ends the last row. */
 cs_status cs_assembler_close(cs_assembler *a) CS_MUST_CHECK;
 
-/* Where the rows of a part go. */
+/* How many rows, entries and class masses of rows there are; or where some begin. */
 typedef struct {
-    int64_t row, entry, label;
-} cs_assembler_place;
+    int64_t rows, entries, labels;
+} cs_assembler_size;
+
+cs_assembler_size cs_assembler_size_of(const cs_assembler *a);
+
+/* Items first .. first + count - 1 of an array of the result; at: the address of its pointer. */
+typedef struct {
+    void *at;
+    size_t size; /* of an item */
+    int64_t first, count;
+} cs_assembler_array;
+
+/* What `n` rows from `at` on are made of; of the pointers to rows, their ends. */
+void cs_assembler_list(cs_assembler *a, const cs_assembler_size *at, const cs_assembler_size *n,
+                       cs_assembler_array out[CS_COOC_ARRAYS]);
 
 /* Room in memory for the keys and witnesses of `rows` rows, which the caller writes itself. */
 cs_status cs_assembler_key_room(cs_assembler *a, int64_t rows) CS_MUST_CHECK;
 
-/* Whether `whole` has room for the rows of a closed part; makes it, and more if a share of the
- * whole is known to be there already (0 < share <= 1), so that it is seldom made; gives it to the
- * part. cs_assembler_copy may run beside the others of its kind and beside give, not beside room.
- */
-bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler *part);
-cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler *part,
+/* Whether `whole` has room for so many rows more, those of a closed part; makes it, and more if a
+ * share of the whole is known to be there already (0 < share <= 1), so that it is seldom made; gives
+ * it away: where it begins. cs_assembler_copy may run beside the others of its kind and beside give,
+ * not beside room. */
+bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler_size *more);
+cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more,
                             double share) CS_MUST_CHECK;
-cs_assembler_place cs_assembler_give(cs_assembler *whole, const cs_assembler *part);
-void cs_assembler_copy(cs_assembler *whole, const cs_assembler_place *at, const cs_assembler *part);
+cs_assembler_size cs_assembler_give(cs_assembler *whole, const cs_assembler_size *more);
+void cs_assembler_copy(cs_assembler *whole, const cs_assembler_size *at, cs_assembler *part);
 
-/* The part's rows stand in the result: where that lies in files, they leave memory. Of the part,
- * sizes are used. */
-void cs_assembler_let_go(const cs_assembler *whole, const cs_assembler_place *at,
-                         const cs_assembler *part);
+/* So many rows from `at` on are written: where the result lies in files, they leave memory. */
+void cs_assembler_let_go(cs_assembler *whole, const cs_assembler_size *at,
+                         const cs_assembler_size *n);
 
 /* Empties the part but for its sums, and adds these in the end. */
 void cs_assembler_clear(cs_assembler *part);

@@ -74,13 +74,8 @@ typedef struct {
 
 static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, int64_t to)
 {
-    if (b->blocks == b->room) {
-        int64_t room = 2 * b->room + 64;
-        cs_block *more = cs_realloc(b->block, room, sizeof *more);
-        if (!more) return CS_ERR_MEMORY;
-        b->block = more;
-        b->room = room;
-    }
+    cs_status status = cs_reserve(&b->block, &b->room, b->blocks + 1, sizeof *b->block);
+    if (status != CS_OK) return status;
     b->block[b->blocks++] = (cs_block){.first = first, .last = last, .from = from, .to = to};
     return CS_OK;
 }

@@ -135,12 +135,10 @@ typedef struct {
 static cs_status flush(sink *s)
 {
     s->digest = cs_checkpoint_chain(s->digest, s->buffer, s->held);
-    if (fwrite(s->buffer, 1, s->held, s->file.stream) != s->held) {
-        return cs_fail(CS_ERR_IO, "%s: cannot write: %s", s->file.path, strerror(errno));
-    }
+    cs_status status = cs_outfile_put(&s->file, s->buffer, (int64_t)s->held);
     s->bytes += (int64_t)s->held;
     s->held = 0;
-    return CS_OK;
+    return status;
 }
 
 static cs_status put(sink *s, const void *bytes, int64_t size)

@@ -1,11 +1,9 @@
 /* Reading a checkpoint back. Nothing in its files is trusted: sizes are held against the size of
  * the file before memory is taken, every record against the build that may hold it, and the whole
  * against its digest and the sum of its units. */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -108,10 +106,10 @@ void cs_checkpoint_close(cs_checkpoint **checkpoint)
 
 typedef struct {
     const cs_checkpoint *checkpoint;
-    FILE *stream;
-    char *buffer; /* PIECE */
-    size_t held, taken;
-    int64_t left; /* bytes not yet in the buffer */
+    int fd;
+    char *buffer;        /* PIECE */
+    int64_t held, taken; /* bytes in the buffer, and those of them that were used */
+    int64_t read;        /* of the file */
     cs_hash128 digest;
     cs_record *chunk; /* CHUNK */
     uint64_t units;   /* of the records read, modulo 2^64 */
@@ -126,17 +124,16 @@ static cs_status refill(source *s)
 {
     cs_status status = cs_interrupt_check();
     if (status != CS_OK) return status;
-    size_t count = s->left < PIECE ? (size_t)s->left : PIECE;
-    if (count == 0 || fread(s->buffer, 1, count, s->stream) != count) {
-        return ferror(s->stream)
-                   ? cs_fail(CS_ERR_IO, "%s: cannot read: %s", s->checkpoint->path, strerror(errno))
-                   : damaged(s, "it is shorter than it should be");
+    int64_t left = s->checkpoint->bytes - s->read, count = left < PIECE ? left : PIECE;
+    if (count == 0) {
+        return damaged(s, "it is shorter than it should be");
     }
-    s->digest = cs_checkpoint_chain(s->digest, s->buffer, count);
-    s->left -= (int64_t)count;
+    status = cs_file_read_at(s->fd, s->checkpoint->path, s->read, count, s->buffer);
+    s->digest = cs_checkpoint_chain(s->digest, s->buffer, (size_t)count);
+    s->read += count;
     s->held = count;
     s->taken = 0;
-    return CS_OK;
+    return status;
 }
 
 static cs_status get(source *s, void *to, int64_t size)
@@ -145,11 +142,11 @@ static cs_status get(source *s, void *to, int64_t size)
     while (size > 0) {
         cs_status status = s->taken == s->held ? refill(s) : CS_OK;
         if (status != CS_OK) return status;
-        size_t there = s->held - s->taken, count = (size_t)size < there ? (size_t)size : there;
-        memcpy(at, s->buffer + s->taken, count);
+        int64_t there = s->held - s->taken, count = size < there ? size : there;
+        memcpy(at, s->buffer + s->taken, (size_t)count);
         s->taken += count;
         at += count;
-        size -= (int64_t)count;
+        size -= count;
     }
     return CS_OK;
 }
@@ -260,28 +257,22 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
 
 cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint, cs_checkpoint_state *state)
 {
-    struct stat st;
-    source s = {.checkpoint = checkpoint,
-                .left = checkpoint->bytes,
-                .stream = fopen(checkpoint->path, "rbe")};
-    if (!s.stream || fstat(fileno(s.stream), &st) != 0) {
-        cs_status status = errno == ENOENT
-                               ? damaged(&s, "this file is missing")
-                               : cs_fail(CS_ERR_IO, "%s: %s", checkpoint->path, strerror(errno));
-        if (s.stream) {
-            (void)fclose(s.stream);
-        }
-        return status;
+    cs_pool pool = {0};
+    source s = {.checkpoint = checkpoint, .fd = -1};
+    int64_t size = 0;
+    if (!cs_path_exists(checkpoint->path)) {
+        return damaged(&s, "this file is missing");
     }
-    s.buffer = cs_alloc(PIECE, 1);
-    s.chunk = cs_alloc(CHUNK, sizeof *s.chunk);
-    cs_status status = s.buffer && s.chunk ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && (int64_t)st.st_size != checkpoint->bytes)
+    s.buffer = cs_pool_take(&pool, PIECE, 1);
+    s.chunk = cs_pool_take(&pool, CHUNK, sizeof *s.chunk);
+    cs_status status = pool.status ? pool.status : cs_file_open(checkpoint->path, &s.fd, &size);
+    if (status == CS_OK && size != checkpoint->bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: the checkpoint is damaged: %lld bytes, not %lld",
-                         checkpoint->path, (long long)st.st_size, (long long)checkpoint->bytes);
+                         checkpoint->path, (long long)size, (long long)checkpoint->bytes);
     if (status == CS_OK) status = get_state(&s, state);
-    (void)fclose(s.stream); /* opened for reading: nothing to lose */
-    cs_free(s.buffer);
-    cs_free(s.chunk);
+    if (s.fd >= 0) {
+        (void)close(s.fd); /* opened for reading: nothing to lose */
+    }
+    cs_pool_free(&pool);
     return status;
 }

@@ -21,6 +21,7 @@ struct cs_exchange {
     int64_t held;        /* in `out`, not yet written */
     int64_t *count;      /* ranks: records of `own` for each */
     int64_t *all;        /* ranks x ranks: those of every rank */
+    cs_pool pool;
 };
 
 cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, cs_exchange **out)
@@ -31,12 +32,11 @@ cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, c
     x->budget = budget;
     cs_runs_init(&x->own, scratch);
     cs_runs_init(&x->received, scratch);
-    x->out = cs_alloc(PIECE, sizeof *x->out);
-    x->in = cs_alloc(PIECE, sizeof *x->in);
-    x->count = cs_calloc(comm->ranks, sizeof *x->count);
-    x->all = cs_alloc((int64_t)comm->ranks * comm->ranks, sizeof *x->all);
-    cs_status status = x->out && x->in && x->count && x->all ? CS_OK : CS_ERR_MEMORY;
-    status = status ? status : cs_runs_begin(&x->own);
+    x->out = cs_pool_take(&x->pool, PIECE, sizeof *x->out);
+    x->in = cs_pool_take(&x->pool, PIECE, sizeof *x->in);
+    x->count = cs_pool_take(&x->pool, comm->ranks, sizeof *x->count);
+    x->all = cs_pool_take(&x->pool, (int64_t)comm->ranks * comm->ranks, sizeof *x->all);
+    cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);
     if (status != CS_OK) {
         cs_exchange_free(&x);
         return status;
@@ -51,10 +51,7 @@ void cs_exchange_free(cs_exchange **exchange)
     if (x) {
         cs_runs_free(&x->own);
         cs_runs_free(&x->received);
-        cs_free(x->out);
-        cs_free(x->in);
-        cs_free(x->count);
-        cs_free(x->all);
+        cs_pool_free(&x->pool);
         cs_free(x);
     }
     *exchange = NULL;
@@ -132,89 +129,58 @@ static cs_status exchange_parts(cs_exchange *x)
 /* --- rows to rank 0 --------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t rows, entries, labels, total;
-} part_size;
+    cs_assembler_size size;
+    int64_t total;
+} part_sums;
 
-typedef struct {
-    void *data;
-    int64_t bytes;
-} array;
-
-static array array_of(void *base, int64_t first, int64_t count, size_t size)
+/* The arrays of a part, this rank's or from `at` on in the whole, and the class masses of columns,
+ * go to rank 0, or come from a rank. */
+static void move_arrays(cs_comm *c, int to, int from, cs_assembler *a, const cs_assembler_size *at,
+                        const cs_assembler_size *n, int64_t *in_col)
 {
-    const int64_t width = (int64_t)size;
-    return (array){base && count > 0 ? (char *)base + first * width : NULL, count * width};
-}
-
-/* What `n` rows from `at` on are made of, and the class masses of columns. */
-enum { ARRAYS = 10 };
-static void list_arrays(const cs_assembler *a, const part_size *n, const cs_assembler_place *at,
-                        int64_t *in_col, array *out)
-{
-    const cs_growing *m = &a->matrix, *l = &a->row_label;
-    const array all[ARRAYS] = {
-        array_of(a->key, at->row, n->rows, sizeof *a->key),
-        array_of(a->witness_sequence, at->row, n->rows, sizeof *a->witness_sequence),
-        array_of(a->witness_ordinal, at->row, n->rows, sizeof *a->witness_ordinal),
-        array_of(m->ptr, at->row + 1, n->rows, sizeof *m->ptr),
-        array_of(m->col, at->entry, n->entries, sizeof *m->col),
-        array_of(m->val, at->entry, n->entries, sizeof *m->val),
-        array_of(l->ptr, at->row + 1, n->rows, sizeof *l->ptr),
-        array_of(l->col, at->label, n->labels, sizeof *l->col),
-        array_of(l->val, at->label, n->labels, sizeof *l->val),
-        array_of(in_col, 0, a->cols * a->labels, sizeof *in_col),
-    };
-    memcpy(out, all, sizeof all);
-}
-
-static void send_part(cs_exchange *x, const cs_assembler *part, const part_size *n)
-{
-    const cs_assembler_place begin = {0};
-    array all[ARRAYS];
-    list_arrays(part, n, &begin, part->in_col, all);
+    enum { ARRAYS = CS_COOC_ARRAYS + 1 };
+    cs_assembler_array all[ARRAYS];
+    cs_assembler_list(a, at, n, all);
+    all[CS_COOC_ARRAYS] = (cs_assembler_array){&in_col, sizeof *in_col, 0, a->cols * a->labels};
     for (int i = 0; i < ARRAYS; ++i) {
-        x->comm->swap(x->comm, 0, all[i].data, all[i].bytes, -1, NULL, 0);
+        const int64_t size = (int64_t)all[i].size, bytes = all[i].count * size;
+        char *data = *(char **)all[i].at;
+        data = data && bytes > 0 ? data + all[i].first * size : NULL;
+        c->swap(c, to, data, bytes, from, data, bytes);
     }
 }
 
 /* What a rank has sent, behind what is there. */
-static void take_part(cs_exchange *x, int rank, const part_size *n, int64_t *in_col,
+static void take_part(cs_exchange *x, int rank, const part_sums *n, int64_t *in_col,
                       cs_assembler *whole)
 {
-    const cs_assembler sizes = {.matrix = {.rows = n->rows, .nnz = n->entries},
-                                .row_label = {.rows = n->rows, .nnz = n->labels}};
-    const cs_assembler_place at = cs_assembler_give(whole, &sizes);
-    array all[ARRAYS];
-    list_arrays(whole, n, &at, in_col, all);
-    for (int i = 0; i < ARRAYS; ++i) {
-        x->comm->swap(x->comm, -1, NULL, 0, rank, all[i].data, all[i].bytes);
-    }
-    for (int64_t i = at.row + 1; i <= at.row + n->rows; ++i) {
-        whole->matrix.ptr[i] += at.entry;
-        whole->row_label.ptr[i] += at.label;
+    const cs_assembler_size at = cs_assembler_give(whole, &n->size);
+    move_arrays(x->comm, -1, rank, whole, &at, &n->size, in_col);
+    for (int64_t i = at.rows + 1; i <= at.rows + n->size.rows; ++i) {
+        whole->matrix.ptr[i] += at.entries;
+        whole->row_label.ptr[i] += at.labels;
     }
     whole->total += n->total;
     for (int64_t i = 0; i < whole->cols * whole->labels; ++i) {
         whole->in_col[i] += in_col[i];
     }
-    cs_assembler_let_go(whole, &at, &sizes);
+    cs_assembler_let_go(whole, &at, &n->size);
 }
 
-static cs_status take_parts(cs_exchange *x, const part_size *size, cs_assembler *whole)
+static cs_status take_parts(cs_exchange *x, const part_sums *part, cs_assembler *whole)
 {
-    cs_assembler others = {0};
+    cs_assembler_size others = {0};
     for (int r = 1; r < x->comm->ranks; ++r) {
-        others.matrix.rows += size[r].rows;
-        others.matrix.nnz += size[r].entries;
-        others.row_label.nnz += size[r].labels;
+        others.rows += part[r].size.rows;
+        others.entries += part[r].size.entries;
+        others.labels += part[r].size.labels;
     }
-    others.row_label.rows = others.matrix.rows;
     int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
     cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !cs_assembler_fits(whole, &others))
         status = cs_assembler_room(whole, &others, 1);
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
-        take_part(x, r, &size[r], in_col, whole);
+        take_part(x, r, &part[r], in_col, whole);
     }
     cs_free(in_col);
     return status;
@@ -225,25 +191,25 @@ cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
     const bool first = x->comm->rank == 0;
     const cs_sorted sorted = {.runs = &x->received, .budget = x->budget, .workers = workers};
     cs_assembler *part = NULL;
-    part_size *size = cs_alloc(x->comm->ranks, sizeof *size);
-    cs_status status = size ? exchange_parts(x) : CS_ERR_MEMORY;
-    status = status || first ? status : cs_assembler_part(whole, false, &part);
+    part_sums *sums = cs_pool_take(&x->pool, x->comm->ranks, sizeof *sums);
+    cs_status status = sums ? exchange_parts(x) : CS_ERR_MEMORY;
+    if (status == CS_OK && !first) status = cs_assembler_part(whole, false, &part);
     cs_assembler *mine = first ? whole : part;
     if (part) {
         part->limit = whole->limit;
         part->scratch = whole->scratch;
     }
-    status = status ? status : cs_merge(&sorted, mine);
+    if (status == CS_OK) status = cs_merge(&sorted, mine);
     if (status == CS_OK) {
-        const part_size n = {mine->matrix.rows, mine->matrix.nnz, mine->row_label.nnz, mine->total};
-        cs_comm_gather_each(x->comm, sizeof n, &n, size);
+        const part_sums n = {cs_assembler_size_of(mine), mine->total};
+        const cs_assembler_size begin = {0};
+        cs_comm_gather_each(x->comm, sizeof n, &n, sums);
         if (first) {
-            status = take_parts(x, size, whole);
+            status = take_parts(x, sums, whole);
         } else {
-            send_part(x, mine, &n);
+            move_arrays(x->comm, 0, -1, mine, &begin, &n.size, mine->in_col);
         }
     }
     cs_assembler_free(&part);
-    cs_free(size);
     return status;
 }

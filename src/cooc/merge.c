@@ -53,20 +53,21 @@ static bool wait_for_turn(merger *m, int64_t range)
 }
 
 /* Gives the part its place, in turn; the copy is made beside those of others. */
-static cs_status place(merger *m, int64_t range, const cs_assembler *part, cs_status status)
+static cs_status place(merger *m, int64_t range, cs_assembler *part, cs_status status)
 {
-    cs_assembler_place at = {0};
+    const cs_assembler_size size = cs_assembler_size_of(part);
+    cs_assembler_size at = {0};
     (void)pthread_mutex_lock(&m->lock);
     bool mine = status == CS_OK && wait_for_turn(m, range);
-    if (mine && !cs_assembler_fits(m->whole, part)) {
+    if (mine && !cs_assembler_fits(m->whole, &size)) {
         while (m->copying > 0) {
             (void)pthread_cond_wait(&m->changed, &m->lock);
         }
-        status = cs_assembler_room(m->whole, part, (double)(range + 1) / CS_RANGES);
+        status = cs_assembler_room(m->whole, &size, (double)(range + 1) / CS_RANGES);
         mine = status == CS_OK;
     }
     if (mine) {
-        at = cs_assembler_give(m->whole, part);
+        at = cs_assembler_give(m->whole, &size);
         ++m->placed;
         ++m->copying;
     }

@@ -39,7 +39,8 @@ typedef struct {
     int64_t first, held; /* entries of a right vector that are here */
     double *signs;       /* a whole vector, where only part of it is here */
     cs_dense own;        /* room of Q where there is a sketch */
-    const cs_dense *q;   /* NULL: nothing is taken out */
+    cs_pool pool;
+    const cs_dense *q; /* NULL: nothing is taken out */
     int64_t known, sketch;
 } estimate;
 
@@ -68,7 +69,7 @@ static cs_status project_out(const estimate *e, const cs_dense *q, cs_dense *z)
     cs_dense inner = {0};
     cs_status status = cs_dense_init(&inner, q->cols, z->cols);
     if (status == CS_OK) status = cs_gemm(true, false, 1, q, z, 0, &inner);
-    status = status ? status : sum_over(e, inner.rows * inner.cols, inner.data);
+    if (status == CS_OK) status = sum_over(e, inner.rows * inner.cols, inner.data);
     if (status == CS_OK) status = cs_gemm(false, false, -1, q, &inner, 1, z);
     cs_dense_free(&inner);
     return status;
@@ -120,7 +121,7 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
         cs_comm_gather(e->a->comm, e->a->cols, sizeof(double), q->data + j * q->ld,
                        whole.data + j * whole.ld);
     }
-    status = status ? status : cs_dense_orthonormalise(&whole);
+    if (status == CS_OK) status = cs_dense_orthonormalise(&whole);
     for (int64_t j = 0; status == CS_OK && j < q->cols && e->held > 0; ++j) {
         memcpy(q->data + j * q->ld, whole.data + e->first + j * whole.ld,
                (size_t)e->held * sizeof *q->data);
@@ -133,11 +134,11 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
 static cs_status sketch(estimate *e, const cs_dense *y)
 {
     const cs_moment4_sampling *s = e->s;
-    cs_status status = cs_dense_init(&e->own, e->held, e->known + e->sketch);
+    e->own = cs_dense_in(&e->pool, e->held, e->known + e->sketch);
+    cs_status status = e->pool.status;
     if (status != CS_OK) return status;
-    for (int64_t j = 0; j < e->known; ++j) {
-        memcpy(e->own.data + j * e->own.ld, s->v->data + j * s->v->ld,
-               (size_t)s->v->rows * sizeof *s->v->data);
+    if (e->known > 0) {
+        cs_dense_copy(s->v, &e->own);
     }
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
         cs_dense z = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
@@ -145,8 +146,8 @@ static cs_status sketch(estimate *e, const cs_dense *y)
         if (e->known > 0) {
             status = project_out(e, s->v, &z);
         }
-        status = status ? status : apply_gram(e, &z, y);
-        status = status ? status : apply_gram(e, &z, y);
+        if (status == CS_OK) status = apply_gram(e, &z, y);
+        if (status == CS_OK) status = apply_gram(e, &z, y);
     }
     e->q = &e->own;
     return status ? status : orthonormalise(e, &e->own);
@@ -162,7 +163,7 @@ static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, dou
         cs_dense part = columns_of(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
         status = apply_gram(e, &part, y);
-        status = status ? status : column_squares(e, &part, square);
+        if (status == CS_OK) status = column_squares(e, &part, square);
         for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
             sum += square[c];
         }
@@ -185,8 +186,8 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y,
         if (e->q) {
             status = project_out(e, e->q, &part);
         }
-        status = status ? status : apply_gram(e, &part, y);
-        status = status ? status : column_squares(e, &part, value + i);
+        if (status == CS_OK) status = apply_gram(e, &part, y);
+        if (status == CS_OK) status = column_squares(e, &part, value + i);
         cs_progress_report(s->progress, "fourth moment, samples", i + part.cols, s->samples);
     }
     return status;
@@ -226,8 +227,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
                                    cs_sum4 *out)
 {
     estimate e = {.a = a, .s = s, .held = a->op->cols, .known = s->v ? s->v->cols : 0};
-    cs_dense z = {0}, y = {0};
-    double *value = NULL, part = 0;
+    double part = 0;
     if (s->samples < 2) {
         return cs_fail(CS_ERR_USAGE, "%lld samples: an estimate with its error needs 2 or more",
                        (long long)s->samples);
@@ -240,26 +240,22 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     e.sketch = room > e.known ? room - e.known : 0;
     int blas = openblas_get_num_threads();
     openblas_set_num_threads(1); /* its bits depend on its threads */
-    value = cs_alloc(s->samples, sizeof *value);
-    cs_status status = value ? cs_dense_init(&z, e.held, SAMPLE_BLOCK) : CS_ERR_MEMORY;
-    status = status ? status : cs_dense_init(&y, a->op->rows, SAMPLE_BLOCK);
-    if (status == CS_OK && a->comm) {
+    double *value = cs_pool_take(&e.pool, s->samples, sizeof *value);
+    cs_dense z = cs_dense_in(&e.pool, e.held, SAMPLE_BLOCK);
+    cs_dense y = cs_dense_in(&e.pool, a->op->rows, SAMPLE_BLOCK);
+    if (a->comm) {
         cs_comm_slice(a->comm, a->comm->rank, a->cols, &e.first, &e.held);
-        e.signs = cs_alloc(a->cols, sizeof *e.signs);
-        status = e.signs ? CS_OK : CS_ERR_MEMORY;
+        e.signs = cs_pool_take(&e.pool, a->cols, sizeof *e.signs);
     }
+    cs_status status = e.pool.status;
     if (status == CS_OK && e.sketch > 0) status = sketch(&e, &y);
-    status = status ? status : low_rank(&e, &z, &y, &part);
-    status = status ? status : draw_samples(&e, &z, &y, value);
+    if (status == CS_OK) status = low_rank(&e, &z, &y, &part);
+    if (status == CS_OK) status = draw_samples(&e, &z, &y, value);
     if (status == CS_OK) {
         *out = summary(&e, part, value);
     }
     openblas_set_num_threads(blas);
-    cs_dense_free(&e.own);
-    cs_dense_free(&z);
-    cs_dense_free(&y);
-    cs_free(e.signs);
-    cs_free(value);
+    cs_pool_free(&e.pool);
     return status;
 }
 

@@ -66,16 +66,8 @@ typedef struct {
     double *sum;          /* by item */
     double *tile;         /* by worker, zero between groups */
     const cs_progress *progress;
+    cs_pool *pool;
 } walk;
-
-static void half_free(half *h)
-{
-    cs_free(h->start);
-    cs_free(h->centre);
-    cs_free(h->at);
-    cs_free(h->work);
-    *h = (half){0};
-}
 
 /* The groups that come before centre v and meet it: a prefix of its row. fill: `next` has the place
  * of the next one. */
@@ -103,43 +95,27 @@ static void meet(half *h, int64_t v, bool fill, int64_t *next)
     }
 }
 
-static cs_status half_init(const cs_walk_side *side, const cs_walk_side *other, bool wins_ties,
-                           const cs_csr *m, half *out)
+/* h: side, other, wins_ties and m are set. */
+static cs_status half_init(half *h, cs_pool *pool)
 {
-    half h = {.side = side,
-              .other = other,
-              .wins_ties = wins_ties,
-              .m = m,
-              .groups = cs_walk_groups(side)};
-    cs_status status = CS_ERR_MEMORY;
-    int64_t *next = cs_calloc(h.groups, sizeof *next);
-    h.start = cs_calloc(h.groups + 1, sizeof *h.start);
-    h.work = cs_calloc(h.groups, sizeof *h.work);
-    if (!next || !h.start || !h.work) {
-        goto done;
+    h->groups = cs_walk_groups(h->side);
+    int64_t *next = cs_pool_take(pool, h->groups, sizeof *next);
+    h->start = cs_pool_take(pool, h->groups + 1, sizeof *h->start);
+    h->work = cs_pool_take(pool, h->groups, sizeof *h->work);
+    for (int64_t v = 0; pool->status == CS_OK && v < h->m->rows; ++v) {
+        meet(h, v, false, next);
     }
-    for (int64_t v = 0; v < m->rows; ++v) {
-        meet(&h, v, false, next);
+    for (int64_t g = 0; pool->status == CS_OK && g < h->groups; ++g) {
+        h->start[g + 1] = h->start[g] + next[g];
+        next[g] = h->start[g];
     }
-    for (int64_t g = 0; g < h.groups; ++g) {
-        h.start[g + 1] = h.start[g] + next[g];
-        next[g] = h.start[g];
+    int64_t meetings = pool->status == CS_OK ? h->start[h->groups] : 0;
+    h->centre = cs_pool_take(pool, meetings, sizeof *h->centre);
+    h->at = cs_pool_take(pool, meetings, sizeof *h->at);
+    for (int64_t v = 0; pool->status == CS_OK && v < h->m->rows; ++v) {
+        meet(h, v, true, next);
     }
-    h.centre = cs_alloc(h.start[h.groups], sizeof *h.centre);
-    h.at = cs_alloc(h.start[h.groups], sizeof *h.at);
-    if (!h.centre || !h.at) {
-        goto done;
-    }
-    for (int64_t v = 0; v < m->rows; ++v) {
-        meet(&h, v, true, next);
-    }
-    *out = h;
-    h = (half){0};
-    status = CS_OK;
-done:
-    half_free(&h);
-    cs_free(next);
-    return status;
+    return pool->status;
 }
 
 /* One group on the columns [low, high) of its tile; first: its lowest rank. */
@@ -327,7 +303,7 @@ static cs_status deal(walk *w)
     }
     double share = fmax(total / MOST_ITEMS, LEAST_WORK);
     int64_t used = 0;
-    w->first = cs_alloc(2 * MOST_ITEMS + 6, sizeof *w->first);
+    w->first = cs_pool_take(w->pool, 2 * MOST_ITEMS + 6, sizeof *w->first);
     if (!w->first) return CS_ERR_MEMORY;
     for (int i = 0; i < 2; ++i) {
         double work = 0;
@@ -350,14 +326,11 @@ static cs_status run(walk *w, int threads, double *out)
     int workers = threads > 0 ? threads : cs_threads();
     cs_status status = deal(w);
     if (status != CS_OK) return status;
-    w->sum = cs_alloc(w->items, sizeof *w->sum);
-    w->tile = cs_calloc((int64_t)workers * TILE, sizeof *w->tile);
-    status = w->sum && w->tile ? cs_parallel(w->items, workers, walk_item, w) : CS_ERR_MEMORY;
-    double sum = 0, lost = 0;
-    for (int64_t i = 0; status == CS_OK && i < w->items; ++i) {
-        cs_add_compensated(&sum, &lost, w->sum[i]);
-    }
-    *out = status == CS_OK ? sum + lost : *out;
+    w->sum = cs_pool_take(w->pool, w->items, sizeof *w->sum);
+    w->tile = cs_pool_take(w->pool, (int64_t)workers * TILE, sizeof *w->tile);
+    if (w->pool->status != CS_OK) return w->pool->status;
+    status = cs_parallel(w->items, workers, walk_item, w);
+    *out = status == CS_OK ? cs_sum(w->items, w->sum) : *out;
     return status;
 }
 
@@ -386,25 +359,19 @@ static cs_status reorder(const cs_csr *a, const cs_walk_plan *p, cs_csr *by_row,
 
 cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, double *out)
 {
-    cs_walk_plan plan = {0};
+    cs_walk_plan plan;
     cs_csr by_row = {0}, by_col = {0};
-    walk w = {.progress = progress};
+    walk w = {.h = {{.side = &plan.row, .other = &plan.col, .m = &by_col},
+                    {.side = &plan.col, .other = &plan.row, .wins_ties = true, .m = &by_row}},
+              .progress = progress,
+              .pool = &plan.pool};
     cs_status status = cs_walk_plan_of(a, &plan);
-    if (status != CS_OK || (status = reorder(a, &plan, &by_row, &by_col)) != CS_OK) goto done;
-    if (plan.from_rows) {
-        status = half_init(&plan.row, &plan.col, false, &by_col, &w.h[0]);
-    }
-    if (status == CS_OK && plan.from_cols)
-        status = half_init(&plan.col, &plan.row, true, &by_row, &w.h[1]);
+    if (status == CS_OK) status = reorder(a, &plan, &by_row, &by_col);
+    if (status == CS_OK && plan.from_rows) status = half_init(&w.h[0], &plan.pool);
+    if (status == CS_OK && plan.from_cols) status = half_init(&w.h[1], &plan.pool);
     if (status == CS_OK) status = run(&w, threads, out);
-done:
-    half_free(&w.h[0]);
-    half_free(&w.h[1]);
-    cs_free(w.first);
-    cs_free(w.sum);
-    cs_free(w.tile);
     cs_csr_free(&by_row);
     cs_csr_free(&by_col);
-    cs_walk_plan_free(&plan);
+    cs_pool_free(&plan.pool);
     return status;
 }

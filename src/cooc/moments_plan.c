@@ -16,34 +16,18 @@
 #include "base/mem.h"
 #include "cooc/moments_private.h"
 
-static void side_free(cs_walk_side *s)
-{
-    cs_free(s->degree);
-    cs_free(s->vertex);
-    cs_free(s->rank);
-    cs_free(s->key);
-    *s = (cs_walk_side){0};
-}
-
-void cs_walk_plan_free(cs_walk_plan *p)
-{
-    side_free(&p->row);
-    side_free(&p->col);
-    *p = (cs_walk_plan){0};
-}
-
-static cs_status side_init(cs_walk_side *s, int64_t n, const char *what)
+static cs_status side_init(cs_walk_side *s, int64_t n, const char *what, cs_pool *pool)
 {
     if (n > INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%lld %s: the fourth moment takes 2^31 - 1 or fewer",
                        (long long)n, what);
     }
-    s->n = n;
-    s->degree = cs_calloc(n, sizeof *s->degree);
-    s->vertex = cs_alloc(n, sizeof *s->vertex);
-    s->rank = cs_alloc(n, sizeof *s->rank);
-    s->key = cs_alloc(n, sizeof *s->key);
-    return s->degree && s->vertex && s->rank && s->key ? CS_OK : CS_ERR_MEMORY;
+    *s = (cs_walk_side){.n = n,
+                        .degree = cs_pool_take(pool, n, sizeof *s->degree),
+                        .vertex = cs_pool_take(pool, n, sizeof *s->vertex),
+                        .rank = cs_pool_take(pool, n, sizeof *s->rank),
+                        .key = cs_pool_take(pool, n, sizeof *s->key)};
+    return pool->status;
 }
 
 /* Ranks by falling degree, equal ones in their own order: a counting sort. */
@@ -134,55 +118,46 @@ static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *room)
     p->cost.bytes = (24 + lists) * nnz + 64 * ((double)a->rows + (double)a->cols);
 }
 
-cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *out)
+cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
 {
-    cs_walk_plan p = {0};
-    double *weight = NULL;
-    int64_t *room = NULL, nnz = cs_csr_nnz(a);
-    cs_status status = side_init(&p.row, a->rows, "rows");
-    status = status ? status : side_init(&p.col, a->cols, "columns");
-    if (status != CS_OK) goto done;
-    weight = cs_calloc(a->rows + a->cols, sizeof *weight);
-    room = cs_calloc(a->rows + a->cols, sizeof *room);
-    if (!weight || !room) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
+    cs_pool pool = {0};
+    int64_t nnz = cs_csr_nnz(a);
+    *p = (cs_walk_plan){0};
+    cs_status status = side_init(&p->row, a->rows, "rows", &p->pool);
+    if (status == CS_OK) status = side_init(&p->col, a->cols, "columns", &p->pool);
+    if (status != CS_OK) return status;
+    double *weight = cs_pool_take(&pool, a->rows + a->cols, sizeof *weight);
+    int64_t *room = cs_pool_take(&pool, a->rows + a->cols, sizeof *room);
+    if ((status = pool.status) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
-        p.row.degree[i] = a->ptr[i + 1] - a->ptr[i];
+        p->row.degree[i] = a->ptr[i + 1] - a->ptr[i];
     }
     for (int64_t e = 0; e < nnz; ++e) {
-        ++p.col.degree[a->col[e]];
+        ++p->col.degree[a->col[e]];
     }
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            weight[i] += (double)p.col.degree[a->col[e]];
-            weight[a->rows + a->col[e]] += (double)p.row.degree[i];
+            weight[i] += (double)p->col.degree[a->col[e]];
+            weight[a->rows + a->col[e]] += (double)p->row.degree[i];
         }
     }
-    status = rank_by_degree(&p.row);
-    status = status ? status : rank_by_degree(&p.col);
+    status = rank_by_degree(&p->row);
+    if (status == CS_OK) status = rank_by_degree(&p->col);
     if (status == CS_OK) {
-        group_side(&p.row, weight, (double)nnz);
-        group_side(&p.col, weight + a->rows, (double)nnz);
-        choose(a, &p, room);
-        *out = p;
-        p = (cs_walk_plan){0};
+        group_side(&p->row, weight, (double)nnz);
+        group_side(&p->col, weight + a->rows, (double)nnz);
+        choose(a, p, room);
     }
 done:
-    cs_walk_plan_free(&p);
-    cs_free(weight);
-    cs_free(room);
+    cs_pool_free(&pool);
     return status;
 }
 
 cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out)
 {
-    cs_walk_plan plan = {0};
+    cs_walk_plan plan;
     cs_status status = cs_walk_plan_of(a, &plan);
-    if (status == CS_OK) {
-        *out = plan.cost;
-    }
-    cs_walk_plan_free(&plan);
+    if (status == CS_OK) *out = plan.cost;
+    cs_pool_free(&plan.pool);
     return status;
 }

@@ -23,12 +23,12 @@ typedef struct {
     cs_walk_side row, col;
     bool from_rows, from_cols; /* sides on which walks begin */
     cs_moment4_cost cost;
+    cs_pool pool;
 } cs_walk_plan;
 
-/* Ranks, keys and cost of the cheapest of three orders. CS_ERR_INPUT when a side does not fit
- * int32, CS_ERR_MEMORY. */
+/* Ranks, keys and cost of the cheapest of three orders, in memory of out->pool, also after a
+ * failure. CS_ERR_INPUT when a side does not fit int32, CS_ERR_MEMORY. */
 cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *out) CS_MUST_CHECK;
-void cs_walk_plan_free(cs_walk_plan *plan);
 
 static inline int64_t cs_walk_groups(const cs_walk_side *s)
 {

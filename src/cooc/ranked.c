@@ -22,12 +22,7 @@ void cs_ranked_free(cs_ranked *r)
 {
     cs_csr_free(&r->a);
     cs_csr_free(&r->at);
-    cs_free(r->long_part);
-    cs_free(r->short_part);
-    cs_free(r->long_weight);
-    cs_free(r->short_weight);
-    cs_free(r->along);
-    cs_free(r->room);
+    cs_pool_free(&r->pool);
     *r = (cs_ranked){0};
 }
 
@@ -102,7 +97,7 @@ static cs_status size_parts(cs_ranked *r)
             size[r->long_part[i]] += 1;
         }
     }
-    status = status ? status : cs_comm_sum(r->comm, r->components, size);
+    if (status == CS_OK) status = cs_comm_sum(r->comm, r->components, size);
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         if (r->short_part[j] >= 0) {
             size[r->components + r->short_part[j]] += 1;
@@ -120,10 +115,10 @@ static cs_status size_parts(cs_ranked *r)
 static cs_status find_parts(cs_ranked *r)
 {
     int32_t *parent = cs_alloc(r->width, sizeof *parent);
-    r->long_part = cs_alloc(r->held, sizeof *r->long_part);
-    r->short_part = cs_alloc(r->width, sizeof *r->short_part);
-    cs_status status = parent && r->long_part && r->short_part ? CS_OK : CS_ERR_MEMORY;
-    status = status ? status : join_all(r, parent);
+    r->long_part = cs_pool_take(&r->pool, r->held, sizeof *r->long_part);
+    r->short_part = cs_pool_take(&r->pool, r->width, sizeof *r->short_part);
+    cs_status status = parent ? r->pool.status : CS_ERR_MEMORY;
+    if (status == CS_OK) status = join_all(r, parent);
     if (status == CS_OK) {
         r->components = number_parts(r, parent);
         status = size_parts(r);
@@ -163,11 +158,10 @@ static cs_status weigh(cs_ranked *r)
 
 static cs_status normalise(cs_ranked *r, bool keep_weights)
 {
-    double *row = cs_alloc(r->held, sizeof *row), *col = cs_alloc(r->width, sizeof *col);
-    r->long_weight = row;
-    r->short_weight = col;
-    cs_status status = row && col ? cs_masses(&r->a, row, col) : CS_ERR_MEMORY;
-    status = status ? status : cs_comm_sum(r->comm, r->width, col);
+    double *row = cs_pool_take(&r->pool, r->held, sizeof *row);
+    double *col = cs_pool_take(&r->pool, r->width, sizeof *col);
+    cs_status status = r->pool.status ? r->pool.status : cs_masses(&r->a, row, col);
+    if (status == CS_OK) status = cs_comm_sum(r->comm, r->width, col);
     double sum = 0;
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         sum += col[j];
@@ -182,11 +176,10 @@ static cs_status normalise(cs_ranked *r, bool keep_weights)
         }
     }
     if (status == CS_OK && keep_weights) {
-        return weigh(r);
+        r->long_weight = row;
+        r->short_weight = col;
+        status = weigh(r);
     }
-    cs_free(row);
-    cs_free(col);
-    r->long_weight = r->short_weight = NULL;
     return status;
 }
 
@@ -316,7 +309,7 @@ static cs_status reorthogonalise(cs_ranked *r, int64_t n, const double *along, d
                 }
             }
         }
-        status = status ? status : squares_of(r, n, 1, x, j, dot);
+        if (status == CS_OK) status = squares_of(r, n, 1, x, j, dot);
         divide(status ? 0 : n, dot[0], y);
     }
     return status;
@@ -328,9 +321,10 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
     int64_t n = left ? r->held : r->slice;
     const int64_t *part = left ? r->long_part : r->short_part + r->first;
     const double *weight = left ? r->long_weight : r->short_weight + r->first;
-    double *square = cs_calloc(x->cols, sizeof *square);
-    double *along = cs_calloc(x->cols, sizeof *along);
-    cs_status status = square && along ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    double *square = cs_pool_take(&pool, x->cols, sizeof *square);
+    double *along = cs_pool_take(&pool, x->cols, sizeof *along);
+    cs_status status = pool.status;
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
         double *y = x->data + j * x->ld;
         sum_along(r, n, part, weight, 1, y);
@@ -340,13 +334,12 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
         }
         take_along(r, n, part, weight, 1, y);
     }
-    status = status ? status : squares_of(r, n, x->cols, x, 0, square);
+    if (status == CS_OK) status = squares_of(r, n, x->cols, x, 0, square);
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
         divide(n, square[j], x->data + j * x->ld);
     }
-    status = status ? status : reorthogonalise(r, n, along, square, x);
-    cs_free(square);
-    cs_free(along);
+    if (status == CS_OK) status = reorthogonalise(r, n, along, square, x);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -431,10 +424,10 @@ static cs_status scale(cs_ranked *r)
 static cs_status make_scratch(cs_ranked *r)
 {
     int64_t panel_size = r->width * CS_PANEL;
-    r->along = cs_alloc(2 * r->components * CS_PANEL, sizeof *r->along);
-    r->room = cs_alloc(2 * panel_size + CS_PANEL, sizeof(double));
-    if (!r->along || !r->room) return CS_ERR_MEMORY;
-    r->full = (double *)(((uintptr_t)r->room + 63) & ~(uintptr_t)63); /* rows on cache lines */
+    r->along = cs_pool_take(&r->pool, 2 * r->components * CS_PANEL, sizeof *r->along);
+    double *room = cs_pool_take(&r->pool, 2 * panel_size + CS_PANEL, sizeof *room);
+    if (!room) return CS_ERR_MEMORY;
+    r->full = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63); /* rows on cache lines */
     r->partial = r->full + panel_size;
     return CS_OK;
 }
@@ -450,11 +443,11 @@ cs_status cs_ranked_open(cs_shard *shard, const cs_spectrum_options *options, cs
     shard->a = (cs_csr){0};
     cs_comm_slice(r.comm, r.comm->rank, r.width, &r.first, &r.slice);
     cs_status status = describe(&r);
-    status = status ? status : find_parts(&r);
+    if (status == CS_OK) status = find_parts(&r);
     if (status == CS_OK)
         status = options->normalised ? scale(&r) : normalise(&r, !options->no_reduction);
-    status = status ? status : cs_csr_transpose(&r.a, &r.at);
-    status = status ? status : make_scratch(&r);
+    if (status == CS_OK) status = cs_csr_transpose(&r.a, &r.at);
+    if (status == CS_OK) status = make_scratch(&r);
     if (status != CS_OK) {
         cs_ranked_free(&r);
         return status;

@@ -33,8 +33,8 @@ typedef struct {
     double *long_weight, *short_weight; /* u_c, v_c: held; width. NULL when they are not known */
     bool deflated; /* closed forms are taken out of the products; needs the weights */
     double *full, *partial, *along; /* scratch: width x 8 on cache lines, twice; components x 16 */
-    void *room;
-    cs_linop op; /* held x slice: forward and backward */
+    cs_pool pool;                   /* of all of these arrays */
+    cs_linop op;                    /* held x slice: forward and backward */
 } cs_ranked;
 
 /* Takes the values of the shard over (which is left without them), normalises them unless they are

@@ -56,16 +56,18 @@ static cs_status gram_row(void *ctx, int64_t item, int worker)
 static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
-    double *part = cs_alloc(BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width, sizeof *part);
-    double *mine = cs_alloc((BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width), sizeof *mine);
-    cs_status status = part && mine ? CS_OK : CS_ERR_MEMORY;
+    const int64_t room = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
+    cs_pool pool = {0};
+    double *part = cs_pool_take(&pool, room, sizeof *part);
+    double *mine = cs_pool_take(&pool, room, sizeof *mine);
+    cs_status status = pool.status;
     for (int64_t first = 0, count = 0; first < r->width && status == CS_OK; first += count) {
         int64_t begin = 0, entries = 0;
         count = BLOCK_ENTRIES / r->width > 0 ? BLOCK_ENTRIES / r->width : 1;
         count = count < r->width - first ? count : r->width - first;
         gram_job g = {.r = r, .first = first, .stride = first + count, .part = part};
         status = cs_parallel(count, r->threads, gram_row, &g);
-        status = status ? status : cs_comm_scatter_sum(r->comm, count * g.stride, 1, part, mine);
+        if (status == CS_OK) status = cs_comm_scatter_sum(r->comm, count * g.stride, 1, part, mine);
         cs_comm_slice(r->comm, r->comm->rank, count * g.stride, &begin, &entries);
         for (int64_t e = 0; e < entries && status == CS_OK; ++e) {
             int64_t j = first + (begin + e) / g.stride, l = (begin + e) % g.stride;
@@ -74,8 +76,7 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
         cs_progress_report(progress, "fourth moment", first + count, r->width);
     }
     *out = sum + lost;
-    cs_free(part);
-    cs_free(mine);
+    cs_pool_free(&pool);
     return status ? status : cs_comm_sum(r->comm, 1, out);
 }
 
@@ -139,8 +140,8 @@ static cs_status longest_line(cs_ranked *r, int64_t *out)
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         column[j] = (double)(r->at.ptr[j + 1] - r->at.ptr[j]);
     }
-    status = status ? status : cs_comm_sum(r->comm, r->width, column);
-    status = status ? status : cs_comm_least(r->comm, -most, out);
+    if (status == CS_OK) status = cs_comm_sum(r->comm, r->width, column);
+    if (status == CS_OK) status = cs_comm_least(r->comm, -most, out);
     *out = -*out;
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         *out = (int64_t)column[j] > *out ? (int64_t)column[j] : *out;
@@ -162,7 +163,7 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
         status = cs_ranked_perron(r, s->sigma[0], &facts->perron);
     facts->probed =
         status == CS_OK && (o->certify & CS_CERTIFY_PROBE) && !facts->complete && s->k > 0;
-    status = status ? status : longest_line(r, &facts->longest);
+    if (status == CS_OK) status = longest_line(r, &facts->longest);
     if (status == CS_OK && facts->probed) {
         r->deflated = false;
         status = cs_ranked_space_open(r, &space);

@@ -11,20 +11,6 @@ typedef struct {
     int64_t rows, nnz;
 } part_size;
 
-/* `size` bytes of rank `from` to `there` on rank 0. */
-static void bring(cs_comm *c, int from, const void *mine, void *there, int64_t size)
-{
-    if (c->rank == 0 && from == 0) {
-        if (size > 0) {
-            memcpy(there, mine, (size_t)size);
-        }
-    } else if (c->rank == 0) {
-        c->swap(c, -1, NULL, 0, from, there, size);
-    } else if (c->rank == from) {
-        c->swap(c, 0, mine, size, -1, NULL, 0);
-    }
-}
-
 /* Room on rank 0 for the whole and for the largest part. */
 static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r, cs_csr *whole,
                            cs_csr *part)
@@ -77,7 +63,7 @@ static cs_status gather_matrix(const cs_ranked *r, cs_csr *whole)
         status = make_room(c, size, r, whole, &part);
     }
     for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
-        bring(c, p, r->a.ptr, part.ptr, (size[p].rows + 1) * (int64_t)sizeof *part.ptr);
+        cs_comm_bring(c, p, r->a.ptr, part.ptr, (size[p].rows + 1) * (int64_t)sizeof *part.ptr);
         if (c->rank == 0) {
             place_lengths(p, c->ranks, &part, whole);
         }
@@ -86,8 +72,8 @@ static cs_status gather_matrix(const cs_ranked *r, cs_csr *whole)
         whole->ptr[i + 1] += whole->ptr[i];
     }
     for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
-        bring(c, p, r->a.col, part.col, size[p].nnz * (int64_t)sizeof *part.col);
-        bring(c, p, r->a.val, part.val, size[p].nnz * (int64_t)sizeof *part.val);
+        cs_comm_bring(c, p, r->a.col, part.col, size[p].nnz * (int64_t)sizeof *part.col);
+        cs_comm_bring(c, p, r->a.val, part.val, size[p].nnz * (int64_t)sizeof *part.val);
         if (c->rank == 0) {
             place_entries(p, c->ranks, &part, whole);
         }

@@ -71,9 +71,9 @@ static cs_status step(run *l)
     const int64_t *part = l->r->short_part + l->r->first;
     const double least = ldexp(LEAST * LEAST, -2 * l->r->exponent);
     cs_status status = cs_interrupt_check();
-    status = status ? status : cs_ranked_forward(l->r, 1, l->now, l->left);
-    status = status ? status : cs_ranked_backward(l->r, 1, l->left, l->next);
-    status = status ? status : inner_products(l, l->now, l->next, l->along);
+    if (status == CS_OK) status = cs_ranked_forward(l->r, 1, l->now, l->left);
+    if (status == CS_OK) status = cs_ranked_backward(l->r, 1, l->left, l->next);
+    if (status == CS_OK) status = inner_products(l, l->now, l->next, l->along);
     if (status != CS_OK) return status;
     for (int64_t c = 0; c < l->r->components; ++c) {
         if (!l->reached[c]) {

@@ -20,9 +20,8 @@ typedef struct {
     cs_ranked r;
     const cs_spectrum_options *options;
     int64_t wanted, known, most; /* triplets; in closed form; others that there can be */
-    cs_svd svd;
-    bool complete;
-    double tol; /* of residuals, relative to sigma_1 */
+    cs_part part;                /* what the solver found */
+    double tol;                  /* of residuals, relative to sigma_1 */
 } task;
 
 /* As asked, or what the products of every rank reach, whose sum adds one addition a rank. */
@@ -36,7 +35,7 @@ static cs_status choose_tolerance(task *t)
         return CS_OK;
     }
     cs_status status = cs_csr_rounding(&t->r.a, &t->r.at, &rounding);
-    status = status ? status : cs_comm_least(t->r.comm, -(int64_t)(rounding / unit), &least);
+    if (status == CS_OK) status = cs_comm_least(t->r.comm, -(int64_t)(rounding / unit), &least);
     t->tol = cs_default_tolerance(((double)-least + t->r.comm->ranks) * unit);
     return status;
 }
@@ -63,8 +62,8 @@ static cs_status by_block(task *t, const cs_svd_options *o)
     if (with_memory.memory == 0) {
         status = basis_memory(t->r.comm, &with_memory.memory);
     }
-    status = status ? status : cs_ranked_space_open(&t->r, &space);
-    status = status ? status : cs_svd_block_space(&space.space, &with_memory, &t->svd);
+    if (status == CS_OK) status = cs_ranked_space_open(&t->r, &space);
+    if (status == CS_OK) status = cs_svd_block_space(&space.space, &with_memory, &t->part.svd);
     cs_space_cpu_free(&space.here);
     return status;
 }
@@ -77,24 +76,9 @@ static cs_status by_parpack(task *t, const cs_svd_options *o)
         grouped.comm->agreed = true;
         return cs_fail(CS_ERR_DEVICE, "solver arpack: this group's carrier has no PARPACK");
     }
-    cs_status status = cs_svd_arpack(&t->r.op, &grouped, &t->svd);
+    cs_status status = cs_svd_arpack(&t->r.op, &grouped, &t->part.svd);
     grouped.comm->agreed = status == CS_ERR_USAGE; /* of the sizes, which all ranks see */
     return status;
-}
-
-/* Cuts the result to the values above its floor. */
-static void trim(task *t, int64_t asked)
-{
-    cs_svd *svd = &t->svd;
-    int64_t computed = svd->k;
-    if (t->r.deflated) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
-        svd->floor = fmax(svd->floor, (double)t->r.length * DBL_EPSILON);
-    }
-    while (svd->k > 0 && !(svd->sigma[svd->k - 1] > svd->floor)) {
-        svd->k -= 1;
-    }
-    svd->u.cols = svd->v.cols = svd->k;
-    t->complete = svd->converged && (svd->k < computed || computed < asked || asked >= t->most);
 }
 
 static cs_status solve(task *t)
@@ -102,19 +86,23 @@ static cs_status solve(task *t)
     const cs_spectrum_options *o = t->options;
     int64_t asked = t->wanted - t->known < t->most ? t->wanted - t->known : t->most;
     if (asked <= 0) { /* the closed forms are all there is, or all that is wanted */
-        t->svd.converged = true;
-        t->complete = t->most == 0;
+        t->part.svd.converged = true;
+        t->part.complete = t->most == 0;
         return CS_OK;
     }
     cs_svd_options solver = cs_spectrum_solver_options(o, asked);
     cs_status status =
         o->solver == CS_SOLVER_ARPACK ? by_parpack(t, &solver) : by_block(t, &solver);
+    if (status == CS_OK && t->r.deflated) {
+        /* Rounding noise of the matrix whose sigma_1 = 1 was taken out. */
+        t->part.svd.floor = fmax(t->part.svd.floor, (double)t->r.length * DBL_EPSILON);
+    }
     if (status == CS_OK) {
-        trim(t, asked);
+        cs_part_trim(&t->part, asked, t->most);
     }
     if (status == CS_OK && t->r.deflated) {
-        status = cs_ranked_project(&t->r, CS_LEFT, &t->svd.u);
-        status = status ? status : cs_ranked_project(&t->r, CS_RIGHT, &t->svd.v);
+        status = cs_ranked_project(&t->r, CS_LEFT, &t->part.svd.u);
+        if (status == CS_OK) status = cs_ranked_project(&t->r, CS_RIGHT, &t->part.svd.v);
     }
     return status;
 }
@@ -126,14 +114,14 @@ static cs_status solve(task *t)
 static cs_status merge(const task *t, cs_spectrum *s)
 {
     const cs_ranked *r = &t->r;
-    const cs_svd *svd = &t->svd;
+    const cs_svd *svd = &t->part.svd;
     int64_t all = t->known + svd->k;
     s->k = all < t->wanted ? all : t->wanted;
     s->sigma = cs_alloc(s->k, sizeof *s->sigma);
     s->residual = cs_calloc(s->k, sizeof *s->residual);
     cs_status status = s->sigma && s->residual ? CS_OK : CS_ERR_MEMORY;
-    status = status ? status : cs_dense_init(&s->u, r->held, s->k);
-    status = status ? status : cs_dense_init(&s->v, r->slice, s->k);
+    if (status == CS_OK) status = cs_dense_init(&s->u, r->held, s->k);
+    if (status == CS_OK) status = cs_dense_init(&s->v, r->slice, s->k);
     for (int64_t j = 0, part = 0, found = 0; status == CS_OK && j < s->k; ++j) {
         double *u = s->u.data + j * s->u.ld, *v = s->v.data + j * s->v.ld;
         if (part < t->known && !(found < svd->k && svd->sigma[found] > 1)) {
@@ -197,8 +185,8 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         pack(&s->v, first, v);
         pack(&s->u, first, u);
         status = cs_interrupt_check();
-        status = status ? status : cs_ranked_forward(r, WIDE, v, left);
-        status = status ? status : cs_ranked_backward(r, WIDE, u, right);
+        if (status == CS_OK) status = cs_ranked_forward(r, WIDE, v, left);
+        if (status == CS_OK) status = cs_ranked_backward(r, WIDE, u, right);
         if (status == CS_OK) {
             differences(&s->u, s->sigma, first, left, square);
             differences(&s->v, s->sigma, first, right, square + WIDE);
@@ -215,11 +203,11 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
     return status;
 }
 
-static void judge_residuals(const task *t, cs_spectrum *s)
+static void check_residuals(const task *t, cs_spectrum *s)
 {
     /* Against what the solver itself was told: its own largest value. */
-    double least = t->svd.k > 0 ? t->svd.sigma[0] : 1;
-    s->converged = t->svd.converged;
+    double least = t->part.svd.k > 0 ? t->part.svd.sigma[0] : 1;
+    s->converged = t->part.svd.converged;
     for (int64_t j = 0; j < s->k; ++j) {
         bool closed = t->known > 0 && s->sigma[j] == 1;
         s->converged = s->converged && (closed || s->residual[j] <= t->tol * least);
@@ -234,46 +222,33 @@ static void judge_residuals(const task *t, cs_spectrum *s)
 static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_dense *x)
 {
     cs_dense all = {0};
-    int64_t *place = NULL, *held = cs_alloc(c->ranks, sizeof *held), most = 0, first = 0;
-    double *column = NULL;
-    cs_status status = held ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
+    cs_pool pool = {0};
+    int64_t *held = cs_pool_take(&pool, c->ranks, sizeof *held), most = 0, first = 0;
+    if (held) {
         cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
-        for (int rank = 0; rank < c->ranks; ++rank) {
-            most = held[rank] > most ? held[rank] : most;
-        }
-        status = cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
     }
-    place = cs_alloc(most, sizeof *place);
-    column = cs_alloc(most, sizeof *column);
-    status = status ? status : place && column ? CS_OK : CS_ERR_MEMORY;
+    for (int rank = 0; held && rank < c->ranks; ++rank) {
+        most = held[rank] > most ? held[rank] : most;
+    }
+    int64_t *own = cs_pool_take(&pool, most, sizeof *own);     /* places of this rank's part, */
+    int64_t *place = cs_pool_take(&pool, most, sizeof *place); /* and those that have come */
+    double *column = cs_pool_take(&pool, most, sizeof *column);
+    cs_status status =
+        pool.status ? pool.status : cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
     for (int rank = 0; status == CS_OK && rank < c->ranks; first += held[rank++]) {
         int64_t size = held[rank] * (int64_t)sizeof *place; /* of a double as well */
-        if (c->rank != 0 && c->rank != rank) {
-            continue;
-        }
         for (int64_t i = 0; i < held[rank] && c->rank == rank; ++i) {
-            place[i] = index ? index[i] : first + i;
+            own[i] = index ? index[i] : first + i;
         }
-        if (rank > 0) {
-            c->swap(c, c->rank == 0 ? -1 : 0, place, size, c->rank == 0 ? rank : -1, place, size);
-        }
+        cs_comm_bring(c, rank, own, place, size);
         for (int64_t j = 0; j < x->cols; ++j) {
-            if (c->rank == rank) {
-                memcpy(column, x->data + j * x->ld, (size_t)size);
-            }
-            if (rank > 0) {
-                c->swap(c, c->rank == 0 ? -1 : 0, column, size, c->rank == 0 ? rank : -1, column,
-                        size);
-            }
+            cs_comm_bring(c, rank, x->data + j * x->ld, column, size);
             for (int64_t i = 0; c->rank == 0 && i < held[rank]; ++i) {
                 all.data[place[i] + j * all.ld] = column[i];
             }
         }
     }
-    cs_free(held);
-    cs_free(place);
-    cs_free(column);
+    cs_pool_free(&pool);
     cs_dense_free(x);
     *x = all;
     return status;
@@ -288,7 +263,7 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
     bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_room(&t->r, s);
     if (counted || !t->options->values_only) {
         status = gather_side(c, shard->length, shard->index, &s->u);
-        status = status ? status : gather_side(c, shard->width, NULL, &s->v);
+        if (status == CS_OK) status = gather_side(c, shard->width, NULL, &s->v);
     }
     if (status == CS_OK && shard->transposed) {
         cs_dense u = s->u;
@@ -318,8 +293,8 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
     s->zero_cols = s->cols - cols;
     s->lumped_rows = rows;
     s->lumped_cols = cols;
-    s->solver = t->svd.solver;
-    s->floor = fmax(t->svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
+    s->solver = t->part.svd.solver;
+    s->floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
     s->exponent = r->exponent;
 }
 
@@ -348,28 +323,28 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
     cs_spectrum s = {0};
     cs_certificate_facts facts = {0};
     cs_status status = check_options(shard, options);
-    status = status ? status : cs_ranked_open(shard, options, &t.r);
-    status = status ? status : choose_tolerance(&t);
+    if (status == CS_OK) status = cs_ranked_open(shard, options, &t.r);
+    if (status == CS_OK) status = choose_tolerance(&t);
     if (status == CS_OK) {
         t.r.deflated = t.r.long_weight != NULL;
         t.known = t.r.deflated ? t.r.components : 0;
         t.most = t.r.rank - t.known;
         status = solve(&t);
     }
-    status = status ? status : merge(&t, &s);
-    status = status ? status : take_residuals(&t.r, &s);
+    if (status == CS_OK) status = merge(&t, &s);
+    if (status == CS_OK) status = take_residuals(&t.r, &s);
     if (status == CS_OK) {
         describe(&t, shard, &s);
-        judge_residuals(&t, &s);
+        check_residuals(&t, &s);
         s.zeros = s.converged ? t.wanted - s.k : 0;
-        s.rank = t.complete && s.k == t.known + t.svd.k ? s.k : -1;
+        s.rank = t.part.complete && s.k == t.known + t.part.svd.k ? s.k : -1;
         status = cs_ranked_certify(&t.r, options, &facts, &s);
     }
-    status = status ? status : hand_over(&t, shard, &facts, &s);
+    if (status == CS_OK) status = hand_over(&t, shard, &facts, &s);
     if (status == CS_OK) {
         cs_spectrum_restore(&s);
     }
-    cs_svd_free(&t.svd);
+    cs_svd_free(&t.part.svd);
     cs_ranked_free(&t.r);
     if (status != CS_OK) {
         cs_spectrum_free(&s);

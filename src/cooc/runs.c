@@ -15,6 +15,7 @@
 #include "base/scratch.h"
 #include "base/threads.h"
 #include "cooc/runs_private.h"
+#include "io/file.h"
 
 enum { BUFFER = 256, CHECKED = 1 << 16 };
 
@@ -47,13 +48,8 @@ static void count_records(cs_run *run, const cs_record *record, int64_t count)
 static cs_status reserve(cs_runs *runs, cs_run *run)
 {
     cs_status status = runs->fd < 0 ? cs_scratch_open(runs->dir, &runs->fd) : CS_OK;
-    if (status == CS_OK && runs->count == runs->room) {
-        int64_t room = runs->room > 0 ? 2 * runs->room : 16;
-        cs_run *more = cs_realloc(runs->run, room, sizeof *more);
-        if (!more) return CS_ERR_MEMORY;
-        runs->run = more;
-        runs->room = room;
-    }
+    if (status == CS_OK)
+        status = cs_reserve(&runs->run, &runs->room, runs->count + 1, sizeof *runs->run);
     if (status == CS_OK) {
         run->offset = runs->end;
         runs->end += run->count;
@@ -110,22 +106,9 @@ cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count)
 
 cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count, cs_record *to)
 {
-    int64_t size = count * (int64_t)sizeof *to, at = offset * (int64_t)sizeof *to;
-    char *next = (char *)to;
-    while (size > 0) {
-        ssize_t got = pread(runs->fd, next, (size_t)size, at);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return cs_fail(CS_ERR_IO, "scratch directory %s: cannot read a sorted run: %s",
-                           runs->dir, got < 0 ? strerror(errno) : "it is shorter than written");
-        }
-        next += got;
-        size -= got;
-        at += got;
-    }
-    return CS_OK;
+    const int64_t size = (int64_t)sizeof *to;
+    cs_status status = cs_file_read_at(runs->fd, runs->dir, offset * size, count * size, to);
+    return cs_blame(status, "cannot read a sorted run");
 }
 
 /* --- merge ------------------------------------------------------------------------------------ */

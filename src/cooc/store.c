@@ -17,39 +17,54 @@
 #include "linalg/matrix_file.h"
 #include "plan/plan_file.h"
 
-static cs_status write_rows(const char *path, const cs_cooc *m)
+void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS])
+{
+    static_assert(offsetof(cs_hash128, high) == 0 && sizeof(cs_hash128) == 2 * sizeof(uint64_t),
+                  "keys are stored as they are: high, low");
+    out[0] = (cs_store_member){"key", CS_U64, {rows, 2}, &m->key};
+    out[1] = (cs_store_member){"witness_sequence", CS_I64, {rows}, &m->witness_sequence};
+    out[2] = (cs_store_member){"witness_ordinal", CS_I64, {rows}, &m->witness_ordinal};
+}
+
+void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS])
+{
+    out[0] = (cs_store_member){"token", CS_I32, {c->tokens}, &c->token};
+    out[1] = (cs_store_member){"doc_ptr", CS_I64, {c->documents + 1}, &c->doc_ptr};
+    out[2] = (cs_store_member){"label", CS_I32, {c->documents}, &c->label};
+    out[3] = (cs_store_member){"held_out", CS_U8, {c->documents}, &c->held_out};
+}
+
+static cs_status write_members(const char *path, int count, const cs_store_member *member)
 {
     cs_npz_writer *w = NULL;
-    int64_t rows = m->matrix.a.rows;
-    static_assert(offsetof(cs_hash128, high) == 0 && sizeof(cs_hash128) == 2 * sizeof(uint64_t),
-                  "keys are stored as they stand: high, low");
     cs_status status = cs_npz_create(path, false, &w);
-    if (status == CS_OK) {
-        status = cs_npz_add(w, "key", CS_U64, 2, (int64_t[]){rows, 2}, m->key);
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        const cs_store_member *m = &member[i];
+        status = cs_npz_add(w, m->name, m->dtype, m->shape[1] > 0 ? 2 : 1, m->shape,
+                            *(void *const *)m->at);
     }
-    if (status == CS_OK)
-        status = cs_npz_add(w, "witness_sequence", CS_I64, 1, &rows, m->witness_sequence);
-    if (status == CS_OK)
-        status = cs_npz_add(w, "witness_ordinal", CS_I64, 1, &rows, m->witness_ordinal);
     if (status == CS_OK) status = cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
 }
 
-static cs_status write_corpus(const char *path, const cs_corpus *c)
+static cs_status write_rows(const char *path, const cs_cooc *m)
 {
-    cs_npz_writer *w = NULL;
-    int64_t pointers = c->documents + 1;
-    uint8_t *none = cs_calloc(c->documents, 1);
-    cs_status status = none ? cs_npz_create(path, false, &w) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_npz_add(w, "token", CS_I32, 1, &c->tokens, c->token);
-    if (status == CS_OK) status = cs_npz_add(w, "doc_ptr", CS_I64, 1, &pointers, c->doc_ptr);
-    if (status == CS_OK) status = cs_npz_add(w, "label", CS_I32, 1, &c->documents, c->label);
-    if (status == CS_OK)
-        status =
-            cs_npz_add(w, "held_out", CS_U8, 1, &c->documents, c->held_out ? c->held_out : none);
-    if (status == CS_OK) status = cs_npz_commit(&w);
-    cs_npz_abort(&w);
+    cs_store_member member[CS_STORE_ROWS];
+    cs_cooc rows = *m;
+    cs_store_rows(&rows, m->matrix.a.rows, member);
+    return write_members(path, CS_STORE_ROWS, member);
+}
+
+static cs_status write_corpus(const char *path, const cs_corpus *corpus)
+{
+    cs_store_member member[CS_STORE_CORPUS];
+    cs_corpus c = *corpus;
+    uint8_t *none = cs_calloc(c.documents, 1);
+    if (!none) return CS_ERR_MEMORY;
+    c.held_out = c.held_out ? c.held_out : none;
+    cs_store_corpus(&c, member);
+    cs_status status = write_members(path, CS_STORE_CORPUS, member);
     cs_free(none);
     return status;
 }
@@ -120,25 +135,36 @@ static cs_status write_plans(const char *path, const cs_plan_file *file)
 
 /* Everything the store may write, sidecar first: with force all of it goes before anything is
  * written, so no file of an older matrix stays. */
-static const char *const NAMES[] = {"matrix.json",    "matrix.npz",     "rows.npz",
-                                    "row_labels.npz", "col_labels.npz", "corpus.npz",
-                                    "vocab.txt",      "plan.json",      "matrix.mtx"};
-enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, MTX, FILES };
+static const char *const NAMES[CS_STORE_FILES] = {"matrix.json",    "matrix.npz",     "rows.npz",
+                                                  "row_labels.npz", "col_labels.npz", "corpus.npz",
+                                                  "vocab.txt",      "plan.json",      "matrix.mtx"};
 
 const char *cs_cooc_file(int index)
 {
-    return index < FILES ? NAMES[index] : NULL;
+    return index < CS_STORE_FILES ? NAMES[index] : NULL;
+}
+
+cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FILES])
+{
+    for (int i = 0; i < CS_STORE_FILES; ++i) {
+        const size_t size = strlen(dir) + strlen(NAMES[i]) + 2;
+        path[i] = cs_pool_take(pool, (int64_t)size, 1);
+        if (path[i]) {
+            (void)snprintf(path[i], size, "%s/%s", dir, NAMES[i]);
+        }
+    }
+    return pool->status;
 }
 
 static cs_status clear_old(const char *dir, char *const *path, bool force)
 {
-    if (!cs_path_exists(path[SIDECAR])) {
+    if (!cs_path_exists(path[CS_STORE_SIDECAR])) {
         return CS_OK;
     }
     if (!force) {
         return cs_fail(CS_ERR_USAGE, "%s already holds a matrix (matrix.json): use --force", dir);
     }
-    for (int i = 0; i < FILES; ++i) {
+    for (int i = 0; i < CS_STORE_FILES; ++i) {
         if (unlink(path[i]) != 0 && errno != ENOENT) {
             return cs_fail(CS_ERR_IO, "%s: cannot remove the old file: %s", path[i],
                            strerror(errno));
@@ -150,37 +176,33 @@ static cs_status clear_old(const char *dir, char *const *path, bool force)
 static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
 {
     const cs_labelled *l = &m->matrix;
-    cs_status status = cs_matrix_write_npz(path[MATRIX], &l->a, m->exact);
+    cs_status status = cs_matrix_write_npz(path[CS_STORE_MATRIX], &l->a, m->exact);
     if (status == CS_OK && l->labels > 0)
-        status = cs_matrix_write_npz(path[ROW_LABELS], &l->row_label, m->exact);
+        status = cs_matrix_write_npz(path[CS_STORE_ROW_LABELS], &l->row_label, m->exact);
     if (status == CS_OK && l->labels > 0)
-        status = cs_matrix_write_npz(path[COL_LABELS], &l->col_label, m->exact);
-    if (status == CS_OK && mtx) status = cs_matrix_write_mtx(path[MTX], &l->a, m->exact);
+        status = cs_matrix_write_npz(path[CS_STORE_COL_LABELS], &l->col_label, m->exact);
+    if (status == CS_OK && mtx) status = cs_matrix_write_mtx(path[CS_STORE_MTX], &l->a, m->exact);
     return status;
 }
 
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force)
 {
-    char *path[FILES] = {NULL};
+    cs_pool pool = {0};
+    char *path[CS_STORE_FILES];
     json_t *sidecar = NULL;
     cs_status status = cs_sidecar_make(corpus, options, cooc, &sidecar);
-    for (int i = 0; i < FILES && status == CS_OK; ++i) {
-        path[i] = cs_path_join(dir, NAMES[i]);
-        status = path[i] ? CS_OK : CS_ERR_MEMORY;
-    }
+    if (status == CS_OK) status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK) status = clear_old(dir, path, force);
     if (status == CS_OK) status = write_matrices(path, cooc, mtx);
-    if (status == CS_OK) status = write_rows(path[ROWS], cooc);
-    if (status == CS_OK) status = write_corpus(path[CORPUS], corpus);
-    if (status == CS_OK && corpus->word) status = write_vocab(path[VOCAB], corpus);
+    if (status == CS_OK) status = write_rows(path[CS_STORE_ROWS_FILE], cooc);
+    if (status == CS_OK) status = write_corpus(path[CS_STORE_CORPUS_FILE], corpus);
+    if (status == CS_OK && corpus->word) status = write_vocab(path[CS_STORE_VOCAB], corpus);
     if (status == CS_OK && options->objective.kind == CS_OBJ_FILE)
-        status = write_plans(path[PLAN], options->objective.file);
-    if (status == CS_OK) status = cs_json_write(path[SIDECAR], sidecar);
-    for (int i = 0; i < FILES; ++i) {
-        cs_free(path[i]);
-    }
+        status = write_plans(path[CS_STORE_PLAN], options->objective.file);
+    if (status == CS_OK) status = cs_json_write(path[CS_STORE_SIDECAR], sidecar);
+    cs_pool_free(&pool);
     json_decref(sidecar);
     return status;
 }

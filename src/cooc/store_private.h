@@ -1,7 +1,36 @@
 /* What the files of the store share. */
 #pragma once
 
+#include "base/mem.h"
 #include "cooc/store.h"
+#include "io/npy.h"
+
+/* The files, in the order of cs_cooc_file, as paths in the pool's memory. CS_ERR_MEMORY. */
+enum {
+    CS_STORE_SIDECAR,
+    CS_STORE_MATRIX,
+    CS_STORE_ROWS_FILE,
+    CS_STORE_ROW_LABELS,
+    CS_STORE_COL_LABELS,
+    CS_STORE_CORPUS_FILE,
+    CS_STORE_VOCAB,
+    CS_STORE_PLAN,
+    CS_STORE_MTX,
+    CS_STORE_FILES
+};
+cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FILES]) CS_MUST_CHECK;
+
+/* An array of an archive: written from *at, read into it. */
+typedef struct {
+    const char *name;
+    cs_dtype dtype;
+    int64_t shape[2]; /* the second 0: of one dimension */
+    void *at;
+} cs_store_member;
+
+enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 4 };
+void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS]);
+void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS]);
 
 /* The sidecar of a build, and back: options, sums and the corpus' small fields (names, labels,
  * counts) of *store. `file` is for messages. Reading leaves arrays of the corpus but label_name

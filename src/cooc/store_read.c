@@ -15,20 +15,26 @@
 
 static const int64_t VOCAB_LIMIT = INT64_C(1) << 32;
 
-/* Moves a member of the wanted type and size into *out. */
-static cs_status take_member(cs_npz *npz, const char *name, cs_dtype dtype, int64_t size,
-                             void **out)
+/* Members of the wanted types and sizes. */
+static cs_status read_members(const char *path, int count, const cs_store_member *member)
 {
-    cs_array array = {0};
-    cs_status status = cs_npz_read(npz, name, &array);
-    if (status == CS_OK && (array.dtype != dtype || array.size != size))
-        status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, wanted %lld of type %d", name,
-                         (long long)array.size, (long long)size, (int)dtype);
-    if (status == CS_OK) {
-        *out = array.data;
-        array.data = NULL;
+    cs_npz *npz = NULL;
+    cs_status status = cs_npz_open(path, 0, &npz);
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        const cs_store_member *m = &member[i];
+        const int64_t size = m->shape[0] * (m->shape[1] > 0 ? m->shape[1] : 1);
+        cs_array array = {0};
+        status = cs_npz_read(npz, m->name, &array);
+        if (status == CS_OK && (array.dtype != m->dtype || array.size != size))
+            status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, wanted %lld of type %d",
+                             m->name, (long long)array.size, (long long)size, (int)m->dtype);
+        if (status == CS_OK) {
+            *(void **)m->at = array.data;
+            array.data = NULL;
+        }
+        cs_array_free(&array);
     }
-    cs_array_free(&array);
+    cs_npz_close(npz);
     return status;
 }
 
@@ -50,24 +56,10 @@ static cs_status check_rows(const cs_cooc *m, int64_t rows)
 
 static cs_status read_rows(const char *path, int64_t rows, cs_cooc *m)
 {
-    cs_npz *npz = NULL;
-    uint64_t *words = NULL;
-    cs_status status = cs_npz_open(path, 0, &npz);
-    if (status == CS_OK) status = take_member(npz, "key", CS_U64, 2 * rows, (void **)&words);
-    if (status == CS_OK) {
-        m->key = cs_alloc(rows, sizeof *m->key);
-        status = m->key ? CS_OK : CS_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
-        m->key[i] = (cs_hash128){.high = words[2 * i], .low = words[2 * i + 1]};
-    }
-    if (status == CS_OK)
-        status = take_member(npz, "witness_sequence", CS_I64, rows, (void **)&m->witness_sequence);
-    if (status == CS_OK)
-        status = take_member(npz, "witness_ordinal", CS_I64, rows, (void **)&m->witness_ordinal);
+    cs_store_member member[CS_STORE_ROWS];
+    cs_store_rows(m, rows, member);
+    cs_status status = read_members(path, CS_STORE_ROWS, member);
     if (status == CS_OK) status = check_rows(m, rows);
-    cs_free(words);
-    cs_npz_close(npz);
     return cs_blame(status, "%s", path);
 }
 
@@ -102,17 +94,10 @@ static cs_status check_corpus(const cs_corpus *c)
 
 static cs_status read_corpus(const char *path, cs_corpus *c)
 {
-    cs_npz *npz = NULL;
-    cs_status status = cs_npz_open(path, 0, &npz);
-    if (status == CS_OK) status = take_member(npz, "token", CS_I32, c->tokens, (void **)&c->token);
-    if (status == CS_OK)
-        status = take_member(npz, "doc_ptr", CS_I64, c->documents + 1, (void **)&c->doc_ptr);
-    if (status == CS_OK)
-        status = take_member(npz, "label", CS_I32, c->documents, (void **)&c->label);
-    if (status == CS_OK)
-        status = take_member(npz, "held_out", CS_U8, c->documents, (void **)&c->held_out);
+    cs_store_member member[CS_STORE_CORPUS];
+    cs_store_corpus(c, member);
+    cs_status status = read_members(path, CS_STORE_CORPUS, member);
     if (status == CS_OK) status = check_corpus(c);
-    cs_npz_close(npz);
     return cs_blame(status, "%s", path);
 }
 
@@ -211,43 +196,36 @@ static cs_status recut(const char *path, cs_cooc_store *store)
     return cs_blame(status, "%s", path);
 }
 
-enum { SIDECAR, MATRIX, ROWS, ROW_LABELS, COL_LABELS, CORPUS, VOCAB, PLAN, FILES };
-
 static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
 {
     cs_sidecar_sizes sizes = {0};
     cs_status status = cs_cooc_sidecar(dir, &s->sidecar);
-    if (status == CS_OK) status = cs_sidecar_parse(path[SIDECAR], s->sidecar, s, &sizes);
-    if (status == CS_OK && sizes.plan_file) status = read_plans(path[PLAN], s);
+    if (status == CS_OK) status = cs_sidecar_parse(path[CS_STORE_SIDECAR], s->sidecar, s, &sizes);
+    if (status == CS_OK && sizes.plan_file) status = read_plans(path[CS_STORE_PLAN], s);
+    if (status == CS_OK)
+        status = read_matrix(path[CS_STORE_MATRIX], sizes.rows, sizes.cols, s->cooc.exact,
+                             &s->cooc.matrix.a);
+    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[CS_STORE_MATRIX],
+                    (long long)cs_csr_nnz(&s->cooc.matrix.a), (long long)sizes.nnz);
     if (status == CS_OK)
         status =
-            read_matrix(path[MATRIX], sizes.rows, sizes.cols, s->cooc.exact, &s->cooc.matrix.a);
-    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[MATRIX],
-                         (long long)cs_csr_nnz(&s->cooc.matrix.a), (long long)sizes.nnz);
-    if (status == CS_OK) status = read_labels(path[ROW_LABELS], path[COL_LABELS], &sizes, &s->cooc);
-    if (status == CS_OK) status = read_rows(path[ROWS], sizes.rows, &s->cooc);
-    if (status == CS_OK) status = read_corpus(path[CORPUS], &s->corpus);
-    if (status == CS_OK && sizes.words) status = read_vocab(path[VOCAB], &s->corpus);
-    return status == CS_OK ? recut(path[SIDECAR], s) : status;
+            read_labels(path[CS_STORE_ROW_LABELS], path[CS_STORE_COL_LABELS], &sizes, &s->cooc);
+    if (status == CS_OK) status = read_rows(path[CS_STORE_ROWS_FILE], sizes.rows, &s->cooc);
+    if (status == CS_OK) status = read_corpus(path[CS_STORE_CORPUS_FILE], &s->corpus);
+    if (status == CS_OK && sizes.words) status = read_vocab(path[CS_STORE_VOCAB], &s->corpus);
+    return status == CS_OK ? recut(path[CS_STORE_SIDECAR], s) : status;
 }
 
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)
 {
-    static const char *const names[FILES] = {"matrix.json",    "matrix.npz",     "rows.npz",
-                                             "row_labels.npz", "col_labels.npz", "corpus.npz",
-                                             "vocab.txt",      "plan.json"};
-    char *path[FILES] = {NULL};
+    cs_pool pool = {0};
+    char *path[CS_STORE_FILES];
     cs_cooc_store store = {0};
-    cs_status status = CS_OK;
-    for (int i = 0; i < FILES && status == CS_OK; ++i) {
-        path[i] = cs_path_join(dir, names[i]);
-        status = path[i] ? CS_OK : CS_ERR_MEMORY;
-    }
+    cs_status status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = read_all(dir, path, &store);
-    for (int i = 0; i < FILES; ++i) {
-        cs_free(path[i]);
-    }
+    cs_pool_free(&pool);
     if (status != CS_OK) {
         cs_cooc_store_free(&store);
         return status;

@@ -31,11 +31,7 @@ typedef struct {
 
 static void set(writer *w, const char *key, json_t *value)
 {
-    if (w->status == CS_OK) {
-        w->status = cs_json_set(w->object, key, value);
-    } else {
-        json_decref(value);
-    }
+    cs_json_put(&w->status, w->object, key, value);
 }
 
 static void set_int(writer *w, const char *key, int64_t x)

@@ -66,14 +66,11 @@ static cs_status sort_bucket(void *ctx, int64_t item, int worker)
 /* Orders tokens by key. */
 static cs_status order_rows(cs_window_counter *c)
 {
-    buckets b = {.item = cs_alloc(c->vocab, sizeof *b.item)};
+    buckets b = {.item = cs_pool_take(&c->pool, c->vocab, sizeof *b.item)};
     int64_t next[BUCKETS] = {0};
-    c->by_key = cs_alloc(c->vocab, sizeof *c->by_key);
-    c->key = cs_alloc(c->vocab, sizeof *c->key);
-    if (!b.item || !c->by_key || !c->key) {
-        cs_free(b.item);
-        return CS_ERR_MEMORY;
-    }
+    c->by_key = cs_pool_take(&c->pool, c->vocab, sizeof *c->by_key);
+    c->key = cs_pool_take(&c->pool, c->vocab, sizeof *c->key);
+    if (c->pool.status != CS_OK) return c->pool.status;
     for (int64_t v = 0; v < c->vocab; ++v) {
         c->key[v] = cs_key_of(CS_KEY_ITEM, 0, v);
         ++next[c->key[v].high >> 56];
@@ -89,17 +86,16 @@ static cs_status order_rows(cs_window_counter *c)
     for (int64_t r = 0; r < c->vocab; ++r) {
         c->by_key[r] = b.item[r].token;
     }
-    cs_free(b.item);
     return status;
 }
 
 /* Cuts the rows, in their order, into groups of about equal numbers of occurrences. */
 static cs_status group_rows(cs_window_counter *c)
 {
-    c->group = cs_alloc(GROUPS + 1, sizeof *c->group);
-    c->part = cs_calloc(GROUPS, sizeof *c->part);
-    c->spare = cs_alloc(GROUPS, sizeof *c->spare);
-    if (!c->group || !c->part || !c->spare) return CS_ERR_MEMORY;
+    c->group = cs_pool_take(&c->pool, GROUPS + 1, sizeof *c->group);
+    c->part = cs_pool_take(&c->pool, GROUPS, sizeof *c->part);
+    c->spare = cs_pool_take(&c->pool, GROUPS, sizeof *c->spare);
+    if (c->pool.status != CS_OK) return c->pool.status;
     int64_t group = 0, held = 0, all = c->ptr[c->vocab];
     c->group[0] = 0;
     for (int64_t r = 0; r < c->vocab; ++r) {
@@ -120,20 +116,17 @@ static cs_status group_rows(cs_window_counter *c)
 static cs_status start_tallies(cs_window_counter *c)
 {
     int64_t words = CS_WINDOW_WORDS(c->vocab);
-    c->tally = cs_calloc(c->job->workers, sizeof *c->tally);
+    c->tally = cs_pool_take(&c->pool, c->job->workers, sizeof *c->tally);
     for (int i = 0; c->tally && i < c->job->workers; ++i) {
-        cs_window_tally *y = &c->tally[i];
-        y->in_col = cs_calloc(c->vocab * c->labels, sizeof *y->in_col);
-        y->row = cs_calloc(64 * words, sizeof *y->row);
-        y->touched = cs_alloc(c->vocab + 1, sizeof *y->touched);
-        y->bits = cs_calloc(words, sizeof *y->bits);
-        y->used = cs_calloc(words, sizeof *y->used);
-        y->word = cs_alloc(words + CS_WINDOW_SLACK, sizeof *y->word);
-        if (!y->in_col || !y->row || !y->touched || !y->bits || !y->used || !y->word) {
-            return CS_ERR_MEMORY;
-        }
+        c->tally[i] = (cs_window_tally){
+            .in_col = cs_pool_take(&c->pool, c->vocab * c->labels, sizeof(int64_t)),
+            .row = cs_pool_take(&c->pool, 64 * words, sizeof(int64_t)),
+            .touched = cs_pool_take(&c->pool, c->vocab + 1, sizeof(int32_t)),
+            .bits = cs_pool_take(&c->pool, words, sizeof(uint64_t)),
+            .used = cs_pool_take(&c->pool, words, sizeof(uint8_t)),
+            .word = cs_pool_take(&c->pool, words + CS_WINDOW_SLACK, sizeof(int32_t))};
     }
-    return c->tally ? CS_OK : CS_ERR_MEMORY;
+    return c->pool.status;
 }
 
 static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
@@ -159,21 +152,7 @@ static void release(cs_window_counter *c)
     for (int64_t i = 0; i < c->spares; ++i) {
         cs_assembler_free(&c->spare[i]);
     }
-    for (int i = 0; c->tally && i < c->job->workers; ++i) {
-        cs_free(c->tally[i].in_col);
-        cs_free(c->tally[i].row);
-        cs_free(c->tally[i].touched);
-        cs_free(c->tally[i].bits);
-        cs_free(c->tally[i].used);
-        cs_free(c->tally[i].word);
-    }
-    cs_free(c->part);
-    cs_free(c->spare);
-    cs_free(c->tally);
-    cs_window_stream_free(c);
-    cs_free(c->by_key);
-    cs_free(c->key);
-    cs_free(c->group);
+    cs_pool_free(&c->pool);
     (void)pthread_mutex_destroy(&c->lock);
 }
 

@@ -24,9 +24,9 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
 
 /* Room for the part and, so that the result seldom moves, for as many entries as all groups will
  * have if the others are like those that are counted. */
-static cs_status make_room(const cs_window_counter *c, const cs_assembler *part)
+static cs_status make_room(const cs_window_counter *c, const cs_assembler_size *part)
 {
-    const double placed = (double)(c->assembler->matrix.nnz + part->matrix.nnz);
+    const double placed = (double)(c->assembler->matrix.nnz + part->entries);
     const double all = (double)c->counted_entries * (double)c->groups / (double)c->counted;
     return cs_assembler_room(c->assembler, part, placed > 0 ? placed / all : 1);
 }
@@ -40,16 +40,17 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
     c->counted_entries += c->part[group].rows->matrix.nnz;
     while (c->placed < c->groups && c->part[c->placed].counted) {
         cs_window_part *p = &c->part[c->placed];
-        if (!cs_assembler_fits(c->assembler, p->rows)) {
+        const cs_assembler_size size = cs_assembler_size_of(p->rows);
+        if (!cs_assembler_fits(c->assembler, &size)) {
             if (c->copying > 0) {
                 break; /* the last one to end its copy goes on from here */
             }
-            status = make_room(c, p->rows);
+            status = make_room(c, &size);
             if (status != CS_OK) {
                 break;
             }
         }
-        const cs_assembler_place at = cs_assembler_give(c->assembler, p->rows);
+        const cs_assembler_size at = cs_assembler_give(c->assembler, &size);
         ++c->placed;
         ++c->copying;
         (void)pthread_mutex_unlock(&c->lock);

@@ -1,9 +1,9 @@
-/* What the files of the row-by-row count share: the stream, and what a group of rows becomes.
- */
+/* What the files of the row-by-row count share: the stream, and what a group of rows becomes. */
 #pragma once
 
 #include <pthread.h>
 
+#include "base/mem.h"
 #include "cooc/assemble_private.h"
 #include "cooc/build_private.h"
 
@@ -97,6 +97,7 @@ typedef struct {
     cs_window_tally *tally; /* workers */
     int64_t labels;
     cs_assembler *assembler;
+    cs_pool pool;         /* of all arrays */
     pthread_mutex_t lock; /* guards what follows, and the sizes of the assembler's matrices */
     int64_t groups, counted, placed;
     int64_t counted_entries;
@@ -112,7 +113,6 @@ double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells);
 
 /* Lays the sequences out, weighs their targets and lists the places of each token. */
 cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
-void cs_window_stream_free(cs_window_counter *c);
 
 /* --- rows (windows_rows.c, windows_take.c) ---------------------------------------------------- */
 

@@ -117,9 +117,9 @@ static cs_status weigh_length(void *ctx, int64_t item, int worker)
 static cs_status weigh_lengths(cs_window_counter *c)
 {
     const cs_context_plan *plan = c->job->plan;
-    c->length = cs_calloc(plan->tables, sizeof *c->length);
-    c->units = cs_calloc(positions(c->job), sizeof *c->units);
-    if (!c->length || !c->units) return CS_ERR_MEMORY;
+    c->length = cs_pool_take(&c->pool, plan->tables, sizeof *c->length);
+    c->units = cs_pool_take(&c->pool, positions(c->job), sizeof *c->units);
+    if (c->pool.status != CS_OK) return c->pool.status;
     int64_t *next = c->units + c->width;
     for (int64_t i = 0; i < plan->tables; ++i) {
         c->length[i].units = next;
@@ -219,11 +219,11 @@ static cs_status lay_out(cs_window_counter *c)
     const cs_windows_job *job = c->job;
     const cs_sequences *s = job->sequences;
     (void)cs_window_stream_bytes(job, &c->cells);
-    c->token = cs_alloc(c->cells, sizeof *c->token);
-    c->span = cs_alloc(s->count, sizeof *c->span);
-    c->ptr = cs_alloc(c->vocab + 1, sizeof *c->ptr);
-    c->at = cs_alloc(c->cells, sizeof *c->at);
-    if (!c->token || !c->span || !c->ptr || !c->at) return CS_ERR_MEMORY;
+    c->token = cs_pool_take(&c->pool, c->cells, sizeof *c->token);
+    c->span = cs_pool_take(&c->pool, s->count, sizeof *c->span);
+    c->ptr = cs_pool_take(&c->pool, c->vocab + 1, sizeof *c->ptr);
+    c->at = cs_pool_take(&c->pool, c->cells, sizeof *c->at);
+    if (c->pool.status != CS_OK) return c->pool.status;
     cs_mem_large_pages(c->token, c->cells * (int64_t)sizeof *c->token);
     cs_mem_large_pages(c->at, c->cells * (int64_t)sizeof *c->at);
     int64_t first = c->width;
@@ -263,14 +263,4 @@ cs_status cs_window_stream_make(cs_window_counter *c)
     cs_status status = weigh_lengths(c);
     if (status == CS_OK) status = lay_out(c);
     return status == CS_OK ? cs_parallel(c->job->blocks, c->job->workers, drop_block, c) : status;
-}
-
-void cs_window_stream_free(cs_window_counter *c)
-{
-    cs_free(c->length);
-    cs_free(c->units);
-    cs_free(c->token);
-    cs_free(c->span);
-    cs_free(c->ptr);
-    cs_free(c->at);
 }

@@ -73,6 +73,19 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
     return CS_OK;
 }
 
+void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t size)
+{
+    if (c->rank == 0 && from == 0) {
+        if (size > 0) {
+            memcpy(there, mine, (size_t)size);
+        }
+    } else if (c->rank == 0) {
+        c->swap(c, -1, NULL, 0, from, there, size);
+    } else if (c->rank == from) {
+        c->swap(c, 0, mine, size, -1, NULL, 0);
+    }
+}
+
 void cs_comm_spread(cs_comm *c, void *bytes, int64_t size)
 {
     int top = 1;

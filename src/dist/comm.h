@@ -67,6 +67,9 @@ cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x) CS_MUST_CHECK;
 /* The least of the ranks' values. CS_ERR_MEMORY. */
 cs_status cs_comm_least(cs_comm *c, int64_t mine, int64_t *least) CS_MUST_CHECK;
 
+/* The `size` bytes that rank `from` has in `mine` go to `there` on rank 0; collective. */
+void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t size);
+
 /* What rank 0 has in `bytes` goes to all. */
 void cs_comm_spread(cs_comm *c, void *bytes, int64_t size);
 
