@@ -326,23 +326,47 @@ static cs_status hash_corpus(const cs_corpus *c, char out[65])
     return CS_OK;
 }
 
+/* What is compared at place i; NULL behind the last. */
+static const char *spec_at(const cs_args *args, int i)
+{
+    const int given = cs_args_count(args, "compare"),
+              count = given > 0 ? given : (int)(sizeof default_specs / sizeof *default_specs);
+    return i >= count ? NULL : given > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
+}
+
+/* A mistake in the last of them is found before the first is counted: in its text, before the
+ * corpus is read (NULL), and for the lengths of the corpus. */
+static cs_status check_specs(const cs_args *args, const cs_corpus *corpus, cs_cooc_options options)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; spec_at(args, i) && status == CS_OK; ++i) {
+        cs_plan_file parts = {0};
+        status = cs_objective_parse_held(spec_at(args, i), &parts, &options.objective);
+        if (status == CS_OK && corpus)
+            status = cs_blame(cs_cooc_check(corpus, &options), "%s", spec_at(args, i));
+        cs_plan_file_free(&parts);
+    }
+    return status;
+}
+
 static cs_status study_corpus(cs_args *args, study *t)
 {
     cs_corpus corpus = {0};
     cs_cooc_options base = {0};
-    cs_status status = CS_OK;
-    int specs = cs_args_count(args, "compare");
-    int count = specs > 0 ? specs : (int)(sizeof default_specs / sizeof *default_specs);
-    status = cs_args_build(args, &base);
+    cs_status status = cs_args_build(args, &base);
+    if (status == CS_OK) status = check_specs(args, NULL, base);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
+    if (status == CS_OK) status = check_specs(args, &corpus, base);
     if (status == CS_OK) status = hash_corpus(&corpus, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base.context))))
         status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */
     const bool always_given = cs_context_given(&base.context);
-    t->wanted = (size_t)count * (always_given ? 1 : 2);
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        const char *spec = specs > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
+    for (int i = 0; spec_at(args, i); ++i) {
+        t->wanted += always_given ? 1 : 2;
+    }
+    for (int i = 0; spec_at(args, i) && status == CS_OK; ++i) {
+        const char *spec = spec_at(args, i);
         status = always_given ? CS_OK : study_objective(args, t, &corpus, spec, false, &base);
         if (status == CS_OK) status = study_objective(args, t, &corpus, spec, true, &base);
     }
@@ -356,9 +380,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     const char *position = "";
     int64_t bytes = 0;
     bool kept = false;
-    cs_status status = cs_want(args, CS_ERR_INPUT, path, CS_IS_MATRIX);
-    if (status == CS_OK) status = cs_output_input(args, path);
-    if (status == CS_OK) status = cs_path_sha256(path, t->input, &bytes);
+    cs_status status = cs_path_sha256(path, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = cs_args_stored(args, path, "target_position", &position);
@@ -372,8 +394,13 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
 static cs_status study_files(cs_args *args, study *t)
 {
     cs_status status = CS_OK;
-    t->wanted = (size_t)cs_args_positionals(args);
-    for (int i = 0; i < cs_args_positionals(args) && status == CS_OK; ++i) {
+    const int files = cs_args_positionals(args);
+    t->wanted = (size_t)files;
+    for (int i = 0; i < files && status == CS_OK; ++i) {
+        status = cs_want(args, CS_ERR_INPUT, cs_args_positional(args, i), CS_IS_MATRIX);
+        if (status == CS_OK) status = cs_output_input(args, cs_args_positional(args, i));
+    }
+    for (int i = 0; i < files && status == CS_OK; ++i) {
         status = study_file(args, t, cs_args_positional(args, i));
     }
     return status;

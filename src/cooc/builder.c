@@ -482,6 +482,14 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
     return status;
 }
 
+cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
+{
+    build b;
+    cs_status status = prepare(corpus, options, &b);
+    release(&b);
+    return status;
+}
+
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
 {
     build b;

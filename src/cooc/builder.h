@@ -82,6 +82,9 @@ void cs_cooc_free(cs_cooc *cooc);
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                         cs_cooc *out) CS_MUST_CHECK;
 
+/* Every error of cs_cooc_build that is known before anything is counted. O(tokens + tables). */
+cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options) CS_MUST_CHECK;
+
 /* Removes the checkpoint of a folder, and the folder unless it holds something else. None is no
  * error. CS_ERR_IO names what cannot be removed. */
 cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;

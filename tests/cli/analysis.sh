@@ -37,6 +37,10 @@ test_connectivity_bad_input() {
     refuses 2 "either matrices or --corpus" "$COSPEC" connectivity &&
         refuses 2 "unmaked" "$COSPEC" connectivity --corpus c.tsv --compare masked:unmaked=1 &&
         refuses 3 "length >= 42" "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare masked:unmasked=41 &&
+        refuses 2 "unmaked" "$COSPEC" connectivity --corpus gone.tsv --compare ar --compare masked:unmaked=1 && ! grep -q "target position" err &&
+        refuses 3 "masked:unmasked=41: " "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare ar --compare masked:unmasked=41 && says "length >= 42" && ! grep -q "target position" err || return 1
+    i=0; while [ $i -lt 40 ]; do echo "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h"; i=$((i + 1)); done > long.txt
+    refuses 2 "masked:unmasked=15: all under masked at length 32 has" "$COSPEC" connectivity --corpus long.txt --context all --max-length 32 --stride 1 --compare ar --compare masked:unmasked=15 && ! grep -q "target position" err &&
         refuses 3 "nowhere" "$COSPEC" connectivity nowhere
 }
 
