@@ -213,6 +213,10 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
         return cs_fail(CS_ERR_INPUT,
                        "want a name of letters, digits, '.', '_' and '-', no '.' first");
     }
+    if (strcmp(name, "report.html") == 0 || strcmp(name, "claims.csv") == 0 ||
+        strcmp(name, "manifest.json") == 0) {
+        return cs_fail(CS_ERR_INPUT, "a file of the study has that name");
+    }
     for (int64_t i = 0; i < study->steps; ++i) {
         if (strcmp(study->step[i].name, name) == 0) {
             return cs_fail(CS_ERR_INPUT, "a name given twice");

@@ -84,6 +84,10 @@ test_names_are_restricted() {
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
         refuses 3 "want a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
+    for name in report.html claims.csv manifest.json; do
+        study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
+        refuses 3 "step $name: a file of the study has that name" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
+    done
 }
 
 # What files say stands in the page as text.
