@@ -50,6 +50,7 @@ struct cs_args {
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */
     int lock;
+    const char *left; /* names of files that a killed run began there; NULL: none */
     bool made_folder;
     cs_result *record;  /* what the command fills, NULL until it begins */
     const char *result; /* name given to cs_output_record */

@@ -232,6 +232,7 @@ const cs_command cs_cmd_features = {
         "# one row per token of the last layer, 15% of them masked\n"
         "cospec features small verses.txt --layers last --pooling none --mask-ratio 0.15 -o masked",
     .run = run_features,
+    .files = "features.json features.csv rows.npy",
     .without = "resume",
     .gpu = true,
 };

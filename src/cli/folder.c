@@ -2,12 +2,13 @@
  *
  * One run at a time, by a lock file that goes with the run. A file that is there already is
  * another's, and refused, unless --force or --resume says otherwise; manifest.json of an earlier
- * run of this program gives way without. Nothing is written through a symbolic link below DIR; DIR
- * itself may be one.
+ * run of this program gives way without, and so do the files of a run that was killed: the lock
+ * file, which that leaves, has a line "NAME" between empty ones for each that was begun. Nothing is
+ * written through a symbolic link below DIR; DIR itself may be one.
  *
  * A file written by a run is distinguished from one that was there before by inode and time of change (a
- * removed file's inode may be given out again). Limits: what a killed program leaves stays, and
- * --force overwrites it; file systems without flock(2) have no lock. */
+ * removed file's inode may be given out again). Limits: what a killed program leaves stays until
+ * the next run; file systems without flock(2) have no lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,6 +21,8 @@
 #include "cli/output.h"
 #include "io/file.h"
 #include "io/json.h"
+
+static const char lock_name[] = ".cospec.lock";
 
 static void look(cs_opt_output *output)
 {
@@ -38,6 +41,10 @@ cs_status cs_output_begin(cs_args *args, const char *path)
     if (!output.path) return CS_ERR_MEMORY;
     look(&output);
     args->output[args->outputs++] = output;
+    if (args->lock_path) { /* unrecorded, on a full disk, the file asks for --force */
+        const size_t root = strlen(args->lock_path) - strlen(lock_name);
+        (void)dprintf(args->lock, "\n%s\n", path + root);
+    }
     return CS_OK;
 }
 
@@ -90,6 +97,25 @@ static cs_status take_lock(const char *dir, const char *path, int *out)
     }
 }
 
+/* What a killed run recorded in the lock file, NULL where there was none. */
+static cs_status read_left(cs_args *args)
+{
+    enum { MOST = 1 << 16 };
+    const char *text = cs_args_keep(args, cs_calloc(MOST + 1, 1));
+    if (!text) return CS_ERR_MEMORY;
+    args->left = pread(args->lock, (char *)text, MOST, 0) > 0 ? text : NULL;
+    (void)lseek(args->lock, 0, SEEK_END);
+    return CS_OK;
+}
+
+static bool was_left(const cs_args *args, const char *file)
+{
+    char *line = args->left ? cs_format("\n%s\n", file) : NULL;
+    const bool found = line && strstr(args->left, line);
+    cs_free(line);
+    return found;
+}
+
 /* Makes the folder and locks it, once. */
 static cs_status open_folder(cs_args *args, const char *dir)
 {
@@ -98,17 +124,19 @@ static cs_status open_folder(cs_args *args, const char *dir)
     }
     args->made_folder = !cs_path_exists(dir);
     cs_status status = cs_dir_make(dir);
-    const char *path = status == CS_OK ? cs_args_join(args, dir, ".cospec.lock") : NULL;
+    const char *path = status == CS_OK ? cs_args_join(args, dir, lock_name) : NULL;
     if (status == CS_OK) status = path ? take_lock(dir, path, &args->lock) : CS_ERR_MEMORY;
     args->lock_path = status == CS_OK ? path : NULL;
-    return status;
+    return status == CS_OK ? read_left(args) : status;
 }
 
 void cs_output_release(cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
     if (args->lock_path) {
-        (void)unlink(args->lock_path);
+        if (!args->left || args->outputs > 0) { /* else nothing has come in its place */
+            (void)unlink(args->lock_path);
+        }
         (void)close(args->lock);
     }
     if (args->made_folder) {
@@ -161,8 +189,8 @@ static cs_status check_place(const cs_args *args, const char *file, char *path, 
 {
     bool replaces = cs_args_flag(args, "force") || args->resumes;
     cs_status status = refuse_links(path, root);
-    if (status != CS_OK || replaces || begun(args, path) || !cs_path_exists(path) ||
-        (strcmp(file, "manifest.json") == 0 && is_manifest(path))) {
+    if (status != CS_OK || replaces || begun(args, path) || was_left(args, file) ||
+        !cs_path_exists(path) || (strcmp(file, "manifest.json") == 0 && is_manifest(path))) {
         return status;
     }
     return cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);

@@ -43,6 +43,22 @@ toy.json" ] || { fail "left: $(ls -A d)"; return 1; }
     [ $? = 3 ] && says "d: another run is writing there" && exits 0 "$COSPEC" $toy -o d --force
 }
 
+# What a killed run has begun, as its lock file says, is the next one's to replace; what it has not, is not.
+test_a_killed_run_is_repeated_without_force() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --heads 1 --batch 2 -o m || return 1
+    i=0; while [ $i -lt 300 ]; do cat c.tsv; i=$((i + 1)); done > long.tsv
+    "$COSPEC" features m long.tsv -o d 2> err & pid=$!
+    n=0; until grep -qs rows.npy d/.cospec.lock || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    kill -9 $pid; wait $pid 2> /dev/null
+    [ -s d/.cospec.lock ] && [ ! -e d/manifest.json ] || { fail "it was not killed in time: $(ls -A d)"; return 1; }
+    echo killed > d/layer-0.npy && echo mine > d/features.csv # as if it had come so far; that it had not begun
+    refuses 2 "d/features.csv exists; --force overwrites it" "$COSPEC" features m c.tsv -o d && [ -s d/.cospec.lock ] || return 1
+    rm d/features.csv
+    exits 0 "$COSPEC" features m c.tsv -o d && [ -s d/manifest.json ] && [ ! -e d/.cospec.lock ] && [ "$(wc -c < d/layer-0.npy)" -gt 1000 ] &&
+        refuses 2 "exists; --force" "$COSPEC" features m c.tsv -o d
+}
+
 # shellcheck disable=SC2086
 test_a_failed_run_leaves_no_folder() {
     exits 3 "$COSPEC" svd none.mtx -o d && [ ! -e d ] && exits 0 "$COSPEC" $toy --dry-run -o d && [ ! -e d ]
@@ -67,4 +83,4 @@ test_folders_within() {
     [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
 }
 
-for name in folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_failed_run_leaves_no_folder; do check "$name"; done
+for name in folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_failed_run_leaves_no_folder; do check "$name"; done
