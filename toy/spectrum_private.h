@@ -1,4 +1,4 @@
-/* Building a cs_toy_spectrum from loose values: private to the toy room. */
+/* Building a cs_toy_spectrum from loose values: private to toy/. */
 #pragma once
 
 #include "linalg/dense.h"

@@ -175,13 +175,10 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     result.gap = !result.spectrum.converged        ? NAN
                  : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
                                                    : 1.0;
-    *out = result;
-    memset(&result, 0, sizeof result);
 done:
-    cs_connectivity_free(&result);
     cs_components_free(&parts);
     cs_csr_free(&part);
-    return status;
+    return CS_DELIVER(status, out, result, cs_connectivity_free);
 }
 
 /* --- as a list of numbers --- */

@@ -1,4 +1,4 @@
-/* Spectral decay, two-NN dimension, isotropy: the definitions of dimension.h as they stand. */
+/* Spectral decay, two-NN dimension, isotropy: by the definitions of dimension.h. */
 #include "analysis/measures/dimension.h"
 
 #include <math.h>

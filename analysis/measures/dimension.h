@@ -15,7 +15,7 @@
  * and Mu and Viswanath's I = min_c Z(c) / max_c Z(c), Z(c) = sum_i exp(<c, x_i>) over the unit
  * eigenvectors c of X^T X (All-but-the-Top, ICLR 2018, after Arora et al. 2016), 1 when isotropic.
  * The sign of an eigenvector is free, so both c and -c are taken; Z is not scale-free: rows are
- * taken divided by their root mean square norm unless told otherwise.
+ * taken divided by their root mean square norm unless `raw`.
  */
 #pragma once
 

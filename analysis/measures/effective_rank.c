@@ -2,7 +2,7 @@
  *
  * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out,
  * one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
- * eigenvalue below its error bound counts as 0: it cannot be told from rounding, and hundreds of
+ * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of
  * such values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"
 
@@ -340,12 +340,9 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     }
     if ((status = fill_errors(&s, jackknife ? p + 1 : NULL, &r)) != CS_OK) goto done;
     fill_guard(g, &r);
-    *out = r;
-    r = (cs_effective_rank){0};
 done:
     cs_pool_free(&pool);
-    cs_effective_rank_free(&r);
-    return status;
+    return CS_DELIVER(status, out, r, cs_effective_rank_free);
 }
 
 void cs_effective_rank_free(cs_effective_rank *r)

@@ -378,10 +378,7 @@ cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_optio
     }
     c.mean_share = mean_share(&s);
     if (s.blocks > 0 && (status = jackknife(&s, c.se)) != CS_OK) goto done;
-    *out = c;
-    c = (cs_feature_connectivity){0};
 done:
-    cs_feature_connectivity_free(&c);
     cs_pool_free(&s.pool);
-    return status;
+    return CS_DELIVER(status, out, c, cs_feature_connectivity_free);
 }

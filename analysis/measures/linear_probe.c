@@ -375,12 +375,7 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
     }
     if (status == CS_OK && o.penalties > 1 && can_fit(&s)) status = choose_penalty(&s, &o, &p);
     if (status == CS_OK) status = fit_chosen(&s, &o, &p);
-    if (status == CS_OK) {
-        *out = p;
-    } else {
-        cs_linear_probe_free(&p);
-    }
-    return status;
+    return CS_DELIVER(status, out, p, cs_linear_probe_free);
 }
 
 void cs_linear_probe_free(cs_linear_probe *p)

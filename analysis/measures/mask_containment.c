@@ -123,7 +123,7 @@ static cs_status measure(const space *real, const space *mask, int64_t k_real, i
     return status;
 }
 
-/* The whole row space, at the tolerance at which an eigenvalue can be told from 0. */
+/* The whole row space, at the tolerance at which an eigenvalue differs from 0. */
 static cs_status exact(const cs_gram *g, bool centred, const space *real, const space *mask,
                        cs_containment *c)
 {

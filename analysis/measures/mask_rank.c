@@ -287,12 +287,7 @@ cs_status cs_mask_rank_finish(cs_mask_rank_sums *s, cs_mask_rank *out)
         }
         cs_progress_report(h->progress, "layers", l + 1, r.layers);
     }
-    if (status == CS_OK) {
-        *out = r;
-    } else {
-        cs_mask_rank_free(&r);
-    }
-    return status;
+    return CS_DELIVER(status, out, r, cs_mask_rank_free);
 }
 
 void cs_mask_rank_free(cs_mask_rank *r)
@@ -348,7 +343,7 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
         status = cs_mask_rank_begin(model->config.width, model->config.mask_id, block, &o, &sums);
     if (status == CS_OK)
         status = cs_hidden_states(model, corpus, &o.hidden, cs_mask_rank_take_masked, sums);
-    if (status == CS_OK) { /* the text as it is, its rows told apart by the same draw */
+    if (status == CS_OK) { /* the text as it is, its rows classified by the same draw */
         o.hidden.drop_masked = false;
         o.hidden.mask_keep = 1;
         o.hidden.mask_random = 0;

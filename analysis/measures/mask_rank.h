@@ -102,9 +102,9 @@ cs_mask_set cs_mask_rank_without(const cs_mask_rank *r);
 /* Bytes of the Gram blocks. */
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
 
-/* Two passes over the corpus: masked and unmasked. Memory: 8 d^2 bytes a layer, block and sum (4
- * sums; MAE-LM 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops a layer, (5
- * to 7) (B + 1) eigenproblems a layer. CS_ERR_USAGE: a ratio that is not in (0, 1); no mask token
+/* Two passes over the corpus: masked and unmasked. Memory: 8 d^2 bytes per layer, block and sum (4
+ * sums; MAE-LM 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops and (5 to
+ * 7) (B + 1) eigenproblems per layer. CS_ERR_USAGE: a ratio that is not in (0, 1); no mask token
  * (encoder_only needs none); more blocks than documents; what cs_hidden_states refuses.
  * CS_ERR_INPUT: no row is masked. */
 cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,

@@ -166,12 +166,7 @@ cs_status cs_ridge_fit(const cs_dense *x, const int32_t *label, int64_t classes,
     }
     if (status == CS_OK) status = solve(&r, &w);
     cs_pool_free(&w.pool);
-    if (status != CS_OK) {
-        cs_ridge_free(&r);
-        return status;
-    }
-    *out = r;
-    return CS_OK;
+    return CS_DELIVER(status, out, r, cs_ridge_free);
 }
 
 int32_t cs_ridge_predict(const cs_ridge *r, const cs_dense *x, int64_t i)

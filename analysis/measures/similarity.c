@@ -245,13 +245,10 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
         (status = measure(x, a, b, &g, &total, options, &s)) != CS_OK) {
         goto done;
     }
-    *out = s;
-    s = (cs_similarity){0};
 done:
     openblas_set_num_threads(before);
-    cs_similarity_free(&s);
     cs_dense_free(&total);
     cs_gram_free(&g);
     cs_free(x);
-    return status;
+    return CS_DELIVER(status, out, s, cs_similarity_free);
 }

@@ -1,4 +1,4 @@
-/* Features of documents, by tokens and by contexts. A table of features a token (or row), stored
+/* Features of documents, by tokens and by contexts. A table of the features of each token (or row), stored
  * row by row, so that a contribution reads one stretch of memory. Documents are independent items:
  * the same bits for any number of threads.
  */

@@ -134,7 +134,7 @@ static cs_status features_of(const cs_spectral_source *source, bool contexts, cs
                : cs_spectral_token_features(source, d->count, d->document, out, &r->unknown_tokens);
 }
 
-/* What is unknown is told of the test documents, the last whose features are taken. */
+/* The unknown shares are those of the test documents, whose features are computed last. */
 static cs_status by_features(const cs_spectral_source *source, bool contexts,
                              const documents *train, const documents *test,
                              cs_spectral_probe_result *r)

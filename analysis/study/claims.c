@@ -150,12 +150,7 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
             status = cs_blame(read_claim(json, c), "claim %s", name);
         }
     }
-    if (status != CS_OK) {
-        cs_claims_free(&claims);
-        return status;
-    }
-    *out = claims;
-    return CS_OK;
+    return CS_DELIVER(status, out, claims, cs_claims_free);
 }
 
 /* --- numbers of tables --- */
@@ -237,17 +232,12 @@ static double square(double x)
     return x * x;
 }
 
-/* Welch and Satterthwaite; the share of a term without error is 0. */
-static double freedom_of(const cs_study_comparison *c, double seeds, int64_t pairs)
+/* Student's t of the difference of two sides, seeds with the variance `seeds` among its terms. */
+static double critical_of(const cs_study_comparison *c, double seeds, int64_t pairs)
 {
-    const double part[] = {square(c->left.se), square(c->right.se), seeds};
+    const double se[] = {c->left.se, c->right.se, sqrt(seeds)};
     const double freedom[] = {c->left.freedom, c->right.freedom, (double)pairs};
-    double sum = 0, below = 0;
-    for (int i = 0; i < 3; ++i) {
-        sum += part[i];
-        below += part[i] > 0 ? square(part[i]) / freedom[i] : 0;
-    }
-    return below > 0 ? square(sum) / below : INFINITY;
+    return cs_student_of_sum(3, se, freedom);
 }
 
 static void compare(cs_study_claim *c)
@@ -266,7 +256,7 @@ static void compare(cs_study_claim *c)
         c->why = isnan(d) ? "a side has no value" : "a side has no standard error";
         return;
     }
-    c->critical = cs_student_95(freedom_of(&c->sides, seeds, c->pairs));
+    c->critical = critical_of(&c->sides, seeds, c->pairs);
     bool wanted = *c->sides.want == '>' ? d > 0 : d < 0;
     if (fabs(d) <= c->critical * c->se) {
         c->why = d == 0 ? "both sides are equal" : "the difference is within its interval";
@@ -319,7 +309,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 static bool is_met(const cs_study_comparison *need)
 {
     double d = need->left.value - need->right.value;
-    double margin = cs_student_95(freedom_of(need, 0, 0)) * hypot(need->left.se, need->right.se);
+    double margin = critical_of(need, 0, 0) * hypot(need->left.se, need->right.se);
     return *need->want == '>' ? d > margin : d < -margin;
 }
 

@@ -40,7 +40,7 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-/* A piece of HTML in which every % stands for the next text, escaped. */
+/* A piece of HTML in which every % is replaced by the next text, escaped. */
 static void put(FILE *out, const char *html, ...)
 {
     va_list texts;

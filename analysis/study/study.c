@@ -283,17 +283,12 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale, cs
     cs_study study = {.dir = cs_strdup(dir)};
     cs_status status = study.dir ? cs_json_read(path, &study.json) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_blame(read_study(&study, scale), "%s", path);
-    if (status != CS_OK) {
-        cs_study_free(&study);
-        return status;
-    }
-    *out = study;
-    return CS_OK;
+    return CS_DELIVER(status, out, study, cs_study_free);
 }
 
 /* --- running --- */
 
-/* A study may run studies, which may be itself: the depth is told to the children. */
+/* A study may run studies, which may be itself: the children inherit the depth. */
 static cs_status go_deeper(void)
 {
     enum { DEEPEST = 4 };
@@ -390,7 +385,7 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
     argv[n] = NULL;
     const cs_child child = {.argv = argv, .out = out, .err = err};
     cs_status status = out >= 0 && err >= 0 ? cs_child_run(&child, exit_code) : CS_ERR_IO;
-    if (status == CS_ERR_INTERRUPT) { /* the study tells how to go on */
+    if (status == CS_ERR_INTERRUPT) { /* the message of the study says how to resume */
         cs_reason_clear();
         status = CS_OK;
     }

@@ -1,6 +1,6 @@
-/* Lemma 2.1 and Theorem 2.2 of MAE-LM on measured states: what they say of ranks, and the premise
- * of the lemma's proof on the model's own tables. Both are about exact ranks of large float
- * matrices; numerical ones stand for them, with the tolerance said, beside the effective ones that
+/* Lemma 2.1 and Theorem 2.2 of MAE-LM on measured states: what they state about ranks, and the
+ * premise of the lemma's proof on the model's own tables. Both are about exact ranks of large float
+ * matrices; numerical ones, with their tolerance, are used in their place, beside the effective ones that
  * the paper plots. */
 #include <math.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static cs_status deficient(const cs_mask_rank *r, const char *input, cs_statemen
     return ranks_detail(s, r, CS_SET_REAL_ONLY, CS_RANK_NUMERICAL, "of_real_rows");
 }
 
-/* The layer that speaks most for the statement: where H_R leaves directions out, that with the
+/* The layer with the strongest evidence for the statement: where H_R leaves directions out, that with the
  * largest share beyond its error; a layer of full rank contains everything. */
 static const cs_mask_layer *least_contained(const cs_mask_rank *r)
 {

@@ -31,7 +31,7 @@ typedef struct {
     /* a toy model */
     const cs_toy *toy;
 
-    /* a matrix: its name, and its leading singular triplets where a theorem asks for labels */
+    /* a matrix: its name, and its leading singular triplets where a theorem needs labels */
     const cs_labelled *matrix;
     const char *name;
     const cs_spectrum *leading;

@@ -25,7 +25,7 @@ static double loss(const cs_31_evaluation *e, double factor)
     return -factor * e->first + e->second;
 }
 
-/* The printed equality asks for one constant: the pair of trials whose constants differ most. */
+/* The printed equality claims one constant: the pair of trials whose constants differ most. */
 static void printed(const cs_31_problem *p, int64_t trials, const cs_31_evaluation *e,
                     const char *input, uint64_t seed, cs_statements *out)
 {
@@ -56,7 +56,7 @@ static void printed(const cs_31_problem *p, int64_t trials, const cs_31_evaluati
 }
 
 /* L_2 = ||Abar - F W'^T||^2 - ||Abar||^2, or (half) L_1 = ||Abar/2 - F W'^T||^2 - ||Abar||^2 / 4,
- * at the trial with the least room. */
+ * at the trial with the smallest margin. */
 static void corrected(const cs_31_problem *p, int64_t trials, const cs_31_evaluation *e, bool half,
                       const char *input, cs_statements *out)
 {
@@ -213,16 +213,16 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
 static cs_status random_pairs(const cs_31_problem *p, int64_t features, int64_t trials,
                               const cs_theorem_input *o, cs_31_evaluation *e)
 {
-    cs_dense f = {0}, w = {0};
-    cs_status status = cs_dense_init(&f, p->a.rows, features);
-    if (status == CS_OK) status = cs_dense_init(&w, p->a.cols, features);
+    cs_pool pool = {0};
+    cs_dense f = cs_dense_in(&pool, p->a.rows, features);
+    cs_dense w = cs_dense_in(&pool, p->a.cols, features);
+    cs_status status = pool.status;
     for (int64_t i = 0; status == CS_OK && i < trials; ++i) {
         cs_31_normal(o->seed, 2 * (uint64_t)i, &f);
         cs_31_normal(o->seed, 2 * (uint64_t)i + 1, &w);
         status = cs_31_evaluate(p, &f, &w, o->threads, &e[i]);
     }
-    cs_dense_free(&f);
-    cs_dense_free(&w);
+    cs_pool_free(&pool);
     return status;
 }
 

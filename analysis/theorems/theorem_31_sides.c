@@ -106,12 +106,7 @@ cs_status cs_31_problem_of(const cs_csr *a, cs_31_problem *out)
     }
     p.abar2 = cs_moment2(&p.abar);
 done:
-    if (status != CS_OK) {
-        cs_31_problem_free(&p);
-        return status;
-    }
-    *out = p;
-    return CS_OK;
+    return CS_DELIVER(status, out, p, cs_31_problem_free);
 }
 
 static double dot_rows(const cs_dense *x, int64_t i, const cs_dense *y, int64_t j)

@@ -217,12 +217,7 @@ cs_status cs_41_curve_of(const cs_labelled *m, const cs_spectrum *spectrum,
         c.worst[t] = fmax(c.error[t], c.rotations.worst[t]); /* fmax passes over NaN */
     }
 done:
-    if (status != CS_OK) {
-        cs_41_curve_free(&c);
-        return status;
-    }
-    *out = c;
-    return CS_OK;
+    return CS_DELIVER(status, out, c, cs_41_curve_free);
 }
 
 cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const char *input,
@@ -311,7 +306,7 @@ cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_i
  *       ( 1  0)       1
  *       ( 0 100)      1
  *
- * Two components, sigma_1 = sigma_2 = 1, so U_2 tells the columns apart and no more: t = 2, tail 0,
+ * Two components, sigma_1 = sigma_2 = 1, so U_2 separates the columns and nothing else: t = 2, tail 0,
  * sigma_3 = 0. In the first column class 0 has the mass and class 1 the contexts. Weighed alike the
  * guess there is 1, E = 98/200; weighed by P_C it is 0, E = 2/200.
  * alpha~ = (100/200) (1 - 0.98^2 - 0.02^2) = 0.0196 and the bound is 2 alpha~ = 0.0392 in both

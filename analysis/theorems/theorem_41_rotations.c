@@ -237,10 +237,5 @@ done:
     cs_components_free(&components);
     cs_41_fit_free(&base);
     cs_pool_free(&pool);
-    if (status != CS_OK) {
-        cs_41_rotations_free(&r);
-        return status;
-    }
-    *out = r;
-    return CS_OK;
+    return CS_DELIVER(status, out, r, cs_41_rotations_free);
 }

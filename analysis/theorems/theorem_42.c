@@ -192,7 +192,7 @@ void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form for
 
 /* --- sigma'_j < sigma_j for r < j <= rs when s rho > 1 -------------------------------------------
  *
- * Both sides are read off the computed spectra at the j in range with the least room. The printed
+ * Both sides are taken from the computed spectra at the j in range with the least margin. The printed
  * range needs rs ones of AR. Without an empty prefix it has r (s-1), with a shared one r (s-1) + 1:
  * after these sigma_j = 0 while sigma'_j > 0, and the inequality is the other way round.
  *
@@ -446,7 +446,7 @@ static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out
     return status;
 }
 
-/* The number of unmasked tokens to speak of: the toy's own, else half the sequence. */
+/* The number of unmasked tokens: the toy's own, else half the sequence. */
 cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out)
 {
     bool own =

@@ -1,7 +1,7 @@
 /* The printed proof of Theorem 4.2 (LA A.3), line by line: sizes, entries, blocks, Lemma A.3.
  *
  * Each printed value is set against every entry, row or block of the enumerated matrix that it
- * speaks of; the sides are those that differ most, relative to their size. Where the toy model is
+ * concerns; the sides are those that differ most, relative to their size. Where the toy model is
  * too large to be enumerated a small one is used, and the statement's input says so.
  */
 #include <float.h>

@@ -18,7 +18,8 @@
  * of all is the paper's. With one head it is exact in O(s^2): for two values v the square is convex
  * in the two factors q . k, so that its maximum is at the ends of their ranges. With more,
  * pairs of values are visited by falling bound until no bound is above what was found (exact), or
- * until the work runs out: then the bound (each head at its own ends) stands for eta, from above.
+ * until the work limit is reached: then the bound (each head at its own ends) is used, an upper bound
+ * of eta.
  *
  * Everything is computed in double from q, k, v and W as they are; errors are bounds on rounding
  * (gamma_m = m u / (1 - m u)). theory.md, Theorem 4.3.
@@ -194,7 +195,7 @@ cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se,
 cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
                             cs_statements *out) CS_MUST_CHECK;
 
-/* Adds an object a k to an array: model, k, n, misalignment, w_k, loss, full_loss, other_loss, gap,
+/* Adds an object for each k to an array: model, k, n, misalignment, w_k, loss, full_loss, other_loss, gap,
  * gap_se, distance, delta_k. */
 cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other,
                       cs_item *curve) CS_MUST_CHECK;

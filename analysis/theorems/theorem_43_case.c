@@ -230,7 +230,7 @@ static void to_curve(cs_43_walk *w, const cs_43_place *at, const double x[CS_43_
     }
 }
 
-/* Loss of the other model on the prefix, which stands in w->set. */
+/* Loss of the other model on the prefix, which is in w->set. */
 static double other_loss(cs_43_walk *w, const cs_43_place *at)
 {
     const cs_43_model *m = w->o.against;

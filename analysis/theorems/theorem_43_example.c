@@ -26,12 +26,7 @@ cs_status cs_43_scalar(int64_t vocab, const double *value, const double *w, cs_4
         memcpy(m.w.data, w, (size_t)vocab * sizeof *w);
         status = cs_43_model_measure(&m);
     }
-    if (status != CS_OK) {
-        cs_43_model_free(&m);
-        return status;
-    }
-    *out = m;
-    return CS_OK;
+    return CS_DELIVER(status, out, m, cs_43_model_free);
 }
 
 typedef struct {

@@ -107,12 +107,7 @@ cs_status cs_43_model_of(const cs_model *model, cs_43_model *out)
     }
     cs_status status = take(model, &m);
     if (status == CS_OK) status = cs_43_model_measure(&m);
-    if (status != CS_OK) {
-        cs_43_model_free(&m);
-        return status;
-    }
-    *out = m;
-    return CS_OK;
+    return CS_DELIVER(status, out, m, cs_43_model_free);
 }
 
 cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64_t seed,

@@ -68,11 +68,11 @@ cs_43_column cs_43_read(const cs_43_walk *w, const double *z, double own);
 void cs_43_take_delta(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, const int32_t *set,
                       int64_t n, int p, const cs_43_column *c);
 
-/* One prefix, whose z and those of its `masks` sets stand in the columns of w->z. */
+/* One prefix, whose z and those of its `masks` sets are the columns of w->z. */
 cs_status cs_43_prefix(cs_43_walk *w, const cs_43_place *at, int64_t masks) CS_MUST_CHECK;
 
-/* Keeps the case that judges worse; relation lhs <= rhs. One with a side that is not finite stands
- * before all but those that fail, and its statement is INCONCLUSIVE. */
+/* Keeps the worst case of lhs <= rhs: one that fails, then one with a side that is not finite, whose
+ * statement is INCONCLUSIVE, then the least margin relative to the size. */
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k);
 

@@ -389,10 +389,5 @@ cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_
     cs_free(w.ratio[0]);
     cs_free(w.ratio[1]);
     cs_pool_free(&w.pool);
-    if (status != CS_OK) {
-        cs_43_audit_free(&a);
-        return status;
-    }
-    *out = a;
-    return CS_OK;
+    return CS_DELIVER(status, out, a, cs_43_audit_free);
 }

@@ -30,7 +30,7 @@ cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_i
  * which it does, beside the bound that holds there with weights P_C. */
 cs_status cs_theorem_41_unweighted(const cs_theorem_input *in, cs_statements *out) CS_MUST_CHECK;
 
-/* The number of unmasked tokens to speak of: the toy's own, else half the sequence. */
+/* The number of unmasked tokens: the toy's own, else half the sequence. */
 cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out) CS_MUST_CHECK;
 
 /* Theorem 4.2 on the toy model: enumeration (where it fits), reduction and closed form side by

@@ -231,10 +231,5 @@ cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *
     cs_pairs_free(&pairs);
     cs_pairs_free(&b.pairs);
     cs_pool_free(&b.pool);
-    if (status != CS_OK) {
-        cs_toy_contexts_free(&b.out);
-        return status;
-    }
-    *out = b.out;
-    return CS_OK;
+    return CS_DELIVER(status, out, b.out, cs_toy_contexts_free);
 }

@@ -103,12 +103,9 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
     if (s < 2) {
         return cs_fail(CS_ERR_USAGE, "length %lld: the frontier wants at least 2", (long long)s);
     }
-    point *p = cs_alloc(s - 1, sizeof *p), *hull = cs_alloc(s - 1, sizeof *hull);
-    if (!p || !hull) {
-        cs_free(p);
-        cs_free(hull);
-        return CS_ERR_MEMORY;
-    }
+    point *p = cs_alloc(2 * (s - 1), sizeof *p);
+    if (!p) return CS_ERR_MEMORY;
+    point *hull = p + (s - 1);
     for (int64_t i = 1; i < s; ++i) {
         p[i - 1] = (point){cs_length_misalignment(s, i), sigma_squared(s, i), i};
     }
@@ -129,6 +126,5 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
     }
     *count = kept;
     cs_free(p);
-    cs_free(hull);
     return CS_OK;
 }

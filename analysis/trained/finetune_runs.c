@@ -392,17 +392,12 @@ cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan 
 cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
                                cs_finetune_study *out)
 {
-    cs_finetune_study s = {.runs = plan->seeds};
+    cs_finetune_study s = {0};
     cs_status status = choose_rate(task, plan, &s);
-    if (status == CS_OK && !(s.run = cs_calloc(s.runs, sizeof *s.run))) status = CS_ERR_MEMORY;
+    if (status == CS_OK && !(s.run = cs_calloc(plan->seeds, sizeof *s.run))) status = CS_ERR_MEMORY;
+    s.runs = s.run ? plan->seeds : 0;
     for (int64_t i = 0; i < s.runs && status == CS_OK; ++i) {
         status = test_run(task, s.chosen, plan->seed + (uint64_t)i, &s.run[i]);
     }
-    if (status != CS_OK) {
-        s.runs = s.run ? s.runs : 0;
-        cs_finetune_study_free(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, cs_finetune_study_free);
 }

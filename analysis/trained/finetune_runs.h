@@ -1,4 +1,4 @@
-/* Fine-tuning over seeds: one run a seed (and, to choose a learning rate, one a rate), each kept in
+/* Fine-tuning over seeds: one run per seed (and, to choose a learning rate, one per rate), each kept in
  * a folder of its own as soon as it is done, so that a study that goes on makes only those that are
  * missing. */
 #pragma once

@@ -35,12 +35,7 @@ cs_status cs_learned_target_of(const cs_csr *a, const cs_spectrum_options *optio
                          (long long)(a->cols - local.problem.a.cols), (long long)a->cols);
     if (status == CS_OK && (status = cs_spectrum_of(a, &all, &local.spectrum)) == CS_OK)
         status = cs_spectrum_require(&local.spectrum);
-    if (status != CS_OK) {
-        cs_learned_target_free(&local);
-        return status;
-    }
-    *out = local;
-    return CS_OK;
+    return CS_DELIVER(status, out, local, cs_learned_target_free);
 }
 
 static double sigma2(const cs_spectrum *s, int64_t i) /* 0-based; 0 beyond the rank */
@@ -235,10 +230,5 @@ cs_status cs_learned_of(const cs_learned_target *target, const cs_dense *f, cons
         status = angles(target, &m, &local);
     }
     cs_pool_free(&m.pool);
-    if (status != CS_OK) {
-        cs_learned_free(&local);
-        return status;
-    }
-    *out = local;
-    return CS_OK;
+    return CS_DELIVER(status, out, local, cs_learned_free);
 }

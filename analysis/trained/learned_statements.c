@@ -52,7 +52,7 @@ static void range(const cs_learned *l, const char *model, const char *input, cs_
     cs_statement_int(s, "t", l->t);
 }
 
-/* Whether the features that `reach` speaks of hold the optimum of L_2. */
+/* Whether the span of the features of `reach` contains the optimum of L_2. */
 static bool holds_optimum(const cs_learned *l, const cs_linear_reach *reach)
 {
     double best = 4 * l->minimum / (l->factor * l->factor);

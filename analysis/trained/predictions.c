@@ -128,12 +128,7 @@ cs_status cs_rival_open(const char *file, cs_rival *out)
                              rival.file);
         }
     }
-    if (status != CS_OK) {
-        cs_rival_free(&rival);
-        return status;
-    }
-    *out = rival;
-    return CS_OK;
+    return CS_DELIVER(status, out, rival, cs_rival_free);
 }
 
 void cs_rival_free(cs_rival *rival)
@@ -158,7 +153,7 @@ static cs_status target_of(const cs_rival *rival, const cs_judge *judge, const c
                    judge->train->classes > 0 ? "class of this run" : "finite number");
 }
 
-/* The rival's rows of this layer, or of the only layer it has: first and how many. */
+/* The other run's rows of this layer, or of the only layer it has: first and how many. */
 static cs_status find_layer(const cs_rival *rival, const cs_judge *judge, const char *layer,
                             int64_t *first, int64_t *count)
 {
@@ -274,12 +269,7 @@ cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *l
             cs_mcnemar(n, judge->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
     }
     cs_pool_free(&pool);
-    if (status != CS_OK) {
-        cs_comparison_free(&c);
-        return status;
-    }
-    *out = c;
-    return CS_OK;
+    return CS_DELIVER(status, out, c, cs_comparison_free);
 }
 
 cs_seed_score cs_comparison_first_p(const cs_comparison *comparison)

@@ -1,4 +1,4 @@
-/* Predictions of the examples of a test side, one set a seed: their scores, predictions.csv, and
+/* Predictions of the examples of a test side, one set per seed: their scores, predictions.csv, and
  * the comparison with the predictions.csv of another run. Probes and fine-tuning share all of it.
  *
  * A score is the median over seeds with its order statistics; its test-sample error is the median

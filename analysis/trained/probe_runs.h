@@ -1,4 +1,4 @@
-/* Linear probes on one matrix of features, one a seed: each draws its few training examples, fits
+/* Linear probes on one matrix of features, one per seed: each draws its few training examples, fits
  * with the folds of its seed and predicts the test examples. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Every theorem that is evaluated here (analysis/theorems/registry.h), by rising number. It is in
- * this room because `trained` is. */
+ * this folder because `trained` is. */
 #pragma once
 
 #include "analysis/theorems/registry.h"

@@ -1,8 +1,8 @@
 /* cospec verify trained: small models trained on the toy model's sequences, held against theory.
  *
  *   linear   the blind linear architecture under the spectral loss, factors 2 and 1
- *   table    a free vector a context under the same loss and the same operations: what the loss
- *            asks for when no architecture stands in its way
+ *   table    a free vector a context under the same loss and the same operations: the
+ *            optimum of the loss without the limits of an architecture
  *   network  a small Transformer under cross-entropy, which knows which position it fills
  *
  * Training is cs_train's without a directory, the table a graph of three operations. All of them
@@ -424,7 +424,7 @@ static cs_status make_corpus(cs_trained *t)
     return CS_OK;
 }
 
-/* The model's width, which the matrix must have room for. */
+/* The model's width, at most the smaller side of the matrix. */
 static cs_status choose_width(cs_trained *t)
 {
     const cs_csr *a = &t->contexts.a;

@@ -31,6 +31,11 @@ cs_status cs_fail(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
  * unchanged; used by callers that know the file or line. Does nothing when code is CS_OK. */
 cs_status cs_blame(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
 
+/* What a function that builds its result in a local returns: the result moves to *out where all went
+ * well and is freed where not. */
+#define CS_DELIVER(status, out, local, release)                                                    \
+    ((status) == CS_OK ? (void)(*(out) = (local)) : release(&(local)), (status))
+
 #ifdef __clang_analyzer__ /* reads one file at a time: tell it that `code` comes back */
 #define cs_fail(code, ...) ((void)cs_fail(code, __VA_ARGS__), (code))
 #define cs_blame(code, ...) ((void)cs_blame(code, __VA_ARGS__), (code))

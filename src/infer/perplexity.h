@@ -80,7 +80,7 @@ typedef struct {
     uint64_t seed;
     cs_around around;           /* ids around each piece; mae-lm: none */
     const uint8_t *keep;        /* documents to take; NULL: all */
-    const int32_t *token_bytes; /* bytes of text a token stands for, by id; NULL: not known */
+    const int32_t *token_bytes; /* bytes of the text of a token, by id; NULL: not known */
     const double *reference;    /* nats of a token by id; NULL: none */
     const cs_progress *progress;
 } cs_perplexity_options;
@@ -92,7 +92,7 @@ typedef struct {
 } cs_beside;
 
 typedef struct {
-    double nll, se;                /* nats a token; se NaN where fewer than two blocks predict */
+    double nll, se;                /* nats per token; se NaN where fewer than two blocks predict */
     double bits_per_byte, bits_se; /* NaN without token_bytes */
     int64_t documents, pieces;     /* in which something is predicted */
     int64_t tokens, bytes;         /* predicted: drawn ones, unweighted */

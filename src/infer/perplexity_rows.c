@@ -1,4 +1,4 @@
-/* What each kind of model reads when it is asked for a token. Rank masks are those of training
+/* What each kind of model reads when a token is to be predicted. Rank masks are those of training
  * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
 #include "base/mem.h"
 #include "infer/perplexity_private.h"

@@ -9,7 +9,7 @@
  *
  * Two passes, sums in the order of b, of what differs from the first, so that equal numbers give 0.
  * NaN with fewer than two blocks, or where any theta_b is not finite: a block without which the
- * number does not exist leaves no error to speak of. Blocks that hold nothing are the caller's to
+ * number does not exist leaves no error. Blocks that hold nothing are the caller's to
  * leave out. */
 double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
 

@@ -10,10 +10,10 @@
  *   spearman   the same of ranks, ties at their mean rank
  *   mse        mean squared error: smaller is better
  *
- * Two sources of error are kept apart. The *test-sample* interval asks how the score of this one
+ * Two sources of error are kept apart. The *test-sample* interval is about how the score of this one
  * classifier would move with other test examples: delete-block jackknife over the examples (a
  * permutation of them by the seed, dealt to the blocks in turn: the same for every classifier that
- * is tested on as many; se^2 = (B-1)/B sum_b (theta_b - mean)^2). The *seed* interval asks how
+ * is tested on as many; se^2 = (B-1)/B sum_b (theta_b - mean)^2). The *seed* interval is about how
  * it moves with other initial values and orders: the median over seeds and the order statistics
  * that cover it with the coverage stated.
  */

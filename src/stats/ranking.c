@@ -5,18 +5,13 @@
 
 #include "stats/student.h"
 
-/* A share of the squared error of the difference, over its degrees of freedom. */
-static double share(cs_measured m, double error)
-{
-    double part = m.se / error;
-    return m.freedom > 0 ? part * part * part * part / (double)m.freedom : 0.0;
-}
-
 /* Half the width of a 95% interval of a - b; NaN when an error is not known. */
 static double margin_of(cs_measured a, cs_measured b)
 {
-    double error = hypot(a.se, b.se), inverse = share(a, error) + share(b, error);
-    return cs_student_95((1.0 + 1e-12) / inverse) * error; /* a whole one rounded below stays it */
+    const double se[] = {a.se, b.se};
+    const double freedom[] = {a.freedom > 0 ? (double)a.freedom : INFINITY,
+                              b.freedom > 0 ? (double)b.freedom : INFINITY};
+    return cs_student_of_sum(2, se, freedom) * hypot(a.se, b.se);
 }
 
 int cs_ranking_order(cs_measured a, cs_measured b)

@@ -10,7 +10,7 @@
  *
  * The counts take errors into account: a quantity distinguishes two objects when they differ by
  * more than t sqrt(se_1^2 + se_2^2), as if their errors were independent; measured on the same
- * inputs these mostly go together, so that more pairs than that could be told apart. t is the 97.5%
+ * inputs these mostly go together, so that more pairs than that could be distinguished. t is the 97.5%
  * point of Student's distribution with
  *
  *   nu = (se_1^2 + se_2^2)^2 / (se_1^4 / nu_1 + se_2^4 / nu_2)
@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 typedef struct {
-    double value, se; /* se NaN: not known, nothing can be told */
+    double value, se; /* se NaN: not known, no pair is distinguished */
     int64_t freedom;  /* degrees of freedom of se; 0: not known, taken as infinite */
 } cs_measured;
 
@@ -35,7 +35,7 @@ typedef struct {
     int64_t agree, disagree, cannot_tell; /* pairs; the last where either quantity does not */
 } cs_ranking;
 
-/* 1 when a is above b, -1 below, 0 when they cannot be told apart. */
+/* 1 when a is above b, -1 below, 0 when they are not distinguished. */
 int cs_ranking_order(cs_measured a, cs_measured b);
 
 /* count objects under two quantities, larger is better in both; values are no NaN. O(count^2). */

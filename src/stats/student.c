@@ -41,11 +41,16 @@ double cs_student_width(double level, int64_t freedom)
     return 0.5 * (low + high);
 }
 
-double cs_student_95(double freedom)
+double cs_student_of_sum(int count, const double *se, const double *freedom)
 {
     enum { MANY = 10000 };
-    if (!(freedom <= MANY)) {
-        return 1.959963984540054;
+    double total = 0, inverse = 0;
+    for (int i = 0; i < count; ++i) {
+        total = hypot(total, se[i]);
     }
-    return cs_student_width(0.95, freedom < 1 ? 1 : (int64_t)freedom);
+    for (int i = 0; i < count; ++i) { /* shares of the whole: fourth powers would vanish */
+        inverse += se[i] > 0 ? pow(se[i] / total, 4) / freedom[i] : 0;
+    }
+    const double nu = (1 + 1e-12) / inverse; /* a whole one rounded below stays it */
+    return !(nu <= MANY) ? 1.959963984540054 : cs_student_width(0.95, nu < 1 ? 1 : (int64_t)nu);
 }
