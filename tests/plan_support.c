@@ -80,30 +80,37 @@ void plan_temporary(char path[64])
 
 /* --- tables: the weight of (S, k) at [bitmask of S][k] ---------------------------------------- */
 
-void plan_table_of_pairs(const cs_pairs *pairs, double table[PLAN_CELLS])
+unsigned plan_mask(const cs_pairs *pairs, int64_t event)
 {
-    cs_pairs sets;
-    OK(cs_pairs_expand(pairs, 1 << 20, &sets));
-    assert_int_equal(sets.form, CS_PAIRS_SETS);
-    assert_true((double)sets.events == cs_pairs_expand_count(pairs));
+    const cs_pairs_set set = cs_pairs_set_of(pairs, event);
+    const int32_t *position = cs_pairs_positions(pairs, set);
+    unsigned mask = 0;
+    for (int64_t i = 0; i < set.size; ++i) {
+        assert_true(i == 0 || position[i - 1] < position[i]);
+        mask |= 1u << position[i];
+    }
+    return mask;
+}
+
+void plan_table_of_pairs(cs_pairs *pairs, double table[PLAN_CELLS])
+{
+    double count = cs_pairs_expand_count(pairs);
+    OK(cs_pairs_expand(pairs, 1 << 20));
+    assert_null(pairs->q);
+    assert_true((double)pairs->events == count && pairs->invariant == 0);
     memset(table, 0, PLAN_CELLS * sizeof *table);
     int64_t before = -1;
-    for (int64_t e = 0; e < sets.events; ++e) {
-        unsigned mask = 0;
-        for (int64_t i = sets.set_ptr[sets.set[e]]; i < sets.set_ptr[sets.set[e] + 1]; ++i) {
-            assert_true(i == sets.set_ptr[sets.set[e]] || sets.set_pos[i - 1] < sets.set_pos[i]);
-            mask |= 1u << sets.set_pos[i];
-        }
-        double *cell = &table[mask * PLAN_LONGEST + (unsigned)sets.target[e]];
-        assert_true(sets.weight[e] > 0);
+    for (int64_t e = 0; e < pairs->events; ++e) {
+        unsigned mask = plan_mask(pairs, e);
+        double *cell = &table[mask * PLAN_LONGEST + (unsigned)pairs->target[e]];
+        assert_true(pairs->weight[e] > 0);
         assert_true(*cell == 0); /* pairs are distinct */
-        assert_true((mask >> sets.target[e] & 1) == 0);
-        int64_t key = sets.set[e] * sets.length + sets.target[e];
+        assert_true((mask >> pairs->target[e] & 1) == 0);
+        int64_t key = pairs->set[e] * pairs->length + pairs->target[e];
         assert_true(key > before); /* and sorted */
         before = key;
-        *cell = sets.weight[e];
+        *cell = pairs->weight[e];
     }
-    cs_pairs_free(&sets);
 }
 
 cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability)

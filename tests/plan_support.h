@@ -34,7 +34,11 @@ typedef struct {
     const double *start; /* probability of the plan whose first group ends at j; NULL: as given */
 } plan_tally;
 
-void plan_table_of_pairs(const cs_pairs *pairs, double table[PLAN_CELLS]);
+/* The set of an event as a bitmask. */
+unsigned plan_mask(const cs_pairs *pairs, int64_t event);
+
+/* Expands them. */
+void plan_table_of_pairs(cs_pairs *pairs, double table[PLAN_CELLS]);
 cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability);
 void plan_normalise(double table[PLAN_CELLS]);
 void plan_assert_same_table(const double a[PLAN_CELLS], const double b[PLAN_CELLS],

@@ -21,20 +21,15 @@ enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
 static double exact_table(const cs_objective *objective, int64_t s, double table[CELLS])
 {
-    cs_pairs pairs, sets;
-    OK(cs_pairs_of(objective, s, &pairs));
-    OK(cs_pairs_expand(&pairs, 1 << 20, &sets));
+    cs_pairs sets;
+    OK(cs_pairs_of(objective, s, &sets));
+    OK(cs_pairs_expand(&sets, 1 << 20));
     memset(table, 0, CELLS * sizeof *table);
     for (int64_t e = 0; e < sets.events; ++e) {
-        unsigned set = 0;
-        for (int64_t i = sets.set_ptr[sets.set[e]]; i < sets.set_ptr[sets.set[e] + 1]; ++i) {
-            set |= 1u << sets.set_pos[i];
-        }
-        table[set * LONGEST + (unsigned)sets.target[e]] = sets.weight[e];
+        table[plan_mask(&sets, e) * LONGEST + (unsigned)sets.target[e]] = sets.weight[e];
     }
-    double predicted = pairs.predicted;
+    double predicted = sets.predicted;
     cs_pairs_free(&sets);
-    cs_pairs_free(&pairs);
     return predicted;
 }
 

@@ -7,7 +7,9 @@
 
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
+#include "plan/plan_file.h"
 #include "plan/spec.h"
+#include "plan_support.h"
 #include "small_corpus.h"
 #include "test.h"
 
@@ -173,21 +175,22 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
 {
     cs_objective objective;
     cs_context context;
-    cs_pairs pairs = {0}, expanded = {0};
-    OK(cs_objective_parse(spec, &objective));
+    cs_pairs expanded = {0};
+    cs_plan_file file = {0};
+    OK(cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
-    OK(cs_pairs_of(&objective, s, &pairs));
-    OK(cs_pairs_expand(&pairs, 1 << 20, &expanded));
+    OK(cs_pairs_of(&objective, s, &expanded));
+    OK(cs_pairs_expand(&expanded, 1 << 20));
     cs_corpus corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
 
     table want = {.given = given, .mode = context.mode};
     double want_dropped = 0, dropped = -1;
     for (int64_t e = 0; e < expanded.events; ++e) {
         bool in[16] = {false};
-        for (int64_t i = expanded.set_ptr[expanded.set[e]];
-             i < expanded.set_ptr[expanded.set[e] + 1]; ++i) {
-            in[expanded.set_pos[i]] = true;
+        const unsigned mask = plan_mask(&expanded, e);
+        for (int64_t i = 0; i < s; ++i) {
+            in[i] = mask >> i & 1;
         }
         reference_event(&want, &corpus, &context, s, in, expanded.target[e], expanded.weight[e],
                         &want_dropped);
@@ -221,8 +224,8 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
     free(want.entry);
     free(got.entry);
     cs_context_plan_free(&plan);
-    cs_pairs_free(&pairs);
     cs_pairs_free(&expanded);
+    cs_plan_file_free(&file);
     cs_corpus_free(&corpus);
 }
 
@@ -269,6 +272,15 @@ TEST(prefix_weights_are_exact)
     check_objective("diverse-ar:t=3", 2, 9);
     check_objective("offset-ar:offset-weights=power:1", 2, 7);
     check_objective("group-ar:t=2", 3, 7);
+}
+
+TEST(mixed_weights_are_exact)
+{
+    check_objective("mix:0.5*ar+0.5*masked(mask-ratio=0.15)", 2, 9);
+    check_objective("mix:1*ar+2*permuted-ar,empty-prefix=shared,event-weight=mask", 1, 7);
+    check_objective("mix:1*group-ar(t=2)+1*span-masked(mask-ratio=0.5,t=2)", 3, 7);
+    check_objective("mix:1*diverse-ar(t=2)+1*bernoulli-masked(mask-ratio=0.4),empty-prefix=class",
+                    2, 6);
 }
 
 /* Under ar and nearest:2 the rows are trigram histories, each with the same weight. */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "batch_support.h"
+#include "plan/count.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -45,12 +46,15 @@ TEST(parts_weigh_by_their_tokens)
         cs_pairs pairs;
         o.event_weight = (cs_event_weight)weight;
         OK(cs_pairs_of(&o, 3, &pairs));
+        assert_int_equal(pairs.events, 2);
+        assert_true(cs_pairs_expand_count(&pairs) == 7);
+        OK(cs_pairs_expand(&pairs, 7));
         assert_int_equal(pairs.events, 7);
         assert_true(pairs.predicted == 2);
         for (int64_t e = 0; e < 7; ++e) {
-            int64_t m = pairs.set_ptr[pairs.set[e] + 1] - pairs.set_ptr[pairs.set[e]];
-            bool first = m == 1 && pairs.set_pos[pairs.set_ptr[pairs.set[e]]] == 0;
-            double expected = m == 2 ? 3 : first && pairs.target[e] == 1 ? 4 : 1;
+            unsigned set = plan_mask(&pairs, e);
+            bool both = cs_pairs_set_of(&pairs, e).size == 1 && set == 1 && pairs.target[e] == 1;
+            double expected = set == 3 ? 3 : both ? 4 : 1;
             assert_true(fabs(pairs.weight[e] - expected / 12) < 1e-15);
         }
         cs_pairs_free(&pairs);
@@ -153,12 +157,91 @@ TEST(bad_mixtures_are_named)
                  "a mixture cannot stand here");
 }
 
-/* Sets of different shapes are written out; where they are too many their number is said. */
-TEST(sets_that_cannot_be_written_out_are_counted)
+/* Listed prefixes stay prefixes beside sizes. ar and masked with m = 170 of s = 200 predict 199 and
+ * 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
+TEST(forms_mix_at_any_length)
 {
     cs_plan_file file;
     cs_pairs pairs;
-    cs_objective o = mix("mix:1*ar+1*masked(mask-ratio=0.5)", &file);
-    assert_fails(cs_pairs_of(&o, 40, &pairs), CS_ERR_USAGE, "part 2 of the mixture (masked)");
+    cs_objective o = mix("mix:1*ar+1*masked(mask-ratio=0.15)", &file);
+    OK(cs_pairs_of(&o, 200, &pairs));
+    assert_int_equal(pairs.events, 199);
+    assert_true(pairs.prefixes && pairs.predicted == 229.0 / 2);
+    for (int64_t e = 0; e < 199; ++e) {
+        assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
+        assert_true(cs_pairs_is_prefix(&pairs, cs_pairs_set_of(&pairs, e)));
+        assert_true(fabs(pairs.weight[e] * 229 - 1) < 1e-15);
+    }
+    assert_true(fabs(pairs.q[170] * 229 - 30) < 1e-14 && pairs.invariant == pairs.q[170]);
+    assert_true(fabs(cs_pairs_expand_count(&pairs) / cs_binomial(200, 170) - 30) < 1e-12);
+    assert_fails(cs_pairs_expand(&pairs, 1 << 20), CS_ERR_USAGE, "length 200 expands to 1.2");
+    cs_pairs_free(&pairs);
     cs_plan_file_free(&file);
+}
+
+/* A part that is a sum over all its plans is refused with their number. */
+TEST(parts_without_a_law_are_named)
+{
+    cs_plan_file file;
+    cs_pairs pairs;
+    cs_objective o = mix("mix:1*ar+1*span-masked(mask-ratio=0.5,t=2)", &file);
+    assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE, "part 2 of the mixture (span-masked)");
+    cs_plan_file_free(&file);
+}
+
+/* The reduction of a toy model by symmetry (above 12 positions) against all its sets, empty ones
+ * among them. */
+TEST(position_reduction_is_exact)
+{
+    static const struct {
+        const char *spec;
+        int64_t classes;
+    } cases[] = {
+        {"mix:1*ar+1*masked(mask-ratio=0.5)", 1},
+        {"mix:1*group-ar(t=3)+2*permuted-ar,empty-prefix=shared", 3},
+        {"mix:1*ar+1*diverse-ar(t=2)+1*bernoulli-masked(mask-ratio=0.7),empty-prefix=shared", 2},
+        {"mix:1*prefix-lm+1*masked(unmasked=1)+3*masked(unmasked=12),event-weight=mask", 1},
+        {"mix:1*offset-ar(offset-weights=power:1)+1*diffusion,empty-prefix=class", 2},
+        {"mix:1*ar+1*span-masked(mask-ratio=0.2,t=3)+2*gvp(groups=2),empty-prefix=shared", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int given = 0; given < 2; ++given) {
+            cs_plan_file file;
+            cs_toy toy = {
+                .classes = cases[i].classes, .length = 13, .tokens = 1, .given = given > 0};
+            toy.objective = mix(cases[i].spec, &file);
+            cs_toy_spectrum all = toy_run(toy_enumerate, &toy);
+            cs_toy_spectrum reduced = toy_run(cs_toy_reduce, &toy);
+            expect_spectra_agree(&all, &reduced);
+            cs_toy_spectrum_free(&all);
+            cs_toy_spectrum_free(&reduced);
+            cs_plan_file_free(&file);
+        }
+    }
+}
+
+/* Sums over sets as fractions, eigenvalues with 40 digits (m = 7 of 14, 51 of 60); those within 1e-9
+ * of each other have their mean. */
+TEST(long_mixtures_have_their_golden_spectra)
+{
+    static const struct {
+        const char *spec;
+        int64_t s;
+        double second, last, sigma2, sigma4;
+    } golden[] = {{"mix:0.5*ar+0.5*masked(mask-ratio=0.5)", 14, 0.8320502943378437,
+                   0.3476767476825577, 9.427408299754912, 6.764481918620343},
+                  {"mix:0.5*ar+0.5*masked(mask-ratio=0.15)", 60, 0.93919798331929561,
+                   0.3303725048725507, 52.270531400495614, 46.141005208238646}};
+    for (int i = 0; i < 2; ++i) {
+        cs_plan_file file;
+        cs_toy toy = {.classes = 1, .length = golden[i].s, .tokens = 1};
+        toy.objective = mix(golden[i].spec, &file);
+        cs_toy_spectrum spectrum = toy_run(cs_toy_reduce, &toy);
+        /* A dense SVD: a few units of rounding a value. */
+        assert_true(fabs(spectrum.sigma[1] - golden[i].second) < 1e-14);
+        assert_true(fabs(spectrum.sigma[spectrum.values - 1] - golden[i].last) < 1e-14);
+        assert_true(fabs(spectrum.sum_sigma2 / golden[i].sigma2 - 1) < 1e-14);
+        assert_true(fabs(spectrum.sum_sigma4 / golden[i].sigma4 - 1) < 1e-14);
+        cs_toy_spectrum_free(&spectrum);
+        cs_plan_file_free(&file);
+    }
 }

@@ -25,7 +25,7 @@ TEST(later_tokens_are_predicted_more_often)
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
         for (int e = 0; e < 3; ++e) {
-            assert_int_equal(pairs.set[e], e + 1);
+            assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
             assert_int_equal(pairs.target[e], e + 1);
             assert_true(fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
         }

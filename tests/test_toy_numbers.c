@@ -21,7 +21,7 @@ static double next_token_weight(const cs_toy *toy)
     double weight = 0;
     OK(cs_pairs_of(&toy->objective, toy->length, &pairs));
     for (int64_t e = 0; e < pairs.events; ++e) {
-        weight += pairs.target[e] == pairs.set[e] ? pairs.weight[e] : 0;
+        weight += pairs.target[e] == cs_pairs_set_of(&pairs, e).size ? pairs.weight[e] : 0;
     }
     cs_pairs_free(&pairs);
     return weight;

@@ -187,14 +187,13 @@ static void check_mass(cs_objective_kind kind)
     OK(cs_examples_of(&t.corpus, &wanted, &e));
     OK(cs_examples_mass(&e, o, t.corpus.vocab, mass));
     for (int64_t i = 0; i < e.count; ++i) {
-        cs_pairs pairs = {0}, sets = {0};
-        OK(cs_pairs_of(o, e.length[i], &pairs));
-        OK(cs_pairs_expand(&pairs, 100000, &sets));
+        cs_pairs sets = {0};
+        OK(cs_pairs_of(o, e.length[i], &sets));
+        OK(cs_pairs_expand(&sets, 100000));
         for (int64_t k = 0; k < sets.events; ++k) {
-            want[e.token[e.start[i] + sets.target[k]]] += pairs.predicted * sets.weight[k];
-            total += pairs.predicted * sets.weight[k];
+            want[e.token[e.start[i] + sets.target[k]]] += sets.predicted * sets.weight[k];
+            total += sets.predicted * sets.weight[k];
         }
-        cs_pairs_free(&pairs);
         cs_pairs_free(&sets);
     }
     for (int64_t v = 0; v < t.corpus.vocab; ++v) {

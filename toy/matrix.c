@@ -114,8 +114,7 @@ static void add_row(builder *b, const content *run, int64_t classes, int64_t m, 
 static void add_set(builder *b, int64_t first, int64_t last)
 {
     const cs_toy *toy = b->toy;
-    int64_t set = b->pairs.set[first];
-    int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
+    int64_t m = cs_pairs_set_of(&b->pairs, first).size;
     int64_t tuples = cs_toy_power(toy->tokens, m), count = 0;
     content_order order = {.toy = toy, .m = m};
     for (int64_t y = 0; y < toy->classes; ++y) {
@@ -179,9 +178,7 @@ static cs_status label_columns(builder *b, int64_t cols, cs_csr *out)
     double *val = cs_pool_take(&b->pool, n, sizeof *val);
     double *p = cs_pool_take(&b->pool, toy->length, sizeof *p);
     if (!p) return CS_ERR_MEMORY;
-    for (int64_t e = 0; e < b->pairs.events; ++e) {
-        p[b->pairs.target[e]] += b->pairs.weight[e];
-    }
+    cs_pairs_targets(&b->pairs, 1, p);
     for (int64_t k = 0; k < toy->length; ++k) {
         for (int64_t i = 0; b->target_base[k] >= 0 && i < toy->classes * toy->tokens; ++i) {
             int64_t y = i / toy->tokens;
@@ -199,9 +196,8 @@ static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
 {
     int64_t most = 0, contents = 0;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
-        int64_t set = b->pairs.set[e];
-        if (b->toy->given || e == 0 || set != b->pairs.set[e - 1]) {
-            int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
+        if (b->toy->given || e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
+            int64_t m = cs_pairs_set_of(&b->pairs, e).size;
             int64_t count = b->toy->classes * cs_toy_power(b->toy->tokens, m);
             most = count > most ? count : most;
             contents += count;
@@ -245,7 +241,6 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
 {
     double rows, cols, nnz;
     builder b = {.toy = toy};
-    cs_pairs pairs = {0};
     int64_t most = limit > 0 ? limit : DEFAULT_LIMIT;
     cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
     if (status != CS_OK) return status;
@@ -255,10 +250,9 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
                        "nonzeros, more than %" PRId64,
                        rows, cols, nnz, most);
     }
-    status = cs_pairs_of(&toy->objective, toy->length, &pairs);
-    if (status == CS_OK) status = cs_pairs_expand(&pairs, most, &b.pairs);
+    status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);
+    if (status == CS_OK) status = cs_pairs_expand(&b.pairs, most);
     if (status == CS_OK) status = build(&b, rows, nnz, out);
-    cs_pairs_free(&pairs);
     cs_pairs_free(&b.pairs);
     cs_pool_free(&b.pool);
     cs_csr_free(&b.a);

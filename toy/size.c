@@ -5,7 +5,7 @@
  * class, when it is empty); each predicts T tokens of its class at each of its target positions.
  * With the literal sets contents of different classes may coincide, which only merges rows and
  * entries: the same numbers are then upper bounds. So they are where a weight is too small for a
- * double. Nothing is allocated but for plan files, whatever the length. */
+ * double. Nothing is allocated but for plan files and mixtures, whatever the length. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -97,26 +97,6 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
     size->nnz += sets * contents * targets * tokens;
 }
 
-/* Prefixes and explicit sets of a plan file. */
-static cs_status add_listed(const cs_toy *toy, matrix_size *size, double *targets)
-{
-    cs_pairs pairs = {0};
-    cs_status status = cs_pairs_of(&toy->objective, toy->length, &pairs);
-    char *used = cs_calloc(toy->length, 1);
-    status = status == CS_OK && !used ? CS_ERR_MEMORY : status;
-    for (int64_t e = 0, next; status == CS_OK && e < pairs.events; e = next) {
-        for (next = e; next < pairs.events && pairs.set[next] == pairs.set[e]; ++next) {
-            *targets += !used[pairs.target[next]];
-            used[pairs.target[next]] = 1;
-        }
-        int64_t set = pairs.set[e];
-        add_sets(toy, 1, pairs.set_ptr[set + 1] - pairs.set_ptr[set], (double)(next - e), size);
-    }
-    cs_free(used);
-    cs_pairs_free(&pairs);
-    return status;
-}
-
 /* A prefix predicts the tokens of its window, and every position but the first is in one. */
 static void add_prefixes(const cs_toy *toy, matrix_size *size, double *targets)
 {
@@ -145,6 +125,41 @@ static bool add_size(void *ctx, int64_t m, long double c)
     return !(isinf(sum->size->rows) && isinf(sum->size->nnz));
 }
 
+/* Listed sets, but for those that the invariant part has too. */
+static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *size)
+{
+    for (int64_t e = 0, next; e < pairs->events; e = next) {
+        for (next = e; next < pairs->events && pairs->set[next] == pairs->set[e]; ++next) {
+        }
+        int64_t m = cs_pairs_set_of(pairs, e).size;
+        if (!pairs->q || !(pairs->q[m] > 0)) {
+            add_sets(toy, 1, m, (double)(next - e), size);
+        }
+    }
+}
+
+/* Any law: of plan files and mixtures. */
+static cs_status add_law(const cs_toy *toy, matrix_size *size, double *targets)
+{
+    cs_pairs pairs = {0};
+    int64_t s = toy->length;
+    double *p = cs_alloc(s, sizeof *p);
+    cs_status status = p ? cs_pairs_of(&toy->objective, s, &pairs) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        size_sum sum = {toy, size};
+        for (int64_t m = 0; pairs.q && m < s && add_size(&sum, m, pairs.q[m]); ++m) {
+        }
+        add_listed(toy, &pairs, size);
+        cs_pairs_targets(&pairs, 1, p);
+    }
+    for (int64_t k = 0; status == CS_OK && k < s; ++k) {
+        *targets += p[k] > 0;
+    }
+    cs_free(p);
+    cs_pairs_free(&pairs);
+    return status;
+}
+
 cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz)
 {
     matrix_size size = {0};
@@ -154,7 +169,7 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
     cs_pairs_form shape = cs_objective_shape(&toy->objective);
     if (shape == CS_PAIRS_SETS) {
         targets = 0;
-        status = add_listed(toy, &size, &targets);
+        status = add_law(toy, &size, &targets);
     } else if (shape == CS_PAIRS_PREFIX) {
         add_prefixes(toy, &size, &targets);
     } else {

@@ -124,9 +124,9 @@ static void add_event(builder *b, const int32_t *run, int64_t classes, int64_t s
 static void add_set(builder *b, int64_t first, int64_t last)
 {
     const cs_toy *toy = b->toy;
-    int64_t set = b->pairs.set[first], at = b->pairs.set_ptr[set];
-    int64_t m = b->pairs.set_ptr[set + 1] - at, size = m + 1;
-    int64_t count = fill_contents(b, b->pairs.set_pos + at, m);
+    const cs_pairs_set set = cs_pairs_set_of(&b->pairs, first);
+    int64_t m = set.size, size = m + 1;
+    int64_t count = fill_contents(b, cs_pairs_positions(&b->pairs, set), m);
     double share = 1.0 / ((double)toy->classes * (double)cs_toy_power(toy->tokens, m));
     for (int64_t i = 0, next; i < count; i = next) {
         const int32_t *run = b->content + i * size;
@@ -153,10 +153,9 @@ static cs_status make_room(builder *b, double nnz)
     const cs_toy *toy = b->toy;
     int64_t rows = 0, tokens = 0, most = 0, entries = (int64_t)nnz;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
-        int64_t set = b->pairs.set[e];
-        int64_t m = b->pairs.set_ptr[set + 1] - b->pairs.set_ptr[set];
+        int64_t m = cs_pairs_set_of(&b->pairs, e).size;
         int64_t count = toy->classes * cs_toy_power(toy->tokens, m);
-        if (e == 0 || set != b->pairs.set[e - 1]) {
+        if (e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
             rows += count;
             tokens += count * m;
             most = count * (m + 1) > most ? count * (m + 1) : most;
@@ -213,11 +212,10 @@ static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
 cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *out)
 {
     double nnz = 0.0;
-    cs_pairs pairs = {0};
     builder b = {.toy = toy, .out.vocab = toy->length * toy->classes * toy->tokens};
     cs_status status = check(toy, limit, &nnz);
-    if (status == CS_OK) status = cs_pairs_of(&toy->objective, toy->length, &pairs);
-    if (status == CS_OK && (status = cs_pairs_expand(&pairs, limit, &b.pairs)) == CS_OK &&
+    if (status == CS_OK) status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);
+    if (status == CS_OK && (status = cs_pairs_expand(&b.pairs, limit)) == CS_OK &&
         (status = make_room(&b, nnz)) == CS_OK) {
         for (int64_t e = 0, next; e < b.pairs.events; e = next) {
             next = e + 1;
@@ -228,7 +226,6 @@ cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *
         }
         status = finish(&b);
     }
-    cs_pairs_free(&pairs);
     cs_pairs_free(&b.pairs);
     cs_pool_free(&b.pool);
     return CS_DELIVER(status, out, b.out, cs_toy_contexts_free);

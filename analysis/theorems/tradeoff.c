@@ -23,33 +23,21 @@ static double sigma_squared(int64_t s, int64_t m)
     return (double)m / ((double)(s - m) * (double)(s - 1));
 }
 
-/* The size of S of event e. */
-static int64_t set_size(const cs_pairs *pairs, int64_t e)
-{
-    int64_t set = pairs->set[e];
-    return pairs->form == CS_PAIRS_PREFIX ? set : pairs->set_ptr[set + 1] - pairs->set_ptr[set];
-}
-
-/* Averages over the events of one length. */
+/* Averages over the events of one length. A fixed order has a next token, other laws sizes. */
 static void average(const cs_pairs *pairs, cs_tradeoff *out)
 {
     int64_t s = pairs->length;
-    out->next_token_weight = pairs->form == CS_PAIRS_PREFIX ? 0.0 : NAN;
-    out->misalignment = pairs->form == CS_PAIRS_PREFIX ? NAN : 0.0;
-    if (pairs->form == CS_PAIRS_INVARIANT) {
-        for (int64_t m = 0; m < s; ++m) {
-            if (pairs->q[m] > 0.0) {
-                out->misalignment += pairs->q[m] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
-            }
+    out->next_token_weight = pairs->prefixes && !pairs->q ? 0.0 : NAN;
+    out->misalignment = pairs->prefixes && !pairs->q ? NAN : 0.0;
+    for (int64_t m = 0; m < s && pairs->q; ++m) {
+        if (pairs->q[m] > 0.0) {
+            out->misalignment += pairs->q[m] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
         }
-        return;
     }
     for (int64_t e = 0; e < pairs->events; ++e) {
-        int64_t m = set_size(pairs, e);
+        int64_t m = cs_pairs_set_of(pairs, e).size;
         out->misalignment += pairs->weight[e] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
-        if (pairs->form == CS_PAIRS_PREFIX && pairs->target[e] == m) {
-            out->next_token_weight += pairs->weight[e];
-        }
+        out->next_token_weight += pairs->target[e] == m ? pairs->weight[e] : 0;
     }
 }
 

@@ -89,6 +89,7 @@ typedef struct {
 typedef struct {
     const cs_context_plan *plan;
     const cs_sequences *sequences;
+    bool listed; /* listed events alone */
     measurer *worker;
 } measuring;
 
@@ -107,17 +108,18 @@ static cs_status measure_sequences(void *ctx, int64_t item, int number)
     cs_status status = CS_OK;
     int64_t end = (item + 1) * WALKED < s->count ? (item + 1) * WALKED : s->count;
     for (int64_t i = item * WALKED; i < end && status == CS_OK; ++i) {
-        int64_t outer = cs_context_table_of(job->plan, s->length[i])->outer;
+        const cs_context_table *t = cs_context_table_of(job->plan, s->length[i]);
         status = cs_context_walk(&job->worker[number].walker, i, s->start[i], s->length[i],
-                                 s->document[i], 0, outer);
+                                 s->document[i], 0, job->listed ? t->pairs.events : t->outer);
     }
     return status;
 }
 
 static cs_status size_by_walk(const cs_context_plan *plan, const cs_corpus *corpus,
-                              const cs_sequences *sequences, int workers, cs_context_size *out)
+                              const cs_sequences *sequences, bool listed, int workers,
+                              cs_context_size *out)
 {
-    measuring job = {plan, sequences, cs_calloc(workers, sizeof *job.worker)};
+    measuring job = {plan, sequences, listed, cs_calloc(workers, sizeof *job.worker)};
     cs_status status = job.worker ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < workers && status == CS_OK; ++i) {
         status =
@@ -149,6 +151,16 @@ static double contributions_of(const cs_context_plan *plan, const cs_sequences *
     return all;
 }
 
+static bool has_patterns(const cs_context_plan *plan)
+{
+    bool found = false;
+    for (int64_t i = 0; i < plan->tables && !found; ++i) {
+        found = plan->table[i].patterns > 0;
+    }
+    return found;
+}
+
+/* What the mode does not estimate is walked. */
 static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
                          const cs_sequences *sequences, const cs_cooc_options *options, int workers,
                          cs_context_size *out)
@@ -157,13 +169,16 @@ static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
     cs_context_size s = {.contributions = contributions_of(plan, sequences),
                          .scale = cs_build_scale(plan, sequences, options, &exact),
                          .by_document = options->weight_by_document};
-    s.rows = s.entries = s.contributions;
+    cs_context_size estimated = s, rest = s;
+    estimated.contributions = 0;
     cs_status status = CS_OK;
-    if (plan->kind->size && plan->table[0].patterns > 0) {
-        status = plan->kind->size(plan, corpus, sequences, workers, &s);
-    } else if (s.contributions <= MOST_WALKED) {
-        status = size_by_walk(plan, corpus, sequences, workers, &s);
-    }
+    const bool estimates = plan->kind->size && has_patterns(plan);
+    if (estimates) status = plan->kind->size(plan, corpus, sequences, workers, &estimated);
+    rest.rows = rest.entries = rest.contributions = s.contributions - estimated.contributions;
+    if (status == CS_OK && rest.contributions > 0 && rest.contributions <= MOST_WALKED)
+        status = size_by_walk(plan, corpus, sequences, estimates, workers, &rest);
+    s.rows = estimated.rows + rest.rows;
+    s.entries = estimated.entries + rest.entries;
     const double vocab = (double)corpus->vocab;
     const bool tokens = cs_context_rows_are_tokens(&plan->context);
     s.rows = fmin(SKETCHED * s.rows, tokens ? vocab : s.contributions);

@@ -152,8 +152,7 @@ static cs_status sets_enumerable(const cs_objective *objective, const cs_sequenc
     for (int64_t l = longest; l > 0 && status == CS_OK && *out; --l) {
         cs_pairs pairs = {0};
         if (exists[l] && (status = cs_pairs_of(objective, l, &pairs)) == CS_OK) {
-            *out = pairs.form != CS_PAIRS_INVARIANT ||
-                   cs_pairs_expand_count(&pairs) <= CS_CONTEXT_MAX_EVENTS;
+            *out = !pairs.q || cs_pairs_expand_count(&pairs) <= CS_CONTEXT_MAX_EVENTS;
         }
         cs_pairs_free(&pairs);
     }

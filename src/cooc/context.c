@@ -1,8 +1,8 @@
 /* Context plans: one table a length, shared by all threads; and the visit of a whole sequence.
  *
- * Memory: under prefix objectives a table holds the events of its length (20 bytes each), so all
- * tables together are at most proportional to the corpus; under invariant ones, and nearest or
- * each, a few numbers a length.
+ * Memory: a table holds the listed events of its length (20 bytes each, and 20 a prefix), so under
+ * prefix objectives all tables together are at most proportional to the corpus; of an invariant
+ * part, under nearest or each, 8 bytes a position.
  */
 #include "cooc/context.h"
 
@@ -141,14 +141,13 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
     return plan->table ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* Scratch room of a walker, and the positions of prefixes. */
-static cs_status plan_scratch(cs_context_plan *plan)
+/* Scratch room of a walker. */
+static void plan_scratch(cs_context_plan *plan)
 {
-    bool all = plan->kind->whole, prefixes = false, sets = plan->draws > 0;
+    bool sets = plan->draws > 0;
     for (int64_t i = 0; i < plan->tables; ++i) {
         const cs_context_table *t = &plan->table[i];
-        prefixes = prefixes || (plan->draws == 0 && t->pairs.form == CS_PAIRS_PREFIX);
-        sets = sets || t->pairs.form == CS_PAIRS_SETS;
+        sets = sets || (t->pairs.events > 0 && !t->pairs.prefixes);
         bool pads = false;
         for (int64_t m = 1; t->padded && m < plan->context.n; ++m) {
             pads = pads || t->padded[m] > 0;
@@ -161,19 +160,11 @@ static cs_status plan_scratch(cs_context_plan *plan)
     }
     if (sets) {
         plan->set_room = plan->longest + 1;
-        plan->hash_room = all ? plan->longest : plan->hash_room;
+        plan->hash_room = plan->kind->whole ? plan->longest : plan->hash_room;
     }
-    if (all && prefixes) {
-        plan->iota = cs_alloc(plan->longest, sizeof *plan->iota);
-        if (!plan->iota) return CS_ERR_MEMORY;
-        for (int64_t i = 0; i < plan->longest; ++i) {
-            plan->iota[i] = (int32_t)i;
-        }
-    }
-    return CS_OK;
 }
 
-/* `nearest` under invariant objectives: refuses a corpus with more contributions than can be
+/* `nearest` under invariant laws: refuses a corpus with more contributions than can be
  * sorted, with what would bring its longest sequences down to the mean that can. */
 static cs_status check_total(const cs_sequences *sequences, cs_context_plan *plan)
 {
@@ -225,11 +216,11 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
         }
     }
     if (status == CS_OK) status = check_total(sequences, plan);
-    if (status == CS_OK) status = plan_scratch(plan);
     if (status != CS_OK) {
         cs_context_plan_free(&plan);
         return status;
     }
+    plan_scratch(plan);
     *out = plan;
     return CS_OK;
 }
@@ -244,7 +235,6 @@ void cs_context_plan_free(cs_context_plan **plan)
     }
     cs_free((*plan)->table);
     cs_free((*plan)->table_of);
-    cs_free((*plan)->iota);
     cs_free(*plan);
     *plan = NULL;
 }

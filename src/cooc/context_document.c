@@ -22,12 +22,17 @@ static cs_status event(cs_context_walker *w, const cs_context_event *e)
     return visit(w, e->target, e->weight, e->ordinal);
 }
 
-/* An invariant objective predicts every position with probability 1/s. */
+/* An invariant law predicts every position with the same probability. */
+static double of_target(const cs_context_table *t)
+{
+    return t->pairs.invariant / (double)t->pairs.length;
+}
+
 static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
 {
     cs_status status = CS_OK;
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
-        status = visit(w, k, 1.0 / (double)w->length, k);
+        status = visit(w, k, of_target(w->table), cs_context_ordinal(w->table, k));
     }
     return status;
 }
@@ -35,7 +40,7 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
 static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
 {
     (void)plan;
-    cs_divisors_take(d, 1.0 / (double)t->pairs.length);
+    cs_divisors_take(d, of_target(t));
 }
 
 static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,

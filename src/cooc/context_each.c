@@ -1,7 +1,7 @@
 /* Context `each:w`: every conditioning token within w positions of the target is its own row, the
  * event's weight shared equally among them; the GloVe and LSA view (theory 2).
  *
- * Under an invariant objective a window of W positions holds none of S with probability
+ * Under an invariant law a window of W positions holds none of S with probability
  * P_0 = sum_m q(m) C(s-1-W, m) / C(s-1, m), and by symmetry each of its places gets (1 - P_0) / W.
  * 1 - P_0 is summed from the probabilities that the first, second, ... position is the first one in
  * S, all positive, so it keeps its digits where P_0 is near 1.
@@ -89,7 +89,7 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     cs_status status = CS_OK;
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
         int64_t from = k > width ? k - width : 0, to = near_end(k, width, w->length - 1);
-        int64_t ordinal = k * t->inner;
+        int64_t ordinal = cs_context_ordinal(t, k);
         double weight = t->place[to - from];
         w->dropped += t->missed[to - from];
         for (int64_t p = from; p <= to && status == CS_OK && weight > 0; ++p) {

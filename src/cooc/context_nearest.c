@@ -1,8 +1,8 @@
 /* Context `nearest:n`: the n conditioning positions nearest to the target (theory 2).
  *
- * Order the s-1 positions other than k by nearness. Under an invariant objective S is a uniform
- * m-subset of them with probability q(m), so a given set of n positions whose farthest has rank i
- * is exactly the n nearest with probability
+ * Order the s-1 positions other than k by nearness. Under an invariant law S is a uniform m-subset
+ * of them with probability q(m), so a given set of n positions whose farthest has rank i is exactly
+ * the n nearest with probability
  *
  *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
  *
@@ -11,7 +11,8 @@
  * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor
  * (s-1-i-(m-n)) / (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S
  * follows from drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the
- * enumeration stops once it is below plan->tail of a target's weight and that rest is dropped.
+ * enumeration stops once it is below plan->tail of a target's share of the law, and that rest is
+ * dropped.
  *
  * Limits: n a handful. The patterns of one target, about (ln tail / ln rho)^n / n! for mask ratio
  * rho, are bounded by max_events, and those of a corpus by 2^36 (context.c), because objectives
@@ -32,7 +33,7 @@ enum { MARK = -1 };
 
 static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
 
-/* --- weights of an invariant objective -------------------------------------------------------- */
+/* --- weights of an invariant law -------------------------------------------------------------- */
 
 /* The sizes m >= n with q(m) > 0: where each stands after i ranks. */
 typedef struct {
@@ -167,7 +168,7 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
 cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, n = plan->context.n, room = 64;
-    double limit = plan->max_patterns;
+    double limit = plan->max_patterns, law = t->pairs.invariant;
     drawing d = {0};
     t->padded = cs_calloc(n, sizeof *t->padded);
     t->pattern = cs_calloc(room, sizeof *t->pattern);
@@ -178,7 +179,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     }
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
-    for (int64_t i = 1; i < s && beyond > plan->tail / (double)s && status == CS_OK; ++i) {
+    for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
         if (i >= room) {
             double *more = cs_realloc(t->pattern, 2 * room, sizeof *more);
             if (!more) {
@@ -196,9 +197,9 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
         }
         t->ranks = i;
         if (count > limit) {
-            status = too_many(plan, s, limit, before * (double)s);
+            status = too_many(plan, s, limit, before * (double)s / law);
         } else if ((double)i * (double)d.count > MAX_WORK) {
-            status = too_many(plan, s, (double)i, before * (double)s);
+            status = too_many(plan, s, (double)i, before * (double)s / law);
         }
     }
     t->tail = beyond;
@@ -337,7 +338,7 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     int64_t reach = pads ? s - 1 : t->ranks;
     cs_status status = CS_OK;
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
-        int64_t ordinal = k * t->inner;
+        int64_t ordinal = cs_context_ordinal(t, k);
         for (int64_t r = 1; r <= reach; ++r) {
             int64_t p = cs_near_position(k, s, r);
             w->near_offset[r] = (int32_t)(p - k);

@@ -1,4 +1,4 @@
-/* How many rows and entries `nearest` makes under an invariant objective, without making them.
+/* How many rows and entries `nearest` makes under an invariant law, without making them.
  *
  * Rows of different offsets are different rows, so the contributions fall into classes by their
  * offsets, N_c of them with D_c different rows, and rows / contributions = sum_c D_c / N is the mean
@@ -48,6 +48,12 @@ static int64_t near_rank(int64_t k, int64_t s, int64_t offset)
     return distance > side ? side + distance : 2 * distance - (offset < 0);
 }
 
+/* Of the invariant part. */
+static double contributions_of(const cs_context_table *t)
+{
+    return (double)t->patterns * (double)t->pairs.length;
+}
+
 /* A pattern of a target at random: as many of its ranks as *n says, all different. */
 static void draw_ranks(cs_rng *rng, const cs_context_table *t, int64_t *n, int64_t *rank)
 {
@@ -84,7 +90,7 @@ static cs_status draw_class(const job *j, cs_rng *rng, double total, drawn *d)
     double left = cs_rng_uniform(rng) * total;
     int64_t i = 0;
     for (; i + 1 < q->count; ++i) {
-        left -= cs_context_table_of(j->plan, q->length[i])->contributions;
+        left -= contributions_of(cs_context_table_of(j->plan, q->length[i]));
         if (left < 0) {
             break;
         }
@@ -151,8 +157,10 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
 {
     job j = {plan, corpus, sequences, out->scale, out->by_document, NULL};
     double tokens = 0;
+    out->contributions = 0;
     for (int64_t i = 0; i < sequences->count; ++i) {
         tokens += (double)sequences->length[i];
+        out->contributions += contributions_of(cs_context_table_of(plan, sequences->length[i]));
     }
     double within = MOST_WORK / fmax(tokens, 1);
     int64_t draws = within > MOST_DRAWS    ? MOST_DRAWS

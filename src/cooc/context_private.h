@@ -2,9 +2,9 @@
  * sequence, and the events it hands to the context modes.
  *
  * Two steps make a contribution. A *source* (context_walk.c) lists the events (S, k) of one
- * sequence: prefixes, explicit sets, or sampled plans. A *mode* (cs_context_kind) turns an event
- * into rows. Permutation-invariant objectives skip the source where their mode sums over all S in
- * closed form.
+ * sequence: those of the exact law, or of sampled plans. A *mode* (cs_context_kind) turns an event
+ * into rows. The invariant part of a law (pairs.h) skips the source where its mode sums over all S
+ * in closed form, target by target.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "plan/plan.h"
 
 /* What one length needs. Contributions of a sequence are numbered outer x inner + j: `outer` counts
- * events, targets or draws, whichever the walk goes through, `inner` bounds the contributions of
- * one. */
+ * what the walk goes through, draws, or listed events and then the targets of an invariant part;
+ * `inner` bounds the contributions of one. */
 typedef struct {
     cs_pairs pairs;
     double predicted;
@@ -26,14 +26,14 @@ typedef struct {
     int64_t document_denominator; /* the same for weight x document_denominator */
     double draw_weight;           /* draws: expected sum of a plan's weights, x draws */
 
-    /* nearest, invariant: weights of one pattern of conditioning positions */
+    /* nearest, invariant part: weights of one pattern of conditioning positions */
     int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */
     double *pattern;  /* ranks + 1: n places taken, the farthest of rank i */
     double *padded;   /* n: all m < n conditioning positions, anywhere */
     int64_t patterns; /* of one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
-    /* each, invariant: of one target whose window has W positions */
+    /* each, invariant part: of one target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place */
     double *missed; /* 2w + 1: weight of the empty window */
 } cs_context_table;
@@ -45,15 +45,14 @@ struct cs_context_plan {
     int64_t draws;
     uint64_t seed;
     int64_t max_events;
-    double max_patterns; /* nearest, invariant: of one target */
+    double max_patterns; /* nearest, invariant part: of one target */
     double tail;
     int64_t longest;
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
     int64_t tables;
     cs_context_table *table;
-    int32_t *iota;     /* longest: 0, 1, 2, ..., the positions of prefixes; NULL if not needed */
     int64_t hash_room; /* item hashes a walker keeps */
-    bool near;         /* nearest, invariant: positions a walker keeps in order of nearness */
+    bool near;         /* nearest, invariant part: a walker keeps positions in order of nearness */
     int64_t set_room;  /* positions a walker keeps of an explicit set */
 };
 
@@ -105,6 +104,12 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
 /* The table of a length that occurs in the plan. */
 const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length);
 
+/* The number of the first contribution of target k of the invariant part. */
+static inline int64_t cs_context_ordinal(const cs_context_table *t, int64_t k)
+{
+    return (t->pairs.events + k) * t->inner;
+}
+
 /* Collects weights that are integers over `scale`. */
 typedef struct {
     double scale;
@@ -119,19 +124,19 @@ typedef struct {
     int32_t position, token;
 } cs_context_item;
 
-/* How large a matrix becomes: contributions and units per predicted token (or document) as given;
- * different rows, and entries. */
+/* How large a matrix becomes: contributions; different rows, and entries. Units per predicted token
+ * (or document) as given. */
 typedef struct {
     double contributions, scale;
     bool by_document;
     double rows, entries;
 } cs_context_size;
 
-/* A mode. `invariant`: what serves permutation-invariant objectives whose sets are not listed. */
+/* A mode. `invariant`: what serves the invariant part of a law. */
 typedef struct cs_context_kind {
     bool given;  /* rows contain the target's position by construction */
     bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
-                    hashes, and the sets of every objective are listed one by one */
+                    hashes, and every set is listed */
     bool tokens; /* rows without the target's position are tokens */
 
     /* Rows of one event at length s at most, its set `one_sided` or not; NULL: one. */
@@ -144,8 +149,8 @@ typedef struct cs_context_kind {
     void (*weights)(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d);
     cs_status (*targets)(cs_context_walker *w, int64_t first, int64_t last);
 
-    /* invariant: rows and entries that there will be, estimated from above with two standard
-     * errors; NULL: contributions are few enough to be walked. */
+    /* invariant: its contributions, and what rows and entries they will make, estimated from above
+     * with two standard errors; NULL: contributions are few enough to be walked. */
     cs_status (*size)(const cs_context_plan *plan, const cs_corpus *corpus,
                       const cs_sequences *sequences, int threads, cs_context_size *out);
 

@@ -51,9 +51,8 @@ void cs_divisors_take(cs_divisors *d, double weight)
 
 static void take_weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
 {
-    if (t->pairs.form == CS_PAIRS_INVARIANT) {
+    if (t->pairs.q) {
         plan->kind->weights(plan, t, d);
-        return;
     }
     for (int64_t a = 0; a < t->pairs.events && d->ok; ++a) {
         cs_divisors_take(d, t->pairs.weight[a]);
@@ -68,9 +67,8 @@ static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
 static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t base = t->pairs.denominator;
-    bool prefix = t->pairs.form == CS_PAIRS_PREFIX;
-    bool sums = t->pairs.form == CS_PAIRS_INVARIANT;
-    int64_t split = lcm_up_to(places(plan, t->pairs.length, prefix));
+    bool sums = t->pairs.q;
+    int64_t split = lcm_up_to(places(plan, t->pairs.length, t->pairs.prefixes));
     if (base <= 0 || split == 0 || (double)base * (double)split > LARGEST_DENOMINATOR) {
         return;
     }
@@ -119,17 +117,21 @@ static cs_status out_of_reach(const cs_context_plan *plan, int64_t s, double eve
 
 static cs_status enumerate(const cs_context_plan *plan, cs_context_table *t)
 {
-    cs_pairs expanded = {0};
     double events = cs_pairs_expand_count(&t->pairs);
-    if (events > (double)plan->max_events) {
-        return out_of_reach(plan, t->pairs.length, events);
+    return events > (double)plan->max_events ? out_of_reach(plan, t->pairs.length, events)
+                                             : cs_pairs_expand(&t->pairs, plan->max_events);
+}
+
+static void number_contributions(const cs_context_plan *plan, cs_context_table *t)
+{
+    int64_t s = t->pairs.length, events = t->pairs.events, targets = t->pairs.q ? s : 0;
+    int64_t of_event = events > 0 ? places(plan, s, t->pairs.prefixes) : 0, of_target = 0;
+    if (targets > 0) {
+        of_target = t->patterns > 0 ? t->patterns : places(plan, s, false);
     }
-    cs_status status = cs_pairs_expand(&t->pairs, plan->max_events, &expanded);
-    if (status == CS_OK) {
-        cs_pairs_free(&t->pairs);
-        t->pairs = expanded;
-    }
-    return status;
+    t->outer = events + targets;
+    t->inner = of_event > of_target ? of_event : of_target;
+    t->contributions = (double)events * (double)of_event + (double)targets * (double)of_target;
 }
 
 cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_context_table *t)
@@ -144,14 +146,13 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
     cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
     if (status != CS_OK) return status;
     t->predicted = t->pairs.predicted;
-    const bool listed = t->pairs.form == CS_PAIRS_INVARIANT && plan->kind->whole;
-    const bool table = t->pairs.form == CS_PAIRS_INVARIANT && plan->kind->table;
-    status = listed ? enumerate(plan, t) : table ? plan->kind->table(plan, t) : CS_OK;
+    if (t->pairs.q && plan->kind->whole) {
+        status = enumerate(plan, t);
+    } else if (t->pairs.q && plan->kind->table) {
+        status = plan->kind->table(plan, t);
+    }
     if (status == CS_OK) {
-        t->outer = t->pairs.form == CS_PAIRS_INVARIANT ? length : t->pairs.events;
-        t->inner =
-            t->patterns > 0 ? t->patterns : places(plan, length, t->pairs.form == CS_PAIRS_PREFIX);
-        t->contributions = (double)t->outer * (double)t->inner;
+        number_contributions(plan, t);
         set_denominators(plan, t);
     } else {
         cs_context_table_free(t);

@@ -1,7 +1,6 @@
 /* The sources of events: the way through one sequence (context_private.h).
  *
- * Sets are handed on without being copied where they stand still (prefixes, explicit sets); a
- * sampled plan is walked group by group, so the sum of its earlier groups' hashes grows by one
+ * Listed sets are handed on without being copied; a sampled plan is walked group by group, so the sum of its earlier groups' hashes grows by one
  * addition a position.
  */
 #include "cooc/context_private.h"
@@ -53,40 +52,22 @@ void cs_context_walker_free(cs_context_walker *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Events with the conditioning set {0..i-1}, i ascending. */
-static cs_status walk_prefixes(cs_context_walker *w, int64_t first, int64_t last)
+static void hash_items(cs_context_walker *w)
 {
-    const cs_pairs *p = &w->table->pairs;
-    bool all = w->plan->kind->whole;
-    cs_context_event e = {.position = w->plan->iota, .content = w->token};
-    cs_status status = CS_OK;
-    int64_t summed = 0;
-    for (int64_t a = first; a < last && status == CS_OK; ++a) {
-        e.prefix = e.size = p->set[a];
-        e.target = p->target[a];
-        e.weight = p->weight[a];
-        e.ordinal = a * w->table->inner;
-        for (; all && summed < e.size; ++summed) {
-            e.sum = cs_key_add(e.sum, cs_key_of(CS_KEY_ITEM, summed, w->token[summed]));
-        }
-        status = w->plan->kind->event(w, &e);
+    for (int64_t i = 0; w->plan->kind->whole && i < w->length; ++i) {
+        w->hash[i] = cs_key_of(CS_KEY_ITEM, i, w->token[i]);
     }
-    return status;
 }
 
-/* Takes up set number `set`: its members' tokens and the sum of their hashes, or their marks. */
-static void take_set(cs_context_walker *w, int64_t set, cs_context_event *e)
+/* The tokens of a listed set's members and the sum of their hashes, or their marks. */
+static void take_set(cs_context_walker *w, const int32_t *member, cs_context_event *e)
 {
-    const cs_pairs *p = &w->table->pairs;
-    const int32_t *member = p->set_pos + p->set_ptr[set];
-    e->size = p->set_ptr[set + 1] - p->set_ptr[set];
     if (w->plan->kind->whole) {
         e->sum = (cs_hash128){0, 0};
         for (int64_t j = 0; j < e->size; ++j) {
             w->content[j] = w->token[member[j]];
             e->sum = cs_key_add(e->sum, w->hash[member[j]]);
         }
-        e->position = member;
         e->content = w->content;
     } else {
         for (int64_t i = 0; i < w->length; ++i) {
@@ -100,24 +81,38 @@ static void take_set(cs_context_walker *w, int64_t set, cs_context_event *e)
     }
 }
 
-static void hash_items(cs_context_walker *w)
+/* Prefixes come in order of their lengths, so the sum of the hashes of the longest so far grows. */
+static void take_prefix(cs_context_walker *w, cs_hash128 *sum, int64_t *summed, cs_context_event *e)
 {
-    for (int64_t i = 0; w->plan->kind->whole && i < w->length; ++i) {
-        w->hash[i] = cs_key_of(CS_KEY_ITEM, i, w->token[i]);
+    for (; w->plan->kind->whole && *summed < e->size; ++*summed) {
+        *sum = cs_key_add(*sum, cs_key_of(CS_KEY_ITEM, *summed, w->token[*summed]));
     }
+    e->sum = *sum;
+    e->content = w->token;
 }
 
-static cs_status walk_sets(cs_context_walker *w, int64_t first, int64_t last)
+static cs_status walk_listed(cs_context_walker *w, int64_t first, int64_t last)
 {
     const cs_pairs *p = &w->table->pairs;
-    cs_context_event e = {.prefix = -1};
+    cs_context_event e = {0};
+    cs_hash128 sum = {0, 0};
+    int64_t summed = 0;
     cs_status status = CS_OK;
-    int64_t taken = -1;
-    hash_items(w);
+    if (!p->prefixes) {
+        hash_items(w);
+    }
     for (int64_t a = first; a < last && status == CS_OK; ++a) {
-        if (p->set[a] != taken) {
-            taken = p->set[a];
-            take_set(w, taken, &e);
+        if (a == first || p->set[a] != p->set[a - 1]) {
+            const cs_pairs_set set = cs_pairs_set_of(p, a);
+            bool prefix = cs_pairs_is_prefix(p, set);
+            e.size = set.size;
+            e.prefix = prefix ? set.size : -1;
+            e.position = cs_pairs_positions(p, set);
+            if (prefix) {
+                take_prefix(w, &sum, &summed, &e);
+            } else {
+                take_set(w, e.position, &e);
+            }
         }
         e.target = p->target[a];
         e.weight = p->weight[a];
@@ -206,11 +201,10 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
     if (w->plan->draws > 0) {
         return walk_draws(w, first, last);
     }
-    if (w->table->pairs.form == CS_PAIRS_PREFIX) {
-        return walk_prefixes(w, first, last);
+    const int64_t events = w->table->pairs.events;
+    cs_status status = walk_listed(w, first, last < events ? last : events);
+    if (status == CS_OK && last > events) {
+        status = w->plan->kind->targets(w, first > events ? first - events : 0, last - events);
     }
-    if (w->table->pairs.form == CS_PAIRS_SETS) {
-        return walk_sets(w, first, last);
-    }
-    return w->plan->kind->targets(w, first, last);
+    return status;
 }

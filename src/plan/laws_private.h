@@ -98,18 +98,26 @@ cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) C
 /* The invariant form, from the law of sizes. */
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* Distributions in the sets form, added with weights that are normalised here, into *out, whose
- * length is set. */
-cs_status cs_pairs_merge(const cs_pairs *list, const double *weight, int64_t count,
-                         cs_pairs *out) CS_MUST_CHECK;
+/* A mixture of laws by weights that are normalised here, into *out, whose length is set: sizes are
+ * added to sizes, listed events to listed events. Leaves `predicted` and `clamped` to the caller; no
+ * denominator is known. */
+cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count,
+                       cs_pairs *out) CS_MUST_CHECK;
 
-/* The prefix form: room for so many events, refused beyond 2^28 of them or half of free memory; and
- * one more event, in the order of (prefix, target), if its weight is above 0. */
+/* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory, for
+ * the rest is needed by what the caller builds. Small ones are not worth the look. */
+cs_status cs_pairs_check_room(int64_t s, double bytes) CS_MUST_CHECK;
+
+/* Room for listed events, and one more event if its weight is above 0, in the order of (S, k). */
+cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions,
+                        int64_t events) CS_MUST_CHECK;
+void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight);
+
+/* The first `length` positions are those of all prefixes: prefix i is the set {0, i}. */
+void cs_pairs_put_prefixes(cs_pairs *pairs);
+
+/* Room for events of prefixes: refused beyond 2^28 of them or half of free memory. */
 cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
-void cs_pairs_add_prefix(cs_pairs *pairs, int64_t prefix, int64_t target, double weight);
-
-/* Room for the arrays set, target, weight. */
-cs_status cs_pairs_events_init(cs_pairs *pairs, int64_t events) CS_MUST_CHECK;
 
 /* sizes.c: laws of |S|. */
 typedef struct cs_size_visitor {

@@ -6,8 +6,8 @@
  * `mask` every plan that predicts anything counts once: share_j times the probability that one of
  * part j does. Event weight and empty prefix are those of the mixture, for all its parts.
  *
- * Laws of sizes mix where all parts have one (an invariant shape), at any length; else the sets of
- * all parts are written out and merged.
+ * Laws of sizes mix with laws of sizes and listed events with listed events (pairs.h), so a mixture
+ * exists at every length where its parts do.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -282,33 +282,23 @@ cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *
 
 cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    enum { MOST_EVENTS = 1 << 22 };
-    if (cs_mix_shape(o) == CS_PAIRS_INVARIANT) {
-        return cs_pairs_of_sizes(o, s, pairs);
-    }
-    int64_t parts = o->file->parts;
-    cs_pairs *list = cs_calloc(parts, sizeof *list);
-    double *weight = cs_calloc(parts, sizeof *weight);
-    double share[CS_MIX_PARTS];
+    cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
+    double share[CS_MIX_PARTS], weight[CS_MIX_PARTS] = {0};
     cs_objective part;
-    cs_status status = list && weight ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
+    cs_status status = law ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
-        cs_pairs whole = {0};
-        status = cs_pairs_of(&part, s, &whole);
-        if (status == CS_OK) status = cs_pairs_expand(&whole, MOST_EVENTS, &list[j]);
-        cs_pairs_free(&whole);
-        status = cs_blame(status, "sets of part %" PRId64 " of the mixture (%s)", j + 1,
-                          row_of(&part).name);
-        if (status == CS_OK) status = weight_of(&part, s, &weight[j]);
+        status = weight_of(&part, s, &weight[j]);
+        if (status == CS_OK) status = cs_pairs_of(&part, s, &law[j]);
+        status =
+            cs_blame(status, "part %" PRId64 " of the mixture (%s)", j + 1, row_of(&part).name);
         weight[j] *= share[j];
-        pairs->clamped += share[j] * list[j].clamped;
+        pairs->clamped += share[j] * law[j].clamped;
     }
     if (status == CS_OK) status = cs_mix_predicted(o, s, &pairs->predicted);
-    if (status == CS_OK) status = cs_pairs_merge(list, weight, parts, pairs);
-    for (int64_t j = 0; list && j < parts; ++j) {
-        cs_pairs_free(&list[j]);
+    if (status == CS_OK) status = cs_pairs_mix(law, weight, o->file->parts, pairs);
+    for (int64_t j = 0; law && j < o->file->parts; ++j) {
+        cs_pairs_free(&law[j]);
     }
-    cs_free(list);
-    cs_free(weight);
+    cs_free(law);
     return status;
 }

@@ -29,7 +29,11 @@ typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmen
 typedef enum { CS_PREFIX_NONE, CS_PREFIX_SHARED, CS_PREFIX_CLASS } cs_empty_prefix;
 
 /* The form of the exact event law (pairs.h). */
-typedef enum { CS_PAIRS_PREFIX, CS_PAIRS_INVARIANT, CS_PAIRS_SETS } cs_pairs_form;
+typedef enum {
+    CS_PAIRS_PREFIX,    /* listed, all sets are prefixes */
+    CS_PAIRS_INVARIANT, /* sizes alone */
+    CS_PAIRS_SETS       /* listed sets, or a mixture of forms */
+} cs_pairs_form;
 
 /* How a network reads a plan (train/batch.h). */
 typedef enum {

@@ -25,23 +25,13 @@ void cs_pairs_free(cs_pairs *pairs)
     cs_free(pairs->set);
     cs_free(pairs->target);
     cs_free(pairs->weight);
+    cs_free(pairs->conditioning);
+    cs_free(pairs->position);
     cs_free(pairs->q);
-    cs_free(pairs->set_ptr);
-    cs_free(pairs->set_pos);
     memset(pairs, 0, sizeof *pairs);
 }
 
-cs_status cs_pairs_events_init(cs_pairs *pairs, int64_t events)
-{
-    pairs->set = cs_alloc(events, sizeof *pairs->set);
-    pairs->target = cs_alloc(events, sizeof *pairs->target);
-    pairs->weight = cs_alloc(events, sizeof *pairs->weight);
-    return pairs->set && pairs->target && pairs->weight ? CS_OK : CS_ERR_MEMORY;
-}
-
-/* Before an allocation that grows with the length; the reserve is for what the caller builds. Small
- * ones are not worth the look. */
-static cs_status check_room(int64_t s, double bytes)
+cs_status cs_pairs_check_room(int64_t s, double bytes)
 {
     double available = bytes > SMALL_BYTES ? (double)cs_mem_available() : 0;
     if (available > 0 && bytes > available / 2) {
@@ -53,24 +43,61 @@ static cs_status check_room(int64_t s, double bytes)
     return CS_OK;
 }
 
+cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
+{
+    pairs->conditioning = cs_alloc(sets, sizeof *pairs->conditioning);
+    pairs->position = cs_alloc(positions, sizeof *pairs->position);
+    pairs->set = cs_alloc(events, sizeof *pairs->set);
+    pairs->target = cs_alloc(events, sizeof *pairs->target);
+    pairs->weight = cs_alloc(events, sizeof *pairs->weight);
+    return pairs->conditioning && pairs->position && pairs->set && pairs->target && pairs->weight
+               ? CS_OK
+               : CS_ERR_MEMORY;
+}
+
+void cs_pairs_put_prefixes(cs_pairs *pairs)
+{
+    for (int64_t i = 0; i < pairs->length; ++i) {
+        pairs->position[i] = (int32_t)i;
+    }
+}
+
 cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events)
 {
-    pairs->form = CS_PAIRS_PREFIX;
     if (events > PREFIX_EVENTS_LIMIT) {
         return cs_fail(CS_ERR_USAGE, "length %" PRId64 " needs %.3g events, more than %d", s,
                        events, PREFIX_EVENTS_LIMIT);
     }
-    cs_status status = check_room(s, events * EVENT_BYTES);
-    return status == CS_OK ? cs_pairs_events_init(pairs, (int64_t)events) : status;
+    cs_status status = cs_pairs_check_room(s, (events + (double)s) * EVENT_BYTES);
+    if (status == CS_OK) status = cs_pairs_room(pairs, s, s, (int64_t)events);
+    if (status == CS_OK) {
+        cs_pairs_put_prefixes(pairs);
+        pairs->prefixes = true;
+    }
+    return status;
 }
 
-void cs_pairs_add_prefix(cs_pairs *pairs, int64_t prefix, int64_t target, double weight)
+void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight)
 {
+    const cs_pairs_set *last = pairs->sets > 0 ? &pairs->conditioning[pairs->sets - 1] : NULL;
     if (weight > 0) {
-        pairs->set[pairs->events] = prefix;
+        if (!last || last->at != set.at || last->size != set.size) {
+            pairs->conditioning[pairs->sets++] = set;
+        }
+        pairs->set[pairs->events] = pairs->sets - 1;
         pairs->target[pairs->events] = (int32_t)target;
         pairs->weight[pairs->events] = weight;
         ++pairs->events;
+    }
+}
+
+void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p)
+{
+    for (int64_t k = 0; k < pairs->length; ++k) {
+        p[k] = scale * pairs->invariant / (double)pairs->length;
+    }
+    for (int64_t e = 0; e < pairs->events; ++e) {
+        p[pairs->target[e]] += scale * pairs->weight[e];
     }
 }
 
@@ -99,7 +126,8 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
         for (int64_t d = 1; d <= reach; ++d) {
             long double w =
                 power ? raw[d] / sum[left] : cs_distance_raw(&law, left, d) / (long double)reach;
-            cs_pairs_add_prefix(pairs, i, i + d - 1, (double)(w / (long double)prefixes));
+            cs_pairs_add(pairs, (cs_pairs_set){0, i}, i + d - 1,
+                         (double)(w / (long double)prefixes));
         }
     }
     cs_free(raw);
@@ -127,7 +155,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
     }
     for (int64_t k = 0; empty && k < firsts; ++k) {
         /* The first group is longer than k in firsts - k plans of s tokens each. */
-        cs_pairs_add_prefix(pairs, 0, k, (double)(firsts - k) / targets);
+        cs_pairs_add(pairs, (cs_pairs_set){0}, k, (double)(firsts - k) / targets);
     }
     for (int64_t i = 1; i < s; ++i) {
         int64_t j = (i - 1) % o->t + 1; /* the one first group after which a group ends at i */
@@ -136,7 +164,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
             share = 1 / ((double)(s - j) * (double)plans);
         }
         for (int64_t k = i; k < s && k - i < o->t; ++k) {
-            cs_pairs_add_prefix(pairs, i, k, share);
+            cs_pairs_add(pairs, (cs_pairs_set){0, i}, k, share);
         }
     }
     pairs->predicted = targets / (double)firsts;
@@ -170,8 +198,7 @@ static bool store_size(void *ctx, int64_t m, long double c)
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_size_facts facts = {0};
-    pairs->form = CS_PAIRS_INVARIANT;
-    cs_status status = check_room(s, (double)(s + 1) * sizeof *pairs->q);
+    cs_status status = cs_pairs_check_room(s, (double)(s + 1) * sizeof *pairs->q);
     if (status != CS_OK) return status;
     pairs->q = cs_calloc(s + 1, sizeof *pairs->q);
     size_table table = {.q = pairs->q};
@@ -179,6 +206,7 @@ cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
         pairs->q[m] = (double)((long double)pairs->q[m] / table.sum);
     }
+    pairs->invariant = 1;
     pairs->predicted = facts.predicted;
     pairs->denominator = facts.denominator;
     pairs->clamped = facts.clamped;

@@ -1,26 +1,32 @@
 /* The exact distribution of prediction events (S, k): conditioning set S, target position k.
  *
- * This is what a distribution over plans says to the co-occurrence matrix. For one length s it
- * takes one of three forms, so that no objective pays for what it does not need:
+ * This is what a distribution over plans says to the co-occurrence matrix. For one length s it is
+ * the sum of two parts, so that no objective pays for what it does not need:
  *
- *   prefix      S = {0..i-1}; events (i, k, w), at most s of them a prefix
- *               (ar, diverse-ar, offset-ar, group-ar)
- *   invariant   S uniform given its size m, k uniform in the complement: only q(m) = P(|S| = m) is
- *               kept, P(S, k) = q(m) / (C(s, m) (s - m)), for any s
- *               (masked, variable-masked, bernoulli-masked, permuted-ar, gvp)
- *   sets        explicit sets (plan files; any of the above by cs_pairs_expand at small s)
+ *   listed      events (S, k, w) with explicit sets; prefixes {0..i-1} are one array of positions
+ *               (ar, diverse-ar, offset-ar, group-ar, prefix-lm; span-masked; plan files; any law
+ *               by cs_pairs_expand at small s)
+ *   invariant   S uniform given its size m, k uniform in the complement: only q(m) is kept,
+ *               P(S, k) = q(m) / (C(s, m) (s - m)), for any s
+ *               (masked, variable-masked, bernoulli-masked, diffusion, permuted-ar, gvp)
  *
- * Weights sum to 1. Positions are 0-based. theory.md 1 and 5.
+ * A mixture has what its parts have: an event may then have weight in both. The weights of both
+ * parts sum to 1 together. Positions are 0-based. theory.md 1 and 5.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "plan/objective.h"
 
+/* `size` ascending positions, from number `at` of the law's array. */
+typedef struct {
+    int64_t at, size;
+} cs_pairs_set;
+
 typedef struct cs_pairs {
-    cs_pairs_form form;
     int64_t length;      /* s */
     double predicted;    /* expected number of predicted tokens of one sequence: its weight under
                             --weight token. ar, diverse-ar, offset-ar: one a prefix; plan files:
@@ -29,18 +35,38 @@ typedef struct cs_pairs {
                             rounding of the double; 0 when no D below 2^40 is known */
     double clamped;      /* gvp mixed: probability that n_{K-1} was clamped into K..s-1 */
 
-    /* prefix and sets: distinct (S, k) pairs with positive weight, sorted by (S, k). */
+    /* Listed: distinct (S, k) pairs with positive weight, sorted by (S, k), sets by their size,
+     * then lexicographically. */
     int64_t events;
-    int64_t *set;    /* events: prefix: |S|; sets: index of the set */
-    int32_t *target; /* events: k */
-    double *weight;  /* events */
+    int64_t *set;               /* events: index of the set */
+    int32_t *target;            /* events: k */
+    double *weight;             /* events */
+    int64_t sets;               /* number of distinct sets */
+    cs_pairs_set *conditioning; /* sets */
+    int32_t *position;
+    bool prefixes; /* the objective lists nothing but prefixes */
 
-    double *q; /* invariant: s+1 values q(0..s), q(s) = 0 */
-
-    int64_t sets;     /* sets form: number of distinct sets */
-    int64_t *set_ptr; /* sets + 1 */
-    int32_t *set_pos; /* set_ptr[sets]: ascending positions of each set */
+    /* Invariant: */
+    double *q;        /* s+1 values q(0..s), q(s) = 0; NULL: no such part */
+    double invariant; /* sum of q: exactly 1 where nothing is listed, 0 where q is NULL */
 } cs_pairs;
+
+/* The set of event number e, and its positions. */
+static inline cs_pairs_set cs_pairs_set_of(const cs_pairs *pairs, int64_t e)
+{
+    return pairs->conditioning[pairs->set[e]];
+}
+
+static inline const int32_t *cs_pairs_positions(const cs_pairs *pairs, cs_pairs_set set)
+{
+    return pairs->position + set.at;
+}
+
+/* Whether a set is {0..size-1}. */
+static inline bool cs_pairs_is_prefix(const cs_pairs *pairs, cs_pairs_set set)
+{
+    return set.size == 0 || pairs->position[set.at + set.size - 1] == set.size - 1;
+}
 
 void cs_pairs_free(cs_pairs *pairs);
 
@@ -48,7 +74,7 @@ void cs_pairs_free(cs_pairs *pairs);
  * none; without them the rest is renormalised to sum 1. Cost: O(s t) prefix forms, O(s) invariant
  * ones, O(s^2) for gvp random and mixed under `mask` weights (s <= 10,000). CS_ERR_USAGE when the
  * objective does not exist at this length; CS_ERR_MEMORY, before anything is allocated when the
- * arrays would take more than half of the free memory (8 bytes a position, 20 an event). */
+ * arrays would take more than half of the free memory (8 bytes a size; 20 an event and a prefix). */
 cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out) CS_MUST_CHECK;
 
 /* The expected number of predicted tokens (cs_pairs.predicted), also where the exact distribution
@@ -56,9 +82,12 @@ cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out) C
 cs_status cs_objective_predicted(const cs_objective *objective, int64_t s,
                                  double *out) CS_MUST_CHECK;
 
-/* The same distribution with explicit sets. Refuses more than `limit` events (CS_ERR_USAGE naming
- * the number that would be needed). */
-cs_status cs_pairs_expand(const cs_pairs *pairs, int64_t limit, cs_pairs *out) CS_MUST_CHECK;
+/* Probability that position k is the target, times `scale`: s values. */
+void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p);
 
-/* Number of events that cs_pairs_expand would write, as a double (it may be astronomic). */
+/* Writes the invariant part out as listed sets. Refuses more than `limit` events in all
+ * (CS_ERR_USAGE naming the number that would be needed). */
+cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit) CS_MUST_CHECK;
+
+/* Number of events after cs_pairs_expand, as a double (it may be astronomic). */
 double cs_pairs_expand_count(const cs_pairs *pairs);

@@ -1,8 +1,9 @@
-/* Explicit conditioning sets: plan files, and the expansion of the other two forms.
+/* Laws with explicit conditioning sets: the expansion of invariant ones, plan files, sums over all
+ * plans, mixtures.
  *
- * Sets are ordered by size, then lexicographically by their ascending positions. Events of a plan
- * file are collected with their set written out, sorted by (S, k), and equal ones added in the
- * order of the file.
+ * Sets are ordered by size, then lexicographically by their ascending positions. Events of several
+ * sources are collected with their sets, sorted by (S, k), and equal ones added in the order of the
+ * sources.
  */
 
 #include <inttypes.h>
@@ -16,157 +17,19 @@
 
 double cs_pairs_expand_count(const cs_pairs *pairs)
 {
-    if (pairs->form != CS_PAIRS_INVARIANT) {
-        return (double)pairs->events;
-    }
     double events = 0;
-    for (int64_t m = 0; m < pairs->length; ++m) {
+    for (int64_t m = 0; pairs->q && m < pairs->length; ++m) {
         if (pairs->q[m] > 0) {
             events += cs_binomial(pairs->length, m) * (double)(pairs->length - m);
         }
     }
+    for (int64_t e = 0; e < pairs->events; ++e) {
+        events += !pairs->q || !(pairs->q[cs_pairs_set_of(pairs, e).size] > 0);
+    }
     return events;
 }
 
-/* --- expansion --- */
-
-static cs_status sets_room(cs_pairs *out, int64_t sets, int64_t positions, int64_t events)
-{
-    out->form = CS_PAIRS_SETS;
-    out->set_ptr = cs_calloc(sets + 1, sizeof *out->set_ptr);
-    out->set_pos = cs_alloc(positions, sizeof *out->set_pos);
-    if (!out->set_ptr || !out->set_pos) return CS_ERR_MEMORY;
-    return cs_pairs_events_init(out, events);
-}
-
-/* Closes the set whose m positions were just written behind the last one. */
-static void close_set(cs_pairs *out, int64_t m)
-{
-    out->set_ptr[out->sets + 1] = out->set_ptr[out->sets] + m;
-    ++out->sets;
-}
-
-static void add_event(cs_pairs *out, int64_t set, int32_t target, double weight)
-{
-    out->set[out->events] = set;
-    out->target[out->events] = target;
-    out->weight[out->events] = weight;
-    ++out->events;
-}
-
-static cs_status expand_prefix(const cs_pairs *pairs, cs_pairs *out)
-{
-    int64_t sets = 0, positions = 0;
-    for (int64_t e = 0; e < pairs->events; ++e) {
-        if (e == 0 || pairs->set[e] != pairs->set[e - 1]) {
-            ++sets;
-            positions += pairs->set[e];
-        }
-    }
-    cs_status status = sets_room(out, sets, positions, pairs->events);
-    for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
-        if (e == 0 || pairs->set[e] != pairs->set[e - 1]) {
-            int32_t *position = out->set_pos + out->set_ptr[out->sets];
-            for (int64_t i = 0; i < pairs->set[e]; ++i) {
-                position[i] = (int32_t)i;
-            }
-            close_set(out, pairs->set[e]);
-        }
-        add_event(out, out->sets - 1, pairs->target[e], pairs->weight[e]);
-    }
-    return status;
-}
-
-/* All sets of size m, each with its s - m targets. */
-static void expand_size(const cs_pairs *pairs, int64_t m, cs_pairs *out)
-{
-    int64_t s = pairs->length;
-    double weight = pairs->q[m] / (cs_binomial(s, m) * (double)(s - m));
-    int32_t *subset = out->set_pos + out->set_ptr[out->sets];
-    for (int64_t i = 0; i < m; ++i) {
-        subset[i] = (int32_t)i;
-    }
-    for (bool more = true; more;) {
-        int64_t set = out->sets;
-        close_set(out, m);
-        for (int64_t k = 0, inside = 0; k < s; ++k) {
-            if (inside < m && subset[inside] == k) {
-                ++inside;
-            } else {
-                add_event(out, set, (int32_t)k, weight);
-            }
-        }
-        int32_t *next = out->set_pos + out->set_ptr[out->sets];
-        /* The room ends with the last set of the last size: write a successor only if there is one.
-         */
-        more = m > 0 && subset[0] < s - m;
-        if (more) {
-            memcpy(next, subset, (size_t)m * sizeof *next);
-            more = cs_next_subset(s, m, next);
-        }
-        subset = next;
-    }
-}
-
-static cs_status expand_invariant(const cs_pairs *pairs, cs_pairs *out)
-{
-    int64_t sets = 0, positions = 0, events = 0;
-    for (int64_t m = 0; m < pairs->length; ++m) {
-        int64_t count = pairs->q[m] > 0 ? (int64_t)cs_binomial(pairs->length, m) : 0;
-        sets += count;
-        positions += count * m;
-        events += count * (pairs->length - m);
-    }
-    cs_status status = sets_room(out, sets, positions, events);
-    for (int64_t m = 0; status == CS_OK && m < pairs->length; ++m) {
-        if (pairs->q[m] > 0) {
-            expand_size(pairs, m, out);
-        }
-    }
-    return status;
-}
-
-static cs_status copy_sets(const cs_pairs *pairs, cs_pairs *out)
-{
-    int64_t positions = pairs->set_ptr[pairs->sets];
-    cs_status status = sets_room(out, pairs->sets, positions, pairs->events);
-    if (status == CS_OK) {
-        size_t events = (size_t)pairs->events;
-        memcpy(out->set_ptr, pairs->set_ptr, ((size_t)pairs->sets + 1) * sizeof *out->set_ptr);
-        memcpy(out->set_pos, pairs->set_pos, (size_t)positions * sizeof *out->set_pos);
-        memcpy(out->set, pairs->set, events * sizeof *out->set);
-        memcpy(out->target, pairs->target, events * sizeof *out->target);
-        memcpy(out->weight, pairs->weight, events * sizeof *out->weight);
-        out->sets = pairs->sets;
-        out->events = pairs->events;
-    }
-    return status;
-}
-
-cs_status cs_pairs_expand(const cs_pairs *pairs, int64_t limit, cs_pairs *out)
-{
-    double needed = cs_pairs_expand_count(pairs);
-    if (needed > (double)limit) {
-        return cs_fail(CS_ERR_USAGE,
-                       "length %" PRId64 " expands to %.15g events, more than %" PRId64,
-                       pairs->length, needed, limit);
-    }
-    cs_pairs local = {.length = pairs->length,
-                      .predicted = pairs->predicted,
-                      .denominator = pairs->denominator,
-                      .clamped = pairs->clamped};
-    cs_status status = pairs->form == CS_PAIRS_PREFIX      ? expand_prefix(pairs, &local)
-                       : pairs->form == CS_PAIRS_INVARIANT ? expand_invariant(pairs, &local)
-                                                           : copy_sets(pairs, &local);
-    if (status != CS_OK) {
-        cs_pairs_free(&local);
-        return status;
-    }
-    *out = local;
-    return CS_OK;
-}
-
-/* --- plan files --- */
+/* --- events of several sources --- */
 
 /* One predicted token; its set is the m positions at `position`. */
 typedef struct {
@@ -177,12 +40,18 @@ typedef struct {
     double weight;
 } set_event;
 
+static bool is_prefix(const set_event *e)
+{
+    return e->m == 0 || e->position[e->m - 1] == e->m - 1;
+}
+
 static int compare_sets(const set_event *a, const set_event *b)
 {
     if (a->m != b->m) {
         return a->m < b->m ? -1 : 1;
     }
-    for (int64_t i = 0; i < a->m; ++i) {
+    bool same = a->position == b->position || (is_prefix(a) && is_prefix(b));
+    for (int64_t i = 0; i < a->m && !same; ++i) {
         if (a->position[i] != b->position[i]) {
             return a->position[i] < b->position[i] ? -1 : 1;
         }
@@ -199,6 +68,171 @@ static int compare_events(const void *x, const void *y)
     }
     return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
 }
+
+/* Sorts n events and adds equal ones into the listed part. */
+static cs_status merge_events(set_event *event, int64_t n, double total, cs_pairs *pairs)
+{
+    int64_t sets = 0, positions = pairs->length;
+    qsort(event, (size_t)n, sizeof *event, compare_events);
+    for (int64_t e = 0; e < n; ++e) {
+        if (e == 0 || compare_sets(&event[e], &event[e - 1]) != 0) {
+            ++sets;
+            positions += is_prefix(&event[e]) ? 0 : event[e].m;
+        }
+    }
+    cs_status status = cs_pairs_room(pairs, sets, positions, n);
+    if (status != CS_OK) return status;
+    cs_pairs_put_prefixes(pairs);
+    cs_pairs_set set = {0};
+    for (int64_t e = 0, next, used = pairs->length; e < n; e = next) {
+        const set_event *first = &event[e];
+        if (is_prefix(first)) {
+            set = (cs_pairs_set){0, first->m};
+        } else if (e == 0 || compare_sets(first, first - 1) != 0) {
+            set = (cs_pairs_set){used, first->m};
+            memcpy(pairs->position + used, first->position, (size_t)first->m * sizeof(int32_t));
+            used += first->m;
+        }
+        double weight = 0;
+        for (next = e; next < n && event[next].target == first->target &&
+                       compare_sets(&event[next], first) == 0;
+             ++next) {
+            weight += event[next].weight / total;
+        }
+        cs_pairs_add(pairs, set, first->target, weight);
+    }
+    return CS_OK;
+}
+
+/* The listed events of laws, times weight / total. */
+static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t count, double total,
+                            cs_pairs *out)
+{
+    int64_t events = 0, n = 0;
+    bool prefixes = true;
+    for (int64_t j = 0; j < count; ++j) {
+        events += list[j].events;
+        prefixes = prefixes && (list[j].prefixes || list[j].events == 0);
+    }
+    cs_status status = cs_pairs_check_room(out->length, (double)events * 2 * sizeof(set_event));
+    if (status != CS_OK) return status;
+    set_event *event = cs_alloc(events, sizeof *event);
+    if (!event) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < count; ++j) {
+        for (int64_t e = 0; e < list[j].events; ++e, ++n) {
+            const cs_pairs_set set = cs_pairs_set_of(&list[j], e);
+            event[n] = (set_event){cs_pairs_positions(&list[j], set), set.size, n,
+                                   list[j].target[e], weight[j] * list[j].weight[e]};
+        }
+    }
+    status = merge_events(event, n, total, out);
+    out->prefixes = prefixes;
+    cs_free(event);
+    return status;
+}
+
+cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count, cs_pairs *out)
+{
+    double total = 0, sized = 0;
+    for (int64_t j = 0; j < count; ++j) {
+        total += weight[j];
+        sized += list[j].q ? weight[j] * list[j].invariant : 0;
+    }
+    if (sized > 0) {
+        out->q = cs_calloc(out->length + 1, sizeof *out->q);
+        if (!out->q) return CS_ERR_MEMORY;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+        for (int64_t m = 0; list[j].q && m < out->length; ++m) {
+            out->q[m] += weight[j] / total * list[j].q[m];
+        }
+    }
+    out->invariant = sized / total;
+    return add_listed(list, weight, count, total, out);
+}
+
+/* --- expansion --- */
+
+/* All sets of size m, each with its s - m targets; *used positions are taken. */
+static void expand_size(const cs_pairs *pairs, int64_t m, int64_t *used, cs_pairs *out)
+{
+    int64_t s = pairs->length;
+    double weight = pairs->q[m] / (cs_binomial(s, m) * (double)(s - m));
+    int32_t *subset = out->position + *used;
+    for (int64_t i = 0; i < m; ++i) {
+        subset[i] = (int32_t)i;
+    }
+    for (bool more = true; more;) {
+        const cs_pairs_set set = {*used, m};
+        for (int64_t k = 0, inside = 0; k < s; ++k) {
+            if (inside < m && subset[inside] == k) {
+                ++inside;
+            } else {
+                cs_pairs_add(out, set, k, weight);
+            }
+        }
+        *used += m;
+        int32_t *next = out->position + *used;
+        /* The room ends with the last set of the last size: write a successor only if there is one.
+         */
+        more = m > 0 && subset[0] < s - m;
+        if (more) {
+            memcpy(next, subset, (size_t)m * sizeof *next);
+            more = cs_next_subset(s, m, next);
+        }
+        subset = next;
+    }
+}
+
+static cs_status expand_sizes(const cs_pairs *pairs, cs_pairs *out)
+{
+    int64_t sets = 0, positions = 0, events = 0;
+    for (int64_t m = 0; m < pairs->length; ++m) {
+        int64_t count = pairs->q[m] > 0 ? (int64_t)cs_binomial(pairs->length, m) : 0;
+        sets += count;
+        positions += count * m;
+        events += count * (pairs->length - m);
+    }
+    cs_status status = cs_pairs_room(out, sets, positions, events);
+    for (int64_t m = 0, used = 0; status == CS_OK && m < pairs->length; ++m) {
+        if (pairs->q[m] > 0) {
+            expand_size(pairs, m, &used, out);
+        }
+    }
+    return status;
+}
+
+cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
+{
+    double needed = cs_pairs_expand_count(pairs);
+    if (needed > (double)limit) {
+        return cs_fail(CS_ERR_USAGE,
+                       "length %" PRId64 " expands to %.15g events, more than %" PRId64,
+                       pairs->length, needed, limit);
+    }
+    if (!pairs->q) {
+        return CS_OK;
+    }
+    const cs_pairs law = {.length = pairs->length,
+                          .predicted = pairs->predicted,
+                          .denominator = pairs->denominator,
+                          .clamped = pairs->clamped};
+    cs_pairs sized = law, both = law, *done = pairs->events > 0 ? &both : &sized;
+    cs_status status = expand_sizes(pairs, &sized);
+    if (status == CS_OK && done == &both) {
+        status = add_listed((const cs_pairs[]){*pairs, sized}, (const double[]){1, 1}, 2, 1, &both);
+    }
+    if (status == CS_OK) {
+        const cs_pairs before = *pairs;
+        *pairs = *done;
+        *done = before;
+    }
+    cs_pairs_free(&sized);
+    cs_pairs_free(&both);
+    return status;
+}
+
+/* --- plan files --- */
 
 static double plan_weight(const cs_plan *plan)
 {
@@ -233,32 +267,6 @@ static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int
     return count;
 }
 
-/* Merges n sorted events into the sets form. */
-static cs_status merge_events(const set_event *event, int64_t n, double total, cs_pairs *pairs)
-{
-    int64_t sets = 0, positions = 0;
-    for (int64_t e = 0; e < n; ++e) {
-        if (e == 0 || compare_sets(&event[e], &event[e - 1]) != 0) {
-            ++sets;
-            positions += event[e].m;
-        }
-    }
-    cs_status status = sets_room(pairs, sets, positions, n);
-    for (int64_t e = 0; status == CS_OK && e < n; ++e) {
-        bool new_set = e == 0 || compare_sets(&event[e], &event[e - 1]) != 0;
-        if (new_set) {
-            memcpy(pairs->set_pos + pairs->set_ptr[pairs->sets], event[e].position,
-                   (size_t)event[e].m * sizeof *pairs->set_pos);
-            close_set(pairs, event[e].m);
-        }
-        if (new_set || event[e].target != event[e - 1].target) {
-            add_event(pairs, pairs->sets - 1, event[e].target, 0);
-        }
-        pairs->weight[pairs->events - 1] += event[e].weight / total;
-    }
-    return status;
-}
-
 cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *pairs)
 {
     const cs_plan_file *file = objective->file;
@@ -286,7 +294,6 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
         }
     }
     if (status == CS_OK) {
-        qsort(event, (size_t)n, sizeof *event, compare_events);
         status = merge_events(event, n, total, pairs);
     }
     cs_free(room);
@@ -333,34 +340,10 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
     if (status == CS_OK) {
-        qsort(event, (size_t)list.events, sizeof *event, compare_events);
         status = merge_events(event, list.events, list.total, pairs);
     }
     if (status == CS_OK) status = cs_objective_predicted(objective, s, &pairs->predicted);
     cs_free(room);
-    cs_free(event);
-    return status;
-}
-
-cs_status cs_pairs_merge(const cs_pairs *list, const double *weight, int64_t count, cs_pairs *out)
-{
-    int64_t events = 0, n = 0;
-    double total = 0;
-    for (int64_t j = 0; j < count; ++j) {
-        events += list[j].events;
-        total += weight[j];
-    }
-    set_event *event = cs_alloc(events, sizeof *event);
-    if (!event) return CS_ERR_MEMORY;
-    for (int64_t j = 0; j < count; ++j) {
-        for (int64_t e = 0; e < list[j].events; ++e, ++n) {
-            const int64_t *ptr = list[j].set_ptr + list[j].set[e];
-            event[n] = (set_event){list[j].set_pos + ptr[0], ptr[1] - ptr[0], n, list[j].target[e],
-                                   weight[j] * list[j].weight[e]};
-        }
-    }
-    qsort(event, (size_t)n, sizeof *event, compare_events);
-    cs_status status = merge_events(event, n, total, out);
     cs_free(event);
     return status;
 }

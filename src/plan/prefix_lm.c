@@ -56,7 +56,7 @@ cs_status cs_pairs_of_prefix_lm(const cs_objective *o, int64_t s, cs_pairs *pair
         share += mask ? 1 / (long double)(s - i) : 1;
         /* Sum of the shares: each prefix adds 1 (mask), or its s - n_0 tokens. */
         long double total = mask ? plans : plans * (plans + 1) / 2;
-        cs_pairs_add_prefix(pairs, i, i, (double)(share / total));
+        cs_pairs_add(pairs, (cs_pairs_set){0, i}, i, (double)(share / total));
     }
     pairs->predicted = (plans + 1) / 2;
     pairs->denominator = mask ? 0 : s - first;

@@ -205,12 +205,7 @@ static cs_status target_share(const cs_objective *objective, int64_t s, double *
     cs_status status = cs_pairs_of(objective, s, &pairs);
     if (status != CS_OK) return status;
     double total = objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted;
-    for (int64_t k = 0; k < s; ++k) {
-        share[k] = pairs.form == CS_PAIRS_INVARIANT ? total / (double)s : 0.0;
-    }
-    for (int64_t i = 0; i < pairs.events && pairs.form != CS_PAIRS_INVARIANT; ++i) {
-        share[pairs.target[i]] += total * pairs.weight[i];
-    }
+    cs_pairs_targets(&pairs, total, share);
     cs_pairs_free(&pairs);
     return CS_OK;
 }
