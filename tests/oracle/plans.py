@@ -26,6 +26,8 @@ def unmasked_range(objective, s):
 def shortest(objective):
     """The shortest length at which the objective exists."""
     name, empty = objective["name"], objective["empty"] != "none"
+    if name == "mix":
+        return max(shortest(part) for _, part in parts_of(objective))
     if name in ("masked", "variable-masked") and "unmasked" in objective:
         return objective["unmasked"][1] + 1
     if name == "gvp":
@@ -33,6 +35,13 @@ def shortest(objective):
     if name == "bernoulli-masked" or "mask_ratio" in objective:
         return 1 if empty and name == "bernoulli-masked" else 2
     return 1 if empty else 2
+
+
+def parts_of(objective):
+    """(share, objective) of a mixture, whose event weight and empty prefix are the parts'."""
+    total = sum(share for share, _ in objective["parts"])
+    return [(share / total, dict(part, weight=objective["weight"], empty=objective["empty"]))
+            for share, part in objective["parts"]]
 
 
 def cuts(objective, s):
@@ -137,11 +146,27 @@ def shuffled(objective, s):
 
 
 def events_of(objective, s, every_order=None):
+    events, predicted, _ = law_of(objective, s, every_order)
+    return events, predicted
+
+
+def law_of(objective, s, every_order=None):
+    """events_of, and what the events of one plan weigh in expectation: their number under `token`, the
+    probability that there are any under `mask`. In a mixture a part counts by share times this."""
     name, empty = objective["name"], objective["empty"] != "none"
     if every_order is None:
         every_order = s <= 5
-    if name in ("diverse-ar", "offset-ar"):
+    if name == "mix":
+        events, predicted = defaultdict(float), 0.0
+        for share, part in parts_of(objective):
+            listed, tokens, weight = law_of(part, s, every_order)
+            predicted += share * tokens
+            for e, w in listed.items():
+                events[e] += share * weight * w
+    elif name in ("diverse-ar", "offset-ar"):
         events, predicted = one_target(objective, s)
+        if objective["weight"] == "mask":
+            events = {e: w / predicted for e, w in events.items()}
     elif name in ("masked", "variable-masked", "permuted-ar", "gvp") and not every_order:
         events, predicted = shuffled(objective, s)
     else:
@@ -156,11 +181,14 @@ def events_of(objective, s, every_order=None):
             predicted += p * total
     events = {e: w for e, w in events.items() if w > 0 and (empty or e[0])}
     total = sum(events.values())
-    return {e: w / total for e, w in events.items()}, predicted
+    return {e: w / total for e, w in events.items()}, predicted, total
 
 
 def options(objective):
     """Command-line options of an objective (a plan file apart)."""
+    if objective["name"] == "mix":
+        return {"objective": "mix:" + "+".join(f"{share}*{spec(p)}" for share, p in objective["parts"]),
+                "empty-prefix": objective["empty"], "event-weight": objective["weight"]}
     out = {"objective": objective["name"], "empty-prefix": objective["empty"]}
     if objective["name"] not in ("diverse-ar", "offset-ar"):  # one token a prefix by definition
         out["event-weight"] = objective["weight"]
@@ -179,6 +207,13 @@ def options(objective):
         if key in objective:
             out[key] = objective[key]
     return out
+
+
+def spec(part):
+    given = options(part)
+    inner = ",".join(f"{k}={v}" for k, v in given.items()
+                     if k not in ("objective", "empty-prefix", "event-weight"))
+    return given["objective"] + (f"({inner})" if inner else "")
 
 
 def draw(rng, name, s, weight="token", empty="none"):
@@ -208,6 +243,10 @@ def draw(rng, name, s, weight="token", empty="none"):
     elif name == "gvp":
         o["segmentation"] = ["fixed", "random", "mixed"][int(rng.integers(3))]
         o["groups"] = int(rng.integers(1, s))
+    elif name == "mix":
+        names = rng.choice([n for n in NAMES if n not in ("file", "mix")], int(rng.integers(2, 4)))
+        o["parts"] = [(round(float(rng.uniform(0.1, 2)), 2), draw(rng, str(n), s, weight, empty))
+                      for n in names]
     elif name == "file":
         o["plans"] = random_plans(rng, s, empty != "none")
     return o
@@ -241,4 +280,4 @@ def np_rank(values):
 
 
 NAMES = ["ar", "masked", "variable-masked", "bernoulli-masked", "diverse-ar", "offset-ar", "group-ar",
-         "permuted-ar", "gvp", "file"]
+         "permuted-ar", "gvp", "mix", "file"]
