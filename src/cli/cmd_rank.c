@@ -95,12 +95,7 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
                          text, g.normalise ? "divided by their norms" : "as they are",
                          g.shift ? ", shifted" : "");
     }
-    if (status == CS_OK) {
-        *out = g;
-    } else {
-        cs_gram_free(&g);
-    }
-    return status;
+    return CS_DELIVER(status, out, g, cs_gram_free);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */

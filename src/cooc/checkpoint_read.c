@@ -87,12 +87,7 @@ cs_status cs_checkpoint_open(const char *dir, json_t *identity, cs_checkpoint **
     if (status == CS_OK && c) status = parse_index(dir, path, json, identity, c);
     json_decref(json);
     cs_free(path);
-    if (status != CS_OK) {
-        cs_checkpoint_close(&c);
-        return status;
-    }
-    *out = c;
-    return CS_OK;
+    return CS_DELIVER(status, out, c, cs_checkpoint_close);
 }
 
 void cs_checkpoint_close(cs_checkpoint **checkpoint)

@@ -37,12 +37,7 @@ cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, c
     x->count = cs_pool_take(&x->pool, comm->ranks, sizeof *x->count);
     x->all = cs_pool_take(&x->pool, (int64_t)comm->ranks * comm->ranks, sizeof *x->all);
     cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);
-    if (status != CS_OK) {
-        cs_exchange_free(&x);
-        return status;
-    }
-    *out = x;
-    return CS_OK;
+    return CS_DELIVER(status, out, x, cs_exchange_free);
 }
 
 void cs_exchange_free(cs_exchange **exchange)

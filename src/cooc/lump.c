@@ -131,12 +131,7 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lump
     if (status == CS_OK) status = lump_columns(by_row, tolerance, l.lump[CS_RIGHT], &l.a);
     cs_csr_free(&sum);
     cs_csr_free(&nonzeros);
-    if (status != CS_OK) {
-        cs_lumping_free(&l);
-        return status;
-    }
-    *out = l;
-    return CS_OK;
+    return CS_DELIVER(status, out, l, cs_lumping_free);
 }
 
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)

@@ -346,10 +346,5 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
     }
     cs_svd_free(&t.part.svd);
     cs_ranked_free(&t.r);
-    if (status != CS_OK) {
-        cs_spectrum_free(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

@@ -389,10 +389,5 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
         }
     }
     cs_free(job.block);
-    if (status != CS_OK) {
-        cs_parts_free(&parts);
-        return status;
-    }
-    *out = parts;
-    return CS_OK;
+    return CS_DELIVER(status, out, parts, cs_parts_free);
 }

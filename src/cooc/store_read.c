@@ -226,12 +226,7 @@ cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)
     cs_status status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = read_all(dir, path, &store);
     cs_pool_free(&pool);
-    if (status != CS_OK) {
-        cs_cooc_store_free(&store);
-        return status;
-    }
-    *out = store;
-    return CS_OK;
+    return CS_DELIVER(status, out, store, cs_cooc_store_free);
 }
 
 void cs_cooc_store_free(cs_cooc_store *store)

@@ -119,12 +119,7 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out)
         status = io_error(path, "cannot write");
         (void)close(fd);
     }
-    if (status != CS_OK) {
-        cs_outfile_abort(&f);
-        return status;
-    }
-    *out = f;
-    return CS_OK;
+    return CS_DELIVER(status, out, f, cs_outfile_abort);
 }
 
 static cs_status flush_to_disk(cs_outfile *file)

@@ -48,12 +48,7 @@ cs_status cs_npy_stream_open(const char *path, cs_dtype dtype, int64_t columns, 
     s->columns = columns;
     cs_status status = cs_outfile_open(path, &s->file);
     if (status == CS_OK) status = write_header(s);
-    if (status != CS_OK) {
-        cs_npy_stream_abort(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, cs_npy_stream_abort);
 }
 
 static int64_t items_a_row(const cs_npy_stream *s)

@@ -221,12 +221,7 @@ cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out)
     zip_error_init(&w->error);
     cs_status status = cs_outfile_open(path, &w->file);
     if (status == CS_OK) status = open_zip(w);
-    if (status != CS_OK) {
-        cs_npz_abort(&w);
-        return status;
-    }
-    *out = w;
-    return CS_OK;
+    return CS_DELIVER(status, out, w, cs_npz_abort);
 }
 
 void cs_npz_abort(cs_npz_writer **w)

@@ -489,10 +489,5 @@ cs_status cs_result_table(const cs_result *result, const cs_view *view, cs_table
     if (status == CS_OK) status = names ? cs_table_init(&table, names) : CS_ERR_MEMORY;
     if (status == CS_OK) status = add_all_rows(&result->root, view, &table);
     cs_free(names);
-    if (status != CS_OK) {
-        cs_table_free(&table);
-        return status;
-    }
-    *out = table;
-    return CS_OK;
+    return CS_DELIVER(status, out, table, cs_table_free);
 }

@@ -149,10 +149,5 @@ cs_status cs_table_read_csv(const char *path, cs_table *out)
     if (status == CS_OK) status = read_rows(&r, &t);
     cs_free(r.field);
     cs_free(text);
-    if (status != CS_OK) {
-        cs_table_free(&t);
-        return status;
-    }
-    *out = t;
-    return CS_OK;
+    return CS_DELIVER(status, out, t, cs_table_free);
 }

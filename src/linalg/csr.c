@@ -169,12 +169,7 @@ cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int6
     a.ptr[0] = 0;
     status = cs_csr_tidy(&a);
 done:
-    if (status != CS_OK) {
-        cs_csr_free(&a);
-        return status;
-    }
-    *out = a;
-    return CS_OK;
+    return CS_DELIVER(status, out, a, cs_csr_free);
 }
 
 cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out)
@@ -281,12 +276,7 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
     }
     status = status ? status : cs_parallel_through(t.parts, 0, place_part, &t);
     cs_free(t.next);
-    if (status != CS_OK) {
-        cs_csr_free(&b);
-        return status;
-    }
-    *out = b;
-    return CS_OK;
+    return CS_DELIVER(status, out, b, cs_csr_free);
 }
 
 cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
@@ -323,12 +313,7 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
         b.ptr[r + 1] = q;
     }
     status = cs_csr_tidy(&b);
-    if (status != CS_OK) {
-        cs_csr_free(&b);
-        return status;
-    }
-    *out = b;
-    return CS_OK;
+    return CS_DELIVER(status, out, b, cs_csr_free);
 }
 
 void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum)

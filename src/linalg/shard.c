@@ -160,10 +160,5 @@ cs_status cs_shard_read(cs_comm *comm, const char *path, bool non_negative, cs_s
     const cs_row_visitor visitor = {&r, begin, row};
     cs_status status = cs_matrix_stream(path, &visitor);
     status = cs_comm_agree(comm, status ? status : finish(&s));
-    if (status != CS_OK) {
-        cs_shard_free(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, cs_shard_free);
 }

@@ -246,10 +246,5 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options, cs_sv
             cs_interrupt_hold(false);
         }
     }
-    if (status != CS_OK) {
-        cs_svd_free(&svd);
-        return status;
-    }
-    *out = svd;
-    return CS_OK;
+    return CS_DELIVER(status, out, svd, cs_svd_free);
 }

@@ -291,12 +291,7 @@ static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations,
         r.d = NULL;
     }
     arrays_free(&r);
-    if (status != CS_OK) {
-        eigenpairs_free(&e);
-        return status;
-    }
-    *out = e;
-    return CS_OK;
+    return CS_DELIVER(status, out, e, eigenpairs_free);
 }
 
 static double smallest(const eigenpairs *e)

@@ -457,12 +457,7 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
         status = made ? CS_OK : CS_ERR_MEMORY;
     }
     status = status ? status : cs_krylov_open(space, bidiagonal, s.capacity + 1, o->seed, &s.k);
-    if (status != CS_OK) {
-        search_free(&s);
-        return status;
-    }
-    *out = s;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, search_free);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */

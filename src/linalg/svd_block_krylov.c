@@ -32,12 +32,7 @@ cs_status cs_krylov_open(cs_space *space, bool bidiagonal, int64_t capacity, uin
         k.h = cs_calloc(capacity * CS_SQUARE, sizeof *k.h);
         status = k.m && k.h ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status != CS_OK) {
-        cs_krylov_free(&k);
-        return status;
-    }
-    *out = k;
-    return CS_OK;
+    return CS_DELIVER(status, out, k, cs_krylov_free);
 }
 
 void cs_krylov_free(cs_krylov *k)
@@ -324,12 +319,7 @@ cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
     }
     cs_free(place);
     cs_free(row);
-    if (status != CS_OK) {
-        cs_ritz_free(&ritz);
-        return status;
-    }
-    *out = ritz;
-    return CS_OK;
+    return CS_DELIVER(status, out, ritz, cs_ritz_free);
 }
 
 /* Columns `which` of c, zero-padded to whole panels, turn the basis from panel `first` on. */

@@ -44,12 +44,7 @@ static cs_status dense_copy(const cs_linop *b, const cs_progress *progress, cs_d
         cs_progress_report(progress, "dense columns", first + count, b->cols);
     }
     cs_dense_free(&e);
-    if (status != CS_OK) {
-        cs_dense_free(&d);
-        return status;
-    }
-    *out = d;
-    return CS_OK;
+    return CS_DELIVER(status, out, d, cs_dense_free);
 }
 
 static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)

@@ -185,12 +185,7 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
     cs_status status = cs_model_config_check(config);
     if (status == CS_OK) status = make_table(config, &model.params);
     if (status == CS_OK) status = cs_params_allocate(&model.params, backend, training);
-    if (status != CS_OK) {
-        cs_model_free(&model);
-        return status;
-    }
-    *out = model;
-    return CS_OK;
+    return CS_DELIVER(status, out, model, cs_model_free);
 }
 
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)

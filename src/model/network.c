@@ -335,12 +335,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
     }
     if (status == CS_OK) status = check_dropout(&model->config, &net);
     cs_free(e.param);
-    if (status != CS_OK) {
-        cs_network_free(&net);
-        return status;
-    }
-    *out = net;
-    return CS_OK;
+    return CS_DELIVER(status, out, net, cs_network_free);
 }
 
 void cs_network_free(cs_network *network)

@@ -54,12 +54,7 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
     t->splitter = corpus->word ? splitter : CS_SPLITTER_WHITESPACE;
     t->decoder = t->splitter == CS_SPLITTER_CHAR ? CS_DECODE_FUSE : CS_DECODE_BLANKS;
     cs_status status = fill(corpus, t);
-    if (status != CS_OK) {
-        cs_tokenizer_free(&t);
-        return status;
-    }
-    *out = t;
-    return CS_OK;
+    return CS_DELIVER(status, out, t, cs_tokenizer_free);
 }
 
 cs_status cs_tokenizer_numbers(const cs_tokenizer *t, int32_t **id, int64_t *count)

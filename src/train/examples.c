@@ -123,12 +123,7 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     if (status == CS_OK && e.group > 0 && !(e.place = cs_alloc(e.count, sizeof *e.place)))
         status = CS_ERR_MEMORY;
     cs_free(l.known);
-    if (status != CS_OK) {
-        cs_examples_free(&e);
-        return status;
-    }
-    *out = e;
-    return CS_OK;
+    return CS_DELIVER(status, out, e, cs_examples_free);
 }
 
 static int by_length(const void *pa, const void *pb)

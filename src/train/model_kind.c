@@ -85,12 +85,7 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
                           .decoder_resets = task->decoder_resets};
     made.pretrained = made.attention = cs_kind_attention(made.kind, row);
     cs_status status = set_objective(&task->objective, &made);
-    if (status == CS_OK) {
-        *out = made;
-    } else {
-        cs_model_kind_free(&made);
-    }
-    return status;
+    return CS_DELIVER(status, out, made, cs_model_kind_free);
 }
 
 void cs_model_kind_free(cs_model_kind *kind)

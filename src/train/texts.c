@@ -120,12 +120,7 @@ cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *toke
     }
     cs_encoder_free(&w.encoder);
     cs_free(w.id);
-    if (status != CS_OK) {
-        cs_texts_free(&t);
-        return status;
-    }
-    *out = t;
-    return CS_OK;
+    return CS_DELIVER(status, out, t, cs_texts_free);
 }
 
 void cs_texts_free(cs_texts *texts)
