@@ -237,7 +237,7 @@ TEST(tasks_that_cannot_be_are_refused)
     expect_refusal(&masked, &config, "linear attention");
     task = masked;
     task.keep = 1.2;
-    expect_refusal(&task, &single, "1.2 not in [0, 1]");
+    expect_refusal(&task, &single, "1.2 is not in [0, 1]");
     task.keep = 0.5;
     task.random = 0.6;
     expect_refusal(&task, &single, "0.5 and replaced 0.6 exceed 1");

@@ -191,7 +191,7 @@ TEST(refusals)
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "no readout has number 7");
     bad = config;
     bad.classes = -1;
-    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "classes -1 not in 0");
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "classes -1 is not in [0");
 }
 
 /* --- encoders and files ----------------------------------------------------------------------- */

@@ -357,7 +357,7 @@ TEST(bad_models)
     assert_fails(cs_finetune_config(&linear, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
                  "linear has no encoder");
     assert_fails(cs_finetune_config(&config, &t.ids, CS_READ_LAST, 1, &out), CS_ERR_USAGE,
-                 "dropout 1 not in");
+                 "dropout 1 is not in");
     t.ids.classes = 1;
     assert_fails(cs_finetune_config(&config, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
                  "one class alone");

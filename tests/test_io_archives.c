@@ -374,7 +374,7 @@ TEST_IN_DIR(what_is_no_archive_is_named)
     }
     assert_fails(cs_npz_open(in_dir(state, "none.npz"), 0, &npz), CS_ERR_IO,
                  "none.npz: cannot read");
-    assert_fails(cs_npz_open(in_dir(state, ""), 0, &npz), CS_ERR_IO, "Is a directory");
+    assert_fails(cs_npz_open(in_dir(state, ""), 0, &npz), CS_ERR_IO, "is not a regular file");
     assert_null(npz);
 }
 

@@ -54,20 +54,20 @@ static const model_case linear = {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_L
 
 TEST(test_checks)
 {
-    REFUSES(roberta, vocab, 0, "vocabulary 0 not in 1");
+    REFUSES(roberta, vocab, 0, "vocabulary 0 is not in [1, ");
     REFUSES(roberta, heads, 3, "heads 3 do not divide width 8");
-    REFUSES(roberta, heads, 65, "heads 65 not in 1 .. 64");
+    REFUSES(roberta, heads, 65, "heads 65 is not in [1, 64]");
     REFUSES(roberta, layers, 0, "layers 0");
     REFUSES(roberta, inner, -1, "inner width -1");
     REFUSES(roberta, positions, -1, "positions -1");
-    REFUSES(roberta, dropout, 1, "dropout 1 not in [0, 1)");
+    REFUSES(roberta, dropout, 1, "dropout 1 is not in [0, ");
     REFUSES(roberta, attention_dropout, -0.5, "attention dropout -0.5");
     REFUSES(roberta, embed_dropout, 2, "embedding dropout 2");
     REFUSES(roberta, eps, 0, "norm epsilon 0");
     REFUSES(roberta, init_range, 0, "initial range 0");
     REFUSES(roberta, relative_buckets, 7, "relative buckets 7");
     REFUSES(roberta, relative_buckets, 32, "relative distance 0");
-    REFUSES(roberta, mask_id, 11, "mask token 11 not in 0 .. 10");
+    REFUSES(roberta, mask_id, 11, "mask token 11 is not in [-1, 10]");
     REFUSES(roberta, pad_id, -1, "needs a padding token");
     REFUSES(roberta, position_offset, 0, "positions of roberta start at row 2, not 0");
     REFUSES(roberta, decoder.heads, 3, "decoder heads 3");

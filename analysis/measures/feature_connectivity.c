@@ -104,14 +104,11 @@ static cs_status deal(study *s, int64_t groups)
     int32_t *of = cs_pool_take(&s->pool, groups, sizeof *of);
     int64_t *size = cs_pool_take(&s->pool, groups, sizeof *size), before = 0, last = -1;
     if (!size) return CS_ERR_MEMORY;
-    for (int64_t g = 0; g < groups; ++g) {
-        order[g] = (int32_t)g;
-    }
     for (int64_t i = 0; i < s->n; ++i) {
         size[s->block[i]] += 1;
     }
     cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_FEATURES, 1);
-    cs_rng_shuffle(&rng, groups, order);
+    cs_rng_permutation(&rng, groups, order);
     for (int64_t g = 0; g < groups; ++g) {
         const int64_t count = size[order[g]], to = (2 * before + count) * wanted / (2 * s->n);
         s->blocks += to != last;

@@ -1,5 +1,5 @@
 /* fork and exec rather than posix_spawn, which cannot bind a child's life to its parent's
- * (prctl(2), PR_SET_PDEATHSIG; Linux). A pipe that exec closes tells why a child did not start.
+ * (prctl(2), PR_SET_PDEATHSIG; Linux). A pipe that exec closes reports why a child did not start.
  *
  * Limit: what the child has started itself does not hear of this process's death. */
 #include "base/child.h"
@@ -34,7 +34,7 @@ static void become(const cs_child *child, pid_t parent)
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || setpgid(0, 0) != 0) {
         return;
     }
-    if (getppid() != parent) { /* it died before the child asked to be told */
+    if (getppid() != parent) { /* it died before the child asked for the signal */
         _exit(128 + SIGTERM);
     }
     int null = open("/dev/null", O_RDONLY);
@@ -73,7 +73,7 @@ static cs_status wait_for(pid_t pid, const char *name, int *code)
 {
     const struct timespec longest = {.tv_nsec = 20000000};
     struct timespec pause = {.tv_nsec = 500000};
-    bool told = false;
+    bool signalled = false;
     int state = 0;
     for (;;) {
         pid_t ended = waitpid(pid, &state, WNOHANG);
@@ -83,9 +83,9 @@ static cs_status wait_for(pid_t pid, const char *name, int *code)
         if (ended < 0 && errno != EINTR) {
             return cs_fail(CS_ERR_IO, "waiting for %s: %s", name, strerror(errno));
         }
-        if (cs_interrupted() && !told) {
+        if (cs_interrupted() && !signalled) {
             (void)kill(pid, SIGTERM);
-            told = true;
+            signalled = true;
         }
         (void)nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec * 2 < longest.tv_nsec ? pause.tv_nsec * 2 : longest.tv_nsec;

@@ -1,4 +1,4 @@
-/* Progress of long work, told to whoever listens: the library never prints.
+/* Progress of long work, reported to a callback: the library never prints.
  *
  * A cs_progress may be NULL everywhere. `done` and `total` count the unit named by `stage`
  * ("sequences", "iterations"); total 0 means unknown. Called from one thread at a time.

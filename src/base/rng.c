@@ -94,3 +94,11 @@ void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values)
         values[j] = held;
     }
 }
+
+void cs_rng_permutation(cs_rng *rng, int64_t n, int32_t *values)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        values[i] = (int32_t)i;
+    }
+    cs_rng_shuffle(rng, n, values);
+}

@@ -63,5 +63,6 @@ double cs_rng_normal(cs_rng *rng);
 /* n independent signs, -1 or 1. */
 void cs_rng_signs(cs_rng *rng, int64_t n, double *values);
 
-/* Uniform permutation of the n values in place (Fisher-Yates). */
+/* Uniform permutation of the n values in place (Fisher-Yates), and of 0 .. n-1. */
 void cs_rng_shuffle(cs_rng *rng, int64_t n, int32_t *values);
+void cs_rng_permutation(cs_rng *rng, int64_t n, int32_t *values);

@@ -1,6 +1,6 @@
 /* Parallel loops on a pool of persistent workers.
  *
- * A loop stands on its caller's stack and is posted in a list; sleeping workers are woken, enter it
+ * A loop is on its caller's stack and is posted in a list; sleeping workers are woken, enter it
  * and take items from a common counter, as the caller does. The caller takes the loop off the list
  * when no item is left and waits for the workers inside, not for those still waking up: on a loaded
  * machine the caller does all the work rather than wait for a core.

@@ -1,5 +1,5 @@
 /* MPI as the carrier of a group. The code that knows MPI and PARPACK is a plug-in, cospec-mpi.so
- * (carrier_mpi.c), opened when a command is told --mpi: without that the program loads no MPI, and
+ * (carrier_mpi.c), opened when a command is given --mpi: without that the program loads no MPI, and
  * it builds and runs where there is none.
  */
 #pragma once

@@ -1,9 +1,9 @@
 /* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
- * file system, so the temporary file stands in the destination's own directory).
+ * file system, so the temporary file is in the destination's own directory).
  *
  * Limits: the directory is not fsynced, so after a power cut the old file may be back, whole. What
  * a killed process leaves of a file (".partial") is removed by the next write of that file, which
- * tells a dead writer by its process id: writers of one file on two machines, or in two containers,
+ * recognises a dead writer by its process id: writers of one file on two machines, or in two containers,
  * are not to share a folder. */
 #include "io/file.h"
 
@@ -68,7 +68,7 @@ static pid_t partial_writer(const char *name, const char *base)
     return strcmp(end, ".partial") == 0 ? (pid_t)pid : 0;
 }
 
-/* Removes what killed processes left of `path`. What cannot be removed harms no one. */
+/* Removes what killed processes left of `path`. What cannot be removed does no harm. */
 static cs_status sweep_partials(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;

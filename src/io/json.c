@@ -161,11 +161,8 @@ cs_status cs_json_write(const char *path, const json_t *value)
 {
     cs_outfile f = {0};
     cs_status status = cs_outfile_open(path, &f);
-    if (status != CS_OK) return status;
-    status = cs_json_print(f.stream, value);
-    if (status != CS_OK) {
-        cs_outfile_abort(&f);
-        return cs_blame(status, "%s", path);
-    }
-    return cs_outfile_commit(&f);
+    if (status == CS_OK) status = cs_blame(cs_json_print(f.stream, value), "%s", path);
+    if (status == CS_OK) status = cs_outfile_commit(&f);
+    cs_outfile_abort(&f);
+    return status;
 }

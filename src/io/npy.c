@@ -235,11 +235,9 @@ cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
     if (status == CS_OK) status = cs_npy_info_header(&info, &header, &length);
     if (status == CS_OK) status = cs_outfile_open(path, &f);
-    if (status == CS_OK) {
-        status = cs_outfile_put(&f, header, length);
-        if (status == CS_OK) status = cs_outfile_put(&f, data, info.bytes);
-        if (status == CS_OK) status = cs_outfile_commit(&f);
-    }
+    if (status == CS_OK) status = cs_outfile_put(&f, header, length);
+    if (status == CS_OK) status = cs_outfile_put(&f, data, info.bytes);
+    if (status == CS_OK) status = cs_outfile_commit(&f);
     cs_outfile_abort(&f);
     cs_free(header);
     return status;

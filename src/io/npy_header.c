@@ -17,8 +17,7 @@
 #include "io/json.h"
 #include "io/npy_load_private.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "arrays are moved as they stand in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are moved as they are in memory");
 
 /* Alignment of the data in the file, which lets it be mapped. */
 enum { ALIGNMENT = 64, PREFIX = 10 };

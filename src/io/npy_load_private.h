@@ -39,7 +39,7 @@ typedef struct {
     cs_status (*read)(void *ctx, void *out, int64_t want, int64_t *got);
 } cs_npy_source;
 
-/* A file that is read on from where it stands: ctx and read of a source. */
+/* A file that is read on from its present position: ctx and read of a source. */
 typedef struct {
     const char *path;
     int fd;

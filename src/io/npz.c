@@ -6,13 +6,14 @@
  * header that lies makes us allocate or unpack more than the limit. */
 #include "io/npz.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <zip.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy_load_private.h"
@@ -36,22 +37,19 @@ static int64_t default_limit(void)
     return available > 0 ? available / 5 * 4 : INT64_MAX;
 }
 
-/* libzip says "not a zip archive" to everything; the first bytes tell more. */
+/* libzip says "not a zip archive" to everything; the first bytes say more. */
 static cs_status check_start(const char *path)
 {
     char start[64] = {0};
-    FILE *f = fopen(path, "rbe");
-    if (!f) {
-        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    int fd = -1;
+    int64_t size = 0;
+    cs_status status = cs_file_open(path, &fd, &size);
+    const int64_t got = cs_least(size, sizeof start);
+    if (status == CS_OK) status = cs_file_read_at(fd, path, 0, got, start);
+    if (fd >= 0) {
+        (void)close(fd); /* opened for reading: nothing to lose */
     }
-    int64_t got = (int64_t)fread(start, 1, sizeof start, f);
-    bool failed = ferror(f) != 0;
-    int code = errno;
-    (void)fclose(f); /* opened for reading: nothing to lose */
-    if (failed) {
-        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(code));
-    }
-    cs_status status = cs_lfs_check(path, start, got);
+    if (status == CS_OK) status = cs_lfs_check(path, start, got);
     if (status != CS_OK) return status;
     if (memcmp(start, "\x93NUMPY", 6) == 0) {
         return cs_fail(CS_ERR_INPUT, "%s: is an NPY array, not an NPZ archive", path);
@@ -191,7 +189,7 @@ static cs_status read_member(void *ctx, void *out, int64_t want, int64_t *got)
     return CS_OK;
 }
 
-/* Opens a member, its sizes checked but not held against the limit. */
+/* Opens a member, its sizes checked but not compared with the limit. */
 static cs_status open_member(cs_npz *npz, zip_uint64_t member, const char *what, zip_file_t **file,
                              int64_t *size)
 {

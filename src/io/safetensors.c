@@ -1,7 +1,7 @@
 /* Reading of safetensors: headers at once, data by pread when asked.
  *
  * pread rather than a mapping: a file cut short while it is open is an error to return and not a
- * signal, and threads share one descriptor without a position. Data are taken as they stand, so the
+ * signal, and threads share one descriptor without a position. Data are taken as they are, so the
  * machine must be little endian. */
 #include "io/safetensors.h"
 
@@ -18,7 +18,7 @@
 #include "io/json.h"
 #include "io/safetensors_private.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read as they stand");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read as they are");
 
 enum { LENGTH_SIZE = 8, MARK_SIZE = 64, STAGE = 1 << 14, VERIFY_STEP = 1 << 20 };
 

@@ -1,7 +1,7 @@
 /* Tidy tables in memory, and their printed forms.
  *
  * Every cell is its own small string: tables hold results (up to some 10^6 cells), not data. The
- * reader of CSV stands in table_read.c. */
+ * reader of CSV is table_read.c. */
 #include "io/table.h"
 
 #include <assert.h>
@@ -167,13 +167,10 @@ cs_status cs_table_write_csv(const cs_table *table, const char *path)
 {
     cs_outfile f = {0};
     cs_status status = cs_outfile_open(path, &f);
-    if (status != CS_OK) return status;
-    status = cs_table_print_csv(table, f.stream);
-    if (status != CS_OK) {
-        cs_outfile_abort(&f);
-        return cs_blame(status, "%s", path);
-    }
-    return cs_outfile_commit(&f);
+    if (status == CS_OK) status = cs_blame(cs_table_print_csv(table, f.stream), "%s", path);
+    if (status == CS_OK) status = cs_outfile_commit(&f);
+    cs_outfile_abort(&f);
+    return status;
 }
 
 /* --- aligned text ----------------------------------------------------------------------------- */

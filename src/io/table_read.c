@@ -20,7 +20,7 @@ typedef struct {
     int64_t room;
 } reader;
 
-/* Reads a quoted field: *at stands after the opening quote, and behind the closing one afterwards.
+/* Reads a quoted field: *at is after the opening quote, and behind the closing one afterwards.
  */
 static cs_status read_quoted(reader *r, char **out)
 {

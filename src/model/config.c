@@ -7,9 +7,8 @@
  */
 #include "model/config.h"
 
-#include <string.h>
-
 #include "base/names.h"
+#include "base/range.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -152,66 +151,44 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
 /* --- checks ----------------------------------------------------------------------------------- */
 
 /* Sizes whose products stay far inside int64_t. */
-static cs_status sizes(const cs_model_config *c)
+static cs_status ranges(const cs_model_config *c)
 {
-    const struct {
-        const char *name;
-        int64_t value, least, most;
-    } size[] = {
-        {"vocabulary", c->vocab, 1, 1 << 24},
-        {"positions", c->positions, 0, 1 << 24},
-        {"width", c->width, 1, 1 << 16},
-        {"layers", c->layers, 1, 1 << 10},
-        {"heads", c->heads, 1, 64},
-        {"width of real rows", c->real_width, 0, 1 << 20},
-        {"token types", c->token_types, 0, 1 << 10},
-        {"classes", c->classes, 0, 1 << 20},
-        {"inner width", c->inner, 1, 1 << 20},
-        {"decoder layers", c->decoder.layers, 0, 64},
-        {"decoder width", c->decoder.width, 1, 1 << 16},
-        {"decoder heads", c->decoder.heads, 1, 64},
-        {"decoder inner width", c->decoder.inner, 1, 1 << 20},
+    const bool linear = c->arch == CS_ARCH_LINEAR, decoder = c->decoder.layers > 0;
+    const double below_one = 1 - 1e-9, positive = 1e-300;
+    const cs_range range[] = {
+        {"vocabulary", (double)c->vocab, 1, 1 << 24},
+        {"positions", (double)c->positions, 0, 1 << 24},
+        {"width", (double)c->width, 1, 1 << 16},
+        {"layers", (double)c->layers, 1, 1 << 10},
+        {"heads", (double)c->heads, 1, 64},
+        {"width of real rows", (double)c->real_width, 0, 1 << 20},
+        {"token types", (double)c->token_types, 0, 1 << 10},
+        {"classes", (double)c->classes, 0, 1 << 20},
+        {"inner width", linear ? 1 : (double)c->inner, 1, 1 << 20},
+        {"decoder layers", (double)c->decoder.layers, 0, 64},
+        {"decoder width", decoder ? (double)c->decoder.width : 1, 1, 1 << 16},
+        {"decoder heads", decoder ? (double)c->decoder.heads : 1, 1, 64},
+        {"decoder inner width", decoder ? (double)c->decoder.inner : 1, 1, 1 << 20},
+        {"dropout", c->dropout, 0, below_one},
+        {"attention dropout", c->attention_dropout, 0, below_one},
+        {"embedding dropout", c->embed_dropout, 0, below_one},
+        {"norm epsilon", c->eps, positive, below_one},
+        {"initial range", c->init_range, positive, 100},
+        {"padding token", c->pad_id, -1, (double)c->vocab - 1},
+        {"start token", c->bos_id, -1, (double)c->vocab - 1},
+        {"end token", c->eos_id, -1, (double)c->vocab - 1},
+        {"mask token", c->mask_id, -1, (double)c->vocab - 1},
+        {"unknown token", c->unk_id, -1, (double)c->vocab - 1},
+        {"pooling power", linear ? c->pooling : 0, 0, 4},
     };
-    for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
-        bool unused = (c->arch == CS_ARCH_LINEAR && strcmp(size[i].name, "inner width") == 0) ||
-                      (c->decoder.layers == 0 && strncmp(size[i].name, "decoder ", 8) == 0);
-        if (!unused && (size[i].value < size[i].least || size[i].value > size[i].most)) {
-            return cs_fail(CS_ERR_USAGE, "%s %lld not in %lld .. %lld", size[i].name,
-                           (long long)size[i].value, (long long)size[i].least,
-                           (long long)size[i].most);
-        }
-    }
-    if (c->width % c->heads != 0) {
-        return cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
-                       (long long)c->width);
-    }
-    if (c->decoder.layers > 0 && c->decoder.width % c->decoder.heads != 0) {
-        return cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
-                       (long long)c->decoder.heads, (long long)c->decoder.width);
-    }
-    return CS_OK;
-}
-
-static cs_status reals(const cs_model_config *c)
-{
-    const struct {
-        const char *name;
-        double value;
-    } share[] = {{"dropout", c->dropout},
-                 {"attention dropout", c->attention_dropout},
-                 {"embedding dropout", c->embed_dropout}};
-    for (size_t i = 0; i < sizeof share / sizeof *share; ++i) {
-        if (!(share[i].value >= 0 && share[i].value < 1)) {
-            return cs_fail(CS_ERR_USAGE, "%s %g not in [0, 1)", share[i].name, share[i].value);
-        }
-    }
-    if (!(c->eps > 0 && c->eps < 1)) {
-        return cs_fail(CS_ERR_USAGE, "norm epsilon %g not in (0, 1)", c->eps);
-    }
-    if (!(c->init_range > 0 && c->init_range < 100)) {
-        return cs_fail(CS_ERR_USAGE, "initial range %g not in (0, 100)", c->init_range);
-    }
-    return CS_OK;
+    cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
+    if (status == CS_OK && c->width % c->heads != 0)
+        status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
+                         (long long)c->width);
+    if (status == CS_OK && decoder && c->decoder.width % c->decoder.heads != 0)
+        status = cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
+                         (long long)c->decoder.heads, (long long)c->decoder.width);
+    return status;
 }
 
 static cs_status relative(const cs_model_config *c)
@@ -229,22 +206,8 @@ static cs_status relative(const cs_model_config *c)
     return CS_OK;
 }
 
-static cs_status special_ids(const cs_model_config *c)
+static cs_status first_position(const cs_model_config *c)
 {
-    const struct {
-        const char *name;
-        int32_t id;
-    } special[] = {{"padding", c->pad_id},
-                   {"start", c->bos_id},
-                   {"end", c->eos_id},
-                   {"mask", c->mask_id},
-                   {"unknown", c->unk_id}};
-    for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
-        if (special[i].id < -1 || special[i].id >= c->vocab) {
-            return cs_fail(CS_ERR_USAGE, "%s token %d not in 0 .. %lld", special[i].name,
-                           special[i].id, (long long)(c->vocab - 1));
-        }
-    }
     bool behind = c->arch == CS_ARCH_ROBERTA || c->arch == CS_ARCH_ROBERTA_PRELAYERNORM;
     if (behind && c->pad_id < 0) {
         return cs_fail(CS_ERR_USAGE, "%s needs a padding token: its positions start behind it",
@@ -298,13 +261,7 @@ static cs_status plain_linear(const cs_model_config *c)
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
                             ? "dropout"
                             : NULL;
-    if (extra) {
-        return cs_fail(CS_ERR_USAGE, "architecture linear has no %s", extra);
-    }
-    if (!(c->pooling >= 0 && c->pooling <= 4)) {
-        return cs_fail(CS_ERR_USAGE, "pooling power %g not in 0 .. 4", c->pooling);
-    }
-    return CS_OK;
+    return extra ? cs_fail(CS_ERR_USAGE, "architecture linear has no %s", extra) : CS_OK;
 }
 
 cs_status cs_model_config_check(const cs_model_config *config)
@@ -319,8 +276,8 @@ cs_status cs_model_config_check(const cs_model_config *config)
         return cs_fail(CS_ERR_USAGE, "no decoder attention has number %d",
                        (int)config->decoder.attention);
     }
-    cs_status (*check[])(const cs_model_config *) = {sizes,       reals,      relative,
-                                                     special_ids, classifier, plain_linear};
+    cs_status (*check[])(const cs_model_config *) = {ranges, relative, first_position, classifier,
+                                                     plain_linear};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
         status = check[i](config);

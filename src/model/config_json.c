@@ -466,7 +466,7 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
     return CS_OK;
 }
 
-/* The architecture: model_type, or what stands under "cospec" where that is "cospec". */
+/* The architecture: model_type, or what is under "cospec" where that is "cospec". */
 static cs_status read_arch(const char *where, const json_t *json, const json_t *ours, cs_arch *out)
 {
     const json_t *type = json_object_get(json, "model_type");

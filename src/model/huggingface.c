@@ -113,7 +113,7 @@ static void spell(const char *prefix, const char *pattern, long number, const ch
     }
 }
 
-/* "lm_head.bias" stands beside "lm_head.decoder.bias". */
+/* "lm_head.bias" has a copy, "lm_head.decoder.bias". */
 static int add_copy(const cs_hf_piece *bias, cs_hf_piece *copy)
 {
     const char *dot = strrchr(bias->name, '.');

@@ -300,11 +300,8 @@ static cs_status deal_blocks(cs_pool *pool, int64_t count, int64_t blocks, uint6
     int32_t *order = cs_pool_take(pool, count, sizeof *order);
     int32_t *block = cs_pool_take(pool, count, sizeof *block);
     if (!block) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < count; ++i) {
-        order[i] = (int32_t)i;
-    }
     cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, (uint64_t)count);
-    cs_rng_shuffle(&rng, count, order);
+    cs_rng_permutation(&rng, count, order);
     for (int64_t i = 0; i < count; ++i) {
         block[order[i]] = (int32_t)(i % blocks);
     }

@@ -230,7 +230,7 @@ static cs_status merge_piece(trainer *r, int32_t piece, const cs_bpe_merge *m)
     return status;
 }
 
-/* Merges a pair wherever it stands. */
+/* Merges a pair wherever it occurs. */
 static cs_status apply_merge(trainer *r, int32_t pair, const cs_bpe_merge *m)
 {
     cs_status status = CS_OK;

@@ -99,11 +99,9 @@ static char *base_name(const char *path)
     while (end > 1 && path[end - 1] == '/') {
         end -= 1;
     }
-    size_t start = end;
-    while (start > 0 && path[start - 1] != '/') {
-        start -= 1;
-    }
-    return cs_format("%.*s", (int)(end - start), path + start);
+    const char *slash = memrchr(path, '/', end);
+    const char *start = slash ? slash + 1 : path;
+    return cs_format("%.*s", (int)(path + end - start), start);
 }
 
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, cs_corpus *out)

@@ -130,7 +130,7 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options,
                          cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_free(cs_corpus *corpus);
 
-/* Hands every document of a source to `take`, in order, as it stands there: for what needs the text
+/* Hands every document of a source to `take`, in order, as it is there: for what needs the text
  * itself. Sources and options as for cs_corpus_load, but min_tokens, vocab_size and what makes
  * tokens, which are not used. *about (NULL: not wanted) receives name, path, checksum and counts of
  * invalid text. CS_ERR_INPUT for a corpus of token ids, and for one without documents; a failure of
@@ -172,7 +172,7 @@ cs_status cs_corpus_prepared_path(const char *name, char **out) CS_MUST_CHECK;
 /* Runs the script that prepares it (unless prepared already and !force: then the file is only
  * compared with its record, for the note), and checks the result
  * against the SHA-256 that data/SOURCES.tsv records: another one is CS_ERR_INPUT when it came from
- * the recorded package versions, and told in the note when it came from others. CS_ERR_INPUT also
+ * the recorded package versions, and said in the note when it came from others. CS_ERR_INPUT also
  * names a missing Debian package; CS_ERR_IO a script, table or folder that is not there. The file
  * appears whole or not at all. `note` (may be NULL) receives one line of what was done, in fresh
  * memory. Cost: 4 seconds at most, but half a minute for manpages. */

@@ -45,7 +45,7 @@ static cs_status read_row(const char *path, const cs_array *array, int64_t r, in
     return CS_OK;
 }
 
-/* Where the largest id stands, -1 before the first. */
+/* Where the largest id is, -1 before the first. */
 typedef struct {
     int64_t id, row, column;
 } largest_id;

@@ -1,9 +1,9 @@
-/* The corpora known by name: where their prepared form stands, and making it.
+/* The corpora known by name: where their prepared form is, and making it.
  *
  * A script of data/ (POSIX sh and awk) reads a Debian package and writes the prepared file; its
  * last line on stdout lists the packages it read as "name=version ...". data/SOURCES.tsv records
  * the SHA-256 that these versions gave: with the same versions another checksum is an error, with
- * others it is told in the note. The script runs as a child with its output in memory files, never
+ * others the note says so. The script runs as a child with its output in memory files, never
  * through a shell command line.
  */
 #include "text/corpus.h"

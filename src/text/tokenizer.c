@@ -64,7 +64,7 @@ cs_status cs_tokenizer_declare(cs_tokenizer *t, int32_t id)
     cs_added_token *added = cs_realloc(t->added, t->addeds + 1, sizeof *added);
     if (!added) return CS_ERR_MEMORY;
     t->added = added;
-    int64_t at = t->addeds; /* they stand by id */
+    int64_t at = t->addeds; /* sorted by id */
     while (at > 0 && added[at - 1].id > id) {
         added[at] = added[at - 1];
         at -= 1;

@@ -1,4 +1,4 @@
-/* Post-processors: what stands around a text and between two. They are kept as JSON, so that
+/* Post-processors: the tokens around a text and between two. They are kept as JSON, so that
  * writing loses nothing; the form of a pair is read when it is needed. */
 #include <string.h>
 

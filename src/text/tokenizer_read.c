@@ -116,7 +116,7 @@ static cs_status put_model_ids(id_list *list, json_t *vocab)
     return CS_OK;
 }
 
-/* One of added_tokens; its id may stand in the model's vocabulary as well. */
+/* One of added_tokens; its id may be in the model's vocabulary as well. */
 static cs_status take_added(const json_t *item, size_t index, const json_t *vocab, id_list *list,
                             cs_added_token *out)
 {
@@ -386,7 +386,7 @@ static cs_status read_wordpiece(const json_t *root, const json_t *model, cs_toke
 
 /* --- words --- */
 
-/* Whether a part of the file is what we would write; *memory set when that cannot be told. */
+/* Whether a part of the file is what we would write; *memory set when that is not known. */
 static bool same(const json_t *part, json_t *ours, bool *memory)
 {
     json_t *null = json_null();

@@ -117,7 +117,7 @@ static rows_taken single_rows(const cs_draft *draft, int64_t b)
     return (rows_taken){.length = draft->plan[b].length, .predictions = draft_predicted(draft, b)};
 }
 
-/* Row i sees what stands before (in general the groups up to its own). With a shared empty prefix it
+/* Row i sees what precedes it (in general the groups up to its own). With a shared empty prefix it
  * reads the begin token and all tokens but the last, so that row i predicts token i and texts take
  * no more rows than without. */
 static void fill_causal(cs_draft *draft, int64_t b)
@@ -273,7 +273,7 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
     return rows;
 }
 
-/* Decoder row i of sequence b stands for place k, whose encoder row is `from` or -1. Returns the
+/* Decoder row i of sequence b represents place k, whose encoder row is `from` or -1. Returns the
  * row's number. */
 static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
 {

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/ints.h"
+#include "base/range.h"
 #include "plan/ratio.h"
 #include "train/batch_private.h"
 
@@ -55,19 +56,14 @@ int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]
 
 /* --- checks --- */
 
-static cs_status check_share(const char *name, double share)
-{
-    return share >= 0 && share <= 1 ? CS_OK
-                                    : cs_fail(CS_ERR_USAGE, "%s %g not in [0, 1]", name, share);
-}
-
 /* Nothing that is asked for may be ignored. */
 static cs_status check_shares(const cs_task *task, cs_form form)
 {
     const char *name = cs_objective_table(task->objective.kind)->name;
-    cs_status status = check_share("share of masked tokens kept", task->keep);
-    if (status == CS_OK) status = check_share("share of masked tokens replaced", task->random);
-    if (status == CS_OK) status = check_share("delta", task->delta);
+    const cs_range share[] = {{"share of masked tokens kept", task->keep, 0, 1},
+                              {"share of masked tokens replaced", task->random, 0, 1},
+                              {"delta", task->delta, 0, 1}};
+    cs_status status = cs_ranges_check(sizeof share / sizeof *share, share);
     if (status != CS_OK) return status;
     if (task->keep + task->random > 1 + DBL_EPSILON) {
         return cs_fail(CS_ERR_USAGE, "shares of masked tokens kept %g and replaced %g exceed 1",

@@ -1,6 +1,6 @@
 /* A folder is renamed as one, so its files are of one step. The folder above is synced after the
  * rename and before an older checkpoint goes. Nothing of a checkpoint is used before every byte has
- * been held against its hash. */
+ * been compared with its hash. */
 #include "train/checkpoint.h"
 
 #include <assert.h>

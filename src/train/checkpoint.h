@@ -43,7 +43,7 @@ cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
 
 /* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is
- * held against its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and says how to go
+ * compared with its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and says how to go
  * on from the checkpoint before it. */
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state,
                         json_t **run) CS_MUST_CHECK;

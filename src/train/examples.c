@@ -150,10 +150,7 @@ static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rn
         item[i] = (cs_by_length){e->length[example], i, example};
     }
     cs_sort_by_length(count, item);
-    for (int64_t g = 0; g < groups; ++g) {
-        e->place[g] = (int32_t)g;
-    }
-    cs_rng_shuffle(rng, groups, e->place);
+    cs_rng_permutation(rng, groups, e->place);
     for (int64_t i = 0; i < count; ++i) {
         int64_t group = i / e->group;
         int64_t from = group < groups ? e->place[group] * e->group + i % e->group : i;
@@ -179,11 +176,8 @@ cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out)
 {
     int64_t epoch = n / examples->count;
     if (epoch != examples->epoch) {
-        for (int64_t i = 0; i < examples->count; ++i) {
-            examples->order[i] = (int32_t)i;
-        }
         cs_rng rng = cs_rng_at(examples->seed, CS_STREAM_ORDER, (uint64_t)epoch);
-        cs_rng_shuffle(&rng, examples->count, examples->order);
+        cs_rng_permutation(&rng, examples->count, examples->order);
         cs_status status = examples->group > 0 ? sort_windows(examples, epoch, &rng) : CS_OK;
         if (status != CS_OK) return status;
         examples->epoch = epoch;

@@ -9,6 +9,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/range.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "model/pass.h"
@@ -147,14 +148,14 @@ static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t
 
 static cs_status check_options(const cs_finetune_options *o, int64_t steps)
 {
-    const cs_option_range range[] = {
+    const cs_range range[] = {
         {"epochs", (double)o->epochs, 1, 1e6},     {"batch", (double)o->batch, 1, 1 << 16},
         {"steps", (double)steps, 1, UINT32_MAX},   {"lr", o->learning_rate, 0, 1e300},
         {"final-share", o->final_share, 0, 1},     {"warmup", o->warmup, 0, 1},
         {"beta1", o->adamw.beta1, 0, 1 - 1e-9},    {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
         {"adam-eps", o->adamw.adam_eps, 1e-30, 1}, {"weight-decay", o->adamw.weight_decay, 0, 1e3},
         {"clip", o->adamw.clip, 0, 1e300},         {"bad-limit", (double)o->bad_limit, 1, 1e12}};
-    return cs_option_ranges(sizeof range / sizeof *range, range);
+    return cs_ranges_check(sizeof range / sizeof *range, range);
 }
 
 typedef struct {
@@ -216,10 +217,7 @@ static cs_status epoch(session *s, int64_t number)
 {
     cs_rng rng = cs_rng_at(s->o->seed, CS_STREAM_ORDER, (uint64_t)number);
     cs_status status = CS_OK;
-    for (int64_t i = 0; i < s->count; ++i) {
-        s->order[i] = (int32_t)i;
-    }
-    cs_rng_shuffle(&rng, s->count, s->order);
+    cs_rng_permutation(&rng, s->count, s->order);
     s->sum = 0;
     for (int64_t at = 0; at < s->count && status == CS_OK; at += s->o->batch) {
         const int64_t n = cs_least(s->count - at, s->o->batch);

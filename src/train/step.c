@@ -12,6 +12,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/range.h"
 #include "train/log_private.h"
 #include "train/trainer_private.h"
 
@@ -20,7 +21,7 @@
 static cs_status check_options(const cs_train_options *o)
 {
     /* Dropout's counter has 32 bits for the step and 16 for the micro-batch (tensor/dropout.h). */
-    const cs_option_range range[] = {
+    const cs_range range[] = {
         {"steps", (double)o->steps, 1, UINT32_MAX},
         {"batch", (double)o->batch, 1, 1 << 20},
         {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
@@ -42,7 +43,7 @@ static cs_status check_options(const cs_train_options *o)
         {"bad-limit", (double)o->bad_limit, 1, 1e12},
         {"time-limit", o->time_limit, 0, 1e12},
     };
-    return cs_option_ranges(sizeof range / sizeof *range, range);
+    return cs_ranges_check(sizeof range / sizeof *range, range);
 }
 
 static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, cs_pass *out)

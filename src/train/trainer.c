@@ -266,7 +266,7 @@ static cs_status log_step(session *s)
     return status;
 }
 
-/* Not after a skipped step, unless the run stops there: what was good stands until a step is good
+/* Not after a skipped step, unless the run stops there: what was good is kept until a step is good
  * again. */
 static cs_status save(session *s, bool stop)
 {

@@ -4,17 +4,6 @@
 
 #include <math.h>
 
-cs_status cs_option_ranges(size_t count, const cs_option_range *range)
-{
-    for (size_t i = 0; i < count; ++i) {
-        if (!(range[i].x >= range[i].low && range[i].x <= range[i].high)) {
-            return cs_fail(CS_ERR_USAGE, "%s %.15g is not in [%.15g, %.15g]", range[i].name,
-                           range[i].x, range[i].low, range[i].high);
-        }
-    }
-    return CS_OK;
-}
-
 cs_status cs_updates_init(cs_params *params, cs_updates *out)
 {
     const int64_t bytes = CS_NORMS * (int64_t)sizeof *out->norms;

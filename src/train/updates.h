@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -18,15 +17,6 @@ enum { CS_NORMS = 64 };
 typedef struct {
     double beta1, beta2, adam_eps, weight_decay, clip;
 } cs_adamw_recipe;
-
-/* An option and where it must lie. */
-typedef struct {
-    const char *name;
-    double x, low, high;
-} cs_option_range;
-
-/* CS_ERR_USAGE names the first option that is out of its range. */
-cs_status cs_option_ranges(size_t count, const cs_option_range *range) CS_MUST_CHECK;
 
 typedef struct {
     cs_params *params;   /* borrowed */
