@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -73,8 +74,11 @@ static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_opt
         const char *path = cs_args_join(args, dir, cs_cooc_file(i));
         status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
     }
-    return status ? status
-                  : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+    cs_interrupt_hold(true); /* what is counted would be lost */
+    status = status ? status
+                    : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+    cs_interrupt_hold(false);
+    return status;
 }
 
 /* Builds and stores; what an interrupt leaves in DIR/checkpoint is for --resume to go on from. */

@@ -87,18 +87,16 @@ static cs_status apply_common(const cs_args *args)
     return cs_threads_blas_check();
 }
 
-/* The manifest, then standard output. A run that did not converge is a complete run too, and one
- * that was interrupted with a partial result; their reason gives way to that of a file that cannot
- * be written. */
+/* The manifest, which hashes the inputs whatever signal comes, then standard output. A run that did
+ * not converge is a complete run too, and one that was interrupted with a partial result; their
+ * reason gives way to that of a file that cannot be written. */
 static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
 {
     char reason[1024];
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();
     cs_status written = CS_OK;
-    if (status == CS_ERR_INTERRUPT) { /* the manifest hashes the inputs in spite of it */
-        cs_interrupt_hold(true);
-    }
+    cs_interrupt_hold(true);
     if (cs_args_given(args, "output") && !cs_args_flag(args, "dry-run")) {
         written = cs_output_manifest(args, wall_seconds);
     }
@@ -107,8 +105,10 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
     } else {
         written = cs_output_print(args);
     }
-    if (status == CS_ERR_INTERRUPT) {
-        cs_interrupt_hold(false);
+    cs_interrupt_hold(false);
+    if (written == CS_OK && status == CS_OK && cs_interrupted()) {
+        return cs_fail(CS_ERR_INTERRUPT, "interrupted when all was computed: the result is whole%s",
+                       cs_args_given(args, "output") ? ", and --resume keeps it" : "");
     }
     return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
 }

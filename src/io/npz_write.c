@@ -190,7 +190,11 @@ static int stop_on_interrupt(zip_t *zip, void *ctx)
 {
     (void)zip;
     (void)ctx;
-    return cs_interrupted();
+    const bool stop = cs_interrupt_check() != CS_OK; /* not while it is held */
+    if (stop) {
+        cs_reason_clear(); /* zip_failure names the file */
+    }
+    return stop;
 }
 
 /* --- the writer ------------------------------------------------------------------------------- */

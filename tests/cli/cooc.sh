@@ -216,6 +216,22 @@ test_interrupt() {
     done
 }
 
+# A signal while the matrix is written costs nothing: it is finished, and the next run keeps it.
+test_interrupt_while_writing() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 3000; ++d) { for (i = 0; i < 100; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
+    set -- --corpus big.txt --tokenizer whitespace --objective ar --context nearest:3 --mtx -o d
+    for s in INT TERM; do
+        rm -rf d
+        "$COSPEC" cooc "$@" > out 2> err & pid=$!
+        tries=0
+        until ls d/matrix.*.partial > /dev/null 2>&1 || [ $tries = 3000 ]; do sleep 0.01; tries=$((tries + 1)); done
+        kill -$s $pid; wait $pid; got=$?
+        [ $got = 130 ] && grep -qF "interrupted when all was computed: the result is whole, and --resume keeps it" err || { fail "$s: exit $got: $(head -c 200 err)"; return 1; }
+        [ -s d/matrix.json ] && [ -s d/manifest.json ] && [ -s out ] && ! ls d/*.partial > /dev/null 2>&1 || { fail "$s: left $(ls -A d)"; return 1; }
+        exits 0 "$COSPEC" cooc "$@" --resume && says "finished already; kept" && exits 0 "$COSPEC" svd d -k 3 || return 1
+    done
+}
+
 test_interrupted_sweep() {
     "$COSPEC" toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2 -o d > out 2> err &
     pid=$!
@@ -240,6 +256,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupt_while_writing interrupted_sweep data; do
     check $t
 done
