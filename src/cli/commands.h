@@ -23,6 +23,7 @@
     X(verify_model)                                                                                \
     X(perplexity)                                                                                  \
     X(probe)                                                                                       \
+    X(kernel)                                                                                      \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \
