@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "plan/count.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
@@ -23,15 +24,17 @@ static double sigma_squared(int64_t s, int64_t m)
     return (double)m / ((double)(s - m) * (double)(s - 1));
 }
 
-/* Averages over the events of one length. A fixed order has a next token, other laws sizes. */
+/* Averages over the events of one length. Prefixes have a next token, laws of sizes a misalignment,
+ * and a mixture of both has both. */
 static void average(const cs_pairs *pairs, cs_tradeoff *out)
 {
     int64_t s = pairs->length;
-    out->next_token_weight = pairs->prefixes && !pairs->q ? 0.0 : NAN;
+    out->next_token_weight = pairs->prefixes ? 0.0 : NAN;
     out->misalignment = pairs->prefixes && !pairs->q ? NAN : 0.0;
     for (int64_t m = 0; m < s && pairs->q; ++m) {
         if (pairs->q[m] > 0.0) {
             out->misalignment += pairs->q[m] * (m > 0 ? cs_length_misalignment(s, m) : NAN);
+            out->next_token_weight += pairs->q[m] / (cs_binomial(s, m) * (double)(s - m));
         }
     }
     for (int64_t e = 0; e < pairs->events; ++e) {

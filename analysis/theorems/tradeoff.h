@@ -1,6 +1,6 @@
 /* Connectivity against generation (theory.md 5, Heavy tails and Frontier; ours).
  *
- * Two questions on the toy model, per class, any length s:
+ * Two questions on the toy model, per class, any length s (mixtures of the two kinds answer both):
  *
  *   prefix objectives     how much weight is left on the next token (what generation trains on),
  *                         and how large the tail sum_{j>=2} sigma_j^4 of Theorem 4.1 is
@@ -24,8 +24,8 @@
 #include "plan/objective.h"
 
 typedef struct {
-    double next_token_weight; /* share of event weight on k = |S|; NaN for objectives whose S is not
-                                 a prefix */
+    double next_token_weight; /* share of event weight on S = {0..k-1}; NaN for objectives that list
+                                 no prefixes */
     double misalignment; /* E over events' |S| of the above; NaN for prefix objectives, which train
                             every length they generate from, and when S = {} carries weight */
     double sigma2; /* second singular value per class (1 counted per multiplicity), 0 if there is

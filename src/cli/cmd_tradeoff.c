@@ -49,7 +49,10 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
         cs_tradeoff x;
         if ((status = cs_objective_parse_held(spec, &parts, &objective)) == CS_OK &&
             (status = cs_tradeoff_of(&objective, s, &x)) == CS_OK) {
-            add(points, isnan(x.next_token_weight) ? "invariant" : "prefix", spec, s, 0, &x);
+            const char *kind = isnan(x.next_token_weight) ? "invariant"
+                               : isnan(x.misalignment)    ? "prefix"
+                                                          : "mixture";
+            add(points, kind, spec, s, 0, &x);
         }
         cs_plan_file_free(&parts);
     }

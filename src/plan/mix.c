@@ -236,50 +236,6 @@ static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
     return part->event_weight == CS_EVENT_TOKEN ? cs_objective_predicted(part, s, out) : CS_OK;
 }
 
-typedef struct {
-    long double *c, sum;
-} size_sums;
-
-static bool keep_size(void *ctx, int64_t m, long double c)
-{
-    size_sums *sums = ctx;
-    sums->c[m] = c;
-    sums->sum += c;
-    return true;
-}
-
-cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                       cs_size_facts *facts)
-{
-    double share[CS_MIX_PARTS];
-    cs_objective part;
-    long double *total = cs_calloc(2 * s, sizeof *total);
-    cs_status status = total ? cs_mix_predicted(o, s, &facts->predicted) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_mix_shares(o, s, share);
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
-        size_sums sums = {.c = total + s};
-        cs_size_facts own = {0};
-        double weight = 0;
-        for (int64_t m = 0; m < s; ++m) {
-            sums.c[m] = 0;
-        }
-        status = weight_of(&part, s, &weight);
-        weight *= share[j];
-        if (status == CS_OK) status = cs_sizes_visit(&part, s, keep_size, &sums, &own);
-        for (int64_t m = 0; m < s && status == CS_OK; ++m) {
-            total[m] += (long double)weight * sums.c[m] / sums.sum;
-        }
-        facts->clamped += share[j] * own.clamped;
-    }
-    for (int64_t m = 0; m < s && status == CS_OK; ++m) {
-        if (total[m] > 0 && !v->visit(v->ctx, m, total[m])) {
-            break;
-        }
-    }
-    cs_free(total);
-    return status;
-}
-
 cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
@@ -300,5 +256,22 @@ cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
         cs_pairs_free(&law[j]);
     }
     cs_free(law);
+    return status;
+}
+
+/* Of parts that all have one. */
+cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts)
+{
+    cs_pairs law = {.length = s};
+    cs_status status = cs_pairs_of_mix(o, s, &law);
+    for (int64_t m = 0; m < s && status == CS_OK; ++m) {
+        if (law.q[m] > 0 && !v->visit(v->ctx, m, law.q[m])) {
+            break;
+        }
+    }
+    facts->predicted = law.predicted;
+    facts->clamped = law.clamped;
+    cs_pairs_free(&law);
     return status;
 }
