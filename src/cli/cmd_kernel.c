@@ -1,81 +1,20 @@
 /* cospec kernel: the position kernel of an objective, its collision probability and eigenvalues. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
+#include "analysis/measures/kernel_spectrum.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "linalg/dense.h"
-#include "plan/kernel.h"
 #include "plan/spec.h"
 
-/* Eigenvalues, descending, closer than rounding are one with a multiplicity. */
-static void add_eigenvalues(cs_item *root, int64_t s, const double *value)
+/* The eigenvalues for the record and for its table. */
+static void add_eigenvalues(cs_item *root, const cs_kernel_spectrum *spectrum)
 {
     cs_item *pairs = cs_item_array(root, "eigenvalues"), *rows = cs_item_array(root, "~rows");
-    double slack = 8 * (double)s * DBL_EPSILON * value[s - 1];
-    for (int64_t j = s - 1, last; j >= 0; j = last) {
-        double sum = 0;
-        for (last = j; last >= 0 && value[j] - value[last] <= slack; --last) {
-            sum += value[last];
-        }
-        double mean = sum / (double)(j - last);
-        double shown = fabs(mean) <= slack ? 0 : mean;
+    for (int64_t j = 0; j < spectrum->values; ++j) {
         cs_item *pair = cs_item_array(pairs, NULL), *row = cs_item_object(rows, NULL);
-        cs_item_real(pair, NULL, shown);
-        cs_item_int(pair, NULL, j - last);
-        cs_item_real(row, "eigenvalue", shown);
-        cs_item_int(row, "multiplicity", j - last);
+        cs_item_real(pair, NULL, spectrum->value[j]);
+        cs_item_int(pair, NULL, spectrum->multiplicity[j]);
+        cs_item_real(row, "eigenvalue", spectrum->value[j]);
+        cs_item_int(row, "multiplicity", spectrum->multiplicity[j]);
     }
-}
-
-static cs_status add_spectrum(cs_item *root, int64_t s, const double *r)
-{
-    cs_dense copy = {0};
-    double *value = cs_alloc(s, sizeof *value);
-    cs_status status = value ? cs_dense_init(&copy, s, s) : CS_ERR_MEMORY;
-    for (int64_t k = 0; k < s && status == CS_OK; ++k) {
-        memcpy(copy.data + k * copy.ld, r + k * s, (size_t)s * sizeof *r);
-    }
-    if (status == CS_OK) status = cs_dense_eigh(&copy, value, true);
-    if (status == CS_OK) {
-        add_eigenvalues(root, s, value);
-    }
-    cs_dense_free(&copy);
-    cs_free(value);
-    return status;
-}
-
-/* Row sums: the weight of each target position, the eigenvalues of the kernel of a model that is
- * told the position. */
-static cs_status add_targets(cs_item *root, int64_t s, const double *r)
-{
-    double *weight = cs_calloc(s, sizeof *weight);
-    if (!weight) return CS_ERR_MEMORY;
-    for (int64_t k = 0; k < s * s; ++k) {
-        weight[k / s] += r[k];
-    }
-    cs_item_reals(root, "target_weights", s, weight);
-    cs_free(weight);
-    return CS_OK;
-}
-
-/* The kernel by the closed distribution of events beside the one by all plans. */
-static cs_status add_check(cs_item *root, const cs_objective *objective, int64_t s, const double *r)
-{
-    double *other = cs_alloc(s * s, sizeof *other), worst = 0;
-    cs_status status = other ? cs_kernel_of_plans(objective, s, other) : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < s * s && status == CS_OK; ++i) {
-        worst = fmax(worst, fabs(r[i] - other[i]));
-    }
-    if (status == CS_OK) {
-        cs_item *check = cs_item_object(root, "enumerated");
-        cs_item_real(check, "kappa", cs_kernel_collision(other, s));
-        cs_item_real(check, "largest_difference", worst);
-    }
-    cs_free(other);
-    return status;
 }
 
 static cs_status run(cs_args *args)
@@ -87,26 +26,23 @@ static cs_status run(cs_args *args)
     cs_item *root = cs_output_root(args);
     cs_objective objective;
     cs_plan_file parts = {0};
-    cs_pairs pairs = {0};
-    double *r = NULL;
+    cs_kernel_spectrum spectrum = {0};
+    double difference = 0;
     cs_status status = cs_objective_parse_held(spec, &parts, &objective);
-    if (status == CS_OK) status = cs_pairs_of(&objective, s, &pairs);
+    if (status == CS_OK) status = cs_kernel_spectrum_of(&objective, s, &spectrum);
     if (status != CS_OK) goto done;
-    status = (r = cs_alloc(s * s, sizeof *r)) ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
-    if ((status = cs_kernel_of_pairs(&pairs, r)) != CS_OK) goto done;
     cs_item_text(root, "objective", spec);
     cs_item_int(root, "length", s);
-    cs_item_real(root, "kappa", cs_kernel_collision(r, s));
-    status = add_spectrum(root, s, r);
-    if (status == CS_OK) status = add_targets(root, s, r);
-    if (status == CS_OK && cs_args_flag(args, "enumerate")) {
-        status = add_check(root, &objective, s, r);
+    cs_item_real(root, "kappa", spectrum.kappa);
+    add_eigenvalues(root, &spectrum);
+    cs_item_reals(root, "target_weights", s, spectrum.target_weight);
+    if (cs_args_flag(args, "enumerate")) {
+        status = cs_kernel_difference(&objective, s, &difference);
+        cs_item_real(root, "enumeration_difference", difference);
     }
     if (status == CS_OK) status = cs_output_record(args, "kernel", &view);
 done:
-    cs_free(r);
-    cs_pairs_free(&pairs);
+    cs_kernel_spectrum_free(&spectrum);
     cs_plan_file_free(&parts);
     return status;
 }
