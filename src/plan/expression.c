@@ -1,0 +1,284 @@
+/* Recursive descent into a postfix program (Aho et al., Compilers, 2.5). Every instruction stands for
+ * one character of the text or more, which bounds the program; at most three operands wait on each
+ * of the levels of recursion (of a sum, a product, a power or a list), which bounds the stack.
+ */
+#include "plan/expression.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/names.h"
+#include "io/number.h"
+
+/* min and max are binary operators in the end. */
+static const char *const NAMES[] = {"min",  "max", "round", "floor", "ceil",
+                                    "sqrt", "log", "exp",   NULL};
+static double (*const FUNCTIONS[])(double) = {NULL, NULL, round, floor, ceil, sqrt, log, exp};
+
+typedef struct {
+    char kind; /* '0': value, 's': the length, 'f': function; else operator, '<' min, '>' max */
+    double value;
+    double (*function)(double);
+} instruction;
+
+struct cs_expression {
+    char *text;
+    int size;
+    bool varies;
+    instruction code[];
+};
+
+typedef struct {
+    const char *text, *at;
+    int depth;
+    cs_expression *out;
+} parser;
+
+static cs_status sum(parser *p);
+static cs_status with_sign(parser *p);
+
+static cs_status fail(const parser *p, const char *what)
+{
+    return cs_fail(CS_ERR_USAGE, "\"%.100s%s\": column %d: %s", p->text,
+                   strlen(p->text) > 100 ? "..." : "", (int)(p->at - p->text) + 1, what);
+}
+
+/* What stands here, where something else should. */
+static cs_status unexpected(const parser *p, const char *wanted)
+{
+    char what[96], here[16] = "the end";
+    if (*p->at) {
+        (void)snprintf(here, sizeof here, "\"%c\"", isprint((unsigned char)*p->at) ? *p->at : '?');
+    }
+    (void)snprintf(what, sizeof what, "%s where %s should stand", here, wanted);
+    return fail(p, what);
+}
+
+static char peek(parser *p)
+{
+    p->at += strspn(p->at, " \t");
+    return *p->at;
+}
+
+static void emit(parser *p, instruction i)
+{
+    p->out->varies = p->out->varies || i.kind == 's';
+    p->out->code[p->out->size++] = i;
+}
+
+static cs_status number(parser *p)
+{
+    char text[64];
+    size_t n = strspn(p->at, "0123456789."), e = n + 1;
+    if (n > 0 && (p->at[n] == 'e' || p->at[n] == 'E')) {
+        e += p->at[e] == '-' || p->at[e] == '+';
+        n = isdigit((unsigned char)p->at[e]) ? e + strspn(p->at + e, "0123456789") : n;
+    }
+    instruction i = {.kind = '0'};
+    (void)snprintf(text, sizeof text, "%.*s", (int)n, p->at);
+    if (n >= sizeof text || !cs_real_scan(text, &i.value)) {
+        return fail(p, "not a number in the range of a double");
+    }
+    p->at += n;
+    emit(p, i);
+    return CS_OK;
+}
+
+/* "(" sum {"," sum} ")" behind a name. */
+static cs_status arguments(parser *p, int name)
+{
+    const bool list = !FUNCTIONS[name];
+    const instruction of_one = {.kind = 'f', .function = FUNCTIONS[name]},
+                      of_two = {.kind = name == 0 ? '<' : '>'};
+    int count = 0;
+    cs_status status = peek(p) == '(' ? CS_OK : unexpected(p, "( of a function");
+    while (status == CS_OK && (count == 0 || (list && peek(p) == ','))) {
+        ++p->at;
+        status = sum(p);
+        if (!list || count > 0) emit(p, list ? of_two : of_one);
+        ++count;
+    }
+    if (status == CS_OK && peek(p) != ')') status = unexpected(p, list ? ", or )" : ")");
+    if (status == CS_OK && list && count < 2) status = fail(p, "min and max take two values");
+    p->at += status == CS_OK;
+    return status;
+}
+
+static cs_status name(parser *p)
+{
+    char word[16], what[64];
+    size_t n = 0;
+    while (isalpha((unsigned char)p->at[n])) {
+        ++n;
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, p->at);
+    if (strcmp(word, "s") == 0) {
+        emit(p, (instruction){.kind = 's'});
+        ++p->at;
+        return CS_OK;
+    }
+    for (int f = 0; NAMES[f]; ++f) {
+        if (strcmp(word, NAMES[f]) == 0) {
+            p->at += n;
+            return arguments(p, f);
+        }
+    }
+    const char *nearest = cs_nearest_name(word, NAMES);
+    (void)snprintf(what, sizeof what, "unknown name %s%s%s%s", word,
+                   nearest ? ", did you mean " : " (the length is s)", nearest ? nearest : "",
+                   nearest ? "?" : "");
+    return fail(p, what);
+}
+
+static cs_status atom(parser *p)
+{
+    char c = peek(p);
+    if (isdigit((unsigned char)c) || c == '.') {
+        return number(p);
+    }
+    if (isalpha((unsigned char)c)) {
+        return name(p);
+    }
+    if (c != '(') {
+        return unexpected(p, "a value");
+    }
+    ++p->at;
+    cs_status status = sum(p);
+    if (status == CS_OK && peek(p) != ')') status = unexpected(p, ")");
+    p->at += status == CS_OK;
+    return status;
+}
+
+static cs_status power(parser *p)
+{
+    cs_status status = atom(p);
+    if (status == CS_OK && peek(p) == '^') {
+        ++p->at;
+        status = with_sign(p);
+        emit(p, (instruction){.kind = '^'});
+    }
+    return status;
+}
+
+static double negated(double x)
+{
+    return -x;
+}
+
+/* Every way down leads through here. */
+static cs_status with_sign(parser *p)
+{
+    char c = peek(p);
+    if (p->depth == CS_EXPRESSION_DEPTH) {
+        return fail(p, "too deep within parentheses, signs or powers");
+    }
+    ++p->depth;
+    p->at += c == '-' || c == '+';
+    cs_status status = c == '-' || c == '+' ? with_sign(p) : power(p);
+    if (c == '-') {
+        emit(p, (instruction){.kind = 'f', .function = negated});
+    }
+    --p->depth;
+    return status;
+}
+
+static cs_status chain(parser *p, const char *signs, cs_status (*next)(parser *p))
+{
+    cs_status status = next(p);
+    for (char c; status == CS_OK && (c = peek(p)) != '\0' && strchr(signs, c);) {
+        ++p->at;
+        status = next(p);
+        emit(p, (instruction){.kind = c});
+    }
+    return status;
+}
+
+static cs_status product(parser *p)
+{
+    return chain(p, "*/", with_sign);
+}
+
+static cs_status sum(parser *p)
+{
+    return chain(p, "+-", product);
+}
+
+cs_status cs_expression_parse(const char *text, cs_expression **out)
+{
+    size_t length = strlen(text);
+    if (length > CS_EXPRESSION_TEXT) {
+        return cs_fail(CS_ERR_USAGE, "\"%.40s...\": %zu characters, more than %d", text, length,
+                       CS_EXPRESSION_TEXT);
+    }
+    size_t bytes = sizeof(cs_expression) + (length + 1) * sizeof(instruction);
+    parser p = {.text = text, .at = text, .out = cs_calloc(1, bytes)};
+    if (!p.out) return CS_ERR_MEMORY;
+    p.out->text = cs_strdup(text);
+    cs_status status = p.out->text ? sum(&p) : CS_ERR_MEMORY;
+    if (status == CS_OK && peek(&p)) status = unexpected(&p, "an operator");
+    if (status != CS_OK) {
+        cs_expression_free(p.out);
+        return status;
+    }
+    *out = p.out;
+    return CS_OK;
+}
+
+void cs_expression_free(cs_expression *expression)
+{
+    if (expression) {
+        cs_free(expression->text);
+    }
+    cs_free(expression);
+}
+
+/* A NaN stays one, which fmin and fmax would drop. */
+static double binary(char sign, double x, double y)
+{
+    switch (sign) {
+    case '+':
+        return x + y;
+    case '-':
+        return x - y;
+    case '*':
+        return x * y;
+    case '/':
+        return x / y;
+    case '^':
+        return pow(x, y);
+    case '<':
+        return isnan(x) || x < y ? x : y;
+    default:
+        return isnan(x) || x > y ? x : y;
+    }
+}
+
+double cs_expression_at(const cs_expression *e, double s)
+{
+    double stack[3 * CS_EXPRESSION_DEPTH + 1];
+    int top = -1;
+    for (const instruction *i = e->code; i < e->code + e->size; ++i) {
+        if (i->kind == '0' || i->kind == 's') {
+            stack[++top] = i->kind == 's' ? s : i->value;
+        } else if (i->kind == 'f') {
+            stack[top] = i->function(stack[top]);
+        } else {
+            --top;
+            stack[top] = binary(i->kind, stack[top], stack[top + 1]);
+        }
+    }
+    return isnan(stack[0]) ? (double)NAN : stack[0]; /* without its sign */
+}
+
+bool cs_expression_varies(const cs_expression *expression)
+{
+    return expression->varies;
+}
+
+const char *cs_expression_text(const cs_expression *expression)
+{
+    return expression->text;
+}
