@@ -78,6 +78,38 @@ TEST(invariant_parts_mix_at_any_length)
     cs_plan_file_free(&file);
 }
 
+/* Shares and numbers of a command line may be expressions too: at each length the mixture that has
+ * their values, bit for bit. */
+TEST(expressions_stand_in_a_specification)
+{
+    const char *const spec =
+        "mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))+s*2*group-ar(t=round(s/3))";
+    const double ratio[] = {0.5, 0.5, 0.4, 2.0 / 6};
+    cs_plan_file file, by_hand;
+    cs_objective o = mix(spec, &file);
+    char *text = cs_objective_describe(&o);
+    assert_non_null(strstr(text, spec));
+    cs_free(text);
+    for (int64_t s = 3; s <= 6; ++s) {
+        static double own[PLAN_CELLS], expected[PLAN_CELLS];
+        double share = 1 / (double)s;
+        cs_pairs pairs;
+        text = cs_format("mix:%.17g*ar+%.17g*masked(mask-ratio=%.17g)+%d*group-ar(t=%d)", share,
+                         1 - share, ratio[s - 3], (int)s * 2, s < 5 ? 1 : 2);
+        cs_objective hand = mix(text, &by_hand);
+        OK(cs_pairs_of(&o, s, &pairs));
+        plan_table_of_pairs(&pairs, own);
+        cs_pairs_free(&pairs);
+        OK(cs_pairs_of(&hand, s, &pairs));
+        plan_table_of_pairs(&pairs, expected);
+        cs_pairs_free(&pairs);
+        assert_memory_equal(own, expected, sizeof own);
+        cs_plan_file_free(&by_hand);
+        cs_free(text);
+    }
+    cs_plan_file_free(&file);
+}
+
 TEST(networks_read_what_parts_have_in_common)
 {
     const struct {
@@ -114,8 +146,9 @@ TEST(text_and_json_lead_back)
     assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15) event-weight=token");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &again, &back));
-    assert_int_equal(again.parts, 2);
-    assert_true(again.share[1] == 0.75 && again.part[1].mask_ratio_lo == 0.15);
+    char *second = cs_objective_describe(&back);
+    assert_string_equal(second, text);
+    cs_free(second);
     cs_plan_file_free(&again);
     OK(cs_objective_parse_held("mix:1*ar+1*masked,event-weight=mask,empty-prefix=shared", &again,
                                &back));
@@ -137,7 +170,11 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar+", "part \"\""},
         {"mix:1*ar+1*maked", "did you mean masked?"},
         {"mix:1*ar+1*mix", "mix cannot be part of a mixture"},
-        {"mix:1*ar+1*file", "file cannot be part of a mixture"},
+        {"mix:1*ar+1*file", "file needs plan-file"},
+        {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter colour"},
+        {"mix:(1*ar+1*masked", "part \"(1*ar+1*masked\" is not"},
+        {"mix:1/t*ar+1*masked", "part 1 of the mixture: share: \"1/t\": column 3: unknown name t"},
+        {"mix:1*ar+1*masked(mask-ratio=0.1,mask-ratio=0.2)", "mask-ratio is given twice"},
         {"mix:1*ar+1*masked(event-weight=mask)", "are those of the mixture"},
         {"mix:1*ar+1*masked(mask-ratio=1.5)", "mask ratio 1.5"},
         {"mix:1*ar+1*masked(mask-ratio=0.5", "parenthesis"},

@@ -333,7 +333,7 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
         return CS_OK;
     }
     cs_status status = claim_all(args, lists > 1);
-    return status == CS_OK && file->path ? cs_output_input(args, file->path) : status;
+    return status == CS_OK ? cs_args_plan_inputs(args, file) : status;
 }
 
 /* Rank 0 first: a corpus may have to be prepared. */
@@ -433,6 +433,11 @@ const cs_command cs_cmd_cooc = {
         "# plans of one's own (docs/formats.md, Plan files) on windows of four\n"
         "cospec cooc --corpus verses.txt --objective file --plan-file plans.json --max-length 4 "
         "--stride 1 -o own\n"
+        "# laws that depend on the length of the text (the same section)\n"
+        "cospec cooc --corpus verses.txt --objective file --plan-file mix.json --context nearest:1 "
+        "-o law\n"
+        "cospec cooc --corpus verses.txt --objective file --plan-file laws.json --max-length 5 "
+        "-o laws\n"
         "# how large would it be\n"
         "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
         "--dry-run",

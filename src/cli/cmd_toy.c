@@ -212,7 +212,7 @@ static cs_status run_toy(cs_args *args)
     s.rows = cs_item_array(s.root, many ? "rows" : "~rows");
     s.left_out = many ? cs_item_array(s.root, "left_out") : NULL;
     status = run_sweep(&s, &sweep, &file);
-    if (status == CS_OK && file.path) status = cs_output_input(args, file.path);
+    if (status == CS_OK) status = cs_args_plan_inputs(args, &file);
     const cs_view *view = cs_args_flag(args, "dry-run") ? NULL : many ? &swept : &one;
     if (status == CS_OK) status = cs_output_record(args, "toy", view);
     cs_free(s.reason);
@@ -247,6 +247,9 @@ const cs_command cs_cmd_toy = {
                 "50000 --json\n"
                 "# plans of one's own (docs/formats.md, Plan files)\n"
                 "cospec toy --objective file --plan-file plans.json --classes 2 --length 4 "
+                "--tokens 3\n"
+                "# laws that depend on the length (the same section)\n"
+                "cospec toy --objective file --plan-file mix.json --classes 2 --length 3:9:2 "
                 "--tokens 3\n"
                 "# connectivity against the mask ratio\n"
                 "cospec toy --objective masked --mask-ratio 0.1:0.9:0.1 --classes 10 --length 20 "

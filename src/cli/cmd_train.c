@@ -279,8 +279,8 @@ static cs_status claim(cs_args *args)
 static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_train(args, &r->plan, &r->options);
-    if (status == CS_OK && (status = claim(args)) == CS_OK && r->plan.path)
-        status = cs_output_input(args, r->plan.path);
+    if (status == CS_OK && (status = claim(args)) == CS_OK)
+        status = cs_args_plan_inputs(args, &r->plan);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
         (status = read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {

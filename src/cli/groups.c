@@ -168,8 +168,7 @@ static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64
     }
     *set |= 1U << index;
     if (p->kind == CS_PARAMETER_FILE && cs_objective_takes(objective->kind, p)) {
-        objective->file = file;
-        return file->path ? CS_OK : cs_plan_file_read(text, file);
+        return cs_objective_of_file(text, file, objective);
     }
     return cs_objective_set(objective, p->name, text);
 }
@@ -208,6 +207,15 @@ cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_pl
                                     cs_objective *out)
 {
     return resolve(args, NULL, 0, spec, true, file, out);
+}
+
+cs_status cs_args_plan_inputs(cs_args *args, const cs_plan_file *file)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < file->inputs && status == CS_OK; ++i) {
+        status = cs_output_input(args, file->input[i]);
+    }
+    return status;
 }
 
 bool cs_args_target_given(const cs_args *args)

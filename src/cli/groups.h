@@ -65,6 +65,9 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
 cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_plan_file *file,
                                     cs_objective *out) CS_MUST_CHECK;
 
+/* Remembers the files that were read for an objective as inputs. */
+cs_status cs_args_plan_inputs(cs_args *args, const cs_plan_file *file) CS_MUST_CHECK;
+
 /* The toy model at one sweep point. Reads the plan file only when `file` is still empty. */
 cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
                       const char *fallback_objective, cs_plan_file *file,

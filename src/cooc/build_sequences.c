@@ -30,14 +30,12 @@ static cs_status lengths_of(const cs_objective *objective, const cs_sequences *s
     for (int64_t i = 0; i < s->count; ++i) {
         seen[s->length[i]] = true;
     }
-    for (int64_t l = 0; l <= *longest; ++l) {
-        if (seen[l] && cs_objective_check_length(objective, l) != CS_OK) {
-            cs_reason_clear(); /* such sequences are left out and counted */
-            seen[l] = false;
-        }
+    cs_status status = CS_OK; /* where there is none sequences are left out and counted */
+    for (int64_t l = 0; l <= *longest && status == CS_OK; ++l) {
+        if (seen[l]) status = cs_objective_exists(objective, l, &seen[l]);
     }
     *exists = seen;
-    return CS_OK;
+    return status;
 }
 
 /* No sequence of the build has a length at which the objective exists. */

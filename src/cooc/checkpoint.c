@@ -41,7 +41,7 @@ cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size
 
 /* --- identity --------------------------------------------------------------------------------- */
 
-static cs_hash128 hash_objective(const cs_objective *o)
+static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
 {
     const double real[] = {o->mask_ratio_lo, o->mask_ratio_hi, o->offset_value};
     const int64_t whole[] = {o->kind,        o->event_weight, o->empty_prefix,
@@ -55,7 +55,7 @@ static cs_hash128 hash_objective(const cs_objective *o)
         h = cs_checkpoint_chain(h, p->group, (size_t)p->length * sizeof *p->group);
         h = cs_checkpoint_chain(h, p->weight, (size_t)p->length * sizeof *p->weight);
     }
-    return h;
+    return mixture[0] ? cs_checkpoint_chain(h, mixture, strlen(mixture)) : h;
 }
 
 static cs_hash128 hash_corpus(const cs_corpus *c)
@@ -73,10 +73,15 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
 {
     static const char *const split[] = {"all", "train", "test"};
     char parameters[CS_CHECKPOINT_DIGEST], content[CS_CHECKPOINT_DIGEST], seed[24];
-    char *objective = options->objective.kind == CS_OBJ_FILE
+    char mixture[65] = "";
+    if (options->objective.kind == CS_OBJ_MIX) {
+        cs_status read = cs_plan_file_digest(options->objective.file, mixture);
+        if (read != CS_OK) return read;
+    }
+    char *objective = options->objective.file && options->objective.file->path
                           ? cs_strdup("file") /* its plans count, not its name */
                           : cs_objective_describe(&options->objective);
-    cs_checkpoint_digest(hash_objective(&options->objective), parameters);
+    cs_checkpoint_digest(hash_objective(&options->objective, mixture), parameters);
     cs_checkpoint_digest(hash_corpus(corpus), content);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, options->seed);
     json_t *o = json_object();

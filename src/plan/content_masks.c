@@ -28,14 +28,13 @@ int64_t cs_content_draws(const cs_content_masks *masks)
 static cs_status draw_ranks(const cs_content_masks *m, uint64_t text, int64_t draw, int64_t n,
                             int32_t *rank)
 {
-    if (cs_objective_check_length(m->objective, n) != CS_OK) {
-        cs_reason_clear();
-        return CS_OK;
-    }
+    bool exists = false;
     cs_plan plan = {0};
+    cs_status status = cs_objective_exists(m->objective, n, &exists);
+    if (!exists) return status;
     cs_rng of_text = cs_rng_at(m->seed, CS_STREAM_CONTENT, text);
     cs_rng rng = cs_rng_at(cs_rng_u64(&of_text), CS_STREAM_CONTENT, (uint64_t)draw);
-    cs_status status = cs_plan_init(&plan, n);
+    status = cs_plan_init(&plan, n);
     if (status == CS_OK) status = cs_plan_sample_training(m->objective, &rng, &plan);
     if (status == CS_OK) {
         memcpy(rank, plan.group, (size_t)n * sizeof *rank);

@@ -10,15 +10,17 @@
  * exists at every length where its parts do.
  */
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "plan/laws_private.h"
-#include "plan/plan_file.h"
+#include "plan/mix_private.h"
 
 static cs_objective weighed(const cs_objective *o, int64_t j)
 {
-    cs_objective part = o->file->part[j];
+    cs_objective part = o->file->part[j].objective;
     part.event_weight = o->event_weight;
     part.empty_prefix = o->empty_prefix;
     return part;
@@ -26,22 +28,83 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
 
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
 {
-    (void)s;
-    memcpy(share, o->file->share, (size_t)o->file->parts * sizeof *share);
+    const cs_plan_file *f = o->file;
+    double sum[CS_MIX_PARTS + 1] = {0}; /* over each group, that of number -1 first */
+    for (int64_t j = 0; j < f->parts; ++j) {
+        const cs_mix_part *part = &f->part[j];
+        bool none = part->above >= 0 && share[part->above] == 0;
+        share[j] = none ? 0 : cs_expression_at(part->share, (double)s);
+        if (!(share[j] >= 0 && isfinite(share[j]))) {
+            return cs_fail(CS_ERR_INPUT, "%s: share \"%s\" is %.15g at length %" PRId64,
+                           part->where, cs_expression_text(part->share), share[j], s);
+        }
+        sum[part->above + 1] += share[j];
+    }
+    for (int64_t j = 0; j < f->parts; ++j) {
+        const cs_mix_part *part = &f->part[j];
+        double above = part->above < 0 ? 1 : share[part->above], whole = sum[part->above + 1];
+        if (above > 0 && !(whole > 0 && isfinite(whole))) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: share \"%s\" is %.15g at length %" PRId64
+                           ", and shares sum to %.15g",
+                           part->where, cs_expression_text(part->share), share[j], s, whole);
+        }
+        share[j] = share[j] > 0 ? share[j] / whole * above : 0;
+    }
+    for (int64_t j = 0; j < f->parts; ++j) {
+        share[j] = f->part[j].group ? 0 : share[j];
+    }
     return CS_OK;
+}
+
+/* What is out of range by an expression is an error, not a length without the objective. */
+static cs_status blame_values(const cs_mix_part *part, int64_t s)
+{
+    char text[256] = "";
+    for (int i = 0; i < 2 * CS_PARAMETERS_ALL; ++i) {
+        const cs_expression *e = part->value[i / 2][i % 2];
+        size_t used = strlen(text);
+        if (e) {
+            (void)snprintf(text + used, sizeof text - used, "%s \"%s\" is %.15g, ",
+                           cs_parameter_table(i / 2)->name, cs_expression_text(e),
+                           cs_expression_at(e, (double)s));
+        }
+    }
+    return cs_blame(CS_ERR_INPUT, "%s: %slength %" PRId64, part->where, text, s);
+}
+
+/* Part j at length s >= 1. */
+static cs_status part_at(const cs_objective *o, int64_t j, int64_t s, cs_objective *part)
+{
+    const cs_mix_part *of = &o->file->part[j];
+    cs_status status = CS_OK;
+    *part = weighed(o, j);
+    if (!of->varies) {
+        return CS_OK;
+    }
+    for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
+        cs_expression *const *e = of->value[i];
+        double lo = e[0] ? cs_expression_at(e[0], (double)s) : 0;
+        double value[2] = {lo, e[1] ? cs_expression_at(e[1], (double)s) : lo};
+        if (e[0]) status = cs_parameter_put(cs_parameter_table(i), value, part);
+    }
+    if (status == CS_OK) status = cs_objective_check(part);
+    if (status == CS_OK && s > 1) status = cs_objective_check_length(part, s);
+    return status == CS_ERR_USAGE ? blame_values(of, s) : status;
 }
 
 bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
                  cs_objective *part)
 {
-    (void)s;
     do {
         ++*j;
     } while (*j < o->file->parts && !(share[*j] > 0));
     if (*j == o->file->parts) {
         return false;
     }
-    *part = weighed(o, *j);
+    if (part_at(o, *j, s, part) != CS_OK) {
+        cs_reason_clear(); /* cs_check_mix_length has said so */
+    }
     return true;
 }
 
@@ -50,34 +113,52 @@ static cs_objective_row row_of(const cs_objective *part)
     return *cs_objective_table(part->kind);
 }
 
+/* The next part, whatever the length. */
+static bool any_part(const cs_objective *o, int64_t *j, cs_objective *part)
+{
+    do {
+        ++*j;
+    } while (*j < o->file->parts && o->file->part[*j].group);
+    if (*j == o->file->parts) {
+        return false;
+    }
+    *part = weighed(o, *j);
+    return true;
+}
+
 cs_pairs_form cs_mix_shape(const cs_objective *o)
 {
     bool invariant = true;
-    for (int64_t j = 0; j < o->file->parts; ++j) {
-        invariant = invariant && row_of(&o->file->part[j]).shape == CS_PAIRS_INVARIANT;
+    cs_objective part;
+    for (int64_t j = -1; any_part(o, &j, &part);) {
+        invariant = invariant && row_of(&part).shape == CS_PAIRS_INVARIANT;
     }
     return invariant ? CS_PAIRS_INVARIANT : CS_PAIRS_SETS;
 }
 
 cs_objective_reading cs_mix_reads(const cs_objective *o)
 {
-    cs_objective_reading first = row_of(&o->file->part[0]).reads;
-    bool same = first != CS_READS_PREFIXES;
-    for (int64_t j = 1; j < o->file->parts; ++j) {
-        same = same && row_of(&o->file->part[j]).reads == first;
+    cs_objective part;
+    cs_objective_reading first = CS_READS_PREFIXES;
+    for (int64_t j = -1, count = 0; any_part(o, &j, &part); ++count) {
+        first = count == 0 ? row_of(&part).reads : first;
+        if (row_of(&part).reads != first || first == CS_READS_PREFIXES) {
+            return CS_READS_GROUPS;
+        }
     }
-    return same ? first : CS_READS_GROUPS;
+    return first;
 }
 
 cs_status cs_check_mix(const cs_objective *o)
 {
-    if (!o->file || o->file->parts < 2) {
+    cs_objective part;
+    cs_status status = CS_OK;
+    if (!o->file || o->file->parts == 0) {
         return cs_fail(CS_ERR_USAGE, "mix needs two parts or more: mix:0.5*ar+0.5*masked(t=...)");
     }
-    cs_status status = CS_OK;
-    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
-        cs_objective part = weighed(o, j);
-        status = cs_blame(cs_objective_check(&part), "part %" PRId64 " of the mixture", j + 1);
+    for (int64_t j = -1; status == CS_OK && any_part(o, &j, &part);) {
+        const cs_mix_part *of = &o->file->part[j];
+        if (!of->varies) status = cs_blame(cs_objective_check(&part), "%s", of->where);
     }
     return status;
 }
@@ -86,26 +167,40 @@ cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
+    if (s < 2 - (o->empty_prefix != CS_PREFIX_NONE)) {
+        return CS_OK; /* no objective exists here, which is said of all */
+    }
     cs_status status = cs_mix_shares(o, s, share);
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
-        status = cs_objective_check_length(&part, s);
+    for (int64_t j = 0; j < o->file->parts && status == CS_OK; ++j) {
+        if (share[j] > 0) {
+            status = part_at(o, j, s, &part);
+            if (status == CS_OK) status = cs_objective_check_length(&part, s);
+        }
     }
     return status;
 }
 
+/* Of all lengths up to s where it varies, so that the most tokens rise with it (train/batch_task.c).
+ */
 bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 {
-    double share[CS_MIX_PARTS];
-    cs_objective part;
-    bool exists = cs_mix_shares(o, s, share) == CS_OK;
-    *lo = s;
-    *hi = 0;
-    for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
-        int64_t least = 0, most = 0;
-        exists = cs_objective_given(&part, s, &least, &most);
-        *lo = least < *lo ? least : *lo;
-        *hi = most > *hi ? most : *hi;
+    bool exists = false;
+    int64_t predicted = 0, given = 0;
+    for (int64_t l = o->file->varies ? 1 : s; l <= s; ++l) {
+        double share[CS_MIX_PARTS];
+        cs_objective part;
+        bool here = false;
+        if (cs_objective_exists(o, l, &here) != CS_OK) cs_reason_clear();
+        here = here && cs_mix_shares(o, l, share) == CS_OK;
+        for (int64_t j = -1; here && cs_mix_next(o, l, share, &j, &part);) {
+            int64_t least = 0, most = 0;
+            exists = cs_objective_given(&part, l, &least, &most) || exists;
+            predicted = l - least > predicted ? l - least : predicted;
+            given = most > given ? most : given;
+        }
     }
+    *lo = s - predicted;
+    *hi = given;
     return exists;
 }
 
@@ -245,8 +340,7 @@ cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         status = weight_of(&part, s, &weight[j]);
         if (status == CS_OK) status = cs_pairs_of(&part, s, &law[j]);
-        status =
-            cs_blame(status, "part %" PRId64 " of the mixture (%s)", j + 1, row_of(&part).name);
+        status = cs_blame(status, "%s (%s)", o->file->part[j].where, row_of(&part).name);
         weight[j] *= share[j];
         pairs->clamped += share[j] * law[j].clamped;
     }

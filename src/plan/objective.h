@@ -130,9 +130,13 @@ cs_objective cs_objective_default(cs_objective_kind kind);
  * are given. */
 cs_status cs_objective_check(const cs_objective *objective) CS_MUST_CHECK;
 
-/* Checks that the objective exists at length s ("masked with 5 unmasked needs length >= 6, got 4").
- */
+/* Checks that the objective exists at length s ("masked with 5 unmasked needs length >= 6, got 4"):
+ * CS_ERR_USAGE where it does not, so that a text of this length is left out; CS_ERR_INPUT where a
+ * plan file has an expression that is out of range there. */
 cs_status cs_objective_check_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+
+/* The same as an answer: false where it does not exist, and on failure. */
+cs_status cs_objective_exists(const cs_objective *objective, int64_t s, bool *out) CS_MUST_CHECK;
 
 /* The range of the number of unmasked tokens at length s, inclusive, for objectives that fix it by
  * --unmasked or a mask ratio. For a ratio that rounds to 0 or s masked tokens it is clamped into

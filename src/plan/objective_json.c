@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/json.h"
+#include "plan/mix_private.h"
 #include "plan/parameter.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 
 /* Keys of the two values of a range, or of the law and its value. */
@@ -40,7 +39,7 @@ static void put_parameter(cs_status *status, const cs_parameter *p, const cs_obj
         cs_json_put(status, object, key[1], cs_json_number(ratio[1]));
         return;
     case CS_PARAMETER_FILE:
-        if (o->kind == CS_OBJ_FILE) {
+        if (o->file && o->file->path) {
             cs_json_put(status, object, "source_file", cs_json_text(o->file->path));
         }
         return;
@@ -53,15 +52,6 @@ static void put_parameter(cs_status *status, const cs_parameter *p, const cs_obj
     }
 }
 
-/* The specification of a mixture: its description up to the first blank. */
-static json_t *mixture(const cs_objective *o)
-{
-    char *text = cs_objective_describe(o);
-    json_t *value = text ? json_stringn(text, strcspn(text, " ")) : NULL;
-    cs_free(text);
-    return value;
-}
-
 cs_status cs_objective_to_json(const cs_objective *o, json_t **out)
 {
     json_t *object = json_object();
@@ -71,7 +61,7 @@ cs_status cs_objective_to_json(const cs_objective *o, json_t **out)
         put_parameter(&status, cs_parameter_table(i), o, object);
     }
     if (o->kind == CS_OBJ_MIX) {
-        cs_json_put(&status, object, "mixture", mixture(o));
+        cs_json_put(&status, object, "mixture", json_incref(cs_plan_file_parts(o->file)));
     }
     if (status != CS_OK) {
         json_decref(object);
@@ -139,14 +129,19 @@ static cs_status get_parameter(const cs_parameter *p, const json_t *object, cs_o
     }
 }
 
+/* The parts, or once a specification. */
 static cs_status get_mix(const json_t *object, cs_plan_file *held, cs_objective *o)
 {
-    const char *text = json_string_value(json_object_get(object, "mixture"));
+    json_t *parts = json_object_get(object, "mixture");
+    const char *path = json_string_value(json_object_get(object, "source_file"));
     unsigned set = 0;
-    if (!text) {
-        return bad_field("mixture", "a text");
+    cs_status status = CS_OK;
+    if (json_is_string(parts)) {
+        status = cs_objective_read(json_string_value(parts), &set, held, o);
+    } else {
+        status = parts ? cs_plan_file_mixture(parts, path, held) : bad_field("mixture", "an array");
+        o->file = held;
     }
-    cs_status status = cs_objective_read(text, &set, held, o);
     return status == CS_ERR_USAGE ? cs_blame(CS_ERR_INPUT, "field 'parameters.mixture'") : status;
 }
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "io/number.h"
 #include "plan/laws_private.h"
-#include "plan/plan_file.h"
+#include "plan/mix_private.h"
 
 #define OFFSET_CHOICE(member) offsetof(cs_objective, member)
 #define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
@@ -186,6 +186,43 @@ static cs_status set_offset(const cs_parameter *p, const char *text, cs_objectiv
     return status;
 }
 
+/* A count that was computed: within rounding of a whole number. */
+static bool whole(double x, int64_t least, int64_t *out)
+{
+    if (!(fabs(x - round(x)) <= 1e-9 * fmax(1, fabs(x))) || !(x > (double)least - 0.5) ||
+        x > 0x1p53) {
+        return false;
+    }
+    *out = (int64_t)round(x);
+    return true;
+}
+
+cs_status cs_parameter_put(const cs_parameter *p, const double value[2], cs_objective *o)
+{
+    int64_t *count = cs_parameter_member(p, o);
+    double *ratio = cs_parameter_member(p, o);
+    int64_t least = p->kind == CS_PARAMETER_NUMBER;
+    if (p->kind == CS_PARAMETER_RATIOS) {
+        ratio[0] = value[0];
+        ratio[1] = value[1];
+        return check_ratio(value[0], value[1]);
+    }
+    if (p->kind == CS_PARAMETER_OFFSETS) {
+        o->offset_value = value[0];
+        return check_offset(o->offset, value[0]);
+    }
+    for (int i = 0; i < (p->kind == CS_PARAMETER_NUMBERS ? 2 : 1); ++i) {
+        if (!whole(value[i], least, &count[i])) {
+            return cs_fail(CS_ERR_USAGE, "%s %.15g is not a whole number >= %" PRId64, p->name,
+                           value[i], least);
+        }
+    }
+    return p->kind == CS_PARAMETER_NUMBER || count[0] <= count[1]
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s: %" PRId64 " exceeds %" PRId64, p->name, count[0],
+                         count[1]);
+}
+
 void *cs_parameter_member(const cs_parameter *p, const cs_objective *objective)
 {
     return (char *)(uintptr_t)objective + p->offset;
@@ -247,35 +284,72 @@ void cs_parameter_format(const cs_parameter *p, const cs_objective *objective, c
     }
 }
 
-/* " KEY=VALUE KEY=VALUE" of all that the objective takes and has. */
-static void describe_parameters(const cs_objective *o, char text[256])
+/* KEY=VALUE of all that the objective takes and has, a mark before each, in fresh memory; `value`
+ * has the expressions of a part of a mixture, or is NULL. */
+static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[2],
+                           const char *mark)
 {
-    char value[128];
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
-        bool taken = cs_word_among(cs_objective_table(o->kind)->takes, table[i].name);
-        cs_parameter_format(&table[i], o, value, sizeof value);
-        if (taken && value[0] && table[i].kind != CS_PARAMETER_FILE) {
-            used += (size_t)snprintf(text + used, 256 - used, " %s=%s", table[i].name, value);
+    char *text = cs_strdup(""), constant[128], law[16] = "";
+    for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
+        const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
+        cs_parameter_format(&table[i], o, constant, sizeof constant);
+        if (!cs_word_among(cs_objective_table(o->kind)->takes, table[i].name) ||
+            table[i].kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
+            continue;
         }
+        if (first && table[i].kind == CS_PARAMETER_OFFSETS) {
+            cs_parameter_chosen(&table[i], o, law, sizeof law);
+        }
+        char *longer = cs_format("%s%s%s=%s%s%s%s%s", text, mark, table[i].name, law,
+                                 law[0] ? ":" : "", first ? cs_expression_text(first) : constant,
+                                 last ? ":" : "", last ? cs_expression_text(last) : "");
+        cs_free(text);
+        text = longer;
     }
+    return text;
 }
 
-/* "mix:SHARE*NAME(KEY=VALUE,...)+...", in fresh memory. */
+/* "NAME(KEY=VALUE,...)" of a part of a command line's mixture, in fresh memory. */
+static char *describe_part(const cs_mix_part *part, const json_t *read)
+{
+    const json_t *path = json_object_get(json_object_get(read, "parameters"), "plan-file");
+    if (part->group || part->plans) {
+        return cs_format("file(plan-file=%s)", json_string_value(path));
+    }
+    char *parameters = parameters_of(&part->objective, part->value, ",");
+    char *text = parameters
+                     ? cs_format("%s%s%s%s", cs_objective_table(part->objective.kind)->name,
+                                 parameters[0] ? "(" : "", parameters[0] ? parameters + 1 : "",
+                                 parameters[0] ? ")" : "")
+                     : NULL;
+    cs_free(parameters);
+    return text;
+}
+
+/* "mix:SHARE*NAME(KEY=VALUE,...)+...", in fresh memory; shares that do not vary sum to 1. */
 static char *describe_mix(const cs_plan_file *file)
 {
-    char *whole = cs_strdup("mix:"), parameters[256], share[CS_REAL_TEXT];
+    const json_t *parts = cs_plan_file_parts(file);
+    char *whole = cs_strdup("mix:"), share[CS_REAL_TEXT];
+    bool varies = false;
+    double sum = 0;
+    size_t n = 0;
+    for (int64_t j = 0; j < file->parts; ++j) {
+        const cs_mix_part *part = &file->part[j];
+        varies = varies || (part->above < 0 && cs_expression_varies(part->share));
+        sum += part->above < 0 ? cs_expression_at(part->share, 0) : 0;
+    }
     for (int64_t j = 0; whole && j < file->parts; ++j) {
-        describe_parameters(&file->part[j], parameters);
-        for (char *p = parameters + 1; parameters[0] && *p; ++p) {
-            *p = *p == ' ' ? ',' : *p;
+        const cs_mix_part *part = &file->part[j];
+        if (part->above >= 0) {
+            continue;
         }
-        cs_real_format(file->share[j], 15, share);
-        char *longer =
-            cs_format("%s%s%s*%s%s%s%s", whole, j > 0 ? "+" : "", share,
-                      cs_objective_table(file->part[j].kind)->name, parameters[0] ? "(" : "",
-                      parameters[0] ? parameters + 1 : "", parameters[0] ? ")" : "");
+        char *text = describe_part(part, json_array_get(parts, n));
+        cs_real_format(cs_expression_at(part->share, 0) / sum, 15, share);
+        char *longer = text ? cs_format("%s%s%s*%s", whole, n++ > 0 ? "+" : "",
+                                        varies ? cs_expression_text(part->share) : share, text)
+                            : NULL;
+        cs_free(text);
         cs_free(whole);
         whole = longer;
     }
@@ -284,18 +358,21 @@ static char *describe_mix(const cs_plan_file *file)
 
 char *cs_objective_describe(const cs_objective *o)
 {
-    char parameters[256], weight[16], prefix[16];
-    bool file = o->kind == CS_OBJ_FILE && o->file, empty = o->empty_prefix != CS_PREFIX_NONE;
-    char *name = o->kind == CS_OBJ_MIX ? describe_mix(o->file)
-                                       : cs_strdup(cs_objective_table(o->kind)->name);
-    if (!name) return NULL;
-    describe_parameters(o, parameters);
+    char weight[16], prefix[16];
+    bool file = o->file && o->file->path, empty = o->empty_prefix != CS_PREFIX_NONE;
+    char *name = o->kind == CS_OBJ_MIX && !file
+                     ? describe_mix(o->file)
+                     : cs_strdup(cs_objective_table(file ? CS_OBJ_FILE : o->kind)->name);
+    char *parameters = parameters_of(o, NULL, " "), *text = NULL;
     cs_parameter_format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
     cs_parameter_format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
-    char *text =
-        cs_format("%s%s%s%s event-weight=%s%s%s", name, file ? " " : "", file ? o->file->path : "",
-                  parameters, weight, empty ? " empty-prefix=" : "", empty ? prefix : "");
+    if (name && parameters) {
+        text = cs_format("%s%s%s%s event-weight=%s%s%s", name, file ? " " : "",
+                         file ? o->file->path : "", parameters, weight,
+                         empty ? " empty-prefix=" : "", empty ? prefix : "");
+    }
     cs_free(name);
+    cs_free(parameters);
     return text;
 }
 

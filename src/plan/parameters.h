@@ -30,5 +30,5 @@
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
-              "file: JSON with group plans and their probabilities (docs/formats.md, Plan "        \
-              "files).")
+              "file: JSON with group plans and their probabilities, or a mixture whose shares "    \
+              "and parameters are expressions in the length (docs/formats.md, Plan files).")

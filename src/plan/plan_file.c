@@ -1,41 +1,69 @@
-/* Plan files: one JSON object, every defect named by the numbers of plan and position, both from 1,
+/* Lists of plans: one JSON object, every defect named by the numbers of plan and position, both from 1,
  * as theory.md counts positions. */
 #include "plan/plan_file.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "plan/laws_private.h"
+#include "plan/mix_private.h"
+
+static void free_part(cs_mix_part *part)
+{
+    for (int i = 0; i < 2 * CS_PARAMETERS_ALL; ++i) {
+        cs_expression_free(part->value[i / 2][i % 2]);
+    }
+    cs_expression_free(part->share);
+    cs_free(part->where);
+    if (part->plans) {
+        cs_plan_file_free(part->plans);
+    }
+    cs_free(part->plans);
+}
 
 void cs_plan_file_free(cs_plan_file *file)
 {
     for (int64_t p = 0; file->plan && p < file->plans; ++p) {
         cs_plan_free(&file->plan[p]);
     }
+    for (int64_t j = 0; j < file->parts; ++j) {
+        free_part(&file->part[j]);
+    }
+    for (int64_t i = 0; i < file->inputs; ++i) {
+        cs_free(file->input[i]);
+    }
     cs_free(file->plan);
     cs_free(file->probability);
     cs_free(file->part);
-    cs_free(file->share);
+    cs_free(file->input);
+    json_decref(file->source);
     cs_free(file->path);
     memset(file, 0, sizeof *file);
 }
 
-/* A misspelt key would silently mean the default. */
-static cs_status check_keys(json_t *object, const char *const known[], const char *names)
+cs_status cs_known_keys(const json_t *object, const char *const known[])
 {
     const char *key;
     json_t *value;
-    json_object_foreach(object, key, value)
+    char names[96] = "";
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         bool found = false;
         for (int i = 0; known[i] && !found; ++i) {
             found = strcmp(key, known[i]) == 0;
         }
+        for (int i = 0; known[i] && !found; ++i) {
+            size_t used = strlen(names);
+            (void)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known[i]);
+        }
         if (!found) {
-            return cs_fail(CS_ERR_INPUT, "unknown key \"%s\" (known: %s)", key, names);
+            return cs_fail(CS_ERR_USAGE, "unknown key \"%s\" (known: %s)", key, names);
         }
     }
     return CS_OK;
@@ -119,7 +147,7 @@ static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
         return cs_fail(CS_ERR_INPUT, "not an object");
     }
     json_t *groups = json_object_get(object, "groups");
-    cs_status status = check_keys(object, known, "probability, groups, weights");
+    cs_status status = cs_known_keys(object, known);
     if (status == CS_OK)
         status = read_probability(json_object_get(object, "probability"), probability);
     if (status == CS_OK && (!json_is_array(groups) || json_array_size(groups) == 0))
@@ -164,17 +192,13 @@ static cs_status normalise(cs_plan_file *file)
     return status;
 }
 
-static cs_status read_all(json_t *root, cs_plan_file *file)
+cs_status cs_plans_read(const json_t *list, cs_plan_file *file)
 {
-    static const char *const known[] = {"plans", NULL};
-    json_t *list = json_object_get(root, "plans");
-    if (!json_is_object(root) || !json_is_array(list)) {
-        return cs_fail(CS_ERR_INPUT, "not an object with an array \"plans\"");
-    }
-    cs_status status = check_keys(root, known, "plans");
+    cs_status status = CS_OK;
     int64_t plans = (int64_t)json_array_size(list);
-    if (status == CS_OK && plans == 0) status = cs_fail(CS_ERR_INPUT, "\"plans\" is empty");
-    if (status != CS_OK) return status;
+    if (plans == 0) {
+        return cs_fail(CS_ERR_INPUT, "\"plans\" is empty");
+    }
     file->plan = cs_calloc(plans, sizeof *file->plan);
     file->probability = cs_calloc(plans, sizeof *file->probability);
     if (!file->plan || !file->probability) return CS_ERR_MEMORY;
@@ -189,21 +213,26 @@ static cs_status read_all(json_t *root, cs_plan_file *file)
     return status == CS_OK ? normalise(file) : status;
 }
 
-cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
+cs_status cs_objective_of_file(const char *path, cs_plan_file *file, cs_objective *objective)
 {
-    cs_plan_file file = {0};
-    json_t *root = NULL;
-    cs_status status = cs_json_read(path, &root); /* names the path itself */
-    if (status != CS_OK) return status;
-    file.path = cs_strdup(path);
-    status = file.path ? read_all(root, &file) : CS_ERR_MEMORY;
-    json_decref(root);
-    if (status != CS_OK) {
-        cs_plan_file_free(&file);
-        return cs_blame(status, "%s", path);
+    cs_status status = file->source ? CS_OK : cs_plan_file_read(path, file);
+    objective->file = file;
+    objective->kind = file->parts > 0 ? CS_OBJ_MIX : CS_OBJ_FILE;
+    return status;
+}
+
+cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])
+{
+    hex[0] = '\0';
+    if (file->inputs == 1 && file->path) {
+        return cs_sha256_file(file->path, hex);
     }
-    *out = file;
-    return CS_OK;
+    char *text = file->inputs > 0 ? json_dumps(file->source, JSON_SORT_KEYS) : NULL;
+    if (text) {
+        cs_sha256(text, strlen(text), hex);
+    }
+    free(text);
+    return text || file->inputs == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
 }
 
 cs_status cs_check_file(const cs_objective *o)

@@ -1,13 +1,12 @@
 /* Objective specifications, as text cut in place. */
 #include "plan/spec.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/json.h"
 #include "io/number.h"
-#include "plan/parameter.h"
+#include "plan/mix_private.h"
 
 static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
                       COUNTED = 1U << CS_PARAMETER_ID_UNMASKED;
@@ -27,57 +26,76 @@ static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
                    cs_objective_table(kind)->name, takers);
 }
 
-cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
+cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
+                                 int *index)
 {
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
         const cs_parameter *p = cs_parameter_table(i);
         if (strcmp(p->name, name) == 0) {
-            bool takes = cs_objective_takes(objective->kind, p);
             /* What is so without being said may be said. */
             bool said = i == CS_PARAMETER_ID_EVENT_WEIGHT && strcmp(value, "token") == 0;
-            return takes || said ? cs_parameter_set(p, value, objective)
-                                 : refuse(p, objective->kind);
+            *index = i;
+            return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
         }
     }
     return cs_fail(CS_ERR_USAGE, "unknown objective parameter %s", name);
 }
 
-/* One "KEY=VALUE" in place; `item` is cut at the '='. */
-static cs_status set_item(cs_objective *objective, unsigned *set, char *item)
+cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
 {
-    char *equals = strchr(item, '=');
-    if (!equals) {
+    int index = 0;
+    cs_status status = cs_objective_parameter(objective->kind, name, value, &index);
+    return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
+}
+
+static cs_status given_twice(const char *key, const char *value)
+{
+    return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", key, key, value);
+}
+
+/* "KEY=VALUE" is cut at the '='. */
+static cs_status cut_item(char *item, char **value)
+{
+    *value = strchr(item, '=');
+    if (!*value) {
         return cs_fail(CS_ERR_USAGE, "\"%s\" is not KEY=VALUE", item);
     }
-    *equals = '\0';
-    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
-        unsigned bit = strcmp(cs_parameter_table(i)->name, item) == 0 ? 1U << i : 0;
-        if (*set & bit) {
-            return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", item, item,
-                           equals + 1);
-        }
-        *set |= bit;
+    *(*value)++ = '\0';
+    return CS_OK;
+}
+
+/* One "KEY=VALUE" in place. */
+static cs_status set_item(cs_objective *objective, unsigned *set, cs_plan_file *file, char *item)
+{
+    char *value = NULL;
+    int index = 0;
+    cs_status status = cut_item(item, &value);
+    if (status == CS_OK) status = cs_objective_parameter(objective->kind, item, value, &index);
+    if (status != CS_OK) return status;
+    if (*set & 1U << index) {
+        return given_twice(item, value);
     }
-    return cs_objective_set(objective, item, equals + 1);
+    *set |= 1U << index;
+    return index == CS_PARAMETER_ID_PLAN_FILE && file ? cs_objective_of_file(value, file, objective)
+                                                      : cs_objective_set(objective, item, value);
 }
 
 /* "KEY=VALUE, KEY=VALUE" in place. */
-static cs_status set_items(char *text, unsigned *set, cs_objective *objective)
+static cs_status set_items(char *text, unsigned *set, cs_plan_file *file, cs_objective *objective)
 {
     cs_status status = CS_OK;
     for (char *save = NULL, *item = strtok_r(text, ",", &save); item && status == CS_OK;
          item = strtok_r(NULL, ",", &save)) {
-        status = set_item(objective, set, item + strspn(item, " "));
+        status = set_item(objective, set, file, item + strspn(item, " "));
     }
     return status;
 }
 
-static cs_status read_one(char *text, unsigned *set, cs_objective *out)
+/* "NAME(LIST)" or "NAME:LIST" in place: the name is left, the list, perhaps empty, returned. */
+static cs_status cut_list(char *text, char **list)
 {
     char *rest = text + strcspn(text, ":(");
     size_t length = strlen(rest);
-    cs_objective_kind kind = CS_OBJ_AR;
-    cs_status status = CS_OK;
     if (rest[0] == '(' && rest[length - 1] != ')') {
         return cs_fail(CS_ERR_USAGE, "a parenthesis is not closed at the end");
     }
@@ -87,9 +105,18 @@ static cs_status read_one(char *text, unsigned *set, cs_objective *out)
     if (rest[0]) {
         *rest++ = '\0';
     }
-    status = cs_objective_by_name(text, &kind);
+    *list = rest;
+    return CS_OK;
+}
+
+static cs_status read_one(char *text, unsigned *set, cs_plan_file *file, cs_objective *out)
+{
+    char *rest = NULL;
+    cs_objective_kind kind = CS_OBJ_AR;
+    cs_status status = cut_list(text, &rest);
+    if (status == CS_OK) status = cs_objective_by_name(text, &kind);
     cs_objective objective = cs_objective_default(kind);
-    if (status == CS_OK && (status = set_items(rest, set, &objective)) == CS_OK) {
+    if (status == CS_OK && (status = set_items(rest, set, file, &objective)) == CS_OK) {
         *out = objective;
     }
     return status;
@@ -107,67 +134,72 @@ static char *next_mark(char *text, char mark)
     return text;
 }
 
-/* "SHARE*SPEC", in place. */
-static cs_status read_part(char *text, cs_objective *part, double *share)
+/* "KEY=VALUE, KEY=VALUE" in place, into an object. */
+static cs_status parameters_of(char *text, json_t *object)
 {
-    char *times = strchr(text, '*');
-    unsigned set = 0;
-    const unsigned whole = 1U << CS_PARAMETER_ID_EVENT_WEIGHT | 1U << CS_PARAMETER_ID_EMPTY_PREFIX;
-    if (!times) {
-        return cs_fail(CS_ERR_USAGE, "part \"%s\" is not SHARE*OBJECTIVE", text);
+    cs_status status = CS_OK;
+    for (bool more = *text; more && status == CS_OK;) {
+        char *end = next_mark(text, ','), *value = NULL;
+        more = *end == ',';
+        *end = '\0';
+        text += strspn(text, " ");
+        status = cut_item(text, &value);
+        if (status == CS_OK && json_object_get(object, text)) status = given_twice(text, value);
+        if (status == CS_OK) status = cs_json_set(object, text, cs_json_text(value));
+        text = end + more;
     }
+    return status;
+}
+
+/* "SHARE*SPEC", in place, as a part of a plan file; the share may have a '*' of its own. */
+static cs_status part_of(char *text, json_t *part)
+{
+    json_t *parameters = json_object();
+    double share = 0;
+    char *times = next_mark(text, '*'), *list = NULL;
+    for (char *next = times; *next; next = next_mark(next + 1, '*')) {
+        times = next;
+    }
+    cs_status status = *times ? cut_list(times + 1, &list)
+                              : cs_fail(CS_ERR_USAGE, "part \"%s\" is not SHARE*OBJECTIVE", text);
     *times = '\0';
-    if (!cs_real_scan(text, share) || !(*share > 0)) {
-        return cs_fail(CS_ERR_USAGE, "share \"%s\" is not a number above 0", text);
+    if (status == CS_OK && cs_real_scan(text, &share) && !(share > 0))
+        status = cs_fail(CS_ERR_USAGE, "share \"%s\" is not above 0", text);
+    if (status == CS_OK) {
+        status = parameters_of(list, parameters);
+        cs_json_put(&status, part, "share", cs_json_text(text));
+        cs_json_put(&status, part, "objective", cs_json_text(times + 1));
+        cs_json_put(&status, part, "parameters", json_incref(parameters));
     }
-    cs_status status = read_one(times + 1, &set, part);
-    if (status == CS_OK && (part->kind == CS_OBJ_MIX || part->kind == CS_OBJ_FILE)) {
-        return cs_fail(CS_ERR_USAGE, "%s cannot be part of a mixture",
-                       cs_objective_table(part->kind)->name);
-    }
-    if (status == CS_OK && (set & whole)) {
-        return cs_fail(CS_ERR_USAGE, "event-weight and empty-prefix are those of the mixture");
-    }
-    return status == CS_OK ? cs_objective_complete(part, set) : status;
+    json_decref(parameters);
+    return status;
 }
 
 /* Anew each time it is read: points of a sweep share one place. */
 static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
-    int64_t parts = 1;
-    double sum = 0;
+    json_t *parts = json_array();
+    cs_status status = CS_OK;
     char *rest = next_mark(text, ',');
     if (*rest) {
         *rest++ = '\0';
     }
-    for (const char *p = text; *p; ++p) {
-        parts += *p == '+';
-    }
-    if (parts > CS_MIX_PARTS) {
-        return cs_fail(CS_ERR_USAGE, "a mixture of %" PRId64 " parts, more than %d", parts,
-                       CS_MIX_PARTS);
-    }
-    cs_plan_file_free(file);
-    file->part = cs_calloc(parts, sizeof *file->part);
-    file->share = cs_calloc(parts, sizeof *file->share);
-    cs_status status = file->part && file->share ? CS_OK : CS_ERR_MEMORY;
     for (bool more = true; more && status == CS_OK;) {
+        json_t *part = json_object();
         char *end = next_mark(text, '+');
         more = *end == '+';
         *end = '\0';
-        status = read_part(text, &file->part[file->parts], &file->share[file->parts]);
-        sum += file->share[file->parts++];
+        status = part_of(text, part);
+        if (json_array_append_new(parts, part) != 0) status = CS_ERR_MEMORY;
         text = end + more;
     }
-    if (status == CS_OK && !isfinite(sum)) {
-        status = cs_fail(CS_ERR_USAGE, "shares sum to %g", sum);
-    }
-    for (int64_t j = 0; j < file->parts; ++j) {
-        file->share[j] /= sum;
-    }
+    bool two = json_array_size(parts) > 1;
     *out = cs_objective_default(CS_OBJ_MIX);
-    out->file = file;
-    return status == CS_OK ? set_items(rest, set, out) : status;
+    out->file = two ? file : NULL;
+    cs_plan_file_free(file);
+    if (status == CS_OK && two) status = cs_plan_file_mixture(parts, NULL, file);
+    json_decref(parts);
+    return status == CS_OK ? set_items(rest, set, NULL, out) : status;
 }
 
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file, cs_objective *out)
@@ -175,7 +207,7 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
     char *text = cs_strdup(spec);
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && strncmp(text, "mix:", 4) != 0) {
-        status = read_one(text, set, out);
+        status = read_one(text, set, file, out);
     } else if (status == CS_OK && file) {
         status = read_mix(text + 4, set, file, out);
     } else if (status == CS_OK) {
@@ -194,7 +226,7 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set)
          item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
         unsigned own = 0;
         cs_objective with = *objective;
-        status = set_item(&with, &own, item);
+        status = set_item(&with, &own, NULL, item);
         bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
         if (status == CS_OK && !(own & set) && !counted) {
             *objective = with;

@@ -2,8 +2,8 @@
  *
  *   NAME, NAME(KEY=VALUE, ...) or NAME:KEY=VALUE,...
  *
- * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is one of the first two forms and shares are scaled to
- * sum to 1. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
+ * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are scaled to sum to
+ * 1; shares and numbers in it may be expressions in the length s (expression.h), shares with a + in parentheses. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
  * alias; keys are the option names of the command line (parameters.h).
  */
 #pragma once
@@ -17,9 +17,13 @@
 cs_status cs_objective_set(cs_objective *objective, const char *key,
                            const char *value) CS_MUST_CHECK;
 
+/* The number of a parameter in parameters.h; refuses as above what the objective does not take. */
+cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
+                                 int *index) CS_MUST_CHECK;
+
 /* Parses a whole specification, unchecked; *set receives a bit for each parameter it sets, by its
- * number in parameters.h. The parts of a mixture are put into *file, which must be zeroed or a
- * mixture's, is borrowed by *out and freed by the caller; NULL: mixtures are refused. Parameters of
+ * number in parameters.h. A mixture or the plans of file(plan-file=FILE) are put into *file, which
+ * must be zeroed or so filled, is borrowed by *out and freed by the caller; NULL: they are refused. Parameters of
  * parts that are not given are those of training. */
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;

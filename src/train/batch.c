@@ -364,17 +364,18 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
     const cs_objective *objective = &draft->task->objective;
     int64_t length = draft->example[b].length;
     cs_plan *plan = &draft->plan[b];
-    if (cs_objective_check_length(objective, length) != CS_OK) {
-        cs_reason_clear();
+    bool exists = false;
+    cs_status status = cs_objective_exists(objective, length, &exists);
+    if (!exists) {
         ++draft->batch->skipped;
-        return CS_OK;
+        return status;
     }
     draft->batch->tokens += length;
     if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
         plan->length = length;
         return CS_OK;
     }
-    cs_status status = cs_plan_init(plan, length);
+    status = cs_plan_init(plan, length);
     cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
     return status == CS_OK ? cs_plan_sample_training(objective, &rng, plan) : status;
 }

@@ -23,18 +23,16 @@ void cs_examples_free(cs_examples *examples)
 /* Whether the objective predicts anything at a length: remembered, as lengths repeat. */
 typedef struct {
     const cs_objective *objective;
+    cs_status status;
     uint8_t *known; /* a length each; 0: not asked yet, 1: no, 2: yes */
 } lengths;
 
 static bool fits(lengths *l, int64_t s)
 {
-    if (l->known[s] == 0) {
-        bool some = s >= 2 || l->objective->empty_prefix != CS_PREFIX_NONE;
-        bool plan = some && cs_objective_check_length(l->objective, s) == CS_OK;
-        if (some && !plan) {
-            cs_reason_clear();
-        }
-        l->known[s] = plan ? 2 : 1;
+    if (l->known[s] == 0 && l->status == CS_OK) {
+        bool exists = false;
+        l->status = cs_objective_exists(l->objective, s, &exists);
+        l->known[s] = exists ? 2 : 1;
     }
     return l->known[s] == 2;
 }
@@ -117,6 +115,7 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     cs_status status = l.known ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = options->pack ? join(corpus, options, &l, &e) : cut(corpus, options, &l, &e);
+    if (status == CS_OK) status = l.status;
     if (status == CS_OK && e.count > INT32_MAX)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences are more than 2^31 - 1", (long long)e.count);
     if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) status = CS_ERR_MEMORY;

@@ -49,12 +49,16 @@ static cs_status read_json(const char *dir, const char *name, bool optional, jso
 static cs_status set_objective(const cs_objective *objective, cs_model_kind *kind)
 {
     cs_objective plain = *objective;
-    bool file = objective->kind == CS_OBJ_FILE;
+    bool file = objective->file && objective->file->path;
     plain.file = file ? NULL : objective->file;
+    plain.kind = file ? CS_OBJ_FILE : objective->kind;
     kind->trained_here = true;
     kind->from_nothing = objective->empty_prefix == CS_PREFIX_SHARED;
     kind->spec = cs_objective_describe(&plain);
     kind->plan_path = file ? cs_strdup(objective->file->path) : NULL;
+    if (objective->file && objective->file->inputs > 0) {
+        kind->mixture = json_incref(cs_plan_file_parts(objective->file));
+    }
     return kind->spec && (kind->plan_path || !file) ? CS_OK : CS_ERR_MEMORY;
 }
 
@@ -92,17 +96,18 @@ void cs_model_kind_free(cs_model_kind *kind)
 {
     cs_free(kind->spec);
     cs_free(kind->plan_path);
+    json_decref(kind->mixture);
     *kind = (cs_model_kind){0};
 }
 
 cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention, json_t **out)
 {
-    json_t *record =
-        json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b}", "kind", cs_kind_name(kind->kind),
-                  "attention", cs_attention_name(attention), "objective", kind->spec, "plan_file",
-                  kind->plan_path, "loss", kind->likelihood ? "cross-entropy" : "spectral",
-                  "spectral_factor", cs_json_number(kind->spectral_factor), "delta",
-                  cs_json_number(kind->delta), "decoder_resets", (int)kind->decoder_resets);
+    json_t *record = json_pack(
+        "{s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b, s:O*}", "kind", cs_kind_name(kind->kind),
+        "attention", cs_attention_name(attention), "objective", kind->spec, "plan_file",
+        kind->plan_path, "loss", kind->likelihood ? "cross-entropy" : "spectral", "spectral_factor",
+        cs_json_number(kind->spectral_factor), "delta", cs_json_number(kind->delta),
+        "decoder_resets", (int)kind->decoder_resets, "mixture", kind->mixture);
     *out = record;
     return record ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
 }
@@ -132,6 +137,19 @@ static cs_status kind_name_of(const char *text, cs_objective_kind *out)
     return status;
 }
 
+/* An objective from its file, or from the mixture that was kept of it. */
+static cs_status of_file(const cs_model_kind *kind, cs_plan_file *file, cs_objective *out)
+{
+    const char *path = kind->plan_path;
+    cs_status status = CS_OK;
+    *out = cs_objective_default(CS_OBJ_FILE);
+    out->event_weight = strstr(kind->spec, "event-weight=mask") ? CS_EVENT_MASK : CS_EVENT_TOKEN;
+    out->empty_prefix = kind->from_nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
+    if (kind->mixture) status = cs_plan_file_mixture(kind->mixture, path, file);
+    if (status == CS_OK) status = cs_objective_of_file(path ? path : "", file, out);
+    return cs_blame(status, "the plans that the model was trained on");
+}
+
 cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file, cs_objective *out)
 {
     cs_objective_kind of = CS_OBJ_AR;
@@ -139,11 +157,8 @@ cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
         return cs_fail(CS_ERR_USAGE, "the model does not say on which plans it was trained");
     }
     cs_status status = kind_name_of(kind->spec, &of);
-    if (status == CS_OK && of == CS_OBJ_FILE) {
-        *out = cs_objective_default(of);
-        status = cs_plan_file_read(kind->plan_path ? kind->plan_path : "", file);
-        out->file = file;
-        return cs_blame(status, "the plans that the model was trained on");
+    if (status == CS_OK && (of == CS_OBJ_FILE || kind->mixture)) {
+        return of_file(kind, file, out);
     }
     char *spec = status == CS_OK ? spec_of(kind->spec) : NULL;
     if (status == CS_OK) status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
@@ -180,6 +195,7 @@ static cs_status take_own(const json_t *own, cs_model_kind *out)
     if (status == CS_OK) status = cs_attention_by_name(attention ? attention : "", &out->attention);
     if (status == CS_OK) status = keep_text(own, "objective", &out->spec);
     if (status == CS_OK) status = keep_text(own, "plan_file", &out->plan_path);
+    out->mixture = json_incref(json_object_get(own, "mixture"));
     if (status == CS_OK && out->spec) status = kind_name_of(out->spec, &known);
     out->pretrained = cs_kind_attention(out->kind, out->spec ? cs_objective_table(known) : NULL);
     out->trained_here = out->spec != NULL;

@@ -39,6 +39,7 @@ typedef struct {
     bool decoder_resets; /* mae-lm: the decoder took its own mask vector at those */
     char *spec;          /* the objective's text; NULL: not known */
     char *plan_path;     /* objective `file`: of its plans; else NULL */
+    json_t *mixture;     /* of a file that holds a mixture, or of one that holds files; else NULL */
 } cs_model_kind;
 
 /* Of the model in DIR with this configuration, into a zeroed object. Missing config.json or one

@@ -80,8 +80,8 @@ static void put_task(const cs_train_options *o, json_t *record, cs_status *statu
     if (!objective) {
         *status = CS_ERR_MEMORY;
     }
-    if (*status == CS_OK && o->task.objective.kind == CS_OBJ_FILE && o->task.objective.file->path)
-        *status = cs_sha256_file(o->task.objective.file->path, plan);
+    if (*status == CS_OK && o->task.objective.file)
+        *status = cs_plan_file_digest(o->task.objective.file, plan);
     cs_json_put(status, record, "objective", json_string(objective ? objective : ""));
     cs_json_put(status, record, "plan-file", json_string(plan));
     cs_json_put(status, record, "loss",

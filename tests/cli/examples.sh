@@ -27,8 +27,9 @@ for command in $commands; do
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > verses.txt
     cp -r "$golden/models/gpt2" gpt2-tiny
-    # The plan file that docs/formats.md shows.
-    sed -n '/^## Plan files/,/^## Corpora/{/^```json/,/^```$/{/^```/!p}}' "$formats" > plans.json
+    # The plan files that docs/formats.md shows, in their order.
+    awk '/^## /{on = /Plan files/} /^```/{if (on && /json/) file = ++n; else file = 0; next}
+        file{print > (n == 1 ? "plans.json" : n == 2 ? "mix.json" : "laws.json")}' "$formats"
     if ! test_one; then echo "not ok examples of $command: $why"
     elif [ -n "$missing" ]; then skip "examples of $command" "a Debian package is missing for '$missing'"
     else echo "ok examples of $command"; fi
